@@ -1,0 +1,88 @@
+"""The one form in which benchmarks report: figures, and targets that hold or do not; as a table, and as JSON for `--json FILE`."""
+
+import json
+import operator
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+
+RELATIONS: Final[dict[str, Callable[[float, float], bool]]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+    "==": operator.eq,
+}
+
+
+class Target(NamedTuple):
+    """What a figure should be."""
+
+    name: str
+    value: float
+    relation: str
+    target: float
+
+    @property
+    def holds(self) -> bool:
+        return RELATIONS[self.relation](self.value, self.target)
+
+
+class Report:
+    """What one run of the benchmark `name` found."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.figures: dict[str, float] = {}
+        self.targets: list[Target] = []
+
+    def figure(self, name: str, value: float) -> None:
+        """Keep one number; the name says its unit."""
+        if name in self.figures:
+            raise ValueError(f"two figures are called {name}")
+        self.figures[name] = value
+
+    def target(self, name: str, value: float, relation: str, target: float) -> None:
+        """Keep one number that is to be `relation` (>=, <=, >, <, ==) `target`."""
+        if relation not in RELATIONS:
+            raise ValueError(f"{relation} is none of {', '.join(RELATIONS)}")
+        self.targets.append(Target(name, value, relation, target))
+
+    @property
+    def holds(self) -> bool:
+        """Whether all targets hold."""
+        return all(target.holds for target in self.targets)
+
+    def show(self, console: Console | None = None, figures: bool = True) -> None:
+        """Print the figures, unless the benchmark has shown them in a better form, and the targets."""
+        console = console or Console()
+        if figures and self.figures:
+            table = Table("figure", title=self.name, title_justify="left")
+            table.add_column("value", justify="right")
+            for name, value in self.figures.items():
+                table.add_row(name, number(value))
+            console.print(table)
+        if self.targets:
+            table = Table("target", title=f"{self.name}: targets", title_justify="left")
+            table.add_column("value", justify="right")
+            table.add_column("is to be", justify="right")
+            table.add_column("")
+            for target in self.targets:
+                verdict = "[green]holds[/]" if target.holds else "[red]does not hold[/]"
+                table.add_row(target.name, number(target.value), f"{target.relation} {number(target.target)}", verdict)
+            console.print(table)
+
+    def write(self, path: str | Path) -> None:
+        """{"name", "figures": {name: value}, "targets": [{"name", "value", "relation", "target", "holds"}]}"""
+        document = {"name": self.name, "figures": self.figures, "targets": [{**target._asdict(), "holds": target.holds} for target in self.targets]}
+        Path(path).write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def number(value: float) -> str:
+    """Readable: three significant figures below 100, no fraction from there, thousands apart."""
+    if isinstance(value, int) or value == int(value):
+        return f"{int(value):,}"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -1,0 +1,1 @@
+"""Exercise 02-1: write TimingWheel.add."""

@@ -1,0 +1,69 @@
+"""The table of exercises, read from manifest.toml."""
+
+import tomllib
+from pathlib import Path
+from typing import Final, NamedTuple
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+
+
+class UnknownExerciseError(Exception):
+    """No exercise has that id; the message lists those there are."""
+
+
+class Exercise(NamedTuple):
+    """One row. `folder` and `solution` are paths, `live` is the name of a module of this package."""
+
+    id: str
+    title: str
+    chapter: str
+    folder: Path
+    file: str
+    wanted: str
+    live: str
+    solution: Path
+    minutes: int
+
+    @property
+    def readme(self) -> Path:
+        return self.folder / "README.md"
+
+    @property
+    def starter(self) -> Path:
+        return self.folder / "starter.py"
+
+    @property
+    def public_tests(self) -> Path:
+        return self.folder / "public_tests.py"
+
+    def hints(self) -> list[str]:
+        """The hints, mildest first: the sections of hints.md."""
+        text = (self.folder / "hints.md").read_text(encoding="utf-8")
+        return [section.partition("\n")[2].strip() for section in text.split("\n## ")[1:]]
+
+
+def load_manifest(root: Path = ROOT) -> dict[str, Exercise]:
+    """id → exercise, in the manifest's order."""
+    with (root / "manifest.toml").open("rb") as file:
+        rows = tomllib.load(file)["exercise"]
+    return {
+        row["id"]: Exercise(
+            row["id"],
+            row["title"],
+            row["chapter"],
+            root / row["folder"],
+            row["file"],
+            row["wanted"],
+            row["live"],
+            root / row["solution"],
+            int(row["minutes"]),
+        )
+        for row in rows
+    }
+
+
+def find_exercise(exercise_id: str) -> Exercise:
+    exercises = load_manifest()
+    if exercise_id not in exercises:
+        raise UnknownExerciseError(f"there is no exercise '{exercise_id}'; there are: {', '.join(exercises)}")
+    return exercises[exercise_id]

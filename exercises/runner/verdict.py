@@ -1,0 +1,11 @@
+"""What a check found, step by step."""
+
+from typing import NamedTuple
+
+
+class Step(NamedTuple):
+    """One thing that was tried: what it says, whether it held, and what was seen."""
+
+    says: str
+    passed: bool
+    seen: str

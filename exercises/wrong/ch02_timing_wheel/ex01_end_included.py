@@ -1,0 +1,31 @@
+"""Exercise 02-1, wrong: the end of the wheel counts as inside, so a task can go under the hand itself."""
+
+
+class TimingWheel:
+    """One wheel of `wheel_size` buckets of `tick_ms` each. It holds numbers only."""
+
+    def __init__(self, tick_ms: int, wheel_size: int, start_ms: int, level: int = 1) -> None:
+        self.tick_ms = tick_ms
+        self.wheel_size = wheel_size
+        self.interval_ms = tick_ms * wheel_size
+        self.level = level
+        self.current_time_ms = start_ms - start_ms % tick_ms
+        self.overflow_wheel: TimingWheel | None = None
+
+    def advance_clock(self, time_ms: int) -> None:
+        """Move the hand, and the hands of the wheels above."""
+        if time_ms >= self.current_time_ms + self.tick_ms:
+            self.current_time_ms = time_ms - time_ms % self.tick_ms
+            if self.overflow_wheel is not None:
+                self.overflow_wheel.advance_clock(self.current_time_ms)
+
+    def add(self, expiration_ms: int) -> tuple[int, int, int] | None:
+        """(level, slot, left_over_ms), or None if it is due already."""
+        if expiration_ms < self.current_time_ms + self.tick_ms:
+            return None
+        if expiration_ms <= self.current_time_ms + self.interval_ms:
+            tick, left_over_ms = divmod(expiration_ms, self.tick_ms)
+            return self.level, tick % self.wheel_size, left_over_ms
+        if self.overflow_wheel is None:
+            self.overflow_wheel = TimingWheel(self.interval_ms, self.wheel_size, self.current_time_ms, self.level + 1)
+        return self.overflow_wheel.add(expiration_ms)

@@ -1,0 +1,5 @@
+"""`python -m kafka_edu`: the command line."""
+
+from kafka_edu.cli.main import main
+
+main()

@@ -1,0 +1,219 @@
+"""Start a cluster on this machine, and stop, kill, pause or restart its brokers."""
+
+import contextlib
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+
+from kafka_edu.cli.cluster_spec import ClusterSpec, ClusterSpecError, Wish
+from kafka_edu.cli.supervisor import Cluster, ClusterError, ClusterStatus, attach, is_up, start_cluster
+from kafka_edu.common.cluster_home import ClusterFolder, cluster_names
+
+_name_option = click.option("--name", default="default", show_default=True, metavar="NAME", help="Which cluster; several can be up at once.")
+_json_option = click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the state here too.")
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    """A ClusterError is what the user is told, and nothing more."""
+    try:
+        yield
+    except ClusterError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _progress(text: str) -> contextlib.AbstractContextManager[object]:
+    """A spinner. rich is imported here and not before: while `up` imports it, the brokers are starting."""
+    from rich.console import Console
+
+    return Console(stderr=True).status(text)
+
+
+def parse_setting(text: str) -> tuple[str, str]:
+    """`key=value`. Raises click's BadParameter."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise click.BadParameter(f"'{text}' is not KEY=VALUE")
+    return key.strip(), value.strip()
+
+
+def parse_broker_setting(text: str) -> tuple[int, str, str]:
+    """`id:key=value`. Raises click's BadParameter."""
+    broker, colon, rest = text.partition(":")
+    if not colon or not broker.strip().isdigit():
+        raise click.BadParameter(f"'{text}' is not ID:KEY=VALUE")
+    return int(broker), *parse_setting(rest)
+
+
+def _wish(brokers: int | None, port: int | None, zookeeper: str | None, props: tuple[str, ...], broker_props: tuple[str, ...]) -> Wish:
+    own: dict[int, dict[str, str]] = {}
+    for text in broker_props:
+        broker_id, key, value = parse_broker_setting(text)
+        own.setdefault(broker_id, {})[key] = value
+    return Wish(brokers, port, zookeeper, dict(map(parse_setting, props)) if props else None, own or None)
+
+
+@click.group()
+def cluster() -> None:
+    """Start a cluster on this machine, and stop, kill, pause or restart its brokers."""
+
+
+@cluster.command()
+@_name_option
+@click.option("--brokers", type=click.IntRange(1, 100), help="How many (default: 3, or as many as last time).")
+@click.option("--port", type=click.IntRange(1, 65535), help="Of broker 0; the others follow it (default: as last time, or free ones).")
+@click.option("--zookeeper", metavar="WHICH", help="embedded (default), apache, or HOST:PORT/chroot of one that runs.")
+@click.option("--prop", "props", multiple=True, metavar="KEY=VALUE", help="A setting of every broker; may be repeated.")
+@click.option("--broker-prop", "broker_props", multiple=True, metavar="ID:KEY=VALUE", help="A setting of one broker; may be repeated.")
+@_json_option
+def up(
+    name: str,
+    brokers: int | None,
+    port: int | None,
+    zookeeper: str | None,
+    props: tuple[str, ...],
+    broker_props: tuple[str, ...],
+    json_file: Path | None,
+) -> None:
+    """Start a cluster and return when it is ready; it stays up until `down`.
+
+    What is not said is as it was when this cluster was last up: its topics and records are there again.
+    """
+    began = time.monotonic()
+    wish = _wish(brokers, port, zookeeper, props, broker_props)
+    with _told():
+        started = start_cluster(name, wish)
+        try:
+            with _progress(f"starting cluster {name}: ZooKeeper and {len(started.broker_ids)} brokers …"):
+                controller = started.wait_ready()
+                started.release()
+        except BaseException:  # not ready, or Ctrl-C: what was begun is taken back, and the state kept
+            started.down()
+            raise
+        status = started.status()
+    seconds = time.monotonic() - began
+    _show(status, controller)
+    click.echo(
+        f"ready in {seconds:.2f} s · bootstrap.servers {status.bootstrap_servers} · ZooKeeper {status.zookeeper_connect} ({status.zookeeper_kind})"
+    )
+    _write_json(json_file, status, ready_s=round(seconds, 3), controller=controller)
+
+
+@cluster.command()
+@_name_option
+@_json_option
+def status(name: str, json_file: Path | None) -> None:
+    """Tell how a cluster stands, and which others there are."""
+    others = [other for other in cluster_names() if other != name]
+    with _told():
+        folder = _folder(name)
+        if is_up(folder):
+            with contextlib.closing(attach(name)) as found:
+                now = found.status()
+            _show(now, None)
+            click.echo(
+                f"up for {now.up_s:.0f} s · bootstrap.servers {now.bootstrap_servers} · ZooKeeper {now.zookeeper_connect} ({now.zookeeper_kind})"
+            )
+            _write_json(json_file, now)
+        else:
+            remembered = _remembered(folder)
+            click.echo(f"cluster {name} is down" if remembered else f"there is no cluster {name}")
+            if json_file is not None:
+                json_file.write_text(json.dumps({"name": name, "up": False, "known": remembered is not None}) + "\n", encoding="utf-8")
+    for other in others:
+        click.echo(f"also here: {other} ({'up' if is_up(_folder(other)) else 'down'})")
+
+
+@cluster.command()
+@_name_option
+@click.option("--delete", is_flag=True, help="Forget the cluster: remove its topics, records and settings.")
+@click.option("--all", "all_", is_flag=True, help="Every cluster of this user.")
+def down(name: str, delete: bool, all_: bool) -> None:
+    """Stop a cluster, brokers by controlled shutdown; `up` brings it back."""
+    for each in cluster_names() if all_ else [name]:
+        with _told():
+            folder = _folder(each)
+            if is_up(folder):
+                with _progress(f"stopping cluster {each} …"):
+                    attach(each).down(delete)
+                click.echo(f"cluster {each} is down" + (" and forgotten" if delete else ""))
+            elif delete and folder.path.is_dir():
+                shutil.rmtree(folder.path)
+                click.echo(f"cluster {each} is forgotten")
+            else:
+                click.echo(f"cluster {each} is not up")
+
+
+def _act_command(action: str, help_: str) -> Callable[[str, int], None]:
+    @cluster.command(action, help=help_)
+    @_name_option
+    @click.argument("broker_id", type=int, metavar="ID")
+    def command(name: str, broker_id: int) -> None:
+        with _told(), contextlib.closing(attach(name)) as found:
+            with _progress(f"{action} broker {broker_id} …"):
+                message = found.act(action, broker_id)
+                if action == "start":
+                    began = time.monotonic()
+                    _wait_for_start(found)
+                    message += f", ready {time.monotonic() - began:.2f} s later"
+            click.echo(message)
+
+    return command
+
+
+def _wait_for_start(found: Cluster) -> None:
+    """A paused broker beside it lists nobody; then the start alone must do."""
+    if all(process.state != "paused" for process in found.status().processes):
+        found.wait_ready()
+
+
+_act_command("stop", "Stop broker ID with SIGTERM: it hands its leaders over first.")
+_act_command("start", "Start broker ID again.")
+_act_command("kill", "Kill broker ID with SIGKILL: no goodbye to anybody.")
+_act_command("pause", "Pause broker ID with SIGSTOP: it lives, and answers nothing.")
+_act_command("resume", "Let a paused broker ID go on.")
+
+
+def _folder(name: str) -> ClusterFolder:
+    try:
+        return ClusterFolder.of(name)
+    except ValueError as error:
+        raise ClusterError(str(error)) from error
+
+
+def _remembered(folder: ClusterFolder) -> ClusterSpec | None:
+    try:
+        return ClusterSpec.load(folder)
+    except ClusterSpecError as error:
+        raise ClusterError(str(error)) from error
+
+
+_COLOURS = {"running": "green", "paused": "yellow", "stopped": "red"}
+
+
+def _show(status: ClusterStatus, controller: int | None) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"cluster {status.name}", title_justify="left")
+    for heading, justify in (("process", "left"), ("state", "left"), ("port", "right"), ("pid", "right"), ("RssAnon MB", "right")):
+        table.add_column(heading, justify="right" if justify == "right" else "left")
+    for process in status.processes:
+        memory = f"{process.rss_anon / 2**20:.1f}" if process.rss_anon is not None else "-"
+        state = f"[{_COLOURS[process.state]}]{process.state}[/]"
+        if process.state == "stopped" and process.ended:
+            state += f" ({process.ended})"
+        mark = " ♛" if controller is not None and process.broker == controller else ""
+        table.add_row(process.process + mark, state, str(process.port), str(process.pid or "-"), memory)
+    Console().print(table)
+
+
+def _write_json(path: Path | None, status: ClusterStatus, **more: float) -> None:
+    if path is None:
+        return
+    fields = {**status._asdict(), "processes": [process._asdict() for process in status.processes], "up": True, **more}
+    path.write_text(json.dumps(fields, indent=2) + "\n", encoding="utf-8")

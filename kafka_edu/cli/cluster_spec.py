@@ -1,0 +1,224 @@
+"""What a cluster is to be: its brokers, ports, ZooKeeper and settings, kept in cluster.json while it is down."""
+
+import contextlib
+import json
+import random
+import socket
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kafka_edu.common.cluster_home import ClusterFolder, cluster_names
+from kafka_edu.server.properties_file import format_properties
+
+HOST: Final = "127.0.0.1"
+FORMAT_VERSION: Final = 1
+
+#: Kafka's and ZooKeeper's own ports, for the cluster `default` if they are free.
+USUAL_BROKER_PORT: Final = 9092
+USUAL_ZOOKEEPER_PORT: Final = 2181
+
+#: Elsewhere ports are picked below those that the system hands to outgoing connections (from 32768 on Linux). A client that tries again and
+#: again to reach a dead broker would otherwise now and then be given the broker's own port as its source, and find itself connected to itself.
+PICKED_PORTS: Final = range(20_000, 32_000)
+
+
+class ClusterSpecError(Exception):
+    """The cluster cannot be as asked; the message says why and what to do."""
+
+
+class ZooKeeperSpec(NamedTuple):
+    """`kind` is embedded, apache or external; an external one has its own connect string, the others a port of ours."""
+
+    kind: str
+    connect: str
+    port: int = 0
+
+    @staticmethod
+    def parse(text: str) -> "ZooKeeperSpec":
+        """`embedded`, `apache`, or HOST:PORT[,HOST:PORT …][/chroot] of one that runs already."""
+        if text in ("embedded", "apache"):
+            return ZooKeeperSpec(text, "")
+        hosts = text.partition("/")[0]
+        for host in hosts.split(","):
+            name, colon, port = host.rpartition(":")
+            if not name or not colon or not port.isdigit() or not 0 < int(port) < 65536:
+                raise ClusterSpecError(f"'{text}' is no ZooKeeper: give embedded, apache, or HOST:PORT/chroot of one that runs")
+        return ZooKeeperSpec("external", text)
+
+    @property
+    def ours(self) -> bool:
+        """Whether the supervisor starts and stops it."""
+        return self.kind != "external"
+
+
+class BrokerSpec(NamedTuple):
+    """One broker: its id, its port, and the settings that it alone has."""
+
+    id: int
+    port: int
+    props: Mapping[str, str]
+
+
+class ClusterSpec(NamedTuple):
+    """A cluster as asked for; every port picked."""
+
+    name: str
+    brokers: tuple[BrokerSpec, ...]
+    zookeeper: ZooKeeperSpec
+    props: Mapping[str, str]
+
+    @property
+    def broker_ids(self) -> tuple[int, ...]:
+        return tuple(broker.id for broker in self.brokers)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return ",".join(f"{HOST}:{broker.port}" for broker in self.brokers)
+
+    def broker(self, broker_id: int) -> BrokerSpec:
+        """Raises ClusterSpecError for an id that no broker has."""
+        for broker in self.brokers:
+            if broker.id == broker_id:
+                return broker
+        raise ClusterSpecError(f"there is no broker {broker_id}; there are {', '.join(map(str, self.broker_ids))}")
+
+    def server_properties(self, broker_id: int, folder: ClusterFolder) -> dict[str, str]:
+        """The settings of one broker: what must be said, then the cluster's, then its own. All else keeps Kafka's defaults."""
+        broker = self.broker(broker_id)
+        return {
+            "broker.id": str(broker_id),
+            "listeners": f"PLAINTEXT://{HOST}:{broker.port}",
+            "log.dirs": str(folder.broker_data(broker_id)),
+            "zookeeper.connect": self.zookeeper.connect,
+            "edu.events.file": str(folder.broker_events(broker_id)),
+            **self.props,
+            **broker.props,
+        }
+
+    def save(self, folder: ClusterFolder) -> None:
+        """Write cluster.json, and a server.properties for each broker."""
+        folder.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        document = {
+            "format": FORMAT_VERSION,
+            "zookeeper": self.zookeeper._asdict(),
+            "props": dict(self.props),
+            "brokers": [{**broker._asdict(), "props": dict(broker.props)} for broker in self.brokers],
+        }
+        _write(folder.spec, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        for broker in self.brokers:
+            folder.broker_data(broker.id).mkdir(parents=True, exist_ok=True)
+            text = format_properties(self.server_properties(broker.id, folder), f"Broker {broker.id} of cluster {self.name}, written at each `up`.")
+            _write(folder.broker_properties(broker.id), text)
+
+    @staticmethod
+    def load(folder: ClusterFolder) -> "ClusterSpec | None":
+        """What `save` wrote, or None when there is none. Raises ClusterSpecError when it cannot be read."""
+        try:
+            document = json.loads(folder.spec.read_text(encoding="utf-8"))
+            if document["format"] != FORMAT_VERSION:
+                raise ClusterSpecError(f"{folder.spec} is of format {document['format']}; this program reads {FORMAT_VERSION}")
+            return ClusterSpec(
+                folder.name,
+                tuple(BrokerSpec(int(b["id"]), int(b["port"]), dict(b["props"])) for b in document["brokers"]),
+                ZooKeeperSpec(**document["zookeeper"]),
+                dict(document["props"]),
+            )
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ClusterSpecError(f"{folder.spec} cannot be read ({error}); to begin anew remove {folder.path}") from error
+
+
+def _write(path: Path, text: str) -> None:
+    aside = path.with_name(path.name + ".tmp")
+    aside.write_text(text, encoding="utf-8")
+    aside.replace(path)
+
+
+class Wish(NamedTuple):
+    """What a call of `up` asks for; None leaves what is remembered, or the default."""
+
+    brokers: int | None = None
+    port: int | None = None
+    zookeeper: str | None = None
+    props: Mapping[str, str] | None = None
+    broker_props: Mapping[int, Mapping[str, str]] | None = None
+
+
+def plan(name: str, wish: Wish, remembered: ClusterSpec | None, home: Path | None = None) -> ClusterSpec:
+    """The cluster that `wish` makes of what is remembered. Ports once picked stay, unless `wish.port` says otherwise.
+
+    Raises ClusterSpecError when a port that must be had is taken, or an option makes no sense.
+    """
+    count = wish.brokers if wish.brokers is not None else len(remembered.brokers) if remembered else 3
+    if not 1 <= count <= 100:
+        raise ClusterSpecError(f"a cluster has 1 to 100 brokers, not {count}")
+    zookeeper = (
+        ZooKeeperSpec.parse(wish.zookeeper) if wish.zookeeper is not None else remembered.zookeeper if remembered else ZooKeeperSpec("embedded", "")
+    )
+    props = dict(wish.props) if wish.props is not None else dict(remembered.props) if remembered else {}
+    own = {broker.id: dict(broker.props) for broker in remembered.brokers} if remembered else {}
+    if wish.broker_props is not None:
+        own = {broker_id: dict(settings) for broker_id, settings in wish.broker_props.items()}
+    if strangers := [broker_id for broker_id in own if broker_id >= count]:
+        raise ClusterSpecError(f"--broker-prop names broker {strangers[0]}, but the brokers are 0 to {count - 1}")
+
+    ports = {broker.id: broker.port for broker in remembered.brokers} if remembered else {}
+    reserved = _ports_of_others(name, home) | set(ports.values())
+    if wish.port is not None:
+        ports = {i: wish.port + i for i in range(count)}
+        if wish.port + count > 65536:
+            raise ClusterSpecError(f"--port {wish.port} leaves no room for {count} ports")
+    else:
+        free = _free_ports(reserved)
+        usual = name == "default" and remembered is None and all(_is_free(USUAL_BROKER_PORT + i) for i in range(count))
+        for i in range(count):
+            if i not in ports:
+                ports[i] = USUAL_BROKER_PORT + i if usual and USUAL_BROKER_PORT + i not in reserved else next(free)
+    if zookeeper.ours:
+        kept = remembered.zookeeper.port if remembered and remembered.zookeeper.ours else 0
+        if not kept:
+            usual = name == "default" and USUAL_ZOOKEEPER_PORT not in reserved and _is_free(USUAL_ZOOKEEPER_PORT)
+            kept = USUAL_ZOOKEEPER_PORT if usual else next(_free_ports(reserved | set(ports.values())))
+        zookeeper = ZooKeeperSpec(zookeeper.kind, f"{HOST}:{kept}", kept)
+    wanted = [ports[i] for i in range(count)] + ([zookeeper.port] if zookeeper.ours else [])
+    if taken := [port for port in wanted if not _is_free(port)]:
+        raise ClusterSpecError(
+            f"port {taken[0]} is taken by another program: stop that one, choose others with --port, or give this cluster another --name"
+        )
+    return ClusterSpec(name, tuple(BrokerSpec(i, ports[i], own.get(i, {})) for i in range(count)), zookeeper, props)
+
+
+def _ports_of_others(name: str, home: Path | None) -> set[int]:
+    """Ports that other clusters remember, up or down."""
+    ports = set()
+    for other in cluster_names(home):
+        if other == name:
+            continue
+        with contextlib.suppress(ClusterSpecError):  # one that cannot be read reserves nothing
+            spec = ClusterSpec.load(ClusterFolder.of(other, home))
+            if spec is not None:
+                ports |= {broker.port for broker in spec.brokers} | {spec.zookeeper.port}
+    return ports
+
+
+def _is_free(port: int) -> bool:
+    """Whether nobody listens on that port now. A connection that lingers there does not count."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True
+
+
+def _free_ports(reserved: Collection[int]) -> Iterator[int]:
+    """Ports from a random place on, so that two clusters that begin together rarely try the same."""
+    start = random.randrange(len(PICKED_PORTS))
+    for i in range(len(PICKED_PORTS)):
+        port = PICKED_PORTS[(start + i) % len(PICKED_PORTS)]
+        if port not in reserved and _is_free(port):
+            yield port
+    raise ClusterSpecError(f"no free port from {PICKED_PORTS.start} to {PICKED_PORTS.stop}")

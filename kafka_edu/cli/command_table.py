@@ -1,0 +1,91 @@
+"""Which commands there are: one table, the entry-point group `kafka_edu.commands` of pyproject.toml.
+
+Installed, Python's package metadata holds the table, and other packages can add to it. In a checkout there is no metadata, so the same table is
+read from pyproject.toml itself. So kafka_edu imports none of the packages that bring commands (dashboard, chapters, exercises), and a command
+costs nothing until it is called: its module is found, not imported, even to show its line of help.
+"""
+
+import ast
+import importlib
+import importlib.metadata
+import importlib.util
+import tomllib
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from typing import Final, NamedTuple
+
+COMMANDS: Final = "kafka_edu.commands"
+BENCHMARKS: Final = "kafka_edu.benchmarks"
+_CHECKOUT: Final = Path(__file__).resolve().parents[2]
+
+
+class CommandEntry(NamedTuple):
+    """Where a command lives."""
+
+    name: str
+    module: str
+    attribute: str
+    """The click command in that module; empty where the entry names a package only."""
+
+    def found(self) -> bool:
+        """Whether the module is in this installation; imports only its parent packages."""
+        return _find(self.module) is not None
+
+    def help_line(self) -> str:
+        """The first line of the module's docstring, or what is amiss."""
+        spec = _find(self.module)
+        if spec is None or spec.origin is None:
+            return "(not in this installation)"
+        docstring = ast.get_docstring(ast.parse(Path(spec.origin).read_text(encoding="utf-8")))
+        return docstring.partition("\n")[0] if docstring else ""
+
+    def load(self) -> object:
+        """Import the module and return the command. Raises ImportError when the module or the attribute is missing."""
+        module = importlib.import_module(self.module)
+        if not self.attribute:
+            return module
+        try:
+            return vars(module)[self.attribute]
+        except KeyError:
+            raise ImportError(f"{self.module} has no {self.attribute}") from None
+
+
+def _find(module: str) -> ModuleSpec | None:
+    try:
+        return importlib.util.find_spec(module)
+    except ModuleNotFoundError:  # a parent package is missing
+        return None
+
+
+def checkout() -> Path | None:
+    """The folder of the checkout that this runs from, or None when it is installed."""
+    return _CHECKOUT if (_CHECKOUT / "pyproject.toml").is_file() and (_CHECKOUT / "kafka-edu").is_file() else None
+
+
+def read_group(group: str) -> dict[str, CommandEntry]:
+    """name → entry, in the table's order in a checkout, by name otherwise."""
+    folder = checkout()
+    rows = _from_pyproject(folder / "pyproject.toml", group) if folder is not None else _from_metadata(group)
+    return {name: CommandEntry(name, *_split(value)) for name, value in rows.items()}
+
+
+def _split(value: str) -> tuple[str, str]:
+    module, _, attribute = value.partition(":")
+    return module, attribute
+
+
+def _from_metadata(group: str) -> dict[str, str]:
+    return {entry.name: entry.value for entry in sorted(importlib.metadata.entry_points(group=group), key=lambda entry: entry.name)}
+
+
+def _from_pyproject(path: Path, group: str) -> dict[str, str]:
+    """The table, with the package names of the wheel turned back into the folders of the checkout."""
+    with path.open("rb") as file:
+        document = tomllib.load(file)
+    folders = {package: folder for folder, package in document["tool"]["hatch"]["build"]["targets"]["wheel"]["sources"].items()}
+    rows: dict[str, str] = document["project"]["entry-points"][group]
+    result = {}
+    for name, value in rows.items():
+        package, dot, rest = value.partition(".")
+        result[name] = folders.get(package, package) + dot + rest
+    return result

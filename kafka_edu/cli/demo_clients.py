@@ -1,0 +1,231 @@
+"""The demo's two unmodified clients: a producer on librdkafka (confluent-kafka) and a consumer in Python (kafka-python), each in a thread.
+
+Every record carries its own number in a header, so that it can be told apart wherever it turns up; what was acked and what was read is kept whole,
+and compared in `Verdict`.
+"""
+
+import itertools
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final, NamedTuple
+
+from confluent_kafka import KafkaError, Message, Producer
+from kafka import KafkaConsumer, TopicPartition
+
+from kafka_edu.clients.web_log import WebLogLine
+
+ID_HEADER: Final = "id"
+_FLUSH_TIMEOUT_S: Final = 60.0
+_POLL_MS: Final = 100
+
+
+class Acked(NamedTuple):
+    """One record as the producer was told of it."""
+
+    partition: int
+    offset: int
+    at: float
+    """time.monotonic() of the ack."""
+
+
+class LogProducer:
+    """Sends the web log at a steady rate with acks=all and idempotence, and keeps each ack."""
+
+    def __init__(self, bootstrap_servers: str, topic: str, lines: Iterator[WebLogLine], records_a_second: int) -> None:
+        self.produced = 0
+        self.acked: dict[int, Acked] = {}
+        self.failed: list[str] = []
+        self.produced_status: Counter[int] = Counter()
+        self._topic = topic
+        self._lines = lines
+        self._rate = records_a_second
+        self._stop = threading.Event()
+        # idempotence has retries, acks and order taken care of; a record is given up only when it has waited for two minutes
+        self._producer = Producer(
+            {
+                "bootstrap.servers": bootstrap_servers,
+                "client.id": "web-server",
+                "acks": "all",
+                "enable.idempotence": True,
+                "linger.ms": 5,
+                "message.timeout.ms": 120_000,
+                "topic.metadata.refresh.interval.ms": 1_000,
+                "reconnect.backoff.max.ms": 500,
+                "log_level": 0,
+            },
+        )
+        self._thread = threading.Thread(target=self._run, name="producer", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def _run(self) -> None:
+        began = time.monotonic()
+        while not self._stop.is_set():
+            due = int((time.monotonic() - began) * self._rate) - self.produced
+            for line in itertools.islice(self._lines, max(due, 0)):
+                if not self._send(self.produced, line):
+                    return
+                self.produced += 1
+                self.produced_status[line.status] += 1
+            self._producer.poll(0.005)
+
+    def _send(self, number: int, line: WebLogLine) -> bool:
+        """Hand one record to librdkafka, waiting while its queue is full; False when it is time to stop."""
+
+        def on_delivery(error: KafkaError | None, message: Message) -> None:
+            partition, offset = message.partition(), message.offset()
+            if error is not None or partition is None or offset is None:
+                self.failed.append(str(error))
+            else:
+                self.acked[number] = Acked(partition, offset, time.monotonic())
+
+        while not self._stop.is_set():
+            try:
+                self._producer.produce(
+                    self._topic,
+                    value=line.text.encode(),
+                    key=line.visitor.encode(),
+                    headers={ID_HEADER: str(number).encode()},
+                    on_delivery=on_delivery,
+                )
+                return True
+            except BufferError:
+                self._producer.poll(0.05)
+        return False
+
+    def finish(self) -> None:
+        """Stop sending, and wait for the acks of all that was sent."""
+        self._stop.set()
+        self._thread.join()
+        self._producer.flush(_FLUSH_TIMEOUT_S)
+
+    def abandon(self) -> None:
+        """Stop at once; what is not acked is dropped."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        self._producer.purge()
+        self._producer.poll(0)
+
+
+class Read(NamedTuple):
+    """One record as the consumer got it."""
+
+    partition: int
+    offset: int
+    number: int
+    status: int
+
+
+class LogConsumer:
+    """Reads all partitions from the beginning while the producer writes, and keeps what it reads."""
+
+    def __init__(self, bootstrap_servers: str, topic: str, partitions: int) -> None:
+        self.read: list[Read] = []
+        self._bootstrap_servers = bootstrap_servers.split(",")
+        self._partitions = [TopicPartition(topic, p) for p in range(partitions)]
+        self._stop = threading.Event()
+        self._finish_by: float | None = None
+        self._worker = ThreadPoolExecutor(1, "consumer")
+        self._work: Future[None] | None = None
+
+    def start(self) -> None:
+        self._work = self._worker.submit(self._run)
+
+    def _run(self) -> None:
+        """kafka-python is not for two threads: consumer and all it does live in this one."""
+        consumer = KafkaConsumer(
+            bootstrap_servers=self._bootstrap_servers,
+            client_id="web-analyst",
+            group_id=None,
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            metadata_max_age_ms=1_000,
+            reconnect_backoff_max_ms=500,
+        )
+        try:
+            consumer.assign(self._partitions)
+            while not self._stop.is_set() and not self._at_end(consumer):
+                self._poll(consumer)
+        finally:
+            consumer.close()
+
+    def _poll(self, consumer: KafkaConsumer) -> None:
+        for records in consumer.poll(timeout_ms=_POLL_MS).values():
+            for record in records:
+                number = next(int(value) for name, value in record.headers if name == ID_HEADER)
+                status = int(record.value.split(b'" ', 2)[1].split(b" ", 1)[0])
+                self.read.append(Read(record.partition, record.offset, number, status))
+
+    def _at_end(self, consumer: KafkaConsumer) -> bool:
+        """Once told to finish: whether it stands at the end of every partition, or time is up."""
+        if self._finish_by is None:
+            return False
+        if time.monotonic() > self._finish_by:
+            return True
+        ends = consumer.end_offsets(self._partitions)
+        return all(consumer.position(partition) >= end for partition, end in ends.items())
+
+    def finish(self, timeout_s: float) -> None:
+        """Read on to the end of every partition, at most this long. Raises what ended the consumer, if anything did."""
+        self._finish_by = time.monotonic() + timeout_s
+        if self._work is not None:
+            self._work.result()
+
+    def check(self) -> None:
+        """Raises what ended the consumer, if anything did."""
+        if self._work is not None and self._work.done():
+            self._work.result()
+
+    def abandon(self) -> None:
+        """Stop reading."""
+        self._stop.set()
+        self._worker.shutdown(wait=True)
+
+
+class Verdict(NamedTuple):
+    """What was acked beside what was read."""
+
+    produced: int
+    acked: int
+    failed: int
+    consumed: int
+    lost: int
+    """Acked, and not read, or read somewhere else than where the ack said."""
+    duplicates: int
+    """Read more than once under different offsets."""
+    unacked_but_read: int
+    """Never acked, and yet in the log: allowed, for an ack can get lost."""
+    statuses_agree: bool
+    """Whether counting by status code what was read gives what the generator counted; said only if every record was acked."""
+
+
+def compare(produced: int, acked: dict[int, Acked], failed: int, truth: Counter[int], read: list[Read]) -> Verdict:
+    """O(records)."""
+    places: defaultdict[int, set[tuple[int, int]]] = defaultdict(set)
+    for record in read:
+        places[record.number].add((record.partition, record.offset))
+    lost = sum((ack.partition, ack.offset) not in places[number] for number, ack in acked.items())
+    duplicates = sum(len(where) - 1 for where in places.values() if len(where) > 1)
+    strangers = sum(1 for number, where in places.items() if where and number not in acked)
+    first = {record.number: record.status for record in read}
+    agree = len(acked) == produced and Counter(first.values()) == truth
+    return Verdict(produced, len(acked), failed, len(read), lost, duplicates, strangers, agree)
+
+
+def longest_silence(acked: dict[int, Acked], partitions: frozenset[int], around: float) -> float:
+    """The longest time without an ack, in seconds, on one of these partitions, from the last ack before the moment `around` to the next one."""
+    longest = 0.0
+    for partition in sorted(partitions):
+        times = sorted(ack.at for ack in acked.values() if ack.partition == partition)
+        before = [at for at in times if at <= around]
+        after = [at for at in times if at > around]
+        if before and after:
+            # acks that were on their way when the leader died may still come in: the gap is the longest one from the last ack before it on
+            steps = [before[-1], *after]
+            longest = max(longest, max(b - a for a, b in itertools.pairwise(steps)))
+    return longest

@@ -1,0 +1,245 @@
+"""Look at this machine: Python, Java, ports, memory, disk, file handles, locale; each line says what to do."""
+
+import json
+import locale
+import os
+import platform
+import resource
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from kafka_edu.cli.command_table import checkout
+from kafka_edu.common.cluster_home import cluster_home
+from kafka_edu.zk.apache import ApacheZooKeeperError, find_java
+
+#: What a cluster of three brokers with its ZooKeeper and two clients takes, with room to spare.
+NEEDED_MEMORY_MB: Final = 600
+NEEDED_DISK_MB: Final = 1024
+#: A partition replica holds three files open; 1,000 partitions on each broker, and connections.
+GOOD_FILE_HANDLES: Final = 4096
+LEAST_FILE_HANDLES: Final = 256
+USUAL_PORTS: Final = (2181, 9092, 9093, 9094)
+
+
+class Verdict(StrEnum):
+    OK = "ok"
+    NOTE = "note"
+    """Works; something is slower, or missing that the main job does not need."""
+    BAD = "bad"
+
+
+class Finding(NamedTuple):
+    """One line of the doctor's."""
+
+    what: str
+    verdict: Verdict
+    seen: str
+    advice: str = ""
+
+
+def check_python() -> Iterator[Finding]:
+    seen = f"{platform.python_implementation()} {platform.python_version()}, {sys.executable}"
+    if platform.python_implementation() != "CPython":
+        yield Finding("Python", Verdict.NOTE, seen, "is tested on CPython alone")
+    else:
+        yield Finding("Python", Verdict.OK, seen)
+
+
+def check_platform() -> Iterator[Finding]:
+    lacking = [
+        name
+        for name, there in (
+            ("sendfile (fetches copy instead)", hasattr(os, "sendfile")),
+            ("/proc (memory is not shown)", Path("/proc/self/status").exists()),
+        )
+        if not there
+    ]
+    seen = f"{platform.system()} {platform.release()}, {os.cpu_count()} cores"
+    if lacking:
+        yield Finding("System", Verdict.NOTE, seen, f"lacks {', '.join(lacking)}")
+    else:
+        yield Finding("System", Verdict.OK, seen)
+
+
+def check_java() -> Iterator[Finding]:
+    try:
+        program = str(find_java())
+    except ApacheZooKeeperError:
+        yield Finding("Java", Verdict.NOTE, "none", "only Spark and --zookeeper apache need it; they bring one when first asked for")
+        return
+    try:
+        answer = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        yield Finding("Java", Verdict.NOTE, program, f"does not run: {error}; only Spark and --zookeeper apache need it")
+        return
+    first = (answer.stderr or answer.stdout).partition("\n")[0]
+    digits = first.partition('"')[2].partition(".")[0]
+    if digits.isdigit() and int(digits) < 17:
+        yield Finding("Java", Verdict.NOTE, f"{first}, {program}", "Spark wants 17 or newer; set JAVA_HOME to one")
+    else:
+        yield Finding("Java", Verdict.OK, f"{first}, {program}")
+
+
+def check_group(group: str, module: str, purpose: str, names: str) -> Iterator[Finding]:
+    if find_spec(module) is not None:
+        yield Finding(names, Verdict.OK, "installed")
+    else:
+        how = f"./kafka-edu setup {group}" if checkout() is not None else f"pip install 'kafka-edu[{group}]'"
+        yield Finding(names, Verdict.NOTE, "not installed", f"comes when first asked for ({purpose}), or now by {how}")
+
+
+def check_ports() -> Iterator[Finding]:
+    taken = []
+    for port in USUAL_PORTS:
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                taken.append(str(port))
+    if taken:
+        yield Finding("Ports", Verdict.NOTE, f"taken: {', '.join(taken)}", "a new cluster picks free ones; `kafka-edu cluster status` tells which")
+    else:
+        yield Finding("Ports", Verdict.OK, f"{', '.join(map(str, USUAL_PORTS))} are free")
+
+
+def check_loopback() -> Iterator[Finding]:
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname(), timeout=5):
+            yield Finding("Loopback", Verdict.OK, "127.0.0.1 connects")
+    except OSError as error:
+        yield Finding("Loopback", Verdict.BAD, f"127.0.0.1 does not connect: {error}", "bring the interface lo up, or let the firewall pass loopback")
+
+
+def available_memory_mb() -> int | None:
+    """Memory that can be had without swapping, in MB; None where the system does not say."""
+    meminfo = Path("/proc/meminfo")
+    if meminfo.exists():
+        for line in meminfo.read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) // 1024
+    return None
+
+
+def check_memory() -> Iterator[Finding]:
+    available = available_memory_mb()
+    if available is None:
+        yield Finding("Memory", Verdict.NOTE, "this system does not tell how much is free", f"three brokers want about {NEEDED_MEMORY_MB} MB")
+    elif available < NEEDED_MEMORY_MB:
+        yield Finding(
+            "Memory", Verdict.NOTE, f"{available} MB free", f"three brokers want about {NEEDED_MEMORY_MB} MB; `cluster up --brokers 1` takes a third"
+        )
+    else:
+        yield Finding("Memory", Verdict.OK, f"{available} MB free")
+
+
+def check_disk(home: Path) -> Iterator[Finding]:
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        free_mb = shutil.disk_usage(home).free // 2**20
+        with tempfile.NamedTemporaryFile(dir=home, prefix="Doctor-") as probe:
+            folds = Path(probe.name).with_name(Path(probe.name).name.swapcase()).exists()
+    except OSError as error:
+        yield Finding("Disk", Verdict.BAD, f"cannot write in {home}: {error.strerror}", "set KAFKA_EDU_HOME to a folder that is yours")
+        return
+    if free_mb < NEEDED_DISK_MB:
+        yield Finding("Disk", Verdict.NOTE, f"{free_mb} MB free in {home}", "clear some, or set KAFKA_EDU_HOME to another disk")
+    else:
+        yield Finding("Disk", Verdict.OK, f"{free_mb} MB free in {home}")
+    if folds:
+        yield Finding(
+            "File names",
+            Verdict.NOTE,
+            "upper and lower case are one here",
+            "topics whose names differ in case alone collide; KAFKA_EDU_HOME moves them",
+        )
+    else:
+        yield Finding("File names", Verdict.OK, "upper and lower case differ")
+
+
+def check_file_handles() -> Iterator[Finding]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    shown = "unlimited" if hard == resource.RLIM_INFINITY else str(hard)
+    seen = f"{soft} a process, may be raised to {shown}"
+    if soft < LEAST_FILE_HANDLES:
+        yield Finding("File handles", Verdict.BAD, seen, f"a broker needs {LEAST_FILE_HANDLES} at least: ulimit -n {GOOD_FILE_HANDLES}")
+    elif soft < GOOD_FILE_HANDLES:
+        yield Finding("File handles", Verdict.NOTE, seen, f"enough for some hundred partitions; for more: ulimit -n {GOOD_FILE_HANDLES}")
+    else:
+        yield Finding("File handles", Verdict.OK, seen)
+
+
+def check_locale() -> Iterator[Finding]:
+    encoding = locale.getpreferredencoding(False)
+    if encoding.lower().replace("-", "") == "utf8":
+        yield Finding("Locale", Verdict.OK, encoding)
+    else:
+        yield Finding("Locale", Verdict.NOTE, encoding, "the dashboard draws with Unicode: export LANG=C.UTF-8")
+
+
+def check_terminal() -> Iterator[Finding]:
+    if not sys.stdout.isatty():
+        yield Finding("Terminal", Verdict.OK, "none: plain output")
+        return
+    columns, rows = shutil.get_terminal_size()
+    if columns < 80 or rows < 24:
+        yield Finding("Terminal", Verdict.NOTE, f"{columns} × {rows}", "the dashboard wants 80 × 24 at least")
+    else:
+        yield Finding("Terminal", Verdict.OK, f"{columns} × {rows}")
+
+
+CHECKS: Final[tuple[Callable[[], Iterator[Finding]], ...]] = (
+    check_python,
+    check_platform,
+    check_java,
+    lambda: check_group("spark", "pyspark", "kafka-edu spark", "Spark"),
+    lambda: check_group("apache-zookeeper", "pyspark", "--zookeeper apache", "Apache ZooKeeper"),
+    check_ports,
+    check_loopback,
+    check_memory,
+    lambda: check_disk(cluster_home()),
+    check_file_handles,
+    check_locale,
+    check_terminal,
+)
+
+
+def examine() -> list[Finding]:
+    """Every finding, in a fixed order."""
+    return [finding for check in CHECKS for finding in check()]
+
+
+_MARKS: Final = {Verdict.OK: "[green]✓[/]", Verdict.NOTE: "[yellow]●[/]", Verdict.BAD: "[red]✕[/]"}
+
+
+@click.command()
+@click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the findings here too.")
+def doctor(json_file: Path | None) -> None:
+    """Look at this machine; each line says what to do. Exits with 1 when the main job cannot run."""
+    findings = examine()
+    table = Table(box=None, show_header=False, padding=(0, 1))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for finding in findings:
+        said = finding.seen + (f"\n[dim]→ {finding.advice}[/]" if finding.advice else "")
+        table.add_row(_MARKS[finding.verdict], finding.what, said)
+    Console().print(table)
+    bad = [finding for finding in findings if finding.verdict is Verdict.BAD]
+    click.echo("The main job cannot run yet: see the lines marked ✕." if bad else "All that `kafka-edu demo` needs is here.")
+    if json_file is not None:
+        json_file.write_text(json.dumps([finding._asdict() for finding in findings], indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    if bad:
+        raise SystemExit(1)

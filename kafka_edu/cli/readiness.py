@@ -1,0 +1,58 @@
+"""When is a cluster ready? When the Metadata of every broker that runs lists all that run, and a controller among them."""
+
+import asyncio
+import socket
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from kafka_edu.common.socket_transport import SocketTransport
+from kafka_edu.network.network_client import NetworkClient
+from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_edu.protocol.types import ProtocolError
+
+_LOOK_EVERY_S: Final = 0.02
+_PROBE_TIMEOUT_S: Final = 0.2
+_ANSWER_TIMEOUT_MS: Final = 5_000
+_METADATA_VERSION: Final = 5
+_CLIENT_ID: Final = "supervisor"
+
+
+async def wait_until_listed(transport: SocketTransport, ports: Mapping[int, tuple[str, int]], listed: Collection[int]) -> int:
+    """Return when each broker of `ports` (id → host, port) lists all of `listed`; the controller's id, as the last of them tells it.
+
+    Waits without an end: the caller sets one.
+    """
+    controllers = await asyncio.gather(*(_broker_lists(transport, host, port, listed) for host, port in ports.values()))
+    return controllers[-1] if controllers else -1
+
+
+async def _broker_lists(transport: SocketTransport, host: str, port: int, listed: Collection[int]) -> int:
+    wanted = set(listed)
+    client = NetworkClient(transport, _CLIENT_ID)
+    try:
+        while not _is_open(host, port):
+            await asyncio.sleep(_LOOK_EVERY_S)
+        while True:
+            try:
+                if not client.connected:
+                    await client.connect(host, port, _ANSWER_TIMEOUT_MS)
+                answer = await client.ask(MetadataRequest(topics=[]), _METADATA_VERSION, MetadataResponse, _ANSWER_TIMEOUT_MS)
+            except (OSError, ProtocolError):  # not up yet; TimeoutError is an OSError
+                client.close()
+            else:
+                known = {broker.node_id for broker in answer.brokers}
+                if wanted <= known and answer.controller_id in wanted:
+                    return answer.controller_id
+            await asyncio.sleep(_LOOK_EVERY_S)
+    finally:
+        client.close()
+
+
+def _is_open(host: str, port: int) -> bool:
+    """Whether somebody listens there: a system call or two, on loopback answered at once, where a connection by the loop costs a thread's help.
+
+    While a broker starts this is asked fifty times a second, of the very cores that it starts on.
+    """
+    with socket.socket() as probe:
+        probe.settimeout(_PROBE_TIMEOUT_S)
+        return probe.connect_ex((host, port)) == 0

@@ -1,0 +1,73 @@
+"""Spark jobs on the cluster's topics, through a Python data source of our own."""
+
+import contextlib
+import json
+import sys
+import time
+
+import click
+
+from kafka_edu.cli.package_group import PackageGroupError, ensure_group
+
+
+def require_spark() -> None:
+    """Fetch PySpark when it is not there; `./kafka-edu` says its size first."""
+    try:
+        ensure_group("spark", "pyspark", "pyarrow")
+    except PackageGroupError as error:
+        raise click.ClickException(str(error)) from error
+
+
+@click.group()
+def spark() -> None:
+    """Spark jobs on the cluster's topics, through a Python data source of our own."""
+
+
+@spark.command("status-codes")
+@click.option("--bootstrap-server", metavar="HOST:PORT,…", help="Use this cluster; else one is started, and stopped again.")
+@click.option("--topic", default="web-log", show_default=True)
+@click.option("--lines", default=50_000, show_default=True, type=click.IntRange(1, 10_000_000), help="Lines of web log to write.")
+@click.option("--seed", default=1, show_default=True, help="Of the generator: the same seed, the same log.")
+@click.option("--master", default="local[*]", show_default=True, help="Spark's master.")
+@click.option("--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False, writable=True))
+def status_codes(bootstrap_server: str | None, topic: str, lines: int, seed: int, master: str, json_file: str | None) -> None:
+    """Write a web log to a topic, count its HTTP status codes with Spark, and hold the answer against the generator's truth."""
+    require_spark()
+    from rich.console import Console
+    from rich.table import Table
+
+    from kafka_edu.cli.supervisor import running_cluster
+    from kafka_edu.spark.status_codes import count_status_codes
+    from kafka_edu.spark.web_log_topic import TopicNotFilled, create_topic, fill_topic
+
+    console = Console()
+    with contextlib.ExitStack() as stack:
+        if bootstrap_server is None:
+            with console.status("starting three brokers"):
+                bootstrap_server = stack.enter_context(running_cluster("spark")).bootstrap_servers
+        try:
+            with console.status(f"writing {lines:,} lines to topic {topic}"):
+                create_topic(bootstrap_server, topic, 6, 3)
+                truth = {str(status): number for status, number in sorted(fill_topic(bootstrap_server, topic, lines, seed).by_status.items())}
+        except TopicNotFilled as error:
+            raise click.ClickException(str(error)) from error
+        begin = time.monotonic()
+        with console.status(f"Spark counts on {master}"):
+            found = count_status_codes(bootstrap_server, topic, master)
+        seconds = time.monotonic() - begin
+    table = Table("status", "Spark", "truth", "", title=f"{lines:,} lines of topic {topic}, counted by Spark in {seconds:.1f} s")
+    for status in sorted(found.keys() | truth.keys()):
+        same = found.get(status) == truth.get(status)
+        table.add_row(status or "none", f"{found.get(status, 0):,}", f"{truth.get(status, 0):,}", "✓" if same else "✗")
+    console.print(table)
+    right = found == truth
+    console.print("Spark's answer equals the truth." if right else "Spark's answer differs from the truth. Was the topic empty before?")
+    if json_file:
+        wrong = sum(found.get(s, 0) != truth.get(s, 0) for s in found.keys() | truth.keys())
+        target = {"name": "status codes with a wrong count", "value": wrong, "relation": "==", "target": 0, "holds": wrong == 0}
+        figures = {"lines": lines, "seconds": round(seconds, 3), "spark": found, "truth": truth}
+        document = {"name": "spark-status-codes", "figures": figures, "targets": [target]}
+        with open(json_file, "w", encoding="utf-8") as file:
+            json.dump(document, file, indent=2)
+    if not right:
+        sys.exit(1)

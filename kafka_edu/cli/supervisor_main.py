@@ -1,0 +1,323 @@
+"""The supervisor's process: starts a cluster's children, acts on them when asked, and stops them all when it ends.
+
+`python -m kafka_edu.cli.supervisor_main FOLDER [--temporary]`; kafka_edu.cli.supervisor starts it, in a session of its own. It ends when its standard
+input ends, which is when the process that started it has ended, in whatever way: until somebody asks it to `release` the cluster from that.
+A temporary cluster's folder is removed at the end.
+
+It restarts nothing by itself: a broker that died stays dead until somebody asks, for watching what follows is what this is for.
+"""
+
+import argparse
+import asyncio
+import fcntl
+import os
+import secrets
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from kafka_edu.cli.action_server import ActionRefused, ActionServer, Answer, Request, write_secret
+from kafka_edu.cli.child_process import ChildProcess, ProcessState, ProcessStateError
+from kafka_edu.cli.cluster_spec import HOST, ClusterSpec
+from kafka_edu.common.action_client import READY_TIMEOUT_S
+from kafka_edu.common.cluster_home import EXIT_ALREADY_UP, ClusterFolder
+from kafka_edu.common.socket_transport import SocketTransport
+from kafka_edu.common.time import SystemTime
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone, ClusterReady, ProcessMemory, ProcessSnapshot, SupervisorStarted
+from kafka_edu.trace.socket_sink import EventServer
+from kafka_edu.trace.tracer import Tracer
+from kafka_edu.zk.apache import prepare
+
+SUPERVISOR: Final = -1
+ZOOKEEPER: Final = -2
+
+#: How long a broker may take to stop by itself: three tries of a controlled shutdown, five seconds apart, and the flush of its logs.
+BROKER_PATIENCE_S: Final = 30.0
+ZOOKEEPER_PATIENCE_S: Final = 5.0
+
+BROKER_MODULE: Final = "kafka_edu.server.main"
+EMBEDDED_ZOOKEEPER_MODULE: Final = "kafka_edu.zk.embedded.main"
+#: Sessions of 1 to 10 s, around zookeeper.session.timeout.ms = 6000.
+TICK_TIME_MS: Final = 500
+
+
+class Supervisor:
+    """One cluster's children and what may be asked of them. Everything runs on one loop."""
+
+    def __init__(self, spec: ClusterSpec, folder: ClusterFolder, temporary: bool) -> None:
+        self._spec = spec
+        self._folder = folder
+        self._time = SystemTime()
+        self._transport = SocketTransport()
+        self._trace = Tracer(SUPERVISOR, self._time)
+        self._events = EventServer(self._trace, self._transport, self._time, secrets.token_hex(16), spec.name)
+        self._actions = ActionServer(secrets.token_hex(16), self._act)
+        self._brokers = {
+            broker.id: self._child(
+                f"broker-{broker.id}", broker.id, [BROKER_MODULE, str(folder.broker_properties(broker.id))], folder.broker_log(broker.id)
+            )
+            for broker in spec.brokers
+        }
+        self._zookeeper = self._child("zookeeper", ZOOKEEPER, self._zookeeper_command(), folder.zookeeper_log) if spec.zookeeper.ours else None
+        self._locks = {broker_id: asyncio.Lock() for broker_id in self._brokers}
+        self._end = asyncio.Event()
+        self._delete = temporary
+        self._released = False
+        self._started_ns = time.monotonic_ns()
+        self._ready_ms: int | None = None
+        self._trace.on_snapshot(self._snapshot)
+        self._trace.on_gauges(self._gauges)
+
+    def _child(self, name: str, broker: int, command: list[str], log: Path) -> ChildProcess:
+        return ChildProcess(name, broker, command, log, self._trace, self._on_end)
+
+    def _zookeeper_command(self) -> list[str]:
+        port = self._spec.zookeeper.port
+        if self._spec.zookeeper.kind == "apache":
+            return ["--exec", *prepare(self._folder.zookeeper, host=HOST, port=port, tick_time_ms=TICK_TIME_MS)]
+        return [
+            EMBEDDED_ZOOKEEPER_MODULE,
+            "--host",
+            HOST,
+            "--port",
+            str(port),
+            "--tick-time",
+            str(TICK_TIME_MS),
+            "--data-dir",
+            str(self._folder.zookeeper),
+        ]
+
+    def _children(self) -> Iterator[ChildProcess]:
+        """ZooKeeper first."""
+        if self._zookeeper is not None:
+            yield self._zookeeper
+        yield from self._brokers.values()
+
+    def _port(self, child: ChildProcess) -> int:
+        return self._spec.zookeeper.port if child.broker == ZOOKEEPER else self._spec.broker(child.broker).port
+
+    def _snapshot(self) -> Iterator[Event]:
+        for child in self._children():
+            yield ProcessSnapshot(child.name, child.broker, child.state.value, child.pid, self._port(child))
+
+    def _gauges(self) -> Iterator[Event]:
+        for child in self._children():
+            memory = child.rss_anon()
+            if memory is not None:
+                yield ProcessMemory(child.name, child.broker, memory)
+
+    # ---- life -------------------------------------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """From the first child's start to the last one's end."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.add_signal_handler(number, self._end.set)
+        self._watch_owner(loop)
+        self._trace(
+            SupervisorStarted(
+                self._spec.name, os.getpid(), self._spec.broker_ids, self._spec.zookeeper.kind if self._zookeeper else self._spec.zookeeper.connect
+            )
+        )
+        gauges = asyncio.create_task(self._events.run())
+        try:
+            await self._start_all()  # first, for they take longest
+            await self._publish()
+            await self._end.wait()
+        finally:
+            await self._stop_all()
+            gauges.cancel()
+            self._events.close()
+            await self._actions.close()
+            for path in (self._folder.action_address, self._folder.supervisor_events):
+                path.unlink(missing_ok=True)
+            if self._delete:
+                shutil.rmtree(self._folder.path, ignore_errors=True)
+
+    def _watch_owner(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Standard input is a pipe that nobody writes to; its end is the owner's end."""
+
+        def gone() -> None:
+            loop.remove_reader(sys.stdin)
+            if not self._released:
+                self._end.set()
+
+        loop.add_reader(sys.stdin, gone)
+
+    async def _publish(self) -> None:
+        """Open both sockets and say where they are."""
+        events_port = await self._events.listen(HOST)
+        write_secret(self._folder.supervisor_events, {"host": HOST, "port": events_port, "token": self._events.token, "pid": os.getpid()})
+        actions_port = await self._actions.listen()
+        write_secret(self._folder.action_address, {"host": HOST, "port": actions_port, "token": self._actions.token, "pid": os.getpid()})
+
+    async def _start_all(self) -> None:
+        if self._zookeeper is not None:
+            await self._zookeeper.start()
+        for broker in self._brokers.values():
+            self._folder.broker_events(broker.broker).unlink(missing_ok=True)
+            await broker.start()
+
+    async def _stop_all(self) -> None:
+        """Brokers side by side, then ZooKeeper, which they need for stopping. What is to be deleted needs no farewell."""
+        running = [broker for broker in self._brokers.values() if broker.state is not ProcessState.STOPPED]
+        if self._delete:
+            await asyncio.gather(*(child.kill() for child in self._children()))
+            return
+        await asyncio.gather(*(broker.stop(BROKER_PATIENCE_S) for broker in running))
+        if self._zookeeper is not None and self._zookeeper.state is not ProcessState.STOPPED:
+            await self._zookeeper.stop(ZOOKEEPER_PATIENCE_S)
+
+    def _on_end(self, child: ChildProcess) -> None:
+        """A child ended: its event tells; an events file of a dead broker would mislead."""
+        if child.broker >= 0:
+            self._folder.broker_events(child.broker).unlink(missing_ok=True)
+
+    # ---- acts -------------------------------------------------------------------------------------------------------------------------------
+
+    async def _act(self, action: str, request: Request) -> Answer:
+        """One door for every act: told before and after, whoever asked."""
+        if action == "status":
+            return {"status": self._status()}
+        if action == "wait-ready":
+            return await self._wait_ready(_number(request, "timeout_s", READY_TIMEOUT_S))
+        broker = self._broker_of(request) if action not in ("down", "release") else None
+        broker_id = broker.broker if broker is not None else SUPERVISOR
+        asked = self._trace(ActionAsked(action, broker_id))
+        try:
+            message = await self._do(action, broker, request)
+        except (ActionRefused, ProcessStateError, OSError) as error:
+            with self._trace.because(asked):
+                self._trace(ActionDone(action, broker_id, False, str(error)))
+            raise ActionRefused(str(error)) from error
+        with self._trace.because(asked):
+            self._trace(ActionDone(action, broker_id, True, message))
+        return {"message": message}
+
+    def _broker_of(self, request: Request) -> ChildProcess:
+        broker_id = request.get("broker")
+        if not isinstance(broker_id, int) or broker_id not in self._brokers:
+            raise ActionRefused(f"there is no broker {broker_id}; there are {', '.join(map(str, self._brokers))}")
+        return self._brokers[broker_id]
+
+    async def _do(self, action: str, broker: ChildProcess | None, request: Request) -> str:
+        if broker is None and action == "release":
+            self._released = True
+            return f"cluster {self._spec.name} stays up"
+        if broker is None:
+            self._delete = self._delete or request.get("delete") is True
+            self._end.set()
+            return f"cluster {self._spec.name} is going down"
+        async with self._locks[broker.broker]:
+            match action:
+                case "start":
+                    await broker.start()
+                    return f"{broker.name} started as process {broker.pid}"
+                case "stop":
+                    ended = await broker.stop(_number(request, "patience_s", BROKER_PATIENCE_S))
+                    return f"{broker.name} {ended}"
+                case "kill":
+                    if broker.state is ProcessState.STOPPED:
+                        raise ProcessStateError(f"{broker.name} is stopped")
+                    return f"{broker.name} {await broker.kill()}"
+                case "pause":
+                    broker.pause()
+                    return f"{broker.name} paused"
+                case "resume":
+                    broker.resume()
+                    return f"{broker.name} goes on"
+                case _:
+                    raise ActionRefused(f"there is no action '{action}'")
+
+    async def _wait_ready(self, timeout_s: float) -> Answer:
+        """Wait for all that run to list each other; a broker that ends meanwhile is an error, told with its last words."""
+        from kafka_edu.cli.readiness import wait_until_listed  # the protocol is read in while the brokers start, not before
+
+        running = {i: broker for i, broker in self._brokers.items() if broker.state is ProcessState.RUNNING}
+        dead = [child for child in self._children() if child.last_exit is not None and not child.last_exit.asked]
+        if dead:
+            raise ActionRefused(_epitaph(dead[0]))
+        ports = {i: (HOST, self._spec.broker(i).port) for i in running}
+        ready = asyncio.create_task(wait_until_listed(self._transport, ports, list(running)))
+        ends = [asyncio.create_task(_named_end(child)) for child in self._children() if child.state is ProcessState.RUNNING]
+        done, _ = await asyncio.wait([ready, *ends], timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        for task in (ready, *ends):
+            task.cancel()
+        if ready in done:
+            controller = ready.result()
+            took = (time.monotonic_ns() - self._started_ns) // 1_000_000
+            if self._ready_ms is None:
+                self._ready_ms = took
+            self._trace(ClusterReady(tuple(running), controller, took))
+            return {"controller": controller, "status": self._status()}
+        for end in ends:
+            if end in done:
+                raise ActionRefused(_epitaph(end.result()))
+        raise ActionRefused(f"not ready within {timeout_s:g} s; see {self._folder.path}/*/broker.log")
+
+    def _status(self) -> dict[str, object]:
+        return {
+            "name": self._spec.name,
+            "pid": os.getpid(),
+            "bootstrap_servers": self._spec.bootstrap_servers,
+            "zookeeper": {"kind": self._spec.zookeeper.kind, "connect": self._spec.zookeeper.connect},
+            "ready_ms": self._ready_ms,
+            "up_s": round((time.monotonic_ns() - self._started_ns) / 1e9, 3),
+            "processes": [
+                {
+                    "process": child.name,
+                    "broker": child.broker,
+                    "state": child.state.value,
+                    "pid": child.pid,
+                    "port": self._port(child),
+                    "rss_anon": child.rss_anon(),
+                    "ended": str(child.last_exit) if child.last_exit is not None else "",
+                }
+                for child in self._children()
+            ],
+        }
+
+
+def _number(request: Request, key: str, default: float) -> float:
+    value = request.get(key)
+    return float(value) if isinstance(value, int | float) else default
+
+
+async def _named_end(child: ChildProcess) -> ChildProcess:
+    await child.wait()
+    return child
+
+
+def _epitaph(child: ChildProcess) -> str:
+    words = child.last_words()
+    return f"{child.name} {child.last_exit}" + (f"; its last words:\n{words}" if words else "")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="supervisor")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--temporary", action="store_true")
+    arguments = parser.parse_args()
+    folder = ClusterFolder(arguments.folder)
+    with folder.lock.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sys.exit(EXIT_ALREADY_UP)
+        spec = ClusterSpec.load(folder)
+        if spec is None:
+            sys.exit(f"there is no {folder.spec}")
+        asyncio.run(_supervise(spec, folder, arguments.temporary))
+
+
+async def _supervise(spec: ClusterSpec, folder: ClusterFolder, temporary: bool) -> None:
+    await Supervisor(spec, folder, temporary).run()
+
+
+if __name__ == "__main__":
+    main()

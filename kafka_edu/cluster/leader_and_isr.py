@@ -1,0 +1,26 @@
+"""Who leads a partition and who is in sync with it (Kafka: LeaderAndIsr.scala, LeaderIsrAndControllerEpoch.scala)."""
+
+from typing import Final, NamedTuple
+
+NO_LEADER: Final = -1
+LEADER_DURING_DELETE: Final = -2
+INITIAL_LEADER_EPOCH: Final = 0
+INITIAL_ZK_VERSION: Final = 0
+
+
+class LeaderAndIsr(NamedTuple):
+    """The contents of a partition's state znode, with the znode's version: every change is a compare-and-set on it (KIP-101 for the epoch)."""
+
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    zk_version: int
+
+    def with_leader(self, leader: int, isr: tuple[int, ...]) -> "LeaderAndIsr":
+        """A new leader, and so a new leader epoch."""
+        return LeaderAndIsr(leader, self.leader_epoch + 1, isr, self.zk_version)
+
+
+class LeaderIsrAndControllerEpoch(NamedTuple):
+    leader_and_isr: LeaderAndIsr
+    controller_epoch: int

@@ -1,0 +1,184 @@
+"""What one broker knows of the whole cluster, and tells any client that asks (Kafka: MetadataCache.scala, ZkMetadataCache in 2.8).
+
+The controller alone writes here, by UpdateMetadata: each request names all live brokers and those partitions that changed. So every broker can
+answer a Metadata request without asking anybody, and each broker's picture is a little late, each by its own amount: clients live with it.
+Owned by the broker's loop. Reads O(partitions asked for), an update O(partitions in the request).
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from kafka_edu.cluster.broker import Broker, EndPoint
+from kafka_edu.cluster.leader_and_isr import LEADER_DURING_DELETE, NO_LEADER
+from kafka_edu.common.errors import Errors
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.protocol.messages.metadata import MetadataResponsePartition
+from kafka_edu.protocol.messages.update_metadata import UpdateMetadataBroker, UpdateMetadataPartitionState, UpdateMetadataRequest
+from kafka_edu.protocol.types import ZERO_UUID
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.server import MetadataSnapshot, MetadataUpdated, PartitionMetadataSnapshot
+from kafka_edu.trace.tracer import Tracer
+
+#: Security protocols by their number on the wire (SecurityProtocol.java).
+SECURITY_PROTOCOLS: Final[Mapping[int, str]] = {0: "PLAINTEXT", 1: "SSL", 2: "SASL_PLAINTEXT", 3: "SASL_SSL"}
+
+
+class PartitionState(NamedTuple):
+    """One partition as the controller told it last."""
+
+    controller_epoch: int
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    zk_version: int
+    replicas: tuple[int, ...]
+    offline_replicas: tuple[int, ...]
+
+
+class MetadataCache:
+    """The cluster as the last UpdateMetadata left it."""
+
+    def __init__(self, broker_id: int, trace: Tracer | None = None) -> None:
+        self.broker_id = broker_id
+        self.controller_id: int | None = None
+        """The controller that wrote last, or None before the first."""
+        self._brokers: dict[int, Broker] = {}
+        self._topics: dict[str, dict[int, PartitionState]] = {}
+        self._topic_ids: dict[str, UUID] = {}
+        self._trace = trace
+        if trace:
+            trace.on_snapshot(self._snapshot)
+
+    def update(self, request: UpdateMetadataRequest) -> list[TopicPartition]:
+        """Door: take over what the controller says; returns the partitions that it deleted.
+
+        All brokers are replaced; partitions are merged, one with the leader LEADER_DURING_DELETE (-2) leaves. The caller has checked the
+        controller's epoch (ReplicaManager owns the latest one).
+        """
+        self.controller_id = request.controller_id if request.controller_id >= 0 else None
+        self._brokers = {broker.id: broker for broker in sorted(map(_broker, request.live_brokers))}
+        updated: list[TopicPartition] = []
+        deleted: list[TopicPartition] = []
+        for topic_state in request.topic_states:
+            if topic_state.topic_id != ZERO_UUID:
+                self._topic_ids[topic_state.topic_name] = topic_state.topic_id
+            for state in topic_state.partition_states:
+                self._put(TopicPartition(topic_state.topic_name, state.partition_index), state, updated, deleted)
+        for state in request.ungrouped_partition_states:
+            self._put(TopicPartition(state.topic_name, state.partition_index), state, updated, deleted)
+        if self._trace:
+            self._trace(
+                MetadataUpdated(
+                    request.controller_id, request.controller_epoch, tuple(self._brokers), tuple(map(str, updated)), tuple(map(str, deleted))
+                )
+            )
+        return deleted
+
+    def _put(self, tp: TopicPartition, state: UpdateMetadataPartitionState, updated: list[TopicPartition], deleted: list[TopicPartition]) -> None:
+        if state.leader == LEADER_DURING_DELETE:
+            partitions = self._topics.get(tp.topic, {})
+            partitions.pop(tp.partition, None)
+            if not partitions:
+                self._topics.pop(tp.topic, None)
+                self._topic_ids.pop(tp.topic, None)
+            deleted.append(tp)
+            return
+        self._topics.setdefault(tp.topic, {})[tp.partition] = PartitionState(
+            state.controller_epoch,
+            state.leader,
+            state.leader_epoch,
+            tuple(state.isr),
+            state.zk_version,
+            tuple(state.replicas),
+            tuple(state.offline_replicas),
+        )
+        updated.append(tp)
+
+    @property
+    def topics(self) -> list[str]:
+        """Every topic's name, sorted."""
+        return sorted(self._topics)
+
+    def topic_id(self, topic: str) -> UUID:
+        """The topic's id (KIP-516), or zeros if the controller has told none."""
+        return self._topic_ids.get(topic, ZERO_UUID)
+
+    def partitions_of(self, topic: str) -> Mapping[int, PartitionState]:
+        """The topic's partitions by number; empty for a topic not known."""
+        return self._topics.get(topic, {})
+
+    def contains(self, tp: TopicPartition) -> bool:
+        return tp.partition in self._topics.get(tp.topic, ())
+
+    def contains_topic(self, topic: str) -> bool:
+        return topic in self._topics
+
+    def get_partition_state(self, tp: TopicPartition) -> PartitionState | None:
+        return self._topics.get(tp.topic, {}).get(tp.partition)
+
+    def get_alive_brokers(self) -> list[Broker]:
+        """All live brokers, by id."""
+        return list(self._brokers.values())
+
+    def is_alive(self, broker_id: int) -> bool:
+        return broker_id in self._brokers
+
+    def get_alive_end_point(self, broker_id: int, listener_name: str) -> EndPoint | None:
+        """Where that broker listens under that name, or None: it is not alive, or has no such listener."""
+        broker = self._brokers.get(broker_id)
+        return broker.end_point(listener_name) if broker else None
+
+    def get_leader_end_point(self, tp: TopicPartition, listener_name: str) -> EndPoint | None:
+        """Where the partition's leader listens, or None if it is not known."""
+        state = self.get_partition_state(tp)
+        return self.get_alive_end_point(state.leader, listener_name) if state else None
+
+    def get_topic_metadata(self, topic: str, listener_name: str, api_version: int) -> list[MetadataResponsePartition]:
+        """The topic's partitions as a Metadata response of that version shows them, by number.
+
+        A partition without a reachable leader says LEADER_NOT_AVAILABLE; from v6 on, LISTENER_NOT_FOUND if the leader lives but has no such
+        listener. v0 clients ask each listed replica and know no dead ones: replicas are left out there, with REPLICA_NOT_AVAILABLE.
+        """
+        return [self._partition_metadata(number, state, listener_name, api_version) for number, state in sorted(self._topics.get(topic, {}).items())]
+
+    def _partition_metadata(self, number: int, state: PartitionState, listener_name: str, api_version: int) -> MetadataResponsePartition:
+        replicas, isr = list(state.replicas), list(state.isr)
+        if api_version == 0:
+            replicas = [r for r in replicas if self.get_alive_end_point(r, listener_name)]
+            isr = [r for r in isr if self.get_alive_end_point(r, listener_name)]
+        leader = state.leader
+        error = Errors.NONE
+        if self.get_alive_end_point(leader, listener_name) is None:
+            known_elsewhere = leader in self._brokers and api_version >= 6
+            error = Errors.LISTENER_NOT_FOUND if known_elsewhere else Errors.LEADER_NOT_AVAILABLE
+            leader = NO_LEADER
+        elif len(replicas) < len(state.replicas) or len(isr) < len(state.isr):
+            error = Errors.REPLICA_NOT_AVAILABLE
+        return MetadataResponsePartition(
+            error_code=error,
+            partition_index=number,
+            leader_id=leader,
+            leader_epoch=state.leader_epoch,
+            replica_nodes=replicas,
+            isr_nodes=isr,
+            offline_replicas=list(state.offline_replicas),
+        )
+
+    def _snapshot(self) -> Iterable[Event]:
+        brokers = tuple((b.id, tuple(map(str, b.end_points))) for b in self._brokers.values())
+        yield MetadataSnapshot(-1 if self.controller_id is None else self.controller_id, brokers)
+        for topic, partitions in sorted(self._topics.items()):
+            for number, state in sorted(partitions.items()):
+                yield PartitionMetadataSnapshot(topic, number, state.leader, state.leader_epoch, state.isr, state.replicas, state.offline_replicas)
+
+
+def _broker(live: UpdateMetadataBroker) -> Broker:
+    """A live broker as any version of the request names it: v0 has one host and port, v1 and v2 name no listener."""
+    end_points = []
+    for end_point in live.endpoints:
+        protocol = SECURITY_PROTOCOLS.get(end_point.security_protocol, "PLAINTEXT")
+        end_points.append(EndPoint(end_point.host, end_point.port, end_point.listener or protocol, protocol))
+    if not end_points:
+        end_points.append(EndPoint(live.v0_host, live.v0_port, "PLAINTEXT", "PLAINTEXT"))
+    return Broker(live.id, tuple(end_points), live.rack)

@@ -1,0 +1,1 @@
+"""What every other package stands on: errors, clocks, files, wires and names. Imports nothing of ours."""

@@ -1,0 +1,94 @@
+"""Asks a cluster's supervisor to act: the other end of its action socket. The command line, the dashboard and tests use it.
+
+One line of JSON each way, over loopback:
+
+    → {"token": "…", "id": 1, "action": "kill", "broker": 0}
+    ← {"id": 1, "ok": true, "message": "broker 0 killed with SIGKILL"}          or {"id": 1, "ok": false, "error": "…"}
+
+The token stands in a file that only the owner can read. What came of an action is told as an event too (supervisor events, broker id -1).
+Actions: status, which adds `status` to its answer; stop, start, kill, pause, resume with `broker` (an id); wait-ready with `timeout_s`; release (from
+the process that started it); down with `delete`.
+"""
+
+import json
+import socket
+from pathlib import Path
+from typing import Final, NamedTuple
+
+Answer = dict[str, object]
+
+#: How long `wait-ready` waits unless told otherwise.
+READY_TIMEOUT_S: Final = 180.0
+
+#: A stop waits for a broker's controlled shutdown, which may take three tries of five seconds.
+ACTION_TIMEOUT_S: Final = 90.0
+
+
+class NoSupervisorError(Exception):
+    """No supervisor answers: the cluster is down."""
+
+
+class ActionRefusedError(Exception):
+    """The supervisor answered that it could not do it, and why."""
+
+
+class ActionAddress(NamedTuple):
+    """Where a supervisor listens, and the token it wants to see."""
+
+    host: str
+    port: int
+    token: str
+    pid: int
+
+    @staticmethod
+    def read(path: Path) -> "ActionAddress":
+        """From the supervisor's file. Raises NoSupervisorError when there is none, or none that can be read."""
+        try:
+            fields = json.loads(path.read_text(encoding="utf-8"))
+            return ActionAddress(str(fields["host"]), int(fields["port"]), str(fields["token"]), int(fields["pid"]))
+        except FileNotFoundError:
+            raise NoSupervisorError("the cluster is not up") from None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise NoSupervisorError(f"{path} does not hold the address of a supervisor: {error}") from error
+
+
+class ActionClient:
+    """A blocking connection to one supervisor."""
+
+    def __init__(self, address: ActionAddress, timeout_s: float = ACTION_TIMEOUT_S) -> None:
+        """Connect. Raises NoSupervisorError when nobody listens."""
+        self.address = address
+        self._last_id = 0
+        try:
+            self._socket = socket.create_connection((address.host, address.port), timeout_s)
+        except OSError as error:
+            raise NoSupervisorError(f"the supervisor does not answer: {error}") from error
+        self._answers = self._socket.makefile("rb")
+
+    def ask(self, action: str, **arguments: int | str | bool) -> Answer:
+        """Ask for one action and wait for what came of it. Raises ActionRefusedError, NoSupervisorError when it went away meanwhile."""
+        self._last_id += 1
+        request = {"token": self.address.token, "id": self._last_id, "action": action, **arguments}
+        try:
+            self._socket.sendall(json.dumps(request).encode() + b"\n")
+            line = self._answers.readline()
+        except TimeoutError as error:
+            raise ActionRefusedError(f"the supervisor did not finish '{action}' in time") from error
+        except OSError as error:
+            raise NoSupervisorError(f"the supervisor went away: {error}") from error
+        if not line:
+            raise NoSupervisorError("the supervisor went away")
+        answer: Answer = json.loads(line)
+        if not answer.get("ok"):
+            raise ActionRefusedError(str(answer.get("error", "refused")))
+        return answer
+
+    def close(self) -> None:
+        self._answers.close()
+        self._socket.close()
+
+    def __enter__(self) -> "ActionClient":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,103 @@
+"""Where the clusters of this user live on disk, and what stands where in a cluster's folder.
+
+<home>/clusters/<name>/
+  cluster.json               what was asked for, with the ports that were picked: it outlives `down`
+  lock                       held (flock) by the supervisor while the cluster is up
+  supervisor.json            address, token and pid of the action socket while the cluster is up; readable by its owner alone
+  supervisor-events.json     address of the supervisor's event socket
+  supervisor.log
+  zookeeper/, zookeeper.log  the embedded ZooKeeper's data
+  broker-<id>/server.properties, data/, events.json, broker.log
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+#: The exit code of a supervisor that finds another one holding the lock.
+EXIT_ALREADY_UP: Final = 3
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+
+
+def cluster_home(environment: Mapping[str, str] = os.environ) -> Path:
+    """$KAFKA_EDU_HOME, else kafka-edu in $XDG_STATE_HOME, else ~/.local/state/kafka-edu."""
+    if home := environment.get("KAFKA_EDU_HOME"):
+        return Path(home).expanduser().absolute()
+    if state := environment.get("XDG_STATE_HOME"):
+        return Path(state).absolute() / "kafka-edu"
+    return Path.home() / ".local" / "state" / "kafka-edu"
+
+
+class ClusterFolder(NamedTuple):
+    """The folder of one cluster."""
+
+    path: Path
+
+    @staticmethod
+    def of(name: str, home: Path | None = None) -> "ClusterFolder":
+        """The folder of the cluster `name`, whether it exists or not. Raises ValueError for a name that is none."""
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"'{name}' cannot be a cluster's name: it takes letters, digits, '.', '_' and '-', begins with a letter or digit")
+        return ClusterFolder((home if home is not None else cluster_home()) / "clusters" / name)
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def spec(self) -> Path:
+        return self.path / "cluster.json"
+
+    @property
+    def lock(self) -> Path:
+        return self.path / "lock"
+
+    @property
+    def temporary(self) -> Path:
+        return self.path / "temporary"
+
+    @property
+    def action_address(self) -> Path:
+        return self.path / "supervisor.json"
+
+    @property
+    def supervisor_events(self) -> Path:
+        return self.path / "supervisor-events.json"
+
+    @property
+    def supervisor_log(self) -> Path:
+        return self.path / "supervisor.log"
+
+    @property
+    def zookeeper(self) -> Path:
+        return self.path / "zookeeper"
+
+    @property
+    def zookeeper_log(self) -> Path:
+        return self.path / "zookeeper.log"
+
+    def broker(self, broker_id: int) -> Path:
+        return self.path / f"broker-{broker_id}"
+
+    def broker_properties(self, broker_id: int) -> Path:
+        return self.broker(broker_id) / "server.properties"
+
+    def broker_data(self, broker_id: int) -> Path:
+        return self.broker(broker_id) / "data"
+
+    def broker_events(self, broker_id: int) -> Path:
+        return self.broker(broker_id) / "events.json"
+
+    def broker_log(self, broker_id: int) -> Path:
+        return self.broker(broker_id) / "broker.log"
+
+
+def cluster_names(home: Path | None = None) -> list[str]:
+    """Names of all clusters that have a folder, up or down, sorted."""
+    folder = (home if home is not None else cluster_home()) / "clusters"
+    if not folder.is_dir():
+        return []
+    return sorted(path.parent.name for path in folder.glob("*/cluster.json"))

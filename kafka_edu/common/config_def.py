@@ -1,0 +1,242 @@
+"""Typed configuration keys (Kafka: ConfigDef.java).
+
+A configuration is declared once, as a list of `ConfigKey`: name, type, default, what values are allowed, and a line that explains it. From that
+list come parsing, checking, the help text and the documentation page. A wrong value raises `ConfigException`, which names the key, the value and
+what is allowed; it is not silently replaced by the default.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum, StrEnum
+from typing import Final, NamedTuple, Protocol
+
+ConfigValue = bool | int | float | str | tuple[str, ...] | None
+"""A parsed value. Lists are tuples: a parsed configuration does not change."""
+
+
+class ConfigException(Exception):
+    """A key that is missing or a value that is not allowed. `key` lets the caller add the file and line it came from."""
+
+    def __init__(self, key: str, message: str) -> None:
+        super().__init__(message)
+        self.key = key
+
+
+class ConfigType(StrEnum):
+    """How the text of a value is read; the names are Kafka's."""
+
+    BOOLEAN = "boolean"
+    STRING = "string"
+    INT = "int"
+    LONG = "long"
+    DOUBLE = "double"
+    LIST = "list"
+    """Comma-separated; spaces around an item do not count; the empty text is the empty list."""
+    PASSWORD = "password"
+    """A string that `ConfigDef.shown` hides."""
+
+
+class _Required(Enum):
+    REQUIRED = "required"
+
+
+REQUIRED: Final = _Required.REQUIRED
+"""In the place of a default: the key must be given."""
+
+_INTEGER_BOUNDS: Final = {
+    ConfigType.INT: (-(2**31), 2**31 - 1),
+    ConfigType.LONG: (-(2**63), 2**63 - 1),
+}
+
+
+class Validator(Protocol):
+    """Says whether a parsed value is allowed; its text, as in `at least 14`, completes the sentence "the value must be …"."""
+
+    def allows(self, value: ConfigValue) -> bool: ...
+
+    def __str__(self) -> str: ...
+
+
+class Range(NamedTuple):
+    """A number from `least` to `most`, both included; None is no bound."""
+
+    least: float | None = None
+    most: float | None = None
+
+    def allows(self, value: ConfigValue) -> bool:
+        return isinstance(value, int | float) and (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
+
+    def __str__(self) -> str:
+        if self.most is None:
+            return f"at least {self.least}"
+        return f"at most {self.most}" if self.least is None else f"from {self.least} to {self.most}"
+
+
+class OneOf(NamedTuple):
+    """One of a few texts."""
+
+    values: tuple[str, ...]
+
+    def allows(self, value: ConfigValue) -> bool:
+        return value in self.values
+
+    def __str__(self) -> str:
+        return "one of " + ", ".join(self.values)
+
+
+class ListOf(NamedTuple):
+    """A list whose every item is one of a few texts; the empty list only if `empty` says so."""
+
+    values: tuple[str, ...]
+    empty: bool = False
+
+    def allows(self, value: ConfigValue) -> bool:
+        return isinstance(value, tuple) and all(v in self.values for v in value) and (self.empty or len(value) > 0)
+
+    def __str__(self) -> str:
+        return "a list of " + ", ".join(self.values)
+
+
+class NonEmpty(NamedTuple):
+    """A text or list with something in it."""
+
+    def allows(self, value: ConfigValue) -> bool:
+        return isinstance(value, str | tuple) and len(value) > 0
+
+    def __str__(self) -> str:
+        return "not empty"
+
+
+class ConfigKey(NamedTuple):
+    """One key. `default` is a parsed value or REQUIRED; a default of None means "not set", and None is then allowed."""
+
+    name: str
+    type: ConfigType
+    default: ConfigValue | _Required
+    validator: Validator | None
+    doc: str
+
+    def parse(self, raw: ConfigValue) -> ConfigValue:
+        """`raw` (mostly text) as a value of this key's type, checked. Raises ConfigException."""
+        value = self._typed(raw)
+        if self.validator is not None and not (value is None and self.default is None) and not self.validator.allows(value):
+            raise ConfigException(self.name, f"Invalid value {raw} for configuration {self.name}: the value must be {self.validator}")
+        return value
+
+    def _typed(self, raw: ConfigValue) -> ConfigValue:
+        if not isinstance(raw, str):
+            return raw
+        text = raw.strip()
+        match self.type:
+            case ConfigType.BOOLEAN:
+                if text.lower() in ("true", "false"):
+                    return text.lower() == "true"
+                raise self._refused(raw, "true or false")
+            case ConfigType.INT | ConfigType.LONG:
+                least, most = _INTEGER_BOUNDS[self.type]
+                try:
+                    number = int(text)
+                except ValueError:
+                    raise self._refused(raw, f"a whole number (type {self.type})") from None
+                if "_" in text or not least <= number <= most:
+                    raise self._refused(raw, f"a whole number from {least} to {most}")
+                return number
+            case ConfigType.DOUBLE:
+                try:
+                    return float(text)
+                except ValueError:
+                    raise self._refused(raw, "a number") from None
+            case ConfigType.LIST:
+                return tuple(item.strip() for item in text.split(",")) if text else ()
+            case _:
+                return text
+
+    def _refused(self, raw: ConfigValue, allowed: str) -> ConfigException:
+        shown = "[hidden]" if self.type is ConfigType.PASSWORD else raw
+        return ConfigException(self.name, f"Invalid value {shown} for configuration {self.name}: the value must be {allowed}")
+
+
+class ConfigValues(dict[str, ConfigValue]):
+    """Parsed values by key, with readers that state the type. A reader of the wrong type is a bug and raises TypeError."""
+
+    def get_int(self, key: str) -> int:
+        value = self[key]
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise TypeError(f"{key} is {value!r}, not an int")
+        return value
+
+    def get_optional_int(self, key: str) -> int | None:
+        return None if self[key] is None else self.get_int(key)
+
+    def get_float(self, key: str) -> float:
+        value = self[key]
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise TypeError(f"{key} is {value!r}, not a number")
+        return value
+
+    def get_bool(self, key: str) -> bool:
+        value = self[key]
+        if not isinstance(value, bool):
+            raise TypeError(f"{key} is {value!r}, not a boolean")
+        return value
+
+    def get_string(self, key: str) -> str:
+        value = self[key]
+        if not isinstance(value, str):
+            raise TypeError(f"{key} is {value!r}, not a text")
+        return value
+
+    def get_optional_string(self, key: str) -> str | None:
+        return None if self[key] is None else self.get_string(key)
+
+    def get_list(self, key: str) -> tuple[str, ...]:
+        value = self[key]
+        if not isinstance(value, tuple):
+            raise TypeError(f"{key} is {value!r}, not a list")
+        return value
+
+
+class ConfigDef:
+    """The keys of one kind of configuration: a broker's, a topic's, a client's."""
+
+    def __init__(self, keys: Iterable[ConfigKey]) -> None:
+        self.keys: dict[str, ConfigKey] = {}
+        for key in keys:
+            if key.name in self.keys:
+                raise ValueError(f"configuration {key.name} is defined twice")
+            self.keys[key.name] = key
+
+    def __iter__(self) -> Iterator[ConfigKey]:
+        return iter(self.keys.values())
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.keys
+
+    def parse(self, given: Mapping[str, ConfigValue]) -> ConfigValues:
+        """A value for every key: the given one, or the default. Keys that are not defined are left out; `unknown` lists them.
+
+        Raises ConfigException on the first wrong value or missing key. O(keys).
+        """
+        values = ConfigValues()
+        for name, key in self.keys.items():
+            if name in given:
+                values[name] = key.parse(given[name])
+            elif isinstance(key.default, _Required):
+                raise ConfigException(name, f'Missing required configuration "{name}" which has no default value.')
+            else:
+                values[name] = key.default
+        return values
+
+    def unknown(self, given: Iterable[str]) -> list[str]:
+        """The given names that are not defined, in their order."""
+        return [name for name in given if name not in self.keys]
+
+    def shown(self, name: str, value: ConfigValue) -> str:
+        """A value as text, as it would stand in a file; a password is hidden."""
+        key = self.keys.get(name)
+        if key is not None and key.type is ConfigType.PASSWORD and value is not None:
+            return "[hidden]"
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, tuple):
+            return ",".join(value)
+        return "" if value is None else str(value)

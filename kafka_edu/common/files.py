@@ -1,0 +1,183 @@
+"""The file system is handed in, so that a simulated disk can tear a write, fill up or forget what was not flushed.
+
+`OsFileSystem` is the machine's. The simulator's lives in memory (`kafka_edu.sim`). All calls are synchronous: the log is the one part of
+the core that writes for itself.
+"""
+
+import contextlib
+import mmap
+import os
+import shutil
+from collections.abc import Sequence
+from typing import Protocol
+
+Buffer = bytes | bytearray | memoryview
+
+
+class File(Protocol):
+    """One open file, appended to at its end and read anywhere."""
+
+    path: str
+
+    def fileno(self) -> int | None:
+        """The descriptor for sendfile, or None where there is none (a file in memory): then `pread` serves."""
+        ...
+
+    def size(self) -> int:
+        """Bytes in the file. O(1)."""
+        ...
+
+    def append(self, parts: Sequence[Buffer]) -> int:
+        """Write all `parts`, in order, at the end; returns the position in bytes where the first of them starts.
+
+        Raises OSError; then the file may hold part of it, and the caller truncates.
+        """
+        ...
+
+    def pread(self, count: int, position: int) -> bytes:
+        """Up to `count` bytes from `position`; fewer only at the end of the file."""
+        ...
+
+    def pwrite(self, data: Buffer, position: int) -> None:
+        """Write `data` at `position`, growing the file if need be."""
+        ...
+
+    def truncate(self, size: int) -> None: ...
+
+    def flush(self) -> None:
+        """Force what was written to the disk (fsync). May block: call it from a worker."""
+        ...
+
+    def close(self) -> None: ...
+
+    def map(self, size: int) -> memoryview | mmap.mmap:
+        """A writable view of the first `size` bytes, shared with the file (which must be that long)."""
+        ...
+
+
+class FileSystem(Protocol):
+    """What the log, the checkpoints and the embedded ZooKeeper need of a disk. Paths are strings; errors are OSError."""
+
+    def open(self, path: str, *, create: bool = True) -> File: ...
+
+    def read(self, path: str) -> bytes: ...
+
+    def write_atomically(self, path: str, data: bytes, *, sync: bool = True) -> None:
+        """Replace `path` by `data` so that after a crash it holds the old or the new content, never a part (write aside, fsync, rename).
+
+        Without `sync` the fsync is left out: that does not block, and holds against the death of the process, not of the machine.
+        """
+        ...
+
+    def exists(self, path: str) -> bool: ...
+
+    def list(self, path: str) -> list[str]:
+        """Names in a folder, sorted."""
+        ...
+
+    def is_dir(self, path: str) -> bool: ...
+
+    def make_dirs(self, path: str) -> None: ...
+
+    def rename(self, old: str, new: str) -> None: ...
+
+    def remove(self, path: str) -> None:
+        """Remove a file; no error if it is not there."""
+        ...
+
+    def remove_tree(self, path: str) -> None: ...
+
+
+class OsFile:
+    """A file of the operating system, by its descriptor. The size is kept, not asked for: one owner writes to it."""
+
+    def __init__(self, path: str, create: bool) -> None:
+        self.path = path
+        self._fd = os.open(path, os.O_RDWR | (os.O_CREAT if create else 0), 0o644)
+        self._size = os.fstat(self._fd).st_size
+
+    def fileno(self) -> int:
+        return self._fd
+
+    def size(self) -> int:
+        return self._size
+
+    def append(self, parts: Sequence[Buffer]) -> int:
+        start = self._size
+        total = sum(map(len, parts))
+        written = os.pwritev(self._fd, parts, start)
+        if written < total:  # a full disk or a signal: finish it plainly, or raise
+            rest = memoryview(b"".join(parts))[written:]
+            while rest:
+                n = os.pwrite(self._fd, rest, start + total - len(rest))
+                rest = rest[n:]
+        self._size = start + total
+        return start
+
+    def pread(self, count: int, position: int) -> bytes:
+        return os.pread(self._fd, count, position)
+
+    def pwrite(self, data: Buffer, position: int) -> None:
+        rest = memoryview(data)
+        while rest:
+            n = os.pwrite(self._fd, rest, position)
+            position += n
+            rest = rest[n:]
+        self._size = max(self._size, position)
+
+    def truncate(self, size: int) -> None:
+        os.ftruncate(self._fd, size)
+        self._size = size
+
+    def flush(self) -> None:
+        os.fsync(self._fd)
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def map(self, size: int) -> mmap.mmap:
+        return mmap.mmap(self._fd, size)
+
+
+class OsFileSystem:
+    """The machine's file system."""
+
+    def open(self, path: str, *, create: bool = True) -> OsFile:
+        return OsFile(path, create)
+
+    def read(self, path: str) -> bytes:
+        with open(path, "rb") as file:
+            return file.read()
+
+    def write_atomically(self, path: str, data: bytes, *, sync: bool = True) -> None:
+        aside = path + ".tmp"
+        with open(aside, "wb") as file:
+            file.write(data)
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(aside, path)
+
+    def exists(self, path: str) -> bool:
+        return os.path.exists(path)
+
+    def list(self, path: str) -> list[str]:
+        return sorted(os.listdir(path))
+
+    def is_dir(self, path: str) -> bool:
+        return os.path.isdir(path)
+
+    def make_dirs(self, path: str) -> None:
+        os.makedirs(path, exist_ok=True)
+
+    def rename(self, old: str, new: str) -> None:
+        os.replace(old, new)
+
+    def remove(self, path: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(path)
+
+    def remove_tree(self, path: str) -> None:
+        shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,277 @@
+"""Real wires: non-blocking TCP sockets under asyncio's selector loop (Kafka: Selector.java, PlaintextTransportLayer.java).
+
+There is one receive buffer for the whole loop. A socket that turns readable is read into it and its receiver is told at once; nobody's announced
+size allocates anything. Sending goes straight to the socket; only what the kernel does not take waits in a queue. Regions of files go out by
+sendfile, so that records pass from the page cache to the socket without entering this process (book 002 §3.3, "zero copy").
+"""
+
+import asyncio
+import errno
+import os
+import socket
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from kafka_edu.common.transport import FileRegion, Listener, Part, Wire, WireReceiver, part_size
+
+RECEIVE_BUFFER_BYTES: Final = 256 * 1024
+MAX_BYTES_A_TURN: Final = 2 * 1024 * 1024
+"""What one wire may send before the others get their turn."""
+MAX_VECTOR: Final = 512
+ACCEPT_BACK_OFF_S: Final = 1.0
+_MORE: Final = getattr(socket, "MSG_MORE", 0)
+_NO_SENDFILE: Final = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.ENOTSOCK}
+
+
+class SocketTransport:
+    """Opens sockets on the running loop. One for each loop; owns the loop's receive buffer."""
+
+    def __init__(self, receive_buffer_bytes: int = RECEIVE_BUFFER_BYTES) -> None:
+        self._buffer = memoryview(bytearray(receive_buffer_bytes))
+
+    async def listen(self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver]) -> Listener:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            sock.bind((host, port))
+            sock.listen(1024)
+            sock.setblocking(False)
+        except OSError as error:
+            sock.close()
+            raise OSError(error.errno, f"cannot listen on {host}:{port}: {error.strerror}") from error
+        return SocketListener(asyncio.get_running_loop(), sock, self._buffer, on_wire)
+
+    async def connect(self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver], timeout_ms: float) -> Wire:
+        loop = asyncio.get_running_loop()
+        async with asyncio.timeout(timeout_ms / 1000):
+            infos = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            refused: OSError | None = None
+            for family, kind, protocol, _, address in infos:
+                sock = socket.socket(family, kind, protocol)
+                sock.setblocking(False)
+                try:
+                    await loop.sock_connect(sock, address)
+                except OSError as error:
+                    sock.close()
+                    refused = error
+                except BaseException:
+                    sock.close()
+                    raise
+                else:
+                    return SocketWire(loop, sock, self._buffer, on_wire)
+        raise refused or OSError(f"{host} has no address")
+
+
+class SocketListener:
+    """A listening socket; accepts as long as it may."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, sock: socket.socket, buffer: memoryview, on_wire: Callable[[Wire], WireReceiver]) -> None:
+        self._loop = loop
+        self._sock = sock
+        self._buffer = buffer
+        self._on_wire = on_wire
+        self._back_off: asyncio.TimerHandle | None = None
+        self._closed = False
+        self.resume_accepting()
+
+    @property
+    def port(self) -> int:
+        port: int = self._sock.getsockname()[1]
+        return port
+
+    def pause_accepting(self) -> None:
+        if not self._closed:
+            self._loop.remove_reader(self._sock)
+
+    def resume_accepting(self) -> None:
+        self._back_off = None
+        if not self._closed:
+            self._loop.add_reader(self._sock, self._accept)
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self.pause_accepting()
+        self._closed = True
+        if self._back_off:
+            self._back_off.cancel()
+        self._sock.close()
+
+    def _accept(self) -> None:
+        for _ in range(64):
+            try:
+                sock, _ = self._sock.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
+                    raise
+                self.pause_accepting()  # out of descriptors: those that wait keep waiting, and we do not spin
+                self._back_off = self._loop.call_later(ACCEPT_BACK_OFF_S, self.resume_accepting)
+                return
+            sock.setblocking(False)
+            SocketWire(self._loop, sock, self._buffer, self._on_wire)
+
+
+def _address(name: tuple[str, int] | tuple[str, int, int, int]) -> str:
+    return f"{name[0]}:{name[1]}"
+
+
+class SocketWire:
+    """One connected socket.
+
+    `pause_reading` is lazy: the selector is only told when data arrives on a paused wire, so that muting a connection for the time of one
+    request (as Kafka's processors do) costs no system call.
+    """
+
+    __slots__ = ("_armed", "_buffer", "_closed", "_fd", "_loop", "_paused", "_queue", "_receiver", "_sock", "_writing", "local", "peer", "unsent")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, sock: socket.socket, buffer: memoryview, on_wire: Callable[[Wire], WireReceiver]) -> None:
+        self._loop = loop
+        self._sock = sock
+        self._fd = sock.fileno()
+        self._buffer = buffer
+        self._queue: deque[Part] = deque()
+        self.unsent = 0
+        self._paused = False
+        self._writing = False
+        self._closed = False
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.local = _address(sock.getsockname())
+        try:
+            self.peer = _address(sock.getpeername())
+        except OSError:  # gone before it was accepted: the first read will say so
+            self.peer = "unknown:0"
+        self._receiver = on_wire(self)
+        self._armed = not self._closed
+        if self._armed:
+            loop.add_reader(self._fd, self._on_readable)
+
+    def send(self, parts: Sequence[Part]) -> None:
+        if self._closed:
+            return
+        self._queue.extend(parts)
+        self.unsent += sum(map(part_size, parts))
+        if not self._writing:
+            self._write()
+
+    def pause_reading(self) -> None:
+        self._paused = True
+
+    def resume_reading(self) -> None:
+        self._paused = False
+        if not self._armed and not self._closed:
+            self._armed = True
+            self._loop.add_reader(self._fd, self._on_readable)
+
+    def close(self) -> None:
+        self._lost("closed here")
+
+    def _on_readable(self) -> None:
+        if self._paused:
+            self._loop.remove_reader(self._fd)
+            self._armed = False
+            return
+        try:
+            count = self._sock.recv_into(self._buffer)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            self._lost(error.strerror or str(error))
+            return
+        if count == 0:
+            self._lost("closed by the other side")
+            return
+        self._receiver.data_received(self._buffer[:count])
+
+    def _write(self) -> None:
+        """Send until the queue is empty, the kernel takes no more, or this wire has had its turn."""
+        budget = MAX_BYTES_A_TURN
+        queue = self._queue
+        try:
+            while queue and budget > 0:
+                first = queue[0]
+                sent = self._send_region(first) if isinstance(first, FileRegion) else self._send_buffers()
+                self.unsent -= sent
+                budget -= sent
+        except (BlockingIOError, InterruptedError):
+            pass
+        except OSError as error:
+            self._lost(error.strerror or str(error))
+            return
+        if queue:
+            if not self._writing:
+                self._writing = True
+                self._loop.add_writer(self._fd, self._write)
+            return
+        if self._writing:
+            self._writing = False
+            self._loop.remove_writer(self._fd)
+        self._receiver.all_sent()
+
+    def _send_buffers(self) -> int:
+        """Send the buffers at the head of the queue with one call; MSG_MORE keeps a response's head and its records in one packet."""
+        queue = self._queue
+        vector: list[bytes | bytearray | memoryview] = []
+        flags = 0
+        for part in queue:
+            if isinstance(part, FileRegion):
+                flags = _MORE
+                break
+            if len(vector) == MAX_VECTOR:
+                break
+            vector.append(part)
+        sent = self._sock.sendmsg(vector, (), flags)
+        rest = sent
+        for part in vector:
+            if rest < len(part):
+                if rest:
+                    queue[0] = memoryview(part)[rest:]
+                break
+            rest -= len(part)
+            queue.popleft()
+        return sent
+
+    def _send_region(self, region: FileRegion) -> int:
+        """Send from a file; a file that ends before its promised length breaks the frame, so the connection must go."""
+        length = min(region.length, MAX_BYTES_A_TURN)
+        if length == 0:
+            self._queue.popleft()
+            return 0
+        in_fd = region.file.fileno()
+        if in_fd is not None and hasattr(os, "sendfile"):
+            try:
+                sent = os.sendfile(self._fd, in_fd, region.position, length)
+            except OSError as error:
+                if error.errno not in _NO_SENDFILE:
+                    raise
+                sent = self._sock.send(region.file.pread(min(length, RECEIVE_BUFFER_BYTES), region.position))
+        else:
+            sent = self._sock.send(region.file.pread(min(length, RECEIVE_BUFFER_BYTES), region.position))
+        if sent == 0:
+            raise OSError(errno.EIO, f"{region.file.path} ends before byte {region.position + region.length}")
+        if sent == region.length:
+            self._queue.popleft()
+        else:
+            self._queue[0] = FileRegion(region.file, region.position + sent, region.length - sent)
+        return sent
+
+    def _lost(self, reason: str) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        if self._armed:
+            self._loop.remove_reader(self._fd)
+            self._armed = False
+        if self._writing:
+            self._loop.remove_writer(self._fd)
+            self._writing = False
+        self._queue.clear()
+        self.unsent = 0
+        self._sock.close()
+        self._loop.call_soon(self._receiver_lost, reason)
+
+    def _receiver_lost(self, reason: str) -> None:
+        self._receiver.connection_lost(reason)

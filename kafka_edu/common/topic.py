@@ -1,0 +1,40 @@
+"""Which names a topic may have (Kafka: Topic.java, org.apache.kafka.common.internals)."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from kafka_edu.common.errors import Errors, KafkaException
+
+GROUP_METADATA_TOPIC_NAME: Final = "__consumer_offsets"
+TRANSACTION_STATE_TOPIC_NAME: Final = "__transaction_state"
+INTERNAL_TOPICS: Final = frozenset({GROUP_METADATA_TOPIC_NAME, TRANSACTION_STATE_TOPIC_NAME})
+MAX_NAME_LENGTH: Final = 249
+"""`<topic>-<partition>` must fit into a file name of 255: with the dash, that leaves five digits for the partition."""
+_LEGAL: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+
+
+def is_internal(topic: str) -> bool:
+    return topic in INTERNAL_TOPICS
+
+
+def validate_topic_name(topic: str) -> None:
+    """Raises KafkaException(INVALID_TOPIC_EXCEPTION) if no topic may be called that."""
+    if not topic:
+        reason = "a topic name cannot be empty"
+    elif topic in (".", ".."):
+        reason = 'a topic cannot be called "." or ".."'
+    elif len(topic) > MAX_NAME_LENGTH:
+        reason = f"a topic name has at most {MAX_NAME_LENGTH} characters; this one has {len(topic)}"
+    elif not _LEGAL.issuperset(topic):
+        reason = f'the topic name "{topic}" has characters other than ASCII letters and digits, ".", "_" and "-"'
+    else:
+        return
+    raise KafkaException(Errors.INVALID_TOPIC_EXCEPTION, reason)
+
+
+def colliding_topics(topic: str, existing: Iterable[str]) -> list[str]:
+    """The existing topics whose names become the same as `topic` when metrics write "." as "_": `a.b` collides with `a_b`."""
+    if "." not in topic and "_" not in topic:
+        return []
+    unified = topic.replace(".", "_")
+    return sorted(other for other in existing if other != topic and other.replace(".", "_") == unified)

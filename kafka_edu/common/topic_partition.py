@@ -1,0 +1,13 @@
+"""The name of one partition (Kafka: TopicPartition.java)."""
+
+from typing import NamedTuple
+
+
+class TopicPartition(NamedTuple):
+    """A topic and the number of one of its partitions; written `web-0`, as Kafka names the folder of its log."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"

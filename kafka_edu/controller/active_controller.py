@@ -1,0 +1,353 @@
+"""The controller in office: what it does about each event (Kafka: the `process…` and `on…` methods of KafkaController.scala; book 000 §6.4).
+
+One object is one term: made when the broker has won the election, thrown away when it resigns, and with it the context, the state machines and the
+channels. All its methods run in the event task, one after the other. Next hop: the two state machines, then ControllerBrokersRequestBatch.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from random import Random
+from typing import NamedTuple
+
+from kafka_edu.cluster.broker import Broker
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.controller.controller_brokers_request_batch import ControllerBrokersRequestBatch
+from kafka_edu.controller.controller_channel_manager import ControllerChannels
+from kafka_edu.controller.controller_context import ControllerContext, PartitionAndReplica
+from kafka_edu.controller.leader_election import ElectionStrategy
+from kafka_edu.controller.partition_state_machine import PartitionState
+from kafka_edu.controller.replica_state_machine import ReplicaState
+from kafka_edu.controller.topic_deletion_manager import TopicDeletionManager
+from kafka_edu.controller.zk_partition_state_machine import ZkPartitionStateMachine
+from kafka_edu.controller.zk_replica_state_machine import ZkReplicaStateMachine
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.controller import BrokerFailed, BrokerJoined, ControlledShutdownProcessed
+from kafka_edu.zk.kafka_zk_client import KafkaZkClient
+from kafka_edu.zk.zk_data import TOPIC_IDS, TopicAssignment, random_uuid
+
+
+class ControllerConfig(NamedTuple):
+    """The broker's settings that concern the controller, under Kafka's keys and with Kafka's defaults."""
+
+    inter_broker_listener_name: str = "PLAINTEXT"
+    """inter.broker.listener.name"""
+    unclean_leader_election_enable: bool = False
+    """unclean.leader.election.enable; a topic may override it"""
+    delete_topic_enable: bool = True
+    """delete.topic.enable"""
+    auto_leader_rebalance_enable: bool = True
+    """auto.leader.rebalance.enable"""
+    leader_imbalance_check_interval_seconds: int = 300
+    """leader.imbalance.check.interval.seconds"""
+    leader_imbalance_per_broker_percentage: int = 10
+    """leader.imbalance.per.broker.percentage"""
+    socket_timeout_ms: int = 30_000
+    """controller.socket.timeout.ms"""
+
+
+class ActiveController:
+    """One term of office."""
+
+    def __init__(
+        self,
+        broker_id: int,
+        config: ControllerConfig,
+        epoch: int,
+        epoch_zk_version: int,
+        zk: KafkaZkClient,
+        channels: ControllerChannels,
+        random: Random,
+        tell: Callable[[Event], int] | None,
+    ) -> None:
+        self._config = config
+        self._zk = zk
+        self._channels = channels
+        self._random = random
+        self._tell = tell
+        self._unclean_by_default = config.unclean_leader_election_enable
+        self.context = context = ControllerContext(epoch, epoch_zk_version, tell)
+        self._batch = batch = ControllerBrokersRequestBatch(
+            broker_id, context, zk.inter_broker_protocol, config.inter_broker_listener_name, channels.send_request
+        )
+        self._partitions = ZkPartitionStateMachine(context, zk, batch, lambda: self._unclean_by_default, tell)
+        self._replicas = ZkReplicaStateMachine(context, zk, batch, tell)
+        self._deletions = TopicDeletionManager(config.delete_topic_enable, context, zk, self._partitions, self._replicas, batch, tell)
+
+    # Taking office and leaving it.
+
+    async def take_office(self) -> None:
+        """Read the cluster from ZooKeeper, watching all that is read; then bring every partition and every broker up to date.
+
+        Kafka: onControllerFailover. Old notifications are deleted unread: what they tell of is about to be read.
+        """
+        context, zk = self.context, self._zk
+        version = context.epoch_zk_version
+        await zk.delete_log_dir_event_notifications(await zk.get_log_dir_event_notifications(watch=True), version)
+        await zk.delete_isr_change_notifications(await zk.get_isr_change_notifications(watch=True), version)
+        brokers = await zk.get_all_brokers_in_cluster(watch=True, watch_each=True)
+        context.set_live_brokers(brokers.values())
+        for topic, assignment in (await self._read_topics(await zk.get_all_topics_in_cluster(watch=True))).items():
+            context.add_topic(topic, assignment)
+        await self._update_leadership(context.all_partitions)
+        for broker in brokers.values():
+            self._channels.add_broker(broker)
+        await self._deletions.init(await zk.get_topic_deletions(watch=True))
+        self._send_update_metadata(context.live_or_shutting_down_broker_ids, ())
+        await self._replicas.startup()
+        await self._partitions.startup()
+        await self._deletions.resume_deletions()
+        await self.preferred_replica_election()
+
+    async def leave_office(self) -> None:
+        """Close all channels; what is not sent is void: the successor reads it from ZooKeeper and sends it itself."""
+        self._batch.clear()
+        await self._channels.shutdown()
+
+    async def _read_topics(self, topics: Iterable[str]) -> Mapping[str, TopicAssignment]:
+        """Assignments, each watched. From 2.8 on every topic has an id: one that an older tool made gets it here (KIP-516)."""
+        found = await self._zk.get_assignment_for_topics(topics, watch=True)
+        if self._zk.inter_broker_protocol >= TOPIC_IDS:
+            for topic, assignment in found.items():
+                if assignment.topic_id is None:
+                    found[topic] = assignment._replace(topic_id=random_uuid(self._random))
+                    await self._zk.set_topic_assignment(topic, found[topic], self.context.epoch_zk_version)
+        return found
+
+    async def _update_leadership(self, partitions: Iterable[TopicPartition]) -> None:
+        for tp, state in (await self._zk.get_topic_partition_states(partitions)).items():
+            self.context.put_partition_leadership_info(tp, state)
+
+    def _send_update_metadata(self, broker_ids: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
+        self._batch.new_batch()
+        self._batch.add_update_metadata_request(broker_ids, partitions)
+        self._batch.send_requests_to_brokers()
+
+    # Brokers.
+
+    async def broker_change(self) -> None:
+        """Compare the brokers in ZooKeeper with those we know. One that is known, but with a higher epoch, has been away: it fails and starts."""
+        context = self.context
+        current = await self._zk.get_all_brokers_in_cluster(watch=True, watch_each=True)
+        known = {broker.id: broker for broker in context.live_or_shutting_down_brokers}
+        started = [broker for broker_id, broker in current.items() if broker_id not in known]
+        bounced = [broker for broker_id, broker in current.items() if broker_id in known and broker.epoch > known[broker_id].epoch]
+        dead = [broker_id for broker_id in known if broker_id not in current]
+        for broker_id in [*dead, *(broker.id for broker in bounced)]:
+            self._channels.remove_broker(broker_id)
+        for broker in sorted([*started, *bounced]):
+            self._channels.add_broker(broker)
+        if started:
+            context.add_live_brokers(started)
+            await self._on_broker_startup(started, bounced=False)
+        if bounced:
+            context.remove_live_brokers(broker.id for broker in bounced)
+            await self._on_broker_failure([broker.id for broker in bounced])
+            context.add_live_brokers(bounced)
+            await self._on_broker_startup(bounced, bounced=True)
+        if dead:
+            context.remove_live_brokers(dead)
+            await self._on_broker_failure(dead)
+
+    async def broker_modifications(self, broker_id: int) -> None:
+        """A broker has written other listeners: everybody is told."""
+        broker, known = await self._zk.get_broker(broker_id, watch=True), self.context.live_broker(broker_id)
+        if broker is not None and known is not None and broker != known:
+            self.context.add_live_brokers([broker])
+            self._send_update_metadata(self.context.live_or_shutting_down_broker_ids, ())
+
+    async def _on_broker_startup(self, brokers: list[Broker], bounced: bool) -> None:
+        """Tell the old brokers of the new, and the new everything; put the new ones' replicas online; see whom they can lead."""
+        context = self.context
+        new_ids = [broker.id for broker in brokers]
+        if self._tell:
+            for broker in brokers:
+                self._tell(BrokerJoined(broker.id, broker.epoch, bounced))
+        for broker_id in new_ids:
+            context.replicas_on_offline_dirs.pop(broker_id, None)
+        self._send_update_metadata([b for b in context.live_or_shutting_down_broker_ids if b not in new_ids], ())
+        self._send_update_metadata(new_ids, context.partitions_with_leaders)
+        replicas = context.replicas_on_brokers(new_ids)
+        await self._replicas.handle_state_changes(replicas, ReplicaState.ONLINE, "its broker has started")
+        await self._partitions.trigger_online_partition_state_change("a broker has started")
+        await self._deletions.resume_deletion_for_topics({replica.topic_partition.topic for replica in replicas})
+
+    async def _on_broker_failure(self, broker_ids: list[int]) -> None:
+        context = self.context
+        for broker_id in broker_ids:
+            context.replicas_on_offline_dirs.pop(broker_id, None)
+            if self._tell:
+                self._tell(BrokerFailed(broker_id, broker_id in context.shutting_down_broker_ids))
+            context.shutting_down_broker_ids.discard(broker_id)
+        await self._on_replicas_become_offline(context.replicas_on_brokers(broker_ids), "its broker has failed")
+
+    async def _on_replicas_become_offline(self, replicas: list[PartitionAndReplica], reason: str) -> None:
+        """First new leaders for those who lost theirs; only then are the lost replicas taken out of the ISRs that are left."""
+        context = self.context
+        leaderless = context.partitions_with_offline_leader
+        await self._partitions.handle_state_changes(leaderless, PartitionState.OFFLINE, "its leader is gone")
+        await self._partitions.trigger_online_partition_state_change("its leader is gone")
+        staying = [r for r in replicas if not context.is_topic_queued_up_for_deletion(r.topic_partition.topic)]
+        await self._replicas.handle_state_changes(staying, ReplicaState.OFFLINE, reason)
+        await self._deletions.fail_replica_deletion([r for r in replicas if r not in staying], reason)
+        if not leaderless:
+            self._send_update_metadata(context.live_or_shutting_down_broker_ids, ())
+
+    async def controlled_shutdown(self, broker_id: int, broker_epoch: int) -> list[TopicPartition]:
+        """A broker is about to go: move its leaderships, stop its followers; returns what it still leads (book 000 §6.4.2).
+
+        The book's three cases. More than one replica and it leads: another of the ISR is elected. More than one and it follows: it stops, and
+        leaves the ISR. One replica: nothing can be done; the broker stops it itself at the end. Raises KafkaException.
+        """
+        context = self.context
+        broker = context.live_broker(broker_id)
+        if broker is None:
+            raise KafkaException(Errors.BROKER_NOT_AVAILABLE if broker_epoch == -1 else Errors.STALE_BROKER_EPOCH, f"broker {broker_id} is not alive")
+        if broker_epoch not in (-1, broker.epoch) and broker_epoch < broker.epoch:
+            raise KafkaException(Errors.STALE_BROKER_EPOCH, f"broker {broker_id} has epoch {broker.epoch} by now, not {broker_epoch}")
+        context.shutting_down_broker_ids.add(broker_id)
+        replicated = [tp for tp in context.partitions_on_broker(broker_id) if len(context.partition_replica_assignment(tp)) > 1]
+        led: list[TopicPartition] = []
+        followed: list[TopicPartition] = []
+        for tp in replicated:
+            state = context.partition_leadership_info(tp)
+            if state is not None and not context.is_topic_queued_up_for_deletion(tp.topic):
+                (led if state.leader_and_isr.leader == broker_id else followed).append(tp)
+        reason = f"broker {broker_id} is shutting down"
+        await self._partitions.handle_state_changes(led, PartitionState.ONLINE, reason, ElectionStrategy.CONTROLLED_SHUTDOWN)
+        self._batch.new_batch()
+        for tp in followed:
+            self._batch.add_stop_replica_request([broker_id], tp, delete=False)
+        self._batch.send_requests_to_brokers()
+        await self._replicas.handle_state_changes([PartitionAndReplica(tp, broker_id) for tp in followed], ReplicaState.OFFLINE, reason)
+        remaining = [tp for tp in context.partitions_led_by(broker_id) if len(context.partition_replica_assignment(tp)) > 1]
+        if self._tell:
+            self._tell(ControlledShutdownProcessed(broker_id, broker.epoch, len(led), len(followed), len(remaining)))
+        return remaining
+
+    # Topics and partitions.
+
+    async def topic_change(self) -> None:
+        """Compare the topics in ZooKeeper with those we know."""
+        context = self.context
+        current = await self._zk.get_all_topics_in_cluster(watch=True)
+        for topic in sorted(set(context.all_topics) - set(current)):
+            context.remove_topic(topic)
+        new = await self._read_topics([topic for topic in current if not context.has_topic(topic)])
+        for topic, assignment in new.items():
+            context.add_topic(topic, assignment)
+        await self._on_new_partition_creation([tp for topic in new for tp in context.partitions_for_topic(topic)])
+
+    async def partition_modifications(self, topic: str) -> None:
+        """A topic's assignment was written: what is new in it are new partitions. A topic that is being deleted gets no more."""
+        context = self.context
+        found = (await self._zk.get_assignment_for_topics([topic], watch=True)).get(topic)
+        if found is None or not context.has_topic(topic):
+            return
+        added = {TopicPartition(topic, n): a for n, a in found.partitions.items() if not context.has_partition(TopicPartition(topic, n))}
+        if added and context.is_topic_queued_up_for_deletion(topic):
+            known = {tp.partition: context.partition_full_replica_assignment(tp) for tp in context.partitions_for_topic(topic)}
+            await self._zk.set_topic_assignment(topic, TopicAssignment(found.topic_id, known), context.epoch_zk_version)
+            return
+        for tp, assignment in added.items():
+            context.update_assignment(tp, assignment)
+        await self._on_new_partition_creation(list(added))
+
+    async def _on_new_partition_creation(self, partitions: list[TopicPartition]) -> None:
+        """NonExistent → New → Online, partitions and replicas by turns: a replica can be New only before its partition has a leader."""
+        reason = "the partition is new"
+        replicas = self.context.replicas_for_partitions(partitions)
+        await self._partitions.handle_state_changes(partitions, PartitionState.NEW, reason)
+        await self._replicas.handle_state_changes(replicas, ReplicaState.NEW, reason)
+        await self._partitions.handle_state_changes(partitions, PartitionState.ONLINE, reason)
+        await self._replicas.handle_state_changes(replicas, ReplicaState.ONLINE, reason)
+
+    async def topic_deletion(self) -> None:
+        await self._deletions.order(await self._zk.get_topic_deletions(watch=True))
+
+    async def isr_change_notification(self) -> None:
+        """Leaders have written new ISRs: read them, and tell every broker, so that clients learn of them."""
+        sequences = await self._zk.get_isr_change_notifications(watch=True)
+        named = await self._zk.get_partitions_from_isr_change_notifications(sequences)
+        partitions = [tp for tp in named if self.context.has_partition(tp)]
+        if partitions:
+            await self._update_leadership(partitions)
+            self._send_update_metadata(self.context.live_or_shutting_down_broker_ids, partitions)
+        await self._zk.delete_isr_change_notifications(sequences, self.context.epoch_zk_version)
+
+    # Disks.
+
+    async def log_dir_event_notification(self) -> None:
+        """Brokers have lost log dirs. They are told their roles again; the answers say which replicas are gone."""
+        sequences = await self._zk.get_log_dir_event_notifications(watch=True)
+        broker_ids = await self._zk.get_brokers_from_log_dir_events(sequences)
+        online = [r for r in self.context.replicas_on_brokers(broker_ids) if self.context.is_replica_online(r.replica, r.topic_partition)]
+        await self._replicas.handle_state_changes(online, ReplicaState.ONLINE, "its broker has lost a log dir")
+        await self._zk.delete_log_dir_event_notifications(sequences, self.context.epoch_zk_version)
+
+    async def leader_and_isr_response(self, broker_id: int, offline: Iterable[TopicPartition], online: Iterable[TopicPartition]) -> None:
+        """Remember which replicas a broker has on dead disks; those newly found there are offline."""
+        known = self.context.replicas_on_offline_dirs.get(broker_id, set())
+        found = sorted(set(offline) - known)
+        current = (known | set(found)) - set(online)
+        if current:
+            self.context.replicas_on_offline_dirs[broker_id] = current
+        else:
+            self.context.replicas_on_offline_dirs.pop(broker_id, None)
+        if found:
+            await self._on_replicas_become_offline([PartitionAndReplica(tp, broker_id) for tp in found], "its log dir has failed")
+
+    async def stop_replica_response(self, broker_id: int, deleted: Iterable[TopicPartition], failed: Iterable[TopicPartition]) -> None:
+        await self._deletions.fail_replica_deletion([PartitionAndReplica(tp, broker_id) for tp in failed], "its broker could not delete it")
+        started = [PartitionAndReplica(tp, broker_id) for tp in deleted]
+        started = [replica for replica in started if self.context.replica_state(replica) is ReplicaState.DELETION_STARTED]
+        await self._deletions.complete_replica_deletion(started)
+
+    # Elections that are asked for.
+
+    async def preferred_replica_election(self) -> None:
+        """Work off /admin/preferred_replica_election, if it is there; in any case its next coming is told."""
+        ordered = await self._zk.get_preferred_replica_election(watch=True)
+        if ordered is not None:
+            await self._elect_preferred(ordered)
+            await self._zk.delete_preferred_replica_election(self.context.epoch_zk_version)
+
+    async def auto_leader_rebalance(self) -> None:
+        """For each live broker of whose preferred partitions more than 10 % are led by others: give them back, where the replica is in sync."""
+        context = self.context
+        preferred: dict[int, list[TopicPartition]] = {}
+        for tp in context.partitions_with_leaders:
+            preferred.setdefault(context.partition_replica_assignment(tp)[0], []).append(tp)
+        for broker_id in context.live_broker_ids:
+            own = preferred.get(broker_id, [])
+            elsewhere = [tp for tp in own if self._leads_elsewhere(tp, broker_id)]
+            if len(elsewhere) * 100 > len(own) * self._config.leader_imbalance_per_broker_percentage:
+                await self._elect_preferred([tp for tp in elsewhere if self._in_sync(tp, broker_id)])
+
+    async def _elect_preferred(self, partitions: Iterable[TopicPartition]) -> None:
+        context = self.context
+        chosen = [
+            tp
+            for tp in partitions
+            if context.has_partition(tp)
+            and not context.is_topic_queued_up_for_deletion(tp.topic)
+            and self._leads_elsewhere(tp, context.partition_replica_assignment(tp)[0])
+        ]
+        strategy = ElectionStrategy.PREFERRED_REPLICA
+        await self._partitions.handle_state_changes(chosen, PartitionState.ONLINE, "the preferred replica is to lead", strategy)
+
+    def _leads_elsewhere(self, tp: TopicPartition, broker_id: int) -> bool:
+        state = self.context.partition_leadership_info(tp)
+        return state is not None and state.leader_and_isr.leader != broker_id
+
+    def _in_sync(self, tp: TopicPartition, broker_id: int) -> bool:
+        state = self.context.partition_leadership_info(tp)
+        return state is not None and broker_id in state.leader_and_isr.isr and self.context.is_replica_online(broker_id, tp)
+
+    async def unclean_leader_election_enable(self, topic: str) -> None:
+        """unclean.leader.election.enable became true, for one topic, or for all where `topic` is empty (spec L2)."""
+        if not topic:
+            self._unclean_by_default = True
+        await self._partitions.trigger_online_partition_state_change("unclean election is allowed now", topic or None)
+
+    def snapshot(self) -> Iterator[Event]:
+        return self.context.snapshot()

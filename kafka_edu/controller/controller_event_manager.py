@@ -1,0 +1,112 @@
+"""One queue, one task: how the controller does without locks (Kafka: ControllerEventManager.scala; book 000 §6.4.1, figure 6-14).
+
+Watches fire, requests come in and timers run out at any time; each only puts an event into the queue, and the event task deals with them in the order
+in which they came, each to its end, waits for ZooKeeper included. Nobody else touches ControllerContext.
+
+The queue is not bounded, as Kafka's is not: a watch that were dropped would be lost for good. It stays short, because a watch fires once until it is
+set again, and that is done by the event that it caused; only PartitionModifications may be one a topic.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from kafka_edu.common.time import Time
+from kafka_edu.controller.controller_events import ControlledShutdown, ControllerEvent, detail_of
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.controller import ControllerEventProcessed, ControllerEventQueued, ControllerEventStarted
+from kafka_edu.trace.tracer import Tracer
+
+
+class QueuedEvent(NamedTuple):
+    event: ControllerEvent
+    enqueue_ns: int
+    cause: int
+
+
+class ControllerEventManager:
+    """Owned by KafkaController. `process` deals with one event and returns why it could not, or ""."""
+
+    def __init__(self, process: Callable[[ControllerEvent], Awaitable[str]], time: Time, trace: Tracer | None) -> None:
+        self._process = process
+        self._time = time
+        self._trace = trace
+        self._queue: deque[QueuedEvent] = deque()
+        self._filled = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._cause = 0
+
+    def start(self) -> None:
+        """Start the event task. If it ends by a bug, the loop's exception handler is told: a controller that does nothing is worse than none."""
+        self._task = asyncio.create_task(self._run(), name="controller-event-task")
+        self._task.add_done_callback(_report)
+
+    async def close(self) -> None:
+        """Drop what is queued, interrupt what is being done."""
+        self._drop("the broker is shutting down")
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def put(self, event: ControllerEvent) -> None:
+        """Queue one event. O(1)."""
+        cause = 0
+        if self._trace:
+            cause = self._trace(ControllerEventQueued(type(event).__name__, detail_of(event), len(self._queue) + 1))
+        self._queue.append(QueuedEvent(event, self._time.nanoseconds(), cause))
+        self._filled.set()
+
+    def clear_and_put(self, event: ControllerEvent) -> None:
+        """Queue one event in place of all others: they have lost their meaning."""
+        self._drop("the session has expired")
+        self.put(event)
+
+    def _drop(self, reason: str) -> None:
+        for queued in self._queue:
+            if isinstance(queued.event, ControlledShutdown) and not queued.event.answer.done():
+                queued.event.answer.set_exception(ConnectionError(reason))
+        self._queue.clear()
+
+    @property
+    def size(self) -> int:
+        return len(self._queue)
+
+    @property
+    def queue_time_ms(self) -> int:
+        """How long the oldest event has been waiting."""
+        return (self._time.nanoseconds() - self._queue[0].enqueue_ns) // 1_000_000 if self._queue else 0
+
+    def cause(self) -> int:
+        """The number of the fact that what is done now is caused by."""
+        return self._cause
+
+    def tell(self, event: Event) -> int:
+        """Tell a fact as brought about by the event that is being dealt with. Called only where somebody watches."""
+        if self._trace is None:
+            return 0
+        with self._trace.because(self._cause):
+            return self._trace(event)
+
+    async def _run(self) -> None:
+        while True:
+            await self._filled.wait()
+            while self._queue:
+                await self._deal_with(self._queue.popleft())
+            self._filled.clear()
+
+    async def _deal_with(self, queued: QueuedEvent) -> None:
+        started_ns = self._time.nanoseconds()
+        queued_us = (started_ns - queued.enqueue_ns) // 1000
+        name = type(queued.event).__name__
+        self._cause = queued.cause
+        if self._trace:
+            self._cause = self.tell(ControllerEventStarted(name, detail_of(queued.event), queued_us))
+        error = await self._process(queued.event)
+        if self._trace:
+            self.tell(ControllerEventProcessed(name, queued_us, (self._time.nanoseconds() - started_ns) // 1000, error))
+
+
+def _report(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        task.get_loop().call_exception_handler({"message": "the controller's event task has ended", "exception": error, "task": task})

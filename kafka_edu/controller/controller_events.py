@@ -1,0 +1,133 @@
+"""The events that the controller works off, one after the other (Kafka: ControllerEvent and its objects; book 000 §6.4.1, figure 6-14).
+
+Watches, requests and timers all become one of these; `KafkaController` has one method for each.
+"""
+
+import asyncio
+from typing import NamedTuple
+
+from kafka_edu.common.topic_partition import TopicPartition
+
+
+class Startup(NamedTuple):
+    """The broker is up: look who is the controller, or become it."""
+
+
+class ControllerChange(NamedTuple):
+    """/controller was created or written: if it was us and is not any more, resign."""
+
+
+class Reelect(NamedTuple):
+    """/controller is gone: resign if it was us, and try to become it."""
+
+
+class Expire(NamedTuple):
+    """Our session is over, and /controller with it: resign at once."""
+
+
+class RegisterBrokerAndReelect(NamedTuple):
+    """There is a new session: the broker's znode must be made again, and there is an election."""
+
+
+class BrokerChange(NamedTuple):
+    """/brokers/ids has other children than before."""
+
+
+class BrokerModifications(NamedTuple):
+    """A broker wrote other listeners into its znode."""
+
+    broker_id: int
+
+
+class TopicChange(NamedTuple):
+    """/brokers/topics has other children than before."""
+
+
+class PartitionModifications(NamedTuple):
+    """A topic's assignment was written: it may have more partitions now."""
+
+    topic: str
+
+
+class TopicDeletion(NamedTuple):
+    """/admin/delete_topics has other children than before."""
+
+
+class IsrChangeNotification(NamedTuple):
+    """Leaders have changed ISRs: read them, and tell all brokers."""
+
+
+class LogDirEventNotification(NamedTuple):
+    """Brokers have lost log dirs: ask them which replicas were there."""
+
+
+class PreferredReplicaElection(NamedTuple):
+    """/admin/preferred_replica_election was written."""
+
+
+class AutoPreferredReplicaLeaderElection(NamedTuple):
+    """The timer of auto.leader.rebalance.enable has fired."""
+
+
+class UncleanLeaderElectionEnable(NamedTuple):
+    """unclean.leader.election.enable was switched on; for all topics if `topic` is empty."""
+
+    topic: str
+
+
+class ControlledShutdown(NamedTuple):
+    """A broker asks to go. `answer` gets the partitions that it still leads, or the error."""
+
+    broker_id: int
+    broker_epoch: int
+    answer: asyncio.Future[list[TopicPartition]]
+
+
+class LeaderAndIsrResponseReceived(NamedTuple):
+    """A broker answered; it may have found some replicas on a dead disk, and others alive again."""
+
+    broker_id: int
+    offline: tuple[TopicPartition, ...]
+    online: tuple[TopicPartition, ...]
+
+
+class TopicDeletionStopReplicaResponseReceived(NamedTuple):
+    """A broker answered the order to delete replicas."""
+
+    broker_id: int
+    deleted: tuple[TopicPartition, ...]
+    failed: tuple[TopicPartition, ...]
+
+
+ControllerEvent = (
+    Startup
+    | ControllerChange
+    | Reelect
+    | Expire
+    | RegisterBrokerAndReelect
+    | BrokerChange
+    | BrokerModifications
+    | TopicChange
+    | PartitionModifications
+    | TopicDeletion
+    | IsrChangeNotification
+    | LogDirEventNotification
+    | PreferredReplicaElection
+    | AutoPreferredReplicaLeaderElection
+    | UncleanLeaderElectionEnable
+    | ControlledShutdown
+    | LeaderAndIsrResponseReceived
+    | TopicDeletionStopReplicaResponseReceived
+)
+
+
+def detail_of(event: ControllerEvent) -> str:
+    """What an event is about, in a word or two, for those who watch."""
+    match event:
+        case PartitionModifications(topic) | UncleanLeaderElectionEnable(topic):
+            return topic
+        case BrokerModifications(broker_id) | ControlledShutdown(broker_id, _, _):
+            return str(broker_id)
+        case LeaderAndIsrResponseReceived(broker_id, _, _) | TopicDeletionStopReplicaResponseReceived(broker_id, _, _):
+            return str(broker_id)
+    return ""

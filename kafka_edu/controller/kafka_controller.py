@@ -1,0 +1,400 @@
+"""Every broker's controller; one of them is in office (Kafka: KafkaController.scala; book 000 §6.4.1, 003).
+
+The broker that made the ephemeral /controller is the active one. It alone watches the cluster's znodes, decides who leads, writes it to ZooKeeper,
+and tells the brokers. The others watch /controller, and nothing else.
+
+    watch, request, timer → put → ControllerEventManager → one method of ActiveController → state machines → request batch → channels ⇒ brokers
+
+Elected: /controller_epoch grows by one, in the same multi that makes /controller. From then on every write checks its version, and every request
+carries the epoch, so a controller that was replaced, and does not know it, can do nothing. The context is read from ZooKeeper, all of it. Resigned:
+watches are ignored, channels closed, the context thrown away. The first controller of a cluster has epoch 1.
+
+/controller may be deleted or written by hand. Deleted: everybody runs for election. Written: the controller sees another id (or none) and resigns, as
+in Kafka; and as the znode is still its own, it deletes it, so that there is an election, as the book says. (Kafka leaves it there, and the broker
+that is named in it takes itself for the controller without having been elected.)
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Iterator
+from random import Random
+from typing import Final
+
+from kafka_edu.cluster.broker import Broker
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.time import Time
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.transport import Transport
+from kafka_edu.controller.active_controller import ActiveController, ControllerConfig
+from kafka_edu.controller.controller_channel_manager import ControllerChannelManager, ControllerChannels, OnResponse
+from kafka_edu.controller.controller_event_manager import ControllerEventManager
+from kafka_edu.controller.controller_events import (
+    AutoPreferredReplicaLeaderElection,
+    BrokerChange,
+    BrokerModifications,
+    ControlledShutdown,
+    ControllerChange,
+    ControllerEvent,
+    Expire,
+    IsrChangeNotification,
+    LeaderAndIsrResponseReceived,
+    LogDirEventNotification,
+    PartitionModifications,
+    PreferredReplicaElection,
+    Reelect,
+    RegisterBrokerAndReelect,
+    Startup,
+    TopicChange,
+    TopicDeletion,
+    TopicDeletionStopReplicaResponseReceived,
+    UncleanLeaderElectionEnable,
+)
+from kafka_edu.controller.controller_responses import event_of_response
+from kafka_edu.protocol.schema import Message
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.controller import (
+    ActiveControllerChanged,
+    ControllerElected,
+    ControllerResigned,
+    ControllerSampled,
+    ControllerSnapshot,
+    ZkWatchFired,
+)
+from kafka_edu.trace.tracer import Tracer
+from kafka_edu.zk.kafka_zk_client import KafkaZkClient
+from kafka_edu.zk.zk_client import SessionState, WatchedEvent, WatchType, ZkError
+from kafka_edu.zk.zk_data import (
+    BrokerIdZNode,
+    ControllerZNode,
+    DeleteTopicsTopicZNode,
+    IsrChangeNotificationZNode,
+    LogDirEventNotificationZNode,
+    PreferredReplicaElectionZNode,
+    TopicZNode,
+    decode_number,
+)
+from kafka_edu.zk.zk_requests import ControllerMovedError
+
+NO_CONTROLLER: Final = -1
+FIRST_REBALANCE_DELAY_MS: Final = 5_000
+
+#: The children of these znodes are watched.
+EVENT_OF_CHILDREN: Final[dict[str, Callable[[], ControllerEvent]]] = {
+    BrokerIdZNode.PARENT: BrokerChange,
+    TopicZNode.PARENT: TopicChange,
+    DeleteTopicsTopicZNode.PARENT: TopicDeletion,
+    IsrChangeNotificationZNode.PARENT: IsrChangeNotification,
+    LogDirEventNotificationZNode.PARENT: LogDirEventNotification,
+}
+
+
+def event_of_watch(watched: WatchedEvent) -> ControllerEvent | None:
+    """What a change of a znode is to the controller; None: nothing. Pure."""
+    path = watched.path
+    if path == ControllerZNode.PATH:
+        return Reelect() if watched.type is WatchType.DELETED else ControllerChange()
+    if watched.type is WatchType.CHILDREN_CHANGED:
+        make = EVENT_OF_CHILDREN.get(path)
+        return make() if make else None
+    if path == PreferredReplicaElectionZNode.PATH:
+        return PreferredReplicaElection()
+    parent, _, name = path.rpartition("/")
+    if watched.type is WatchType.DATA_CHANGED and parent == TopicZNode.PARENT:
+        return PartitionModifications(name)
+    broker_id = decode_number(name)
+    if watched.type is WatchType.DATA_CHANGED and parent == BrokerIdZNode.PARENT and broker_id is not None:
+        return BrokerModifications(broker_id)
+    return None
+
+
+class KafkaController:
+    """Started after the broker is registered; `on_watch` and `on_session` are to be called with all that ZooKeeper tells this broker."""
+
+    def __init__(
+        self,
+        config: ControllerConfig,
+        zk: KafkaZkClient,
+        broker: Broker,
+        time: Time,
+        transport: Transport,
+        random: Random,
+        trace: Tracer | None = None,
+        channels: Callable[[OnResponse], ControllerChannels] | None = None,
+    ) -> None:
+        """`broker.epoch` is what `register_broker` returned. `channels` replaces the real ones, in tests."""
+        self._config = config
+        self._zk = zk
+        self._broker = broker
+        self._time = time
+        self._random = random
+        self._trace = trace
+        self._events = ControllerEventManager(self._deal_with, time, trace)
+        self._tell = self._events.tell if trace else None
+        self._term: ActiveController | None = None
+        self._channels: ControllerChannels | None = None
+        self._rebalance_timer: asyncio.Task[None] | None = None
+        self._active_controller_id = NO_CONTROLLER
+        self._epoch = 0
+        self._epoch_zk_version = 0
+        self._session_expired = False
+        self._make_channels = channels or (
+            lambda on_response: ControllerChannelManager(
+                broker.id, config.inter_broker_listener_name, transport, time, on_response, trace, self._events.cause, config.socket_timeout_ms
+            )
+        )
+        if trace:
+            trace.on_snapshot(self._snapshot)
+            trace.on_gauges(self._gauges)
+
+    # What others ask.
+
+    @property
+    def is_active(self) -> bool:
+        """Whether this broker is the controller, as far as it knows."""
+        return self._term is not None
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of our last election; 0 if there was none."""
+        return self._epoch
+
+    @property
+    def active_controller_id(self) -> int:
+        """The id that was last read in /controller; -1: none."""
+        return self._active_controller_id
+
+    @property
+    def broker_epoch(self) -> int:
+        """The epoch of this broker's registration; it changes when a session has expired. Requests with an older one are stale (KIP-380)."""
+        return self._broker.epoch
+
+    async def startup(self) -> None:
+        """Start the event task; the election is its first event, and is not waited for."""
+        self._events.start()
+        self._events.put(Startup())
+
+    async def shutdown(self) -> None:
+        """End the event task and leave office. The ephemeral /controller goes when the ZooKeeper session is closed."""
+        await self._events.close()
+        await self._resign("the broker is shutting down")
+
+    def on_watch(self, watched: WatchedEvent) -> None:
+        """A znode has changed. Out of office only /controller matters: other watches are left over from before."""
+        event = event_of_watch(watched)
+        if event is None or (self._term is None and watched.path != ControllerZNode.PATH):
+            return
+        if self._trace:
+            with self._trace.because(self._trace(ZkWatchFired(watched.path, watched.type.name))):
+                self._events.put(event)
+        else:
+            self._events.put(event)
+
+    def on_session(self, state: SessionState) -> None:
+        """Expired: resign, before anything else is done. A new session after that: register again, and run for election."""
+        if state is SessionState.EXPIRED:
+            self._session_expired = True
+            self._events.clear_and_put(Expire())
+        elif state is SessionState.CONNECTED and self._session_expired:
+            self._session_expired = False
+            self._events.put(RegisterBrokerAndReelect())
+
+    async def controlled_shutdown(self, broker_id: int, broker_epoch: int) -> list[TopicPartition]:
+        """Move leadership away from a broker that is about to go; returns what it leads still. `broker_epoch` -1 is not checked.
+
+        Raises KafkaException: STALE_CONTROLLER_EPOCH if we are not the controller, STALE_BROKER_EPOCH, BROKER_NOT_AVAILABLE.
+        """
+        answer: asyncio.Future[list[TopicPartition]] = asyncio.get_running_loop().create_future()
+        self._events.put(ControlledShutdown(broker_id, broker_epoch, answer))
+        try:
+            return await answer
+        except (ConnectionError, ControllerMovedError, ZkError) as error:
+            raise KafkaException(Errors.STALE_CONTROLLER_EPOCH, str(error)) from error
+
+    def enable_unclean_leader_election(self, topic: str = "") -> None:
+        """unclean.leader.election.enable became true for a topic, or (empty) for the whole cluster."""
+        self._events.put(UncleanLeaderElectionEnable(topic))
+
+    # The event task.
+
+    async def _deal_with(self, event: ControllerEvent) -> str:
+        """Do what one event asks for; returns what went wrong, or "". A ZooKeeper error ends the event, not the controller."""
+        try:
+            try:
+                await self._process(event)
+            except ControllerMovedError as error:
+                await self._give_way()
+                return str(error)
+        except ZkError as error:
+            return str(error)
+        return ""
+
+    async def _process(self, event: ControllerEvent) -> None:
+        match event:
+            case Startup():
+                await self._look_at_controller()
+                await self._elect()
+            case ControllerChange():
+                await self._look_at_controller()
+            case Reelect():
+                await self._look_at_controller()
+                await self._elect()
+            case Expire():
+                self._set_active_controller_id(NO_CONTROLLER)
+                await self._resign("the session has expired")
+            case RegisterBrokerAndReelect():
+                self._broker = self._broker._replace(epoch=await self._zk.register_broker(self._broker))
+                await self._look_at_controller()
+                await self._elect()
+            case ControlledShutdown(_, _, answer):
+                await _answer(answer, self._controlled_shutdown(event))
+            case _:
+                if self._term is not None:
+                    await self._process_in_office(self._term, event)
+
+    async def _process_in_office(self, term: ActiveController, event: ControllerEvent) -> None:
+        match event:
+            case BrokerChange():
+                await term.broker_change()
+            case BrokerModifications(broker_id):
+                await term.broker_modifications(broker_id)
+            case TopicChange():
+                await term.topic_change()
+            case PartitionModifications(topic):
+                await term.partition_modifications(topic)
+            case TopicDeletion():
+                await term.topic_deletion()
+            case IsrChangeNotification():
+                await term.isr_change_notification()
+            case LogDirEventNotification():
+                await term.log_dir_event_notification()
+            case PreferredReplicaElection():
+                await term.preferred_replica_election()
+            case AutoPreferredReplicaLeaderElection():
+                await term.auto_leader_rebalance()
+            case UncleanLeaderElectionEnable(topic):
+                await term.unclean_leader_election_enable(topic)
+            case LeaderAndIsrResponseReceived(broker_id, offline, online):
+                await term.leader_and_isr_response(broker_id, offline, online)
+            case TopicDeletionStopReplicaResponseReceived(broker_id, deleted, failed):
+                await term.stop_replica_response(broker_id, deleted, failed)
+
+    async def _controlled_shutdown(self, event: ControlledShutdown) -> list[TopicPartition]:
+        if self._term is None:
+            raise KafkaException(Errors.STALE_CONTROLLER_EPOCH, "this broker is not the controller")
+        return await self._term.controlled_shutdown(event.broker_id, event.broker_epoch)
+
+    # Election and resignation.
+
+    async def _look_at_controller(self) -> None:
+        """Read /controller, watch it, and resign if it says so. A znode that nobody in office stands behind is deleted (see above)."""
+        controller_id = await self._zk.watch_controller()
+        self._set_active_controller_id(NO_CONTROLLER if controller_id is None else controller_id)
+        if self._term is not None and controller_id != self._broker.id:
+            await self._resign(f"/controller says {controller_id}")
+            if await self._zk.get_controller_owner() == self._zk.session_id:
+                with contextlib.suppress(ControllerMovedError):
+                    await self._zk.delete_controller(self._epoch_zk_version)
+        elif self._term is None and controller_id == self._broker.id and await self._zk.get_controller_owner() != self._zk.session_id:
+            await self._zk.delete_stray_controller()  # of our life before, or written by hand
+
+    async def _give_way(self) -> None:
+        """A write was refused, for /controller_epoch has moved on. If /controller still names us, somebody wrote the epoch by hand: elect anew."""
+        await self._look_at_controller()
+        if self._term is not None:
+            await self._resign("/controller_epoch is not ours any more")
+            await self._zk.delete_stray_controller()
+
+    async def _elect(self) -> None:
+        """Run for election if there is no controller."""
+        if self._active_controller_id != NO_CONTROLLER:
+            return
+        try:
+            self._epoch, self._epoch_zk_version = await self._zk.register_controller_and_increment_epoch(self._broker.id)
+        except ControllerMovedError:
+            await self._look_at_controller()
+            return
+        self._set_active_controller_id(self._broker.id)
+        if self._tell:
+            self._tell(ControllerElected(self._epoch, self._epoch_zk_version))
+        self._channels = self._make_channels(self._on_response)
+        self._term = ActiveController(
+            self._broker.id, self._config, self._epoch, self._epoch_zk_version, self._zk, self._channels, self._random, self._tell
+        )
+        if self._config.auto_leader_rebalance_enable:
+            self._rebalance_timer = asyncio.create_task(self._rebalance_now_and_then(), name="auto-leader-rebalance-task")
+        try:
+            await self._term.take_office()
+        except ZkError as error:
+            await self._resign(f"it could not take office: {error}")
+            with contextlib.suppress(ControllerMovedError):
+                await self._zk.delete_controller(self._epoch_zk_version)
+            raise
+
+    async def _resign(self, reason: str) -> None:
+        """Leave office, if we are in it: nothing of the term is left."""
+        term, self._term = self._term, None
+        if term is None:
+            return
+        if self._rebalance_timer is not None:
+            self._rebalance_timer.cancel()
+            self._rebalance_timer = None
+        await term.leave_office()
+        self._channels = None
+        if self._tell:
+            self._tell(ControllerResigned(self._epoch, reason))
+
+    def _set_active_controller_id(self, controller_id: int) -> None:
+        if controller_id != self._active_controller_id:
+            self._active_controller_id = controller_id
+            if self._tell:
+                self._tell(ActiveControllerChanged(controller_id))
+
+    def _on_response(self, broker_id: int, request: Message, response: Message) -> None:
+        """An answer has come to one of the channels; what it says becomes an event."""
+        if (event := event_of_response(broker_id, request, response)) is not None:
+            self._events.put(event)
+
+    async def _rebalance_now_and_then(self) -> None:
+        await self._time.sleep(FIRST_REBALANCE_DELAY_MS)
+        while True:
+            self._events.put(AutoPreferredReplicaLeaderElection())
+            await self._time.sleep(self._config.leader_imbalance_check_interval_seconds * 1000)
+
+    # For those who look.
+
+    def _snapshot(self) -> Iterator[Event]:
+        yield ControllerSnapshot(self.is_active, self._active_controller_id, self._epoch, self._epoch_zk_version, self._events.size)
+        if self._term is not None:
+            yield from self._term.snapshot()
+
+    def _gauges(self) -> Iterator[Event]:
+        size, waited_ms = self._events.size, self._events.queue_time_ms
+        if self._term is None:
+            yield ControllerSampled(False, size, waited_ms, 0, 0, 0, 0, 0, 0)
+            return
+        context = self._term.context
+        yield ControllerSampled(
+            True,
+            size,
+            waited_ms,
+            len(context.live_or_shutting_down_broker_ids),
+            context.topic_count,
+            context.partition_count,
+            context.offline_partition_count,
+            context.preferred_replica_imbalance,
+            self._channels.queued if self._channels else 0,
+        )
+
+
+async def _answer(answer: "asyncio.Future[list[TopicPartition]]", work: Awaitable[list[TopicPartition]]) -> None:
+    """Give the outcome of `work`, whatever it is, to who waits for it; what concerns the controller itself is raised too."""
+    try:
+        result = await work
+    except (KafkaException, ControllerMovedError, ZkError) as error:
+        if not answer.done():
+            answer.set_exception(error)
+        if not isinstance(error, KafkaException):
+            raise
+    else:
+        if not answer.done():
+            answer.set_result(result)

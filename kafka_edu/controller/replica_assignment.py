@@ -1,0 +1,85 @@
+"""Which broker gets which replica of a new partition (Kafka: AdminUtils.assignReplicasToBrokers).
+
+Three aims: replicas evenly over the brokers; the followers of one leader spread over all others, so that its death burdens them evenly; and each
+partition in as many racks as can be.
+
+Without racks the first replicas go round the brokers from a random start; the followers stand behind their leader with a shift that grows by one
+each round. Ten partitions of three replicas on five brokers, start and shift 0:
+
+    p0 0 1 2    p1 1 2 3    p2 2 3 4    p3 3 4 0    p4 4 0 1
+    p5 0 2 3    p6 1 3 4    p7 2 4 0    p8 3 0 1    p9 4 1 2
+
+With racks, the brokers are first listed alternating by rack, and no rack takes a second replica of a partition before each rack has one.
+"""
+
+from collections.abc import Mapping, Sequence
+from random import Random
+
+from kafka_edu.common.errors import Errors, KafkaException
+
+
+def assign_replicas_to_brokers(
+    racks: Mapping[int, str | None],
+    partitions: int,
+    replication_factor: int,
+    random: Random,
+    *,
+    fixed_start_index: int = -1,
+    start_partition_id: int = 0,
+) -> dict[int, tuple[int, ...]]:
+    """Partition number → brokers, the preferred leader first. O(partitions × brokers) at worst.
+
+    `racks` is broker id → rack, of the live brokers. `fixed_start_index` ≥ 0 takes the place of the two random draws. To add partitions to a
+    topic, `start_partition_id` is the first new number and `fixed_start_index` where its partition 0 began. Raises KafkaException with
+    INVALID_PARTITIONS, or INVALID_REPLICATION_FACTOR: also when some brokers have a rack and some have none.
+    """
+    if partitions <= 0:
+        raise KafkaException(Errors.INVALID_PARTITIONS, "Number of partitions must be larger than 0.")
+    if replication_factor <= 0:
+        raise KafkaException(Errors.INVALID_REPLICATION_FACTOR, "Replication factor must be larger than 0.")
+    if replication_factor > len(racks):
+        raise KafkaException(
+            Errors.INVALID_REPLICATION_FACTOR, f"Replication factor: {replication_factor} larger than available brokers: {len(racks)}."
+        )
+    known = {broker_id: rack for broker_id, rack in sorted(racks.items()) if rack is not None}
+    if known and len(known) < len(racks):
+        raise KafkaException(Errors.INVALID_REPLICATION_FACTOR, "Not all brokers have rack information for replica rack aware assignment.")
+    brokers = rack_alternated_broker_list(known) if known else sorted(racks)
+    start = fixed_start_index if fixed_start_index >= 0 else random.randrange(len(brokers))
+    shift = fixed_start_index if fixed_start_index >= 0 else random.randrange(len(brokers))
+    assignment = {}
+    for partition in range(start_partition_id, start_partition_id + partitions):
+        if partition > 0 and partition % len(brokers) == 0:
+            shift += 1
+        first = (partition + start) % len(brokers)
+        assignment[partition] = _replicas(brokers, known, first, shift, replication_factor)
+    return assignment
+
+
+def rack_alternated_broker_list(racks: Mapping[int, str]) -> list[int]:
+    """The brokers, a rack in turn: {0: a, 1: c, 2: c, 3: b, 4: b, 5: a} → [0, 3, 1, 5, 4, 2]."""
+    by_rack: dict[str, list[int]] = {}
+    for broker_id, rack in sorted(racks.items()):
+        by_rack.setdefault(rack, []).append(broker_id)
+    rounds = range(max(map(len, by_rack.values())))
+    return [by_rack[rack][turn] for turn in rounds for rack in sorted(by_rack) if turn < len(by_rack[rack])]
+
+
+def _replicas(brokers: Sequence[int], racks: Mapping[int, str], first: int, shift: int, replication_factor: int) -> tuple[int, ...]:
+    """One partition's brokers: the leader at index `first`, then those behind it that bring a new rack, as long as there is one."""
+    rack_count = len(set(racks.values()))
+    chosen = [brokers[first]]
+    racks_taken = {racks.get(brokers[first])}
+    step = 0
+    while len(chosen) < replication_factor:
+        broker_id = brokers[_replica_index(first, shift * max(rack_count, 1), step, len(brokers))]
+        step += 1
+        if broker_id not in chosen and (racks.get(broker_id) not in racks_taken or len(racks_taken) >= rack_count):
+            chosen.append(broker_id)
+            racks_taken.add(racks.get(broker_id))
+    return tuple(chosen)
+
+
+def _replica_index(first: int, shift: int, step: int, brokers: int) -> int:
+    """Never the leader's own index."""
+    return (first + 1 + (shift + step) % (brokers - 1)) % brokers

@@ -1,0 +1,215 @@
+"""Takes partitions through their states, with what that means in ZooKeeper (Kafka: ZkPartitionStateMachine; book 000 §6.4.2, §6.4.3).
+
+The table is in `partition_state_machine`, who may lead is in `leader_election`; here is the order of things: check the table, read the state
+znodes, decide, write them by version, remember, tell the brokers. Whoever writes a state znode in between (a leader that changes its ISR) makes our
+write fail; then that partition is read and decided again. Every step is done for all partitions at once.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from kafka_edu.cluster.leader_and_isr import INITIAL_LEADER_EPOCH, INITIAL_ZK_VERSION, NO_LEADER, LeaderAndIsr, LeaderIsrAndControllerEpoch
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.controller.controller_brokers_request_batch import ControllerBrokersRequestBatch
+from kafka_edu.controller.controller_context import ControllerContext
+from kafka_edu.controller.leader_election import ElectionStrategy, elect
+from kafka_edu.controller.partition_state_machine import PartitionState, may_become
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.controller import LeaderElected, LeaderElectionFailed, StateChangeRefused
+from kafka_edu.zk.kafka_zk_client import KafkaZkClient
+from kafka_edu.zk.zk_data import TopicPartitionStateZNode
+from kafka_edu.zk.zk_requests import ControllerMovedError
+
+UNCLEAN_ELECTION_KEY = "unclean.leader.election.enable"
+
+
+class ZkPartitionStateMachine:
+    """Owned by the event task of KafkaController."""
+
+    def __init__(
+        self,
+        context: ControllerContext,
+        zk: KafkaZkClient,
+        batch: ControllerBrokersRequestBatch,
+        unclean_leader_election_enable: Callable[[], bool],
+        tell: Callable[[Event], int] | None,
+    ) -> None:
+        self._context = context
+        self._zk = zk
+        self._batch = batch
+        self._unclean_leader_election_enable = unclean_leader_election_enable
+        self._tell = tell
+
+    async def startup(self) -> None:
+        """Give each partition the state that ZooKeeper and the live brokers show it to be in; then find leaders for those that have none."""
+        for tp in self._context.all_partitions:
+            leadership = self._context.partition_leadership_info(tp)
+            if leadership is None:
+                state = PartitionState.NEW
+            elif self._context.is_replica_online(leadership.leader_and_isr.leader, tp):
+                state = PartitionState.ONLINE
+            else:
+                state = PartitionState.OFFLINE
+            self._context.put_partition_state(tp, state, "as ZooKeeper shows it")
+        await self.trigger_online_partition_state_change("the controller started")
+
+    async def trigger_online_partition_state_change(self, reason: str, topic: str | None = None) -> None:
+        """Try to find a leader for every new or offline partition (of one topic) that is not being deleted."""
+        waiting = self._context.partitions_in_states(PartitionState.NEW, PartitionState.OFFLINE)
+        chosen = [tp for tp in waiting if not self._context.is_topic_queued_up_for_deletion(tp.topic) and topic in (None, tp.topic)]
+        await self.handle_state_changes(chosen, PartitionState.ONLINE, reason, ElectionStrategy.OFFLINE_PARTITION)
+
+    async def handle_state_changes(
+        self,
+        partitions: Iterable[TopicPartition],
+        target: PartitionState,
+        reason: str,
+        strategy: ElectionStrategy = ElectionStrategy.OFFLINE_PARTITION,
+    ) -> list[TopicPartition]:
+        """Take `partitions` to `target`; returns those that arrived. `strategy` is for those that go to Online and have a state already.
+
+        A transition that the table does not have is told as an event, and not done.
+        """
+        chosen = list(dict.fromkeys(partitions))
+        if not chosen:
+            return []
+        self._batch.new_batch()
+        try:
+            arrived = await self._change(chosen, target, reason, strategy)
+        except BaseException:
+            self._batch.clear()
+            raise
+        self._batch.send_requests_to_brokers()
+        return arrived
+
+    async def _change(
+        self, partitions: Sequence[TopicPartition], target: PartitionState, reason: str, strategy: ElectionStrategy
+    ) -> list[TopicPartition]:
+        valid = []
+        for tp in partitions:
+            if may_become(self._context.partition_state(tp), target):
+                valid.append(tp)
+            else:
+                self._refuse(tp, target, "the table has no such transition")
+        if target is not PartitionState.ONLINE:
+            for tp in valid:
+                self._context.put_partition_state(tp, target, reason)
+            return valid
+        new = [tp for tp in valid if self._context.partition_state(tp) is PartitionState.NEW]
+        arrived = await self._initialize_leader_and_isr(new) if new else []
+        existing = [tp for tp in valid if self._context.partition_state(tp) is not PartitionState.NEW]
+        arrived += await self._elect_leaders(existing, strategy) if existing else []
+        for tp in arrived:
+            self._context.put_partition_state(tp, PartitionState.ONLINE, reason)
+        return arrived
+
+    async def _initialize_leader_and_isr(self, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
+        """The first leader of new partitions: the first live replica; all live ones are the ISR. Creates their state znodes."""
+        states = {}
+        for tp in partitions:
+            replicas = self._context.partition_replica_assignment(tp)
+            live = tuple(replica for replica in replicas if self._context.is_replica_online(replica, tp))
+            if live:
+                states[tp] = LeaderIsrAndControllerEpoch(LeaderAndIsr(live[0], INITIAL_LEADER_EPOCH, live, INITIAL_ZK_VERSION), self._context.epoch)
+            else:
+                self._fail(tp, ElectionStrategy.OFFLINE_PARTITION, (), (), "no replica of the new partition is alive")
+        arrived = []
+        for tp, error in (await self._zk.create_topic_partition_states(states, self._context.epoch_zk_version)).items():
+            if error is not None:
+                self._refuse(tp, PartitionState.ONLINE, str(error))
+                continue
+            state = states[tp]
+            self._lead(tp, ElectionStrategy.OFFLINE_PARTITION, None, state, state.leader_and_isr.isr)
+            self._batch.add_leader_and_isr_request(state.leader_and_isr.isr, tp, state, is_new=True)
+            arrived.append(tp)
+        return arrived
+
+    async def _elect_leaders(self, partitions: Sequence[TopicPartition], strategy: ElectionStrategy) -> list[TopicPartition]:
+        """Elect until every partition has a leader or cannot have one; again and again only for those whose znode changed under our hands."""
+        arrived: list[TopicPartition] = []
+        remaining = list(partitions)
+        while remaining:
+            elected, remaining = await self._elect_leaders_once(remaining, strategy)
+            arrived += elected
+        return arrived
+
+    async def _elect_leaders_once(
+        self, partitions: Sequence[TopicPartition], strategy: ElectionStrategy
+    ) -> tuple[list[TopicPartition], list[TopicPartition]]:
+        """(elected, to be tried again)."""
+        context = self._context
+        states = await self._zk.get_topic_partition_states(partitions)
+        live = {tp: self._live_replicas(tp, strategy) for tp in partitions}
+        unclean = await self._unclean_allowed(states, live) if strategy is ElectionStrategy.OFFLINE_PARTITION else frozenset()
+        wanted = {}
+        for tp in partitions:
+            state = states.get(tp)
+            if state is None:
+                self._fail(tp, strategy, (), live[tp], "it has no state in ZooKeeper")
+            elif state.controller_epoch > context.epoch:
+                raise ControllerMovedError(f"{tp} was written by the controller of epoch {state.controller_epoch}; ours is {context.epoch}")
+            else:
+                replicas = self._candidates(tp, strategy)
+                new = elect(strategy, state.leader_and_isr, replicas, live[tp], context.shutting_down_broker_ids, tp.topic in unclean)
+                if new is None:
+                    self._fail(tp, strategy, state.leader_and_isr.isr, live[tp], "no replica may lead")
+                else:
+                    wanted[tp] = new
+        result = await self._zk.update_leader_and_isr(wanted, context.epoch, context.epoch_zk_version)
+        for tp, error in result.failed.items():
+            self._refuse(tp, PartitionState.ONLINE, str(error))
+        for tp, leader_and_isr in result.finished.items():
+            new_state = LeaderIsrAndControllerEpoch(leader_and_isr, context.epoch)
+            self._lead(tp, strategy, states[tp].leader_and_isr, new_state, live[tp])
+            self._batch.add_leader_and_isr_request(live[tp], tp, new_state, is_new=False)
+        return list(result.finished), result.bad_version
+
+    def _candidates(self, tp: TopicPartition, strategy: ElectionStrategy) -> tuple[int, ...]:
+        assignment = self._context.partition_full_replica_assignment(tp)
+        return assignment.target_replicas if strategy is ElectionStrategy.REASSIGN_PARTITION else assignment.replicas
+
+    def _live_replicas(self, tp: TopicPartition, strategy: ElectionStrategy) -> tuple[int, ...]:
+        """Live replicas by AR; at a controlled shutdown those that are about to go count too, for they must hear of it."""
+        going_too = strategy is ElectionStrategy.CONTROLLED_SHUTDOWN
+        return tuple(r for r in self._candidates(tp, strategy) if self._context.is_replica_online(r, tp, include_shutting_down=going_too))
+
+    async def _unclean_allowed(
+        self, states: dict[TopicPartition, LeaderIsrAndControllerEpoch], live: dict[TopicPartition, tuple[int, ...]]
+    ) -> frozenset[str]:
+        """Topics that allow an unclean election, of those that need one: their own override, or else the broker's (KIP-106)."""
+        needy = {tp.topic for tp, state in states.items() if not set(state.leader_and_isr.isr) & set(live[tp])}
+        default = "true" if self._unclean_leader_election_enable() else "false"
+        configs = await self._zk.get_topic_configs(needy)
+        return frozenset(topic for topic, config in configs.items() if config.get(UNCLEAN_ELECTION_KEY, default).strip().lower() == "true")
+
+    def _lead(
+        self, tp: TopicPartition, strategy: ElectionStrategy, before: LeaderAndIsr | None, state: LeaderIsrAndControllerEpoch, live: tuple[int, ...]
+    ) -> None:
+        """The door by which a partition gets a leader: it stands in ZooKeeper; now we remember it, and tell."""
+        self._context.put_partition_leadership_info(tp, state)
+        if self._tell:
+            leader, leader_epoch, isr, zk_version = state.leader_and_isr
+            self._tell(
+                LeaderElected(
+                    *tp,
+                    strategy.value,
+                    self._context.partition_replica_assignment(tp),
+                    before.isr if before else (),
+                    live,
+                    before.leader if before else NO_LEADER,
+                    leader,
+                    isr,
+                    leader_epoch,
+                    before is not None and leader not in before.isr,
+                    state.controller_epoch,
+                    TopicPartitionStateZNode.path(tp),
+                    zk_version,
+                )
+            )
+
+    def _fail(self, tp: TopicPartition, strategy: ElectionStrategy, isr: tuple[int, ...], live: tuple[int, ...], reason: str) -> None:
+        if self._tell:
+            self._tell(LeaderElectionFailed(*tp, strategy.value, self._candidates(tp, strategy), isr, live, reason))
+
+    def _refuse(self, tp: TopicPartition, target: PartitionState, reason: str) -> None:
+        if self._tell:
+            self._tell(StateChangeRefused(*tp, -1, self._context.partition_state(tp).value, target.value, reason))

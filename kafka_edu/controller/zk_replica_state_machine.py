@@ -1,0 +1,169 @@
+"""Takes replicas through their states, with what that means in ZooKeeper (Kafka: ZkReplicaStateMachine; book 000 §6.4).
+
+The table is in `replica_state_machine`. What a transition does:
+
+    → New              tell the broker to follow, if the partition has a leader already (a reassignment)
+    → Online           tell the broker its role again
+    → Offline          StopReplica; take it out of the ISR in ZooKeeper (leader -1 if it led), and tell the others
+    → DeletionStarted  StopReplica with delete
+    → NonExistent      take it out of the assignment
+
+The others only change the state.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from kafka_edu.cluster.leader_and_isr import NO_LEADER, LeaderIsrAndControllerEpoch
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.controller.controller_brokers_request_batch import ControllerBrokersRequestBatch
+from kafka_edu.controller.controller_context import ControllerContext, PartitionAndReplica
+from kafka_edu.controller.replica_state_machine import ReplicaState, may_become
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.controller import ReplicaRemovedFromIsr, StateChangeRefused
+from kafka_edu.zk.kafka_zk_client import KafkaZkClient
+from kafka_edu.zk.zk_data import TopicPartitionStateZNode
+from kafka_edu.zk.zk_requests import ControllerMovedError
+
+
+class ZkReplicaStateMachine:
+    """Owned by the event task of KafkaController."""
+
+    def __init__(
+        self, context: ControllerContext, zk: KafkaZkClient, batch: ControllerBrokersRequestBatch, tell: Callable[[Event], int] | None
+    ) -> None:
+        self._context = context
+        self._zk = zk
+        self._batch = batch
+        self._tell = tell
+
+    async def startup(self) -> None:
+        """Replicas of live brokers are online and are told so; those of dead ones are offline.
+
+        These begin as DeletionIneligible: if their topic is being deleted, it must wait for them (as Kafka does it).
+        """
+        online, offline = [], []
+        for replica in self._context.replicas_for_partitions(self._context.all_partitions):
+            if self._context.is_replica_online(replica.replica, replica.topic_partition):
+                self._context.put_replica_state(replica, ReplicaState.ONLINE, "its broker is alive")
+                online.append(replica)
+            else:
+                self._context.put_replica_state(replica, ReplicaState.DELETION_INELIGIBLE, "its broker is dead")
+                offline.append(replica)
+        await self.handle_state_changes(online, ReplicaState.ONLINE, "the controller started")
+        await self.handle_state_changes(offline, ReplicaState.OFFLINE, "the controller started")
+
+    async def handle_state_changes(self, replicas: Iterable[PartitionAndReplica], target: ReplicaState, reason: str) -> None:
+        """Take `replicas` to `target`. A transition that the table does not have is told as an event, and not done."""
+        by_broker: dict[int, list[PartitionAndReplica]] = {}
+        for replica in replicas:
+            by_broker.setdefault(replica.replica, []).append(replica)
+        if not by_broker:
+            return
+        self._batch.new_batch()
+        try:
+            for broker_id in sorted(by_broker):
+                await self._change(broker_id, by_broker[broker_id], target, reason)
+        except BaseException:
+            self._batch.clear()
+            raise
+        self._batch.send_requests_to_brokers()
+
+    async def _change(self, broker_id: int, replicas: Sequence[PartitionAndReplica], target: ReplicaState, reason: str) -> None:
+        valid = []
+        for replica in replicas:
+            if may_become(self._context.replica_state(replica), target):
+                valid.append(replica)
+            else:
+                self._refuse(replica, target, "the table has no such transition")
+        match target:
+            case ReplicaState.NEW:
+                valid = [replica for replica in valid if self._become_new(replica)]
+            case ReplicaState.ONLINE:
+                for replica in valid:
+                    self._become_online(replica)
+            case ReplicaState.OFFLINE:
+                await self._become_offline(broker_id, valid, reason)
+                return
+            case ReplicaState.DELETION_STARTED:
+                for replica in valid:
+                    self._batch.add_stop_replica_request([broker_id], replica.topic_partition, delete=True)
+            case ReplicaState.NON_EXISTENT:
+                for replica in valid:
+                    self._leave_assignment(replica)
+        for replica in valid:
+            self._context.put_replica_state(replica, target, reason)
+
+    def _become_new(self, replica: PartitionAndReplica) -> bool:
+        tp, broker_id = replica
+        state = self._context.partition_leadership_info(tp)
+        if state is not None and state.leader_and_isr.leader == broker_id:
+            self._refuse(replica, ReplicaState.NEW, "it is the leader")
+            return False
+        if state is not None:
+            self._batch.add_leader_and_isr_request([broker_id], tp, state, is_new=True)
+        return True
+
+    def _become_online(self, replica: PartitionAndReplica) -> None:
+        tp, broker_id = replica
+        state = self._context.partition_leadership_info(tp)
+        if self._context.replica_state(replica) is not ReplicaState.NEW and state is not None:
+            self._batch.add_leader_and_isr_request([broker_id], tp, state, is_new=False)
+
+    async def _become_offline(self, broker_id: int, replicas: Sequence[PartitionAndReplica], reason: str) -> None:
+        context = self._context
+        for replica in replicas:
+            self._batch.add_stop_replica_request([broker_id], replica.topic_partition, delete=False)
+        led = [replica.topic_partition for replica in replicas if context.partition_leadership_info(replica.topic_partition) is not None]
+        for tp, state in (await self._remove_replicas_from_isr(broker_id, led)).items():
+            if not context.is_topic_queued_up_for_deletion(tp.topic):
+                others = [replica for replica in context.partition_replica_assignment(tp) if replica != broker_id]
+                self._batch.add_leader_and_isr_request(others, tp, state, is_new=False)
+        for replica in replicas:
+            if context.partition_leadership_info(replica.topic_partition) is None:
+                self._batch.add_update_metadata_request(context.live_or_shutting_down_broker_ids, [replica.topic_partition])
+            context.put_replica_state(replica, ReplicaState.OFFLINE, reason)
+
+    async def _remove_replicas_from_isr(
+        self, broker_id: int, partitions: Sequence[TopicPartition]
+    ) -> dict[TopicPartition, LeaderIsrAndControllerEpoch]:
+        """Take `broker_id` out of the ISRs; returns the states as they then stand, in order of `partitions`.
+
+        The last one of an ISR stays in it, leaderless: only it has all that was acknowledged, and it may come back. A znode that somebody wrote
+        in between is read and tried again.
+        """
+        context = self._context
+        remaining = list(partitions)
+        while remaining:
+            states = await self._zk.get_topic_partition_states(remaining)
+            wanted = {}
+            for tp, (current, controller_epoch) in states.items():
+                if controller_epoch > context.epoch:
+                    raise ControllerMovedError(f"{tp} was written by the controller of epoch {controller_epoch}; ours is {context.epoch}")
+                if broker_id in current.isr:
+                    leader = NO_LEADER if current.leader == broker_id else current.leader
+                    isr = current.isr if len(current.isr) == 1 else tuple(replica for replica in current.isr if replica != broker_id)
+                    wanted[tp] = current.with_leader(leader, isr)
+                else:
+                    context.put_partition_leadership_info(tp, LeaderIsrAndControllerEpoch(current, controller_epoch))
+            result = await self._zk.update_leader_and_isr(wanted, context.epoch, context.epoch_zk_version)
+            for tp, error in result.failed.items():
+                self._refuse(PartitionAndReplica(tp, broker_id), ReplicaState.OFFLINE, str(error))
+            for tp, new in result.finished.items():
+                context.put_partition_leadership_info(tp, LeaderIsrAndControllerEpoch(new, context.epoch))
+                if self._tell:
+                    before = states[tp].leader_and_isr.isr
+                    path = TopicPartitionStateZNode.path(tp)
+                    self._tell(ReplicaRemovedFromIsr(*tp, broker_id, before, new.isr, new.leader, new.leader_epoch, path, new.zk_version))
+            remaining = result.bad_version
+        stand = ((tp, context.partition_leadership_info(tp)) for tp in partitions)
+        return {tp: state for tp, state in stand if state is not None}
+
+    def _leave_assignment(self, replica: PartitionAndReplica) -> None:
+        tp, broker_id = replica
+        assignment = self._context.partition_full_replica_assignment(tp)
+        self._context.update_assignment(tp, assignment._replace(replicas=tuple(r for r in assignment.replicas if r != broker_id)))
+
+    def _refuse(self, replica: PartitionAndReplica, target: ReplicaState, reason: str) -> None:
+        if self._tell:
+            before = self._context.replica_state(replica).value
+            self._tell(StateChangeRefused(*replica.topic_partition, replica.replica, before, target.value, reason))

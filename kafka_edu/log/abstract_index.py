@@ -1,0 +1,101 @@
+"""What both indexes of a segment share (Kafka: AbstractIndex.scala; seed 004).
+
+An index is a file of fixed-size entries, mapped into memory: a look-up is a binary search in what the page cache holds, an append writes a few
+bytes there, and neither is a system call. The file of the active segment is made as long as it may get (segment.index.bytes) when the segment
+begins, so that the mapping need not grow, and is cut to what it holds when the segment is rolled or closed. After a crash it still has its full
+length, with zeros behind the last entry: that is how the next start knows it cannot be trusted, and builds it again.
+"""
+
+import mmap
+
+from kafka_edu.common.files import FileSystem
+
+
+class CorruptIndexError(Exception):
+    """An index that does not fit its segment; it is built again from the batches."""
+
+
+class AbstractIndex:
+    """The file, its mapping and the number of entries. The file is mapped when first used, for most segments are never read again.
+
+    `entries` ≤ `max_entries`. Owned by its segment.
+    """
+
+    ENTRY_BYTES: int
+
+    def __init__(self, file_system: FileSystem, path: str, base_offset: int) -> None:
+        self._file_system = file_system
+        self.path = path
+        self.base_offset = base_offset
+        self.entries = 0
+        self.max_entries = 0
+        self._bytes: memoryview | mmap.mmap = memoryview(b"")
+        self._mapped_size = 0
+        self._loaded = False
+
+    def load(self) -> None:
+        """Map the file as it is: all of it counts as entries. O(1)."""
+        if not self._loaded:
+            file = self._file_system.open(self.path)
+            size = file.size()
+            if size:
+                self._bytes = file.map(size)
+            file.close()  # the mapping holds on to it
+            self._mapped_size = size
+            self.entries = self.max_entries = size // self.ENTRY_BYTES
+            self._loaded = True
+            self._after_load()
+
+    def _after_load(self) -> None:
+        """Read what is kept of the last entry."""
+
+    def resize(self, size: int) -> None:
+        """Make the file `size` bytes long, rounded down to whole entries, and map it anew; entries within stay."""
+        self.load()
+        size -= size % self.ENTRY_BYTES
+        if size == self._mapped_size:
+            return
+        self._unmap()
+        file = self._file_system.open(self.path)
+        file.truncate(size)
+        if size:
+            self._bytes = file.map(size)
+        file.close()
+        self._mapped_size = size
+        self.max_entries = size // self.ENTRY_BYTES
+        self.entries = min(self.entries, self.max_entries)
+
+    def trim_to_valid_size(self) -> None:
+        """Cut the file behind the last entry: the segment will not grow any more."""
+        self.resize(self.entries * self.ENTRY_BYTES)
+
+    def close(self) -> None:
+        """Trim and unmap. A later look-up maps it again."""
+        if self._loaded:
+            self.trim_to_valid_size()
+        self.release()
+
+    def release(self) -> None:
+        """Unmap without trimming: the file goes away."""
+        self._unmap()
+        self._loaded = False
+        self.entries = self.max_entries = 0
+
+    def flush(self) -> None:
+        """Force the entries to the disk (fsync of the file forces what was written through its mapping). May block."""
+        file = self._file_system.open(self.path)
+        try:
+            file.flush()
+        finally:
+            file.close()
+
+    def sanity_check(self) -> None:
+        """Raises CorruptIndexError if the file cannot be what was written."""
+        raise NotImplementedError
+
+    def _unmap(self) -> None:
+        mapped, self._bytes, self._mapped_size = self._bytes, memoryview(b""), 0
+        if isinstance(mapped, mmap.mmap):
+            mapped.close()
+        else:
+            mapped.release()

@@ -1,0 +1,55 @@
+"""The form of Kafka's checkpoint files (Kafka: CheckpointFile.scala): a version, a count, and a line for each entry.
+
+0
+2
+web 0 4711
+web 1 4708
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Final, Generic, TypeVar
+
+from kafka_edu.common.files import FileSystem
+
+VERSION: Final = 0
+T = TypeVar("T")
+
+
+class CorruptCheckpointError(Exception):
+    """A checkpoint that cannot be read; says which, and where."""
+
+
+class CheckpointFile(Generic[T]):
+    """Entries of type T, a line each. Replaced as a whole, so that a crash leaves the old or the new one."""
+
+    def __init__(self, path: str, file_system: FileSystem, to_line: Callable[[T], str], from_fields: Callable[[list[str]], T]) -> None:
+        self.path = path
+        self._file_system = file_system
+        self._to_line = to_line
+        self._from_fields = from_fields
+
+    def write(self, entries: Iterable[T], *, sync: bool = True) -> None:
+        """Replace the file. `sync`: force it to the disk, which blocks; without, a power failure may undo it. O(entries)."""
+        lines = [self._to_line(entry) for entry in entries]
+        self._file_system.write_atomically(self.path, "\n".join((str(VERSION), str(len(lines)), *lines, "")).encode(), sync=sync)
+
+    def read(self) -> list[T]:
+        """The entries; none if there is no file, or an empty one, as Kafka makes it. Raises CorruptCheckpointError."""
+        try:
+            lines = self._file_system.read(self.path).decode().splitlines()
+        except FileNotFoundError:
+            return []
+        except UnicodeDecodeError as error:
+            raise CorruptCheckpointError(f"{self.path} is no text") from error
+        if not lines:
+            return []
+        try:
+            version, count = int(lines[0]), int(lines[1])
+            entries = [self._from_fields(line.split()) for line in lines[2:] if line.strip()]
+        except (ValueError, IndexError) as error:
+            raise CorruptCheckpointError(f"{self.path} has a line that cannot be read: {error}") from error
+        if version != VERSION:
+            raise CorruptCheckpointError(f"{self.path} has version {version}; this program reads version {VERSION}")
+        if len(entries) != count:
+            raise CorruptCheckpointError(f"{self.path} announces {count} entries and holds {len(entries)}")
+        return entries

@@ -1,0 +1,117 @@
+"""Which leader wrote which offsets (Kafka: LeaderEpochFileCache.scala; KIP-101, KIP-279; spec R4).
+
+Each leader has an epoch, and stamps it on what it writes. The cache keeps, for each epoch, the offset with which it began: `<0, 0>, <1, 120>` says
+that epoch 0 wrote 0 to 119 and epoch 1 what follows. A follower that comes back asks the leader where its own last epoch ended, and cuts its log
+there; cutting at the high watermark, as before, loses records or lets logs diverge.
+"""
+
+from typing import Final, NamedTuple
+
+from kafka_edu.common.files import FileSystem
+from kafka_edu.log.checkpoint_file import CheckpointFile
+
+UNDEFINED_EPOCH: Final = -1
+UNDEFINED_EPOCH_OFFSET: Final = -1
+
+
+class EpochEntry(NamedTuple):
+    """An epoch and the offset of its first record."""
+
+    epoch: int
+    start_offset: int
+
+
+class LeaderEpochFileCache:
+    """The entries, ascending in both fields, in memory and in `leader-epoch-checkpoint`. Owned by its Log.
+
+    The file is replaced at each change but not forced to the disk, for a broker becomes leader of thousands of partitions at once: what a power
+    failure takes is found again in the batches by recovery. `flush` forces it, before the recovery point moves.
+    """
+
+    def __init__(self, path: str, file_system: FileSystem) -> None:
+        self._path = path
+        self._file_system = file_system
+        self._file: CheckpointFile[EpochEntry] = CheckpointFile(path, file_system, _to_line, _from_fields)
+        self.entries: list[EpochEntry] = self._file.read()
+        self.latest_epoch = UNDEFINED_EPOCH
+        """The epoch of the last entry, -1 if there is none. Kept beside, for every append asks."""
+        self._note_latest()
+
+    def assign(self, epoch: int, start_offset: int) -> None:
+        """The leader of `epoch` begins at `start_offset`. Entries that contradict it, with a later epoch or a later offset, go. O(1) mostly."""
+        assert epoch >= 0, epoch
+        assert start_offset >= 0, start_offset
+        entries = self.entries
+        if entries and epoch == entries[-1].epoch and start_offset >= entries[-1].start_offset:
+            return
+        while entries and (entries[-1].epoch >= epoch or entries[-1].start_offset >= start_offset):
+            entries.pop()
+        entries.append(EpochEntry(epoch, start_offset))
+        self._write()
+
+    def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
+        """The largest known epoch not above `epoch`, and the offset behind its last record; (-1, -1) if `epoch` is newer than all. O(entries).
+
+        For the latest epoch that is the end of the log. For one older than all known, it is that epoch itself, and the start of the first.
+        """
+        if epoch == UNDEFINED_EPOCH or epoch > self.latest_epoch:
+            return UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
+        if epoch == self.latest_epoch:
+            return epoch, log_end_offset
+        floor = epoch
+        for entry in self.entries:
+            if entry.epoch > epoch:
+                return floor, entry.start_offset
+            floor = entry.epoch
+        return UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET  # nothing is known at all, and -2 or less was asked for: a client may
+
+    def epoch_for_offset(self, offset: int) -> int:
+        """The epoch that wrote `offset`, -1 if it is not known. O(entries)."""
+        return next((entry.epoch for entry in reversed(self.entries) if entry.start_offset <= offset), UNDEFINED_EPOCH)
+
+    def truncate_from_end(self, end_offset: int) -> None:
+        """The log ends at `end_offset` now: epochs that began there or later wrote nothing that is left."""
+        if self.entries and self.entries[-1].start_offset >= end_offset >= 0:
+            while self.entries and self.entries[-1].start_offset >= end_offset:
+                self.entries.pop()
+            self._write()
+
+    def truncate_from_start(self, start_offset: int) -> None:
+        """The log begins at `start_offset` now: the epoch that wrote it begins there, those before it go."""
+        gone = [entry for entry in self.entries if entry.start_offset <= start_offset]
+        if gone and gone[-1].start_offset < start_offset:
+            self.entries[: len(gone)] = [EpochEntry(gone[-1].epoch, start_offset)]
+            self._write()
+        elif len(gone) > 1:
+            del self.entries[: len(gone) - 1]
+            self._write()
+
+    def clear_and_flush(self) -> None:
+        """Forget all."""
+        self.entries.clear()
+        self._write()
+
+    def flush(self) -> None:
+        """Force the file to the disk. May block."""
+        if self._file_system.exists(self._path):
+            file = self._file_system.open(self._path)
+            try:
+                file.flush()
+            finally:
+                file.close()
+
+    def _note_latest(self) -> None:
+        self.latest_epoch = self.entries[-1].epoch if self.entries else UNDEFINED_EPOCH
+
+    def _write(self) -> None:
+        self._note_latest()
+        self._file.write(self.entries, sync=False)
+
+
+def _to_line(entry: EpochEntry) -> str:
+    return f"{entry.epoch} {entry.start_offset}"
+
+
+def _from_fields(fields: list[str]) -> EpochEntry:
+    epoch, start_offset = fields
+    return EpochEntry(int(epoch), int(start_offset))

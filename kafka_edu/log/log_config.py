@@ -1,0 +1,145 @@
+"""How one log behaves: a topic's configuration, with the broker's defaults behind it (Kafka: LogConfig.scala; spec A2).
+
+The keys are a topic's (`segment.bytes`); the broker's own have a `log.` before them or are called otherwise (`log.segment.bytes`), and give a
+topic that does not set a key its default. Defaults here are Kafka 2.0's.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from kafka_edu.common.config_def import ConfigDef, ConfigException, ConfigKey, ConfigType, ConfigValue, ConfigValues, ListOf, OneOf, Range
+from kafka_edu.record.compression import CompressionType
+from kafka_edu.record.record_batch import MIN_LEGACY_BYTES
+
+MAX_LONG: Final = 2**63 - 1
+HOUR_MS: Final = 3600 * 1000
+DAY_MS: Final = 24 * HOUR_MS
+DELETE: Final = "delete"
+COMPACT: Final = "compact"
+PRODUCER_COMPRESSION: Final = "producer"
+CODECS: Final = {
+    "uncompressed": CompressionType.NONE,
+    "gzip": CompressionType.GZIP,
+    "snappy": CompressionType.SNAPPY,
+    "lz4": CompressionType.LZ4,
+    "zstd": CompressionType.ZSTD,
+}
+
+_BOOLEAN, _STRING, _INT, _LONG, _DOUBLE, _LIST = (
+    ConfigType.BOOLEAN,
+    ConfigType.STRING,
+    ConfigType.INT,
+    ConfigType.LONG,
+    ConfigType.DOUBLE,
+    ConfigType.LIST,
+)
+
+TOPIC_CONFIG: Final = ConfigDef(
+    [
+        ConfigKey("cleanup.policy", _LIST, (DELETE,), ListOf((COMPACT, DELETE)), "delete old segments, keep only each key's last value, or both"),
+        ConfigKey("compression.type", _STRING, PRODUCER_COMPRESSION, OneOf((*CODECS, PRODUCER_COMPRESSION)), "codec on disk; producer: as sent"),
+        ConfigKey("delete.retention.ms", _LONG, DAY_MS, Range(0), "how long a tombstone stays in a compacted topic"),
+        ConfigKey("file.delete.delay.ms", _LONG, 60_000, Range(0), "from the renaming of a segment to .deleted until its files are removed"),
+        ConfigKey("flush.messages", _LONG, MAX_LONG, Range(0), "force the log to the disk after so many messages"),
+        ConfigKey("flush.ms", _LONG, MAX_LONG, Range(0), "force the log to the disk after so long"),
+        ConfigKey("follower.replication.throttled.replicas", _LIST, (), None, "replicas whose fetching is throttled, partition:broker or *"),
+        ConfigKey("index.interval.bytes", _INT, 4096, Range(0), "bytes of batches between two entries of the offset index"),
+        ConfigKey("leader.replication.throttled.replicas", _LIST, (), None, "replicas whose serving is throttled, partition:broker or *"),
+        ConfigKey("max.compaction.lag.ms", _LONG, MAX_LONG, Range(1), "a record is compacted at the latest after so long"),
+        ConfigKey("max.message.bytes", _INT, 1_000_012, Range(0), "the largest record batch, as it comes, compressed if it is"),
+        ConfigKey("message.downconversion.enable", _BOOLEAN, True, None, "convert to older formats for older consumers"),
+        ConfigKey("message.format.version", _STRING, "2.0", None, "taken, without effect: what is stored is always format v2"),
+        ConfigKey("message.timestamp.difference.max.ms", _LONG, MAX_LONG, Range(0), "how far a producer's time may be from the broker's"),
+        ConfigKey("message.timestamp.type", _STRING, "CreateTime", OneOf(("CreateTime", "LogAppendTime")), "who sets a record's time"),
+        ConfigKey("min.cleanable.dirty.ratio", _DOUBLE, 0.5, Range(0, 1), "share of a log that must be dirty before it is compacted"),
+        ConfigKey("min.compaction.lag.ms", _LONG, 0, Range(0), "a record is not compacted before so long"),
+        ConfigKey("min.insync.replicas", _INT, 1, Range(1), "replicas that must be in sync for acks=all"),
+        ConfigKey("preallocate", _BOOLEAN, False, None, "taken, without effect: segments grow as they are written"),
+        ConfigKey("retention.bytes", _LONG, -1, None, "delete the oldest segments while the log is larger; -1: no bound"),
+        ConfigKey("retention.ms", _LONG, 7 * DAY_MS, Range(-1), "delete segments whose last record is older; -1: never"),
+        ConfigKey("segment.bytes", _INT, 1024**3, Range(MIN_LEGACY_BYTES), "roll when a segment would become larger"),
+        ConfigKey("segment.index.bytes", _INT, 10 * 1024**2, Range(4), "room for each index of the active segment; roll when it is used up"),
+        ConfigKey("segment.jitter.ms", _LONG, 0, Range(0), "taken, without effect: segments roll by segment.ms alone"),
+        ConfigKey("segment.ms", _LONG, 7 * DAY_MS, Range(1), "roll when a segment's records span more time"),
+        ConfigKey("unclean.leader.election.enable", _BOOLEAN, False, None, "elect a leader that is not in sync, and lose records, rather than none"),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LogConfig:
+    """The values of one log, ready for use. Made by `parse`; sizes in bytes, times in ms."""
+
+    values: ConfigValues
+    """All of them, by key, for DescribeConfigs."""
+    segment_bytes: int
+    segment_ms: int
+    segment_jitter_ms: int
+    segment_index_bytes: int
+    flush_messages: int
+    flush_ms: int
+    retention_bytes: int
+    retention_ms: int
+    max_message_bytes: int
+    index_interval_bytes: int
+    file_delete_delay_ms: int
+    delete_retention_ms: int
+    min_compaction_lag_ms: int
+    max_compaction_lag_ms: int
+    min_cleanable_dirty_ratio: float
+    delete: bool
+    compact: bool
+    unclean_leader_election_enable: bool
+    min_insync_replicas: int
+    compression: CompressionType | None
+    """The codec on disk; None: as the producer sent it."""
+    message_timestamp_difference_max_ms: int
+    log_append_time: bool
+    """message.timestamp.type is LogAppendTime."""
+    message_downconversion_enable: bool
+
+    @staticmethod
+    def parse(given: Mapping[str, ConfigValue] | None = None) -> "LogConfig":
+        """The configuration that `given` makes, of topic keys, with Kafka's defaults for the rest. Raises ConfigException; unknown keys too."""
+        given = given or {}
+        for name in TOPIC_CONFIG.unknown(given):
+            raise ConfigException(name, f"Unknown topic config name: {name}")
+        return _of(TOPIC_CONFIG.parse(given))
+
+    def with_overrides(self, given: Mapping[str, ConfigValue]) -> "LogConfig":
+        """This configuration, as the broker's defaults, with a topic's own values above it. Raises ConfigException."""
+        return LogConfig.parse({**self.values, **given}) if given else self
+
+
+def _of(v: ConfigValues) -> LogConfig:
+    if v.get_int("min.compaction.lag.ms") > v.get_int("max.compaction.lag.ms"):
+        key, least = "max.compaction.lag.ms", v.get_int("min.compaction.lag.ms")
+        raise ConfigException(key, f"Invalid value {v[key]} for configuration {key}: the value must be at least min.compaction.lag.ms, {least}")
+    policy = v.get_list("cleanup.policy")
+    return LogConfig(
+        values=v,
+        segment_bytes=v.get_int("segment.bytes"),
+        segment_ms=v.get_int("segment.ms"),
+        segment_jitter_ms=v.get_int("segment.jitter.ms"),
+        segment_index_bytes=v.get_int("segment.index.bytes"),
+        flush_messages=v.get_int("flush.messages"),
+        flush_ms=v.get_int("flush.ms"),
+        retention_bytes=v.get_int("retention.bytes"),
+        retention_ms=v.get_int("retention.ms"),
+        max_message_bytes=v.get_int("max.message.bytes"),
+        index_interval_bytes=v.get_int("index.interval.bytes"),
+        file_delete_delay_ms=v.get_int("file.delete.delay.ms"),
+        delete_retention_ms=v.get_int("delete.retention.ms"),
+        min_compaction_lag_ms=v.get_int("min.compaction.lag.ms"),
+        max_compaction_lag_ms=v.get_int("max.compaction.lag.ms"),
+        min_cleanable_dirty_ratio=v.get_float("min.cleanable.dirty.ratio"),
+        delete=DELETE in policy,
+        compact=COMPACT in policy,
+        unclean_leader_election_enable=v.get_bool("unclean.leader.election.enable"),
+        min_insync_replicas=v.get_int("min.insync.replicas"),
+        compression=CODECS.get(v.get_string("compression.type")),
+        message_timestamp_difference_max_ms=v.get_int("message.timestamp.difference.max.ms"),
+        log_append_time=v.get_string("message.timestamp.type") == "LogAppendTime",
+        message_downconversion_enable=v.get_bool("message.downconversion.enable"),
+    )

@@ -1,0 +1,60 @@
+"""How the files and folders of logs are called (Kafka: the companion object of Log.scala; seed 004).
+
+web-0/00000000000000368769.log           batches from offset 368769 on
+web-0/00000000000000368769.index         offset → position        .timeindex: timestamp → offset
+web-0/00000000000000368769.snapshot      what was known of producers when offset 368769 was next
+web-0/leader-epoch-checkpoint
+web-0.<32 hex digits>-delete/            a log on its way out; .deleted: such a file
+"""
+
+import re
+from typing import Final
+
+from kafka_edu.common.topic_partition import TopicPartition
+
+LOG_SUFFIX: Final = ".log"
+INDEX_SUFFIX: Final = ".index"
+TIME_INDEX_SUFFIX: Final = ".timeindex"
+TXN_INDEX_SUFFIX: Final = ".txnindex"
+SNAPSHOT_SUFFIX: Final = ".snapshot"
+DELETED_SUFFIX: Final = ".deleted"
+CLEANED_SUFFIX: Final = ".cleaned"
+SWAP_SUFFIX: Final = ".swap"
+SEGMENT_SUFFIXES: Final = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
+DELETE_DIR_SUFFIX: Final = "-delete"
+FUTURE_DIR_SUFFIX: Final = "-future"
+CLEAN_SHUTDOWN_FILE: Final = ".kafka_cleanshutdown"
+LEADER_EPOCH_CHECKPOINT: Final = "leader-epoch-checkpoint"
+
+_MAX_FILE_NAME: Final = 255
+_OFFSET: Final = re.compile(r"\d{20}")
+_STRAY: Final = re.compile(r"\.[0-9a-f]{32}-(delete|future)$")
+
+
+def segment_file(directory: str, base_offset: int, suffix: str) -> str:
+    """The path of a segment's file: its base offset in 20 digits, so that names sort as offsets do."""
+    return f"{directory}/{base_offset:020d}{suffix}"
+
+
+def offset_of(file_name: str) -> int | None:
+    """The offset in a file's name, None if it has none."""
+    return int(file_name[:20]) if _OFFSET.match(file_name) else None
+
+
+def parse_topic_partition(folder: str) -> TopicPartition | None:
+    """`web-0` → (web, 0); None for a folder that is no log, or one to be deleted or moved."""
+    topic, dash, partition = folder.rpartition("-")
+    if not dash or not topic or not partition.isascii() or not partition.isdigit() or _STRAY.search(folder):
+        return None
+    return TopicPartition(topic, int(partition))
+
+
+def is_delete_dir(folder: str) -> bool:
+    """Whether the folder is a deleted log's."""
+    return folder.endswith(DELETE_DIR_SUFFIX) and _STRAY.search(folder) is not None
+
+
+def delete_dir_name(topic_partition: TopicPartition, unique_id: int) -> str:
+    """What the folder is renamed to before it is removed; the topic's name is cut if the whole is too long for a file system."""
+    suffix = f"-{topic_partition.partition}.{unique_id:032x}{DELETE_DIR_SUFFIX}"
+    return topic_partition.topic[: _MAX_FILE_NAME - len(suffix)] + suffix

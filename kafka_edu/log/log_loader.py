@@ -1,0 +1,208 @@
+"""Opening a log that is on disk, after a clean end or after a crash (Kafka: LogLoader.scala, before 3.0 the first third of Log.scala; spec S5).
+
+What a crash may leave, and what becomes of it:
+
+    temporary files (.deleted, .cleaned, .tmp)            removed
+    a compacted segment that was being put in place       finished: .swap becomes the segment, what it replaces goes
+    a torn or garbled end of the log                      every batch from the recovery point on is checked; cut off at the first bad one
+    an index that is missing, torn or at full length      built again from the batches
+    a snapshot of producers with a wrong checksum         removed; an older one serves, and the headers behind it
+    a leader-epoch-checkpoint that cannot be read         made again from the batches
+
+After a clean end (`clean_shutdown`) nothing is read but the last bytes of the indexes. What is below the recovery point is on the disk for sure
+and is not read either. All this blocks: the log manager calls it in workers, and tells the events it returns when it is back on the loop.
+"""
+
+from kafka_edu.common.files import FileSystem
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.abstract_index import CorruptIndexError
+from kafka_edu.log.checkpoint_file import CorruptCheckpointError
+from kafka_edu.log.leader_epoch_file_cache import LeaderEpochFileCache
+from kafka_edu.log.log import Log
+from kafka_edu.log.log_config import LogConfig
+from kafka_edu.log.log_file_names import (
+    CLEANED_SUFFIX,
+    DELETED_SUFFIX,
+    INDEX_SUFFIX,
+    LEADER_EPOCH_CHECKPOINT,
+    LOG_SUFFIX,
+    SEGMENT_SUFFIXES,
+    SWAP_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TXN_INDEX_SUFFIX,
+    offset_of,
+)
+from kafka_edu.log.log_segment import LogSegment
+from kafka_edu.log.producer_state_manager import DEFAULT_PRODUCER_ID_EXPIRATION_MS, ProducerStateManager, load_producers
+from kafka_edu.record.file_records import iter_file_headers
+from kafka_edu.record.record_batch import BatchHeader
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.log import LogLoaded, LogRecovered
+
+_TMP_SUFFIX = ".tmp"
+
+
+def load_log(
+    topic_partition: TopicPartition,
+    log_dir: str,
+    directory: str,
+    file_system: FileSystem,
+    config: LogConfig,
+    *,
+    log_start_offset: int = 0,
+    recovery_point: int = 0,
+    clean_shutdown: bool = False,
+    now_ms: int = 0,
+    max_producer_id_expiration_ms: int = DEFAULT_PRODUCER_ID_EXPIRATION_MS,
+) -> tuple[Log, list[Event]]:
+    """Open or create the log in `directory`. Raises OSError, and LegacyFormatError for a log of messages v0 or v1, which is left as it is."""
+    loader = _LogLoader(topic_partition, directory, file_system, config, now_ms)
+    return loader.load(log_dir, log_start_offset, recovery_point, clean_shutdown, max_producer_id_expiration_ms)
+
+
+class _LogLoader:
+    def __init__(self, topic_partition: TopicPartition, directory: str, file_system: FileSystem, config: LogConfig, now_ms: int) -> None:
+        self._topic_partition = topic_partition
+        self._directory = directory
+        self._file_system = file_system
+        self._config = config
+        self._now_ms = now_ms
+        self._segments: list[LogSegment] = []
+        self._recovered: list[int] = []
+        self._truncated_bytes = 0
+        self._reasons: list[str] = []
+
+    def load(self, log_dir: str, log_start_offset: int, recovery_point: int, clean: bool, expiration_ms: int) -> tuple[Log, list[Event]]:
+        self._file_system.make_dirs(self._directory)
+        self._remove_temporary_files()
+        self._complete_swaps()
+        epochs = self._load_epochs()
+        self._open_segments(epochs, clean)
+        if not clean:
+            self._recover_from(recovery_point, epochs)
+        if not self._segments:
+            self._segments.append(self._segment(log_start_offset))
+        active = self._segments[-1]
+        end = active.next_offset()
+        if end < log_start_offset:  # everything on the disk lies below what was promised to be deleted
+            for segment in self._segments:
+                segment.change_suffix(DELETED_SUFFIX)
+                segment.delete()
+            active, end = self._segment(log_start_offset), log_start_offset
+            self._segments = [active]
+        active.begin(self._config.segment_index_bytes)
+        start = max(log_start_offset, self._segments[0].base_offset)
+        epochs.truncate_from_end(end)
+        epochs.truncate_from_start(start)
+        producers = ProducerStateManager(self._topic_partition, self._directory, self._file_system, expiration_ms)
+        producers.remove_stray_snapshots([segment.base_offset for segment in self._segments])
+        load_producers(producers, self._segments, start, end, self._now_ms)
+        known = end if clean else max(min(recovery_point, end), start)
+        log = Log(
+            self._topic_partition, log_dir, self._directory, self._file_system, self._config, self._segments, start, end, known, epochs, producers
+        )
+        log.last_flushed_ms = self._now_ms
+        return log, self._events(log, recovery_point, clean)
+
+    def _events(self, log: Log, recovery_point: int, clean: bool) -> list[Event]:
+        (topic, partition), segments = self._topic_partition, self._segments
+        events: list[Event] = []
+        if self._recovered:
+            reason = "; ".join(self._reasons)
+            read = len(self._recovered)
+            events.append(LogRecovered(topic, partition, recovery_point, read, self._truncated_bytes, log.log_end_offset, reason))
+        producers = len(log.producer_state_manager.producers)
+        events.append(LogLoaded(topic, partition, log.log_dir, log.log_start_offset, log.log_end_offset, len(segments), log.size, producers, clean))
+        return events
+
+    def _segment(self, base_offset: int) -> LogSegment:
+        return LogSegment(self._file_system, self._directory, base_offset, self._config.index_interval_bytes, self._now_ms)
+
+    def _remove_temporary_files(self) -> None:
+        for name in self._file_system.list(self._directory):
+            if name.endswith((DELETED_SUFFIX, CLEANED_SUFFIX, _TMP_SUFFIX)):
+                self._file_system.remove(f"{self._directory}/{name}")
+
+    def _complete_swaps(self) -> None:
+        """A compacted segment replaces those in its range; its indexes are built again."""
+        names = self._file_system.list(self._directory)
+        for name in names:
+            if name.endswith(SWAP_SUFFIX) and not name.endswith(LOG_SUFFIX + SWAP_SUFFIX):
+                self._file_system.remove(f"{self._directory}/{name}")
+        for name in names:
+            base = offset_of(name)
+            if name.endswith(LOG_SUFFIX + SWAP_SUFFIX) and base is not None:
+                path = f"{self._directory}/{name}"
+                file = self._file_system.open(path)
+                last = max((h.last_offset for _, h in iter_file_headers(file, 0, file.size())), default=base)
+                file.close()
+                for old in names:
+                    covered = offset_of(old)
+                    if covered is not None and base <= covered <= last and old.endswith(SEGMENT_SUFFIXES):
+                        self._file_system.remove(f"{self._directory}/{old}")
+                self._file_system.rename(path, path.removesuffix(SWAP_SUFFIX))
+
+    def _load_epochs(self) -> LeaderEpochFileCache:
+        path = f"{self._directory}/{LEADER_EPOCH_CHECKPOINT}"
+        try:
+            return LeaderEpochFileCache(path, self._file_system)
+        except CorruptCheckpointError as error:
+            self._reasons.append(str(error))
+            self._file_system.remove(path)
+            epochs = LeaderEpochFileCache(path, self._file_system)
+            for name in self._file_system.list(self._directory):
+                if name.endswith(LOG_SUFFIX):
+                    file = self._file_system.open(f"{self._directory}/{name}")
+                    for _, header in iter_file_headers(file, 0, file.size()):
+                        _note_epoch(epochs, header)
+                    file.close()
+            return epochs
+
+    def _open_segments(self, epochs: LeaderEpochFileCache, clean: bool) -> None:
+        """An index that cannot be trusted is built again: after a crash the active segment's always, for it has its full length still."""
+        names = self._file_system.list(self._directory)
+        bases = sorted(base for base in (offset_of(name) for name in names if name.endswith(LOG_SUFFIX)) if base is not None)
+        known = set(bases)
+        for name in names:
+            base = offset_of(name)
+            if name.endswith((INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)) and base not in known:
+                self._file_system.remove(f"{self._directory}/{name}")
+        for base in bases:
+            segment = self._segment(base)
+            try:
+                segment.load()
+            except CorruptIndexError as error:
+                if segment.size:
+                    self._recover(segment, epochs, str(error) if clean else "")
+            self._segments.append(segment)
+
+    def _recover_from(self, recovery_point: int, epochs: LeaderEpochFileCache) -> None:
+        """Check what may not have reached the disk. Behind a batch that is bad nothing counts."""
+        for i, segment in enumerate(self._segments):
+            after = self._segments[i + 1].base_offset if i + 1 < len(self._segments) else None
+            if after is not None and after <= recovery_point:
+                continue
+            cut = segment.base_offset in self._recovered and self._truncated_bytes > 0
+            if segment.base_offset not in self._recovered:
+                cut = self._recover(segment, epochs, "")
+            if cut:
+                for lost in self._segments[i + 1 :]:
+                    self._truncated_bytes += lost.size
+                    lost.change_suffix(DELETED_SUFFIX)
+                    lost.delete()
+                del self._segments[i + 1 :]
+                return
+
+    def _recover(self, segment: LogSegment, epochs: LeaderEpochFileCache, reason: str) -> bool:
+        """Whether something was cut off."""
+        cut, why = segment.recover(self._config.segment_index_bytes, lambda header, _: _note_epoch(epochs, header))
+        segment.on_become_inactive()
+        self._recovered.append(segment.base_offset)
+        self._truncated_bytes += cut
+        self._reasons += [r for r in (reason, why) if r]
+        return cut > 0
+
+
+def _note_epoch(epochs: LeaderEpochFileCache, header: BatchHeader) -> None:
+    if header.partition_leader_epoch > epochs.latest_epoch:
+        epochs.assign(header.partition_leader_epoch, header.base_offset)

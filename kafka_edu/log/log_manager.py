@@ -1,0 +1,424 @@
+"""All logs of a broker: found, recovered, created, cut, cleaned, flushed, given up (Kafka: LogManager.scala; spec S3, S5).
+
+Each log dir holds the folders of its logs and three files: `recovery-point-offset-checkpoint` (what is on the disk for sure),
+`log-start-offset-checkpoint` (what DeleteRecords promised), and, after a clean end, `.kafka_cleanshutdown`, which says that nothing needs to be
+recovered. It is removed at the start, so that it is not there after a crash.
+
+This is shell: it belongs to the broker's loop and hands all that blocks (recovery, fsync, removal of files, checkpoints) to workers by
+`run_blocking`. A worker touches only what the loop leaves alone: logs that nobody has yet, the files of segments, folders already given up.
+Two things happen by themselves: a segment that was rolled is flushed, and what was deleted is removed from the disk after file.delete.delay.ms. The
+rest is scheduled by the broker: `cleanup_logs` (log.retention.check.interval.ms), `flush_dirty_logs` (log.flush.scheduler.interval.ms) and the two
+checkpoints (log.flush.offset.checkpoint.interval.ms, log.flush.start.offset.checkpoint.interval.ms).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple, Protocol, TypeVar
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.files import FileSystem
+from kafka_edu.common.time import Time
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.checkpoint_file import CorruptCheckpointError
+from kafka_edu.log.log import Log
+from kafka_edu.log.log_config import LogConfig
+from kafka_edu.log.log_file_names import CLEAN_SHUTDOWN_FILE, delete_dir_name, is_delete_dir, parse_topic_partition
+from kafka_edu.log.log_loader import load_log
+from kafka_edu.log.log_segment import LogSegment
+from kafka_edu.log.log_snapshot import LogSampler, log_state
+from kafka_edu.log.offset_checkpoint_file import LOG_START_OFFSET_FILE, RECOVERY_POINT_FILE, OffsetCheckpointFile
+from kafka_edu.log.producer_state_manager import DEFAULT_PRODUCER_ID_EXPIRATION_MS
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.log import CheckpointWritten, LogCreated, LogDeleted, LogDirFailed, ProducersExpired, SegmentFilesRemoved
+from kafka_edu.trace.tracer import Tracer
+
+T = TypeVar("T")
+DEFAULT_RECOVERY_THREADS_PER_DATA_DIR: Final = 1
+LONGEST_WAIT_MS: Final = 1000
+"""Between two looks at what is to be removed: something may have come whose time is earlier."""
+
+
+class RunBlocking(Protocol):
+    """Runs a blocking call in a worker and waits for it; the simulator runs it at once."""
+
+    def __call__(self, call: Callable[[], T], /) -> Awaitable[T]: ...
+
+
+class _Doomed(NamedTuple):
+    """What is to be removed from the disk, and when (monotonic ms): a segment of a log, or a log's whole folder."""
+
+    due_ms: int
+    topic_partition: TopicPartition
+    segment: LogSegment | None
+    log: Log | None
+    folder: str
+
+
+class LogManager:
+    """Owner of all logs. `log_dirs` are folders; one that fails takes only its own logs offline."""
+
+    def __init__(
+        self,
+        log_dirs: Sequence[str],
+        file_system: FileSystem,
+        time: Time,
+        default_config: LogConfig,
+        run_blocking: RunBlocking,
+        trace: Tracer | None = None,
+        *,
+        recovery_threads_per_data_dir: int = DEFAULT_RECOVERY_THREADS_PER_DATA_DIR,
+        max_producer_id_expiration_ms: int = DEFAULT_PRODUCER_ID_EXPIRATION_MS,
+        on_log_dir_failure: Callable[[str, Sequence[TopicPartition]], None] | None = None,
+        on_failure: Callable[[str, BaseException], None] | None = None,
+    ) -> None:
+        """`on_log_dir_failure` is told a dir that failed and its partitions; `on_failure` a background task that ended with a bug."""
+        self.log_dirs = tuple(log_dirs)
+        self.default_config = default_config
+        self._file_system = file_system
+        self._time = time
+        self._run_blocking = run_blocking
+        self._trace = trace
+        self._recovery_threads = recovery_threads_per_data_dir
+        self._expiration_ms = max_producer_id_expiration_ms
+        self._on_log_dir_failure = on_log_dir_failure
+        self._on_failure = on_failure
+        self._logs: dict[TopicPartition, Log] = {}
+        self._offline: dict[str, None] = {}
+        self._recovery_points = {d: OffsetCheckpointFile(f"{d}/{RECOVERY_POINT_FILE}", file_system) for d in log_dirs}
+        self._start_offsets = {d: OffsetCheckpointFile(f"{d}/{LOG_START_OFFSET_FILE}", file_system) for d in log_dirs}
+        self._noted: dict[Log, None] = {}
+        self._doomed: list[_Doomed] = []
+        self._deleted_folders = 0
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._sampler = LogSampler()
+        if trace:
+            sampler = self._sampler
+            trace.on_snapshot(lambda: [log_state(log) for log in self._logs.values()])
+            trace.on_gauges(lambda: [sample for log in self._logs.values() if (sample := sampler.sample(log)) is not None])
+
+    # --- start ---
+
+    async def load_logs(self, topic_configs: Mapping[str, LogConfig] | None = None) -> None:
+        """Open every log in every dir; recover those that were not closed cleanly. Topics not in `topic_configs` get the default.
+
+        A dir that cannot be read goes offline; if none is left, raises KAFKA_STORAGE_ERROR. Raises LegacyFormatError for a log of old messages.
+        """
+        for log_dir in self.log_dirs:
+            try:
+                await self._load_dir(log_dir, topic_configs or {})
+            except OSError as error:
+                self._fail_log_dir(log_dir, error)
+        self._check_a_dir_is_left()
+
+    async def _load_dir(self, log_dir: str, topic_configs: Mapping[str, LogConfig]) -> None:
+        files = self._file_system
+        files.make_dirs(log_dir)
+        clean_file = f"{log_dir}/{CLEAN_SHUTDOWN_FILE}"
+        clean = files.exists(clean_file)
+        recovery_points, start_offsets = _read(self._recovery_points[log_dir]), _read(self._start_offsets[log_dir])
+        found: dict[TopicPartition, str] = {}
+        for folder in files.list(log_dir):
+            path = f"{log_dir}/{folder}"
+            topic_partition = parse_topic_partition(folder)
+            if is_delete_dir(folder):
+                self._doom(_Doomed(self._time.hi_res_clock_ms(), TopicPartition(folder, 0), None, None, path))
+            elif topic_partition is not None and files.is_dir(path):
+                if topic_partition in self._logs:
+                    other = self._logs[topic_partition].directory
+                    raise KafkaException(Errors.KAFKA_STORAGE_ERROR, f"Duplicate log directories found: {path} and {other}")
+                found[topic_partition] = path
+        now_ms = self._time.milliseconds()
+        workers = asyncio.Semaphore(self._recovery_threads)
+
+        async def load(topic_partition: TopicPartition, path: str) -> tuple[Log, list[Event]]:
+            config = topic_configs.get(topic_partition.topic, self.default_config)
+            async with workers:
+                return await self._run_blocking(
+                    lambda: load_log(
+                        topic_partition,
+                        log_dir,
+                        path,
+                        files,
+                        config,
+                        log_start_offset=start_offsets.get(topic_partition, 0),
+                        recovery_point=recovery_points.get(topic_partition, 0),
+                        clean_shutdown=clean,
+                        now_ms=now_ms,
+                        max_producer_id_expiration_ms=self._expiration_ms,
+                    )
+                )
+
+        for log, events in await asyncio.gather(*(load(*item) for item in found.items())):
+            self._adopt(log, events)
+        files.remove(clean_file)
+
+    def _adopt(self, log: Log, events: Iterable[Event]) -> None:
+        log.watch(self._trace, self._note, self._fail_log_dir)
+        self._logs[log.topic_partition] = log
+        if self._trace:
+            for event in events:
+                self._trace(event)
+
+    def _check_a_dir_is_left(self) -> None:
+        if len(self._offline) == len(self.log_dirs):
+            raise KafkaException(Errors.KAFKA_STORAGE_ERROR, "none of the log dirs can be used: " + ", ".join(self.log_dirs))
+
+    # --- logs ---
+
+    @property
+    def logs(self) -> Mapping[TopicPartition, Log]:
+        return self._logs
+
+    @property
+    def live_log_dirs(self) -> list[str]:
+        """The dirs that have not failed."""
+        return [log_dir for log_dir in self.log_dirs if log_dir not in self._offline]
+
+    def get_log(self, topic_partition: TopicPartition) -> Log | None:
+        return self._logs.get(topic_partition)
+
+    def get_or_create_log(self, topic_partition: TopicPartition, config: LogConfig | None = None, *, is_new: bool = True) -> Log:
+        """The log of a partition, created in the dir with the fewest logs if it is not there.
+
+        Raises KAFKA_STORAGE_ERROR if it cannot be created; also for a replica that is not new while a dir is offline: that may have its log, and an
+        empty one in its place would be taken for a replica without records.
+        """
+        log = self._logs.get(topic_partition)
+        if log is not None:
+            return log
+        if self._offline and not is_new:
+            raise KafkaException(Errors.KAFKA_STORAGE_ERROR, f"Can not create log for {topic_partition} because log directories are offline")
+        self._check_a_dir_is_left()
+        log_dir = self._next_log_dir()
+        try:
+            log, _ = load_log(
+                topic_partition,
+                log_dir,
+                f"{log_dir}/{topic_partition}",
+                self._file_system,
+                config or self.default_config,
+                now_ms=self._time.milliseconds(),
+                max_producer_id_expiration_ms=self._expiration_ms,
+            )
+        except OSError as error:
+            self._fail_log_dir(log_dir, error)
+            raise KafkaException(Errors.KAFKA_STORAGE_ERROR, f"{topic_partition}: {error}") from error
+        self._adopt(log, [LogCreated(*topic_partition, log_dir)])
+        return log
+
+    def _next_log_dir(self) -> str:
+        counts = dict.fromkeys(self.live_log_dirs, 0)
+        for log in self._logs.values():
+            if log.log_dir in counts:
+                counts[log.log_dir] += 1
+        return min(counts, key=lambda log_dir: counts[log_dir])
+
+    def update_topic_config(self, topic: str, config: LogConfig) -> None:
+        """A topic's configuration has changed: its logs go by it from now on."""
+        for log in self._logs.values():
+            if log.topic_partition.topic == topic:
+                log.config = config
+
+    def truncate_to(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Cut logs back. A log that is not here is left out."""
+        for topic_partition, offset in offsets.items():
+            log = self._logs.get(topic_partition)
+            if log is not None:
+                log.truncate_to(offset, self._time.milliseconds())
+
+    def truncate_fully_and_start_at(self, topic_partition: TopicPartition, offset: int) -> None:
+        """Drop all of a log; it begins anew at `offset`."""
+        log = self._logs.get(topic_partition)
+        if log is not None:
+            log.truncate_fully_and_start_at(offset, self._time.milliseconds())
+
+    def delete_log(self, topic_partition: TopicPartition) -> None:
+        """Give up a log: its folder is renamed now, so that one of the same name can be created, and removed after file.delete.delay.ms."""
+        log = self._logs.pop(topic_partition, None)
+        if log is None:
+            return
+        self._noted.pop(log, None)
+        self._sampler.forget(log)
+        self._deleted_folders += 1
+        folder = delete_dir_name(topic_partition, self._time.milliseconds() << 64 | self._deleted_folders)
+        path = f"{log.log_dir}/{folder}"
+        try:
+            self._file_system.rename(log.directory, path)
+        except OSError as error:
+            self._fail_log_dir(log.log_dir, error)
+            raise KafkaException(Errors.KAFKA_STORAGE_ERROR, f"{topic_partition}: {error}") from error
+        self._doom(_Doomed(self._time.hi_res_clock_ms() + log.config.file_delete_delay_ms, topic_partition, None, log, path))
+        if self._trace:
+            self._trace(LogDeleted(*topic_partition, folder))
+
+    # --- what happens by itself ---
+
+    def _note(self, log: Log) -> None:
+        """A log has rolled or deleted segments."""
+        for segment in log.deleted_segments:
+            due_ms = self._time.hi_res_clock_ms() + log.config.file_delete_delay_ms
+            self._doom(_Doomed(due_ms, log.topic_partition, segment, None, ""))
+        log.deleted_segments.clear()
+        if log.flush_wanted:
+            self._noted[log] = None
+            self._start("flush-log", self._flush_noted)
+
+    def _start(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        """Run `work` in the background unless it is running."""
+        if name in self._tasks:
+            return
+
+        async def run() -> None:
+            await work()
+
+        task = self._tasks[name] = asyncio.get_running_loop().create_task(run(), name=name)
+        task.add_done_callback(lambda done: self._ended(name, done))
+
+    def _ended(self, name: str, task: asyncio.Task[None]) -> None:
+        self._tasks.pop(name, None)
+        error = None if task.cancelled() else task.exception()
+        if error is not None and self._on_failure is not None:
+            self._on_failure(name, error)
+        elif error is not None:
+            asyncio.get_running_loop().call_exception_handler({"message": f"{name} failed", "exception": error, "task": task})
+
+    async def _flush_noted(self) -> None:
+        while self._noted:
+            log = next(iter(self._noted))
+            del self._noted[log]
+            await self._flush(log, log.active_segment.base_offset)
+
+    async def _flush(self, log: Log, up_to: int) -> None:
+        """Force a log to the disk up to an offset, in a worker, while the loop goes on appending."""
+        log.flush_wanted = False
+        segments = [segment for segment in log.unflushed_segments() if segment.base_offset < up_to]
+
+        def flush() -> None:
+            for segment in segments:
+                segment.flush()
+            log.leader_epoch_cache.flush()
+
+        try:
+            await self._run_blocking(flush)
+        except OSError as error:
+            if not log.closed and log.topic_partition in self._logs and all(s in log.segments for s in segments):
+                self._fail_log_dir(log.log_dir, error)
+            return
+        if not log.closed:
+            log.flushed(min(up_to, log.log_end_offset), self._time.milliseconds())
+
+    def _doom(self, doomed: _Doomed) -> None:
+        self._doomed.append(doomed)
+        self._start("kafka-delete-logs", self._remove_doomed)
+
+    async def _remove_doomed(self) -> None:
+        while self._doomed:
+            doomed = min(self._doomed, key=lambda d: d.due_ms)
+            wait_ms = doomed.due_ms - self._time.hi_res_clock_ms()
+            if wait_ms > 0:
+                await self._time.sleep(min(wait_ms, LONGEST_WAIT_MS))
+            else:
+                self._doomed.remove(doomed)
+                await self._remove(doomed)
+
+    async def _remove(self, doomed: _Doomed) -> None:
+        segment, log, files = doomed.segment, doomed.log, self._file_system
+        if segment is not None:
+            await self._run_blocking(segment.delete)
+            if self._trace:
+                self._trace(SegmentFilesRemoved(*doomed.topic_partition, segment.base_offset))
+        else:
+            if log is not None:
+                log.close_handlers()
+            await self._run_blocking(lambda: files.remove_tree(doomed.folder))
+
+    # --- what the broker schedules ---
+
+    async def cleanup_logs(self, now_ms: int) -> None:
+        """Retention in all logs, and producers that have expired. O(segments)."""
+        for log in list(self._logs.values()):
+            try:
+                log.delete_old_segments(now_ms)
+            except KafkaException:
+                continue  # the log has told its dir's failure
+            expired = log.producer_state_manager.remove_expired(now_ms)
+            if expired and self._trace:
+                self._trace(ProducersExpired(*log.topic_partition, tuple(expired)))
+
+    async def flush_dirty_logs(self, now_ms: int) -> None:
+        """Flush logs that have not been for flush.ms."""
+        for log in list(self._logs.values()):
+            if log.recovery_point < log.log_end_offset and now_ms - log.last_flushed_ms >= log.config.flush_ms:
+                await self._flush(log, log.log_end_offset)
+
+    async def checkpoint_recovery_point_offsets(self) -> None:
+        """Write what is on the disk for sure, so that the next start need not read it. One file a dir."""
+        await self._checkpoint(self._recovery_points, lambda log: log.recovery_point)
+
+    async def checkpoint_log_start_offsets(self) -> None:
+        """Write where logs start, where that is not simply where their first segment does."""
+        await self._checkpoint(self._start_offsets, lambda log: log.log_start_offset if log.log_start_offset > log.segments[0].base_offset else None)
+
+    async def _checkpoint(self, files: Mapping[str, OffsetCheckpointFile], offset_of: Callable[[Log], int | None]) -> None:
+        for log_dir in self.live_log_dirs:
+            offsets = {}
+            for topic_partition, log in self._logs.items():
+                offset = offset_of(log) if log.log_dir == log_dir else None
+                if offset is not None:
+                    offsets[topic_partition] = offset
+            file = files[log_dir]
+            try:
+                await self._run_blocking(lambda file=file, offsets=offsets: file.write(offsets))  # type: ignore[misc]
+            except OSError as error:
+                self._fail_log_dir(log_dir, error)
+                continue
+            if self._trace:
+                self._trace(CheckpointWritten(log_dir, file.path.rpartition("/")[2], len(offsets)))
+
+    # --- end ---
+
+    async def shutdown(self) -> None:
+        """Flush and close all, write the checkpoints, and then `.kafka_cleanshutdown`: the next start recovers nothing."""
+        for task in list(self._tasks.values()):
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(list(self._tasks.values()))
+        for log in list(self._logs.values()):
+            await self._flush(log, log.log_end_offset)
+        await self.checkpoint_recovery_point_offsets()
+        await self.checkpoint_log_start_offsets()
+        for log_dir in self.live_log_dirs:
+            try:
+                for log in self._logs.values():
+                    if log.log_dir == log_dir:
+                        log.close()
+                await self._run_blocking(lambda d=log_dir: self._file_system.write_atomically(f"{d}/{CLEAN_SHUTDOWN_FILE}", b""))  # type: ignore[misc]
+            except OSError as error:
+                self._fail_log_dir(log_dir, error)
+        self._logs.clear()
+
+    def handle_log_dir_failure(self, log_dir: str, reason: OSError) -> None:
+        """Somebody met an error of the disk below `log_dir`: its logs go offline, those in other dirs are not touched."""
+        self._fail_log_dir(log_dir, reason)
+
+    def _fail_log_dir(self, log_dir: str, reason: OSError) -> None:
+        if log_dir in self._offline:
+            return
+        self._offline[log_dir] = None
+        lost = [topic_partition for topic_partition, log in self._logs.items() if log.log_dir == log_dir]
+        for topic_partition in lost:
+            log = self._logs.pop(topic_partition)
+            self._sampler.forget(log)
+            log.close_handlers()
+        if self._trace:
+            self._trace(LogDirFailed(log_dir, str(reason)))
+        if self._on_log_dir_failure is not None:
+            self._on_log_dir_failure(log_dir, lost)
+
+
+def _read(file: OffsetCheckpointFile) -> Mapping[TopicPartition, int]:
+    """A checkpoint that cannot be read is as good as none: then more is recovered, and nothing is lost."""
+    try:
+        return file.read()
+    except CorruptCheckpointError:
+        return {}

@@ -1,0 +1,40 @@
+"""An offset and where it lies (Kafka: LogOffsetMetadata.scala)."""
+
+from typing import Final, NamedTuple
+
+UNKNOWN_SEGMENT: Final = -1
+UNKNOWN_POSITION: Final = -1
+
+
+class LogOffsetMetadata(NamedTuple):
+    """`message_offset`, the base offset of its segment and its position there in bytes; both -1 where nobody asked yet.
+
+    Two offsets with their places tell how many bytes lie between them, so that DelayedFetch can count without reading the log.
+    """
+
+    message_offset: int
+    segment_base_offset: int = UNKNOWN_SEGMENT
+    relative_position_in_segment: int = UNKNOWN_POSITION
+
+    @property
+    def message_offset_only(self) -> bool:
+        return self.segment_base_offset < 0
+
+    def on_older_segment(self, that: "LogOffsetMetadata") -> bool:
+        """Whether this lies on an older segment than `that`. Both must know their place."""
+        self._check(that)
+        return self.segment_base_offset < that.segment_base_offset
+
+    def on_same_segment(self, that: "LogOffsetMetadata") -> bool:
+        self._check(that)
+        return self.segment_base_offset == that.segment_base_offset
+
+    def position_diff(self, that: "LogOffsetMetadata") -> int:
+        """Bytes from `that` to this; both on one segment."""
+        if not self.on_same_segment(that):
+            raise ValueError(f"{self} and {that} lie on different segments")
+        return self.relative_position_in_segment - that.relative_position_in_segment
+
+    def _check(self, that: "LogOffsetMetadata") -> None:
+        if self.segment_base_offset < 0 or that.segment_base_offset < 0:
+            raise ValueError(f"the place of {self if self.segment_base_offset < 0 else that} is not known")

@@ -1,0 +1,44 @@
+"""What watchers are told of a log without anything having happened: its whole state, and samples of its end (spec M1)."""
+
+from kafka_edu.log.log import Log
+from kafka_edu.trace.events.log import ActiveSegment, LogState
+
+
+def log_state(log: Log) -> LogState:
+    """The whole log, for one who has just begun to look. O(segments)."""
+    return LogState(
+        *log.topic_partition,
+        log.log_dir,
+        log.log_start_offset,
+        log.recovery_point,
+        log.log_end_offset,
+        tuple((s.base_offset, s.size, s.offset_index.entries, s.time_index.entries) for s in log.segments),
+        tuple((entry.epoch, entry.start_offset) for entry in log.leader_epoch_cache.entries),
+        len(log.producer_state_manager.producers),
+    )
+
+
+class LogSampler:
+    """Tells the end of those logs that have moved since the last sample."""
+
+    def __init__(self) -> None:
+        self._ends: dict[Log, int] = {}
+
+    def sample(self, log: Log) -> ActiveSegment | None:
+        """None if the log ends where it did. O(1)."""
+        if self._ends.get(log) == log.log_end_offset:
+            return None
+        self._ends[log] = log.log_end_offset
+        active = log.active_segment
+        return ActiveSegment(
+            *log.topic_partition,
+            log.log_end_offset,
+            active.base_offset,
+            active.size,
+            active.offset_index.entries,
+            active.time_index.entries,
+        )
+
+    def forget(self, log: Log) -> None:
+        """The log is gone."""
+        self._ends.pop(log, None)

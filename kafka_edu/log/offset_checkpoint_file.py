@@ -1,0 +1,37 @@
+"""Offsets by partition, on disk (Kafka: OffsetCheckpointFile.scala): recovery points, log starts, high watermarks, a file each in every log dir."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from kafka_edu.common.files import FileSystem
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.checkpoint_file import CheckpointFile
+
+RECOVERY_POINT_FILE: Final = "recovery-point-offset-checkpoint"
+LOG_START_OFFSET_FILE: Final = "log-start-offset-checkpoint"
+
+
+class OffsetCheckpointFile:
+    """`topic partition offset` a line. Reading and writing may block."""
+
+    def __init__(self, path: str, file_system: FileSystem) -> None:
+        self._file: CheckpointFile[tuple[TopicPartition, int]] = CheckpointFile(path, file_system, _to_line, _from_fields)
+        self.path = path
+
+    def read(self) -> dict[TopicPartition, int]:
+        """What was last written; empty if nothing was. Raises CorruptCheckpointError. O(partitions)."""
+        return dict(self._file.read())
+
+    def write(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Replace the file and force it to the disk. O(partitions)."""
+        self._file.write(offsets.items())
+
+
+def _to_line(entry: tuple[TopicPartition, int]) -> str:
+    (topic, partition), offset = entry
+    return f"{topic} {partition} {offset}"
+
+
+def _from_fields(fields: list[str]) -> tuple[TopicPartition, int]:
+    topic, partition, offset = fields
+    return TopicPartition(topic, int(partition)), int(offset)

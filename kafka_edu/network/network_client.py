@@ -1,0 +1,144 @@
+"""One connection to one broker, as a client of it (Kafka: NetworkClient.java, InFlightRequests.java; book 000 §6.1).
+
+Requests may be sent ahead; a broker answers them in their order, so in-flight requests are a queue, and the correlation id is only checked.
+A request that is not answered in time closes the connection: after it no later answer could be told apart.
+"""
+
+import asyncio
+from collections import deque
+from typing import Final, NamedTuple, TypeVar
+
+from kafka_edu.common.transport import Transport, Wire
+from kafka_edu.protocol.framing import FrameReceiver, InvalidReceive
+from kafka_edu.protocol.headers import decode_response, encode_request
+from kafka_edu.protocol.schema import Message
+from kafka_edu.protocol.types import ProtocolError
+
+MAX_RESPONSE_BYTES: Final = 1 << 30
+
+R = TypeVar("R", bound=Message)
+
+
+class _InFlight(NamedTuple):
+    correlation_id: int
+    api_key: int
+    api_version: int
+    answer: asyncio.Future[Message]
+
+
+class NetworkClient:
+    """Sends requests on one connection and returns their responses. Owned by one loop; any of its tasks may send."""
+
+    def __init__(self, transport: Transport, client_id: str) -> None:
+        self._transport = transport
+        self._client_id = client_id
+        self._wire: Wire | None = None
+        self._receiver = FrameReceiver(MAX_RESPONSE_BYTES)
+        self._in_flight: deque[_InFlight] = deque()
+        self._next_correlation_id = 0
+
+    @property
+    def connected(self) -> bool:
+        return self._wire is not None
+
+    @property
+    def local(self) -> str:
+        """Our side's `host:port`, by which the broker's events name this connection; empty when not connected."""
+        return self._wire.local if self._wire else ""
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._in_flight)
+
+    async def connect(self, host: str, port: int, timeout_ms: float) -> None:
+        """Connect, or raise OSError or TimeoutError. An older connection is closed first."""
+        self.close()
+        self._receiver = FrameReceiver(MAX_RESPONSE_BYTES)
+        self._wire = await self._transport.connect(host, port, lambda wire: _Answers(self, wire), timeout_ms)
+
+    async def send(self, request: Message, api_version: int, timeout_ms: float) -> Message:
+        """Send and wait for the answer.
+
+        Raises ConnectionError when the connection is or goes away, TimeoutError after `timeout_ms` (and closes), ProtocolError on an answer
+        that cannot be read (and closes). One in flight costs one future and one timer of the loop.
+        """
+        if request.KEY is None:
+            raise ValueError(f"{type(request).__name__} is no request")
+        if self._wire is None:
+            raise ConnectionError("not connected")
+        correlation_id = self._next_correlation_id
+        self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
+        answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        self._in_flight.append(_InFlight(correlation_id, request.KEY, api_version, answer))
+        self._wire.send(encode_request(request, api_version, correlation_id, self._client_id))
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                return await answer
+        except TimeoutError:
+            self.close()
+            raise
+
+    async def ask(self, request: Message, api_version: int, response_type: type[R], timeout_ms: float) -> R:
+        """`send`, for a caller that knows what it gets."""
+        response = await self.send(request, api_version, timeout_ms)
+        if not isinstance(response, response_type):
+            raise TypeError(f"{type(request).__name__} is answered by {type(response).__name__}, not by {response_type.__name__}")
+        return response
+
+    def close(self) -> None:
+        """Close; requests in flight fail with ConnectionError."""
+        wire, self._wire = self._wire, None
+        if wire is not None:
+            wire.close()
+        self._fail("the connection was closed")
+
+    def _fail(self, reason: str) -> None:
+        in_flight, self._in_flight = self._in_flight, deque()
+        for waiting in in_flight:
+            if not waiting.answer.done():
+                waiting.answer.set_exception(ConnectionError(reason))
+
+    def _on_data(self, wire: Wire, data: memoryview) -> None:
+        if wire is not self._wire:
+            return
+        try:
+            for frame in self._receiver.feed(data):
+                self._on_response(frame)
+        except (InvalidReceive, ProtocolError):
+            self.close()
+
+    def _on_response(self, frame: bytes) -> None:
+        if not self._in_flight:
+            raise ProtocolError("a response that nothing was asked for")
+        waiting = self._in_flight.popleft()
+        try:
+            correlation_id, response = decode_response(waiting.api_key, waiting.api_version, frame)
+            if correlation_id != waiting.correlation_id:
+                raise ProtocolError(f"response {correlation_id} where {waiting.correlation_id} is due")
+        except ProtocolError as error:
+            if not waiting.answer.done():
+                waiting.answer.set_exception(error)
+            raise
+        if not waiting.answer.done():
+            waiting.answer.set_result(response)
+
+    def _on_lost(self, wire: Wire, reason: str) -> None:
+        if wire is self._wire:
+            self._wire = None
+            self._fail(reason)
+
+
+class _Answers:
+    """The receiver of one wire; outlived by its client, which may have reconnected."""
+
+    def __init__(self, client: NetworkClient, wire: Wire) -> None:
+        self._client = client
+        self._wire = wire
+
+    def data_received(self, data: memoryview) -> None:
+        self._client._on_data(self._wire, data)
+
+    def all_sent(self) -> None: ...
+
+    def connection_lost(self, reason: str) -> None:
+        self._client._on_lost(self._wire, reason)

@@ -1,0 +1,189 @@
+"""A processor owns connections: it turns bytes into requests and responses into bytes (Kafka: Processor in SocketServer.scala; book 001).
+
+Kafka runs num.network.threads of these as threads; here each is a part of the broker's one loop, with the same queues in between. That keeps
+Kafka's structure, not its parallelism (docs/differences.md).
+Hop before: Acceptor, or the client itself. Next hop of a request: RequestChannel; of a response: the wire.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from kafka_edu.common.time import Time
+from kafka_edu.common.transport import Part, Wire, part_size
+from kafka_edu.network.channel import KafkaChannel
+from kafka_edu.network.request_channel import Request, RequestChannel
+from kafka_edu.protocol.headers import decode_request_header
+from kafka_edu.protocol.types import ProtocolError
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.network import ConnectionClosed, ConnectionOpened, ConnectionSnapshot, RequestReceived, ResponseSent
+from kafka_edu.trace.tracer import Tracer
+
+CONNECTIONS_MAX_IDLE_MS: Final = 600_000
+SOCKET_REQUEST_MAX_BYTES: Final = 104_857_600
+
+
+class Processor:
+    """Owns some of one listener's connections. All its state is touched by the broker's loop alone."""
+
+    def __init__(
+        self,
+        index: int,
+        time: Time,
+        request_channel: RequestChannel,
+        trace: Tracer | None,
+        *,
+        listener_name: str,
+        max_request_size: int = SOCKET_REQUEST_MAX_BYTES,
+        max_idle_ms: int = CONNECTIONS_MAX_IDLE_MS,
+        on_gone: Callable[[KafkaChannel], None] = lambda _: None,
+    ) -> None:
+        self.index = index
+        self._time = time
+        self._request_channel = request_channel
+        self._trace = trace
+        self._listener_name = listener_name
+        self._max_request_size = max_request_size
+        self._max_idle_ms = max_idle_ms
+        self._on_gone = on_gone
+        self.channels: dict[str, KafkaChannel] = {}
+        self.bytes_in = 0
+        self.bytes_out = 0
+        self._next_connection = 0
+        self._responses: deque[tuple[Request, list[Part] | None]] = deque()
+        self._sending: dict[str, tuple[Request, int]] = {}
+        self._blocked: deque[Request] = deque()
+        self._blocked_task: asyncio.Task[None] | None = None
+        self._idle_task: asyncio.Task[None] | None = None
+
+    @property
+    def response_queue_size(self) -> int:
+        return len(self._responses)
+
+    def now_ms(self) -> int:
+        return self._time.hi_res_clock_ms()
+
+    def start(self) -> None:
+        self._idle_task = asyncio.get_running_loop().create_task(self._close_idle(), name=f"processor-{self.index}-idle")
+
+    def accept(self, wire: Wire) -> KafkaChannel:
+        """Door: a new connection is ours (Kafka: configureNewConnections)."""
+        connection_id = f"{wire.local}-{wire.peer}-{self._next_connection}"
+        self._next_connection += 1
+        channel = KafkaChannel(wire, self, connection_id, self._listener_name, self._max_request_size, self.now_ms())
+        self.channels[connection_id] = channel
+        if self._trace:
+            self._trace(ConnectionOpened(connection_id, self._listener_name, self.index))
+        return channel
+
+    def on_frame(self, channel: KafkaChannel, frame: bytes) -> None:
+        """A whole request has come (Kafka: processCompletedReceives). A header that cannot be read costs the connection."""
+        try:
+            header, body_offset = decode_request_header(frame)
+        except ProtocolError as error:
+            channel.close(f"unreadable request header: {error}")
+            return
+        request = Request(channel, header, frame, body_offset, self._time.nanoseconds())
+        channel.client_id = header.client_id or ""
+        if self._trace is not None and self._trace.hops:
+            self._trace(
+                RequestReceived(
+                    channel.connection_id,
+                    header.correlation_id,
+                    header.api_key,
+                    header.api_version,
+                    channel.client_id,
+                    len(frame),
+                    self.index,
+                    self._request_channel.queue_size,
+                )
+            )
+        if self._blocked or not self._request_channel.try_send_request(request):
+            self._blocked.append(request)
+            if self._blocked_task is None:
+                self._blocked_task = asyncio.get_running_loop().create_task(self._unblock(), name=f"processor-{self.index}-blocked")
+
+    async def _unblock(self) -> None:
+        """The request queue is full: hold all our connections' requests, in order, until there is room."""
+        while self._blocked:
+            if self._request_channel.try_send_request(self._blocked[0]):
+                self._blocked.popleft()
+            else:
+                await self._request_channel.wait_for_room()
+        self._blocked_task = None
+
+    def enqueue_response(self, request: Request, parts: list[Part] | None) -> None:
+        """Put a response into this processor's queue; None means: no answer, only unmute."""
+        if not self._responses:
+            asyncio.get_running_loop().call_soon(self._process_new_responses)
+        self._responses.append((request, parts))
+
+    def _process_new_responses(self) -> None:
+        responses, self._responses = self._responses, deque()
+        for request, parts in responses:
+            channel = request.channel
+            if channel.connection_id not in self.channels:
+                continue
+            if parts is None:
+                channel.unmute()
+                continue
+            request.response_sent_from_ns = self._time.nanoseconds()
+            size = sum(map(part_size, parts))
+            self.bytes_out += size
+            self._sending[channel.connection_id] = (request, size)
+            channel.wire.send(parts)
+
+    def on_all_sent(self, channel: KafkaChannel) -> None:
+        """A response has left (Kafka: processCompletedSends)."""
+        sent = self._sending.pop(channel.connection_id, None)
+        if sent is None:
+            return
+        if self._trace is not None and self._trace.hops:
+            self._trace(self._time_split(*sent))
+        channel.unmute()
+
+    def _time_split(self, request: Request, size: int) -> ResponseSent:
+        now = self._time.nanoseconds()
+        local_done = request.local_done_ns or request.response_ns
+        return ResponseSent(
+            request.connection_id,
+            request.header.correlation_id,
+            request.header.api_key,
+            size,
+            (request.dequeued_ns - request.start_ns) // 1000,
+            (local_done - request.dequeued_ns) // 1000,
+            (request.response_ns - local_done) // 1000,
+            (request.response_sent_from_ns - request.response_ns) // 1000,
+            (now - request.response_sent_from_ns) // 1000,
+            (now - request.start_ns) // 1000,
+        )
+
+    def on_closed(self, channel: KafkaChannel, reason: str) -> None:
+        """Door: a connection is gone. What it asked for goes on; its answer is dropped."""
+        if self.channels.pop(channel.connection_id, None) is None:
+            return
+        self._sending.pop(channel.connection_id, None)
+        self._on_gone(channel)
+        if self._trace:
+            self._trace(ConnectionClosed(channel.connection_id, self.index, reason))
+
+    async def _close_idle(self) -> None:
+        """Close connections that were silent for connections.max.idle.ms; one that waits for its answer is not idle."""
+        while True:
+            await self._time.sleep(max(self._max_idle_ms / 4, 10))
+            oldest = self.now_ms() - self._max_idle_ms
+            for channel in list(self.channels.values()):
+                if not channel.busy and channel.last_active_ms <= oldest:
+                    channel.close(f"idle for {self._max_idle_ms} ms (connections.max.idle.ms)")
+
+    def snapshot(self) -> Iterable[Event]:
+        return [ConnectionSnapshot(c.connection_id, c.listener_name, self.index, c.client_id) for c in self.channels.values()]
+
+    def close(self) -> None:
+        """Close every connection and stop."""
+        for task in (self._idle_task, self._blocked_task):
+            if task:
+                task.cancel()
+        for channel in list(self.channels.values()):
+            channel.close("the broker stops")

@@ -1,0 +1,126 @@
+"""The queue between processors and handlers (Kafka: RequestChannel.scala; book 001, request path).
+
+Processors put requests in, handlers take them out; one bounded queue for all (queued.max.requests, 500). When it is full the processor that wants
+to put one waits, reads none of its connections meanwhile, and so the pressure reaches the clients through TCP.
+A response goes back to the processor that owns the connection. Next hop of a request: KafkaRequestHandler; of a response: Processor.
+"""
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from kafka_edu.common.time import Time
+from kafka_edu.common.transport import Part
+from kafka_edu.protocol.headers import RequestHeader
+
+if TYPE_CHECKING:
+    from kafka_edu.network.channel import KafkaChannel
+
+QUEUED_MAX_REQUESTS: Final = 500
+
+
+class Request:
+    """One request on its way, with a stamp (monotonic ns) for each hop it has passed."""
+
+    __slots__ = (
+        "body_offset",
+        "channel",
+        "client_address",
+        "connection_id",
+        "dequeued_ns",
+        "frame",
+        "header",
+        "listener_name",
+        "local_done_ns",
+        "response_ns",
+        "response_sent_from_ns",
+        "start_ns",
+    )
+
+    def __init__(self, channel: "KafkaChannel", header: RequestHeader, frame: bytes, body_offset: int, start_ns: int) -> None:
+        self.channel = channel
+        self.header = header
+        self.frame = frame
+        """The whole request without its size prefix; the body starts at `body_offset`."""
+        self.body_offset = body_offset
+        self.connection_id = channel.connection_id
+        self.client_address = channel.client_address
+        self.listener_name = channel.listener_name
+        self.start_ns = start_ns
+        self.dequeued_ns = 0
+        self.local_done_ns = 0
+        """When the handler had done its part: set by whoever leaves the request to a purgatory; 0 if it was answered at once."""
+        self.response_ns = 0
+        self.response_sent_from_ns = 0
+
+
+class RequestChannel:
+    """The request queue. `capacity` is queued.max.requests. Owned by the broker's loop."""
+
+    def __init__(self, time: Time, capacity: int = QUEUED_MAX_REQUESTS) -> None:
+        self._time = time
+        self.capacity = capacity
+        self._queue: deque[Request] = deque()
+        self._takers: deque[asyncio.Future[Request]] = deque()
+        self._putters: deque[asyncio.Future[None]] = deque()
+        self.requests_total = 0
+
+    @property
+    def queue_size(self) -> int:
+        return len(self._queue)
+
+    def try_send_request(self, request: Request) -> bool:
+        """Put a request in, or answer False when the queue is full. O(1)."""
+        while self._takers:
+            taker = self._takers.popleft()
+            if not taker.done():
+                self.requests_total += 1
+                taker.set_result(request)
+                return True
+        if len(self._queue) >= self.capacity:
+            return False
+        self.requests_total += 1
+        self._queue.append(request)
+        return True
+
+    async def wait_for_room(self) -> None:
+        """Return when the queue may have room."""
+        while len(self._queue) >= self.capacity:
+            putter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._putters.append(putter)
+            await putter
+
+    async def receive_request(self) -> Request:
+        """The next request, first in first out; waits for one."""
+        if self._queue:
+            request = self._queue.popleft()
+            while self._putters:
+                putter = self._putters.popleft()
+                if not putter.done():
+                    putter.set_result(None)
+                    break
+        else:
+            taker: asyncio.Future[Request] = asyncio.get_running_loop().create_future()
+            self._takers.append(taker)
+            try:
+                request = await taker
+            except asyncio.CancelledError:
+                if taker.done() and not taker.cancelled():
+                    self._queue.appendleft(taker.result())  # it was given to us and must not be lost
+                raise
+        request.dequeued_ns = self._time.nanoseconds()
+        return request
+
+    def send_response(self, request: Request, parts: list[Part]) -> None:
+        """Answer: queue `parts` (a whole response, its size prefix included) with the processor that owns the connection."""
+        request.response_ns = self._time.nanoseconds()
+        request.channel.processor.enqueue_response(request, parts)
+
+    def send_no_response(self, request: Request) -> None:
+        """Done without an answer (Produce with acks=0): the connection may go on with its next request."""
+        request.response_ns = self._time.nanoseconds()
+        request.channel.processor.enqueue_response(request, None)
+
+    def close_connection(self, request: Request, reason: str) -> None:
+        """Close the connection the request came by."""
+        request.channel.close(reason)

@@ -1,0 +1,114 @@
+"""All listeners of one broker (Kafka: SocketServer.scala; spec N1).
+
+    acceptor (one a listener) → processors (num.network.threads each) → request channel → handlers (num.io.threads) → processors
+
+`bind` takes the ports, so that the broker knows them; `start_processing` opens the doors, once everything behind them stands.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from kafka_edu.cluster.broker import EndPoint
+from kafka_edu.common.time import Time
+from kafka_edu.common.transport import Transport
+from kafka_edu.network.acceptor import Acceptor
+from kafka_edu.network.processor import CONNECTIONS_MAX_IDLE_MS, SOCKET_REQUEST_MAX_BYTES, Processor
+from kafka_edu.network.request_channel import RequestChannel
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.network import NetworkSampled
+from kafka_edu.trace.tracer import Tracer
+
+NUM_NETWORK_THREADS: Final = 3
+MAX_CONNECTIONS_PER_IP: Final = 2_147_483_647
+
+
+class SocketServer:
+    """Owns acceptors and processors; the request channel is shared with the handlers."""
+
+    def __init__(
+        self,
+        end_points: Sequence[EndPoint],
+        transport: Transport,
+        time: Time,
+        request_channel: RequestChannel,
+        trace: Tracer | None,
+        *,
+        num_network_threads: int = NUM_NETWORK_THREADS,
+        max_request_size: int = SOCKET_REQUEST_MAX_BYTES,
+        max_idle_ms: int = CONNECTIONS_MAX_IDLE_MS,
+        max_connections_per_ip: int = MAX_CONNECTIONS_PER_IP,
+    ) -> None:
+        self._transport = transport
+        self._request_channel = request_channel
+        self.acceptors: dict[str, Acceptor] = {}
+        index = 0
+        for end_point in end_points:
+            processors: list[Processor] = []
+            acceptor = Acceptor(end_point, processors, trace, max_connections_per_ip)
+            for _ in range(num_network_threads):
+                processors.append(
+                    Processor(
+                        index,
+                        time,
+                        request_channel,
+                        trace,
+                        listener_name=end_point.listener_name,
+                        max_request_size=max_request_size,
+                        max_idle_ms=max_idle_ms,
+                        on_gone=acceptor.on_gone,
+                    )
+                )
+                index += 1
+            self.acceptors[end_point.listener_name] = acceptor
+        if trace:
+            trace.on_gauges(self._gauges)
+            trace.on_snapshot(self._snapshot)
+
+    @property
+    def processors(self) -> list[Processor]:
+        return [processor for acceptor in self.acceptors.values() for processor in acceptor.processors]
+
+    async def bind(self) -> None:
+        """Take all ports. Raises OSError, with nothing left bound."""
+        try:
+            for acceptor in self.acceptors.values():
+                await acceptor.bind(self._transport)
+        except OSError:
+            for acceptor in self.acceptors.values():
+                acceptor.stop_accepting()
+            raise
+
+    def bound_port(self, listener_name: str) -> int:
+        """The port that listener is on: the configured one, or the free one picked for 0."""
+        return self.acceptors[listener_name].port
+
+    def start_processing(self) -> None:
+        for acceptor in self.acceptors.values():
+            acceptor.start()
+
+    def stop_accepting(self) -> None:
+        """Take no new connections; those that stand go on."""
+        for acceptor in self.acceptors.values():
+            acceptor.stop_accepting()
+
+    def shutdown(self) -> None:
+        """Close doors and connections."""
+        for acceptor in self.acceptors.values():
+            acceptor.close()
+
+    def _gauges(self) -> Iterable[Event]:
+        processors = self.processors
+        channel = self._request_channel
+        yield NetworkSampled(
+            channel.queue_size,
+            channel.capacity,
+            sum(p.response_queue_size for p in processors),
+            sum(len(p.channels) for p in processors),
+            channel.requests_total,
+            sum(p.bytes_in for p in processors),
+            sum(p.bytes_out for p in processors),
+        )
+
+    def _snapshot(self) -> Iterable[Event]:
+        for processor in self.processors:
+            yield from processor.snapshot()

@@ -1,0 +1,86 @@
+"""The numbers by which requests are called (Kafka: ApiKeys.java; book §6.1).
+
+Every request begins with its api key and version, two int16. A key keeps its number and its meaning for ever; what changes is the version.
+From one version on, its own for each key, a request is *flexible* (KIP-482): lengths are varints, and tagged fields may follow every struct.
+The headers change at the same version, so it is kept here, for every key of a 2.8 broker with ZooKeeper, also for those we do not serve.
+"""
+
+from enum import IntEnum
+from typing import Final
+
+NEVER: Final = 0x7FFF
+"""Above every version."""
+
+
+class ApiKey(IntEnum):
+    """The key, and the first flexible version of its request and response."""
+
+    first_flexible: int
+
+    def __new__(cls, key: int, first_flexible: int = NEVER) -> "ApiKey":
+        member = int.__new__(cls, key)
+        member._value_ = key
+        member.first_flexible = first_flexible
+        return member
+
+    def is_flexible(self, version: int) -> bool:
+        """Whether this version of the request and its response uses compact lengths and tagged fields."""
+        return version >= self.first_flexible
+
+    # name = key, first flexible version
+    PRODUCE = 0, 9
+    FETCH = 1, 12
+    LIST_OFFSETS = 2, 6
+    METADATA = 3, 9
+    LEADER_AND_ISR = 4, 4
+    STOP_REPLICA = 5, 2
+    UPDATE_METADATA = 6, 6
+    CONTROLLED_SHUTDOWN = 7, 3
+    OFFSET_COMMIT = 8, 8
+    OFFSET_FETCH = 9, 6
+    FIND_COORDINATOR = 10, 3
+    JOIN_GROUP = 11, 6
+    HEARTBEAT = 12, 4
+    LEAVE_GROUP = 13, 4
+    SYNC_GROUP = 14, 4
+    DESCRIBE_GROUPS = 15, 5
+    LIST_GROUPS = 16, 3
+    SASL_HANDSHAKE = 17, NEVER
+    API_VERSIONS = 18, 3
+    CREATE_TOPICS = 19, 5
+    DELETE_TOPICS = 20, 4
+    DELETE_RECORDS = 21, 2
+    INIT_PRODUCER_ID = 22, 2
+    OFFSET_FOR_LEADER_EPOCH = 23, 4
+    ADD_PARTITIONS_TO_TXN = 24, 3
+    ADD_OFFSETS_TO_TXN = 25, 3
+    END_TXN = 26, 3
+    WRITE_TXN_MARKERS = 27, 1
+    TXN_OFFSET_COMMIT = 28, 3
+    DESCRIBE_ACLS = 29, 2
+    CREATE_ACLS = 30, 2
+    DELETE_ACLS = 31, 2
+    DESCRIBE_CONFIGS = 32, 4
+    ALTER_CONFIGS = 33, 2
+    ALTER_REPLICA_LOG_DIRS = 34, 2
+    DESCRIBE_LOG_DIRS = 35, 2
+    SASL_AUTHENTICATE = 36, 2
+    CREATE_PARTITIONS = 37, 2
+    CREATE_DELEGATION_TOKEN = 38, 2
+    RENEW_DELEGATION_TOKEN = 39, 2
+    EXPIRE_DELEGATION_TOKEN = 40, 2
+    DESCRIBE_DELEGATION_TOKEN = 41, 2
+    DELETE_GROUPS = 42, 2
+    ELECT_LEADERS = 43, 2
+    INCREMENTAL_ALTER_CONFIGS = 44, 1
+    ALTER_PARTITION_REASSIGNMENTS = 45, 0
+    LIST_PARTITION_REASSIGNMENTS = 46, 0
+    OFFSET_DELETE = 47, NEVER
+    DESCRIBE_CLIENT_QUOTAS = 48, 1
+    ALTER_CLIENT_QUOTAS = 49, 1
+    DESCRIBE_USER_SCRAM_CREDENTIALS = 50, 0
+    ALTER_USER_SCRAM_CREDENTIALS = 51, 0
+    ALTER_ISR = 56, 0
+    UPDATE_FEATURES = 57, 0
+    DESCRIBE_CLUSTER = 60, 0
+    DESCRIBE_PRODUCERS = 61, 0

@@ -1,0 +1,97 @@
+"""What a broker says it speaks, by API level (spec P5; Kafka: ApiVersion.scala and ApiMessageType.java).
+
+A client's first request is ApiVersions; the answer is this table, and for each key the client then uses the highest version that both know.
+`--api-level 2.0` makes a broker advertise exactly what Kafka 2.0.0 did, `2.8` what 2.8 with ZooKeeper did. The minimum is 0 for every key: old
+clients tie features to exact old versions.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from kafka_edu.protocol.api_keys import ApiKey
+
+#: key → highest version in 2.0.0 (None: 2.0.0 did not know the key), highest version in 2.8.
+MAX_VERSIONS: Final[Mapping[ApiKey, tuple[int | None, int]]] = {
+    ApiKey.PRODUCE: (6, 9),
+    ApiKey.FETCH: (8, 12),
+    ApiKey.LIST_OFFSETS: (3, 6),
+    ApiKey.METADATA: (6, 11),
+    ApiKey.LEADER_AND_ISR: (1, 5),
+    ApiKey.STOP_REPLICA: (0, 3),
+    ApiKey.UPDATE_METADATA: (4, 7),
+    ApiKey.CONTROLLED_SHUTDOWN: (1, 3),
+    ApiKey.OFFSET_COMMIT: (4, 8),
+    ApiKey.OFFSET_FETCH: (4, 7),
+    ApiKey.FIND_COORDINATOR: (2, 3),
+    ApiKey.JOIN_GROUP: (3, 7),
+    ApiKey.HEARTBEAT: (2, 4),
+    ApiKey.LEAVE_GROUP: (2, 4),
+    ApiKey.SYNC_GROUP: (2, 5),
+    ApiKey.DESCRIBE_GROUPS: (2, 5),
+    ApiKey.LIST_GROUPS: (2, 4),
+    ApiKey.SASL_HANDSHAKE: (1, 1),
+    ApiKey.API_VERSIONS: (2, 3),
+    ApiKey.CREATE_TOPICS: (3, 7),
+    ApiKey.DELETE_TOPICS: (2, 6),
+    ApiKey.DELETE_RECORDS: (1, 2),
+    ApiKey.INIT_PRODUCER_ID: (1, 4),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: (1, 4),
+    ApiKey.ADD_PARTITIONS_TO_TXN: (1, 3),
+    ApiKey.ADD_OFFSETS_TO_TXN: (1, 3),
+    ApiKey.END_TXN: (1, 3),
+    ApiKey.WRITE_TXN_MARKERS: (0, 1),
+    ApiKey.TXN_OFFSET_COMMIT: (1, 3),
+    ApiKey.DESCRIBE_ACLS: (1, 2),
+    ApiKey.CREATE_ACLS: (1, 2),
+    ApiKey.DELETE_ACLS: (1, 2),
+    ApiKey.DESCRIBE_CONFIGS: (2, 4),
+    ApiKey.ALTER_CONFIGS: (1, 2),
+    ApiKey.ALTER_REPLICA_LOG_DIRS: (1, 2),
+    ApiKey.DESCRIBE_LOG_DIRS: (1, 2),
+    ApiKey.SASL_AUTHENTICATE: (0, 2),
+    ApiKey.CREATE_PARTITIONS: (1, 3),
+    ApiKey.CREATE_DELEGATION_TOKEN: (1, 2),
+    ApiKey.RENEW_DELEGATION_TOKEN: (1, 2),
+    ApiKey.EXPIRE_DELEGATION_TOKEN: (1, 2),
+    ApiKey.DESCRIBE_DELEGATION_TOKEN: (1, 2),
+    ApiKey.DELETE_GROUPS: (1, 2),
+    ApiKey.ELECT_LEADERS: (None, 2),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: (None, 1),
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: (None, 0),
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: (None, 0),
+    ApiKey.OFFSET_DELETE: (None, 0),
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: (None, 1),
+    ApiKey.ALTER_CLIENT_QUOTAS: (None, 1),
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: (None, 0),
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: (None, 0),
+    ApiKey.ALTER_ISR: (None, 0),
+    ApiKey.UPDATE_FEATURES: (None, 0),
+    ApiKey.DESCRIBE_CLUSTER: (None, 0),
+    ApiKey.DESCRIBE_PRODUCERS: (None, 0),
+}
+
+#: The keys this broker has a handler for. What is advertised is served: the others are left out of every table.
+SERVED: Final[frozenset[ApiKey]] = frozenset(
+    {
+        ApiKey.PRODUCE,
+        ApiKey.FETCH,
+        ApiKey.LIST_OFFSETS,
+        ApiKey.METADATA,
+        ApiKey.LEADER_AND_ISR,
+        ApiKey.STOP_REPLICA,
+        ApiKey.UPDATE_METADATA,
+        ApiKey.CONTROLLED_SHUTDOWN,
+        ApiKey.API_VERSIONS,
+        ApiKey.CREATE_TOPICS,
+        ApiKey.INIT_PRODUCER_ID,
+        ApiKey.OFFSET_FOR_LEADER_EPOCH,
+    }
+)
+
+VersionTable = Mapping[ApiKey, tuple[int, int]]
+
+#: level → key → (lowest, highest) version, in the order of the keys.
+API_LEVELS: Final[Mapping[str, VersionTable]] = {
+    "2.0": {key: (0, in_2_0) for key, (in_2_0, _) in MAX_VERSIONS.items() if in_2_0 is not None and key in SERVED},
+    "2.8": {key: (0, in_2_8) for key, (_, in_2_8) in MAX_VERSIONS.items() if key in SERVED},
+}

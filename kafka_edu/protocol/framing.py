@@ -1,0 +1,90 @@
+"""Cuts a stream of bytes into frames (Kafka: NetworkReceive.java).
+
+A frame is an int32 size and as many bytes. The size is a promise by a stranger: nothing is allocated for it, memory grows only with bytes that
+came. A frame that lies wholly in what was fed is copied once; one that comes in pieces is kept as pieces and joined once, when it is complete.
+"""
+
+from typing import Final
+
+from kafka_edu.protocol.types import ProtocolError
+
+#: Pieces below this are gathered in one buffer: a peer that sends single bytes must not make us keep an object for each.
+SMALL_PIECE: Final = 16 * 1024
+
+
+class InvalidReceive(ProtocolError):
+    """A frame's size is not positive, or above the maximum: the stream cannot be followed any further, and the connection must be closed.
+
+    `frames` are those that were complete before.
+    """
+
+    def __init__(self, message: str, frames: list[bytes]) -> None:
+        super().__init__(message)
+        self.frames = frames
+
+
+class FrameReceiver:
+    """The receiving half of one connection, without the connection (sans-IO)."""
+
+    def __init__(self, max_size: int) -> None:
+        self.max_size = max_size
+        """The largest frame taken, in bytes (socket.request.max.bytes)."""
+        self._size = bytearray()
+        """The first bytes of a size, while fewer than 4 have come."""
+        self._missing = 0
+        """Bytes that the begun frame still needs; 0: no frame is begun."""
+        self._pieces: list[bytes | bytearray] = []
+
+    @property
+    def buffered(self) -> int:
+        """Bytes kept of a frame that is not complete. O(pieces)."""
+        return len(self._size) + sum(map(len, self._pieces))
+
+    def feed(self, data: memoryview) -> list[bytes]:
+        """Take `data` (which is copied where it is kept) and return the frames it completes, in order, without their sizes. O(len(data)).
+
+        Raises InvalidReceive at the first bad size.
+        """
+        frames: list[bytes] = []
+        position = 0
+        end = len(data)
+        while position < end:
+            if self._missing:
+                position = self._continue_frame(data, position, frames)
+                continue
+            if self._size or end - position < 4:
+                needed = 4 - len(self._size)
+                self._size += data[position : position + needed]
+                position += needed
+                if len(self._size) < 4:
+                    return frames
+                size = int.from_bytes(self._size, "big", signed=True)
+                self._size.clear()
+            else:
+                size = int.from_bytes(data[position : position + 4], "big", signed=True)
+                position += 4
+            if not 0 < size <= self.max_size:
+                raise InvalidReceive(f"a frame of {size} bytes is announced; 1 to {self.max_size} are allowed", frames)
+            if size <= end - position:
+                frames.append(bytes(data[position : position + size]))
+                position += size
+            else:
+                self._missing = size
+        return frames
+
+    def _continue_frame(self, data: memoryview, position: int, frames: list[bytes]) -> int:
+        """Take what `data` has of the begun frame; returns the position behind it."""
+        piece = data[position : position + self._missing]
+        pieces = self._pieces
+        last = pieces[-1] if pieces else None
+        if isinstance(last, bytearray) and len(last) + len(piece) <= SMALL_PIECE:
+            last += piece
+        elif len(piece) < SMALL_PIECE:
+            pieces.append(bytearray(piece))
+        else:
+            pieces.append(bytes(piece))
+        self._missing -= len(piece)
+        if not self._missing:
+            frames.append(b"".join(pieces))
+            pieces.clear()
+        return position + len(piece)

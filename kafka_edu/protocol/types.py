@@ -1,0 +1,189 @@
+"""The primitive types of the wire, and their helpers (spec P1; Kafka: Type.java, ByteUtils.java; book §6.1).
+
+    bool int8 int16 int32 int64 uint16 uint32 float64   big-endian, fixed size
+    varint varlong                                       7 bits a byte, zigzag: −1 → 1, 1 → 2, so that small negatives stay short
+    unsigned varint                                      the same without zigzag; lengths and tags of flexible versions
+    uuid                                                 16 bytes
+    string      int16 length, then UTF-8                 compact: unsigned varint of length + 1
+    bytes       int32 length, then bytes                 compact: unsigned varint of length + 1
+    records     as bytes: record batches, never looked into here and never copied
+    array       int32 count, then the elements           compact: unsigned varint of count + 1
+
+Null is length −1, or 0 in the compact form. Which form is used is not the type's affair but the version's (KIP-482), and whether null is
+allowed is the field's; so a `WireType` says only what a value is. `codegen` turns the types into code.
+"""
+
+import uuid
+from collections.abc import Callable
+from typing import Final, Generic, TypeVar
+
+from kafka_edu.common.transport import Part
+
+T = TypeVar("T")
+
+ZERO_UUID: Final = uuid.UUID(int=0)
+"""Says "no id" wherever an id may be missing."""
+
+MAX_STRING_BYTES: Final = 0x7FFF
+
+
+class ProtocolError(ValueError):
+    """Bytes that are no valid message, or a value that the wire cannot carry. The connection they came by is closed."""
+
+
+class WireType(Generic[T]):
+    """One type of the wire; `T` is what it is in Python."""
+
+    def __init__(self, name: str, default: T) -> None:
+        self.name = name
+        self.default = default
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class FixedType(WireType[T]):
+    """A type of fixed size, read and written by `struct`, so that neighbours share one call."""
+
+    def __init__(self, name: str, default: T, code: str, size: int) -> None:
+        super().__init__(name, default)
+        self.code = code
+        """The letter of `struct`'s format."""
+        self.size = size
+        """In bytes."""
+
+
+class VaryingIntType(WireType[int]):
+    """An integer of 1 to 5 (varint) or 10 (varlong) bytes."""
+
+
+class UuidType(WireType[uuid.UUID]):
+    """16 bytes."""
+
+
+class StringType(WireType[str]):
+    """UTF-8 of up to 32767 bytes. Bytes that are no UTF-8 are read as U+FFFD, as Java does, and not refused."""
+
+
+class BytesType(WireType[bytes]):
+    """Up to 2 GiB of bytes, copied out of the frame."""
+
+
+class RecordsType(WireType[Part]):
+    """Record batches: decoded to a `memoryview` of the frame, encoded as a part of their own, which may lie in a file (zero copy)."""
+
+
+class ArrayType(WireType[list[T]]):
+    """Any number of elements of one type; of a struct, if `of` is a class."""
+
+    def __init__(self, of: WireType[T] | type[T]) -> None:
+        super().__init__(f"[]{of.__name__ if isinstance(of, type) else of.name}", [])
+        self.of: WireType[T] | type[T] = of
+
+
+Bool: Final = FixedType("bool", False, "?", 1)
+Int8: Final = FixedType("int8", 0, "b", 1)
+Int16: Final = FixedType("int16", 0, "h", 2)
+Int32: Final = FixedType("int32", 0, "i", 4)
+Int64: Final = FixedType("int64", 0, "q", 8)
+Uint16: Final = FixedType("uint16", 0, "H", 2)
+Uint32: Final = FixedType("uint32", 0, "I", 4)
+Float64: Final = FixedType("float64", 0.0, "d", 8)
+Varint: Final = VaryingIntType("varint", 0)
+Varlong: Final = VaryingIntType("varlong", 0)
+Uuid: Final = UuidType("uuid", ZERO_UUID)
+String: Final = StringType("string", "")
+Bytes: Final = BytesType("bytes", b"")
+Records: Final = RecordsType("records", b"")
+Array = ArrayType
+
+ReadBuffer = bytes | bytearray | memoryview
+
+
+def read_unsigned_varint(buffer: ReadBuffer, position: int) -> tuple[int, int]:
+    """The value at `position`, 0 to 2³² − 1, and the position behind it. Raises ProtocolError if it ends late or not at all."""
+    value = shift = 0
+    try:
+        while True:
+            byte = buffer[position]
+            position += 1
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value & 0xFFFF_FFFF, position
+            shift += 7
+            if shift > 28:
+                raise ProtocolError(f"a varint at byte {position - 5} is longer than 5 bytes")
+    except IndexError:
+        raise ProtocolError(f"the bytes end inside a varint, at byte {position}") from None
+
+
+def read_varint(buffer: ReadBuffer, position: int) -> tuple[int, int]:
+    """The zigzag value at `position`, −2³¹ to 2³¹ − 1, and the position behind it. Raises ProtocolError."""
+    raw, position = read_unsigned_varint(buffer, position)
+    return (raw >> 1) ^ -(raw & 1), position
+
+
+def read_varlong(buffer: ReadBuffer, position: int) -> tuple[int, int]:
+    """The zigzag value at `position`, −2⁶³ to 2⁶³ − 1, and the position behind it. Raises ProtocolError."""
+    value = shift = 0
+    try:
+        while True:
+            byte = buffer[position]
+            position += 1
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                value &= 0xFFFF_FFFF_FFFF_FFFF
+                return (value >> 1) ^ -(value & 1), position
+            shift += 7
+            if shift > 63:
+                raise ProtocolError(f"a varlong at byte {position - 10} is longer than 10 bytes")
+    except IndexError:
+        raise ProtocolError(f"the bytes end inside a varlong, at byte {position}") from None
+
+
+#: The unsigned varints of one byte: nearly all that are ever written.
+ONE_BYTE: Final = tuple(bytes([value]) for value in range(128))
+
+
+def unsigned_varint(value: int) -> bytes:
+    """`value`, 0 to 2⁶⁴ − 1, in 1 to 10 bytes. 300 → ac 02."""
+    if value < 128:
+        return ONE_BYTE[value]
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def varint(value: int) -> bytes:
+    """`value`, −2³¹ to 2³¹ − 1, in zigzag."""
+    if not -0x8000_0000 <= value <= 0x7FFF_FFFF:
+        raise ProtocolError(f"{value} does not fit into a varint")
+    return unsigned_varint((value << 1) ^ (value >> 31))
+
+
+def varlong(value: int) -> bytes:
+    """`value`, −2⁶³ to 2⁶³ − 1, in zigzag."""
+    if not -0x8000_0000_0000_0000 <= value <= 0x7FFF_FFFF_FFFF_FFFF:
+        raise ProtocolError(f"{value} does not fit into a varlong")
+    return unsigned_varint((value << 1) ^ (value >> 63))
+
+
+READ_VARYING: Final[dict[str, Callable[[ReadBuffer, int], tuple[int, int]]]] = {"varint": read_varint, "varlong": read_varlong}
+WRITE_VARYING: Final[dict[str, Callable[[int], bytes]]] = {"varint": varint, "varlong": varlong}
+
+
+def skip_tagged_fields(buffer: ReadBuffer, position: int, count: int) -> int:
+    """The position behind `count` tagged fields that nobody here knows. Tags may repeat and need not ascend, as in Kafka. O(count)."""
+    end = len(buffer)
+    if count * 2 > end - position:
+        raise ProtocolError(f"{count} tagged fields are announced, but only {end - position} bytes are left")
+    for _ in range(count):
+        _tag, position = read_unsigned_varint(buffer, position)
+        size, position = read_unsigned_varint(buffer, position)
+        position += size
+        if position > end:
+            raise ProtocolError(f"a tagged field of {size} bytes ends {position - end} bytes behind the end")
+    return position

@@ -1,0 +1,245 @@
+"""Where operations wait (Kafka: DelayedOperationPurgatory in DelayedOperation.scala; book §6.3; 延时操作管理器, 炼狱)."""
+
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator
+from heapq import nsmallest
+from typing import Final, Generic, TypeVar
+
+from kafka_edu.purgatory.delayed_operation import CompletedBy, DelayedOperation
+from kafka_edu.timer.system_timer import SystemTimer
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.purgatory import (
+    OperationCompleted,
+    OperationWatched,
+    PurgatoryPurged,
+    PurgatorySampled,
+    PurgatorySnapshot,
+    Requirement,
+    WaitingOperationSampled,
+    WaitingOperationSnapshot,
+)
+from kafka_edu.trace.tracer import Tracer
+
+PURGE_INTERVAL: Final = 1000
+"""Kafka: producer.purgatory.purge.interval.requests, fetch.purgatory.purge.interval.requests."""
+
+OPERATIONS_TOLD: Final = 50
+"""How many waiting operations gauges and snapshots name."""
+
+Operation = TypeVar("Operation", bound=DelayedOperation)
+Result = TypeVar("Result")
+
+
+class DelayedOperationPurgatory(Generic[Operation]):
+    """Holds operations until an event or their time-out completes them.
+
+    Two structures hold each of them. The *watcher lists*, one a key (a partition, a group), say whom an event concerns: whoever moves a high
+    watermark calls `check_and_complete` with that partition's key. The *timer* says when the patience ends. An operation that is completed is
+    taken out of the timer at once, O(1), but stays in the lists of its other keys until they are looked through, or until the completed
+    ones are more than `purge_interval` by estimate: then all lists are purged.
+
+    A completion may bring about others: `on_complete` may raise a watermark and call `check_and_complete`. Such a call waits in line and is
+    worked off before the outermost one returns; so the lists never change under a loop, and chains of completions cost no stack.
+    Kafka tries an operation a second time after watching it, for another thread may have passed in between; here one loop owns it all.
+
+    Invariant: an operation in the timer is not completed. Next hop: SystemTimer; ExpiredOperationReaper moves the time.
+    """
+
+    def __init__(self, name: str, now_ms: Callable[[], int], trace: Tracer | None = None, purge_interval: int = PURGE_INTERVAL) -> None:
+        """`name` is Kafka's: Produce, Fetch, DeleteRecords, …; `now_ms` a monotonic clock."""
+        self.name = name
+        self.purge_interval = purge_interval
+        self.timer = SystemTimer(name, now_ms, trace)
+        self._now_ms = now_ms
+        self._trace = trace
+        self._watchers: dict[Hashable, list[Operation]] = {}
+        self._estimated_total_operations = 0
+        self._numbers = 0
+        self._by = CompletedBy.FORCED
+        """What is going on: why an operation that is completed now is completed."""
+        self._key: Hashable | None = None
+        self._to_check: deque[tuple[Hashable, int]] = deque()
+        """Keys whose events came while another was worked on, each with its cause."""
+        self._checking = False
+        self.completed: dict[CompletedBy, int] = dict.fromkeys(CompletedBy, 0)
+        """How many operations were completed, by what."""
+        if trace is not None:
+            trace.on_snapshot(self._snapshot)
+            trace.on_gauges(self._gauges)
+
+    def try_complete_else_watch(self, operation: Operation, keys: tuple[Hashable, ...]) -> bool:
+        """Complete `operation` now if it can be; else watch it under `keys` and start its time-out. Returns whether it was completed at once.
+
+        Keys should be few and named once each; O(keys). Raises ValueError without a key: nothing but the time-out could complete it.
+        """
+        if not keys:
+            raise ValueError("an operation needs a key to be watched under")
+        self._numbers += 1
+        operation.number = self._numbers
+        operation.door = self
+        operation.keys = keys
+        operation.watched_ms = self._now_ms()
+        if self._as(CompletedBy.AT_ONCE, None, operation.try_complete):
+            return True
+        for key in keys:
+            watchers = self._watchers.get(key)
+            if watchers is None:
+                self._watchers[key] = [operation]
+            else:
+                watchers.append(operation)
+        self._estimated_total_operations += 1
+        if self._trace is not None and self._trace.hops:
+            deadline_ms = operation.watched_ms + operation.delay_ms
+            self._trace(OperationWatched(self.name, operation.number, operation.label, _names(keys), deadline_ms, operation.why_waiting()))
+        self._as(CompletedBy.TIMEOUT, None, lambda: self.timer.add(operation))
+        return False
+
+    def check_and_complete(self, key: Hashable) -> int:
+        """Something happened that concerns `key`: try all that wait for it. Returns how many operations were completed by this and by
+        the events that it brought about; 0 inside another check, which works it off before it returns. O(operations under the key).
+        """
+        if key not in self._watchers:
+            return 0
+        self._to_check.append((key, self._trace.cause if self._trace is not None else 0))
+        if self._checking:
+            return 0
+        completed = 0
+        self._checking = True
+        try:
+            while self._to_check:
+                key, cause = self._to_check.popleft()
+                if self._trace is None:
+                    completed += self._try_complete_watched(key)
+                else:
+                    with self._trace.because(cause):
+                        completed += self._try_complete_watched(key)
+        finally:
+            self._checking = False
+            self._to_check.clear()
+        return completed
+
+    def cancel_for_key(self, key: Hashable) -> list[Operation]:
+        """Stop watching and timing what waits under `key`, and return it, uncompleted: the caller answers in its own way."""
+        operations = [operation for operation in self._watchers.pop(key, []) if not operation.completed]
+        for operation in operations:
+            operation.cancel()
+        return operations
+
+    def advance_clock(self, now_ms: int) -> int:
+        """Complete what has timed out at `now_ms`, and purge if it is time to. Returns how many timed out."""
+        expired = self._as(CompletedBy.TIMEOUT, None, lambda: self.timer.advance_clock(now_ms))
+        delayed = self.num_delayed
+        if self._estimated_total_operations - delayed > self.purge_interval:
+            self._estimated_total_operations = delayed
+            self._purge()
+        return expired
+
+    def next_expiration_ms(self) -> int | None:
+        """When `advance_clock` has something to do next, or None."""
+        return self.timer.next_expiration_ms()
+
+    def on_earlier(self, callback: Callable[[], None] | None) -> None:
+        """Have `callback` called whenever `next_expiration_ms` becomes earlier: the reaper's alarm."""
+        self.timer.on_earlier(callback)
+
+    @property
+    def watched(self) -> int:
+        """Operations in all lists: those under several keys count several times, completed ones until they are purged. O(keys)."""
+        return sum(map(len, self._watchers.values()))
+
+    @property
+    def num_delayed(self) -> int:
+        """Operations in the timer."""
+        return self.timer.size
+
+    def waiting(self) -> Iterator[Operation]:
+        """The operations that wait, each once, key by key."""
+        for key, operations in self._watchers.items():
+            for operation in operations:
+                if not operation.completed and operation.keys[0] == key:
+                    yield operation
+
+    def complete(self, operation: DelayedOperation) -> None:
+        """The door of every completion: tells, counts, and lets the operation answer. Called by the operation itself, once."""
+        by = self._by
+        self.completed[by] += 1
+        if self._trace is not None and self._trace.hops:
+            key = "" if self._key is None else str(self._key)
+            waited_ms = self._now_ms() - operation.watched_ms
+            seq = self._trace(OperationCompleted(self.name, operation.number, operation.label, by.value, key, waited_ms))
+            with self._trace.because(seq):
+                self._as(CompletedBy.FORCED, None, operation.on_complete)
+        else:
+            self._as(CompletedBy.FORCED, None, operation.on_complete)
+
+    def _as(self, by: CompletedBy, key: Hashable | None, call: Callable[[], Result]) -> Result:
+        """Call, so that what is completed meanwhile counts as completed `by` that."""
+        before = self._by, self._key
+        self._by, self._key = by, key
+        try:
+            return call()
+        finally:
+            self._by, self._key = before
+
+    def _try_complete_watched(self, key: Hashable) -> int:
+        watchers = self._watchers.get(key)
+        if watchers is None:
+            return 0
+        completed = 0
+        for operation in tuple(watchers):
+            if not operation.completed and self._as(CompletedBy.EVENT, key, operation.try_complete):
+                completed += 1
+        self._drop_completed(key)
+        return completed
+
+    def _drop_completed(self, key: Hashable) -> int:
+        """Take the completed operations out of one list, and the list away if nothing is left; returns how many they were."""
+        watchers = self._watchers.get(key)
+        if watchers is None:
+            return 0
+        left = [operation for operation in watchers if not operation.completed]
+        dropped = len(watchers) - len(left)
+        if not left:
+            del self._watchers[key]
+        elif dropped:
+            self._watchers[key] = left
+        return dropped
+
+    def _purge(self) -> None:
+        purged = sum([self._drop_completed(key) for key in tuple(self._watchers)])
+        if self._trace is not None and self._trace.hops:
+            self._trace(PurgatoryPurged(self.name, purged, self.watched))
+
+    def _totals(self) -> tuple[str, int, int, int, int, int, int, int]:
+        done = self.completed
+        return (
+            self.name,
+            self.watched,
+            self.num_delayed,
+            len(self._watchers),
+            done[CompletedBy.AT_ONCE],
+            done[CompletedBy.EVENT],
+            done[CompletedBy.TIMEOUT],
+            done[CompletedBy.FORCED],
+        )
+
+    def _told(self) -> Iterator[tuple[str, int, str, tuple[str, ...], int, int, tuple[Requirement, ...]]]:
+        now_ms = self._now_ms()
+        for operation in nsmallest(OPERATIONS_TOLD, self.waiting(), key=lambda operation: operation.number):
+            age_ms = now_ms - operation.watched_ms
+            deadline_ms = operation.watched_ms + operation.delay_ms
+            yield self.name, operation.number, operation.label, _names(operation.keys), age_ms, deadline_ms, operation.why_waiting()
+
+    def _snapshot(self) -> Iterator[Event]:
+        yield PurgatorySnapshot(*self._totals())
+        for operation in self._told():
+            yield WaitingOperationSnapshot(*operation)
+
+    def _gauges(self) -> Iterator[Event]:
+        yield PurgatorySampled(*self._totals())
+        for operation in self._told():
+            yield WaitingOperationSampled(*operation)
+
+
+def _names(keys: tuple[Hashable, ...]) -> tuple[str, ...]:
+    return tuple([str(key) for key in keys])

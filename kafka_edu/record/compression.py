@@ -1,0 +1,218 @@
+"""The four codecs and how Kafka frames each (Kafka: CompressionType.java, KafkaLZ4BlockInputStream.java; snappy-java's SnappyOutputStream).
+
+A compressed batch holds its records as one compressed block; header and CRC stay readable, so that a broker stores and serves it unopened.
+
+| codec  | framing |
+| ------ | ------- |
+| gzip   | RFC 1952 |
+| snappy | xerial: 16 bytes of header, then chunks of at most 32 KiB with a 4-byte size; a raw snappy block is read too, librdkafka writes it |
+| lz4    | the lz4 frame format, blocks independent |
+| zstd   | a zstd frame; v2 only (KIP-110) |
+
+In message format v0 an lz4 frame's descriptor is checksummed together with the magic number, which the lz4 format does not do: a bug of the
+first version that v0 readers rely on.
+
+What comes out is bounded by MAX_DECOMPRESSED_BYTES: a few bytes from the network can name gigabytes. Apache Kafka has no such bound.
+"""
+
+import struct
+import zlib
+from enum import IntEnum
+from typing import Final
+
+import cramjam
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.files import Buffer
+
+MAX_DECOMPRESSED_BYTES: Final = 256 * 1024 * 1024
+
+_XERIAL_HEADER: Final = b"\x82SNAPPY\x00\x00\x00\x00\x01\x00\x00\x00\x01"
+_XERIAL_CHUNK: Final = 32 * 1024
+_LZ4_MAGIC: Final = b"\x04\x22\x4d\x18"
+_LZ4_BLOCK_BYTES: Final = {4: 64 * 1024, 5: 256 * 1024, 6: 1024 * 1024, 7: 4 * 1024 * 1024}
+_LZ4_STORED: Final = 0x8000_0000
+_U32_LE: Final = struct.Struct("<I")
+_I32_BE: Final = struct.Struct(">i")
+
+
+class CompressionType(IntEnum):
+    """The codec, as the lowest three bits of a batch's attributes hold it."""
+
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+    ZSTD = 4
+
+
+class CompressionError(KafkaException):
+    """Bytes that their codec cannot read. A broker answers UNKNOWN_SERVER_ERROR, as Kafka's does."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(Errors.UNKNOWN_SERVER_ERROR, message)
+
+
+def compression_type(attributes: int) -> CompressionType:
+    """The codec named in `attributes`; CompressionError for one that does not exist."""
+    codec = attributes & 0x07
+    if codec > CompressionType.ZSTD:
+        raise CompressionError(f"unknown compression type id {codec}")
+    return CompressionType(codec)
+
+
+def compress(codec: CompressionType, data: Buffer, magic: int = 2) -> bytes:
+    """`data` in the codec's framing for message format `magic`. O(size)."""
+    match codec:
+        case CompressionType.NONE:
+            return bytes(data)
+        case CompressionType.GZIP:
+            packer = zlib.compressobj(wbits=31)
+            return packer.compress(data) + packer.flush()
+        case CompressionType.SNAPPY:
+            return _snappy_pack(memoryview(data))
+        case CompressionType.LZ4:
+            lz4 = cramjam.lz4.Compressor(content_checksum=False, block_linked=False)
+            lz4.compress(data)
+            frame = bytes(lz4.finish())
+            return _with_v0_checksum(frame) if magic == 0 else frame
+        case CompressionType.ZSTD:
+            return bytes(cramjam.zstd.compress(data))
+
+
+def decompress(codec: CompressionType, data: Buffer) -> bytes:
+    """What was compressed; raises CompressionError for garbage and for more than MAX_DECOMPRESSED_BYTES. O(size of the result)."""
+    try:
+        match codec:
+            case CompressionType.NONE:
+                return bytes(data)
+            case CompressionType.GZIP:
+                return _gzip_unpack(data)
+            case CompressionType.SNAPPY:
+                return _snappy_unpack(memoryview(data))
+            case CompressionType.LZ4:
+                return _lz4_unpack(memoryview(data))
+            case CompressionType.ZSTD:
+                return _zstd_unpack(bytes(data))
+    except (zlib.error, cramjam.DecompressionError, struct.error, OSError) as error:
+        raise CompressionError(f"{codec.name.lower()}: {error}") from error
+
+
+def _too_much(codec: str) -> CompressionError:
+    return CompressionError(f"{codec}: more than {MAX_DECOMPRESSED_BYTES} bytes when decompressed")
+
+
+def _gzip_unpack(data: Buffer) -> bytes:
+    gunzip = zlib.decompressobj(wbits=31)
+    out = gunzip.decompress(data, MAX_DECOMPRESSED_BYTES)
+    if gunzip.unconsumed_tail:
+        raise _too_much("gzip")
+    if not gunzip.eof:
+        raise CompressionError("gzip: the stream ends too early")
+    return out
+
+
+def _snappy_pack(data: memoryview) -> bytes:
+    parts = [_XERIAL_HEADER]
+    for start in range(0, len(data), _XERIAL_CHUNK):
+        chunk = bytes(cramjam.snappy.compress_raw(data[start : start + _XERIAL_CHUNK]))
+        parts += (_I32_BE.pack(len(chunk)), chunk)
+    return b"".join(parts)
+
+
+def _snappy_unpack(data: memoryview) -> bytes:
+    if bytes(data[:8]) != _XERIAL_HEADER[:8]:
+        return _snappy_block(data)
+    parts = []
+    total = 0
+    position = len(_XERIAL_HEADER)
+    while position < len(data):
+        (size,) = _I32_BE.unpack_from(data, position)
+        position += 4
+        if not 0 < size <= len(data) - position:
+            raise CompressionError(f"snappy: a chunk of {size} bytes where {len(data) - position} are left")
+        parts.append(_snappy_block(data[position : position + size]))
+        total += len(parts[-1])
+        if total > MAX_DECOMPRESSED_BYTES:
+            raise _too_much("snappy")
+        position += size
+    return b"".join(parts)
+
+
+def _snappy_block(block: memoryview) -> bytes:
+    raw = bytes(block)
+    if not raw or cramjam.snappy.decompress_raw_len(raw) > MAX_DECOMPRESSED_BYTES:
+        raise _too_much("snappy") if raw else CompressionError("snappy: an empty block")
+    return bytes(cramjam.snappy.decompress_raw(raw))
+
+
+def _lz4_unpack(data: memoryview) -> bytes:
+    """Read the frame by hand: so each block's size is bounded, and v0's wrong descriptor checksum does not matter (the batch's CRC holds)."""
+    if len(data) < 7 or bytes(data[:4]) != _LZ4_MAGIC:
+        raise CompressionError("lz4: this is no lz4 frame")
+    flags, block_code = data[4], data[5] >> 4 & 0x07
+    if flags >> 6 != 1 or block_code not in _LZ4_BLOCK_BYTES:
+        raise CompressionError("lz4: unsupported frame descriptor")
+    if not flags & 0x20:
+        raise CompressionError("lz4: frames with dependent blocks are not supported")
+    block_checksum = 4 if flags & 0x10 else 0
+    position = 7 + (8 if flags & 0x08 else 0)
+    block = bytearray(_LZ4_BLOCK_BYTES[block_code])
+    parts: list[bytes] = []
+    total = 0
+    while True:
+        (size,) = _U32_LE.unpack_from(data, position)
+        position += 4
+        if size == 0:
+            return b"".join(parts)
+        stored, size = size & _LZ4_STORED, size & ~_LZ4_STORED
+        if size > len(block) or size > len(data) - position:
+            raise CompressionError(f"lz4: a block of {size} bytes where {len(data) - position} are left")
+        raw = bytes(data[position : position + size])
+        if stored:
+            parts.append(raw)
+        else:
+            parts.append(bytes(memoryview(block)[: cramjam.lz4.decompress_block_into(raw, block, output_len=len(block))]))
+        total += len(parts[-1])
+        if total > MAX_DECOMPRESSED_BYTES:
+            raise _too_much("lz4")
+        position += size + block_checksum
+
+
+def _zstd_unpack(data: bytes) -> bytes:
+    """The size of the result is not always in the frame (Java leaves it out): try a buffer, and a four times larger one if that is full."""
+    size = max(64 * 1024, 8 * len(data))
+    while True:
+        out = bytearray(min(size, MAX_DECOMPRESSED_BYTES))
+        try:
+            written = cramjam.zstd.decompress_into(data, out)
+        except cramjam.DecompressionError as error:
+            if "write whole buffer" not in str(error):
+                raise
+            if size >= MAX_DECOMPRESSED_BYTES:
+                raise _too_much("zstd") from error
+            size *= 4
+        else:
+            return bytes(memoryview(out)[:written])
+
+
+def _with_v0_checksum(frame: bytes) -> bytes:
+    """The frame with message format v0's descriptor checksum: over magic and descriptor, where the lz4 format says descriptor only."""
+    end = 6 + (8 if frame[4] & 0x08 else 0)
+    return frame[:end] + bytes(((_xxh32_short(frame[:end]) >> 8) & 0xFF,)) + frame[end + 1 :]
+
+
+def _xxh32_short(data: bytes) -> int:
+    """xxHash32 with seed 0 of fewer than 16 bytes, all that a frame descriptor needs."""
+    mask = 0xFFFF_FFFF
+    h = (0x165667B1 + len(data)) & mask
+    whole = len(data) & ~3
+    for i in range(0, whole, 4):
+        h = (h + _U32_LE.unpack_from(data, i)[0] * 0xC2B2AE3D) & mask
+        h = (((h << 17) | (h >> 15)) & mask) * 0x27D4EB2F & mask
+    for byte in data[whole:]:
+        h = (h + byte * 0x165667B1) & mask
+        h = (((h << 11) | (h >> 21)) & mask) * 0x9E3779B1 & mask
+    h = (h ^ (h >> 15)) * 0x85EBCA77 & mask
+    h = (h ^ (h >> 13)) * 0xC2B2AE3D & mask
+    return h ^ (h >> 16)

@@ -1,0 +1,222 @@
+"""Message formats v0 and v1, before Kafka 0.11 (Kafka: LegacyRecord.java, AbstractLegacyRecordBatch.java, RecordsUtil.java; book §6.1).
+
+    offset int64 | size int32 | crc uint32 | magic int8 | attributes int8 | timestamp int64 (v1 only) |
+    key length int32, key | value length int32, value
+
+The CRC-32 (not CRC-32C) covers everything from the magic on; the broker that sets an offset need not compute it again. Messages simply follow each
+other. A compressed set is one message, the wrapper, whose value holds the compressed inner messages. A v0 wrapper's inner messages carry
+absolute offsets, so that a broker must unpack and pack it again to set them; a v1 wrapper carries the offset of its last inner message, and they
+count from 0: absolute = wrapper offset - last inner offset + inner offset.
+
+Old clients write and read these. `up_convert` makes one v2 batch of what a Produce v0–2 sent; `down_convert` makes messages of stored batches for
+Fetch v0–3. The first costs the broker a copy, the second costs it sendfile: what up-to-date clients are for.
+"""
+
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.files import Buffer
+from kafka_edu.record.compression import CompressionType, compress, compression_type, decompress
+from kafka_edu.record.record import InvalidRecordError, Record
+from kafka_edu.record.record_batch import (
+    LOG_APPEND_TIME_BIT,
+    LOG_OVERHEAD,
+    MAGIC_OFFSET,
+    MAGIC_V2,
+    NO_TIMESTAMP,
+    CorruptRecordError,
+    check_entry,
+    iter_headers,
+    read_records,
+)
+
+_HEAD: Final = struct.Struct(">qiIbb")
+_HEAD_BYTES: Final = 18
+_INT32: Final = struct.Struct(">i")
+_INT64: Final = struct.Struct(">q")
+
+
+class LegacyMessage(NamedTuple):
+    """One message as it lies there; a wrapper's value is its compressed inner set. `timestamp` is -1 in v0."""
+
+    offset: int
+    magic: int
+    attributes: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    size_in_bytes: int
+
+
+def iter_messages(buffer: Buffer) -> Iterator[LegacyMessage]:
+    """The messages of format v0 or v1 in `buffer`; an incomplete one at the end is left out. Raises CorruptRecordError. O(bytes)."""
+    view = memoryview(buffer)
+    position = 0
+    while len(view) - position > MAGIC_OFFSET:
+        size = _INT32.unpack_from(view, position + 8)[0]
+        magic = view[position + MAGIC_OFFSET]
+        check_entry(size, magic)
+        end = position + LOG_OVERHEAD + size
+        if end > len(view):
+            return
+        if magic == MAGIC_V2:
+            raise InvalidRecordError("a v2 batch among messages of an older format")
+        yield _message(view[position:end])
+        position = end
+
+
+def _message(raw: memoryview) -> LegacyMessage:
+    offset, _, crc, magic, attributes = _HEAD.unpack_from(raw)
+    computed = zlib.crc32(raw[MAGIC_OFFSET:])
+    if computed != crc:
+        raise CorruptRecordError(f"Record is corrupt (stored crc = {crc}, computed crc = {computed})")
+    at = _HEAD_BYTES
+    timestamp = NO_TIMESTAMP
+    try:
+        if magic == 1:
+            timestamp = _INT64.unpack_from(raw, at)[0]
+            at += 8
+        key, at = _read_bytes(raw, at)
+        value, at = _read_bytes(raw, at)
+    except struct.error:
+        raise CorruptRecordError("a message is shorter than its fields") from None
+    return LegacyMessage(offset, magic, attributes, timestamp, key, value, len(raw))
+
+
+def _read_bytes(raw: memoryview, at: int) -> tuple[bytes | None, int]:
+    length = _INT32.unpack_from(raw, at)[0]
+    at += 4
+    if length < 0:
+        return None, at
+    if at + length > len(raw):
+        raise CorruptRecordError(f"a field of {length} bytes reaches past its message")
+    return bytes(raw[at : at + length]), at + length
+
+
+def inner_records(message: LegacyMessage) -> list[Record]:
+    """The records in one message: itself, or what its wrapper holds, with absolute offsets. Raises for whatever is wrong inside. O(bytes)."""
+    codec = compression_type(message.attributes)
+    if not codec:
+        return [Record(message.offset, message.timestamp, message.key, message.value)]
+    if codec is CompressionType.ZSTD:
+        raise InvalidRecordError("zstd in a message of format v0 or v1")
+    if message.value is None:
+        raise InvalidRecordError("a compressed message without a value")
+    inner = list(iter_messages(decompress(codec, message.value)))
+    if not inner:
+        raise InvalidRecordError("a compressed message set with no message in it")
+    records = []
+    last_offset = inner[-1].offset
+    for one in inner:
+        if one.magic != message.magic:
+            raise InvalidRecordError(f"a message of format v{one.magic} in a wrapper of format v{message.magic}")
+        if compression_type(one.attributes):
+            raise InvalidRecordError("Compressed outer record should not have an inner record with a compression attribute set")
+        offset = one.offset if message.magic == 0 else message.offset - last_offset + one.offset
+        timestamp = message.timestamp if message.magic and message.attributes & LOG_APPEND_TIME_BIT else one.timestamp
+        records.append(Record(offset, timestamp, one.key, one.value))
+    return records
+
+
+class OldProduce(NamedTuple):
+    """What a Produce v0–2 sent, read: the records numbered from 0, the producer's codec, and the largest message in bytes."""
+
+    records: list[Record]
+    compression: CompressionType
+    largest_message: int
+    log_append_time: bool
+    """The producer set the timestamp type that only a broker may set."""
+
+
+def up_convert(buffer: Buffer) -> OldProduce:
+    """Read what a Produce v0–2 may send: messages of one format, or one wrapper. A cut-off message is nothing, no error.
+
+    Raises CorruptRecordError for a wrong checksum, size or magic; InvalidRecordError for mixed formats, a second wrapper, zstd. O(bytes).
+    """
+    magics, wrappers, entries = _survey(memoryview(buffer))
+    if len(magics) > 1:
+        raise InvalidRecordError("Batch magic byte is not the same as the first batch")
+    if not magics:
+        return OldProduce([], CompressionType.NONE, 0, False)
+    if entries > 1 and wrappers:
+        raise InvalidRecordError("Compressed outer record has more than one batch")
+    records: list[Record] = []
+    codec = CompressionType.NONE
+    largest = 0
+    log_append_time = False
+    for message in iter_messages(buffer):
+        codec = compression_type(message.attributes)
+        largest = max(largest, message.size_in_bytes)
+        log_append_time = log_append_time or (message.magic == 1 and message.attributes & LOG_APPEND_TIME_BIT != 0)
+        records += inner_records(message)
+    return OldProduce([r._replace(offset=i) for i, r in enumerate(records)], codec, largest, log_append_time)
+
+
+def _survey(view: memoryview) -> tuple[list[int], int, int]:
+    """The magics in order of appearance, how many entries are compressed, and how many there are; sizes and magics are checked."""
+    magics: list[int] = []
+    wrappers = entries = position = 0
+    while len(view) - position > MAGIC_OFFSET:
+        size = _INT32.unpack_from(view, position + 8)[0]
+        magic = view[position + MAGIC_OFFSET]
+        check_entry(size, magic)
+        if position + LOG_OVERHEAD + size > len(view):
+            break
+        if magic not in magics:
+            magics.append(magic)
+        wrappers += view[position + MAGIC_OFFSET + 1] & 0x07 != 0
+        entries += 1
+        position += LOG_OVERHEAD + size
+    return magics, wrappers, entries
+
+
+def encode_message(offset: int, magic: int, attributes: int, timestamp: int, key: bytes | None, value: bytes | None) -> bytes:
+    """One message of format v0 or v1."""
+    body = bytearray((magic, attributes))
+    if magic == 1:
+        body += _INT64.pack(timestamp)
+    for field in (key, value):
+        body += _INT32.pack(-1 if field is None else len(field))
+        body += field or b""
+    return struct.pack(">qiI", offset, len(body) + 4, zlib.crc32(body)) + body
+
+
+def build_message_set(
+    records: Sequence[Record], magic: int, compression: CompressionType = CompressionType.NONE, *, log_append_time: bool = False
+) -> bytes:
+    """`records` as messages of format `magic`, in one wrapper if compressed; headers are lost, older formats have none. O(bytes)."""
+    time_bit = LOG_APPEND_TIME_BIT if log_append_time and magic == 1 else 0
+    if not compression:
+        return b"".join(encode_message(r.offset, magic, time_bit, r.timestamp, r.key, r.value) for r in records)
+    if not records:
+        return b""
+    base = records[0].offset if magic == 1 else 0
+    inner = b"".join(encode_message(r.offset - base, magic, time_bit, r.timestamp, r.key, r.value) for r in records)
+    timestamp = max(r.timestamp for r in records)
+    return encode_message(records[-1].offset, magic, compression | time_bit, timestamp, None, compress(compression, inner, magic))
+
+
+def down_convert(batches: Buffer, magic: int, first_offset: int) -> bytes:
+    """Stored v2 `batches` as messages of format `magic`, from `first_offset` on; control batches are left out. O(bytes).
+
+    A zstd batch cannot be told to a client that old: UNSUPPORTED_COMPRESSION_TYPE if it is the first, else the answer ends before it (KIP-110).
+    Of a compressed batch all records are given, of an uncompressed one those from `first_offset`, as Kafka does.
+    """
+    view = memoryview(batches)
+    out: list[bytes] = []
+    for position, header in iter_headers(view):
+        if header.is_control:
+            continue
+        codec = header.compression
+        if codec is CompressionType.ZSTD:
+            if not out:
+                raise KafkaException(Errors.UNSUPPORTED_COMPRESSION_TYPE, "Down-conversion of zstd-compressed batches is not supported")
+            break
+        records = read_records(view[position : position + header.size_in_bytes])
+        if not codec:
+            records = [r for r in records if r.offset >= first_offset]
+        out.append(build_message_set(records, magic, codec, log_append_time=header.attributes & LOG_APPEND_TIME_BIT != 0))
+    return b"".join(out)

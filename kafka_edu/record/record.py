@@ -1,0 +1,134 @@
+"""One record of a v2 batch, and the variable-length numbers it is written in (Kafka: DefaultRecord.java, ByteUtils.java; book §6.1).
+
+A record stores differences to its batch: a timestamp delta and an offset delta, each as a zigzag varint, so that most take one byte:
+
+    length varint | attributes int8 | timestamp delta varlong | offset delta varint | key length varint, key | value length varint, value |
+    header count varint, headers (key length varint, key, value length varint, value)
+
+A length of -1 means null. Key "key" and value "value" with no headers make 1 + 1 + 1 + 1 + 1 + 3 + 1 + 5 + 1 = 15 bytes.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kafka_edu.common.errors import Errors, KafkaException
+
+
+class Record(NamedTuple):
+    """One message. `offset` is absolute; `timestamp` in ms since 1970, -1 if it has none; header names are text, header values bytes or None."""
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+
+
+class InvalidRecordError(KafkaException):
+    """Bytes that do not have the form of a record or batch (Kafka: InvalidRecordException)."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(Errors.INVALID_RECORD, message)
+
+
+def append_varint(out: bytearray, value: int) -> None:
+    """Write `value` as a zigzag varint or varlong: 0, -1, 1, -2 … become 0, 1, 2, 3 …, seven bits a byte, lowest first."""
+    rest = (value << 1) ^ (value >> 63)
+    while rest > 0x7F:
+        out.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    out.append(rest)
+
+
+def read_varint(data: bytes, position: int, max_bytes: int = 5) -> tuple[int, int]:
+    """The zigzag number at `position` and the position behind it; `max_bytes` is 5 for a varint, 10 for a varlong. Raises InvalidRecordError."""
+    try:
+        byte = data[position]
+        if byte < 0x80:
+            return (byte >> 1) ^ -(byte & 1), position + 1
+        rest, shift, end = byte & 0x7F, 7, position + max_bytes
+        position += 1
+        while True:
+            byte = data[position]
+            position += 1
+            rest |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return (rest >> 1) ^ -(rest & 1), position
+            if position >= end:
+                raise InvalidRecordError("a varint is too long")
+            shift += 7
+    except IndexError:
+        raise InvalidRecordError("a record ends inside a varint") from None
+
+
+def append_record(out: bytearray, record: Record, base_offset: int, base_timestamp: int) -> None:
+    """Write `record` behind `out`, as deltas to its batch's base."""
+    body = bytearray(b"\x00")  # attributes: no bit is in use
+    append_varint(body, record.timestamp - base_timestamp)
+    append_varint(body, record.offset - base_offset)
+    _append_bytes(body, record.key)
+    _append_bytes(body, record.value)
+    append_varint(body, len(record.headers))
+    for name, value in record.headers:
+        _append_bytes(body, name.encode())
+        _append_bytes(body, value)
+    append_varint(out, len(body))
+    out += body
+
+
+def _append_bytes(out: bytearray, data: bytes | None) -> None:
+    if data is None:
+        append_varint(out, -1)
+    else:
+        append_varint(out, len(data))
+        out += data
+
+
+def encode_records(records: Sequence[Record], base_offset: int, base_timestamp: int) -> bytes:
+    """The records section of a batch, uncompressed. O(bytes)."""
+    out = bytearray()
+    for record in records:
+        append_record(out, record, base_offset, base_timestamp)
+    return bytes(out)
+
+
+def decode_records(data: bytes, count: int, base_offset: int, base_timestamp: int, log_append_time: int | None = None) -> list[Record]:
+    """The `count` records in `data`, all of it; with `log_append_time`, that is the timestamp of each. Raises InvalidRecordError. O(bytes)."""
+    records = []
+    position = 0
+    for _ in range(count):
+        length, position = read_varint(data, position)
+        end = position + length
+        if length < 0 or end > len(data):
+            raise InvalidRecordError("Incorrect declared batch size, premature EOF reached")
+        timestamp_delta, at = read_varint(data, position + 1, 10)
+        offset_delta, at = read_varint(data, at)
+        key, at = _read_bytes(data, at, end)
+        value, at = _read_bytes(data, at, end)
+        header_count, at = read_varint(data, at)
+        if header_count < 0 or header_count > end - at:
+            raise InvalidRecordError(f"a record with {header_count} headers in {end - at} bytes")
+        headers: tuple[tuple[str, bytes | None], ...] = ()
+        for _ in range(header_count):
+            name, at = _read_bytes(data, at, end)
+            if name is None:
+                raise InvalidRecordError("a header without a name")
+            header_value, at = _read_bytes(data, at, end)
+            headers += ((name.decode(errors="replace"), header_value),)
+        if at != end:
+            raise InvalidRecordError(f"a record of {length} bytes uses {at - position} of them")
+        timestamp = base_timestamp + timestamp_delta if log_append_time is None else log_append_time
+        records.append(Record(base_offset + offset_delta, timestamp, key, value, headers))
+        position = end
+    if position != len(data):
+        raise InvalidRecordError("Incorrect declared batch size, records still remaining in file")
+    return records
+
+
+def _read_bytes(data: bytes, position: int, end: int) -> tuple[bytes | None, int]:
+    length, position = read_varint(data, position)
+    if length < 0:
+        return None, position
+    if position + length > end:
+        raise InvalidRecordError(f"a field of {length} bytes reaches past its record")
+    return data[position : position + length], position + length

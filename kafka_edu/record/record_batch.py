@@ -1,0 +1,237 @@
+"""The v2 record batch (Kafka: DefaultRecordBatch.java; book §6.1): what a broker stores as it came and serves as it lies.
+
+    position  field                      position  field
+     0  base offset            int64      27  base timestamp      int64
+     8  batch length           int32      35  max timestamp       int64
+    12  partition leader epoch int32      43  producer id         int64
+    16  magic                  int8       51  producer epoch      int16
+    17  CRC-32C                uint32     53  base sequence       int32
+    21  attributes             int16      57  records count       int32
+    23  last offset delta      int32      61  records, perhaps compressed
+
+`batch length` counts from position 12. The CRC covers everything from position 21, so that a broker can set base offset and leader epoch
+without computing it again. Attributes: bits 0–2 codec, 3 timestamp type, 4 transactional, 5 control. 61 bytes of header, where 10,000
+messages of format v0 or v1 would carry 10,000 headers.
+"""
+
+import struct
+from collections.abc import Iterator, Sequence
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+import google_crc32c
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.files import Buffer
+from kafka_edu.record.compression import CompressionType, compress, compression_type, decompress
+from kafka_edu.record.record import Record, decode_records, encode_records
+
+HEADER: Final = struct.Struct(">qiibIhiqqqhii")
+HEADER_BYTES: Final = 61
+HEADER_START: Final = struct.Struct(">qii")
+"""Base offset, length, leader epoch: what a leader writes over, and the CRC leaves out."""
+LOG_OVERHEAD: Final = 12
+"""Base offset and length: what comes before the part that `batch length` counts."""
+MAGIC_OFFSET: Final = 16
+CRC_OFFSET: Final = 17
+ATTRIBUTES_OFFSET: Final = 21
+MAGIC_V2: Final = 2
+MIN_LEGACY_BYTES: Final = 14
+"""The shortest message that any format knows: v0 with a null key and a null value."""
+
+NO_PRODUCER_ID: Final = -1
+NO_PRODUCER_EPOCH: Final = -1
+NO_SEQUENCE: Final = -1
+NO_TIMESTAMP: Final = -1
+NO_PARTITION_LEADER_EPOCH: Final = -1
+
+COMPRESSION_MASK: Final = 0x07
+LOG_APPEND_TIME_BIT: Final = 0x08
+TRANSACTIONAL_BIT: Final = 0x10
+CONTROL_BIT: Final = 0x20
+
+_MAX_SEQUENCE: Final = 2**31 - 1
+
+
+class TimestampType(IntEnum):
+    """Who sets the time of a record: its producer, or the leader at the moment of the append."""
+
+    CREATE_TIME = 0
+    LOG_APPEND_TIME = 1
+
+
+class CorruptRecordError(KafkaException):
+    """A size, magic or checksum that is wrong (Kafka: CorruptRecordException)."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(Errors.CORRUPT_MESSAGE, message)
+
+
+class BatchHeader(NamedTuple):
+    """The first 61 bytes of a batch, in their order. `HEADER.unpack_from(buffer, position)` gives the values in about 0.3 µs."""
+
+    base_offset: int
+    batch_length: int
+    partition_leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    records_count: int
+
+    @property
+    def last_offset(self) -> int:
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def next_offset(self) -> int:
+        return self.base_offset + self.last_offset_delta + 1
+
+    @property
+    def size_in_bytes(self) -> int:
+        """The whole batch, header included."""
+        return self.batch_length + LOG_OVERHEAD
+
+    @property
+    def compression(self) -> CompressionType:
+        """The codec; CompressionError if there is none of that number."""
+        return compression_type(self.attributes)
+
+    @property
+    def timestamp_type(self) -> TimestampType:
+        return TimestampType.LOG_APPEND_TIME if self.attributes & LOG_APPEND_TIME_BIT else TimestampType.CREATE_TIME
+
+    @property
+    def is_transactional(self) -> bool:
+        return self.attributes & TRANSACTIONAL_BIT != 0
+
+    @property
+    def is_control(self) -> bool:
+        return self.attributes & CONTROL_BIT != 0
+
+    @property
+    def last_sequence(self) -> int:
+        """The sequence number of the last record; sequences run to 2**31 - 1 and go on at 0, within a batch too."""
+        return increment_sequence(self.base_sequence, self.last_offset_delta) if self.producer_id != NO_PRODUCER_ID else NO_SEQUENCE
+
+
+def increment_sequence(sequence: int, by: int) -> int:
+    """The sequence number `by` behind `sequence`, which wraps to 0 behind 2**31 - 1."""
+    return sequence + by if sequence <= _MAX_SEQUENCE - by else by - (_MAX_SEQUENCE - sequence) - 1
+
+
+def decrement_sequence(sequence: int, by: int) -> int:
+    return sequence - by if sequence >= by else _MAX_SEQUENCE - (by - sequence) + 1
+
+
+def parse_header(buffer: Buffer, position: int = 0) -> BatchHeader:
+    """The header of the batch at `position`, of which at least 61 bytes must be there."""
+    return BatchHeader._make(HEADER.unpack_from(buffer, position))
+
+
+def iter_headers(buffer: Buffer) -> Iterator[tuple[int, BatchHeader]]:
+    """Position and header of each whole batch in `buffer`, in order; an incomplete one at the end is left out. O(batches).
+
+    Raises CorruptRecordError for a size too small for a batch, or a magic that is not 2.
+    """
+    position, end = 0, len(buffer)
+    while end - position >= HEADER_BYTES:
+        header = BatchHeader._make(HEADER.unpack_from(buffer, position))
+        size = header.batch_length + LOG_OVERHEAD
+        if size < HEADER_BYTES or header.magic != MAGIC_V2:
+            check_entry(header.batch_length, header.magic)
+            raise CorruptRecordError(f"Record batch of {size} bytes and magic {header.magic} where a v2 batch must be")
+        if size > end - position:
+            return
+        yield position, header
+        position += size
+
+
+def check_entry(batch_length: int, magic: int) -> None:
+    """What every format asks of a log entry's first 17 bytes. Raises CorruptRecordError."""
+    if batch_length < MIN_LEGACY_BYTES:
+        raise CorruptRecordError(f"Found record size {batch_length} smaller than minimum record overhead ({MIN_LEGACY_BYTES}).")
+    if not 0 <= magic <= MAGIC_V2:
+        raise CorruptRecordError(f"Invalid magic found in record: {magic}")
+    if magic == MAGIC_V2 and batch_length < HEADER_BYTES - LOG_OVERHEAD:
+        raise CorruptRecordError(f"Record batch is corrupt: its size {batch_length} is smaller than a header's {HEADER_BYTES - LOG_OVERHEAD}")
+
+
+def compute_crc(batch: Buffer) -> int:
+    """CRC-32C of one whole batch from its attributes on. One copy of the bytes, for the library takes only `bytes`. O(size)."""
+    crc: int = google_crc32c.value(bytes(memoryview(batch)[ATTRIBUTES_OFFSET:]))
+    return crc
+
+
+def check_crc(batch: Buffer, header: BatchHeader) -> None:
+    """Raises CorruptRecordError unless the batch's checksum is right."""
+    computed = google_crc32c.value(bytes(memoryview(batch)[ATTRIBUTES_OFFSET:]))
+    if computed != header.crc:
+        raise CorruptRecordError(f"Record is corrupt (stored crc = {header.crc}, computed crc = {computed})")
+
+
+def build_batch(
+    records: Sequence[Record],
+    *,
+    compression: CompressionType = CompressionType.NONE,
+    timestamp_type: TimestampType = TimestampType.CREATE_TIME,
+    partition_leader_epoch: int = NO_PARTITION_LEADER_EPOCH,
+    producer_id: int = NO_PRODUCER_ID,
+    producer_epoch: int = NO_PRODUCER_EPOCH,
+    base_sequence: int = NO_SEQUENCE,
+    is_transactional: bool = False,
+    is_control: bool = False,
+) -> bytes:
+    """A batch of at least one record; its base offset is the first record's (0 for a producer). O(bytes)."""
+    base_offset, base_timestamp = records[0].offset, records[0].timestamp
+    body = encode_records(records, base_offset, base_timestamp)
+    return assemble_batch(
+        compress(compression, body) if compression else body,
+        BatchHeader(
+            base_offset,
+            0,
+            partition_leader_epoch,
+            MAGIC_V2,
+            0,
+            compression
+            | (LOG_APPEND_TIME_BIT if timestamp_type else 0)
+            | (TRANSACTIONAL_BIT if is_transactional else 0)
+            | (CONTROL_BIT if is_control else 0),
+            records[-1].offset - base_offset,
+            base_timestamp,
+            max(record.timestamp for record in records),
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            len(records),
+        ),
+    )
+
+
+def assemble_batch(body: bytes, header: BatchHeader) -> bytes:
+    """Header and records as one batch; length and CRC are computed, whatever `header` says of them."""
+    out = bytearray(HEADER_BYTES + len(body))
+    HEADER.pack_into(out, 0, *header)
+    out[HEADER_BYTES:] = body
+    struct.pack_into(">i", out, 8, len(out) - LOG_OVERHEAD)
+    struct.pack_into(">I", out, CRC_OFFSET, compute_crc(out))
+    return bytes(out)
+
+
+def read_records(batch: Buffer) -> list[Record]:
+    """The records of one whole batch, decompressed. Raises InvalidRecordError or CompressionError; does not check the CRC. O(bytes)."""
+    header = parse_header(batch)
+    codec = header.compression
+    body = memoryview(batch)[HEADER_BYTES : header.size_in_bytes]
+    return decode_records(
+        decompress(codec, body) if codec else bytes(body),
+        header.records_count,
+        header.base_offset,
+        header.base_timestamp,
+        header.max_timestamp if header.attributes & LOG_APPEND_TIME_BIT else None,
+    )

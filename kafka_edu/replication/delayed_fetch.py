@@ -1,0 +1,80 @@
+"""A fetch that waits until there is enough to send (Kafka: DelayedFetch.scala; book 000 §6.3, figure 6-13)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kafka_edu.common.errors import KafkaException
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
+from kafka_edu.purgatory.delayed_operation import DelayedOperation
+from kafka_edu.replication.fetch_params import FetchParams
+from kafka_edu.trace.events.purgatory import Requirement
+
+if TYPE_CHECKING:
+    from kafka_edu.replication.replica_manager import FetchInfos, FetchResults, ReplicaManager
+
+
+class DelayedFetch(DelayedOperation):
+    """Done when, counted without reading, `min_bytes` lie between the offsets asked for and the end the reader may see.
+
+    The end is the LEO for a follower, the HW for a consumer (the LSO with read_committed). Sizes come from positions in the segment, so all of
+    it costs a subtraction a partition. Also done: (A) not the leader any more; (B) unknown by now; (C) the offset lies on another segment than
+    the end, so it is far behind, or the log was truncated; (E) fenced by epoch. Time up (max_wait_ms) is no error: what there is, is sent.
+    On completion the log is read a second time. Watched under every partition of the request. Next hop: the handler's `respond`.
+    """
+
+    def __init__(
+        self,
+        params: FetchParams,
+        infos: FetchInfos,
+        first_read: FetchResults,
+        replica_manager: ReplicaManager,
+        respond: Callable[[FetchResults], None],
+    ) -> None:
+        super().__init__(params.max_wait_ms)
+        self._params = params
+        self._infos = infos
+        self._starts = [read.fetch_offset_metadata for _, read in first_read]
+        self._replica_manager = replica_manager
+        self._respond = respond
+
+    def _end_offset(self, topic_partition: TopicPartition, current_leader_epoch: int) -> LogOffsetMetadata:
+        partition = self._replica_manager.partition_or_exception(topic_partition)
+        high_watermark, log_end = partition.fetch_offset_snapshot(current_leader_epoch, self._params.only_from_leader)
+        return high_watermark if self._params.only_committed else log_end
+
+    def try_complete(self) -> bool:
+        """O(partitions of the request)."""
+        available = 0
+        for (tp, wanted), start in zip(self._infos, self._starts, strict=True):
+            try:
+                end = self._end_offset(tp, wanted.current_leader_epoch)
+            except KafkaException:
+                return self.force_complete()
+            if start.message_offset >= 0 and end.message_offset != start.message_offset:
+                if end.on_older_segment(start) or start.on_older_segment(end):
+                    return self.force_complete()
+                if start.message_offset < end.message_offset:
+                    available += min(end.position_diff(start), wanted.max_bytes)
+        return available >= self._params.min_bytes and self.force_complete()
+
+    def on_complete(self) -> None:
+        self._respond(self._replica_manager.read_from_local_log(self._params, self._infos))
+
+    def why_waiting(self) -> tuple[Requirement, ...]:
+        """How many bytes it waits for, and the end of each partition that it may read up to (spec D3)."""
+        params = self._params
+        holders = []
+        available = 0
+        for (tp, wanted), start in zip(self._infos, self._starts, strict=True):
+            partition = self._replica_manager.get_partition(tp)
+            if partition is not None and partition.log is not None:
+                end = partition.high_watermark_metadata() if params.only_committed else partition.log.log_end_offset_metadata
+                holders.append((str(tp), end.message_offset))
+                if start.message_offset < end.message_offset and not start.on_older_segment(end):
+                    available += min(end.position_diff(start), wanted.max_bytes)
+        who = f"follower {params.replica_id}" if params.from_follower else "consumer"
+        end_name = "high watermark" if params.only_committed else "log end"
+        return (Requirement(who, f"bytes up to the {end_name}", params.min_bytes, available, tuple(holders)),)

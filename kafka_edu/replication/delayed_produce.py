@@ -1,0 +1,91 @@
+"""An acks=all produce that waits for its followers (Kafka: DelayedProduce.scala; book 000 §6.3, figures 6-9 to 6-12)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.purgatory.delayed_operation import DelayedOperation
+from kafka_edu.trace.events.purgatory import Requirement
+
+if TYPE_CHECKING:
+    from kafka_edu.replication.replica_manager import ReplicaManager
+
+
+class ProducePartitionStatus:
+    """One partition of a produce request: what was appended, and what is to be answered (Kafka: PartitionResponse with its required offset)."""
+
+    __slots__ = ("acks_pending", "base_offset", "error", "log_append_time", "log_start_offset", "message", "required_offset")
+
+    def __init__(self, error: Errors, required_offset: int, base_offset: int, log_append_time: int, log_start_offset: int, message: str = "") -> None:
+        self.error = error
+        self.required_offset = required_offset
+        """The HW at which all of the ISR have the records: the offset behind the last of them."""
+        self.base_offset = base_offset
+        """Offset of the first record; -1 if nothing was appended."""
+        self.log_append_time = log_append_time
+        """Wall ms with LogAppendTime, else -1."""
+        self.log_start_offset = log_start_offset
+        self.message = message
+        self.acks_pending = False
+
+    @classmethod
+    def failed(cls, error: Errors, message: str = "") -> ProducePartitionStatus:
+        return cls(error, 0, -1, -1, -1, message)
+
+
+class DelayedProduce(DelayedOperation):
+    """Done when for every partition either the HW has reached the required offset, or there is an error that waiting cannot cure.
+
+    (A) not the leader any more; (B) unknown by now; (C) offline; (D) enough replicas have it, and they are at least min.insync.replicas; else
+    NOT_ENOUGH_REPLICAS_AFTER_APPEND. Partitions that still wait when the time (timeout.ms of the producer) is up get REQUEST_TIMED_OUT; their
+    records stay in the leader's log. Watched under every partition of the request. Next hop: the handler's `respond`.
+    """
+
+    def __init__(
+        self,
+        timeout_ms: int,
+        statuses: dict[TopicPartition, ProducePartitionStatus],
+        replica_manager: ReplicaManager,
+        respond: Callable[[dict[TopicPartition, ProducePartitionStatus]], None],
+    ) -> None:
+        super().__init__(timeout_ms)
+        self._statuses = statuses
+        self._replica_manager = replica_manager
+        self._respond = respond
+        for status in statuses.values():
+            if status.error is Errors.NONE:
+                status.acks_pending = True
+                status.error = Errors.REQUEST_TIMED_OUT  # unless it completes in time
+
+    def try_complete(self) -> bool:
+        """O(partitions of the request)."""
+        waiting = False
+        for tp, status in self._statuses.items():
+            if status.acks_pending:
+                try:
+                    partition = self._replica_manager.partition_or_exception(tp)
+                except KafkaException as failure:
+                    done, error = True, failure.error
+                else:
+                    done, error = partition.check_enough_replicas_reach_offset(status.required_offset)
+                if done:
+                    status.acks_pending = False
+                    status.error = error
+                else:
+                    waiting = True
+        return not waiting and self.force_complete()
+
+    def on_complete(self) -> None:
+        self._respond(self._statuses)
+
+    def why_waiting(self) -> tuple[Requirement, ...]:
+        """For each partition that waits: the offset that the HW must reach, beside the LEO of each replica that counts (spec D3)."""
+        waits = []
+        for tp, status in self._statuses.items():
+            partition = self._replica_manager.get_partition(tp)
+            if status.acks_pending and partition is not None:
+                waits.append(partition.waits_for_high_watermark(status.required_offset))
+        return tuple(waits)

@@ -1,0 +1,52 @@
+"""A fetch as the replica manager takes it (Kafka: FetchParams, FetchRequest.PartitionData)."""
+
+from typing import Final, NamedTuple
+
+CONSUMER_REPLICA_ID: Final = -1
+DEBUGGING_REPLICA_ID: Final = -2
+"""A tool that reads any replica, beyond the high watermark."""
+
+READ_UNCOMMITTED: Final = 0
+READ_COMMITTED: Final = 1
+
+
+class FetchParams(NamedTuple):
+    """What holds for the whole fetch. Sizes in bytes."""
+
+    replica_id: int
+    """A follower's broker id, or one of the constants above."""
+    max_wait_ms: int
+    min_bytes: int
+    max_bytes: int
+    api_version: int
+    isolation_level: int = READ_UNCOMMITTED
+
+    @property
+    def from_follower(self) -> bool:
+        return self.replica_id >= 0
+
+    @property
+    def only_committed(self) -> bool:
+        """Consumers see no further than the high watermark."""
+        return self.replica_id == CONSUMER_REPLICA_ID
+
+    @property
+    def only_from_leader(self) -> bool:
+        """Since v11 a follower may serve consumers (KIP-392); tools read anywhere."""
+        return self.replica_id >= 0 or (self.replica_id == CONSUMER_REPLICA_ID and self.api_version < 11)
+
+    @property
+    def hard_max_bytes_limit(self) -> bool:
+        """v0–2 cut in the middle of a batch; later ones get at least one whole batch, whatever its size."""
+        return self.api_version <= 2
+
+
+class PartitionFetch(NamedTuple):
+    """What is wanted of one partition."""
+
+    fetch_offset: int
+    log_start_offset: int
+    """A follower's own log start; -1 from a consumer."""
+    max_bytes: int
+    current_leader_epoch: int = -1
+    last_fetched_epoch: int = -1

@@ -1,0 +1,105 @@
+"""All fetch sessions of a broker, in a bounded number of slots (Kafka: FetchSessionCache in FetchSession.scala; KIP-227)."""
+
+from collections.abc import Callable, Iterable
+from random import Random
+from typing import Final
+
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.replication.fetch_session import CachedPartition, FetchSession
+from kafka_edu.replication.fetch_session_handler import MAX_EPOCH, NO_SESSION
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.replication import FetchSessionClosed, FetchSessionOpened, FetchSessionsSampled
+from kafka_edu.trace.tracer import Tracer
+
+#: A session unused for longer may be evicted by anybody (Kafka: MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS).
+EVICTION_MS: Final = 120_000
+
+
+class FetchSessionCache:
+    """`max_entries` is max.incremental.fetch.session.cache.slots (1,000). When they are taken, a new session must be worth more than an old one:
+
+    1. the longest unused one goes, if it is unused for more than two minutes;
+    2. else the least valuable of those that may go: consumers' before followers', small before large. A follower may push out any consumer's
+       session; otherwise a session may go once it has lived for two minutes;
+    3. else the newcomer gets none, and must name all its partitions each time.
+
+    Ids come from a random number generator, so that a client of an earlier life of this broker hardly meets a stranger's session.
+    `touch` is O(1), an eviction O(sessions).
+    """
+
+    def __init__(self, max_entries: int, random: Random, trace: Tracer | None = None, eviction_ms: int = EVICTION_MS) -> None:
+        self._max_entries = max_entries
+        self._random = random
+        self._trace = trace
+        self._eviction_ms = eviction_ms
+        self._sessions: dict[int, FetchSession] = {}  # in the order of last use
+        self.evictions = 0
+        if trace:
+            trace.on_gauges(self._gauges)
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def get(self, session_id: int) -> FetchSession | None:
+        return self._sessions.get(session_id)
+
+    @property
+    def total_partitions(self) -> int:
+        """Partitions in all sessions. O(sessions)."""
+        return sum(len(session.partitions) for session in self._sessions.values())
+
+    def maybe_create_session(
+        self, now_ms: int, privileged: bool, size: int, create_partitions: Callable[[], dict[TopicPartition, CachedPartition]]
+    ) -> int:
+        """Open a session if there is room, or room can be made; returns its id, or 0."""
+        if len(self._sessions) >= self._max_entries and not self._try_evict(privileged, size, now_ms):
+            return NO_SESSION
+        session_id = self._new_session_id()
+        session = self._sessions[session_id] = FetchSession(session_id, privileged, create_partitions(), now_ms)
+        self.touch(session, now_ms)
+        if self._trace:
+            self._trace(FetchSessionOpened(session_id, privileged, size))
+        return session_id
+
+    def touch(self, session: FetchSession, now_ms: int) -> None:
+        """It is used now."""
+        self._sessions[session.session_id] = self._sessions.pop(session.session_id)
+        session.last_used_ms = now_ms
+        old = now_ms - session.created_ms > self._eviction_ms
+        session.evictable_by_all = old
+        session.evictable_by_privileged = old or not session.privileged
+
+    def remove(self, session_id: int, reason: str) -> bool:
+        """Door: end a session; False if there is none of that id."""
+        if self._sessions.pop(session_id, None) is None:
+            return False
+        if self._trace:
+            self._trace(FetchSessionClosed(session_id, reason))
+        return True
+
+    def _new_session_id(self) -> int:
+        while True:
+            session_id = self._random.randint(1, MAX_EPOCH)
+            if session_id not in self._sessions:
+                return session_id
+
+    def _try_evict(self, privileged: bool, size: int, now_ms: int) -> bool:
+        oldest = next(iter(self._sessions.values()), None)
+        if oldest is None:
+            return False
+        if now_ms - oldest.last_used_ms > self._eviction_ms:
+            self.evictions += 1
+            return self.remove(oldest.session_id, "evicted: unused")
+        worth = [
+            (session.privileged, len(session.partitions), session.session_id)
+            for session in self._sessions.values()
+            if (session.evictable_by_privileged if privileged else session.evictable_by_all)
+        ]
+        least = min(worth, default=None)
+        if least is None or (privileged, size, 0) < least:
+            return False
+        self.evictions += 1
+        return self.remove(least[2], "evicted: for a more valuable one")
+
+    def _gauges(self) -> Iterable[Event]:
+        return [FetchSessionsSampled(len(self._sessions), self.total_partitions, self.evictions)]

@@ -1,0 +1,56 @@
+"""The high watermarks on disk, a file for each log dir: replication-offset-checkpoint (Kafka: highWatermarkCheckpoints in ReplicaManager)."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.files import FileSystem
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.checkpoint_file import CorruptCheckpointError
+from kafka_edu.log.offset_checkpoint_file import OffsetCheckpointFile
+from kafka_edu.trace.events.replication import HwCheckpointed
+from kafka_edu.trace.tracer import Tracer
+
+HIGH_WATERMARK_FILENAME: Final = "replication-offset-checkpoint"
+
+
+class HighWatermarkCheckpoints:
+    """A broker that starts finds in them how far its replicas were known to be committed. They may be old, and so too low; never too high.
+
+    Writing forces the disk, so it is done by `run_blocking`, a worker; one write at a time.
+    """
+
+    def __init__(
+        self,
+        log_dirs: list[str],
+        file_system: FileSystem,
+        run_blocking: Callable[[Callable[[], None]], Awaitable[None]],
+        trace: Tracer | None = None,
+    ) -> None:
+        self._files = {log_dir: OffsetCheckpointFile(f"{log_dir}/{HIGH_WATERMARK_FILENAME}", file_system) for log_dir in log_dirs}
+        self._run_blocking = run_blocking
+        self._trace = trace
+
+    def read(self, log_dir: str) -> Mapping[TopicPartition, int]:
+        """What was last written for that dir; empty if nothing was. Raises KAFKA_STORAGE_ERROR if it cannot be read. O(partitions)."""
+        try:
+            return self._files[log_dir].read()
+        except (OSError, CorruptCheckpointError) as error:
+            raise KafkaException(Errors.KAFKA_STORAGE_ERROR, str(error)) from error
+
+    async def write(self, by_log_dir: Mapping[str, Mapping[TopicPartition, int]]) -> None:
+        """Replace the files of these dirs. A dir that fails is left to the log manager to notice (OSError is raised after the others are written)."""
+        failure: OSError | None = None
+        for log_dir, offsets in by_log_dir.items():
+            try:
+                await self._write_one(log_dir, offsets)
+            except OSError as error:
+                failure = error
+        if failure is not None:
+            raise failure
+
+    async def _write_one(self, log_dir: str, offsets: Mapping[TopicPartition, int]) -> None:
+        file = self._files[log_dir]
+        await self._run_blocking(lambda: file.write(offsets))
+        if self._trace:
+            self._trace(HwCheckpointed(log_dir, len(offsets)))

@@ -1,0 +1,80 @@
+"""Writes proposed ISRs to ZooKeeper (Kafka: ReplicationUtils.updateLeaderAndIsr, which blocks; AlterIsrManager since 2.7, which does not).
+
+A shell: the only place in replication that waits for ZooKeeper. Each proposal is a task, so many are on their way at once (spec Z6).
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from kafka_edu.common.time import Time
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.replication.isr_change_propagation import IsrChangePropagation
+from kafka_edu.replication.isr_store import IsrProposal, IsrStore
+from kafka_edu.zk.zk_client import ZkError
+
+#: Pause after ZooKeeper gave no answer. The proposal stays pending, for it may have been written.
+RETRY_MS: Final = 500
+
+
+class IsrWriter:
+    """Owns the writes on their way. `still_wanted` and `written` are the replica manager's."""
+
+    def __init__(self, store: IsrStore, time: Time, on_failure: Callable[[str, BaseException], None]) -> None:
+        """`on_failure` is told of a task that died of a bug, by name."""
+        self._store = store
+        self._time = time
+        self._on_failure = on_failure
+        self._still_wanted: Callable[[IsrProposal], bool] = lambda _: True
+        self._written: Callable[[IsrProposal, int | None], None] = lambda _, __: None
+        self._tasks: dict[asyncio.Task[None], None] = {}
+
+    def connect(self, still_wanted: Callable[[IsrProposal], bool], written: Callable[[IsrProposal, int | None], None]) -> None:
+        """Whom to ask whether a proposal still stands, and whom to tell ZooKeeper's answer: the new version, or None for another version."""
+        self._still_wanted = still_wanted
+        self._written = written
+
+    def propose(self, proposal: IsrProposal) -> None:
+        """Begin to write. Returns at once."""
+        task = asyncio.get_running_loop().create_task(self._write(proposal), name=f"isr-write-{proposal.topic_partition}")
+        self._tasks[task] = None
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.pop(task, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._on_failure(task.get_name(), error)
+
+    async def _write(self, proposal: IsrProposal) -> None:
+        """Until there is an answer, or the controller has spoken: after a lost connection nobody knows whether the write was done.
+
+        Writing the same again is safe: the store takes a znode that already holds it for success.
+        """
+        while self._still_wanted(proposal):
+            try:
+                version = await self._store.conditional_update_partition_state(
+                    proposal.topic_partition, proposal.state, proposal.state.leader_and_isr.zk_version
+                )
+            except ZkError:
+                await self._time.sleep(RETRY_MS)
+            else:
+                self._written(proposal, version)
+                return
+
+    async def propagate(self, changes: IsrChangePropagation, now_ms: int) -> list[TopicPartition]:
+        """Tell the controller of changed ISRs, if it is time; returns which. They stay due if ZooKeeper does not answer."""
+        due = changes.take_due(now_ms)
+        if due:
+            try:
+                await self._store.propagate_isr_changes(due)
+            except ZkError:
+                changes.put_back(due)
+                return []
+        return due
+
+    async def shutdown(self) -> None:
+        """Give up what is on its way."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

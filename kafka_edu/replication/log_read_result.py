@@ -1,0 +1,44 @@
+"""What one read of one partition gave (Kafka: LogReadResult, LogReadInfo, FetchPartitionData)."""
+
+from typing import Final, NamedTuple
+
+from kafka_edu.common.errors import Errors
+from kafka_edu.common.transport import Part
+from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
+
+EMPTY_RECORDS: Final = b""
+
+
+class EpochAndOffset(NamedTuple):
+    """An epoch and the offset where it ends."""
+
+    epoch: int
+    end_offset: int
+
+
+class LogReadResult(NamedTuple):
+    """The records and the offsets as they stood when they were read: before the reader's own fetch was taken into account, as in Kafka 2.0."""
+
+    error: Errors
+    records: Part
+    size_in_bytes: int
+    fetch_offset_metadata: LogOffsetMetadata
+    """The offset that was asked for, with its place in the segments; offset -1 after an error."""
+    high_watermark: int
+    log_start_offset: int
+    log_end_offset: int
+    last_stable_offset: int
+    diverging_epoch: EpochAndOffset | None
+    """Fetch v12: the reader's last epoch ends here in this log, before the reader's offset; it must truncate (KIP-595)."""
+
+    def without_records(self) -> "LogReadResult":
+        """The same offsets, but nothing to read."""
+        return self._replace(records=EMPTY_RECORDS, size_in_bytes=0)
+
+
+UNKNOWN_METADATA: Final = LogOffsetMetadata(-1)
+
+
+def failed_read(error: Errors) -> LogReadResult:
+    """A read that gave `error`: no records, every offset -1."""
+    return LogReadResult(error, EMPTY_RECORDS, 0, UNKNOWN_METADATA, -1, -1, -1, -1, None)

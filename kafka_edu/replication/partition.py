@@ -1,0 +1,500 @@
+"""One partition with a replica on this broker (Kafka: Partition.scala; book 001, high watermark and leader epoch).
+
+    offset   0 ........ log start ........ HW ........ LEO
+                        | committed, seen   | stored,  | the next record goes here
+                        | by consumers      | not yet  |
+                        |                   | committed|
+
+Invariant, asserted where it is written: log_start ≤ HW ≤ LEO. On a leader the high watermark never falls within an epoch.
+
+The leader learns its followers' LEOs from their fetches, and moves the HW when the slowest that counts has moved. The follower is told the HW
+with what it fetches: one fetch later than the leader knew it. All the cases in which records used to be lost come from that one fetch of delay;
+leader epochs settle them (`truncation`).
+
+The ISR is kept in ZooKeeper and changed by compare-and-set: proposed here, written by the shell (`isr_writer`), confirmed by `isr_written`; see
+`isr_state`.
+
+Owned by the broker's loop. `now_ms` is monotonic time, `wall_ms` goes into the log. Next hop of a produce request: Log; of a fetch: Log, and back.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from kafka_edu.cluster.leader_and_isr import NO_LEADER
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.files import Buffer
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.transport import part_size
+from kafka_edu.log.fetch_data_info import TimestampOffset
+from kafka_edu.log.log import EARLIEST_TIMESTAMP as EARLIEST_TIMESTAMP  # also for those above
+from kafka_edu.log.log import LATEST_TIMESTAMP as LATEST_TIMESTAMP
+from kafka_edu.log.log import Log
+from kafka_edu.log.log_append_info import LogAppendInfo
+from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
+from kafka_edu.protocol.messages.leader_and_isr import LeaderAndIsrPartitionState
+from kafka_edu.replication.delayed_operations import DelayedOperations
+from kafka_edu.replication.isr import follower_high_watermark, leader_high_watermark, may_join_isr, out_of_sync_replicas
+from kafka_edu.replication.isr_state import IsrState
+from kafka_edu.replication.isr_store import IsrProposal
+from kafka_edu.replication.log_read_result import EMPTY_RECORDS, EpochAndOffset, LogReadResult
+from kafka_edu.replication.replica import Replica
+from kafka_edu.replication.truncation import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
+from kafka_edu.trace.events.purgatory import Requirement
+from kafka_edu.trace.events.replication import (
+    BecameFollower,
+    BecameLeader,
+    FollowerFetched,
+    HighWatermarkAdvanced,
+    PartitionOffsets,
+    PartitionSnapshot,
+    ProduceAppended,
+)
+from kafka_edu.trace.tracer import Tracer
+
+
+class TruncatesLogs(Protocol):
+    """Cuts logs and keeps the recovery checkpoints right (LogManager)."""
+
+    def truncate_to(self, offsets: dict[TopicPartition, int]) -> None: ...
+
+    def truncate_fully_and_start_at(self, topic_partition: TopicPartition, offset: int) -> None: ...
+
+
+class Partition:
+    """Leader's or follower's view of one partition. Owner of its HW, its ISR and its Replicas; the log owns LEO and log start."""
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        broker_id: int,
+        max_lag_ms: int,
+        delayed: DelayedOperations,
+        propose: Callable[[IsrProposal], None],
+        trace: Tracer | None = None,
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.broker_id = broker_id
+        self._max_lag_ms = max_lag_ms
+        self._delayed = delayed
+        self._propose = propose
+        self._trace = trace
+        self.log: Log | None = None
+        self.high_watermark = LogOffsetMetadata(0)
+        self.leader = NO_LEADER
+        self.leader_epoch = -1
+        self.leader_epoch_start_offset = -1
+        """The leader's LEO when its epoch began; -1 on a follower."""
+        self.controller_epoch = 0
+        self.assigned_replicas: tuple[int, ...] = ()
+        self.isr_state = IsrState(topic_partition, trace)
+        self._followers: dict[int, Replica] = {}
+
+    @property
+    def is_leader(self) -> bool:
+        return self.leader == self.broker_id
+
+    @property
+    def isr(self) -> tuple[int, ...]:
+        """The ISR as ZooKeeper has it, to our knowledge; empty on a follower."""
+        return self.isr_state.members
+
+    def follower(self, broker_id: int) -> Replica | None:
+        """What the leader knows of that follower; None for itself, a stranger, or on a follower."""
+        return self._followers.get(broker_id)
+
+    def local_log(self) -> Log:
+        """The replica's log, leader or not. Raises REPLICA_NOT_AVAILABLE if there is none."""
+        if self.log is None:
+            raise KafkaException(Errors.REPLICA_NOT_AVAILABLE, f"{self.topic_partition} has no replica on broker {self.broker_id}")
+        return self.log
+
+    def log_for_request(self, current_leader_epoch: int, only_from_leader: bool) -> Log:
+        """The log to serve from, after fencing by epoch (KIP-320).
+
+        Raises FENCED_LEADER_EPOCH (the client knows an older leader), UNKNOWN_LEADER_EPOCH (a newer than we do; we shall hear of it),
+        NOT_LEADER_OR_FOLLOWER, REPLICA_NOT_AVAILABLE. `current_leader_epoch` -1: the client does not say.
+        """
+        if current_leader_epoch >= 0 and current_leader_epoch != self.leader_epoch:
+            older = current_leader_epoch < self.leader_epoch
+            raise KafkaException(Errors.FENCED_LEADER_EPOCH if older else Errors.UNKNOWN_LEADER_EPOCH)
+        if only_from_leader and self.leader != self.broker_id:
+            raise KafkaException(Errors.NOT_LEADER_OR_FOLLOWER)
+        return self.local_log()
+
+    # --- roles ---
+
+    def attach_log(self, log: Log, checkpointed_high_watermark: int) -> None:
+        """The local replica's log is there. The HW starts from its checkpoint, moved into the log: the checkpoint may be older than a crash."""
+        self.log = log
+        high_watermark = max(log.log_start_offset, min(checkpointed_high_watermark, log.log_end_offset))
+        self.high_watermark = LogOffsetMetadata(high_watermark)
+        log.on_high_watermark_incremented(high_watermark)
+
+    def make_leader(self, state: LeaderAndIsrPartitionState, controller_epoch: int, now_ms: int) -> bool:
+        """Lead, as the controller says; returns whether this broker did not lead before.
+
+        The epoch begins at the LEO, and is entered into the epoch cache at once, so that a follower with a longer log is told where to cut, even
+        before this leader has written anything. Followers' offsets are unknown until they fetch.
+        """
+        log = self.local_log()
+        was_leader = self.is_leader
+        self._take_over(state, controller_epoch)
+        self.isr_state.told(tuple(state.isr), state.zk_version)
+        self.leader_epoch_start_offset = end_offset = log.log_end_offset
+        log.maybe_assign_epoch_start_offset(state.leader_epoch, end_offset)
+        self._followers = {r: self._followers.get(r) or Replica(r) for r in self.assigned_replicas if r != self.broker_id}
+        for follower in self._followers.values():
+            follower.reset(end_offset, now_ms, in_sync=follower.broker_id in self.isr)
+            if not was_leader:
+                follower.forget_offsets()
+        if not was_leader:
+            self.high_watermark = log.convert_to_offset_metadata(self.high_watermark.message_offset)
+        if self._trace:
+            tp, hw = self.topic_partition, self.high_watermark.message_offset
+            self._trace(
+                BecameLeader(
+                    tp.topic,
+                    tp.partition,
+                    self.leader_epoch,
+                    controller_epoch,
+                    end_offset,
+                    hw,
+                    self.isr,
+                    self.assigned_replicas,
+                    self.isr_state.zk_version,
+                )
+            )
+        if self._maybe_increment_leader_hw(log, now_ms):
+            self._delayed.check_and_complete_all()
+        return not was_leader
+
+    def make_follower(self, state: LeaderAndIsrPartitionState, controller_epoch: int) -> bool:
+        """Follow, as the controller says; returns whether leader or epoch changed, so that the fetcher must start anew from truncation."""
+        changed = self.leader != state.leader or self.leader_epoch != state.leader_epoch
+        self._take_over(state, controller_epoch)
+        self.isr_state.told((), state.zk_version)
+        self.leader_epoch_start_offset = -1
+        self._followers = {}
+        if self._trace:
+            tp = self.topic_partition
+            self._trace(
+                BecameFollower(
+                    tp.topic,
+                    tp.partition,
+                    self.leader,
+                    self.leader_epoch,
+                    controller_epoch,
+                    self.log.log_end_offset if self.log else -1,
+                    self.high_watermark.message_offset,
+                    self.assigned_replicas,
+                )
+            )
+        return changed
+
+    def _take_over(self, state: LeaderAndIsrPartitionState, controller_epoch: int) -> None:
+        self.leader = state.leader
+        self.leader_epoch = state.leader_epoch
+        self.controller_epoch = controller_epoch
+        self.assigned_replicas = tuple(state.replicas)
+
+    def delete(self) -> None:
+        """The replica is to be removed: nobody may read or write it from now on. Wakes who waits; they find no leader."""
+        self.log = None
+        self.leader = NO_LEADER
+        self.isr_state.told((), -1)
+        self._followers = {}
+        self._delayed.check_and_complete_all()
+
+    # --- high watermark ---
+
+    def _set_high_watermark(self, log: Log, new: LogOffsetMetadata) -> None:
+        """Door: every move of the high watermark."""
+        before, offset = self.high_watermark.message_offset, new.message_offset
+        assert log.log_start_offset <= offset <= log.log_end_offset, (self.topic_partition, log.log_start_offset, offset, log.log_end_offset)
+        self.high_watermark = new
+        log.on_high_watermark_incremented(offset)
+        trace = self._trace
+        if trace is not None and trace.hops and offset > before:
+            tp = self.topic_partition
+            trace(HighWatermarkAdvanced(tp.topic, tp.partition, self.leader_epoch, before, offset, log.log_end_offset, self.is_leader))
+
+    def _maybe_increment_leader_hw(self, log: Log, now_ms: int) -> bool:
+        """max(HW, candidate). The same offset on a newer segment counts as a move: its place must be right for DelayedFetch."""
+        candidate = leader_high_watermark(log.log_end_offset_metadata, self.isr_state.expected, self._followers.values(), now_ms, self._max_lag_ms)
+        current = self.high_watermark
+        if current.message_offset < candidate.message_offset or (
+            current.message_offset == candidate.message_offset and current.on_older_segment(candidate)
+        ):
+            self._set_high_watermark(log, candidate)
+            return True
+        return False
+
+    def high_watermark_metadata(self) -> LogOffsetMetadata:
+        """The HW with its place in the segments, found now if it is not known: a follower is told the bare offset."""
+        if self.high_watermark.segment_base_offset < 0:
+            self.high_watermark = self.local_log().convert_to_offset_metadata(self.high_watermark.message_offset)
+        return self.high_watermark
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Up to here read_committed may read: the HW, less open transactions (of which there are none yet, spec X2)."""
+        return self.high_watermark.message_offset
+
+    def low_watermark(self, live_brokers: Iterable[int]) -> int:
+        """The least log start offset of the leader and its live followers: below it records are deleted everywhere (DeleteRecords)."""
+        live = set(live_brokers)
+        starts = [f.log_start_offset for f in self._followers.values() if f.broker_id in live]
+        return min([self.log_for_request(-1, True).log_start_offset, *starts])
+
+    # --- produce ---
+
+    def append_records_to_leader(
+        self, records: Buffer, required_acks: int, now_ms: int, wall_ms: int, api_version: int
+    ) -> tuple[LogAppendInfo, bool]:
+        """Append a producer's records; returns where they are, and whether the HW moved (it does at once where the leader is the whole ISR).
+
+        Raises NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS (acks=all with an ISR below min.insync.replicas: nothing is written), and what
+        the log raises. The caller wakes who waits (`wake_after_append`), once it has appended to all partitions of its request.
+        """
+        log = self.log
+        if log is None or self.leader != self.broker_id:
+            raise KafkaException(Errors.NOT_LEADER_OR_FOLLOWER)
+        if required_acks == -1 and len(self.isr) < log.config.min_insync_replicas:
+            raise KafkaException(
+                Errors.NOT_ENOUGH_REPLICAS,
+                f"{self.topic_partition} has {len(self.isr)} replicas in sync, min.insync.replicas is {log.config.min_insync_replicas}",
+            )
+        info = log.append_as_leader(records, self.leader_epoch, wall_ms, api_version=api_version)
+        advanced = self._maybe_increment_leader_hw(log, now_ms)
+        trace = self._trace
+        if trace is not None and trace.hops:
+            tp, hw = self.topic_partition, self.high_watermark.message_offset
+            trace(ProduceAppended(tp.topic, tp.partition, self.leader_epoch, info.first_offset, info.last_offset + 1, required_acks, hw))
+        return info, advanced
+
+    def wake_after_append(self, high_watermark_advanced: bool) -> None:
+        """Let followers' (and, if the HW moved, everybody's) waiting requests look again."""
+        if high_watermark_advanced:
+            self._delayed.check_and_complete_all()
+        else:
+            self._delayed.check_and_complete_fetch()
+
+    def check_enough_replicas_reach_offset(self, required_offset: int) -> tuple[bool, Errors]:
+        """Whether all of the ISR have what lies below `required_offset`: (done, error).
+
+        NOT_ENOUGH_REPLICAS_AFTER_APPEND: they have, but the ISR has shrunk below min.insync.replicas since.
+        """
+        log = self.log
+        if log is None or self.leader != self.broker_id:
+            return True, Errors.NOT_LEADER_OR_FOLLOWER
+        if self.high_watermark.message_offset < required_offset:
+            return False, Errors.NONE
+        if len(self.isr) < log.config.min_insync_replicas:
+            return True, Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        return True, Errors.NONE
+
+    # --- fetch ---
+
+    def read_records(
+        self,
+        fetch_offset: int,
+        max_bytes: int,
+        *,
+        current_leader_epoch: int,
+        last_fetched_epoch: int,
+        only_from_leader: bool,
+        only_committed: bool,
+        min_one_message: bool,
+        hard_limit: bool,
+    ) -> LogReadResult:
+        """Read from the local log.
+
+        A reader whose last epoch (`last_fetched_epoch`, -1: not said) ended earlier here is told where, and gets no records.
+        `only_committed`: not beyond the HW (the LSO is the HW for now). Raises what `log_for_request` raises, and OFFSET_OUT_OF_RANGE.
+        """
+        log = self.log_for_request(current_leader_epoch, only_from_leader)
+        high_watermark = self.high_watermark.message_offset
+        log_start, log_end = log.log_start_offset, log.log_end_offset
+        if last_fetched_epoch >= 0:
+            epoch, end_offset = log.end_offset_for_epoch(last_fetched_epoch)
+            if epoch == UNDEFINED_EPOCH or end_offset == UNDEFINED_EPOCH_OFFSET:
+                raise KafkaException(Errors.OFFSET_OUT_OF_RANGE, f"epoch {last_fetched_epoch} is not known here")
+            if fetch_offset < log_start:
+                raise KafkaException(Errors.OFFSET_OUT_OF_RANGE)
+            if epoch < last_fetched_epoch or end_offset < fetch_offset:
+                at = LogOffsetMetadata(fetch_offset)
+                diverging = EpochAndOffset(epoch, end_offset)
+                return LogReadResult(Errors.NONE, EMPTY_RECORDS, 0, at, high_watermark, log_start, log_end, high_watermark, diverging)
+        max_offset = high_watermark if only_committed else None
+        data = log.read(fetch_offset, max_bytes, max_offset=max_offset, min_one_message=min_one_message)
+        records = data.records
+        if data.first_entry_incomplete and not hard_limit:
+            records = EMPTY_RECORDS
+        at, size = data.fetch_offset_metadata, part_size(records)
+        return LogReadResult(Errors.NONE, records, size, at, high_watermark, log_start, log_end, high_watermark, None)
+
+    def fetch_offset_snapshot(self, current_leader_epoch: int, only_from_leader: bool) -> tuple[LogOffsetMetadata, LogOffsetMetadata]:
+        """(HW, LEO) with their places, for DelayedFetch. Raises what `log_for_request` raises."""
+        log = self.log_for_request(current_leader_epoch, only_from_leader)
+        return self.high_watermark_metadata(), log.log_end_offset_metadata
+
+    def update_follower_fetch_state(self, follower_id: int, read: LogReadResult, log_start_offset: int, now_ms: int) -> bool:
+        """A follower fetched from `read.fetch_offset_metadata`: remember it, maybe let it into the ISR, maybe raise the HW.
+
+        Returns False if the follower is not assigned here. O(replicas).
+        """
+        follower = self._followers.get(follower_id)
+        log = self.log
+        if follower is None or log is None:
+            return False
+        follower.update_fetch_state(read.fetch_offset_metadata, log_start_offset, now_ms, read.log_end_offset)
+        if follower_id not in self.isr_state.expected:
+            self._maybe_expand_isr(follower, now_ms)
+        advanced = self._maybe_increment_leader_hw(log, now_ms)
+        trace = self._trace
+        if trace is not None and trace.hops:
+            tp, hw = self.topic_partition, self.high_watermark.message_offset
+            offset = read.fetch_offset_metadata.message_offset
+            trace(FollowerFetched(tp.topic, tp.partition, follower_id, offset, read.log_end_offset, hw))
+        if advanced:
+            self._delayed.check_and_complete_all()
+        return True
+
+    # --- ISR ---
+
+    def _maybe_expand_isr(self, follower: Replica, now_ms: int) -> None:
+        if self.isr_state.may_propose:
+            leo, hw = follower.log_end_offset.message_offset, self.high_watermark.message_offset
+            if may_join_isr(leo, hw, self.leader_epoch_start_offset):
+                self._propose_isr((*self.isr, follower.broker_id), f"{follower.broker_id} has caught up: LEO {leo}, HW {hw}")
+
+    def maybe_shrink_isr(self, now_ms: int) -> None:
+        """Propose the ISR without those that lag; asked every replica.lag.time.max.ms / 2. O(replicas)."""
+        if self.leader != self.broker_id or not self.isr_state.may_propose:
+            return
+        lagging = out_of_sync_replicas(self.isr, self._followers.values(), now_ms, self._max_lag_ms)
+        if lagging:
+            reasons = "; ".join(self._followers[broker_id].lag(now_ms, self._max_lag_ms) for broker_id in lagging)
+            self._propose_isr(tuple(b for b in self.isr if b not in lagging), reasons)
+
+    def _propose_isr(self, isr: tuple[int, ...], reason: str) -> None:
+        self._propose(self.isr_state.propose(isr, self.broker_id, self.leader_epoch, self.controller_epoch, reason))
+
+    def isr_written(self, proposal: IsrProposal, zk_version: int | None, now_ms: int) -> bool:
+        """ZooKeeper's answer to a proposal (None: refused); returns whether the ISR changed. The HW may move: the slowest may be gone."""
+        if not self.isr_state.written(proposal, zk_version):
+            return False
+        if self.log is not None:
+            self._maybe_increment_leader_hw(self.log, now_ms)
+        # Also without a move of the HW: an acks=all request may now fail for want of replicas.
+        self._delayed.check_and_complete_all()
+        return True
+
+    # --- follower ---
+
+    def append_records_to_follower(self, fetch_offset: int, records: Buffer, wall_ms: int) -> None:
+        """Store what the leader gave for `fetch_offset`, byte for byte. The caller has checked that this is still the LEO."""
+        log = self.local_log()
+        assert fetch_offset == log.log_end_offset, (self.topic_partition, fetch_offset, log.log_end_offset)
+        if len(records):
+            log.append_as_follower(records, wall_ms)
+
+    def update_follower_offsets(self, leader_high_watermark: int, leader_log_start_offset: int) -> None:
+        """Take over the leader's HW as far as our log reaches, and its log start."""
+        log = self.local_log()
+        high_watermark = max(follower_high_watermark(leader_high_watermark, log.log_end_offset), log.log_start_offset)
+        if high_watermark != self.high_watermark.message_offset:
+            self._set_high_watermark(log, LogOffsetMetadata(high_watermark))
+        if log.log_start_offset < leader_log_start_offset <= high_watermark:
+            log.maybe_increment_log_start_offset(leader_log_start_offset)
+
+    def truncate_to(self, offset: int, logs: TruncatesLogs) -> None:
+        """Cut the log back to `offset` (or to the start of the batch that holds it), and the HW with it.
+
+        Also with nothing to cut: an epoch that began at the end and wrote nothing is forgotten.
+        """
+        log = self.local_log()
+        try:
+            logs.truncate_to({self.topic_partition: offset})
+        except OSError as error:
+            raise KafkaException(Errors.KAFKA_STORAGE_ERROR, str(error)) from error
+        if self.high_watermark.message_offset > log.log_end_offset:
+            self._set_high_watermark(log, LogOffsetMetadata(log.log_end_offset))
+
+    def truncate_fully_and_start_at(self, offset: int, logs: TruncatesLogs) -> None:
+        """Drop all records; the log starts and ends at `offset`."""
+        try:
+            logs.truncate_fully_and_start_at(self.topic_partition, offset)
+        except OSError as error:
+            raise KafkaException(Errors.KAFKA_STORAGE_ERROR, str(error)) from error
+        self._set_high_watermark(self.local_log(), LogOffsetMetadata(offset))
+
+    # --- look-ups ---
+
+    def last_offset_for_leader_epoch(self, current_leader_epoch: int, leader_epoch: int, only_from_leader: bool) -> EpochAndOffset:
+        """The largest epoch ≤ `leader_epoch` in our log, and where it ends; (-1, -1) if it is newer than any (KIP-101)."""
+        log = self.log_for_request(current_leader_epoch, only_from_leader)
+        return EpochAndOffset(*log.end_offset_for_epoch(leader_epoch))
+
+    def fetch_offset_for_timestamp(
+        self, timestamp: int, *, current_leader_epoch: int, only_from_leader: bool, from_consumer: bool
+    ) -> TimestampOffset | None:
+        """The first record with this timestamp or a later one; -1 is the end, -2 the start. None if there is none (that a consumer may see).
+
+        A consumer sees up to the HW; a follower or a tool (`from_consumer` false) the LEO. Raises OFFSET_NOT_AVAILABLE when a new leader's
+        HW has not yet reached the start of its epoch: the answer could go backward (KIP-207).
+        """
+        log = self.log_for_request(current_leader_epoch, only_from_leader)
+        last_fetchable = self.last_stable_offset if from_consumer else log.log_end_offset
+        behind = self.is_leader and self.leader_epoch_start_offset > last_fetchable
+        if timestamp == LATEST_TIMESTAMP:
+            if behind:
+                raise KafkaException(Errors.OFFSET_NOT_AVAILABLE)
+            return TimestampOffset(-1, last_fetchable, self.leader_epoch)
+        found = log.fetch_offset_by_timestamp(timestamp)
+        if timestamp == EARLIEST_TIMESTAMP or (found is not None and found.offset < last_fetchable):
+            return found
+        if behind:
+            raise KafkaException(Errors.OFFSET_NOT_AVAILABLE)
+        return None
+
+    def wake_all(self) -> None:
+        """Let all that wait for this partition look again: its role has changed."""
+        self._delayed.check_and_complete_all()
+
+    def waits_for_high_watermark(self, required_offset: int) -> Requirement:
+        """Why an acks=all request still waits: the HW it needs beside the LEO of each replica that counts (spec D3)."""
+        leos = {self.broker_id: self.log.log_end_offset if self.log else -1, **dict(self._remote_leos())}
+        holders = tuple((f"broker {b}", leos.get(b, -1)) for b in self.isr_state.expected)
+        return Requirement(str(self.topic_partition), "high watermark", required_offset, self.high_watermark.message_offset, holders)
+
+    def _remote_leos(self) -> tuple[tuple[int, int], ...]:
+        return tuple((f.broker_id, f.log_end_offset.message_offset) for f in self._followers.values())
+
+    def offsets(self) -> PartitionOffsets | None:
+        """A gauge; None without a log."""
+        if self.log is None:
+            return None
+        tp, hw = self.topic_partition, self.high_watermark.message_offset
+        min_isr = self.log.config.min_insync_replicas
+        return PartitionOffsets(tp.topic, tp.partition, self.log.log_start_offset, hw, self.log.log_end_offset, self._remote_leos(), min_isr)
+
+    def snapshot(self) -> PartitionSnapshot | None:
+        """The whole state; None without a log."""
+        if self.log is None:
+            return None
+        return PartitionSnapshot(
+            self.topic_partition.topic,
+            self.topic_partition.partition,
+            self.leader,
+            self.leader_epoch,
+            self.isr,
+            self.assigned_replicas,
+            self.log.log_start_offset,
+            self.high_watermark.message_offset,
+            self.log.log_end_offset,
+            self._remote_leos(),
+            self.isr_state.zk_version,
+            self.isr_state.proposal.after if self.isr_state.proposal else (),
+            self.log.config.min_insync_replicas,
+        )

@@ -1,0 +1,319 @@
+"""What a follower fetches from one leader, and what it does with it: decisions (Kafka: AbstractFetcherThread.scala, ReplicaFetcherThread.scala).
+
+    add ──> truncating ──OffsetForLeaderEpoch──> fetching ──fetch, append, fetch, append …
+               ^   │ (asks again, KIP-279)          │
+               └───┘        error: left aside for replica.fetch.backoff.ms, then on from where it was
+
+Synchronous: it makes requests and takes answers; `ReplicaFetcherThread` carries them. Between a request and its answer the controller may have
+given a partition to somebody else, or given it back: an answer counts only for the very state it was asked for.
+
+From inter.broker.protocol.version 2.7 on the fetch itself carries the follower's last epoch, and the answer says where the logs part (KIP-595).
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.transport import part_bytes
+from kafka_edu.protocol.messages.fetch import (
+    FetchablePartitionResponse,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    ForgottenTopic,
+)
+from kafka_edu.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kafka_edu.protocol.messages.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+from kafka_edu.replication.fetch_params import PartitionFetch
+from kafka_edu.replication.fetch_session_handler import FetchSessionHandler
+from kafka_edu.replication.partition import Partition, TruncatesLogs
+from kafka_edu.replication.replication_config import ReplicationConfig
+from kafka_edu.replication.truncation import UNDEFINED_EPOCH, offset_truncation_state
+from kafka_edu.trace.events.replication import FetcherPartitionDelayed, FollowerAppended, LogTruncatedByEpoch, LogTruncatedByRange
+from kafka_edu.trace.tracer import Tracer
+
+#: Fetches carry the last epoch since this inter.broker.protocol.version.
+TRUNCATION_ON_FETCH: Final = (2, 7)
+
+
+class PartitionFetchState:
+    """Where the follower of one partition stands. A new object for each new leadership: old answers find another object, and are dropped."""
+
+    __slots__ = ("delayed_until_ms", "leader_epoch", "partition", "truncating")
+
+    def __init__(self, partition: Partition, leader_epoch: int) -> None:
+        self.partition = partition
+        self.leader_epoch = leader_epoch
+        self.truncating = True
+        self.delayed_until_ms = -1
+        """Monotonic ms until which it is left aside after an error; -1: it is not."""
+
+
+class ReplicaFetcher:
+    """All partitions that this broker follows at one leader. Owned by its ReplicaFetcherThread; the fetch offset of each is its log's end."""
+
+    def __init__(
+        self,
+        leader: int,
+        config: ReplicationConfig,
+        logs: TruncatesLogs,
+        on_storage_error: Callable[[TopicPartition, KafkaException], None],
+        trace: Tracer | None = None,
+    ) -> None:
+        self.leader = leader
+        self._config = config
+        self._logs = logs
+        self._on_storage_error = on_storage_error
+        self._trace = trace
+        self._states: dict[TopicPartition, PartitionFetchState] = {}
+        self._truncating: dict[TopicPartition, PartitionFetchState] = {}
+        self._delayed: dict[TopicPartition, PartitionFetchState] = {}
+        self._session = FetchSessionHandler()
+        self._truncates_on_fetch = config.inter_broker_protocol_version >= TRUNCATION_ON_FETCH
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def add(self, partition: Partition) -> None:
+        """Follow from now on, beginning with truncation."""
+        tp = partition.topic_partition
+        self.remove([tp])
+        self._states[tp] = state = PartitionFetchState(partition, partition.leader_epoch)
+        if self._truncates_on_fetch and partition.local_log().latest_epoch != UNDEFINED_EPOCH:
+            self._start_fetching(tp, state)
+        else:
+            self._truncating[tp] = state
+
+    def remove(self, topic_partitions: Iterable[TopicPartition]) -> None:
+        """Follow no more; an answer on its way will be dropped."""
+        for tp in topic_partitions:
+            if self._states.pop(tp, None) is not None:
+                self._truncating.pop(tp, None)
+                self._delayed.pop(tp, None)
+                self._session.remove(tp)
+
+    def _start_fetching(self, tp: TopicPartition, state: PartitionFetchState) -> None:
+        state.truncating = False
+        self._truncating.pop(tp, None)
+        self._fetch_from_log_end(tp, state)
+
+    def _fetch_from_log_end(self, tp: TopicPartition, state: PartitionFetchState) -> None:
+        log = state.partition.local_log()
+        last_epoch = log.latest_epoch if self._truncates_on_fetch else UNDEFINED_EPOCH
+        wanted = PartitionFetch(log.log_end_offset, log.log_start_offset, self._config.replica_fetch_max_bytes, state.leader_epoch, last_epoch)
+        self._session.put(tp, wanted)
+
+    # --- back-off ---
+
+    def _delay(self, tp: TopicPartition, state: PartitionFetchState, error: str, now_ms: int) -> None:
+        """Door: leave the partition aside for replica.fetch.backoff.ms."""
+        backoff_ms = self._config.replica_fetch_backoff_ms
+        state.delayed_until_ms = now_ms + backoff_ms
+        self._delayed[tp] = state
+        self._truncating.pop(tp, None)
+        self._session.remove(tp)
+        if self._trace:
+            self._trace(FetcherPartitionDelayed(tp.topic, tp.partition, self.leader, error, backoff_ms))
+
+    def resume_delayed(self, now_ms: int) -> None:
+        """Take up again what was left aside long enough."""
+        for tp, state in list(self._delayed.items()):
+            if state.delayed_until_ms <= now_ms:
+                del self._delayed[tp]
+                state.delayed_until_ms = -1
+                if state.truncating:
+                    self._truncating[tp] = state
+                else:
+                    self._fetch_from_log_end(tp, state)
+
+    @property
+    def next_resume_ms(self) -> int | None:
+        """When `resume_delayed` has something to do next."""
+        return min((state.delayed_until_ms for state in self._delayed.values()), default=None)
+
+    def _failed(self, tp: TopicPartition, state: PartitionFetchState, failure: KafkaException, now_ms: int) -> None:
+        if failure.error is Errors.KAFKA_STORAGE_ERROR:
+            self.remove([tp])
+            self._on_storage_error(tp, failure)
+        else:
+            self._delay(tp, state, failure.error.name, now_ms)
+
+    # --- truncation ---
+
+    def epochs_wanted(self) -> dict[TopicPartition, PartitionFetchState]:
+        """The partitions whose epoch must be looked up before they fetch."""
+        return dict(self._truncating)
+
+    def epochs_request(self, wanted: dict[TopicPartition, PartitionFetchState]) -> OffsetForLeaderEpochRequest:
+        """Where does the epoch of my last record end? -1 for a log without epochs: the leader knows no such, and the HW decides."""
+        topics: dict[str, OffsetForLeaderTopic] = {}
+        for tp, state in wanted.items():
+            topic = topics.setdefault(tp.topic, OffsetForLeaderTopic(topic=tp.topic, partitions=[]))
+            topic.partitions.append(
+                OffsetForLeaderPartition(
+                    partition=tp.partition,
+                    current_leader_epoch=state.leader_epoch,
+                    leader_epoch=state.partition.local_log().latest_epoch,
+                )
+            )
+        return OffsetForLeaderEpochRequest(replica_id=self._config.broker_id, topics=list(topics.values()))
+
+    def on_epochs(self, wanted: dict[TopicPartition, PartitionFetchState], response: OffsetForLeaderEpochResponse, now_ms: int) -> None:
+        """Truncate as the answer says; what is done begins to fetch, what is not is asked again."""
+        for topic in response.topics:
+            for answer in topic.partitions:
+                tp = TopicPartition(topic.topic, answer.partition)
+                state = wanted.get(tp)
+                if state is None or self._states.get(tp) is not state or not state.truncating:
+                    continue
+                if answer.error_code != Errors.NONE:
+                    self._delay(tp, state, Errors.of(answer.error_code).name, now_ms)
+                    continue
+                try:
+                    if self._truncate(tp, state.partition, answer.leader_epoch, answer.end_offset):
+                        self._start_fetching(tp, state)
+                except KafkaException as failure:
+                    self._failed(tp, state, failure, now_ms)
+
+    def _truncate(self, tp: TopicPartition, partition: Partition, leader_epoch: int, leader_end_offset: int) -> bool:
+        """Door: cut the log where it and the leader's part; returns whether that is done, or must be asked again."""
+        log = partition.local_log()
+        before = log.log_end_offset
+        hw = partition.high_watermark.message_offset
+        offset, complete = offset_truncation_state(leader_epoch, leader_end_offset, hw, before, log.end_offset_for_epoch)
+        partition.truncate_to(offset, self._logs)
+        if self._trace:
+            after = log.log_end_offset
+            self._trace(LogTruncatedByEpoch(tp.topic, tp.partition, before, after, leader_epoch, leader_end_offset, self.leader, hw, complete))
+        return complete
+
+    # --- fetch ---
+
+    def fetch_request(self) -> FetchRequest | None:
+        """The next fetch; None if there is nothing to fetch now. In a session only what changed is named (KIP-227)."""
+        if not len(self._session):
+            return None
+        config = self._config
+        data = self._session.build()
+        topics: dict[str, FetchTopic] = {}
+        for tp, wanted in data.to_send:
+            topic = topics.get(tp.topic)
+            if topic is None:
+                topic = topics[tp.topic] = FetchTopic(topic=tp.topic, partitions=[])
+            topic.partitions.append(
+                FetchPartition(
+                    partition=tp.partition,
+                    current_leader_epoch=wanted.current_leader_epoch,
+                    fetch_offset=wanted.fetch_offset,
+                    last_fetched_epoch=wanted.last_fetched_epoch,
+                    log_start_offset=wanted.log_start_offset,
+                    partition_max_bytes=wanted.max_bytes,
+                )
+            )
+        forgotten: dict[str, list[int]] = {}
+        for tp in data.to_forget:
+            forgotten.setdefault(tp.topic, []).append(tp.partition)
+        return FetchRequest(
+            replica_id=config.broker_id,
+            max_wait_ms=config.replica_fetch_wait_max_ms,
+            min_bytes=config.replica_fetch_min_bytes,
+            max_bytes=config.replica_fetch_response_max_bytes,
+            session_id=data.session_id,
+            session_epoch=data.session_epoch,
+            topics=list(topics.values()),
+            forgotten_topics_data=[ForgottenTopic(topic=t, partitions=p) for t, p in forgotten.items()],
+        )
+
+    def on_no_answer(self) -> None:
+        """The fetch failed as a whole."""
+        self._session.handle_error()
+
+    def on_fetch(self, response: FetchResponse, now_ms: int, wall_ms: int) -> list[tuple[TopicPartition, PartitionFetchState]]:
+        """Append what came, one append a partition; returns the partitions whose offset the leader does not have (OFFSET_OUT_OF_RANGE)."""
+        if not self._session.handle_response(Errors.of(response.error_code), response.session_id):
+            return []
+        out_of_range = []
+        for topic in response.responses:
+            for data in topic.partition_responses:
+                tp = TopicPartition(topic.topic, data.partition)
+                state = self._states.get(tp)
+                asked = self._session.asked(tp)
+                if state is None or asked is None:
+                    continue
+                error = Errors.of(data.error_code)
+                if error is Errors.OFFSET_OUT_OF_RANGE:
+                    out_of_range.append((tp, state))
+                elif error is not Errors.NONE:
+                    self._delay(tp, state, error.name, now_ms)
+                else:
+                    try:
+                        self._process(tp, state, asked, data, wall_ms)
+                    except KafkaException as failure:
+                        self._failed(tp, state, failure, now_ms)
+        return out_of_range
+
+    def _process(self, tp: TopicPartition, state: PartitionFetchState, asked: PartitionFetch, data: FetchablePartitionResponse, wall_ms: int) -> None:
+        partition = state.partition
+        log = partition.local_log()
+        if asked.fetch_offset != log.log_end_offset:
+            return  # asked before the log changed under it
+        if data.diverging_epoch.epoch >= 0:
+            self._truncate(tp, partition, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
+            self._fetch_from_log_end(tp, state)  # if that was not all, the answer to this fetch says so
+            return
+        records = data.record_set
+        if records is not None:
+            partition.append_records_to_follower(asked.fetch_offset, part_bytes(records), wall_ms)
+        partition.update_follower_offsets(data.high_watermark, data.log_start_offset)
+        trace = self._trace
+        if trace is not None and trace.hops:
+            leo, hw = log.log_end_offset, partition.high_watermark.message_offset
+            trace(FollowerAppended(tp.topic, tp.partition, partition.broker_id, asked.fetch_offset, leo, hw, self.leader))
+        if log.log_end_offset != asked.fetch_offset or log.log_start_offset != asked.log_start_offset:
+            self._fetch_from_log_end(tp, state)
+
+    # --- out of range ---
+
+    def offsets_request(self, tp: TopicPartition, state: PartitionFetchState, timestamp: int) -> ListOffsetsRequest:
+        """The leader's first (-2) or last (-1) offset."""
+        wanted = ListOffsetsPartition(partition_index=tp.partition, current_leader_epoch=state.leader_epoch, timestamp=timestamp)
+        return ListOffsetsRequest(replica_id=self._config.broker_id, topics=[ListOffsetsTopic(name=tp.topic, partitions=[wanted])])
+
+    def is_current(self, tp: TopicPartition, state: PartitionFetchState) -> bool:
+        """Whether that state still counts."""
+        return self._states.get(tp) is state
+
+    def on_leader_end_offset(self, tp: TopicPartition, state: PartitionFetchState, leader_end_offset: int) -> bool:
+        """The leader ends before our log: an unclean election took place; cut back to it. False if it does not, and its start must be asked."""
+        log = state.partition.local_log()
+        before = log.log_end_offset
+        if leader_end_offset >= before:
+            return False
+        state.partition.truncate_to(leader_end_offset, self._logs)
+        self._range_truncated(tp, before, log.log_end_offset, "the leader ends before us")
+        self._fetch_from_log_end(tp, state)
+        return True
+
+    def on_leader_start_offset(self, tp: TopicPartition, state: PartitionFetchState, leader_start_offset: int) -> None:
+        """Our log ends before the leader's starts: nothing of ours is of use; drop it all and start there. Else the offset is fine by now."""
+        log = state.partition.local_log()
+        before = log.log_end_offset
+        if leader_start_offset > before:
+            state.partition.truncate_fully_and_start_at(leader_start_offset, self._logs)
+            self._range_truncated(tp, before, leader_start_offset, "the leader starts behind our end")
+        self._fetch_from_log_end(tp, state)
+
+    def on_offsets_failed(self, tp: TopicPartition, state: PartitionFetchState, error: Errors, now_ms: int) -> None:
+        """The look-up failed; the partition waits."""
+        self._delay(tp, state, error.name, now_ms)
+
+    def _range_truncated(self, tp: TopicPartition, before: int, after: int, reason: str) -> None:
+        if self._trace:
+            self._trace(LogTruncatedByRange(tp.topic, tp.partition, before, after, self.leader, reason))

@@ -1,0 +1,142 @@
+"""One fetcher for each leader that this broker follows (Kafka: AbstractFetcherManager.scala, ReplicaFetcherManager.scala)."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from kafka_edu.cluster.leader_and_isr import NO_LEADER
+from kafka_edu.cluster.metadata_cache import MetadataCache
+from kafka_edu.common.errors import KafkaException
+from kafka_edu.common.time import Time
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.transport import Transport
+from kafka_edu.replication.partition import Partition, TruncatesLogs
+from kafka_edu.replication.replica_fetcher import ReplicaFetcher
+from kafka_edu.replication.replica_fetcher_thread import ReplicaFetcherThread
+from kafka_edu.replication.replication_config import ReplicationConfig
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.replication import FetcherSnapshot, FetcherStarted, FetcherStopped
+from kafka_edu.trace.tracer import Tracer
+
+
+class FetcherKey(NamedTuple):
+    """A leader, and which of the fetchers towards it (num.replica.fetchers)."""
+
+    leader: int
+    fetcher_id: int
+
+
+class _Running(NamedTuple):
+    thread: ReplicaFetcherThread
+    task: asyncio.Task[None]
+
+
+class ReplicaFetcherManager:
+    """Starts a fetcher with its first partition, stops it when it has none left. Owned by the broker's loop."""
+
+    def __init__(
+        self,
+        config: ReplicationConfig,
+        time: Time,
+        transport: Transport,
+        logs: TruncatesLogs,
+        metadata_cache: MetadataCache,
+        on_failure: Callable[[str, BaseException], None],
+        trace: Tracer | None = None,
+    ) -> None:
+        self._config = config
+        self._time = time
+        self._transport = transport
+        self._logs = logs
+        self._metadata_cache = metadata_cache
+        self._on_failure = on_failure
+        self._trace = trace
+        self._on_storage_error: Callable[[TopicPartition, KafkaException], None] = lambda _, __: None
+        self._fetchers: dict[FetcherKey, _Running] = {}
+        self._of: dict[TopicPartition, FetcherKey] = {}
+        self._live_leaders: dict[int, tuple[str, int]] = {}
+        self._stopping: dict[asyncio.Task[None], None] = {}
+        if trace:
+            trace.on_snapshot(self._snapshot)
+
+    def connect(self, on_storage_error: Callable[[TopicPartition, KafkaException], None]) -> None:
+        """Whom to tell when a partition's disk fails: the replica manager."""
+        self._on_storage_error = on_storage_error
+
+    def add_fetcher_for_partitions(self, partitions: Sequence[Partition], live_leaders: Mapping[int, tuple[str, int]]) -> None:
+        """Follow these partitions at their leaders. A partition without a leader (-1) waits for the controller."""
+        self._live_leaders.update(live_leaders)
+        for partition in partitions:
+            if partition.leader == NO_LEADER or partition.log is None:
+                continue
+            key = FetcherKey(partition.leader, self._fetcher_id(partition.topic_partition))
+            running = self._fetchers.get(key)
+            if running is None:
+                running = self._fetchers[key] = self._start(key)
+            running.thread.fetcher.add(partition)
+            running.thread.partitions_changed()
+            self._of[partition.topic_partition] = key
+
+    def remove_fetcher_for_partitions(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        """Follow these no more: from this call on nothing is appended to them."""
+        for tp in topic_partitions:
+            key = self._of.pop(tp, None)
+            if key is not None:
+                self._fetchers[key].thread.fetcher.remove([tp])
+
+    def shutdown_idle_fetcher_threads(self) -> None:
+        """Stop the fetchers that have nothing to follow."""
+        for key, running in list(self._fetchers.items()):
+            if not len(running.thread.fetcher):
+                self._stop(key, running)
+
+    def _fetcher_id(self, tp: TopicPartition) -> int:
+        """Spreads partitions over num.replica.fetchers, as Kafka: by 31 × (Java's hash of the topic) + partition."""
+        if self._config.num_replica_fetchers == 1:
+            return 0
+        topic_hash = 0
+        for char in tp.topic:
+            topic_hash = (31 * topic_hash + ord(char)) & 0xFFFFFFFF
+        return ((31 * topic_hash + tp.partition) & 0x7FFFFFFF) % self._config.num_replica_fetchers
+
+    def _end_point(self, leader: int) -> tuple[str, int] | None:
+        """Where the leader listens: as the metadata say now, or as the controller's last request to us said."""
+        end_point = self._metadata_cache.get_alive_end_point(leader, self._config.inter_broker_listener_name)
+        return (end_point.host, end_point.port) if end_point else self._live_leaders.get(leader)
+
+    def _start(self, key: FetcherKey) -> _Running:
+        fetcher = ReplicaFetcher(key.leader, self._config, self._logs, self._storage_failed, self._trace)
+        thread = ReplicaFetcherThread(
+            fetcher, key.fetcher_id, self._config, self._time, self._transport, lambda: self._end_point(key.leader), self._trace
+        )
+        task = asyncio.get_running_loop().create_task(thread.run(), name=f"ReplicaFetcherThread-{key.fetcher_id}-{key.leader}")
+        task.add_done_callback(self._ended)
+        if self._trace:
+            self._trace(FetcherStarted(key.leader, key.fetcher_id))
+        return _Running(thread, task)
+
+    def _storage_failed(self, tp: TopicPartition, failure: KafkaException) -> None:
+        self._of.pop(tp, None)
+        self._on_storage_error(tp, failure)
+
+    def _stop(self, key: FetcherKey, running: _Running) -> None:
+        del self._fetchers[key]
+        self._stopping[running.task] = None
+        running.task.cancel()
+        if self._trace:
+            self._trace(FetcherStopped(key.leader, key.fetcher_id))
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._stopping.pop(task, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._on_failure(task.get_name(), error)
+
+    async def shutdown(self) -> None:
+        """Stop them all, and return when they have stopped."""
+        for key, running in list(self._fetchers.items()):
+            self._stop(key, running)
+        self._of.clear()
+        await asyncio.gather(*list(self._stopping), return_exceptions=True)
+
+    def _snapshot(self) -> Iterable[Event]:
+        return [FetcherSnapshot(key.leader, key.fetcher_id, len(running.thread.fetcher)) for key, running in self._fetchers.items()]

@@ -1,0 +1,1 @@
+"""The broker: its configuration, its request handlers, and the KafkaServer that starts and stops all its parts."""

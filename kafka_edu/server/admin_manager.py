@@ -1,0 +1,228 @@
+"""Creates topics: checks, assigns replicas, writes znodes; the controller's watches do the rest (Kafka: AdminManager.scala, AdminZkClient.scala).
+
+A topic comes into being by two znodes: its configs first, /config/topics/<topic>, for the first leader reads them; then its assignment,
+/brokers/topics/<topic>. From then on it exists. Next hop: the controller's TopicChange event; the answer waits for UpdateMetadata.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from kafka_edu.cluster.metadata_cache import MetadataCache
+from kafka_edu.common.config_def import ConfigException
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.topic import (
+    GROUP_METADATA_TOPIC_NAME,
+    TRANSACTION_STATE_TOPIC_NAME,
+    colliding_topics,
+    validate_topic_name,
+)
+from kafka_edu.controller.replica_assignment import assign_replicas_to_brokers
+from kafka_edu.log.log_config import TOPIC_CONFIG, LogConfig
+from kafka_edu.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfigs, CreatableTopicResult
+from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
+from kafka_edu.server.delayed_create_topics import DelayedCreateTopics
+from kafka_edu.trace.events.server import TopicCreated
+from kafka_edu.trace.tracer import Tracer
+from kafka_edu.zk.kafka_zk_client import KafkaZkClient
+from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
+from kafka_edu.zk.zk_data import TopicAssignment
+
+UNSPECIFIED: Final = -1
+#: ConfigSource.java: where a topic's value comes from.
+FROM_TOPIC: Final = 1
+FROM_PROPERTIES_FILE: Final = 4
+FROM_DEFAULT: Final = 5
+
+
+class InternalTopic(NamedTuple):
+    """How an internal topic is created, by the broker's configuration."""
+
+    partitions: int
+    replication_factor: int
+    configs: Mapping[str, str]
+
+
+class TopicDefaults(NamedTuple):
+    """What a topic gets that does not say otherwise."""
+
+    partitions: int
+    """num.partitions"""
+    replication_factor: int
+    """default.replication.factor"""
+    log_config: LogConfig
+    internal: Mapping[str, InternalTopic]
+
+
+class AdminManager:
+    """Owned by the broker's loop. `with_topic_ids`: topics get an id (inter.broker.protocol.version 2.8, KIP-516)."""
+
+    def __init__(
+        self,
+        zk: KafkaZkClient,
+        cache: MetadataCache,
+        purgatory: DelayedOperationPurgatory[DelayedCreateTopics],
+        random: Random,
+        trace: Tracer | None,
+        *,
+        defaults: TopicDefaults,
+        with_topic_ids: bool,
+    ) -> None:
+        self._zk = zk
+        self._cache = cache
+        self._purgatory = purgatory
+        self._random = random
+        self._trace = trace
+        self._defaults = defaults
+        self._with_topic_ids = with_topic_ids
+
+    async def create_topics(
+        self, timeout_ms: int, validate_only: bool, topics: Sequence[CreatableTopic], respond: Callable[[list[CreatableTopicResult]], None]
+    ) -> None:
+        """Create each of `topics`, whose names differ; `respond` is called once they have leaders, or after `timeout_ms`.
+
+        One topic's error leaves the others alone. With a time-out of 0 all are told REQUEST_TIMED_OUT, and are created nevertheless, as in Kafka.
+        """
+        results: list[CreatableTopicResult] = []
+        created: dict[str, CreatableTopicResult] = {}
+        for topic in topics:
+            result = CreatableTopicResult(name=topic.name, error_message=None, configs=[])
+            results.append(result)
+            try:
+                assignment, overrides = await self._check(topic)
+                if not validate_only:
+                    result.topic_id = await self._create(topic.name, assignment, overrides, automatic=False)
+                    created[topic.name] = result
+            except KafkaException as refused:
+                result.error_code, result.error_message = refused.error, refused.message
+            else:
+                result.num_partitions = len(assignment)
+                result.replication_factor = len(next(iter(assignment.values())))
+                result.configs = self._told_configs(overrides)
+
+        def when_done(errors: dict[str, Errors]) -> None:
+            respond([_without_details(result, errors[result.name]) if errors.get(result.name) else result for result in results])
+
+        if not created:
+            respond(results)
+        elif timeout_ms <= 0:
+            when_done(dict.fromkeys(created, Errors.REQUEST_TIMED_OUT))
+        else:
+            partitions = {name: result.num_partitions for name, result in created.items()}
+            self._purgatory.try_complete_else_watch(DelayedCreateTopics(timeout_ms, partitions, self._cache, when_done), tuple(partitions))
+
+    async def create_automatically(self, topic: str) -> Errors:
+        """Create a topic that was only asked for, with the broker's defaults. LEADER_NOT_AVAILABLE: it exists now, ask again."""
+        internal = self._defaults.internal.get(topic)
+        partitions = internal.partitions if internal else self._defaults.partitions
+        replication_factor = internal.replication_factor if internal else self._defaults.replication_factor
+        overrides = dict(internal.configs) if internal else {}
+        try:
+            assignment = self._assign(partitions, replication_factor)
+            await self._validate(topic, assignment, overrides)
+            await self._create(topic, assignment, overrides, automatic=True)
+        except KafkaException as refused:
+            return Errors.LEADER_NOT_AVAILABLE if refused.error is Errors.TOPIC_ALREADY_EXISTS else refused.error
+        return Errors.LEADER_NOT_AVAILABLE
+
+    def try_complete_delayed_topic_operations(self, topics: Sequence[str]) -> None:
+        """UpdateMetadata told of these: whoever waits for them looks again."""
+        for topic in topics:
+            self._purgatory.check_and_complete(topic)
+
+    async def _check(self, topic: CreatableTopic) -> tuple[dict[int, tuple[int, ...]], dict[str, str]]:
+        """The assignment and the configs of a topic to be created. Raises KafkaException."""
+        if self._cache.contains_topic(topic.name):
+            raise KafkaException(Errors.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
+        overrides: dict[str, str] = {}
+        for config in topic.configs:
+            if config.value is None:
+                raise KafkaException(Errors.INVALID_REQUEST, f"a topic's config cannot be null: {config.name}")
+            overrides[config.name] = config.value
+        if topic.assignments:
+            if topic.num_partitions != UNSPECIFIED or topic.replication_factor != UNSPECIFIED:
+                raise KafkaException(Errors.INVALID_REQUEST, "give either assignments, or num_partitions and replication_factor, not both")
+            assignment = {a.partition_index: tuple(a.broker_ids) for a in topic.assignments}
+        else:
+            partitions = self._defaults.partitions if topic.num_partitions == UNSPECIFIED else topic.num_partitions
+            unspecified = topic.replication_factor == UNSPECIFIED
+            assignment = self._assign(partitions, self._defaults.replication_factor if unspecified else topic.replication_factor)
+        await self._validate(topic.name, assignment, overrides)
+        return assignment, overrides
+
+    def _assign(self, partitions: int, replication_factor: int) -> dict[int, tuple[int, ...]]:
+        racks = {broker.id: broker.rack for broker in self._cache.get_alive_brokers()}
+        return assign_replicas_to_brokers(racks, partitions, replication_factor, self._random)
+
+    async def _validate(self, topic: str, assignment: Mapping[int, tuple[int, ...]], overrides: Mapping[str, str]) -> None:
+        """Name, assignment, configs (Kafka: AdminZkClient.validateTopicCreate). Brokers that do not exist may be assigned, as in Kafka."""
+        validate_topic_name(topic)
+        existing = await self._zk.get_all_topics_in_cluster()
+        if topic in existing:
+            raise KafkaException(Errors.TOPIC_ALREADY_EXISTS, f"Topic '{topic}' already exists.")
+        if collisions := colliding_topics(topic, existing):
+            raise KafkaException(
+                Errors.INVALID_TOPIC_EXCEPTION,
+                f"Topic '{topic}' collides with existing topics: {', '.join(collisions)}: '.' and '_' are the same in names of metrics",
+            )
+        if len({len(replicas) for replicas in assignment.values()}) != 1:
+            raise KafkaException(Errors.INVALID_REPLICA_ASSIGNMENT, "all partitions must have the same number of replicas")
+        for partition, replicas in assignment.items():
+            if len(set(replicas)) < len(replicas):
+                raise KafkaException(Errors.INVALID_REPLICA_ASSIGNMENT, f"partition {partition} names a broker twice: {list(replicas)}")
+        if sorted(assignment) != list(range(len(assignment))):
+            raise KafkaException(Errors.INVALID_REPLICA_ASSIGNMENT, "partitions must be numbered from 0, without gaps")
+        try:
+            self._defaults.log_config.with_overrides(overrides)
+        except ConfigException as wrong:
+            raise KafkaException(Errors.INVALID_CONFIG, str(wrong)) from wrong
+
+    async def _create(self, topic: str, assignment: dict[int, tuple[int, ...]], overrides: Mapping[str, str], *, automatic: bool) -> UUID:
+        """Door: write the znodes. Returns the topic's id, or zeros."""
+        topic_id = UUID(int=self._random.getrandbits(128), version=4) if self._with_topic_ids else None
+        try:
+            await self._zk.set_or_create_entity_configs("topics", topic, overrides)
+            await self._zk.create_topic_assignment(topic, TopicAssignment.of(assignment, topic_id))
+        except ZkError as error:
+            if error.code is ZkErrorCode.NODE_EXISTS:
+                raise KafkaException(Errors.TOPIC_ALREADY_EXISTS, f"Topic '{topic}' already exists.") from error
+            raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"ZooKeeper: {error}") from error
+        if self._trace:
+            self._trace(TopicCreated(topic, tuple(replicas for _, replicas in sorted(assignment.items())), automatic))
+        return topic_id or UUID(int=0)
+
+    def _told_configs(self, overrides: Mapping[str, str]) -> list[CreatableTopicConfigs]:
+        """Every key with its value and whence it comes, as a v5 response tells them (KIP-525)."""
+        values = self._defaults.log_config.with_overrides(overrides).values
+        told = []
+        for key in TOPIC_CONFIG:
+            value = values[key.name]
+            source = FROM_TOPIC if key.name in overrides else FROM_DEFAULT if value == key.default else FROM_PROPERTIES_FILE
+            told.append(CreatableTopicConfigs(name=key.name, value=TOPIC_CONFIG.shown(key.name, value), config_source=source))
+        return told
+
+
+def _without_details(result: CreatableTopicResult, error: Errors) -> CreatableTopicResult:
+    """A topic that is not ready in time: nothing is told of it but that."""
+    return CreatableTopicResult(name=result.name, error_code=error, error_message=None, configs=[])
+
+
+def internal_topics(offsets: tuple[int, int, int], transactions: tuple[int, int, int], transactions_min_isr: int) -> dict[str, InternalTopic]:
+    """Both internal topics, each from its (partitions, replicas, segment bytes)."""
+    return {
+        GROUP_METADATA_TOPIC_NAME: InternalTopic(
+            offsets[0], offsets[1], {"cleanup.policy": "compact", "compression.type": "producer", "segment.bytes": str(offsets[2])}
+        ),
+        TRANSACTION_STATE_TOPIC_NAME: InternalTopic(
+            transactions[0],
+            transactions[1],
+            {
+                "cleanup.policy": "compact",
+                "compression.type": "uncompressed",
+                "min.insync.replicas": str(transactions_min_isr),
+                "segment.bytes": str(transactions[2]),
+                "unclean.leader.election.enable": "false",
+            },
+        ),
+    }

@@ -1,0 +1,1 @@
+"""What each request does, one module a family; `kafka_apis` is the table that leads here."""

@@ -1,0 +1,109 @@
+"""Fetch: records for consumers and followers (Kafka: KafkaApis.handleFetchRequest; book §6.1, §6.3).
+
+    v0–2    cut hard at the limits, in the middle of a record if need be    v4+   isolation level, last stable offset
+    v3+     at least one whole batch, whatever its size (KIP-74)            v7+   fetch sessions (KIP-227)
+    v0–1    records of message format v0                                    v9+   fenced by leader epoch (KIP-320)
+    v2–3    of format v1                                                    v12   diverging epochs (KIP-595)
+    v4+     as they lie in the log: sent by sendfile, not looked at
+
+Only the old formats cost anything: their records are read, converted and copied. Hop before: KafkaApis. Next hop: ReplicaManager.
+"""
+
+from typing import Final
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.time import Time
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.transport import part_bytes, part_size
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.messages.fetch import FetchablePartitionResponse, FetchableTopicResponse, FetchRequest, FetchResponse
+from kafka_edu.record.legacy import down_convert
+from kafka_edu.replication.fetch_manager import FetchContext, FetchManager
+from kafka_edu.replication.fetch_params import READ_COMMITTED, FetchParams, PartitionFetch
+from kafka_edu.replication.log_read_result import LogReadResult, failed_read
+from kafka_edu.replication.replica_manager import FetchResults, ReplicaManager
+from kafka_edu.server.api_call import ApiCall
+from kafka_edu.server.kafka_apis import KafkaApis
+
+FIRST_VERSION_WITH_SESSIONS: Final = 7
+FIRST_VERSION_OF_V2_BATCHES: Final = 4
+FIRST_VERSION_OF_V1_MESSAGES: Final = 2
+NO_SESSION_EPOCH: Final = -1
+
+
+class FetchApi:
+    def __init__(self, replica_manager: ReplicaManager, fetch_manager: FetchManager, time: Time, fetch_max_bytes: int) -> None:
+        self._replica_manager = replica_manager
+        self._fetch_manager = fetch_manager
+        self._time = time
+        self._fetch_max_bytes = fetch_max_bytes
+
+    def register(self, apis: KafkaApis) -> None:
+        apis.serve(ApiKey.FETCH, FetchRequest, self.handle, self.error_response)
+
+    def handle(self, call: ApiCall, request: FetchRequest) -> None:
+        """Find out what the session wants, read it, answer when there is enough. A partition named twice counts once."""
+        fetch_data: dict[TopicPartition, PartitionFetch] = {}
+        for topic in request.topics:
+            for p in topic.partitions:
+                if p.partition_max_bytes < 0:
+                    raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"partition_max_bytes is {p.partition_max_bytes}")
+                wanted = PartitionFetch(p.fetch_offset, p.log_start_offset, p.partition_max_bytes, p.current_leader_epoch, p.last_fetched_epoch)
+                fetch_data[TopicPartition(topic.topic, p.partition)] = wanted
+        if request.max_bytes < 0:
+            raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"max_bytes is {request.max_bytes}")
+        context = self._fetch_manager.new_context(
+            request.session_id,
+            request.session_epoch if call.version >= FIRST_VERSION_WITH_SESSIONS else NO_SESSION_EPOCH,
+            fetch_data,
+            [TopicPartition(topic.topic, partition) for topic in request.forgotten_topics_data for partition in topic.partitions],
+            from_follower=request.replica_id >= 0,
+            now_ms=self._time.hi_res_clock_ms(),
+        )
+        infos = context.infos()
+        if context.error is not Errors.NONE or not infos:
+            self._respond(call, request, context, {}, [])
+            return
+        max_bytes = min(request.max_bytes, self._fetch_max_bytes)
+        params = FetchParams(
+            request.replica_id, request.max_wait_ms, min(request.min_bytes, max_bytes), max_bytes, call.version, request.isolation_level
+        )
+        wanted_by_partition = dict(infos) if call.version < FIRST_VERSION_OF_V2_BATCHES else {}
+        self._replica_manager.fetch_messages(params, infos, lambda results: self._respond(call, request, context, wanted_by_partition, results))
+        if not call.answered:
+            call.waits()
+
+    def _respond(
+        self, call: ApiCall, request: FetchRequest, context: FetchContext, wanted: dict[TopicPartition, PartitionFetch], results: FetchResults
+    ) -> None:
+        if call.version < FIRST_VERSION_OF_V2_BATCHES:
+            results = [(tp, self._down_converted(tp, read, wanted[tp].fetch_offset, call.version)) for tp, read in results]
+        read_committed = request.isolation_level == READ_COMMITTED
+        call.respond(context.response(results, self._time.hi_res_clock_ms(), read_committed=read_committed))
+
+    def _down_converted(self, tp: TopicPartition, read: LogReadResult, fetch_offset: int, version: int) -> LogReadResult:
+        """The records as a client that old can read them. UNSUPPORTED_VERSION where the topic forbids it (message.downconversion.enable)."""
+        if not part_size(read.records):
+            return read
+        partition = self._replica_manager.get_partition(tp)
+        if partition is None or partition.log is None or not partition.log.config.message_downconversion_enable:
+            return failed_read(Errors.UNSUPPORTED_VERSION)
+        magic = 1 if version >= FIRST_VERSION_OF_V1_MESSAGES else 0
+        try:
+            records = down_convert(part_bytes(read.records), magic, fetch_offset)
+        except KafkaException as failure:
+            return failed_read(failure.error)
+        return read._replace(records=records, size_in_bytes=len(records))
+
+    @staticmethod
+    def error_response(request: FetchRequest, _: int, error: Errors, __: str) -> FetchResponse:
+        topics = [
+            FetchableTopicResponse(
+                topic=topic.topic,
+                partition_responses=[
+                    FetchablePartitionResponse(partition=p.partition, error_code=error, high_watermark=-1, record_set=b"") for p in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+        return FetchResponse(error_code=error, session_id=request.session_id, responses=topics)

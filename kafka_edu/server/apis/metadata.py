@@ -1,0 +1,113 @@
+"""Metadata: brokers, controller, and who leads what, from this broker's cache (Kafka: KafkaApis.handleTopicMetadataRequest; book §6.5.2).
+
+Any broker answers, and none asks another for it. Asking for a topic that does not exist may create it: the answer is then LEADER_NOT_AVAILABLE, and
+the client asks again until the controller has elected a leader and told everybody.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from kafka_edu.cluster.metadata_cache import MetadataCache
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.topic import INTERNAL_TOPICS, is_internal, validate_topic_name
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker, MetadataResponseTopic
+from kafka_edu.protocol.types import ZERO_UUID
+from kafka_edu.server.api_call import ApiCall
+from kafka_edu.server.kafka_apis import KafkaApis
+
+CreateTopicAutomatically = Callable[[str], Awaitable[Errors]]
+"""Creates a topic with the broker's defaults; returns what its metadata shall say: LEADER_NOT_AVAILABLE if that went well."""
+
+#: Bit n stands for the operation with that code (AclOperation.java): what anybody may do where no authorizer forbids it (KIP-430).
+TOPIC_OPERATIONS: Final = sum(1 << code for code in (3, 4, 5, 6, 7, 8, 10, 11))
+CLUSTER_OPERATIONS: Final = sum(1 << code for code in (5, 7, 8, 9, 10, 11, 12))
+NOT_ASKED: Final = -0x80000000
+
+
+class MetadataApi:
+    def __init__(self, cache: MetadataCache, cluster_id: str, create_topic: CreateTopicAutomatically, auto_create_topics_enable: bool) -> None:
+        self._cache = cache
+        self._cluster_id = cluster_id
+        self._create_topic = create_topic
+        self._auto_create_topics_enable = auto_create_topics_enable
+
+    def register(self, apis: KafkaApis) -> None:
+        apis.serve(ApiKey.METADATA, MetadataRequest, self.handle, self.error_response)
+
+    def handle(self, call: ApiCall, request: MetadataRequest) -> Awaitable[None] | None:
+        """All topics are asked for by null, in v0 by an empty list; nothing is created then."""
+        asked = request.topics
+        if asked is None or (call.version == 0 and not asked):
+            self._respond(call, request, [self._topic(call, topic, request) for topic in self._cache.topics])
+            return None
+        names: dict[str, None] = {}
+        for topic in asked:
+            if topic.name is None or topic.topic_id != ZERO_UUID:
+                raise KafkaException(Errors.INVALID_REQUEST, "topics are asked for by name, not by id, up to version 11")
+            names[topic.name] = None
+        known = [self._topic(call, name, request) for name in names if self._cache.contains_topic(name)]
+        missing = [name for name in names if not self._cache.contains_topic(name)]
+        if not missing:
+            self._respond(call, request, known)
+            return None
+        may_create = request.allow_auto_topic_creation and self._auto_create_topics_enable
+        if not may_create and INTERNAL_TOPICS.isdisjoint(missing):
+            self._respond(call, request, known + [self._missing(name, _error_of(name), request) for name in missing])
+            return None
+        return self._create_and_respond(call, request, known, missing, may_create)
+
+    async def _create_and_respond(
+        self, call: ApiCall, request: MetadataRequest, known: list[MetadataResponseTopic], missing: list[str], may_create: bool
+    ) -> None:
+        """Create one after the other what may be created; internal topics always are, when somebody asks for them."""
+        topics = list(known)
+        for name in missing:
+            error = await self._create_topic(name) if may_create or is_internal(name) else _error_of(name)
+            topics.append(self._missing(name, error, request))
+        self._respond(call, request, topics)
+
+    def _topic(self, call: ApiCall, name: str, request: MetadataRequest) -> MetadataResponseTopic:
+        return MetadataResponseTopic(
+            name=name,
+            topic_id=self._cache.topic_id(name),
+            is_internal=is_internal(name),
+            partitions=self._cache.get_topic_metadata(name, call.request.listener_name, call.version),
+            topic_authorized_operations=TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED,
+        )
+
+    def _missing(self, name: str, error: Errors, request: MetadataRequest) -> MetadataResponseTopic:
+        operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
+        return MetadataResponseTopic(error_code=error, name=name, is_internal=is_internal(name), topic_authorized_operations=operations)
+
+    def _respond(self, call: ApiCall, request: MetadataRequest, topics: list[MetadataResponseTopic]) -> None:
+        brokers = []
+        for broker in self._cache.get_alive_brokers():
+            end_point = broker.end_point(call.request.listener_name)
+            if end_point is not None:
+                brokers.append(MetadataResponseBroker(node_id=broker.id, host=end_point.host, port=end_point.port, rack=broker.rack))
+        controller_id = self._cache.controller_id
+        call.respond(
+            MetadataResponse(
+                brokers=brokers,
+                cluster_id=self._cluster_id,
+                controller_id=-1 if controller_id is None else controller_id,
+                topics=topics,
+                cluster_authorized_operations=CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED,
+            )
+        )
+
+    @staticmethod
+    def error_response(request: MetadataRequest, _: int, error: Errors, __: str) -> MetadataResponse:
+        """No brokers, no cluster id, no controller; the error beside each topic, a null name told as an empty one."""
+        topics = [MetadataResponseTopic(error_code=error, name=topic.name or "") for topic in request.topics or []]
+        return MetadataResponse(topics=topics)
+
+
+def _error_of(name: str) -> Errors:
+    """What is wrong with a topic that does not exist and is not created."""
+    try:
+        validate_topic_name(name)
+    except KafkaException as error:
+        return error.error
+    return Errors.UNKNOWN_TOPIC_OR_PARTITION

@@ -1,0 +1,172 @@
+"""Produce: records on their way into the log (Kafka: KafkaApis.handleProduceRequest, ProduceRequest.validateRecords; book §6.1, §6.3).
+
+What is checked here is what the request's version promises; the records themselves are the log's affair (LogValidator).
+
+    v0–2   any message format, also a message set that ends in the middle; the log converts it to one v2 batch
+    v3+    exactly one batch a partition, of format v2; v7 allows zstd
+
+Hop before: KafkaApis. Next hop: ReplicaManager.
+"""
+
+from typing import Final
+
+from kafka_edu.cluster.metadata_cache import MetadataCache
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.files import Buffer
+from kafka_edu.common.topic import INTERNAL_TOPICS
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.transport import Part, part_bytes
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.messages.produce import PartitionProduceResponse, ProduceRequest, ProduceResponse, TopicProduceResponse
+from kafka_edu.record.record_batch import (
+    ATTRIBUTES_OFFSET,
+    COMPRESSION_MASK,
+    HEADER_BYTES,
+    LOG_OVERHEAD,
+    MAGIC_OFFSET,
+    MAGIC_V2,
+    MIN_LEGACY_BYTES,
+    TRANSACTIONAL_BIT,
+)
+from kafka_edu.replication.delayed_produce import ProducePartitionStatus
+from kafka_edu.replication.replica_manager import ProduceResults, ReplicaManager
+from kafka_edu.server.api_call import ApiCall
+from kafka_edu.server.kafka_apis import KafkaApis
+
+ADMIN_CLIENT_ID: Final = "__admin_client"
+"""The client id that may write internal topics (Kafka: AdminUtils.AdminClientId)."""
+FIRST_VERSION_OF_V2_BATCHES: Final = 3
+FIRST_VERSION_WITH_ZSTD: Final = 7
+ZSTD: Final = 4
+MAX_MAGIC: Final = 2
+INVALID_OFFSET: Final = -1
+
+
+class ProduceApi:
+    def __init__(self, replica_manager: ReplicaManager, cache: MetadataCache) -> None:
+        self._replica_manager = replica_manager
+        self._cache = cache
+
+    def register(self, apis: KafkaApis) -> None:
+        apis.serve(ApiKey.PRODUCE, ProduceRequest, self.handle, self.error_response)
+
+    def handle(self, call: ApiCall, request: ProduceRequest) -> None:
+        """Append what is in order; answer by acks: 0 not at all, 1 when the leader has it, -1 when the ISR has it or the time is up."""
+        version = call.version
+        entries: dict[TopicPartition, Buffer] = {}
+        failed: ProduceResults = {}
+        for topic in request.topic_data:
+            internal = topic.name in INTERNAL_TOPICS and call.client_id != ADMIN_CLIENT_ID
+            for partition in topic.partition_data:
+                tp = TopicPartition(topic.name, partition.index)
+                records = part_bytes(partition.records) if partition.records is not None else b""
+                if request.transactional_id is None and is_transactional(records):
+                    call.respond_error(Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+                    return
+                error, message = Errors.NONE, ""
+                if not self._cache.contains(tp):
+                    error = Errors.UNKNOWN_TOPIC_OR_PARTITION
+                elif internal:
+                    error, message = Errors.INVALID_TOPIC_EXCEPTION, f"clients do not write to the internal topic {topic.name}"
+                elif version >= FIRST_VERSION_OF_V2_BATCHES:
+                    try:
+                        check_one_batch(records, version)
+                    except KafkaException as refused:
+                        error, message = refused.error, refused.message
+                if error is Errors.NONE:
+                    entries[tp] = records
+                else:
+                    failed[tp] = ProducePartitionStatus.failed(error, message)
+        if not entries:
+            self._respond(call, request, failed)
+            return
+        self._replica_manager.append_records(
+            request.timeout_ms, request.acks, entries, lambda results: self._respond(call, request, failed | results), api_version=version
+        )
+        if not call.answered:
+            call.waits()
+
+    def _respond(self, call: ApiCall, request: ProduceRequest, results: ProduceResults) -> None:
+        """An error cannot be told to one who wants no answer; so that it notices at all, its connection is closed."""
+        if request.acks == 0:
+            errors = [f"{tp}: {status.error.name}" for tp, status in results.items() if status.error is not Errors.NONE]
+            if errors:
+                call.close(f"a produce with acks=0 failed: {', '.join(errors)}")
+            else:
+                call.respond_nothing()
+            return
+        topics: dict[str, TopicProduceResponse] = {}
+        for tp, status in results.items():
+            topic = topics.get(tp.topic)
+            if topic is None:
+                topic = topics[tp.topic] = TopicProduceResponse(name=tp.topic, partition_responses=[])
+            topic.partition_responses.append(
+                PartitionProduceResponse(
+                    index=tp.partition,
+                    error_code=status.error,
+                    base_offset=status.base_offset,
+                    log_append_time_ms=status.log_append_time,
+                    log_start_offset=status.log_start_offset,
+                    error_message=status.message or None,
+                )
+            )
+        call.respond(ProduceResponse(responses=list(topics.values())))
+
+    @staticmethod
+    def error_response(request: ProduceRequest, _: int, error: Errors, message: str) -> ProduceResponse | None:
+        """The error for every partition; with acks=0 there is no response, so the connection is closed."""
+        if request.acks == 0:
+            return None
+        return ProduceResponse(
+            responses=[
+                TopicProduceResponse(
+                    name=topic.name,
+                    partition_responses=[
+                        PartitionProduceResponse(index=partition.index, error_code=error, base_offset=INVALID_OFFSET, error_message=message or None)
+                        for partition in topic.partition_data
+                    ],
+                )
+                for topic in request.topic_data
+            ]
+        )
+
+
+def is_transactional(records: Part) -> bool:
+    """Whether the first batch belongs to a transaction. O(1)."""
+    return (
+        not isinstance(records, tuple)
+        and len(records) >= HEADER_BYTES
+        and records[MAGIC_OFFSET] == MAGIC_V2
+        and records[ATTRIBUTES_OFFSET + 1] & TRANSACTIONAL_BIT != 0
+    )
+
+
+def check_one_batch(records: Buffer, version: int) -> None:
+    """Raise unless `records` are exactly one v2 batch, perhaps with a part of another behind it, which is dropped. O(1).
+
+    INVALID_RECORD: none, more than one, or an older format. CORRUPT_MESSAGE: a length or magic that no format has.
+    UNSUPPORTED_COMPRESSION_TYPE: zstd before v7.
+    """
+    size = _batch_size(records, 0)
+    if size is None:
+        raise KafkaException(Errors.INVALID_RECORD, f"Produce v{version} carries exactly one batch for each partition; here there is none")
+    if records[MAGIC_OFFSET] != MAGIC_V2:
+        raise KafkaException(Errors.INVALID_RECORD, f"Produce v{version} carries batches of format v2 only, not v{records[MAGIC_OFFSET]}")
+    if size < HEADER_BYTES:
+        raise KafkaException(Errors.CORRUPT_MESSAGE, f"a v2 batch of {size} bytes is shorter than its header")
+    if version < FIRST_VERSION_WITH_ZSTD and records[ATTRIBUTES_OFFSET + 1] & COMPRESSION_MASK == ZSTD:
+        raise KafkaException(Errors.UNSUPPORTED_COMPRESSION_TYPE, f"Produce v{version} does not carry zstd; v{FIRST_VERSION_WITH_ZSTD} does")
+    if len(records) > size and _batch_size(records, size) is not None:
+        raise KafkaException(Errors.INVALID_RECORD, f"Produce v{version} carries exactly one batch for each partition; here there are more")
+
+
+def _batch_size(records: Buffer, position: int) -> int | None:
+    """The size of the whole batch at `position`, or None if it does not end within the records. Raises CORRUPT_MESSAGE."""
+    if len(records) - position < MAGIC_OFFSET + 1:
+        return None
+    length = int.from_bytes(records[position + 8 : position + 12], "big", signed=True)
+    if length < MIN_LEGACY_BYTES:
+        raise KafkaException(Errors.CORRUPT_MESSAGE, f"a batch cannot be {length} bytes long")
+    if records[position + MAGIC_OFFSET] > MAX_MAGIC:
+        raise KafkaException(Errors.CORRUPT_MESSAGE, f"there is no format v{records[position + MAGIC_OFFSET]}")
+    return None if position + LOG_OVERHEAD + length > len(records) else LOG_OVERHEAD + length

@@ -1,0 +1,25 @@
+"""The life of a broker (Kafka: BrokerStates.scala)."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final
+
+
+class BrokerState(StrEnum):
+    NOT_RUNNING = "NotRunning"
+    STARTING = "Starting"
+    RECOVERING = "RecoveringFromUncleanShutdown"
+    RUNNING = "RunningAsBroker"
+    PENDING_CONTROLLED_SHUTDOWN = "PendingControlledShutdown"
+    SHUTTING_DOWN = "BrokerShuttingDown"
+
+
+#: state → those it may be left for. A start that fails goes straight to shutting down.
+VALID_NEXT_STATES: Final[Mapping[BrokerState, frozenset[BrokerState]]] = {
+    BrokerState.NOT_RUNNING: frozenset({BrokerState.STARTING}),
+    BrokerState.STARTING: frozenset({BrokerState.RECOVERING, BrokerState.RUNNING, BrokerState.SHUTTING_DOWN}),
+    BrokerState.RECOVERING: frozenset({BrokerState.RUNNING, BrokerState.SHUTTING_DOWN}),
+    BrokerState.RUNNING: frozenset({BrokerState.PENDING_CONTROLLED_SHUTDOWN, BrokerState.SHUTTING_DOWN}),
+    BrokerState.PENDING_CONTROLLED_SHUTDOWN: frozenset({BrokerState.SHUTTING_DOWN}),
+    BrokerState.SHUTTING_DOWN: frozenset({BrokerState.NOT_RUNNING}),
+}

@@ -1,0 +1,92 @@
+"""The stopping broker's part of a controlled shutdown (Kafka: KafkaServer.controlledShutdown; book §6.4.2; spec G1).
+
+It asks the controller to move its leaders away, and stops only then: so clients find new leaders at once, where after a kill they wait for the
+session time-out. The controller's answer names the partitions it could not move; success is error 0 and no partition remaining. Without success it
+asks again after controlled.shutdown.retry.backoff.ms, controlled.shutdown.max.retries times in all, and then stops all the same.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from kafka_edu.common.errors import Errors
+from kafka_edu.common.time import Time
+from kafka_edu.common.transport import Transport
+from kafka_edu.network.network_client import NetworkClient
+from kafka_edu.protocol.messages.controlled_shutdown import ControlledShutdownRequest, ControlledShutdownResponse
+from kafka_edu.protocol.types import ProtocolError
+from kafka_edu.trace.events.server import ControlledShutdownAttempted
+from kafka_edu.trace.tracer import Tracer
+from kafka_edu.zk.kafka_zk_client import KafkaZkClient
+from kafka_edu.zk.zk_client import ZkError
+
+#: inter.broker.protocol.version from which on a version of the request is spoken, newest first.
+VERSIONS: Final = (((2, 4), 3), ((2, 2), 2), ((0, 9), 1), ((0, 0), 0))
+NO_CONTROLLER: Final = -1
+ZOOKEEPER_TIMEOUT_S: Final = 6.0
+"""A ZooKeeper that is gone must not keep a broker from stopping: its client would wait for it for ever."""
+
+
+class ControlledShutdown:
+    """Asks until it succeeds or gives up. `broker_epoch` is asked each time: a session that expired meanwhile has changed it."""
+
+    def __init__(
+        self,
+        broker_id: int,
+        broker_epoch: Callable[[], int],
+        zk: KafkaZkClient,
+        transport: Transport,
+        time: Time,
+        trace: Tracer | None,
+        *,
+        listener_name: str,
+        inter_broker_protocol: tuple[int, int],
+        max_retries: int,
+        retry_backoff_ms: int,
+        socket_timeout_ms: int,
+    ) -> None:
+        self._broker_id = broker_id
+        self._broker_epoch = broker_epoch
+        self._zk = zk
+        self._transport = transport
+        self._time = time
+        self._trace = trace
+        self._listener_name = listener_name
+        self._version = next(version for since, version in VERSIONS if inter_broker_protocol >= since)
+        self._max_retries = max_retries
+        self._retry_backoff_ms = retry_backoff_ms
+        self._socket_timeout_ms = socket_timeout_ms
+
+    async def run(self) -> bool:
+        """Whether it succeeded."""
+        for attempt in range(1, self._max_retries + 1):
+            controller_id, error, remaining = await self._ask()
+            if self._trace:
+                self._trace(ControlledShutdownAttempted(attempt, controller_id, error, remaining))
+            if error == Errors.NONE.name and not remaining:
+                return True
+            if attempt < self._max_retries:
+                await self._time.sleep(self._retry_backoff_ms)
+        return False
+
+    async def _ask(self) -> tuple[int, str, int]:
+        """One attempt: the controller asked, what went wrong ("NONE": nothing), partitions remaining. Which broker is the controller may have
+        changed since the last attempt, so it is read anew."""
+        controller_id = NO_CONTROLLER
+        client = NetworkClient(self._transport, f"broker-{self._broker_id}-controlled-shutdown")
+        try:
+            async with asyncio.timeout(ZOOKEEPER_TIMEOUT_S):
+                found = await self._zk.get_controller_id()
+                controller_id = NO_CONTROLLER if found is None else found
+                broker = await self._zk.get_broker(controller_id) if found is not None else None
+            end_point = broker.end_point(self._listener_name) if broker else None
+            if end_point is None:
+                return controller_id, "there is no controller", 0
+            await client.connect(end_point.host, end_point.port, self._socket_timeout_ms)
+            request = ControlledShutdownRequest(broker_id=self._broker_id, broker_epoch=self._broker_epoch())
+            response = await client.ask(request, self._version, ControlledShutdownResponse, self._socket_timeout_ms)
+        except (OSError, TimeoutError, ZkError, ProtocolError) as error:
+            return controller_id, f"{type(error).__name__}: {error}", 0
+        finally:
+            client.close()
+        return controller_id, Errors.of(response.error_code).name, len(response.remaining_partitions)

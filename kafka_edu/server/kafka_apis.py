@@ -1,0 +1,143 @@
+"""A table from API key to handler (Kafka: KafkaApis.scala, there a `match` of 65 cases and 3,400 lines).
+
+Each `apis/<family>` registers its handlers here, typed by the request they take. This module decodes the body, checks that the key and version
+are ones we advertise, and turns whatever goes wrong into an answer:
+
+    unknown key, version not served, unreadable body      the connection is closed, as in Kafka (its client would not understand any answer)
+    ApiVersions in a version not served                   a v0 body with UNSUPPORTED_VERSION that names the versions we do speak (KIP-511)
+    KafkaException from a handler                         the response of that request type, with the exception's error code
+    anything else from a handler                          the same with UNKNOWN_SERVER_ERROR; the cause goes to the log and into RequestFailed
+
+Hop before: KafkaRequestHandler. Next hop: apis/<family>.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple, TypeVar
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.time import Time
+from kafka_edu.network.request_channel import Request, RequestChannel
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.api_versions_table import VersionTable
+from kafka_edu.protocol.schema import Message
+from kafka_edu.protocol.types import ProtocolError
+from kafka_edu.server.api_call import ApiCall
+from kafka_edu.trace.events.server import RequestFailed, RequestRefused
+from kafka_edu.trace.tracer import Tracer
+
+log = logging.getLogger(__name__)
+
+R = TypeVar("R", bound=Message)
+Answered = Awaitable[None] | None
+Handler = Callable[[ApiCall, R], Answered]
+"""Answers one request, now or later; a coroutine keeps its handler task until it returns."""
+ErrorResponse = Callable[[R, int, Errors, str], Message | None]
+"""(request, version, error, message) → the response that says so, or None: then the connection is closed."""
+
+
+class _Entry(NamedTuple):
+    """One API, its types erased: `start` decodes the body and returns what runs the handler, and what makes an error response."""
+
+    start: Callable[[Request], tuple[Callable[[ApiCall], Answered], Callable[[Errors, str], Message | None]]]
+
+
+class KafkaApis:
+    """The table, and the way of every request through it. Owned by the broker's loop."""
+
+    def __init__(self, channel: RequestChannel, versions: VersionTable, time: Time, trace: Tracer | None) -> None:
+        self.versions = versions
+        """What we advertise; what is not in it is not served."""
+        self.requests: dict[int, int] = {}
+        """Requests so far, by API key."""
+        self._channel = channel
+        self._time = time
+        self._trace = trace
+        self._table: dict[int, _Entry] = {}
+
+    def serve(self, key: ApiKey, request_type: type[R], handler: Handler[R], error_response: ErrorResponse[R]) -> None:
+        """Enter a handler into the table."""
+
+        def start(request: Request) -> tuple[Callable[[ApiCall], Answered], Callable[[Errors, str], Message | None]]:
+            version = request.header.api_version
+            body = request_type.decode(request.frame, version, request.body_offset)
+            return lambda call: handler(call, body), lambda error, message: error_response(body, version, error, message)
+
+        if key in self._table:
+            raise ValueError(f"{key.name} has a handler already")
+        self._table[key] = _Entry(start)
+
+    def handle(self, request: Request) -> Answered:
+        """Work on one request; never raises. Returns an awaitable if the handler is a coroutine."""
+        header = request.header
+        entry = self._table.get(header.api_key)
+        supported = self.versions.get(ApiKey(header.api_key)) if entry is not None else None
+        if entry is None or supported is None:
+            self._refuse(request, "this broker does not serve the API key")
+            return None
+        version = header.api_version
+        self.requests[header.api_key] = self.requests.get(header.api_key, 0) + 1
+        if not supported[0] <= version <= supported[1]:
+            if header.api_key == ApiKey.API_VERSIONS:
+                self._answer_unsupported_api_versions(request)
+            else:
+                self._refuse(request, f"version {version} is not served, only {supported[0]} to {supported[1]}")
+            return None
+        try:
+            run, error_response = entry.start(request)
+        except ProtocolError as error:
+            self._refuse(request, f"unreadable body: {error}")
+            return None
+        call = ApiCall(request, self._channel, error_response, self.report, self._time.nanoseconds)
+        try:
+            waiting = run(call)
+        except Exception as error:
+            self._on_error(call, error)
+            return None
+        return None if waiting is None else self._finish(call, waiting)
+
+    async def _finish(self, call: ApiCall, waiting: Awaitable[None]) -> None:
+        try:
+            await waiting
+        except Exception as error:
+            self._on_error(call, error)
+
+    def _on_error(self, call: ApiCall, error: Exception) -> None:
+        known = isinstance(error, KafkaException)
+        if not known:
+            self.report(call.request, error)
+        if call.answered:
+            return
+        try:
+            if isinstance(error, KafkaException):
+                call.respond_error(error.error, error.message)
+            else:
+                call.respond_error(Errors.UNKNOWN_SERVER_ERROR)
+        except Exception as second:
+            self.report(call.request, second)
+            self._channel.close_connection(call.request, "its error response could not be made")
+
+    def _answer_unsupported_api_versions(self, request: Request) -> None:
+        """Any version of ApiVersions that we do not know is answered as v0, which every client can read; then it asks again."""
+        entry = self._table[ApiKey.API_VERSIONS]
+        header = request.header._replace(api_version=0)
+        request.header = header
+        request.body_offset = len(request.frame)  # v0 has no body; whatever the unknown version put there is not looked at
+        _, error_response = entry.start(request)
+        call = ApiCall(request, self._channel, error_response, self.report, self._time.nanoseconds)
+        call.respond_error(Errors.UNSUPPORTED_VERSION)
+
+    def _refuse(self, request: Request, reason: str) -> None:
+        if self._trace:
+            self._trace(RequestRefused(request.connection_id, request.header.api_key, request.header.api_version, reason))
+        self._channel.close_connection(request, reason)
+
+    def report(self, request: Request, error: BaseException) -> None:
+        """Tell the log and the events what no error code foresees."""
+        header = request.header
+        log.error(
+            "API key %d version %d from %s (%s) failed", header.api_key, header.api_version, request.connection_id, header.client_id, exc_info=error
+        )
+        if self._trace:
+            what = f"{type(error).__name__}: {error}"
+            self._trace(RequestFailed(request.connection_id, header.correlation_id, header.api_key, header.api_version, what))

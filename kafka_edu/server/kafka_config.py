@@ -1,0 +1,361 @@
+"""The broker's configuration: server.properties, parsed, checked, typed (Kafka: KafkaConfig.scala; spec A2).
+
+A wrong value stops the broker before it has touched anything; the error names file, line, key, value, and what is allowed. A key that nobody knows is
+ignored, as in Kafka, but warned of with its file and line: it is most often a typing error.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from kafka_edu.cluster.broker import EndPoint
+from kafka_edu.common.config_def import ConfigException, ConfigValue, ConfigValues
+from kafka_edu.common.files import FileSystem
+from kafka_edu.server.kafka_config_keys import CONFIG_DEF, LOOPBACK, release_of
+from kafka_edu.server.properties_file import PropertiesError, decode_properties, parse_properties
+
+SERVED_SECURITY_PROTOCOLS: Final = ("PLAINTEXT",)
+_WILDCARDS: Final = ("0.0.0.0", "::")
+
+
+class ConfigFileError(Exception):
+    """A configuration the broker cannot start with; the text says what is wrong where, and what would be right."""
+
+
+class Setting(NamedTuple):
+    """A raw value and where it stands, as in `server.properties, line 12`."""
+
+    value: str
+    where: str
+
+
+class Int:
+    """A typed reader of one key."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    def __get__(self, config: "KafkaConfig", _: type["KafkaConfig"]) -> int:
+        return config.values.get_int(self.key)
+
+
+class OptionalInt(Int):
+    def __get__(self, config: "KafkaConfig", _: type["KafkaConfig"]) -> int | None:  # type: ignore[override]  # never read through the base
+        return config.values.get_optional_int(self.key)
+
+
+class Bool:
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    def __get__(self, config: "KafkaConfig", _: type["KafkaConfig"]) -> bool:
+        return config.values.get_bool(self.key)
+
+
+class Str:
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    def __get__(self, config: "KafkaConfig", _: type["KafkaConfig"]) -> str:
+        return config.values.get_string(self.key)
+
+
+class OptionalStr:
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    def __get__(self, config: "KafkaConfig", _: type["KafkaConfig"]) -> str | None:
+        return config.values.get_optional_string(self.key)
+
+
+class KafkaConfig:
+    """Read-only. An attribute is one key of kafka_config_keys, whose line there explains it; properties derive from several keys."""
+
+    api_level = Str("edu.api.level")
+    auto_create_topics_enable = Bool("auto.create.topics.enable")
+    auto_leader_rebalance_enable = Bool("auto.leader.rebalance.enable")
+    background_threads = Int("background.threads")
+    broker_id = Int("broker.id")
+    broker_id_generation_enable = Bool("broker.id.generation.enable")
+    connections_max_idle_ms = Int("connections.max.idle.ms")
+    controlled_shutdown_enable = Bool("controlled.shutdown.enable")
+    controlled_shutdown_max_retries = Int("controlled.shutdown.max.retries")
+    controlled_shutdown_retry_backoff_ms = Int("controlled.shutdown.retry.backoff.ms")
+    controller_socket_timeout_ms = Int("controller.socket.timeout.ms")
+    default_replication_factor = Int("default.replication.factor")
+    delete_topic_enable = Bool("delete.topic.enable")
+    events_file = OptionalStr("edu.events.file")
+    fetch_max_bytes = Int("fetch.max.bytes")
+    fetch_purgatory_purge_interval_requests = Int("fetch.purgatory.purge.interval.requests")
+    leader_imbalance_check_interval_seconds = Int("leader.imbalance.check.interval.seconds")
+    leader_imbalance_per_broker_percentage = Int("leader.imbalance.per.broker.percentage")
+    learner = OptionalStr("edu.learner")
+    log_flush_offset_checkpoint_interval_ms = Int("log.flush.offset.checkpoint.interval.ms")
+    log_flush_scheduler_interval_ms = Int("log.flush.scheduler.interval.ms")
+    log_flush_start_offset_checkpoint_interval_ms = Int("log.flush.start.offset.checkpoint.interval.ms")
+    log_message_downconversion_enable = Bool("log.message.downconversion.enable")
+    log_retention_check_interval_ms = Int("log.retention.check.interval.ms")
+    max_connections_per_ip = Int("max.connections.per.ip")
+    max_incremental_fetch_session_cache_slots = Int("max.incremental.fetch.session.cache.slots")
+    min_insync_replicas = Int("min.insync.replicas")
+    num_io_threads = Int("num.io.threads")
+    num_network_threads = Int("num.network.threads")
+    num_partitions = Int("num.partitions")
+    num_recovery_threads_per_data_dir = Int("num.recovery.threads.per.data.dir")
+    num_replica_fetchers = Int("num.replica.fetchers")
+    offsets_topic_num_partitions = Int("offsets.topic.num.partitions")
+    offsets_topic_replication_factor = Int("offsets.topic.replication.factor")
+    producer_purgatory_purge_interval_requests = Int("producer.purgatory.purge.interval.requests")
+    queued_max_requests = Int("queued.max.requests")
+    rack = OptionalStr("broker.rack")
+    record_file = OptionalStr("edu.record.file")
+    record_level = Str("edu.record.level")
+    replica_fetch_backoff_ms = Int("replica.fetch.backoff.ms")
+    replica_fetch_max_bytes = Int("replica.fetch.max.bytes")
+    replica_fetch_min_bytes = Int("replica.fetch.min.bytes")
+    replica_fetch_response_max_bytes = Int("replica.fetch.response.max.bytes")
+    replica_fetch_wait_max_ms = Int("replica.fetch.wait.max.ms")
+    replica_high_watermark_checkpoint_interval_ms = Int("replica.high.watermark.checkpoint.interval.ms")
+    replica_lag_time_max_ms = Int("replica.lag.time.max.ms")
+    replica_socket_timeout_ms = Int("replica.socket.timeout.ms")
+    request_timeout_ms = Int("request.timeout.ms")
+    reserved_broker_max_id = Int("reserved.broker.max.id")
+    socket_request_max_bytes = Int("socket.request.max.bytes")
+    unclean_leader_election_enable = Bool("unclean.leader.election.enable")
+    zookeeper_connect = Str("zookeeper.connect")
+    zookeeper_max_in_flight_requests = Int("zookeeper.max.in.flight.requests")
+    zookeeper_session_timeout_ms = Int("zookeeper.session.timeout.ms")
+
+    def __init__(self, values: ConfigValues) -> None:
+        """Checks what one key alone cannot tell. Raises ConfigException."""
+        self.values = values
+        self.listener_security_protocol_map = _protocol_map(values.get_string("listener.security.protocol.map"))
+        self.listeners: tuple[EndPoint, ...] = self._parse_listeners()
+        self.inter_broker_listener_name: str = self._inter_broker_listener_name()
+        self._advertised = self._parse_advertised()
+        self._check()
+
+    @property
+    def log_dirs(self) -> tuple[str, ...]:
+        """log.dirs, or else log.dir."""
+        dirs = self.values.get_optional_string("log.dirs")
+        return tuple(d.strip() for d in (dirs if dirs is not None else self.values.get_string("log.dir")).split(",") if d.strip())
+
+    @property
+    def zookeeper_connection_timeout_ms(self) -> int:
+        timeout = self.values.get_optional_int("zookeeper.connection.timeout.ms")
+        return self.zookeeper_session_timeout_ms if timeout is None else timeout
+
+    @property
+    def log_retention_ms(self) -> int:
+        """The finest of log.retention.ms, .minutes, .hours that is set; -1 is for ever, as is any negative number."""
+        for key, unit_ms in (("log.retention.ms", 1), ("log.retention.minutes", 60_000)):
+            value = self.values.get_optional_int(key)
+            if value is not None:
+                return value * unit_ms if value >= 0 else -1
+        hours = self.values.get_int("log.retention.hours")
+        return hours * 3_600_000 if hours >= 0 else -1
+
+    @property
+    def log_roll_ms(self) -> int:
+        value = self.values.get_optional_int("log.roll.ms")
+        return self.values.get_int("log.roll.hours") * 3_600_000 if value is None else value
+
+    @property
+    def log_roll_jitter_ms(self) -> int:
+        value = self.values.get_optional_int("log.roll.jitter.ms")
+        return self.values.get_int("log.roll.jitter.hours") * 3_600_000 if value is None else value
+
+    @property
+    def log_flush_interval_ms(self) -> int:
+        value = self.values.get_optional_int("log.flush.interval.ms")
+        return self.log_flush_scheduler_interval_ms if value is None else value
+
+    @property
+    def inter_broker_protocol_version(self) -> tuple[int, int]:
+        """As (major, minor): `2.0-IV1` is (2, 0)."""
+        release = release_of(self.values.get_string("inter.broker.protocol.version"))
+        if release is None:
+            raise AssertionError("the validator lets only releases pass")
+        return release
+
+    def topic_defaults(self) -> dict[str, ConfigValue]:
+        """The broker's values for every key a topic may set for itself, under the topic's names (Kafka: KafkaServer.copyKafkaConfigToLog)."""
+        return {topic_key: self.values[broker_key] for topic_key, broker_key in TOPIC_KEYS.items()} | {
+            "flush.ms": self.log_flush_interval_ms,
+            "retention.ms": self.log_retention_ms,
+            "segment.jitter.ms": self.log_roll_jitter_ms,
+            "segment.ms": self.log_roll_ms,
+        }
+
+    def advertised_listeners(self, bound_ports: Mapping[str, int]) -> tuple[EndPoint, ...]:
+        """What is written into ZooKeeper: advertised.listeners, with the port that was bound wherever it says 0."""
+        return tuple(e._replace(port=bound_ports[e.listener_name]) if e.port == 0 else e for e in self._advertised)
+
+    def _parse_listeners(self) -> tuple[EndPoint, ...]:
+        text = self.values.get_optional_string("listeners")
+        if text is None:
+            host, port = self.values.get_string("host.name"), self.values.get_int("port")
+            return (EndPoint(host or LOOPBACK, port, "PLAINTEXT", "PLAINTEXT"),)
+        end_points = self._end_points("listeners", text)
+        ports = [e.port for e in end_points if e.port]
+        if len(set(ports)) < len(ports):
+            raise ConfigException("listeners", f"Invalid value {text} for configuration listeners: each listener must have a port of its own")
+        return end_points
+
+    def _parse_advertised(self) -> tuple[EndPoint, ...]:
+        text = self.values.get_optional_string("advertised.listeners")
+        if text is not None:
+            key, advertised = "advertised.listeners", self._end_points("advertised.listeners", text)
+        else:
+            key, advertised = "listeners", self.listeners
+            host = self.values.get_optional_string("advertised.host.name")
+            port = self.values.get_optional_int("advertised.port")
+            if host is not None or port is not None:
+                advertised = tuple(
+                    e._replace(host=host or e.host, port=e.port if port is None else port) if e.listener_name == "PLAINTEXT" else e
+                    for e in advertised
+                )
+        names = [e.listener_name for e in self.listeners]
+        for end_point in advertised:
+            if end_point.host in _WILDCARDS:
+                raise ConfigException(
+                    key, f"{end_point} cannot be advertised: nobody can connect to {end_point.host}; set advertised.listeners to a real address"
+                )
+            if end_point.listener_name not in names:
+                raise ConfigException(key, f"{end_point} is advertised, but listeners has no {end_point.listener_name}, only {', '.join(names)}")
+        if self.inter_broker_listener_name not in [e.listener_name for e in advertised]:
+            raise ConfigException(
+                key, f"the listener between brokers, {self.inter_broker_listener_name} (inter.broker.listener.name), must be advertised too"
+            )
+        return advertised
+
+    def _end_points(self, key: str, text: str) -> tuple[EndPoint, ...]:
+        end_points = tuple(self._end_point(key, item.strip()) for item in text.split(",") if item.strip())
+        names = [e.listener_name for e in end_points]
+        if not names or len(set(names)) < len(names):
+            raise ConfigException(key, f"Invalid value {text} for configuration {key}: the value must name each listener once, and at least one")
+        return end_points
+
+    def _end_point(self, key: str, item: str) -> EndPoint:
+        name, separator, address = item.partition("://")
+        host, colon, port = address.rpartition(":")
+        if not separator or not colon or not name or not port.isascii() or not port.isdigit() or int(port) > 65535:
+            raise ConfigException(
+                key, f"Invalid value {item} for configuration {key}: the value must be NAME://HOST:PORT, as in PLAINTEXT://127.0.0.1:9092"
+            )
+        name = name.upper()
+        protocol = self.listener_security_protocol_map.get(name)
+        if protocol is None:
+            raise ConfigException(key, f"{item} in {key}: listener.security.protocol.map says no security protocol for {name}")
+        if protocol not in SERVED_SECURITY_PROTOCOLS:
+            raise ConfigException(key, f"{item} in {key}: {protocol} is not served yet, only {', '.join(SERVED_SECURITY_PROTOCOLS)}")
+        return EndPoint(host.removeprefix("[").removesuffix("]") or LOOPBACK, int(port), name, protocol)
+
+    def _inter_broker_listener_name(self) -> str:
+        name = self.values.get_optional_string("inter.broker.listener.name")
+        if name is not None:
+            if name not in self.listener_security_protocol_map:
+                raise ConfigException("inter.broker.listener.name", f"listener.security.protocol.map has no listener {name}")
+            return name
+        return self.values.get_string("security.inter.broker.protocol")
+
+    def _check(self) -> None:
+        """Rules between keys (Kafka: KafkaConfig.validateValues)."""
+        most = self.reserved_broker_max_id
+        if self.broker_id_generation_enable and self.broker_id > most:
+            self._refuse("broker.id", f"from -1 to {most} (reserved.broker.max.id): ids above are generated ones")
+        if not self.broker_id_generation_enable and self.broker_id < 0:
+            self._refuse("broker.id", "at least 0, for broker.id.generation.enable is false")
+        if not self.log_dirs:
+            self._refuse("log.dirs", "at least one folder")
+        for key in ("log.retention.ms", "log.retention.minutes", "log.retention.hours"):
+            value = self.values.get_optional_int(key)
+            if value is not None and value != -1 and value < 1:
+                self._refuse(key, "at least 1, or -1 for ever")
+        if self.log_roll_ms < 1:
+            self._refuse("log.roll.ms", "at least 1")
+        if self.log_roll_jitter_ms < 0:
+            self._refuse("log.roll.jitter.ms", "at least 0")
+        if self.replica_fetch_wait_max_ms > self.replica_socket_timeout_ms:
+            self._refuse("replica.fetch.wait.max.ms", f"at most {self.replica_socket_timeout_ms} (replica.socket.timeout.ms)")
+        if self.replica_fetch_wait_max_ms > self.replica_lag_time_max_ms:
+            self._refuse(
+                "replica.fetch.wait.max.ms", f"at most {self.replica_lag_time_max_ms} (replica.lag.time.max.ms): else followers leave the ISR"
+            )
+        acks = self.values.get_int("offsets.commit.required.acks")
+        if not -1 <= acks <= self.offsets_topic_replication_factor:
+            self._refuse("offsets.commit.required.acks", "from -1 to offsets.topic.replication.factor")
+
+    def _refuse(self, key: str, allowed: str) -> None:
+        raise ConfigException(key, f"Invalid value {CONFIG_DEF.shown(key, self.values[key])} for configuration {key}: the value must be {allowed}")
+
+
+def _protocol_map(text: str) -> dict[str, str]:
+    """`CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT` as a mapping. Raises ConfigException."""
+    protocols: dict[str, str] = {}
+    for item in text.split(","):
+        name, colon, protocol = item.strip().partition(":")
+        if not colon or not name or protocol.upper() not in ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"):
+            raise ConfigException(
+                "listener.security.protocol.map",
+                f"Invalid value {item} for configuration listener.security.protocol.map: the value must be NAME:PROTOCOL, where PROTOCOL is "
+                "PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL",
+            )
+        protocols[name.upper()] = protocol.upper()
+    return protocols
+
+
+#: A topic's key → the broker's key that gives its default (Kafka: LogConfig.TopicConfigSynonyms). Those with several synonyms are derived.
+TOPIC_KEYS: Final[Mapping[str, str]] = {
+    "cleanup.policy": "log.cleanup.policy",
+    "compression.type": "compression.type",
+    "delete.retention.ms": "log.cleaner.delete.retention.ms",
+    "file.delete.delay.ms": "log.segment.delete.delay.ms",
+    "flush.messages": "log.flush.interval.messages",
+    "index.interval.bytes": "log.index.interval.bytes",
+    "max.compaction.lag.ms": "log.cleaner.max.compaction.lag.ms",
+    "max.message.bytes": "message.max.bytes",
+    "message.downconversion.enable": "log.message.downconversion.enable",
+    "message.format.version": "log.message.format.version",
+    "message.timestamp.difference.max.ms": "log.message.timestamp.difference.max.ms",
+    "message.timestamp.type": "log.message.timestamp.type",
+    "min.cleanable.dirty.ratio": "log.cleaner.min.cleanable.ratio",
+    "min.compaction.lag.ms": "log.cleaner.min.compaction.lag.ms",
+    "min.insync.replicas": "min.insync.replicas",
+    "preallocate": "log.preallocate",
+    "retention.bytes": "log.retention.bytes",
+    "segment.bytes": "log.segment.bytes",
+    "segment.index.bytes": "log.index.size.max.bytes",
+    "unclean.leader.election.enable": "unclean.leader.election.enable",
+}
+
+
+def make_config(settings: Mapping[str, Setting]) -> tuple[KafkaConfig, list[str]]:
+    """The configuration and a warning for each unknown key. Raises ConfigFileError, which names the place."""
+    try:
+        config = KafkaConfig(CONFIG_DEF.parse({key: setting.value for key, setting in settings.items()}))
+    except ConfigException as error:
+        place = settings.get(error.key)
+        raise ConfigFileError(f"{place.where}: {error}" if place else str(error)) from error
+    warnings = [f"{settings[key].where}: {key} is no key of a broker's configuration; it is ignored" for key in CONFIG_DEF.unknown(settings)]
+    return config, warnings
+
+
+def load_config(path: str, file_system: FileSystem, overrides: Sequence[str] = ()) -> tuple[KafkaConfig, list[str]]:
+    """Read a properties file; `overrides` are `key=value`, as kafka-server-start's --override takes them, and go before it.
+
+    Raises ConfigFileError, with file and line.
+    """
+    try:
+        parsed = parse_properties(decode_properties(file_system.read(path)))
+    except OSError as error:
+        raise ConfigFileError(f"cannot read {path}: {error.strerror}") from error
+    except PropertiesError as error:
+        raise ConfigFileError(f"{path}, line {error.line}: {error}") from error
+    settings = {key: Setting(prop.value, f"{path}, line {prop.line}") for key, prop in parsed.items()}
+    for override in overrides:
+        key, equals, value = override.partition("=")
+        if not equals:
+            raise ConfigFileError(f"--override {override}: it must be key=value")
+        settings[key.strip()] = Setting(value, f"--override {override}")
+    return make_config(settings)

@@ -1,0 +1,69 @@
+"""Runs the broker's periodic work (Kafka: KafkaScheduler.scala; background.threads): retention, checkpoints, flush, ISR expiration.
+
+Each piece of work is a task that waits on the handed-in Time; so the simulator's clock drives it, and `crash` drops it. A run that takes longer
+than its period delays the next, it never overlaps with it.
+
+Kafka logs what a scheduled function throws and forgets it. Here an exception ends the broker: a broker whose ISR expiration has silently stopped
+acknowledges records that it should not.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from kafka_edu.common.time import Time
+
+
+class KafkaScheduler:
+    """Owns its tasks. `on_failure` is told the name of a task that raised, and what; it is expected to stop the broker."""
+
+    def __init__(self, time: Time, on_failure: Callable[[str, BaseException], None]) -> None:
+        self._time = time
+        self._on_failure = on_failure
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._stopped = False
+
+    def schedule(self, name: str, work: Callable[[], Awaitable[object] | None], *, delay_ms: int = 0, period_ms: int = -1) -> None:
+        """Run `work` after `delay_ms`, and then every `period_ms` after it has ended; a negative period: once."""
+        if self._stopped:
+            return
+        if name in self._tasks:
+            raise ValueError(f"{name} is scheduled already")
+        task = asyncio.get_running_loop().create_task(self._run(work, delay_ms, period_ms), name=name)
+        self._tasks[name] = task
+        task.add_done_callback(lambda done: self._ended(name, done))
+
+    async def _run(self, work: Callable[[], Awaitable[object] | None], delay_ms: int, period_ms: int) -> None:
+        await self._time.sleep(delay_ms)
+        while True:
+            waiting = work()
+            if waiting is not None:
+                await waiting
+            if period_ms < 0:
+                return
+            await self._time.sleep(period_ms)
+
+    def _ended(self, name: str, task: asyncio.Task[None]) -> None:
+        self._tasks.pop(name, None)
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is not None:
+            self._on_failure(name, error)
+
+    def cancel(self, name: str) -> None:
+        """Take back what was scheduled under that name; nothing if it is over."""
+        task = self._tasks.get(name)
+        if task is not None:
+            task.cancel()
+
+    def crash(self) -> None:
+        """Drop everything at once, and take no more."""
+        self._stopped = True
+        for task in list(self._tasks.values()):
+            task.cancel()
+
+    async def shutdown(self) -> None:
+        """Cancel all and return when they have ended."""
+        tasks = list(self._tasks.values())
+        self.crash()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,543 @@
+"""One broker: all its parts, started and stopped in order (Kafka: KafkaServer.scala).
+
+    startup    ZooKeeper, cluster id, broker id, logs (recovered after a crash), ports, replication, registration, controller, APIs, handlers, doors
+    shutdown   controlled shutdown, doors, handlers, scheduler, replication, logs (flushed, .kafka_cleanshutdown), controller, ZooKeeper
+
+Time, transport, ZooKeeper, disk, randomness and workers are handed in: the same object runs in a process of its own under real clients, and three of
+them in one process in virtual time. Everything hangs on this object; nothing of a broker lives in a module.
+"""
+
+import asyncio
+import base64
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from random import Random
+from typing import Final, Protocol, TypeVar
+
+from kafka_edu.cluster.broker import Broker
+from kafka_edu.cluster.metadata_cache import MetadataCache
+from kafka_edu.common.files import FileSystem
+from kafka_edu.common.time import Time
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.transport import Transport
+from kafka_edu.controller.active_controller import ControllerConfig
+from kafka_edu.controller.kafka_controller import KafkaController
+from kafka_edu.log.log_config import LogConfig
+from kafka_edu.log.log_manager import LogManager
+from kafka_edu.network.request_channel import RequestChannel
+from kafka_edu.network.socket_server import SocketServer
+from kafka_edu.protocol.api_versions_table import API_LEVELS
+from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
+from kafka_edu.purgatory.expired_operation_reaper import ExpiredOperationReaper
+from kafka_edu.replication.assembly import Replication
+from kafka_edu.replication.fetch_manager import FetchManager
+from kafka_edu.replication.fetch_session_cache import FetchSessionCache
+from kafka_edu.replication.replication_config import ReplicationConfig
+from kafka_edu.server.admin_manager import AdminManager, TopicDefaults, internal_topics
+from kafka_edu.server.apis.api_versions import ApiVersionsApi
+from kafka_edu.server.apis.create_topics import CreateTopicsApi
+from kafka_edu.server.apis.fetch import FetchApi
+from kafka_edu.server.apis.init_producer_id import InitProducerIdApi
+from kafka_edu.server.apis.inter_broker import InterBrokerApi
+from kafka_edu.server.apis.list_offsets import ListOffsetsApi
+from kafka_edu.server.apis.metadata import MetadataApi
+from kafka_edu.server.apis.offset_for_leader_epoch import OffsetForLeaderEpochApi
+from kafka_edu.server.apis.produce import ProduceApi
+from kafka_edu.server.broker_metadata_checkpoint import (
+    BrokerMetadata,
+    BrokerMetadataCheckpoint,
+    check_cluster_id,
+    read_broker_metadata,
+    settle_broker_id,
+)
+from kafka_edu.server.broker_state import VALID_NEXT_STATES, BrokerState
+from kafka_edu.server.controlled_shutdown import ControlledShutdown
+from kafka_edu.server.delayed_create_topics import DelayedCreateTopics
+from kafka_edu.server.kafka_apis import KafkaApis
+from kafka_edu.server.kafka_config import KafkaConfig
+from kafka_edu.server.kafka_request_handler_pool import KafkaRequestHandlerPool
+from kafka_edu.server.kafka_scheduler import KafkaScheduler
+from kafka_edu.server.loop_watchdog import LoopWatchdog
+from kafka_edu.server.producer_id_manager import ProducerIdManager
+from kafka_edu.server.topic_configs import TopicConfigs
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.server import (
+    BackgroundTaskFailed,
+    BrokerRegistered,
+    BrokerSnapshot,
+    BrokerStateChanged,
+    ClusterJoined,
+    ServerSampled,
+    ServerStarted,
+    ServerStarting,
+    ServerStopped,
+    ServerStopping,
+    SessionLost,
+)
+from kafka_edu.trace.tracer import Tracer
+from kafka_edu.zk.kafka_zk_client import KafkaZkClient
+from kafka_edu.zk.zk_client import SessionState, WatchedEvent, ZkClient, ZkError, ZkErrorCode
+
+log = logging.getLogger(__name__)
+
+INITIAL_TASK_DELAY_MS: Final = 30_000
+TOPIC_IDS_SINCE: Final = (2, 8)
+T = TypeVar("T")
+
+
+class StartupError(Exception):
+    """Why a broker cannot start, in words for who starts it."""
+
+
+class RunBlocking(Protocol):
+    """Runs a blocking call in a worker and waits for it; the simulator runs it at once."""
+
+    def __call__(self, call: Callable[[], T], /) -> Awaitable[T]: ...
+
+
+class Process(Protocol):
+    """What a broker tells of the process it runs in."""
+
+    @property
+    def pid(self) -> int: ...
+
+    def memory(self) -> tuple[int, int]:
+        """Resident and anonymous resident bytes; 0 if not known."""
+        ...
+
+    def cpu_ms(self) -> int:
+        """CPU time of the loop's thread so far."""
+        ...
+
+    def rearm_watchdog(self) -> None:
+        """The loop is alive."""
+        ...
+
+
+class VirtualProcess:
+    """A broker that shares its process with others, as in the simulator."""
+
+    pid = 0
+
+    def memory(self) -> tuple[int, int]:
+        return 0, 0
+
+    def cpu_ms(self) -> int:
+        return 0
+
+    def rearm_watchdog(self) -> None:
+        """Nothing hangs in virtual time."""
+
+
+class KafkaServer:
+    """A broker. `await startup()`, then it serves until `shutdown`; `failed` says when it can not go on."""
+
+    def __init__(
+        self,
+        config: KafkaConfig,
+        *,
+        time: Time,
+        transport: Transport,
+        zk_client: ZkClient,
+        file_system: FileSystem,
+        random: Random,
+        tracer: Tracer | None,
+        run_blocking: RunBlocking,
+        process: Process | None = None,
+    ) -> None:
+        self.config = config
+        self.broker_id = config.broker_id
+        self.cluster_id = ""
+        self.state = BrokerState.NOT_RUNNING
+        self.failed = asyncio.Event()
+        """Set when a part has failed in a way that no error code foresees: the broker must be shut down. `failure` says why."""
+        self.failure = ""
+        self._time = time
+        self._transport = transport
+        self._zk_client = zk_client
+        self._file_system = file_system
+        self._random = random
+        self._trace = tracer
+        self._run_blocking = run_blocking
+        self._process: Process = process or VirtualProcess()
+        self._end_points: tuple[str, ...] = ()
+        self._zk = KafkaZkClient(
+            zk_client, time, inter_broker_protocol=config.inter_broker_protocol_version, max_in_flight=config.zookeeper_max_in_flight_requests
+        )
+        self._scheduler = KafkaScheduler(time, self.on_failure)
+        self._request_channel = RequestChannel(time, config.queued_max_requests)
+        self._log_manager: LogManager | None = None
+        self._socket_server: SocketServer | None = None
+        self._replication: Replication | None = None
+        self._controller: KafkaController | None = None
+        self._topic_reaper: ExpiredOperationReaper | None = None
+        self._apis: KafkaApis | None = None
+        self._handlers: KafkaRequestHandlerPool | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._session_expired = False
+        if tracer:
+            tracer.on_snapshot(self._snapshot)
+            tracer.on_gauges(self._gauges)
+
+    # --- startup ---
+
+    async def startup(self) -> None:
+        """Start everything. What it raises (OSError, ZkError, InconsistentBrokerIdError …) says why the broker can not run; call `shutdown` then."""
+        began_ms = self._time.hi_res_clock_ms()
+        self._enter(BrokerState.STARTING)
+        if self._trace:
+            self._trace(ServerStarting(self.config.api_level, self._process.pid))
+        config = self.config
+        self._spawn("loop-watchdog", LoopWatchdog(self._time, self._trace, self._process.cpu_ms, self._process.rearm_watchdog).run())
+        await self._connect_to_zookeeper()
+        await self._join_cluster()
+        defaults = LogConfig.parse(config.topic_defaults())
+        topic_configs = TopicConfigs(defaults, self._zk.get_topic_configs)
+        await topic_configs.load(await self._zk.get_all_topics_in_cluster())
+        log_manager = self._make_log_manager(defaults)
+        await log_manager.load_logs(topic_configs.loaded)
+        self._log_manager = log_manager  # not before: the shutdown of a start that failed must not call half-read logs clean
+        cache = MetadataCache(self.broker_id, self._trace)
+        socket_server = self._socket_server = self._make_socket_server()
+        await socket_server.bind()
+        replication = self._replication = Replication(
+            self._replication_config(),
+            self._time,
+            self._transport,
+            log_manager,
+            cache,
+            self._zk,
+            list(config.log_dirs),
+            self._file_system,
+            self._run_blocking,
+            topic_configs.of,
+            self.on_failure,
+            self._trace,
+        )
+        await replication.startup(self._scheduler)
+        self._schedule_log_work(log_manager)
+        broker = await self._register(socket_server)
+        self._checkpoint_broker_metadata()
+        controller = self._controller = KafkaController(
+            self._controller_config(), self._zk, broker, self._time, self._transport, self._random, self._trace
+        )
+        await controller.startup()
+        self._make_apis(cache, replication, controller, topic_configs, defaults)
+        socket_server.start_processing()
+        self._enter(BrokerState.RUNNING)
+        if self._trace:
+            self._trace(ServerStarted(self.broker_id, self._end_points, self._time.hi_res_clock_ms() - began_ms))
+
+    async def _connect_to_zookeeper(self) -> None:
+        timeout_ms = self.config.zookeeper_connection_timeout_ms
+        try:
+            await self._zk.start(self._on_watch, self._on_session, timeout_ms)
+        except ZkError as error:
+            where = f"{self.config.zookeeper_connect} (zookeeper.connect)"
+            raise StartupError(f"there is no ZooKeeper at {where}, or it did not answer within {timeout_ms} ms: {error}") from error
+
+    async def _join_cluster(self) -> None:
+        """Agree with ZooKeeper and the log dirs on which cluster this is, and which broker (book §6.5.1)."""
+        config = self.config
+        await self._zk.create_top_level_paths()
+        proposed = base64.urlsafe_b64encode(self._random.randbytes(16)).decode().rstrip("=")
+        self.cluster_id = await self._zk.create_or_get_cluster_id(proposed)
+        for log_dir in config.log_dirs:
+            self._file_system.make_dirs(log_dir)
+        stored = read_broker_metadata(config.log_dirs, self._file_system)
+        check_cluster_id(stored, self.cluster_id)
+        generate = (lambda: self._zk.generate_broker_id(config.reserved_broker_max_id)) if config.broker_id_generation_enable else None
+        self.broker_id, source = await settle_broker_id(stored, config.broker_id, generate)
+        if self._trace:
+            self._trace.broker = self.broker_id
+            self._trace(ClusterJoined(self.cluster_id, self.broker_id, source))
+
+    def _make_log_manager(self, defaults: LogConfig) -> LogManager:
+        return LogManager(
+            self.config.log_dirs,
+            self._file_system,
+            self._time,
+            defaults,
+            self._run_blocking,
+            self._trace,
+            recovery_threads_per_data_dir=self.config.num_recovery_threads_per_data_dir,
+            on_log_dir_failure=self._on_log_dir_failure,
+            on_failure=self.on_failure,
+        )
+
+    def _make_socket_server(self) -> SocketServer:
+        config = self.config
+        return SocketServer(
+            config.listeners,
+            self._transport,
+            self._time,
+            self._request_channel,
+            self._trace,
+            num_network_threads=config.num_network_threads,
+            max_request_size=config.socket_request_max_bytes,
+            max_idle_ms=config.connections_max_idle_ms,
+            max_connections_per_ip=config.max_connections_per_ip,
+        )
+
+    def _replication_config(self) -> ReplicationConfig:
+        config = self.config
+        return ReplicationConfig(
+            broker_id=self.broker_id,
+            replica_lag_time_max_ms=config.replica_lag_time_max_ms,
+            replica_fetch_wait_max_ms=config.replica_fetch_wait_max_ms,
+            replica_fetch_min_bytes=config.replica_fetch_min_bytes,
+            replica_fetch_max_bytes=config.replica_fetch_max_bytes,
+            replica_fetch_response_max_bytes=config.replica_fetch_response_max_bytes,
+            replica_fetch_backoff_ms=config.replica_fetch_backoff_ms,
+            replica_socket_timeout_ms=config.replica_socket_timeout_ms,
+            replica_high_watermark_checkpoint_interval_ms=config.replica_high_watermark_checkpoint_interval_ms,
+            num_replica_fetchers=config.num_replica_fetchers,
+            inter_broker_listener_name=config.inter_broker_listener_name,
+            inter_broker_protocol_version=config.inter_broker_protocol_version,
+            max_incremental_fetch_session_cache_slots=config.max_incremental_fetch_session_cache_slots,
+            fetch_purgatory_purge_interval_requests=config.fetch_purgatory_purge_interval_requests,
+            producer_purgatory_purge_interval_requests=config.producer_purgatory_purge_interval_requests,
+        )
+
+    def _controller_config(self) -> ControllerConfig:
+        config = self.config
+        return ControllerConfig(
+            inter_broker_listener_name=config.inter_broker_listener_name,
+            unclean_leader_election_enable=config.unclean_leader_election_enable,
+            delete_topic_enable=config.delete_topic_enable,
+            auto_leader_rebalance_enable=config.auto_leader_rebalance_enable,
+            leader_imbalance_check_interval_seconds=config.leader_imbalance_check_interval_seconds,
+            leader_imbalance_per_broker_percentage=config.leader_imbalance_per_broker_percentage,
+            socket_timeout_ms=config.controller_socket_timeout_ms,
+        )
+
+    def _schedule_log_work(self, log_manager: LogManager) -> None:
+        """The log manager's periodic work, under Kafka's names."""
+        config, schedule = self.config, self._scheduler.schedule
+        for name, work, period_ms in (
+            ("kafka-log-retention", lambda: log_manager.cleanup_logs(self._time.milliseconds()), config.log_retention_check_interval_ms),
+            ("kafka-log-flusher", lambda: log_manager.flush_dirty_logs(self._time.milliseconds()), config.log_flush_scheduler_interval_ms),
+            (
+                "kafka-recovery-point-checkpoint",
+                log_manager.checkpoint_recovery_point_offsets,
+                config.log_flush_offset_checkpoint_interval_ms,
+            ),
+            (
+                "kafka-log-start-offset-checkpoint",
+                log_manager.checkpoint_log_start_offsets,
+                config.log_flush_start_offset_checkpoint_interval_ms,
+            ),
+        ):
+            schedule(name, work, delay_ms=INITIAL_TASK_DELAY_MS, period_ms=period_ms)
+
+    async def _register(self, socket_server: SocketServer) -> Broker:
+        """Take our place in /brokers/ids. A znode that a killed broker of our id has left goes with its session, for which we wait."""
+        config = self.config
+        ports = {end_point.listener_name: socket_server.bound_port(end_point.listener_name) for end_point in config.listeners}
+        broker = Broker(self.broker_id, config.advertised_listeners(ports), config.rack)
+        self._end_points = tuple(map(str, broker.end_points))
+        try:
+            epoch = await self._zk.register_broker(broker, wait_ms=2 * config.zookeeper_session_timeout_ms)
+        except ZkError as error:
+            if error.code is not ZkErrorCode.NODE_EXISTS:
+                raise
+            raise StartupError(
+                f"another broker has the id {self.broker_id}: {error.path} stays, also after twice the session time-out; give this one another broker.id"
+            ) from error
+        if self._trace:
+            self._trace(BrokerRegistered(self.broker_id, epoch, self._end_points, self._zk.session_id))
+        return broker._replace(epoch=epoch)
+
+    def _checkpoint_broker_metadata(self) -> None:
+        """Write meta.properties into each log dir that lacks it, or lacks the cluster's id: only now, when the id is ours in the cluster too."""
+        metadata = BrokerMetadata(self.broker_id, self.cluster_id)
+        for log_dir in self.config.log_dirs:
+            checkpoint = BrokerMetadataCheckpoint(log_dir, self._file_system)
+            if checkpoint.read() != metadata:
+                checkpoint.write(metadata)
+
+    def _make_apis(
+        self, cache: MetadataCache, replication: Replication, controller: KafkaController, topic_configs: TopicConfigs, defaults: LogConfig
+    ) -> None:
+        """The table of APIs, what stands behind it, and the handlers."""
+        config, time, trace = self.config, self._time, self._trace
+        replica_manager = replication.replica_manager
+        topic_purgatory = DelayedOperationPurgatory[DelayedCreateTopics]("Topic", time.hi_res_clock_ms, trace)
+        self._topic_reaper = ExpiredOperationReaper(topic_purgatory, time)
+        self._watch_task(self._topic_reaper.start())
+        values = config.values
+        internal = internal_topics(
+            (config.offsets_topic_num_partitions, config.offsets_topic_replication_factor, values.get_int("offsets.topic.segment.bytes")),
+            (
+                values.get_int("transaction.state.log.num.partitions"),
+                values.get_int("transaction.state.log.replication.factor"),
+                values.get_int("transaction.state.log.segment.bytes"),
+            ),
+            values.get_int("transaction.state.log.min.isr"),
+        )
+        admin = AdminManager(
+            self._zk,
+            cache,
+            topic_purgatory,
+            self._random,
+            trace,
+            defaults=TopicDefaults(config.num_partitions, config.default_replication_factor, defaults, internal),
+            with_topic_ids=config.inter_broker_protocol_version >= TOPIC_IDS_SINCE,
+        )
+        fetch_manager = FetchManager(FetchSessionCache(config.max_incremental_fetch_session_cache_slots, self._random, trace))
+        apis = self._apis = KafkaApis(self._request_channel, API_LEVELS[config.api_level], time, trace)
+        ApiVersionsApi(apis.versions).register(apis)
+        MetadataApi(cache, self.cluster_id, admin.create_automatically, config.auto_create_topics_enable).register(apis)
+        ProduceApi(replica_manager, cache).register(apis)
+        FetchApi(replica_manager, fetch_manager, time, config.fetch_max_bytes).register(apis)
+        ListOffsetsApi(replica_manager).register(apis)
+        OffsetForLeaderEpochApi(replica_manager).register(apis)
+        CreateTopicsApi(admin, lambda: controller.is_active).register(apis)
+        InitProducerIdApi(ProducerIdManager(self._new_producer_id_block, trace)).register(apis)
+        InterBrokerApi(
+            replica_manager,
+            controller.controlled_shutdown,
+            lambda: controller.broker_epoch,
+            topic_configs,
+            admin.try_complete_delayed_topic_operations,
+        ).register(apis)
+        self._handlers = KafkaRequestHandlerPool(
+            self._request_channel, apis.handle, time, trace, num_io_threads=config.num_io_threads, on_failure=self.on_failure
+        )
+        self._handlers.start()
+
+    async def _new_producer_id_block(self) -> tuple[int, int]:
+        block = await self._zk.generate_producer_id_block(self.broker_id)
+        return block.start, block.end
+
+    # --- what ZooKeeper tells ---
+
+    def _on_watch(self, watched: WatchedEvent) -> None:
+        if self._controller is not None:
+            self._controller.on_watch(watched)
+
+    def _on_session(self, state: SessionState) -> None:
+        """An expired session took our registration with it; the controller registers us again when there is a new one (spec Z5)."""
+        if self._controller is None:
+            if state is SessionState.EXPIRED:
+                self._fail("the ZooKeeper session expired while the broker was starting")
+            return
+        if state is SessionState.EXPIRED:
+            self._session_expired = True
+            if self._trace:
+                self._trace(SessionLost(self.broker_id, self._zk.session_id))
+        elif state is SessionState.AUTH_FAILED:
+            self._fail("ZooKeeper refused our credentials")
+        self._controller.on_session(state)
+
+    # --- failure ---
+
+    def _on_log_dir_failure(self, log_dir: str, partitions: Sequence[TopicPartition]) -> None:
+        """A disk is gone: its partitions go offline here, and serve on from other brokers (spec S5)."""
+        log.error("log dir %s failed; %d partitions are offline", log_dir, len(partitions))
+        if self._replication is not None:
+            for tp in partitions:
+                self._replication.replica_manager.mark_partition_offline(tp)
+            self._spawn("log-dir-event", self._propagate_log_dir_event())
+
+    async def _propagate_log_dir_event(self) -> None:
+        """Have the controller ask us which of our partitions are offline."""
+        try:
+            await self._zk.propagate_log_dir_event(self.broker_id)
+        except ZkError as error:
+            log.warning("the controller could not be told of the failed log dir: %s", error)
+
+    def on_failure(self, name: str, error: BaseException) -> None:
+        """A background task has raised: say so, and stop. No part of a broker vanishes silently."""
+        log.error("background task %s failed", name, exc_info=error)
+        if self._trace:
+            self._trace(BackgroundTaskFailed(name, f"{type(error).__name__}: {error}"))
+        self._fail(f"{name} failed: {type(error).__name__}: {error}")
+
+    def _fail(self, reason: str) -> None:
+        self.failure = self.failure or reason
+        self.failed.set()
+
+    def _spawn(self, name: str, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work, name=name)
+        self._tasks.append(task)
+        self._watch_task(task)
+
+    def _watch_task(self, task: asyncio.Task[None]) -> None:
+        def ended(done: asyncio.Task[None]) -> None:
+            if not done.cancelled() and (error := done.exception()) is not None:
+                self.on_failure(done.get_name(), error)
+
+        task.add_done_callback(ended)
+
+    # --- shutdown ---
+
+    async def shutdown(self, reason: str) -> None:
+        """Stop in order, from whatever state. What was acked is on disk afterwards, and the next start recovers nothing."""
+        if self.state in (BrokerState.SHUTTING_DOWN, BrokerState.NOT_RUNNING):
+            return
+        began_ms = self._time.hi_res_clock_ms()
+        if self._trace:
+            self._trace(ServerStopping(self.broker_id, reason))
+        was_running = self.state is BrokerState.RUNNING
+        if was_running and self.config.controlled_shutdown_enable and self._controller is not None:
+            self._enter(BrokerState.PENDING_CONTROLLED_SHUTDOWN)
+            await self._controlled_shutdown(self._controller).run()
+        self._enter(BrokerState.SHUTTING_DOWN)
+        if self._socket_server is not None:
+            self._socket_server.stop_accepting()
+        if self._handlers is not None:
+            await self._handlers.shutdown()
+        await self._scheduler.shutdown()
+        if self._topic_reaper is not None:
+            await self._topic_reaper.shutdown()
+        if self._replication is not None:
+            await self._replication.shutdown()
+        if self._log_manager is not None:
+            await self._log_manager.shutdown()
+        if self._controller is not None:
+            await self._controller.shutdown()
+        await self._zk.close()
+        if self._socket_server is not None:
+            self._socket_server.shutdown()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._enter(BrokerState.NOT_RUNNING)
+        if self._trace:
+            self._trace(ServerStopped(self.broker_id, self._log_manager is not None, self._time.hi_res_clock_ms() - began_ms))
+
+    def _controlled_shutdown(self, controller: KafkaController) -> ControlledShutdown:
+        config = self.config
+        return ControlledShutdown(
+            self.broker_id,
+            lambda: controller.broker_epoch,
+            self._zk,
+            self._transport,
+            self._time,
+            self._trace,
+            listener_name=config.inter_broker_listener_name,
+            inter_broker_protocol=config.inter_broker_protocol_version,
+            max_retries=config.controlled_shutdown_max_retries,
+            retry_backoff_ms=config.controlled_shutdown_retry_backoff_ms,
+            socket_timeout_ms=config.controller_socket_timeout_ms,
+        )
+
+    # --- state and instruments ---
+
+    def _enter(self, state: BrokerState) -> None:
+        """Door: the next state of the broker's life."""
+        if state not in VALID_NEXT_STATES[self.state]:
+            raise RuntimeError(f"a broker does not go from {self.state} to {state}")
+        before, self.state = self.state, state
+        if self._trace:
+            self._trace(BrokerStateChanged(self.broker_id, before, state))
+
+    def _snapshot(self) -> Iterable[Event]:
+        epoch = self._controller.broker_epoch if self._controller else -1
+        yield BrokerSnapshot(self.broker_id, epoch, self.cluster_id, self.state, self._end_points, self.config.rack, self._process.pid)
+
+    def _gauges(self) -> Iterable[Event]:
+        requests = tuple(sorted(self._apis.requests.items())) if self._apis else ()
+        busy, size = (self._handlers.busy, self._handlers.size) if self._handlers else (0, 0)
+        yield ServerSampled(busy, size, requests, *self._process.memory())

@@ -1,0 +1,47 @@
+"""A broker in a process of its own: `python -m kafka_edu.server.main server.properties [--override key=value …]` (Kafka: Kafka.scala).
+
+SIGTERM and SIGINT stop it gracefully; a second one does not hurry it (kill -9 does). Log lines go to standard error. Exit code 0 after a graceful
+stop, 1 if it could not start or a part failed.
+"""
+
+import argparse
+import asyncio
+import logging
+import sys
+
+from kafka_edu.common.files import OsFileSystem
+from kafka_edu.server.kafka_config import ConfigFileError, load_config
+
+log = logging.getLogger("kafka_edu.server")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Parse, load the configuration, put a learner's code in place, and only then import and run the broker."""
+    parser = argparse.ArgumentParser(prog="kafka-server-start", description="Run one broker.")
+    parser.add_argument("properties", help="a server.properties file")
+    parser.add_argument("--override", action="append", default=[], metavar="KEY=VALUE", help="goes before what the file says")
+    options = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="[%(asctime)s] %(levelname)s %(message)s (%(name)s)", stream=sys.stderr)
+    try:
+        config, warnings = load_config(options.properties, OsFileSystem(), options.override)
+    except ConfigFileError as error:
+        print(f"the broker cannot start: {error}", file=sys.stderr)
+        return 1
+    for warning in warnings:
+        log.warning("%s", warning)
+    learner = []
+    if config.learner is not None:
+        from kafka_edu.common.seams import LearnerError, install
+
+        try:
+            learner = install(config.learner)
+        except (ValueError, LearnerError) as error:
+            print(f"the broker cannot start: edu.learner: {error}", file=sys.stderr)
+            return 1
+    from kafka_edu.server.broker_process import BrokerProcess  # after the seams: nothing of theirs may be imported before
+
+    return asyncio.run(BrokerProcess(config, learner).run())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

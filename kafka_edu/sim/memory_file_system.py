@@ -1,0 +1,259 @@
+"""A disk in memory that can be cut off in the middle of a write, forget what was not flushed, or fill up (spec M6).
+
+Three things go wrong with disks, and a log must survive each:
+
+    the process dies       what was written stays, for the page cache is the kernel's; but the last write may have got half of the way
+    the power goes         of what was written since the last flush, a part is gone: a file keeps what was flushed and some beginning of the rest
+    the disk is full       a write ends early with an error
+
+`crash_after(n)` lets n more bytes be written and then raises SimulatedCrash, from that call and every later one, until `restart`. `lose_power`
+does the second, `capacity` the third. Renaming and removing are atomic and kept, as on a file system with a journal. Nothing here is random but
+by the `random.Random` that is handed in.
+"""
+
+import errno
+import mmap
+import random
+from collections.abc import Sequence
+
+from kafka_edu.common.files import Buffer
+
+
+class SimulatedCrash(Exception):
+    """The process is dead: whoever is in the middle of something does not go on."""
+
+
+class _Content:
+    """What a file holds: `data`, and zeros from there to `size`, which cost nothing: an index is made 10 MB long when it is empty.
+
+    A file that is mapped gets an anonymous mapping as its `data`, whose pages cost nothing either until they are written. If it must grow or shrink
+    it gets new `data`, for a view must not move.
+    """
+
+    __slots__ = ("data", "durable", "durable_size", "size")
+
+    def __init__(self) -> None:
+        self.data: bytearray | mmap.mmap = bytearray()
+        self.size = 0
+        self.durable = b""
+        self.durable_size = 0
+
+    def resize(self, size: int) -> None:
+        if size < self.size or isinstance(self.data, mmap.mmap):
+            self.data = bytearray(self.data[:size])
+        self.size = size
+
+    def write(self, data: bytes, position: int) -> None:
+        end = position + len(data)
+        if isinstance(self.data, mmap.mmap) and end > self.size:
+            self.resize(end)
+        if isinstance(self.data, bytearray) and len(self.data) < position:
+            self.data.extend(bytes(position - len(self.data)))
+        self.data[position:end] = data
+        self.size = max(self.size, end)
+
+    def read(self, count: int, position: int) -> bytes:
+        end = min(position + count, self.size)
+        found = self.data[position:end]
+        return bytes(found).ljust(max(end - position, 0), b"\0")
+
+    def map(self, size: int) -> memoryview:
+        if not isinstance(self.data, mmap.mmap):
+            mapped = mmap.mmap(-1, self.size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            mapped[: len(self.data)] = bytes(self.data)
+            self.data = mapped
+        return memoryview(self.data)[:size]
+
+    def flush(self) -> None:
+        self.durable, self.durable_size = bytes(self.data).rstrip(b"\0"), self.size
+
+    def lose(self, kept: int) -> None:
+        """Fall back to what was flushed, and the bytes behind it up to `kept`."""
+        rest = self.read(kept - self.durable_size, self.durable_size)
+        self.data, self.size = bytearray(self.durable), self.durable_size
+        if rest:
+            self.write(rest, self.durable_size)
+
+
+class MemoryFile:
+    """One open file. Several may be open on one path; they see the same content."""
+
+    def __init__(self, file_system: "MemoryFileSystem", path: str, content: _Content) -> None:
+        self.path = path
+        self._file_system = file_system
+        self._content = content
+        self._closed = False
+
+    def fileno(self) -> int | None:
+        return None
+
+    def size(self) -> int:
+        return self._content.size
+
+    def append(self, parts: Sequence[Buffer]) -> int:
+        position = self._content.size
+        self.pwrite(b"".join(parts), position)
+        return position
+
+    def pread(self, count: int, position: int) -> bytes:
+        self._check_open()
+        return self._content.read(count, position)
+
+    def pwrite(self, data: Buffer, position: int) -> None:
+        self._check_open()
+        content = self._content
+        allowed, failure = self._file_system._allow(len(data), max(position + len(data) - content.size, 0))
+        content.write(bytes(data[:allowed]), position)
+        if failure is not None:
+            raise failure
+
+    def truncate(self, size: int) -> None:
+        self._check_open()
+        self._file_system._check_alive()
+        self._content.resize(size)
+
+    def flush(self) -> None:
+        self._check_open()
+        self._file_system._check_alive()
+        self._file_system.flushes += 1
+        self._content.flush()
+
+    def close(self) -> None:
+        self._closed = True
+
+    def map(self, size: int) -> memoryview:
+        self._check_open()
+        if not 0 < size <= self._content.size:
+            raise OSError(errno.EINVAL, "a mapping must not be empty, nor longer than its file", self.path)
+        return self._content.map(size)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise OSError(errno.EBADF, "the file is closed", self.path)
+
+
+class MemoryFileSystem:
+    """Files and folders by path. `capacity` in bytes, None for no bound. Outlives the broker that uses it, as a disk does."""
+
+    def __init__(self, capacity: int | None = None) -> None:
+        self.capacity = capacity
+        self.flushes = 0
+        """How often a file was forced to the disk, for tests that count."""
+        self._files: dict[str, _Content] = {}
+        self._folders: dict[str, None] = {"/": None, "": None}
+        self._bytes_until_crash: int | None = None
+        self._crashed = False
+
+    # --- FileSystem ---
+
+    def open(self, path: str, *, create: bool = True) -> MemoryFile:
+        self._check_alive()
+        content = self._files.get(path)
+        if content is None:
+            if not create or path in self._folders or path.rpartition("/")[0] not in self._folders:
+                raise FileNotFoundError(errno.ENOENT, "no such file or folder", path)
+            content = self._files[path] = _Content()
+        return MemoryFile(self, path, content)
+
+    def read(self, path: str) -> bytes:
+        content = self._files.get(path)
+        if content is None:
+            raise FileNotFoundError(errno.ENOENT, "no such file", path)
+        return content.read(content.size, 0)
+
+    def write_atomically(self, path: str, data: bytes, *, sync: bool = True) -> None:
+        aside = path + ".tmp"
+        file = self.open(aside)
+        file.truncate(0)
+        file.append((data,))
+        if sync:
+            file.flush()
+        self.rename(aside, path)
+
+    def exists(self, path: str) -> bool:
+        return path in self._files or path in self._folders
+
+    def list(self, path: str) -> list[str]:
+        if path not in self._folders:
+            raise FileNotFoundError(errno.ENOENT, "no such folder", path)
+        inside = path.rstrip("/") + "/"
+        names = {p[len(inside) :].partition("/")[0] for p in (*self._files, *self._folders) if p.startswith(inside)}
+        return sorted(name for name in names if name)
+
+    def is_dir(self, path: str) -> bool:
+        return path in self._folders
+
+    def make_dirs(self, path: str) -> None:
+        self._check_alive()
+        while path and path not in self._folders:
+            if path in self._files:
+                raise FileExistsError(errno.EEXIST, "a file is there", path)
+            self._folders[path] = None
+            path = path.rpartition("/")[0]
+
+    def rename(self, old: str, new: str) -> None:
+        self._check_alive()
+        if old in self._files:
+            self._files[new] = self._files.pop(old)
+            return
+        if old not in self._folders:
+            raise FileNotFoundError(errno.ENOENT, "no such file or folder", old)
+        for path in [p for p in self._files if p.startswith(old + "/")]:
+            self._files[new + path[len(old) :]] = self._files.pop(path)
+        for path in [p for p in self._folders if p == old or p.startswith(old + "/")]:
+            del self._folders[path]
+            self._folders[new + path[len(old) :]] = None
+
+    def remove(self, path: str) -> None:
+        self._check_alive()
+        self._files.pop(path, None)
+
+    def remove_tree(self, path: str) -> None:
+        self._check_alive()
+        for name in [p for p in self._files if p.startswith(path + "/")]:
+            del self._files[name]
+        for name in [p for p in self._folders if p == path or p.startswith(path + "/")]:
+            del self._folders[name]
+
+    # --- faults ---
+
+    def crash_after(self, count: int) -> None:
+        """Let `count` more bytes be written; the write that would go past them is cut there, and the process is dead."""
+        self._bytes_until_crash = count
+
+    @property
+    def crashed(self) -> bool:
+        return self._crashed
+
+    def restart(self) -> None:
+        """The process is started again: it finds what the dead one wrote."""
+        self._crashed = False
+        self._bytes_until_crash = None
+
+    def lose_power(self, rng: random.Random | None = None) -> None:
+        """Every file falls back to what was flushed; with `rng`, plus a random part of what came behind. A change within what was flushed is undone."""
+        for content in self._files.values():
+            kept = content.durable_size
+            if rng is not None and content.size > kept:
+                kept = rng.randint(kept, content.size)
+            content.lose(kept)
+
+    def used(self) -> int:
+        """Bytes in all files, without the zeros behind them. O(files)."""
+        return sum(len(content.data) for content in self._files.values() if isinstance(content.data, bytearray))
+
+    def _check_alive(self) -> None:
+        if self._crashed:
+            raise SimulatedCrash
+
+    def _allow(self, count: int, growth: int) -> tuple[int, BaseException | None]:
+        """How many bytes of a write go through, and what it ends in if not all do."""
+        self._check_alive()
+        if self._bytes_until_crash is not None:
+            if count > self._bytes_until_crash:
+                self._crashed = True
+                return self._bytes_until_crash, SimulatedCrash()
+            self._bytes_until_crash -= count
+        if self.capacity is not None and growth > (free := max(self.capacity - self.used(), 0)):
+            return count - growth + free, OSError(errno.ENOSPC, "no space left on the disk")
+        return count, None

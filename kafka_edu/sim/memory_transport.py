@@ -1,0 +1,263 @@
+"""Wires in memory, for the simulator (implements Transport): in order, with a latency from the seed, and with links that can be cut.
+
+A wire belongs to the process that opened or accepted it. When the process is killed its wires are reset, as a kernel does it; when it is paused, what
+is sent to it waits. A cut link loses nothing at first: as with TCP, what was sent arrives when the link is whole again, unless one side gave up.
+Data arrives in pieces cut at random, so that no receiver can rely on where a message ends.
+"""
+
+import random
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from kafka_edu.common.transport import Listener, Part, Wire, WireReceiver, part_bytes
+from kafka_edu.sim.sim_loop import SimLoop, SimProcess, current_process
+
+LATENCY_MS: Final = (0.05, 0.5)
+FIRST_EPHEMERAL_PORT: Final = 40_000
+
+
+class MemoryListener:
+    """An open door of the simulated network."""
+
+    def __init__(self, network: "MemoryNetwork", host: str, port: int, on_wire: Callable[[Wire], WireReceiver], process: SimProcess) -> None:
+        self._network = network
+        self.host = host
+        self.port = port
+        self.on_wire = on_wire
+        self.process = process
+        self._accepting = True
+        self._backlog: list[MemoryWire] = []
+
+    def pause_accepting(self) -> None:
+        self._accepting = False
+
+    def resume_accepting(self) -> None:
+        self._accepting = True
+        backlog, self._backlog = self._backlog, []
+        for wire in backlog:
+            self.accept(wire)
+
+    def accept(self, wire: "MemoryWire") -> None:
+        """Runs as the listening process."""
+        if self._accepting:
+            wire.attach(self.on_wire)
+        else:
+            self._backlog.append(wire)
+
+    def close(self) -> None:
+        self._network.closed(self)
+
+
+class MemoryWire:
+    """One end of a connection. `other` is the far end."""
+
+    def __init__(self, network: "MemoryNetwork", process: SimProcess, local: str, peer: str) -> None:
+        self._network = network
+        self.process = process
+        self.local = local
+        self.peer = peer
+        self.unsent = 0
+        self.other: MemoryWire | None = None
+        self.open = True
+        self._receiver: WireReceiver | None = None
+        self._arrived: deque[bytes] = deque()
+        self._lost_because = ""
+        self._paused = False
+
+    def attach(self, on_wire: Callable[[Wire], WireReceiver]) -> None:
+        self._receiver = on_wire(self)
+        self._deliver()
+
+    def send(self, parts: Sequence[Part]) -> None:
+        if not self.open:
+            return
+        data = b"".join(bytes(part_bytes(part)) for part in parts)
+        if self.other is not None and data:
+            self._network.carry(self, self.other, data)
+        if self._receiver is not None:
+            self._receiver.all_sent()
+
+    def pause_reading(self) -> None:
+        self._paused = True
+
+    def resume_reading(self) -> None:
+        self._paused = False
+        self._network.loop.run_in(self.process, self._deliver)
+
+    def arrive(self, data: bytes) -> None:
+        """Runs as the receiving process."""
+        self._arrived.append(data)
+        self._deliver()
+
+    def _deliver(self) -> None:
+        while self._arrived and not self._paused and self.open and self._receiver is not None:
+            self._receiver.data_received(memoryview(self._arrived.popleft()))
+        if self._lost_because and not self._arrived and not self._paused:
+            self.lost(self._lost_because)
+
+    def end_of_stream(self) -> None:
+        """The other side closed; what arrived before is read first."""
+        self._lost_because = "closed by the other side"
+        self._deliver()
+
+    def lost(self, reason: str) -> None:
+        if not self.open:
+            return
+        self.open = False
+        self._arrived.clear()
+        self._network.gone(self)
+        if self._receiver is not None:
+            self._network.loop.run_in(self.process, self._receiver.connection_lost, reason)
+
+    def close(self) -> None:
+        if not self.open:
+            return
+        if self.other is not None:
+            self._network.carry_end(self, self.other)
+        self.lost("closed here")
+
+
+class MemoryNetwork:
+    """The simulated network: who listens where, who is connected to whom, which links are cut. Owned by the world."""
+
+    def __init__(self, loop: SimLoop, rng: random.Random, latency_ms: tuple[float, float] = LATENCY_MS) -> None:
+        self.loop = loop
+        self._random = rng
+        self._latency_ms = latency_ms
+        self._listeners: dict[tuple[str, int], MemoryListener] = {}
+        self._wires: list[MemoryWire] = []
+        self._next_port = FIRST_EPHEMERAL_PORT
+        self._cut: dict[tuple[str, str], bool] = {}
+        self._held: dict[tuple[str, str], list[tuple[SimProcess, Callable[[], None]]]] = {}
+        self._arrives_ns: dict[int, int] = {}
+
+    def transport(self) -> "MemoryTransport":
+        return MemoryTransport(self)
+
+    def port(self) -> int:
+        self._next_port += 1
+        return self._next_port
+
+    async def listen(self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver]) -> Listener:
+        port = port or self.port()
+        if (host, port) in self._listeners:
+            raise OSError(98, f"cannot listen on {host}:{port}: Address already in use")
+        listener = MemoryListener(self, host, port, on_wire, current_process())
+        self._listeners[host, port] = listener
+        return listener
+
+    async def connect(self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver], timeout_ms: float) -> Wire:
+        process = current_process()
+        answered = self.loop.create_future()
+        listener = self._listeners.get((host, port))
+        local, peer = f"127.0.0.1:{self.port()}", f"{host}:{port}"
+        to = listener.process if listener else process
+        link = self._link(process, to)
+
+        def arrive() -> None:
+            if answered.done():
+                return
+            there = self._listeners.get((host, port))
+            if there is None:
+                answered.set_exception(ConnectionRefusedError(111, f"connection to {peer} refused"))
+                return
+            near, far = MemoryWire(self, process, local, peer), MemoryWire(self, there.process, peer, local)
+            near.other, far.other = far, near
+            self._wires += [near, far]
+            near.attach(on_wire)
+            self.loop.run_in(there.process, there.accept, far)
+            answered.set_result(near)
+
+        def travel() -> None:
+            self.loop.call_later(self._latency_s(), lambda: self.loop.run_in(process, arrive))
+
+        def give_up() -> None:
+            if not answered.done():
+                answered.set_exception(TimeoutError(f"connection to {peer} timed out"))
+
+        self._when_whole(link, process, travel)
+        timer = self.loop.call_later(timeout_ms / 1000, give_up)
+        try:
+            wire: Wire = await answered
+        finally:
+            timer.cancel()
+        return wire
+
+    def carry(self, sender: MemoryWire, receiver: MemoryWire, data: bytes) -> None:
+        """Take `data` to the far end, in order, in pieces."""
+        cut = self._random.randint(1, len(data)) if self._random.random() < 0.25 else len(data)
+        for piece in (data[:cut], data[cut:]):
+            if piece:
+                self._travel(sender, receiver, lambda piece=piece: receiver.arrive(piece))  # type: ignore[misc]  # mypy cannot type a default in a lambda
+
+    def carry_end(self, sender: MemoryWire, receiver: MemoryWire) -> None:
+        self._travel(sender, receiver, receiver.end_of_stream)
+
+    def _travel(self, sender: MemoryWire, receiver: MemoryWire, deliver: Callable[[], None]) -> None:
+        def go() -> None:
+            # one after the other: nothing overtakes on a wire
+            due_ns = max(self.loop.now_ns + round(self._latency_s() * 1e9), self._arrives_ns.get(id(receiver), 0) + 1)
+            self._arrives_ns[id(receiver)] = due_ns
+            self.loop.call_later((due_ns - self.loop.now_ns) / 1e9, lambda: self.loop.run_in(receiver.process, deliver))
+
+        self._when_whole(self._link(sender.process, receiver.process), sender.process, go)
+
+    def _latency_s(self) -> float:
+        low, high = self._latency_ms
+        return self._random.uniform(low, high) / 1000
+
+    @staticmethod
+    def _link(a: SimProcess, b: SimProcess) -> tuple[str, str]:
+        return (a.name, b.name) if a.name <= b.name else (b.name, a.name)
+
+    def _when_whole(self, link: tuple[str, str], sender: SimProcess, go: Callable[[], None]) -> None:
+        if self._cut.get(link):
+            self._held.setdefault(link, []).append((sender, go))
+        else:
+            go()
+
+    def cut(self, a: SimProcess, b: SimProcess) -> None:
+        """Nothing passes between these two until `mend`."""
+        self._cut[self._link(a, b)] = True
+
+    def mend(self, a: SimProcess, b: SimProcess) -> None:
+        link = self._link(a, b)
+        self._cut[link] = False
+        for _, go in self._held.pop(link, []):
+            go()
+
+    def process_died(self, process: SimProcess) -> None:
+        """What a kernel does for a process that is gone: its doors close, its wires are reset.
+
+        Behind a cut link its machine is taken to be gone too: what it had sent and could not get through is lost.
+        """
+        self._held = {link: [(sender, go) for sender, go in held if sender is not process] for link, held in self._held.items()}
+        self._listeners = {at: listener for at, listener in self._listeners.items() if listener.process is not process}
+        for wire in [w for w in self._wires if w.process is process]:
+            wire.open = False
+            self.gone(wire)
+            if wire.other is not None:
+                self.carry_end(wire, wire.other)
+
+    def closed(self, listener: MemoryListener) -> None:
+        if self._listeners.get((listener.host, listener.port)) is listener:
+            del self._listeners[listener.host, listener.port]
+
+    def gone(self, wire: MemoryWire) -> None:
+        if wire in self._wires:
+            self._wires.remove(wire)
+            self._arrives_ns.pop(id(wire), None)
+
+
+class MemoryTransport:
+    """What is handed to one process."""
+
+    def __init__(self, network: MemoryNetwork) -> None:
+        self._network = network
+
+    async def listen(self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver]) -> Listener:
+        return await self._network.listen(host, port, on_wire)
+
+    async def connect(self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver], timeout_ms: float) -> Wire:
+        return await self._network.connect(host, port, on_wire, timeout_ms)

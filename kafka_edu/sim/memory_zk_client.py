@@ -1,0 +1,566 @@
+"""ZooKeeper for the simulator: the embedded server's core in memory, and a ZkClient on it (implements ZkClient).
+
+The same core serves real sockets in `kafka_edu.zk.embedded`; here its effects travel as objects, each way in order and with a handed-in latency.
+Faults are calls: `cut` and `mend` a client's link, `pause` and `resume` its process, `expire` its session, `go_down` and `come_back` for the server.
+
+Callbacks run in the context in which server and client were started, so the simulator's processes own what is theirs: a paused or killed process
+sends no heartbeats, and its session expires by itself.
+"""
+
+import asyncio
+import contextvars
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Final, Generic, TypeVar
+
+from kafka_edu.common.time import Time
+from kafka_edu.trace.tracer import Tracer
+from kafka_edu.zk.embedded.op_code import CreateMode
+from kafka_edu.zk.embedded.proto import (
+    OPEN_ACL_UNSAFE,
+    CheckVersionRequest,
+    ChildrenResponse,
+    CloseSessionRequest,
+    ConnectRequest,
+    ConnectResponse,
+    CreateRequest,
+    CreateResponse,
+    DataResponse,
+    DeleteRequest,
+    ErrorResult,
+    ExistsRequest,
+    GetChildrenRequest,
+    GetDataRequest,
+    MultiOp,
+    MultiRequest,
+    MultiResponse,
+    PingRequest,
+    Request,
+    Response,
+    SetDataRequest,
+    SetWatchesRequest,
+    StatResponse,
+)
+from kafka_edu.zk.embedded.zookeeper_server import AppendTxn, CloseCnxn, ConnectReply, Effect, Notify, Reply, ZooKeeperServer
+from kafka_edu.zk.zk_client import (
+    CheckOp,
+    CreateOp,
+    DeleteOp,
+    Op,
+    OpResult,
+    SessionState,
+    SetDataOp,
+    Stat,
+    WatchedEvent,
+    WatchType,
+    ZkError,
+    ZkErrorCode,
+)
+
+RECONNECT_MS: Final = 100
+_FLAGS: Final = {
+    (False, False): CreateMode.PERSISTENT,
+    (True, False): CreateMode.EPHEMERAL,
+    (False, True): CreateMode.PERSISTENT_SEQUENTIAL,
+    (True, True): CreateMode.EPHEMERAL_SEQUENTIAL,
+}
+Item = TypeVar("Item")
+Sent = ConnectRequest | tuple[int, Request]
+
+
+def no_latency() -> float:
+    """Delivers in the loop's next round."""
+    return 0.0
+
+
+class _Pipe(Generic[Item]):
+    """One direction of a connection: in order, delayed, and able to hold its breath."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, deliver: Callable[[Item], None], latency_ms: Callable[[], float], context: contextvars.Context
+    ) -> None:
+        self._loop = loop
+        self._deliver = deliver
+        self._latency_ms = latency_ms
+        self._context = context
+        self._on_the_way: deque[Item] = deque()
+        self._held: deque[Item] = deque()
+        self._holds = 0
+        self._last_due_s = 0.0
+        self._closed = False
+
+    def send(self, item: Item) -> None:
+        if self._closed:
+            return
+        if self._holds:
+            self._held.append(item)
+            return
+        self._on_the_way.append(item)
+        self._last_due_s = max(self._last_due_s, self._loop.time() + self._latency_ms() / 1000)
+        self._loop.call_at(self._last_due_s, self._arrive, context=self._context)
+
+    def hold(self) -> None:
+        self._holds += 1
+
+    def release(self) -> None:
+        self._holds -= 1
+        if not self._holds:
+            held, self._held = self._held, deque()
+            for item in held:
+                self.send(item)
+
+    def close(self) -> None:
+        """What has not arrived never does."""
+        self._closed = True
+        self._on_the_way.clear()
+        self._held.clear()
+
+    def _arrive(self) -> None:
+        """Each call takes the oldest: timers set for the same instant may be called in any order."""
+        if self._on_the_way:
+            if self._holds:
+                self._held.append(self._on_the_way.popleft())
+            else:
+                self._deliver(self._on_the_way.popleft())
+
+
+class MemoryZooKeeper:
+    """One ZooKeeper server in memory. Make it, `start` it on the running loop, ask it for clients."""
+
+    def __init__(
+        self, time: Time, *, tick_time_ms: int = 500, latency_ms: Callable[[], float] = no_latency, trace: Tracer | None = None, server_id: int = 0
+    ) -> None:
+        self.time = time
+        self.latency_ms = latency_ms
+        self.server = ZooKeeperServer(
+            tick_time_ms=tick_time_ms, now_ms=time.hi_res_clock_ms(), wall_ms=time.milliseconds(), server_id=server_id, trace=trace
+        )
+        self.context = contextvars.copy_context()
+        self.is_up = False
+        self._connections: dict[int, _Connection] = {}
+        self._ticker: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.server.start(time.hi_res_clock_ms())
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The loop it was started on: faults may be injected from outside of it."""
+        if self._loop is None:
+            raise RuntimeError("start the MemoryZooKeeper on a running loop first")
+        return self._loop
+
+    def start(self) -> None:
+        """Serve; expire sessions from now on. The caller's context is the server's process."""
+        self._loop = asyncio.get_running_loop()
+        self.context = contextvars.copy_context()
+        self.come_back()
+
+    def stop(self) -> None:
+        """As `go_down`: nothing of it stays on the loop."""
+        self.go_down()
+
+    def come_back(self) -> None:
+        """After `go_down`: the same tree and sessions, each with its whole time-out before it."""
+        if not self.is_up:
+            self.is_up = True
+            self.server.revive_sessions(self.time.hi_res_clock_ms())
+            self._tick_later()
+
+    def go_down(self) -> None:
+        """The server's process is gone: all connections break; nobody expires."""
+        self.is_up = False
+        if self._ticker is not None:
+            self._ticker.cancel()
+        for cnxn_id, connection in list(self._connections.items()):
+            self.lost(cnxn_id)
+            connection.broken()
+
+    def client(self, session_timeout_ms: int = 6000, name: str = "memory:0") -> "MemoryZkClient":
+        return MemoryZkClient(self, session_timeout_ms, name)
+
+    def expire(self, session_id: int) -> None:
+        """Expire a session now, whatever its client does."""
+        self._perform(self.server.expire_session(session_id, self.time.hi_res_clock_ms(), self.time.milliseconds()))
+
+    def accept(self, connection: "_Connection", peer: str) -> int:
+        """A client connects; returns the connection's number. Raises ZkError(CONNECTION_LOSS) when the server is down."""
+        if not self.is_up:
+            raise ZkError(ZkErrorCode.CONNECTION_LOSS)
+        cnxn_id = self.server.open_cnxn(peer)
+        self._connections[cnxn_id] = connection
+        return cnxn_id
+
+    def lost(self, cnxn_id: int) -> None:
+        """A client's connection is gone."""
+        self._connections.pop(cnxn_id, None)
+        self.server.lose_cnxn(cnxn_id, "connection lost")
+
+    def receive(self, cnxn_id: int, sent: Sent) -> None:
+        now_ms, wall_ms = self.time.hi_res_clock_ms(), self.time.milliseconds()
+        if isinstance(sent, ConnectRequest):
+            self._perform(self.server.connect(cnxn_id, sent, now_ms, wall_ms))
+        else:
+            self._perform(self.server.request(cnxn_id, *sent, now_ms, wall_ms))
+
+    def _perform(self, effects: Sequence[Effect]) -> None:
+        for effect in effects:
+            if isinstance(effect, AppendTxn):
+                continue  # memory is this server's disk
+            connection = self._connections.get(effect.cnxn)
+            if connection is not None:
+                connection.down.send(effect)
+            if isinstance(effect, CloseCnxn):
+                self._connections.pop(effect.cnxn, None)
+
+    def _tick_later(self) -> None:
+        wait_ms = max(self.server.sessions.next_expiration_ms - self.time.hi_res_clock_ms(), 1)
+        self._ticker = self.loop.call_later(wait_ms / 1000, self._tick, context=self.context)
+
+    def _tick(self) -> None:
+        self._perform(self.server.tick(self.time.hi_res_clock_ms(), self.time.milliseconds()))
+        self._tick_later()
+
+
+class _Connection:
+    """One connection between a client and the server: a pipe each way."""
+
+    def __init__(self, zookeeper: MemoryZooKeeper, client: "MemoryZkClient") -> None:
+        self._zookeeper = zookeeper
+        self._client = client
+        self.cnxn_id = zookeeper.accept(self, client.name)
+        self.up: _Pipe[Sent] = _Pipe(zookeeper.loop, self._to_server, zookeeper.latency_ms, zookeeper.context)
+        self.down: _Pipe[Effect] = _Pipe(zookeeper.loop, self._to_client, zookeeper.latency_ms, client.context)
+
+    def _to_server(self, sent: Sent) -> None:
+        self._zookeeper.receive(self.cnxn_id, sent)
+
+    def _to_client(self, effect: Effect) -> None:
+        self._client.receive(self, effect)
+
+    def broken(self) -> None:
+        """The server's end is gone: the client reads what was sent before, then the end of the stream."""
+        self.down.send(CloseCnxn(self.cnxn_id, "the server is gone"))
+
+    def close(self) -> None:
+        """The client gives this connection up."""
+        self.up.close()
+        self.down.close()
+        self._zookeeper.lost(self.cnxn_id)
+
+
+class _Pending:
+    """A request that waits for its answer."""
+
+    __slots__ = ("future", "path", "request", "xid")
+
+    def __init__(self, xid: int, request: Request, path: str, future: "asyncio.Future[Response | None]") -> None:
+        self.xid = xid
+        self.request = request
+        self.path = path
+        self.future = future
+
+
+class MemoryZkClient:
+    """A session with a MemoryZooKeeper, behaving as kazoo's does: heartbeats, time-outs, reconnects, watches set again, new sessions."""
+
+    def __init__(self, zookeeper: MemoryZooKeeper, session_timeout_ms: int, name: str) -> None:
+        self.name = name
+        self.context = contextvars.copy_context()
+        self._zookeeper = zookeeper
+        self._asked_timeout_ms = self._timeout_ms = session_timeout_ms
+        self._session_id = 0
+        self._passwd = bytes(16)
+        self._last_zxid = 0
+        self._last_xid = 0
+        self._connection: _Connection | None = None
+        self._connected = False
+        self._closed = False
+        self._is_cut = self._is_paused = False
+        self._last_heard_ms = 0
+        self._pending: deque[_Pending] = deque()
+        self._watches: tuple[dict[str, None], dict[str, None], dict[str, None]] = ({}, {}, {})
+        """Data, exist and child watches: set again after a reconnect."""
+        self._timer: asyncio.TimerHandle | None = None
+        self._on_watch: Callable[[WatchedEvent], None] | None = None
+        self._on_session: Callable[[SessionState], None] | None = None
+        self._first_connected: asyncio.Event = asyncio.Event()
+
+    @property
+    def session_id(self) -> int:
+        return self._session_id
+
+    @property
+    def session_timeout_ms(self) -> int:
+        return self._timeout_ms
+
+    async def start(self, on_watch: Callable[[WatchedEvent], None], on_session: Callable[[SessionState], None], timeout_ms: float) -> None:
+        self.context = contextvars.copy_context()
+        self._on_watch = on_watch
+        self._on_session = on_session
+        self._connect()
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                await self._first_connected.wait()
+        except TimeoutError:
+            self._closed = True
+            self._give_up_connection()
+            raise ZkError(ZkErrorCode.CONNECTION_LOSS) from None
+
+    async def create(self, path: str, data: bytes, *, ephemeral: bool = False, sequential: bool = False) -> tuple[str, Stat]:
+        response = await self._call(CreateRequest(path, data, OPEN_ACL_UNSAFE, _FLAGS[ephemeral, sequential], with_stat=True), path)
+        assert isinstance(response, CreateResponse)
+        assert response.stat is not None
+        return response.path, response.stat
+
+    async def get(self, path: str, *, watch: bool = False) -> tuple[bytes, Stat]:
+        response = await self._call(GetDataRequest(path, watch), path)
+        assert isinstance(response, DataResponse)
+        return response.data or b"", response.stat
+
+    async def set(self, path: str, data: bytes, version: int = -1) -> Stat:
+        response = await self._call(SetDataRequest(path, data, version), path)
+        assert isinstance(response, StatResponse)
+        return response.stat
+
+    async def delete(self, path: str, version: int = -1) -> None:
+        await self._call(DeleteRequest(path, version), path)
+
+    async def exists(self, path: str, *, watch: bool = False) -> Stat | None:
+        try:
+            response = await self._call(ExistsRequest(path, watch), path)
+        except ZkError as error:
+            if error.code is ZkErrorCode.NO_NODE:
+                return None
+            raise
+        assert isinstance(response, StatResponse)
+        return response.stat
+
+    async def get_children(self, path: str, *, watch: bool = False) -> tuple[list[str], Stat]:
+        response = await self._call(GetChildrenRequest(path, watch, with_stat=True), path)
+        assert isinstance(response, ChildrenResponse)
+        assert response.stat is not None
+        return sorted(response.children), response.stat
+
+    async def multi(self, ops: Sequence[Op]) -> list[OpResult]:
+        response = await self._call(MultiRequest(tuple(map(_multi_op, ops))), "")
+        assert isinstance(response, MultiResponse)
+        results: list[OpResult] = []
+        for op, result in zip(ops, response.results, strict=True):
+            match result:
+                case ErrorResult(code):
+                    if code is not ZkErrorCode.OK:
+                        raise ZkError(code, op.path)
+                case CreateResponse(path):
+                    results.append(path)
+                case StatResponse(stat):
+                    results.append(stat)
+                case _:
+                    results.append(None)
+        return results
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        if self._connected:
+            try:
+                async with asyncio.timeout(self._timeout_ms / 1000):
+                    await self._post(CloseSessionRequest())
+            except (ZkError, TimeoutError):
+                pass  # then the session expires by itself
+        self._give_up_connection()
+        self._tell(SessionState.CLOSED)
+
+    def cut(self) -> None:
+        """Nothing passes between this client and the server until `mend`; what is sent waits, as TCP has it."""
+        if not self._is_cut:
+            self._is_cut = True
+            if self._connection is not None:
+                self._connection.up.hold()
+                self._connection.down.hold()
+
+    def mend(self) -> None:
+        if self._is_cut:
+            self._is_cut = False
+            if self._connection is not None:
+                self._connection.up.release()
+                self._connection.down.release()
+
+    def pause(self) -> None:
+        """This client's process stands still: no heartbeats, nothing is received. (The simulator's own pause of a process does the same.)"""
+        if not self._is_paused:
+            self._is_paused = True
+            if self._connection is not None:
+                self._connection.down.hold()
+
+    def resume(self) -> None:
+        if self._is_paused:
+            self._is_paused = False
+            self._last_heard_ms = self._zookeeper.time.hi_res_clock_ms()  # what waited in the socket is read before the clock is looked at
+            if self._connection is not None:
+                self._connection.down.release()
+
+    def receive(self, connection: _Connection, effect: Effect) -> None:
+        """Called by the connection, in the client's context."""
+        if connection is not self._connection:
+            return
+        self._last_heard_ms = self._zookeeper.time.hi_res_clock_ms()
+        match effect:
+            case ConnectReply(_, response):
+                self._on_connect_reply(response)
+            case Notify(_, event):
+                self._forget_watch(event)
+                if self._on_watch is not None:
+                    self._on_watch(event)
+            case Reply():
+                self._on_reply(effect)
+            case CloseCnxn():
+                self._disconnected()
+            case AppendTxn():
+                pass
+
+    def _connect(self) -> None:
+        """Open a connection and ask for the session that we had, or a new one; if the server is away, try again later."""
+        if self._closed:
+            return
+        try:
+            connection = self._connection = _Connection(self._zookeeper, self)
+        except ZkError:
+            self._later(RECONNECT_MS, self._connect)
+            return
+        if self._is_cut:
+            connection.up.hold()
+            connection.down.hold()
+        if self._is_paused:
+            connection.down.hold()
+        self._last_heard_ms = self._zookeeper.time.hi_res_clock_ms()
+        connection.up.send(ConnectRequest(0, self._last_zxid, self._asked_timeout_ms, self._session_id, self._passwd, False))
+        self._heartbeat_later()
+
+    def _on_connect_reply(self, response: ConnectResponse) -> None:
+        if response.timeout_ms == 0:
+            self._session_id = 0
+            self._passwd = bytes(16)
+            for watches in self._watches:
+                watches.clear()
+            self._give_up_connection()
+            self._tell(SessionState.EXPIRED)
+            self._connect()
+            return
+        self._session_id, self._passwd, self._timeout_ms = response.session_id, response.passwd, response.timeout_ms
+        self._connected = True
+        if self._timer is not None:  # set for the time-out we asked for; the server may have given a shorter one
+            self._timer.cancel()
+        self._heartbeat_later()
+        data, exist, child = self._watches
+        if data or exist or child:
+            self._post(SetWatchesRequest(self._last_zxid, tuple(data), tuple(exist), tuple(child))).add_done_callback(_ignore)
+        self._tell(SessionState.CONNECTED)
+        self._first_connected.set()
+
+    def _on_reply(self, reply: Reply) -> None:
+        if reply.zxid > 0:
+            self._last_zxid = reply.zxid
+        pending = self._pending.popleft()
+        assert pending.xid == reply.xid, "answers come in the order of their requests"
+        self._remember_watch(pending.request, reply.code)
+        if pending.future.done():
+            return
+        if reply.code is ZkErrorCode.OK:
+            pending.future.set_result(reply.body)
+        else:
+            pending.future.set_exception(ZkError(reply.code, pending.path))
+
+    def _remember_watch(self, request: Request, code: ZkErrorCode) -> None:
+        data, exist, child = self._watches
+        match request:
+            case GetDataRequest(path, True) if code is ZkErrorCode.OK:
+                data[path] = None
+            case ExistsRequest(path, True) if code in (ZkErrorCode.OK, ZkErrorCode.NO_NODE):
+                (data if code is ZkErrorCode.OK else exist)[path] = None
+            case GetChildrenRequest(path, True) if code is ZkErrorCode.OK:
+                child[path] = None
+            case _:
+                pass
+
+    def _forget_watch(self, event: WatchedEvent) -> None:
+        data, exist, child = self._watches
+        if event.type is not WatchType.CHILDREN_CHANGED:
+            data.pop(event.path, None)
+            exist.pop(event.path, None)
+        if event.type in (WatchType.CHILDREN_CHANGED, WatchType.DELETED):
+            child.pop(event.path, None)
+
+    def _disconnected(self) -> None:
+        was_connected = self._connected
+        self._give_up_connection()
+        if self._closed:
+            return
+        if was_connected:
+            self._tell(SessionState.DISCONNECTED)
+        self._later(RECONNECT_MS, self._connect)
+
+    def _give_up_connection(self) -> None:
+        self._connected = False
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        pending, self._pending = self._pending, deque()
+        for waiting in pending:
+            if not waiting.future.done():
+                waiting.future.set_exception(ZkError(ZkErrorCode.CONNECTION_LOSS, waiting.path))
+
+    async def _call(self, request: Request, path: str) -> Response | None:
+        if not self._connected or self._closed:
+            raise ZkError(ZkErrorCode.CONNECTION_LOSS if not self._closed else ZkErrorCode.SESSION_EXPIRED, path)
+        return await self._post(request, path)
+
+    def _post(self, request: Request, path: str = "") -> "asyncio.Future[Response | None]":
+        assert self._connection is not None
+        self._last_xid += 1
+        future: asyncio.Future[Response | None] = self._zookeeper.loop.create_future()
+        self._pending.append(_Pending(self._last_xid, request, path, future))
+        self._connection.up.send((self._last_xid, request))
+        return future
+
+    def _heartbeat_later(self) -> None:
+        self._later(self._timeout_ms / 3, self._heartbeat)
+
+    def _heartbeat(self) -> None:
+        """Every third of the time-out: a ping; two thirds of silence mean that the connection is dead."""
+        if self._is_paused:
+            self._heartbeat_later()
+            return
+        if self._zookeeper.time.hi_res_clock_ms() - self._last_heard_ms > self._timeout_ms * 2 / 3:
+            self._disconnected()
+            return
+        if self._connected:
+            self._post(PingRequest()).add_done_callback(_ignore)
+        self._heartbeat_later()
+
+    def _later(self, ms: float, callback: Callable[[], None]) -> None:
+        self._timer = self._zookeeper.loop.call_later(ms / 1000, callback, context=self.context)
+
+    def _tell(self, state: SessionState) -> None:
+        if self._on_session is not None:
+            self._on_session(state)
+
+
+def _ignore(future: "asyncio.Future[Response | None]") -> None:
+    """A lost ping is no news: the end of the connection is."""
+    if not future.cancelled():
+        future.exception()
+
+
+def _multi_op(op: Op) -> MultiOp:
+    match op:
+        case CreateOp(path, data, ephemeral, sequential):
+            return CreateRequest(path, data, OPEN_ACL_UNSAFE, _FLAGS[ephemeral, sequential])
+        case DeleteOp(path, version):
+            return DeleteRequest(path, version)
+        case SetDataOp(path, data, version):
+            return SetDataRequest(path, data, version)
+        case CheckOp(path, version):
+            return CheckVersionRequest(path, version)

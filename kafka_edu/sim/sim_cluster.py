@@ -1,0 +1,194 @@
+"""A whole cluster in one process, in virtual time (spec M6): the broker's own classes, with clock, wires, disk and ZooKeeper handed in.
+
+    cluster = SimCluster(seed=7, broker_ids=(1, 2, 3))
+    cluster.start_all()
+    cluster.advance(15_000)
+    cluster.kill(1)
+
+Everything that happens follows from the seed and the calls: the same seed and calls give the same events, byte for byte (`events_bytes`).
+"""
+
+import random
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TypeVar
+
+from kafka_edu.server.kafka_config import KafkaConfig, Setting, make_config
+from kafka_edu.server.kafka_server import KafkaServer
+from kafka_edu.sim.memory_file_system import MemoryFileSystem
+from kafka_edu.sim.memory_transport import MemoryNetwork
+from kafka_edu.sim.memory_zk_client import MemoryZkClient, MemoryZooKeeper
+from kafka_edu.sim.sim_loop import SimLoop, SimProcess, SimTime
+from kafka_edu.trace.event import Envelope, Event, Level
+from kafka_edu.trace.tracer import Tracer
+from kafka_edu.trace.wire_format import encode
+
+T = TypeVar("T")
+
+FIRST_PORT = 9092
+ZOOKEEPER_ID = -2
+START_LIMIT_MS = 60_000
+
+
+async def run_inline(work: Callable[[], T]) -> T:
+    """What the real broker gives to a worker thread; the simulator has none."""
+    return work()
+
+
+class _Everything:
+    """Keeps every event that is told, of all brokers, in the order they were told."""
+
+    def __init__(self, level: Level) -> None:
+        self.level = level
+        self.events: list[Envelope] = []
+        self.listeners: list[Callable[[Envelope], None]] = []
+
+    def accept(self, envelope: Envelope) -> None:
+        self.events.append(envelope)
+        for listener in self.listeners:
+            listener(envelope)
+
+
+class SimBroker:
+    """One broker: its disk outlives its processes."""
+
+    def __init__(self, broker_id: int, file_system: MemoryFileSystem) -> None:
+        self.id = broker_id
+        self.file_system = file_system
+        self.incarnation = 0
+        self.process = SimProcess(f"broker-{broker_id}")
+        self.server: KafkaServer | None = None
+        self.zk_client: MemoryZkClient | None = None
+        self.tracer: Tracer | None = None
+
+    @property
+    def running(self) -> KafkaServer:
+        """The server, which must be up. Raises RuntimeError when it is not."""
+        if self.server is None:
+            raise RuntimeError(f"broker {self.id} is not up")
+        return self.server
+
+
+class SimCluster:
+    """Brokers, ZooKeeper, network and clock, all from one seed. Owned by the script that drives it."""
+
+    def __init__(
+        self, seed: int, broker_ids: Sequence[int] = (1, 2, 3), properties: Mapping[str, str] | None = None, level: Level = Level.STATE
+    ) -> None:
+        self.seed = seed
+        self.loop = SimLoop()
+        self.time = SimTime(self.loop)
+        self.network = MemoryNetwork(self.loop, self._random("network"))
+        self.sink = _Everything(level)
+        self._properties = dict(properties or {})
+        self._zk_process = SimProcess("zookeeper")
+        zk_random = self._random("zookeeper")
+        zk_tracer = Tracer(ZOOKEEPER_ID, self.time)
+        zk_tracer.add_sink(self.sink)
+        self.zookeeper = MemoryZooKeeper(self.time, tick_time_ms=2000, latency_ms=lambda: zk_random.uniform(0.1, 0.6), trace=zk_tracer)
+        self.loop.run_in(self._zk_process, self.zookeeper.start)
+        self.brokers = {broker_id: SimBroker(broker_id, MemoryFileSystem()) for broker_id in broker_ids}
+        self.advance(0)
+
+    def _random(self, name: str) -> random.Random:
+        return random.Random(f"{self.seed}/{name}")
+
+    def config(self, broker_id: int) -> KafkaConfig:
+        """The broker's configuration: Kafka's defaults, what the script set, and where it listens."""
+        properties = {
+            "broker.id": str(broker_id),
+            "listeners": f"PLAINTEXT://127.0.0.1:{self.port(broker_id)}",
+            "log.dirs": "/data",
+            "zookeeper.connect": "memory:0",
+            **self._properties,
+        }
+        config, _ = make_config({key: Setting(value, f"simulated broker {broker_id}") for key, value in properties.items()})
+        return config
+
+    def port(self, broker_id: int) -> int:
+        return FIRST_PORT + broker_id
+
+    def start(self, broker_id: int) -> None:
+        """Start a broker, for the first time or again; returns when it has started."""
+        broker = self.brokers[broker_id]
+        broker.incarnation += 1
+        broker.process = SimProcess(f"broker-{broker_id}")
+        config = self.config(broker_id)
+        broker.tracer = Tracer(broker_id, self.time)
+        if broker.incarnation > 1:  # numbers go on, so that a broker's events stay in one order
+            broker.tracer.seq = max((e.seq for e in self.sink.events if e.broker == broker_id), default=0)
+        broker.tracer.add_sink(self.sink)
+        broker.zk_client = self.zookeeper.client(config.zookeeper_session_timeout_ms, f"broker-{broker_id}")
+        broker.server = KafkaServer(
+            config,
+            time=self.time,
+            transport=self.network.transport(),
+            zk_client=broker.zk_client,
+            file_system=broker.file_system,
+            random=self._random(f"broker-{broker_id}-{broker.incarnation}"),
+            tracer=broker.tracer,
+            run_blocking=run_inline,
+        )
+        self.run_as(broker.process, broker.server.startup(), START_LIMIT_MS)
+
+    def start_all(self) -> None:
+        """Start every broker, one after the other, and let the cluster settle."""
+        for broker_id in self.brokers:
+            self.start(broker_id)
+        self.advance(1000)
+
+    def run_as(self, process: SimProcess, coroutine: Awaitable[T], limit_ms: float = START_LIMIT_MS) -> T:
+        """Run a coroutine as part of a process, to its end."""
+
+        async def body() -> T:
+            return await coroutine
+
+        return self.loop.run_until_complete(self.loop.spawn(process, body()), limit_ms)
+
+    def kill(self, broker_id: int) -> None:
+        """kill -9: nothing of it runs any more; its connections are reset; what it wrote to its files is there (the page cache survives a process)."""
+        broker = self.brokers[broker_id]
+        self.loop.kill(broker.process)
+        self.network.process_died(broker.process)
+        if broker.zk_client is not None:
+            broker.zk_client.pause()
+        broker.server = None
+
+    def pause(self, broker_id: int) -> None:
+        """SIGSTOP: it stands still, its connections stay open."""
+        self.loop.pause(self.brokers[broker_id].process)
+
+    def resume(self, broker_id: int) -> None:
+        self.loop.resume(self.brokers[broker_id].process)
+
+    def cut(self, a: int, b: int) -> None:
+        """Nothing passes between two brokers until `mend`."""
+        self.network.cut(self.brokers[a].process, self.brokers[b].process)
+
+    def mend(self, a: int, b: int) -> None:
+        self.network.mend(self.brokers[a].process, self.brokers[b].process)
+
+    def stop(self, broker_id: int) -> None:
+        """SIGTERM: the broker's own shutdown, to its end."""
+        broker = self.brokers[broker_id]
+        self.run_as(broker.process, broker.running.shutdown("SIGTERM"), 600_000)
+        self.loop.kill(broker.process)
+        broker.server = None
+
+    def advance(self, ms: float) -> None:
+        """Let virtual time pass. Raises AssertionError with what was not caught, if anything was."""
+        self.loop.advance(ms)
+        if self.loop.errors:
+            first = self.loop.errors[0]
+            raise AssertionError(f"uncaught in the simulation: {first.get('message')}: {first.get('exception')!r}") from first.get("exception")
+
+    def facts(self, *kinds: type[Event]) -> list[Envelope]:
+        """All facts of these types so far."""
+        return [envelope for envelope in self.sink.events if isinstance(envelope.event, kinds)]
+
+    def events_bytes(self) -> bytes:
+        """Every event so far, as a recording has them: what two runs of one seed are compared by."""
+        return b"".join(map(encode, self.sink.events))
+
+    def close(self) -> None:
+        """Forget everything that was still to happen."""
+        self.loop.close()

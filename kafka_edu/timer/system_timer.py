@@ -1,0 +1,193 @@
+"""The timer: wheels, the queue of their buckets, and what is told of them (Kafka: SystemTimer in Timer.scala)."""
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Final
+
+from kafka_edu.timer.delay_queue import DelayQueue
+from kafka_edu.timer.timer_task import TimerTask
+from kafka_edu.timer.timer_task_list import TimerTaskEntry, TimerTaskList
+from kafka_edu.timer.timing_wheel import TICK_MS, WHEEL_SIZE, TimingWheel
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.timer import (
+    NextBucketSampled,
+    TimerSampled,
+    TimerSnapshot,
+    TimerTaskAdded,
+    TimerTaskCancelled,
+    TimerTaskDemoted,
+    TimerTaskExpired,
+    WheelCreated,
+    WheelSampled,
+    WheelSnapshot,
+)
+from kafka_edu.trace.tracer import Tracer
+
+TASKS_TOLD: Final = 8
+"""How many tasks of the next bucket a gauge names."""
+
+
+class SystemTimer:
+    """Runs each task once, at its deadline or, when its owner comes late, at the next `advance_clock` (定时器).
+
+    `add` asks the lowest wheel to take the task. The wheel puts it into a bucket, and the bucket into the delay queue; a task that is due
+    already is run at once. `advance_clock` takes the buckets whose time has come, moves the hands, and adds each of their tasks again: some
+    come down to a finer wheel, the others are due and run. Never early; late by no more than the owner's call is late.
+
+    All times are ms of the clock handed in, which must not run backward. Tasks run inside `advance_clock` or `add`; they may add and cancel
+    tasks of this timer. Owned by one loop: nothing locks.
+    `TimingWheel` in this module is a seam (`kafka_edu.common.seams`): a learner's can stand there. All telling is done here.
+    Next hop: TimingWheel; the purgatory's reaper calls `advance_clock`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        now_ms: Callable[[], int],
+        trace: Tracer | None = None,
+        tick_ms: int = TICK_MS,
+        wheel_size: int = WHEEL_SIZE,
+    ) -> None:
+        self.name = name
+        self._now_ms = now_ms
+        self._trace = trace
+        self._queue = DelayQueue()
+        self._made: dict[int, tuple[int, int]] = {1: (now_ms(), 0)}
+        """level → when its wheel was made, and the delay of the task that asked for it."""
+        self.wheel: TimingWheel = TimingWheel(
+            tick_ms,
+            wheel_size,
+            self._made[1][0],
+            self._queue,
+            on_overflow=self._wheel_created,
+            on_cancelled=self._task_cancelled if trace is not None else None,
+        )
+        """The lowest wheel."""
+        self.inserted_total = 0
+        self.expired_total = 0
+        self.demoted_total = 0
+        if trace is not None:
+            trace.on_snapshot(self._snapshot)
+            trace.on_gauges(self._gauges)
+
+    @property
+    def size(self) -> int:
+        """Tasks that wait. O(levels · wheel_size): counted when asked, not at every insert."""
+        return sum(bucket.size for wheel in self.wheel.wheels() for bucket in wheel.buckets if bucket is not None)
+
+    @property
+    def cancelled_total(self) -> int:
+        """Tasks that were cancelled: those that came and neither ran nor wait."""
+        return self.inserted_total - self.expired_total - self.size
+
+    def add(self, task: TimerTask) -> None:
+        """Run `task` in `task.delay_ms` from now; at once, inside this call, if that is within the present tick. O(1)."""
+        entry = TimerTaskEntry(task, task.delay_ms + self._now_ms())
+        self.inserted_total += 1
+        if not self.wheel.add(entry):
+            self._expire(entry, self._now_ms(), 0, -1)
+        elif self._trace is not None and self._trace.all and entry.bucket is not None:
+            bucket = entry.bucket
+            self._trace(TimerTaskAdded(self.name, task.label, task.delay_ms, entry.expiration_ms, bucket.level, bucket.slot))
+
+    def advance_clock(self, now_ms: int) -> int:
+        """Run what is due at `now_ms`; returns how many tasks ran. O(buckets due and tasks in them), and nothing for the ticks between them."""
+        expired = 0
+        while (due := self._queue.poll(now_ms)) is not None:
+            expiration_ms, bucket = due
+            self.wheel.advance_clock(expiration_ms)
+            for entry in bucket.flush():
+                if entry.cancelled:  # by a task of the same bucket that ran before it
+                    continue
+                if self.wheel.add(entry):
+                    self._demoted(entry, expiration_ms, bucket)
+                else:
+                    self._expire(entry, now_ms, bucket.level, bucket.slot)
+                    expired += 1
+        return expired
+
+    def next_expiration_ms(self) -> int | None:
+        """When `advance_clock` has something to do next, or None. O(1)."""
+        return self._queue.next_expiration_ms()
+
+    def on_earlier(self, callback: Callable[[], None] | None) -> None:
+        """Have `callback` called whenever `next_expiration_ms` becomes earlier."""
+        self._queue.on_earlier = callback
+
+    def _demoted(self, entry: TimerTaskEntry, expiration_ms: int, came_from: TimerTaskList) -> None:
+        self.demoted_total += 1
+        bucket = entry.bucket
+        if self._trace is not None and self._trace.all and bucket is not None:
+            left_ms = entry.expiration_ms - expiration_ms
+            self._trace(
+                TimerTaskDemoted(
+                    self.name, entry.task.label, entry.expiration_ms, left_ms, came_from.level, came_from.slot, bucket.level, bucket.slot
+                )
+            )
+
+    def _expire(self, entry: TimerTaskEntry, now_ms: int, level: int, slot: int) -> None:
+        task = entry.task
+        task.entry = None
+        self.expired_total += 1
+        if self._trace is not None and self._trace.all:
+            late_ms = now_ms - entry.expiration_ms
+            seq = self._trace(TimerTaskExpired(self.name, task.label, entry.expiration_ms, late_ms, level, slot))
+            with self._trace.because(seq):
+                task.run()
+        else:
+            task.run()
+
+    def _task_cancelled(self, entry: TimerTaskEntry, bucket: TimerTaskList) -> None:
+        if self._trace is not None and self._trace.all:
+            left_ms = entry.expiration_ms - self._now_ms()
+            self._trace(TimerTaskCancelled(self.name, entry.task.label, entry.expiration_ms, left_ms, bucket.level, bucket.slot))
+
+    def _wheel_created(self, wheel: TimingWheel, deadline_ms: int) -> None:
+        now_ms = self._now_ms()
+        self._made[wheel.level] = (now_ms, deadline_ms - now_ms)
+        if self._trace is not None:
+            self._trace(
+                WheelCreated(self.name, wheel.level, wheel.tick_ms, wheel.wheel_size, wheel.current_time_ms, deadline_ms, deadline_ms - now_ms)
+            )
+
+    def _totals(self) -> tuple[str, int, int, int, int, int | None, int, int, int, int]:
+        return (
+            self.name,
+            self._now_ms(),
+            self.wheel.current_time_ms,
+            self.size,
+            len(self._queue),
+            self.next_expiration_ms(),
+            self.inserted_total,
+            self.cancelled_total,
+            self.expired_total,
+            self.demoted_total,
+        )
+
+    def _wheels(self) -> Iterator[tuple[str, int, int, int, int, tuple[int, ...], int, int]]:
+        for wheel in self.wheel.wheels():
+            made_ms, made_for_delay_ms = self._made[wheel.level]
+            yield (
+                self.name,
+                wheel.level,
+                wheel.tick_ms,
+                wheel.wheel_size,
+                wheel.current_time_ms,
+                wheel.counts(),
+                made_ms,
+                made_for_delay_ms,
+            )
+
+    def _snapshot(self) -> Iterator[Event]:
+        yield TimerSnapshot(*self._totals())
+        for wheel in self._wheels():
+            yield WheelSnapshot(*wheel)
+
+    def _gauges(self) -> Iterator[Event]:
+        yield TimerSampled(*self._totals())
+        for wheel in self._wheels():
+            yield WheelSampled(*wheel)
+        bucket = self._queue.peek()
+        if bucket is not None:
+            tasks = tuple([(entry.task.label, entry.expiration_ms) for entry in islice(bucket, TASKS_TOLD)])
+            yield NextBucketSampled(self.name, bucket.level, bucket.slot, bucket.expiration_ms, bucket.size, tasks)

@@ -1,0 +1,91 @@
+"""What an event is (spec M1).
+
+An event is a value: a NamedTuple of ints, strings, bools, None and tuples of these, never a live object. Making one costs about as much as
+making a tuple; a frozen dataclass would cost four times as much, on every hop of every request.
+
+Two kinds. A *fact* says that a state changed: every fact is told, in order, with a sequence number. A *gauge* is a sample: it is taken ten
+times a second, and only while somebody looks; it carries the number of the last fact before it.
+
+Each broker numbers its own facts from 1. `cause` is the number of the fact, on the same broker, that brought this one about, or 0. No cause can
+ride on Kafka's wire from one process to another, so events carry natural join keys instead (znode path and mzxid; controller epoch and leader
+epoch; connection and correlation id; follower and fetch offset), by which `reader` joins several brokers into one chain.
+"""
+
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from typing import Final, NamedTuple, TypeVar
+
+Scalar = int | str | bool | float | None
+Event = tuple[object, ...]
+
+
+class Level(StrEnum):
+    """How much is told. Each level holds those before it."""
+
+    STATE = "state"
+    """State changes: few, always kept."""
+    HOPS = "hops"
+    """The way of a request from hop to hop: made only while somebody asks for it."""
+    ALL = "all"
+    """Everything, each timer insert too."""
+
+
+class Kind(StrEnum):
+    FACT = "fact"
+    GAUGE = "gauge"
+    SNAPSHOT = "snapshot"
+    """Part of a snapshot: the state as it stands, told to one who has just begun to look."""
+
+
+class EventType(NamedTuple):
+    """What the registry knows of one event class; docs/events.md is written from it."""
+
+    cls: type[Event]
+    area: str
+    level: Level
+    kind: Kind
+    joins: tuple[str, ...]
+    """Fields by which this event is joined to events of other processes."""
+    fields: tuple[str, ...]
+    make: Callable[[Iterable[object]], Event]
+    """The event of these values, in the order of `fields`."""
+
+
+#: name → type. Filled by the decorator when `kafka_edu.trace.events` is imported, and not changed after.
+EVENT_TYPES: Final[dict[str, EventType]] = {}
+
+E = TypeVar("E", bound=type[tuple[object, ...]])
+
+
+def event(*, level: Level = Level.STATE, kind: Kind = Kind.FACT, joins: tuple[str, ...] = ()) -> Callable[[E], E]:
+    """Register a NamedTuple class as an event. Raises ValueError on a name taken, a missing docstring or an unknown join field."""
+
+    def register(cls: E) -> E:
+        name = cls.__name__
+        fields: tuple[str, ...] = getattr(cls, "_fields")  # noqa: B009 - NamedTuple's own; mypy sees only a tuple here
+        if name in EVENT_TYPES:
+            raise ValueError(f"two events are called {name}")
+        if not cls.__doc__ or cls.__doc__.startswith(f"{name}("):
+            raise ValueError(f"event {name} has no docstring")
+        if unknown := set(joins) - set(fields):
+            raise ValueError(f"event {name} joins by {sorted(unknown)}, which it does not have")
+        EVENT_TYPES[name] = EventType(cls, cls.__module__.rsplit(".", 1)[-1], level, kind, joins, fields, getattr(cls, "_make"))  # noqa: B009 - as above
+        return cls
+
+    return register
+
+
+class Envelope(NamedTuple):
+    """One event as it was told: by whom, as which number, when, and because of what."""
+
+    broker: int
+    """Who tells: a broker's id; -1 the supervisor; -2 ZooKeeper; -3 a client."""
+    seq: int
+    cause: int
+    wall_ms: int
+    mono_us: int
+    event: Event
+
+    @property
+    def name(self) -> str:
+        return type(self.event).__name__

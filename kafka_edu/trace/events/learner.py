@@ -1,0 +1,47 @@
+"""What a broker tells of learner's code that runs in it (spec E1)."""
+
+from typing import NamedTuple
+
+from kafka_edu.trace.event import Kind, event
+
+
+@event()
+class LearnerInstalled(NamedTuple):
+    """Learner's code serves in this broker in place of the shipped code."""
+
+    exercise: str
+    replaces: str
+    file: str
+
+
+@event()
+class LearnerFailed(NamedTuple):
+    """Learner's code raised, took too long or answered what cannot be; the shipped code did the work instead."""
+
+    exercise: str
+    message: str
+    file: str
+    line: int
+    """0 when no line of the file is to blame."""
+    failures: int
+    """How many there were, this one included. The first twenty are told one by one, then each thousandth."""
+
+
+@event(kind=Kind.SNAPSHOT)
+class LearnerSnapshot(NamedTuple):
+    """Learner's code as it stands: how often it was asked, and how often it failed."""
+
+    exercise: str
+    replaces: str
+    file: str
+    calls: int
+    failures: int
+
+
+@event(kind=Kind.GAUGE)
+class LearnerSampled(NamedTuple):
+    """How often learner's code was asked until now, and how often it failed."""
+
+    exercise: str
+    calls: int
+    failures: int

@@ -1,0 +1,85 @@
+"""What the network layer tells: connections, and the hops of a request through it (spec N1, N2)."""
+
+from typing import NamedTuple
+
+from kafka_edu.trace.event import Kind, Level, event
+
+
+@event(joins=("connection_id",))
+class ConnectionOpened(NamedTuple):
+    """The acceptor took a connection and gave it to a processor. `connection_id` is Kafka's: local-remote-index."""
+
+    connection_id: str
+    listener: str
+    processor: int
+
+
+@event(joins=("connection_id",))
+class ConnectionClosed(NamedTuple):
+    """A connection is gone, and why."""
+
+    connection_id: str
+    processor: int
+    reason: str
+
+
+@event()
+class ConnectionRefused(NamedTuple):
+    """The acceptor closed a connection at once: too many from this address."""
+
+    listener: str
+    peer: str
+    reason: str
+
+
+@event(level=Level.HOPS, joins=("connection_id", "correlation_id"))
+class RequestReceived(NamedTuple):
+    """Hop: a processor has a whole request and puts it into the request channel. Next: RequestDequeued."""
+
+    connection_id: str
+    correlation_id: int
+    api_key: int
+    api_version: int
+    client_id: str
+    size_bytes: int
+    processor: int
+    queue_size: int
+
+
+@event(level=Level.HOPS, joins=("connection_id", "correlation_id"))
+class ResponseSent(NamedTuple):
+    """Hop: the last byte of a response was handed to the kernel. Times split as Kafka splits them (RequestChannel.updateRequestMetrics), in µs."""
+
+    connection_id: str
+    correlation_id: int
+    api_key: int
+    size_bytes: int
+    request_queue_us: int
+    local_us: int
+    remote_us: int
+    response_queue_us: int
+    send_us: int
+    total_us: int
+
+
+@event(kind=Kind.GAUGE)
+class NetworkSampled(NamedTuple):
+    """Queues and totals of the network layer at this moment; rates are the difference of two samples."""
+
+    request_queue_size: int
+    request_queue_capacity: int
+    response_queue_size: int
+    connections: int
+    requests_total: int
+    bytes_in_total: int
+    bytes_out_total: int
+
+
+@event(kind=Kind.SNAPSHOT)
+class ConnectionSnapshot(NamedTuple):
+    """One open connection, told to one who has just begun to look."""
+
+    connection_id: str
+    listener: str
+    processor: int
+    client_id: str

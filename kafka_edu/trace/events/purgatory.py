@@ -1,0 +1,111 @@
+"""What a purgatory tells of the operations that wait in it (spec D1, D3; the Purgatory screen). Times are ms of the timer's clock."""
+
+from typing import NamedTuple
+
+from kafka_edu.trace.event import Kind, Level, event
+
+
+class Requirement(NamedTuple):
+    """One thing that an operation still waits for, so that "why is it still waiting?" has an answer in numbers (spec D3). A value within events.
+
+    A produce with acks=all: subject `web-0`, needs `high watermark`, at_least 4, have 2, holders (("broker 0", 4), ("broker 1", 4), ("broker 2", 2)).
+    A fetch: needs `bytes`, at_least fetch.min.bytes, have what is there now, holders the partitions with their bytes.
+    """
+
+    subject: str
+    needs: str
+    at_least: int
+    have: int
+    holders: tuple[tuple[str, int], ...] = ()
+    """Who holds how much, each beside the others: who is behind is to blame."""
+
+
+@event(level=Level.HOPS)
+class OperationWatched(NamedTuple):
+    """Hop: an operation cannot be completed yet and waits under its keys. Next: OperationCompleted with the same purgatory and operation."""
+
+    purgatory: str
+    operation: int
+    label: str
+    keys: tuple[str, ...]
+    deadline_ms: int
+    why: tuple[Requirement, ...]
+
+
+@event(level=Level.HOPS)
+class OperationCompleted(NamedTuple):
+    """Hop: an operation is done, for the first and last time. What it answers follows, with this as its cause."""
+
+    purgatory: str
+    operation: int
+    label: str
+    by: str
+    """`at once`, `event`, `time-out` or `forced`."""
+    key: str
+    """The key whose event completed it, or empty."""
+    waited_ms: int
+
+
+@event(level=Level.HOPS)
+class PurgatoryPurged(NamedTuple):
+    """Operations that were completed under one key were taken out of the lists of their other keys."""
+
+    purgatory: str
+    purged: int
+    watched: int
+
+
+@event(kind=Kind.GAUGE)
+class PurgatorySampled(NamedTuple):
+    """A purgatory at this moment. Kafka's metrics: PurgatorySize is `watched`, NumDelayedOperations is `delayed`."""
+
+    purgatory: str
+    watched: int
+    """Operations in the lists of all keys, one counted once under each, and the completed ones not purged yet."""
+    delayed: int
+    """Operations in the timer."""
+    keys: int
+    completed_at_once: int
+    completed_by_event: int
+    completed_by_timeout: int
+    completed_forced: int
+
+
+@event(kind=Kind.GAUGE)
+class WaitingOperationSampled(NamedTuple):
+    """One operation that waits, and why: the longest waiting first, at most fifty of a purgatory."""
+
+    purgatory: str
+    operation: int
+    label: str
+    keys: tuple[str, ...]
+    age_ms: int
+    deadline_ms: int
+    why: tuple[Requirement, ...]
+
+
+@event(kind=Kind.SNAPSHOT)
+class PurgatorySnapshot(NamedTuple):
+    """A purgatory as it stands; the fields are those of PurgatorySampled."""
+
+    purgatory: str
+    watched: int
+    delayed: int
+    keys: int
+    completed_at_once: int
+    completed_by_event: int
+    completed_by_timeout: int
+    completed_forced: int
+
+
+@event(kind=Kind.SNAPSHOT)
+class WaitingOperationSnapshot(NamedTuple):
+    """One operation that waits; the fields are those of WaitingOperationSampled."""
+
+    purgatory: str
+    operation: int
+    label: str
+    keys: tuple[str, ...]
+    age_ms: int
+    deadline_ms: int
+    why: tuple[Requirement, ...]

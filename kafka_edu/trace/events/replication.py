@@ -1,0 +1,334 @@
+"""What replication tells: who leads, who is in sync, how far each has come (spec R, D3).
+
+A follower's fetch is known on both sides by (topic, partition, follower, fetch_offset); a change of the ISR is known in ZooKeeper by its zk_version.
+"""
+
+from typing import NamedTuple
+
+from kafka_edu.trace.event import Kind, Level, event
+
+
+@event(joins=("topic", "partition", "leader_epoch", "controller_epoch"))
+class BecameLeader(NamedTuple):
+    """The partition's replica here leads from now on; its epoch starts at `start_offset`, its log end."""
+
+    topic: str
+    partition: int
+    leader_epoch: int
+    controller_epoch: int
+    start_offset: int
+    high_watermark: int
+    isr: tuple[int, ...]
+    replicas: tuple[int, ...]
+    zk_version: int
+
+
+@event(joins=("topic", "partition", "leader_epoch", "controller_epoch"))
+class BecameFollower(NamedTuple):
+    """The partition's replica here follows `leader` from now on. `leader` -1: nobody leads."""
+
+    topic: str
+    partition: int
+    leader: int
+    leader_epoch: int
+    controller_epoch: int
+    log_end_offset: int
+    high_watermark: int
+    replicas: tuple[int, ...]
+
+
+@event(joins=("topic", "partition", "leader_epoch"))
+class ReplicaStopped(NamedTuple):
+    """The controller had this broker stop its replica; `deleted`: its log goes too."""
+
+    topic: str
+    partition: int
+    leader_epoch: int
+    deleted: bool
+
+
+@event()
+class PartitionOffline(NamedTuple):
+    """The disk below this replica failed; it serves nothing until the broker starts anew."""
+
+    topic: str
+    partition: int
+
+
+@event()
+class ControllerEpochSeen(NamedTuple):
+    """A request of a controller raised the epoch known here; requests of older controllers are refused from now on."""
+
+    controller: int
+    controller_epoch: int
+    previous_epoch: int
+
+
+@event()
+class StaleControllerRefused(NamedTuple):
+    """A request of a controller that has been replaced was refused (STALE_CONTROLLER_EPOCH)."""
+
+    request: str
+    controller: int
+    controller_epoch: int
+    current_epoch: int
+
+
+@event(joins=("topic", "partition", "leader_epoch"))
+class IsrChangeProposed(NamedTuple):
+    """The leader wants another ISR and asks ZooKeeper to write it, if the znode still has `zk_version`. Until the answer the larger ISR holds."""
+
+    topic: str
+    partition: int
+    leader_epoch: int
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    zk_version: int
+    reason: str
+
+
+@event(joins=("topic", "partition", "leader_epoch", "zk_version"))
+class IsrShrunk(NamedTuple):
+    """ZooKeeper took the smaller ISR; `zk_version` is the znode's new version."""
+
+    topic: str
+    partition: int
+    leader_epoch: int
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    zk_version: int
+    reason: str
+
+
+@event(joins=("topic", "partition", "leader_epoch", "zk_version"))
+class IsrExpanded(NamedTuple):
+    """ZooKeeper took the larger ISR; `zk_version` is the znode's new version."""
+
+    topic: str
+    partition: int
+    leader_epoch: int
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    zk_version: int
+    reason: str
+
+
+@event(joins=("topic", "partition", "leader_epoch"))
+class IsrWriteFailed(NamedTuple):
+    """The znode had another version: somebody else (the controller) wrote it. The leader leaves the ISR alone until the controller tells."""
+
+    topic: str
+    partition: int
+    leader_epoch: int
+    wanted: tuple[int, ...]
+    zk_version: int
+
+
+@event()
+class IsrChangesPropagated(NamedTuple):
+    """The controller was told, by a znode in /isr_change_notification, which ISRs have changed here."""
+
+    partitions: tuple[str, ...]
+
+
+@event(level=Level.HOPS, joins=("topic", "partition", "leader_epoch"))
+class HighWatermarkAdvanced(NamedTuple):
+    """More records are committed. On a follower `is_leader` is false, and the mark is one it was told."""
+
+    topic: str
+    partition: int
+    leader_epoch: int
+    before: int
+    after: int
+    log_end_offset: int
+    is_leader: bool
+
+
+@event(joins=("topic", "partition", "leader"))
+class LogTruncatedByEpoch(NamedTuple):
+    """A follower cut its log from `before` back to `after`, where it and the leader part (KIP-101, KIP-279). The same offset: nothing to cut.
+
+    `epoch` and `leader_end_offset` are the leader's answer; -1: the leader knows no epoch that old, and the high watermark was used.
+    `complete` false: the leader must be asked again about an older epoch.
+    """
+
+    topic: str
+    partition: int
+    before: int
+    after: int
+    epoch: int
+    leader_end_offset: int
+    leader: int
+    high_watermark: int
+    complete: bool
+
+
+@event(joins=("topic", "partition", "leader"))
+class LogTruncatedByRange(NamedTuple):
+    """A follower's offset was outside the leader's log: it cut back to the leader's end, or dropped all and starts at the leader's log start."""
+
+    topic: str
+    partition: int
+    before: int
+    after: int
+    leader: int
+    reason: str
+
+
+@event(level=Level.HOPS, joins=("topic", "partition", "follower", "fetch_offset"))
+class FollowerFetched(NamedTuple):
+    """Hop: the leader read for a follower, whose fetch offset tells its log end."""
+
+    topic: str
+    partition: int
+    follower: int
+    fetch_offset: int
+    leader_log_end_offset: int
+    high_watermark: int
+
+
+@event(level=Level.HOPS, joins=("topic", "partition", "follower", "fetch_offset"))
+class FollowerAppended(NamedTuple):
+    """Hop: a follower stored what the leader gave for `fetch_offset`."""
+
+    topic: str
+    partition: int
+    follower: int
+    fetch_offset: int
+    log_end_offset: int
+    high_watermark: int
+    leader: int
+
+
+@event(level=Level.HOPS, joins=("topic", "partition"))
+class ProduceAppended(NamedTuple):
+    """Hop: a producer's batch is in the leader's log. `required_offset` is the high watermark that acks=all waits for."""
+
+    topic: str
+    partition: int
+    leader_epoch: int
+    first_offset: int
+    required_offset: int
+    required_acks: int
+    high_watermark: int
+
+
+@event(joins=("leader",))
+class FetcherStarted(NamedTuple):
+    """A fetcher towards one leader was started."""
+
+    leader: int
+    fetcher_id: int
+
+
+@event(joins=("leader", "local"))
+class FetcherConnected(NamedTuple):
+    """A fetcher has a connection to its leader; `local` is this side's host:port, by which the leader names it."""
+
+    leader: int
+    host: str
+    port: int
+    local: str
+
+
+@event(joins=("leader",))
+class FetcherStopped(NamedTuple):
+    """A fetcher has nothing left to follow, or the broker stops."""
+
+    leader: int
+    fetcher_id: int
+
+
+@event(joins=("leader",))
+class FetcherFailed(NamedTuple):
+    """A fetcher got no answer from its leader, and tries again after replica.fetch.backoff.ms."""
+
+    leader: int
+    reason: str
+
+
+@event(joins=("topic", "partition", "leader"))
+class FetcherPartitionDelayed(NamedTuple):
+    """A fetcher leaves one partition aside for replica.fetch.backoff.ms, because of an error."""
+
+    topic: str
+    partition: int
+    leader: int
+    error: str
+    delay_ms: int
+
+
+@event()
+class HwCheckpointed(NamedTuple):
+    """The high watermarks of one log dir were written to its replication-offset-checkpoint."""
+
+    log_dir: str
+    partitions: int
+
+
+@event()
+class FetchSessionOpened(NamedTuple):
+    """A fetch session of KIP-227 began."""
+
+    session_id: int
+    privileged: bool
+    partitions: int
+
+
+@event()
+class FetchSessionClosed(NamedTuple):
+    """A fetch session ended: closed by its owner, evicted for another, or emptied."""
+
+    session_id: int
+    reason: str
+
+
+@event(kind=Kind.SNAPSHOT)
+class PartitionSnapshot(NamedTuple):
+    """A partition with a replica here. `remote_leos` are (broker, log end offset) as the leader knows them; empty on a follower."""
+
+    topic: str
+    partition: int
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    replicas: tuple[int, ...]
+    log_start: int
+    hw: int
+    leo: int
+    remote_leos: tuple[tuple[int, int], ...]
+    zk_version: int
+    proposed_isr: tuple[int, ...]
+    min_isr: int
+    """min.insync.replicas: with fewer in the ISR, acks=all is refused."""
+
+
+@event(kind=Kind.GAUGE)
+class PartitionOffsets(NamedTuple):
+    """How far a partition is: its offsets now, ten times a second."""
+
+    topic: str
+    partition: int
+    log_start: int
+    hw: int
+    leo: int
+    remote_leos: tuple[tuple[int, int], ...]
+    min_isr: int
+
+
+@event(kind=Kind.SNAPSHOT)
+class FetcherSnapshot(NamedTuple):
+    """A fetcher, and how many partitions it follows."""
+
+    leader: int
+    fetcher_id: int
+    partitions: int
+
+
+@event(kind=Kind.GAUGE)
+class FetchSessionsSampled(NamedTuple):
+    """The fetch sessions of this broker now (Kafka's metrics: NumIncrementalFetchSessions, NumIncrementalFetchPartitionsCached, evictions)."""
+
+    sessions: int
+    partitions: int
+    evictions: int

@@ -1,0 +1,218 @@
+"""What the broker as a whole tells: its life, its configuration, what it knows of the cluster, and the handlers' hops (spec N2, A2, G1)."""
+
+from typing import NamedTuple
+
+from kafka_edu.trace.event import Kind, Level, event
+
+
+@event()
+class ServerStarting(NamedTuple):
+    """KafkaServer.startup has begun. Next: ClusterJoined."""
+
+    api_level: str
+    pid: int
+
+
+@event(joins=("cluster_id",))
+class ClusterJoined(NamedTuple):
+    """Connected to ZooKeeper; the cluster's id was read or created, the broker's id settled (`id_source`: configured, stored or generated)."""
+
+    cluster_id: str
+    broker_id: int
+    id_source: str
+
+
+@event(joins=("broker_epoch",))
+class BrokerRegistered(NamedTuple):
+    """Our ephemeral znode /brokers/ids/<id> stands; its czxid is the broker's epoch (KIP-380). Told again after a session expired."""
+
+    broker_id: int
+    broker_epoch: int
+    end_points: tuple[str, ...]
+    session_id: int
+
+
+@event()
+class ServerStarted(NamedTuple):
+    """All parts run and the listeners take connections."""
+
+    broker_id: int
+    end_points: tuple[str, ...]
+    startup_ms: int
+
+
+@event()
+class BrokerStateChanged(NamedTuple):
+    """The broker's life went on: NotRunning, Starting, RunningAsBroker, PendingControlledShutdown, BrokerShuttingDown."""
+
+    broker_id: int
+    before: str
+    after: str
+
+
+@event()
+class ServerStopping(NamedTuple):
+    """Shutdown has begun, and why (a signal, a fatal error). Next: ControlledShutdownAttempted, unless it is switched off."""
+
+    broker_id: int
+    reason: str
+
+
+@event()
+class ControlledShutdownAttempted(NamedTuple):
+    """One attempt to have the controller move our leaders away (book §6.4.2, steps 1 to 4). Success: error 0 and no partition remaining."""
+
+    attempt: int
+    controller_id: int
+    error: str
+    partitions_remaining: int
+
+
+@event()
+class ServerStopped(NamedTuple):
+    """The last thing a broker tells. `clean`: its logs were flushed and .kafka_cleanshutdown written."""
+
+    broker_id: int
+    clean: bool
+    shutdown_ms: int
+
+
+@event()
+class SessionLost(NamedTuple):
+    """ZooKeeper expired our session: our ephemerals are gone, the cluster takes us for dead. Next: BrokerRegistered."""
+
+    broker_id: int
+    session_id: int
+
+
+@event()
+class BackgroundTaskFailed(NamedTuple):
+    """A background task raised. The broker stops: a part that is silently gone is worse than a broker that is gone."""
+
+    task: str
+    error: str
+
+
+@event()
+class LoopStalled(NamedTuple):
+    """The broker's one loop was late by that much. `cpu_ms`: how much of it our own code ran; the rest the machine did other things."""
+
+    stalled_ms: int
+    cpu_ms: int
+
+
+@event(joins=("controller_epoch",))
+class MetadataUpdated(NamedTuple):
+    """An UpdateMetadata request changed what this broker tells clients. Partitions as `topic-n`; deleted ones left the cache."""
+
+    controller_id: int
+    controller_epoch: int
+    live_brokers: tuple[int, ...]
+    updated: tuple[str, ...]
+    deleted: tuple[str, ...]
+
+
+@event(joins=("topic",))
+class TopicCreated(NamedTuple):
+    """This broker wrote a new topic's znode /brokers/topics/<topic>; the controller's watch does the rest. `assignment`: replicas by partition."""
+
+    topic: str
+    assignment: tuple[tuple[int, ...], ...]
+    automatic: bool
+
+
+@event()
+class ProducerIdBlockAllocated(NamedTuple):
+    """A block of producer ids is ours: /latest_producer_id_block was moved on by compare-and-set (KIP-98)."""
+
+    first: int
+    last: int
+
+
+@event(level=Level.HOPS, joins=("connection_id", "correlation_id"))
+class RequestDequeued(NamedTuple):
+    """Hop: a handler took the request from the channel. Next: RequestHandled."""
+
+    connection_id: str
+    correlation_id: int
+    api_key: int
+    handler: int
+    queued_us: int
+
+
+@event(level=Level.HOPS, joins=("connection_id", "correlation_id"))
+class RequestHandled(NamedTuple):
+    """Hop: the handler is done with the request. `answered` False: it waits in a purgatory, or asked for no answer."""
+
+    connection_id: str
+    correlation_id: int
+    api_key: int
+    handler: int
+    handler_us: int
+    answered: bool
+
+
+@event(joins=("connection_id", "correlation_id"))
+class RequestFailed(NamedTuple):
+    """A handler raised what no error code foresees: the client got UNKNOWN_SERVER_ERROR or lost its connection. The log has the stack."""
+
+    connection_id: str
+    correlation_id: int
+    api_key: int
+    api_version: int
+    error: str
+
+
+@event(joins=("connection_id",))
+class RequestRefused(NamedTuple):
+    """A request that cannot be read, or of a key or version not served: its connection is closed."""
+
+    connection_id: str
+    api_key: int
+    api_version: int
+    reason: str
+
+
+@event(kind=Kind.GAUGE)
+class ServerSampled(NamedTuple):
+    """The broker at this moment. `requests` are (api key, requests so far) pairs; memory is resident and anonymous, in bytes (0: not known)."""
+
+    handlers_busy: int
+    handlers: int
+    requests: tuple[tuple[int, int], ...]
+    rss_bytes: int
+    rss_anon_bytes: int
+
+
+@event(kind=Kind.SNAPSHOT)
+class BrokerSnapshot(NamedTuple):
+    """Who this broker is and how it is."""
+
+    broker_id: int
+    broker_epoch: int
+    cluster_id: str
+    state: str
+    end_points: tuple[str, ...]
+    rack: str | None
+    pid: int
+
+
+@event(kind=Kind.SNAPSHOT)
+class MetadataSnapshot(NamedTuple):
+    """What this broker knows of the cluster: brokers as (id, end points) pairs."""
+
+    controller_id: int
+    live_brokers: tuple[tuple[int, tuple[str, ...]], ...]
+
+
+@event(kind=Kind.SNAPSHOT)
+class PartitionMetadataSnapshot(NamedTuple):
+    """One partition, as this broker would tell it to a client."""
+
+    topic: str
+    partition: int
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    replicas: tuple[int, ...]
+    offline_replicas: tuple[int, ...]

@@ -1,0 +1,57 @@
+"""Writes docs/events.md from the registry: every event there is, with its fields, level and join keys.
+
+`python -m kafka_edu.trace.events_page docs/events.md` writes the page anew; a test fails when it is out of date.
+"""
+
+import inspect
+import sys
+from pathlib import Path
+
+import kafka_edu.trace.events.all  # noqa: F401 - fills the registry of event types
+from kafka_edu.trace.event import EVENT_TYPES, EventType
+
+HEAD = """# Events
+
+Everything that the dashboard, the graders and the figures know, they know from these. The page is generated from the classes in
+`kafka_edu/trace/events/` by `python -m kafka_edu.trace.events_page docs/events.md`.
+
+A **fact** says that a state changed; each broker numbers its facts from 1, and a fact names the fact that caused it. A **gauge** is a sample, taken ten times a
+second while somebody looks. A **snapshot** event tells state as it stands to one who begins to look. Facts of level `state` are always told, those of
+level `hops` (the way of a request) and `all` (each timer task) while somebody asks for them. Events of different processes belong together when
+their **join** fields are equal.
+"""
+
+
+def _types(known: EventType) -> dict[str, str]:
+    return {
+        name: annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+        for name, annotation in inspect.get_annotations(known.cls).items()
+    }
+
+
+def page() -> str:
+    """The whole page."""
+    areas: dict[str, list[tuple[str, EventType]]] = {}
+    for name, known in sorted(EVENT_TYPES.items()):
+        if known.cls.__module__.startswith("kafka_edu."):
+            areas.setdefault(known.area, []).append((name, known))
+    lines = [HEAD]
+    for area in sorted(areas):
+        module = sys.modules[f"kafka_edu.trace.events.{area}"]
+        lines.append(f"## {area}\n\n{' '.join((module.__doc__ or '').split())}\n")
+        for name, known in areas[area]:
+            types = _types(known)
+            told = f"{known.kind.value}, {known.level.value}" if known.kind.value == "fact" else known.kind.value
+            lines.append(f"### {name}\n\n*{told}*" + (f", joined by {', '.join(f'`{j}`' for j in known.joins)}" if known.joins else "") + "\n")
+            lines.append(f"{inspect.cleandoc(known.cls.__doc__ or '')}\n")
+            lines.append("\n".join(f"- `{field}`: {types[field]}" for field in known.fields) + "\n")
+    return "\n".join(lines)
+
+
+def main(argv: list[str]) -> int:
+    Path(argv[0]).write_text(page(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

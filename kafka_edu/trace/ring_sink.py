@@ -1,0 +1,16 @@
+"""The last events, in memory: what the simulator, tests and a post-mortem read."""
+
+from collections import deque
+
+from kafka_edu.trace.event import Envelope, Level
+
+
+class RingSink:
+    """Keeps the last `capacity` events. O(1) each."""
+
+    def __init__(self, capacity: int = 10_000, level: Level = Level.STATE) -> None:
+        self.level = level
+        self.events: deque[Envelope] = deque(maxlen=capacity)
+
+    def accept(self, envelope: Envelope) -> None:
+        self.events.append(envelope)

@@ -1,0 +1,111 @@
+"""The other end of an event socket: for graders, demos and tests, which wait for an event instead of sleeping; and, async, for the dashboard.
+
+The address of a broker's event socket stands in a file that the broker writes: {"host", "port", "token", "pid"}, readable by its owner alone.
+"""
+
+import asyncio
+import json
+import socket
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import NamedTuple
+
+import kafka_edu.trace.events.all  # noqa: F401 - fills the registry of event types
+from kafka_edu.trace.event import Envelope, Level
+from kafka_edu.trace.wire_format import Decoder, TraceFormatError
+
+
+class EventsAddress(NamedTuple):
+    """Where a broker tells its events, and the token that it wants to see."""
+
+    host: str
+    port: int
+    token: str
+    pid: int
+
+    @staticmethod
+    def read(path: str) -> "EventsAddress":
+        """From the file that the broker wrote. Raises OSError when there is none (the broker is not up), TraceFormatError when it is not that."""
+        with open(path, encoding="utf-8") as file:
+            try:
+                fields = json.load(file)
+                return EventsAddress(str(fields["host"]), int(fields["port"]), str(fields["token"]), int(fields["pid"]))
+            except (ValueError, KeyError, TypeError) as error:
+                raise TraceFormatError(f"{path} does not hold the address of an event socket") from error
+
+    def hello(self, level: Level, gauges: bool) -> bytes:
+        return json.dumps({"token": self.token, "level": level.value, "gauges": gauges}).encode() + b"\n"
+
+
+class TraceClient:
+    """A blocking subscriber: iterate over it, or wait for one event."""
+
+    def __init__(self, address: EventsAddress, level: Level = Level.STATE, gauges: bool = False, timeout_s: float = 5.0) -> None:
+        """Connect and say hello. Raises OSError when nobody listens."""
+        self._socket = socket.create_connection((address.host, address.port), timeout_s)
+        self._socket.sendall(address.hello(level, gauges))
+        self._rest = b""
+        self._decoder = Decoder(self._line(timeout_s))
+
+    def _line(self, timeout_s: float | None) -> bytes:
+        end = None if timeout_s is None else time.monotonic() + timeout_s
+        while b"\n" not in self._rest:
+            if end is not None:
+                left = end - time.monotonic()
+                if left <= 0:
+                    raise TimeoutError("no event in time")
+                self._socket.settimeout(left)
+            else:
+                self._socket.settimeout(None)
+            data = self._socket.recv(1 << 16)
+            if not data:
+                raise ConnectionError("the broker closed its event socket")
+            self._rest += data
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
+
+    def next(self, timeout_s: float | None = None) -> Envelope:
+        """The next event. Raises TimeoutError, or ConnectionError when the broker is gone."""
+        while True:
+            envelope = self._decoder.decode(self._line(timeout_s))
+            if envelope is not None:
+                return envelope
+
+    def wait_for(self, wanted: Callable[[Envelope], bool], timeout_s: float) -> Envelope:
+        """The first event for which `wanted` holds; TimeoutError when none came within `timeout_s`."""
+        end = time.monotonic() + timeout_s
+        while True:
+            envelope = self.next(max(end - time.monotonic(), 0.0))
+            if wanted(envelope):
+                return envelope
+
+    def __iter__(self) -> Iterator[Envelope]:
+        """All events until the broker is gone."""
+        while True:
+            try:
+                yield self.next()
+            except ConnectionError:
+                return
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def __enter__(self) -> "TraceClient":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+async def subscribe(address: EventsAddress, level: Level = Level.STATE, gauges: bool = True) -> AsyncIterator[Envelope]:
+    """All events of one broker, as they come, until it is gone. Raises OSError when nobody listens."""
+    reader, writer = await asyncio.open_connection(address.host, address.port, limit=1 << 24)
+    try:
+        writer.write(address.hello(level, gauges))
+        decoder = Decoder(await reader.readline())
+        while line := await reader.readline():
+            envelope = decoder.decode(line)
+            if envelope is not None:
+                yield envelope
+    finally:
+        writer.close()

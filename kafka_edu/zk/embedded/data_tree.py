@@ -1,0 +1,242 @@
+"""The tree of znodes (ZooKeeper: DataTree.java, DataNode.java).
+
+Nodes lie in one dict by full path; a parent knows its children's names. Every change carries its zxid, so a node's Stat says by which change it
+was made (czxid), last set (mzxid), and last had a child come or go (pzxid).
+
+A node counts the *creates* below it. Sequence numbers are that count, so deleting a child never makes a number come again; the cversion that a
+client sees counts creates and deletes: creates + (creates - children). A fresh `/`
+therefore says cversion -1: its child /zookeeper was never created.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+from kafka_edu.trace.events.zk import ZnodeAclChanged, ZnodeChanged, ZnodeCreated, ZnodeDeleted
+from kafka_edu.trace.tracer import Tracer
+from kafka_edu.zk.embedded.proto import OPEN_ACL_UNSAFE, READ_ACL_UNSAFE, AclList
+from kafka_edu.zk.embedded.txn import CreateTxn, DeleteTxn, OpTxn, SetAclTxn, SetDataTxn, TxnHeader
+from kafka_edu.zk.embedded.watch_manager import WatchManager
+from kafka_edu.zk.zk_client import Stat, WatchedEvent, WatchType, ZkError, ZkErrorCode
+
+SPECIAL_PATHS: Final = ("/", "/zookeeper", "/zookeeper/quota", "/zookeeper/config")
+"""Made with the tree, never deleted."""
+MAX_TRACED_DATA: Final = 256
+
+
+class DataNode:
+    """One znode. `creates` counts the children ever made; `children` keeps their names in the order they came (a dict as an ordered set)."""
+
+    __slots__ = ("acl", "aversion", "children", "creates", "ctime", "czxid", "data", "ephemeral_owner", "mtime", "mzxid", "pzxid", "version")
+
+    def __init__(self, data: bytes | None, acl: AclList, zxid: int, time_ms: int, ephemeral_owner: int = 0) -> None:
+        self.data = data
+        self.acl = acl
+        self.czxid = self.mzxid = self.pzxid = zxid
+        self.ctime = self.mtime = time_ms
+        self.version = self.creates = self.aversion = 0
+        self.ephemeral_owner = ephemeral_owner
+        self.children: dict[str, None] | None = None
+
+    @property
+    def num_children(self) -> int:
+        return len(self.children) if self.children else 0
+
+    def stat(self) -> Stat:
+        children = self.num_children
+        return Stat(
+            self.czxid,
+            self.mzxid,
+            self.ctime,
+            self.mtime,
+            self.version,
+            self.creates * 2 - children,
+            self.aversion,
+            self.ephemeral_owner,
+            len(self.data) if self.data else 0,
+            children,
+            self.pzxid,
+        )
+
+
+class NodeRow(NamedTuple):
+    """A node as a snapshot keeps it."""
+
+    path: str
+    data: bytes | None
+    acl: AclList
+    czxid: int
+    mzxid: int
+    pzxid: int
+    ctime: int
+    mtime: int
+    version: int
+    creates: int
+    aversion: int
+    ephemeral_owner: int
+
+
+def parent_of(path: str) -> str:
+    """`/a/b` → `/a`; `/a` → `/`."""
+    return path[: path.rindex("/")] or "/"
+
+
+def _shown(data: bytes | None) -> str:
+    return data[:MAX_TRACED_DATA].decode("utf-8", "replace") if data else ""
+
+
+class DataTree:
+    """All znodes, who owns which ephemerals, and the watches on them. Changed only by `apply`; owned by the ZooKeeperServer."""
+
+    def __init__(self, notify: Callable[[int, WatchedEvent], None]) -> None:
+        self.nodes: dict[str, DataNode] = {}
+        self.ephemerals: dict[int, dict[str, None]] = {}
+        """Session → the paths of its ephemerals, in the order they were made; deleted in that order."""
+        self.data_watches = WatchManager("data", notify)
+        self.child_watches = WatchManager("child", notify)
+        self.last_processed_zxid = 0
+        self._trace: Tracer | None = None
+        for path in SPECIAL_PATHS:
+            acl = READ_ACL_UNSAFE if path == "/zookeeper/config" else OPEN_ACL_UNSAFE
+            self.nodes[path] = DataNode(b"", acl, 0, 0)
+            if path != "/":
+                self._link(path)
+
+    def tell(self, trace: Tracer | None) -> None:
+        """From now on changes and watches are traced: called when recovery is over."""
+        self._trace = self.data_watches.trace = self.child_watches.trace = trace
+
+    def node(self, path: str) -> DataNode:
+        """Raises ZkError(NO_NODE)."""
+        node = self.nodes.get(path)
+        if node is None:
+            raise ZkError(ZkErrorCode.NO_NODE, path)
+        return node
+
+    def children(self, path: str) -> tuple[str, ...]:
+        return tuple(self.node(path).children or ())
+
+    @property
+    def ephemeral_count(self) -> int:
+        return sum(map(len, self.ephemerals.values()))
+
+    def apply(self, header: TxnHeader, txn: OpTxn) -> Stat | None:
+        """Make one change; tells watches; returns the changed node's Stat (None after a delete or check). O(watches on the path)."""
+        match txn:
+            case CreateTxn():
+                return self._create(header, txn)
+            case SetDataTxn():
+                return self._set_data(header, txn)
+            case DeleteTxn():
+                self._delete(header, txn.path)
+                return None
+            case SetAclTxn():
+                return self._set_acl(header, txn)
+            case _:
+                return None
+
+    def kill_session(self, header: TxnHeader) -> None:
+        """Delete the ephemerals of the session that ended."""
+        for path in self.ephemerals.pop(header.session_id, {}):
+            self._delete(header, path)
+
+    def remove_watcher(self, watcher: int) -> None:
+        self.data_watches.remove_watcher(watcher)
+        self.child_watches.remove_watcher(watcher)
+
+    def rows(self) -> Iterator[NodeRow]:
+        """Every node, parents before their children and siblings in order: what a snapshot keeps."""
+        waiting = ["/"]
+        while waiting:
+            path = waiting.pop()
+            n = self.nodes[path]
+            yield NodeRow(path, n.data, n.acl, n.czxid, n.mzxid, n.pzxid, n.ctime, n.mtime, n.version, n.creates, n.aversion, n.ephemeral_owner)
+            prefix = path if path == "/" else path + "/"
+            waiting.extend(prefix + name for name in reversed(n.children or ()))
+
+    def load(self, row: NodeRow) -> None:
+        """Take a node from a snapshot; its parent has been taken before."""
+        node = self.nodes.get(row.path)
+        if node is None:
+            node = self.nodes[row.path] = DataNode(row.data, row.acl, row.czxid, row.ctime, row.ephemeral_owner)
+            self._link(row.path)
+            if row.ephemeral_owner:
+                self.ephemerals.setdefault(row.ephemeral_owner, {})[row.path] = None
+        node.data, node.acl, node.czxid, node.mzxid, node.pzxid = row.data, row.acl, row.czxid, row.mzxid, row.pzxid
+        node.ctime, node.mtime, node.version, node.creates, node.aversion = row.ctime, row.mtime, row.version, row.creates, row.aversion
+
+    def _link(self, path: str) -> DataNode:
+        slash = path.rindex("/")
+        parent = self.nodes[path[:slash] or "/"]
+        if parent.children is None:
+            parent.children = {}
+        parent.children[path[slash + 1 :]] = None
+        return parent
+
+    def _create(self, header: TxnHeader, txn: CreateTxn) -> Stat:
+        path, zxid = txn.path, header.zxid
+        node = self.nodes[path] = DataNode(txn.data, txn.acl, zxid, header.time_ms, txn.ephemeral_owner)
+        parent = self._link(path)
+        if txn.parent_creates > parent.creates:
+            parent.creates = txn.parent_creates
+            parent.pzxid = zxid
+        if txn.ephemeral_owner:
+            self.ephemerals.setdefault(txn.ephemeral_owner, {})[path] = None
+        stat = node.stat()
+        if self._trace:
+            told = self._trace(ZnodeCreated(path, zxid, header.session_id, txn.ephemeral_owner != 0, stat.data_length, _shown(txn.data)))
+            with self._trace.because(told):
+                self._created(path)
+        else:
+            self._created(path)
+        return stat
+
+    def _created(self, path: str) -> None:
+        self.data_watches.trigger(path, WatchType.CREATED)
+        self.child_watches.trigger(parent_of(path), WatchType.CHILDREN_CHANGED)
+
+    def _set_data(self, header: TxnHeader, txn: SetDataTxn) -> Stat:
+        node = self.nodes[txn.path]
+        node.data = txn.data
+        node.version = txn.version
+        node.mzxid = header.zxid
+        node.mtime = header.time_ms
+        stat = node.stat()
+        if self._trace:
+            told = self._trace(ZnodeChanged(txn.path, header.zxid, header.session_id, txn.version, stat.data_length, _shown(txn.data)))
+            with self._trace.because(told):
+                self.data_watches.trigger(txn.path, WatchType.DATA_CHANGED)
+        else:
+            self.data_watches.trigger(txn.path, WatchType.DATA_CHANGED)
+        return stat
+
+    def _set_acl(self, header: TxnHeader, txn: SetAclTxn) -> Stat:
+        node = self.nodes[txn.path]
+        node.acl = txn.acl
+        node.aversion = txn.version
+        if self._trace:
+            self._trace(ZnodeAclChanged(txn.path, header.zxid, header.session_id, txn.version))
+        return node.stat()
+
+    def _delete(self, header: TxnHeader, path: str) -> None:
+        node = self.nodes.pop(path)
+        slash = path.rindex("/")
+        parent = self.nodes[path[:slash] or "/"]
+        if parent.children is not None:
+            del parent.children[path[slash + 1 :]]
+        parent.pzxid = max(parent.pzxid, header.zxid)
+        if node.ephemeral_owner and node.ephemeral_owner in self.ephemerals:
+            owned = self.ephemerals[node.ephemeral_owner]
+            del owned[path]
+            if not owned:
+                del self.ephemerals[node.ephemeral_owner]
+        if self._trace:
+            told = self._trace(ZnodeDeleted(path, header.zxid, header.session_id))
+            with self._trace.because(told):
+                self._deleted(path)
+        else:
+            self._deleted(path)
+
+    def _deleted(self, path: str) -> None:
+        told = self.data_watches.trigger(path, WatchType.DELETED)
+        self.child_watches.trigger(path, WatchType.DELETED, told)
+        self.child_watches.trigger(parent_of(path), WatchType.CHILDREN_CHANGED)

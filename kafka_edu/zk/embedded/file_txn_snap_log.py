@@ -1,0 +1,171 @@
+"""The server's memory on disk: a log of transactions and snapshots of the tree, in a format of our own (ZooKeeper: FileTxnSnapLog.java).
+
+    log.<zxid of its first transaction, 16 hex digits>
+        8 bytes "KEZKLOG1", then records:  int length, int CRC-32 of the record, the record (see txn_serialization)
+    snapshot.<zxid it shows, 16 hex digits>
+        8 bytes "KEZKSNP1", int CRC-32 of the rest, long zxid,
+        int n, n sessions (long id, int time-out), int m, m nodes (parents before children; see txn_serialization.encode_row)
+
+Recovery loads the newest snapshot that is whole and replays the transactions behind it. A crash can tear the end of the last log: the first
+record that is cut short or whose CRC is wrong ends the log, and the file is cut there. In an earlier log such a record is damage, and the server
+refuses to start. A snapshot shows exactly its zxid, so a log is needed only if it holds later ones. Kept are the two newest snapshots, and the
+logs from the older of them on.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Final
+from zlib import crc32
+
+from kafka_edu.common.files import File, FileSystem
+from kafka_edu.zk.embedded.data_tree import NodeRow
+from kafka_edu.zk.embedded.jute import Decoder, JuteError, encode_int, encode_long
+from kafka_edu.zk.embedded.txn import Txn, TxnHeader
+from kafka_edu.zk.embedded.txn_serialization import decode_row, decode_txn, encode_row, encode_txn
+from kafka_edu.zk.embedded.zookeeper_server import ZooKeeperServer
+
+LOG_MAGIC: Final = b"KEZKLOG1"
+SNAPSHOT_MAGIC: Final = b"KEZKSNP1"
+SNAPSHOTS_KEPT: Final = 2
+
+
+class DataDirError(Exception):
+    """The data folder cannot be used as it is; the message says why and what to do."""
+
+
+def frame_txn(header: TxnHeader, txn: Txn) -> bytes:
+    """A transaction as it is appended."""
+    record = encode_txn(header, txn)
+    return encode_int(len(record)) + crc32(record).to_bytes(4, "big") + record
+
+
+class FileTxnSnapLog:
+    """The files of one server. Calls may block; they are made one at a time, by the loop at start and stop and by one worker in between."""
+
+    def __init__(self, file_system: FileSystem, data_dir: str) -> None:
+        self._fs = file_system
+        self._dir = data_dir
+        self._log: File | None = None
+        file_system.make_dirs(data_dir)
+
+    @property
+    def log_size(self) -> int:
+        """Bytes in the current log."""
+        return self._log.size() if self._log is not None else 0
+
+    def restore(self, server: ZooKeeperServer) -> int:
+        """Bring a fresh server to where the disk says it was; returns how many transactions were replayed. Raises DataDirError."""
+        self._load_newest_snapshot(server)
+        logs = self._files("log.")
+        begun = [zxid for zxid, _ in logs if zxid <= server.tree.last_processed_zxid + 1]
+        replayed = 0
+        for first, name in logs:
+            if first >= max(begun, default=0):
+                replayed += self._replay(server, name, is_last=(first, name) == logs[-1])
+        return replayed
+
+    def append(self, first_zxid: int, frames: Sequence[bytes]) -> None:
+        """Write transactions at the end; a new log is named by the first of them. Not safe before `flush`."""
+        if self._log is None:
+            self._log = self._fs.open(self._path(f"log.{first_zxid:016x}"))
+            if self._log.size() == 0:
+                self._log.append([LOG_MAGIC])
+        self._log.append([b"".join(frames)])  # one part: pwritev takes 1024 at most
+
+    def flush(self) -> None:
+        if self._log is not None:
+            self._log.flush()
+
+    def roll(self) -> None:
+        """The next transaction begins a new log."""
+        if self._log is not None:
+            self._log.flush()
+            self._log.close()
+            self._log = None
+
+    def save_snapshot(self, zxid: int, sessions: Mapping[int, int], rows: Sequence[NodeRow]) -> int:
+        """Write a snapshot, then drop what it makes superfluous; returns its size in bytes."""
+        parts = [encode_long(zxid), encode_int(len(sessions))]
+        parts += [encode_long(session_id) + encode_int(timeout_ms) for session_id, timeout_ms in sessions.items()]
+        parts.append(encode_int(len(rows)))
+        parts += map(encode_row, rows)
+        body = b"".join(parts)
+        self._fs.write_atomically(self._path(f"snapshot.{zxid:016x}"), SNAPSHOT_MAGIC + crc32(body).to_bytes(4, "big") + body)
+        self._purge()
+        return len(body) + len(SNAPSHOT_MAGIC) + 4
+
+    def close(self) -> None:
+        self.roll()
+
+    def _path(self, name: str) -> str:
+        return f"{self._dir}/{name}"
+
+    def _files(self, prefix: str) -> list[tuple[int, str]]:
+        """Zxid and name of the files of one kind, by zxid."""
+        found = []
+        for name in self._fs.list(self._dir):
+            digits = name.removeprefix(prefix)
+            if digits != name and len(digits) == 16:
+                try:
+                    found.append((int(digits, 16), name))
+                except ValueError:
+                    continue
+        return sorted(found)
+
+    def _load_newest_snapshot(self, server: ZooKeeperServer) -> None:
+        snapshots = self._files("snapshot.")
+        for _, name in reversed(snapshots):
+            data = self._fs.read(self._path(name))
+            body = data[12:]
+            if data[:8] != SNAPSHOT_MAGIC or int.from_bytes(data[8:12], "big") != crc32(body):
+                continue
+            d = Decoder(body)
+            zxid = d.read_long()
+            sessions = {d.read_long(): d.read_int() for _ in range(d.read_int())}
+            server.load_snapshot(zxid, sessions, [decode_row(d) for _ in range(d.read_int())])
+            return
+        if snapshots and not any(zxid == 1 for zxid, _ in self._files("log.")):
+            raise DataDirError(f"no snapshot in {self._dir} is whole, and the logs do not reach back to the beginning: restore it from a copy")
+
+    def _replay(self, server: ZooKeeperServer, name: str, *, is_last: bool) -> int:
+        path = self._path(name)
+        data = self._fs.read(path)
+        position, end, replayed = len(LOG_MAGIC), len(data), 0
+        if data[:position] != LOG_MAGIC:
+            if not is_last or len(data) >= position:
+                raise DataDirError(f"{path} is not a log of this server: move it away")
+            position = 0
+        while position + 8 <= end:
+            length = int.from_bytes(data[position : position + 4], "big")
+            record = data[position + 8 : position + 8 + length]
+            if len(record) < length or crc32(record) != int.from_bytes(data[position + 4 : position + 8], "big"):
+                break
+            try:
+                header, txn = decode_txn(record)
+            except (JuteError, ValueError) as error:
+                raise DataDirError(f"{path} holds at {position} a transaction of another version: {error}") from None
+            position += 8 + length
+            if header.zxid <= server.tree.last_processed_zxid:
+                continue  # the snapshot shows it
+            if header.zxid != server.tree.last_processed_zxid + 1:
+                raise DataDirError(f"{path}: transaction {header.zxid:#x} follows {server.tree.last_processed_zxid:#x}: a log is missing")
+            server.replay(header, txn)
+            replayed += 1
+        if position < end:
+            if not is_last:
+                raise DataDirError(f"{path} is damaged at {position}, and later logs exist: restore it from a copy")
+            torn = self._fs.open(path)
+            torn.truncate(position)
+            torn.flush()
+            torn.close()
+        return replayed
+
+    def _purge(self) -> None:
+        snapshots = self._files("snapshot.")
+        for _, name in snapshots[:-SNAPSHOTS_KEPT]:
+            self._fs.remove(self._path(name))
+        oldest = snapshots[-SNAPSHOTS_KEPT:][0][0]
+        logs = self._files("log.")
+        for (_, name), (following, _) in pairwise(logs):
+            if following <= oldest + 1:  # the next log takes up right where, or before, the oldest kept snapshot ends
+                self._fs.remove(self._path(name))

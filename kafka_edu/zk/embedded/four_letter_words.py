@@ -1,0 +1,177 @@
+"""The 4-letter words: a server's state in plain text, for people and scripts (ZooKeeper: command/*.java).
+
+$ echo ruok | nc 127.0.0.1 2181
+imok
+"""
+
+import os
+import platform
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from kafka_edu.zk.embedded.zookeeper_server import ZooKeeperServer
+
+VERSION: Final = "3.6.3-kafka-edu"
+"""The release whose protocol is spoken."""
+
+
+class CnxnRow(NamedTuple):
+    """One connection, as `cons` shows it."""
+
+    cnxn: int
+    peer: str
+    session_id: int
+    received: int
+    sent: int
+    queued_bytes: int
+
+
+class ServerView(NamedTuple):
+    """All that a word may show."""
+
+    server: ZooKeeperServer
+    cnxns: Sequence[CnxnRow]
+    port: int
+    data_dir: str
+
+
+def ruok(_: ServerView) -> str:
+    return "imok"
+
+
+def isro(_: ServerView) -> str:
+    return "rw"
+
+
+def srvr(view: ServerView) -> str:
+    return f"Zookeeper version: {VERSION}, built on Python {platform.python_version()}\n{_summary(view)}"
+
+
+def stat(view: ServerView) -> str:
+    clients = "".join(f" /{c.peer}[{int(c.session_id != 0)}](queued={c.queued_bytes},recved={c.received},sent={c.sent})\n" for c in view.cnxns)
+    return f"Zookeeper version: {VERSION}, built on Python {platform.python_version()}\nClients:\n{clients}\n{_summary(view)}"
+
+
+def _summary(view: ServerView) -> str:
+    server = view.server
+    low, average, high = server.stats.latency_us
+    return (
+        f"Latency min/avg/max: {low // 1000}/{average / 1000:.4f}/{high // 1000}\n"
+        f"Received: {server.stats.packets_received}\n"
+        f"Sent: {server.stats.packets_sent}\n"
+        f"Connections: {len(view.cnxns)}\n"
+        f"Outstanding: {server.stats.outstanding}\n"
+        f"Zxid: {server.tree.last_processed_zxid:#x}\n"
+        f"Mode: standalone\n"
+        f"Node count: {_node_count(server)}\n"
+    )
+
+
+def _node_count(server: ZooKeeperServer) -> int:
+    """ZooKeeper counts the root twice, under `/` and under the empty path."""
+    return len(server.tree.nodes) + 1
+
+
+def mntr(view: ServerView) -> str:
+    server = view.server
+    low, average, high = server.stats.latency_us
+    data_size = sum(len(path) + len(node.data or b"") for path, node in server.tree.nodes.items())
+    rows: list[tuple[str, object]] = [
+        ("version", f"{VERSION}, built on Python {platform.python_version()}"),
+        ("server_state", "standalone"),
+        ("avg_latency", f"{average / 1000:.4f}"),
+        ("max_latency", high // 1000),
+        ("min_latency", low // 1000),
+        ("packets_received", server.stats.packets_received),
+        ("packets_sent", server.stats.packets_sent),
+        ("num_alive_connections", len(view.cnxns)),
+        ("outstanding_requests", server.stats.outstanding),
+        ("znode_count", _node_count(server)),
+        ("watch_count", server.tree.data_watches.count + server.tree.child_watches.count),
+        ("ephemerals_count", server.tree.ephemeral_count),
+        ("approximate_data_size", data_size),
+        ("global_sessions", len(server.sessions.sessions)),
+        ("last_processed_zxid", server.tree.last_processed_zxid),
+    ]
+    return "".join(f"zk_{key}\t{value}\n" for key, value in rows)
+
+
+def cons(view: ServerView) -> str:
+    rows = []
+    for c in view.cnxns:
+        session = view.server.sessions.sessions.get(c.session_id)
+        more = f",sid=0x{c.session_id:x},to={session.timeout_ms}" if session else ""
+        rows.append(f" /{c.peer}[{int(session is not None)}](queued={c.queued_bytes},recved={c.received},sent={c.sent}{more})\n")
+    return "".join(rows) + "\n"
+
+
+def dump(view: ServerView) -> str:
+    tree, sessions = view.server.tree, view.server.sessions
+    buckets: dict[int, list[int]] = {}
+    for session in sessions.sessions.values():
+        buckets.setdefault(session.expires_at, []).append(session.id)
+    lines = ["SessionTracker dump:", f"Session Sets ({len(buckets)})/({len(sessions.sessions)}):"]
+    for expires_at, ids in sorted(buckets.items()):
+        lines.append(f"{len(ids)} expire at {expires_at} ms:")
+        lines += [f"\t0x{session_id:x}" for session_id in ids]
+    lines += ["ephemeral nodes dump:", f"Sessions with Ephemerals ({len(tree.ephemerals)}):"]
+    for session_id, paths in tree.ephemerals.items():
+        lines.append(f"0x{session_id:x}:")
+        lines += [f"\t{path}" for path in paths]
+    return "\n".join(lines) + "\n"
+
+
+def wchs(view: ServerView) -> str:
+    """As in ZooKeeper, this and the next two tell of data watches only."""
+    watches = view.server.tree.data_watches
+    return f"{watches.watchers} connections watching {watches.paths} paths\nTotal watches:{watches.count}\n"
+
+
+def wchc(view: ServerView) -> str:
+    """Watches by session."""
+    return _grouped(view, lambda path, session: (f"0x{session:x}", path))
+
+
+def wchp(view: ServerView) -> str:
+    """Watches by path."""
+    return _grouped(view, lambda path, session: (path, f"0x{session:x}"))
+
+
+def _grouped(view: ServerView, key_and_item: Callable[[str, int], tuple[str, str]]) -> str:
+    groups: dict[str, list[str]] = {}
+    for path, watcher in view.server.tree.data_watches.items():
+        key, item = key_and_item(path, view.server.cnxns[watcher].session_id)
+        groups.setdefault(key, []).append(item)
+    return "".join(f"{key}\n" + "".join(f"\t{item}\n" for item in items) for key, items in groups.items())
+
+
+def conf(view: ServerView) -> str:
+    sessions = view.server.sessions
+    return (
+        f"clientPort={view.port}\ndataDir={view.data_dir}\ndataLogDir={view.data_dir}\ntickTime={sessions.tick_time_ms}\nmaxClientCnxns=0\n"
+        f"minSessionTimeout={sessions.min_timeout_ms}\nmaxSessionTimeout={sessions.max_timeout_ms}\nserverId=0\n"
+    )
+
+
+def envi(_: ServerView) -> str:
+    return (
+        f"Environment:\nzookeeper.version={VERSION}\nhost.name={platform.node()}\npython.version={platform.python_version()}\n"
+        f"os.name={platform.system()}\nos.arch={platform.machine()}\nos.version={platform.release()}\nuser.dir={os.getcwd()}\n"
+    )
+
+
+def srst(view: ServerView) -> str:
+    view.server.stats.reset()
+    return "Server stats reset.\n"
+
+
+_COMMANDS: Final[dict[str, Callable[[ServerView], str]]] = {
+    word.__name__: word for word in (ruok, isro, srvr, stat, mntr, cons, dump, wchs, wchc, wchp, conf, envi, srst)
+}
+WORDS: Final = frozenset(word.encode() for word in _COMMANDS)
+"""As the first four bytes of a connection. None of them could be a frame's length: all are above 1.6 GB."""
+
+
+def answer(word: str, view: ServerView) -> str:
+    """The text of `word`'s answer."""
+    return _COMMANDS[word](view)

@@ -1,0 +1,132 @@
+"""One embedded ZooKeeper server as a process: `python -m kafka_edu.zk.embedded.main --port 2181 --data-dir D`.
+
+Prints `ready PORT` when it listens; SIGTERM and SIGINT stop it cleanly (a snapshot is written, so that the next start replays nothing).
+Two servers on one data folder would ruin it: a lock on the folder keeps the second one out.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import BinaryIO, Final, TypeVar
+
+from kafka_edu.common.files import OsFileSystem
+from kafka_edu.common.socket_transport import SocketTransport
+from kafka_edu.common.time import SystemTime
+from kafka_edu.trace.tracer import Tracer
+from kafka_edu.zk.embedded.file_txn_snap_log import DataDirError, FileTxnSnapLog
+from kafka_edu.zk.embedded.server_cnxn_factory import ServerCnxnFactory
+from kafka_edu.zk.embedded.sync_request_processor import SNAP_COUNT
+
+T = TypeVar("T")
+ZOOKEEPER_BROKER_ID: Final = -2
+"""Who ZooKeeper is in an event's envelope."""
+DEFAULT_TICK_TIME_MS: Final = 500
+"""Sessions of 1 to 10 s, which suits brokers on one machine (ZooKeeper's sample file: 2000)."""
+
+
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m kafka_edu.zk.embedded.main", description="An embedded ZooKeeper server.")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=2181, help="0 picks a free one")
+    parser.add_argument("--data-dir", required=True, help="folder of the log and the snapshots; made if missing")
+    parser.add_argument("--tick-time", type=int, default=DEFAULT_TICK_TIME_MS, metavar="MS", help="sessions last 2 to 20 ticks (default %(default)s)")
+    parser.add_argument("--snap-count", type=int, default=SNAP_COUNT, metavar="N", help="a snapshot every N transactions (default %(default)s)")
+    parser.add_argument("--no-fsync", action="store_true", help="answer before the disk has it: a crash of the machine may lose answered writes")
+    parser.add_argument("--events-file", metavar="FILE", help="write here where the event socket is: host, port, token, pid")
+    return parser.parse_args(arguments)
+
+
+async def in_worker(call: Callable[[], T], /) -> T:
+    """Run a call that waits for the disk beside the loop."""
+    return await asyncio.get_running_loop().run_in_executor(None, call)
+
+
+async def inline(call: Callable[[], T], /) -> T:
+    return call()
+
+
+def lock(data_dir: str) -> BinaryIO:
+    """Take the folder for this process. Raises DataDirError if another one has it."""
+    os.makedirs(data_dir, exist_ok=True)
+    file = open(os.path.join(data_dir, "lock"), "ab")  # noqa: SIM115 - held open as long as the process lives
+    try:
+        import fcntl
+    except ImportError:  # no such lock on this system
+        return file
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise DataDirError(f"{data_dir} is in use by another ZooKeeper: stop it, or give another --data-dir") from None
+    return file
+
+
+async def serve(arguments: argparse.Namespace) -> int:
+    """Run until a signal or a failure; returns the exit code."""
+    loop = asyncio.get_running_loop()
+    stopped = asyncio.Event()
+    failures: list[str] = []
+
+    def fail(reason: object) -> None:
+        failures.append(str(reason))
+        stopped.set()
+
+    loop.set_exception_handler(lambda _, context: fail(context.get("exception") or context["message"]))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    time = SystemTime()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(lock(arguments.data_dir))
+        transport = SocketTransport()
+        tracer = Tracer(ZOOKEEPER_BROKER_ID, time) if arguments.events_file else None
+        if tracer is not None:
+            await _open_event_socket(tracer, transport, arguments.events_file, stack)
+        factory = ServerCnxnFactory(
+            time=time,
+            transport=transport,
+            log=FileTxnSnapLog(OsFileSystem(), arguments.data_dir),
+            data_dir=arguments.data_dir,
+            run_blocking=inline if arguments.no_fsync else in_worker,
+            on_failure=fail,
+            tick_time_ms=arguments.tick_time,
+            force_sync=not arguments.no_fsync,
+            snap_count=arguments.snap_count,
+            trace=tracer,
+        )
+        port = await factory.start(arguments.host, arguments.port)
+        print(f"ready {port}", flush=True)
+        await stopped.wait()
+        await factory.stop()
+    for failure in failures:
+        print(f"ZooKeeper stopped: {failure}", file=sys.stderr, flush=True)
+    return 1 if failures else 0
+
+
+async def _open_event_socket(tracer: Tracer, transport: SocketTransport, path: str, stack: contextlib.ExitStack) -> None:
+    """Events to whoever asks, for as long as `stack` is open."""
+    import secrets
+
+    from kafka_edu.trace.socket_sink import EventServer  # with json it costs 5 ms that a start without events need not pay
+
+    events = EventServer(tracer, transport, tracer.time, secrets.token_hex(16))
+    port = await events.listen()
+    stack.callback(events.close)
+    events.write_address(path, "127.0.0.1", port)
+    stack.callback(os.remove, path)
+    stack.callback(asyncio.create_task(events.run()).cancel)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    try:
+        return asyncio.run(serve(parse(arguments)))
+    except (DataDirError, OSError) as error:
+        print(f"ZooKeeper cannot start: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

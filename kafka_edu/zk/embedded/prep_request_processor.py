@@ -1,0 +1,192 @@
+"""What a write would come to, decided before anything is changed (ZooKeeper: PrepRequestProcessor.java).
+
+A write request is checked against the tree and turned into a transaction, or refused with the error a client sees; the tree is not touched. Within
+a multi the later ops must see what the earlier ones would do, so their effects are noted in change records over the tree. If one op
+fails, the records are thrown away, and that is the whole of "rollback".
+
+The order of the checks is ZooKeeper's, for it decides which error a client meets when several apply.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from kafka_edu.zk.embedded import acl as access
+from kafka_edu.zk.embedded.acl import AuthId
+from kafka_edu.zk.embedded.data_tree import SPECIAL_PATHS, DataNode, DataTree
+from kafka_edu.zk.embedded.op_code import CreateMode, Perms
+from kafka_edu.zk.embedded.proto import (
+    AclList,
+    CheckVersionRequest,
+    CreateRequest,
+    DeleteRequest,
+    MultiRequest,
+    SetAclRequest,
+    SetDataRequest,
+    UnservedRequest,
+    WriteRequest,
+)
+from kafka_edu.zk.embedded.txn import CheckTxn, CreateTxn, DeleteTxn, MultiTxn, OpTxn, SetAclTxn, SetDataTxn
+from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
+
+#: PathUtils.validatePath: empty names, `.` and `..`, control characters, surrogates and private use, specials.
+_BAD_PATH: Final = re.compile("//|/\\.{1,2}(?=/|$)|[\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]")
+
+
+def is_valid_path(path: str) -> bool:
+    """Absolute, no empty or dotted name, no trailing slash, no control character."""
+    return path == "/" or (path.startswith("/") and not path.endswith("/") and _BAD_PATH.search(path) is None)
+
+
+def validate_path(path: str) -> None:
+    if not is_valid_path(path):
+        raise ZkError(ZkErrorCode.BAD_ARGUMENTS, path)
+
+
+class MultiFailed(ZkError):
+    """Op number `index` of a multi was refused, and so all of it."""
+
+    def __init__(self, index: int, error: ZkError) -> None:
+        super().__init__(error.code, error.path)
+        self.index = index
+
+
+class _ChangeRecord:
+    """A node as it will be after the ops before this one (ZooKeeperServer.ChangeRecord)."""
+
+    __slots__ = ("acl", "aversion", "child_count", "creates", "ephemeral_owner", "version")
+
+    def __init__(self, acl: AclList, version: int, creates: int, aversion: int, ephemeral_owner: int, child_count: int) -> None:
+        self.acl = acl
+        self.version = version
+        self.creates = creates
+        self.aversion = aversion
+        self.ephemeral_owner = ephemeral_owner
+        self.child_count = child_count
+
+
+def _record(node: DataNode) -> _ChangeRecord:
+    return _ChangeRecord(node.acl, node.version, node.creates, node.aversion, node.ephemeral_owner, node.num_children)
+
+
+def _next_version(path: str, expected: int, version: int) -> int:
+    if expected not in (-1, version):
+        raise ZkError(ZkErrorCode.BAD_VERSION, path)
+    return version + 1
+
+
+class PrepRequestProcessor:
+    """Checks the write requests of one session at one moment; made anew for each request, so that no record outlives it."""
+
+    def __init__(self, tree: DataTree, session_id: int, identities: Sequence[AuthId]) -> None:
+        self._tree = tree
+        self._session_id = session_id
+        self._identities = identities
+        self._changed: dict[str, _ChangeRecord | None] = {}
+
+    def prepare(self, request: WriteRequest) -> OpTxn | MultiTxn:
+        """The transaction `request` comes to. Raises ZkError; MultiFailed for a multi."""
+        if not isinstance(request, MultiRequest):
+            return self._prepare(request)
+        txns: list[OpTxn] = []
+        for index, op in enumerate(request.ops):
+            try:
+                txns.append(self._prepare(op))
+            except ZkError as error:
+                raise MultiFailed(index, error) from None
+        return MultiTxn(tuple(txns))
+
+    def _prepare(self, op: CreateRequest | DeleteRequest | SetDataRequest | SetAclRequest | CheckVersionRequest | UnservedRequest) -> OpTxn:
+        match op:
+            case CreateRequest():
+                return self._create(op)
+            case DeleteRequest():
+                return self._delete(op)
+            case SetDataRequest():
+                return self._set_data(op)
+            case SetAclRequest():
+                return self._set_acl(op)
+            case CheckVersionRequest():
+                return self._check(op)
+            case UnservedRequest():
+                raise ZkError(op.code)
+
+    def _get(self, path: str) -> _ChangeRecord:
+        """The node as it stands before this op, ready to be changed."""
+        if path in self._changed:
+            record = self._changed[path]
+            if record is None:
+                raise ZkError(ZkErrorCode.NO_NODE, path)
+            return record
+        record = self._changed[path] = _record(self._tree.node(path))
+        return record
+
+    def _exists(self, path: str) -> bool:
+        return self._changed[path] is not None if path in self._changed else path in self._tree.nodes
+
+    def _check_acl(self, path: str, acl: AclList, perm: Perms) -> None:
+        access.check(path, acl, perm, self._identities)
+
+    def _create(self, op: CreateRequest) -> CreateTxn:
+        path = op.path
+        try:
+            mode = CreateMode(op.flags)
+        except ValueError:
+            raise ZkError(ZkErrorCode.BAD_ARGUMENTS, path) from None
+        if mode >= CreateMode.CONTAINER:
+            raise ZkError(ZkErrorCode.UNIMPLEMENTED, path)
+        if "/" not in path or "\0" in path:
+            raise ZkError(ZkErrorCode.BAD_ARGUMENTS, path)
+        parent_path = path[: path.rindex("/")] or "/"
+        acl = access.fixup(path, op.acl, self._identities)
+        parent = self._get(parent_path)
+        self._check_acl(path, parent.acl, Perms.CREATE)
+        if mode.is_sequential:
+            path = f"{path}{parent.creates:010d}"
+        validate_path(path)
+        if self._exists(path):
+            raise ZkError(ZkErrorCode.NODE_EXISTS, path)
+        if parent.ephemeral_owner:
+            raise ZkError(ZkErrorCode.NO_CHILDREN_FOR_EPHEMERALS, path)
+        parent.creates += 1
+        parent.child_count += 1
+        owner = self._session_id if mode.is_ephemeral else 0
+        self._changed[path] = _ChangeRecord(acl, 0, 0, 0, owner, 0)
+        return CreateTxn(path, op.data, acl, owner, parent.creates)
+
+    def _delete(self, op: DeleteRequest) -> DeleteTxn:
+        path = op.path
+        if "/" not in path or "\0" in path or path in SPECIAL_PATHS:
+            raise ZkError(ZkErrorCode.BAD_ARGUMENTS, path)
+        parent = self._get(path[: path.rindex("/")] or "/")
+        node = self._get(path)
+        self._check_acl(path, parent.acl, Perms.DELETE)
+        _next_version(path, op.version, node.version)
+        if node.child_count:
+            raise ZkError(ZkErrorCode.NOT_EMPTY, path)
+        parent.child_count -= 1
+        self._changed[path] = None
+        return DeleteTxn(path)
+
+    def _set_data(self, op: SetDataRequest) -> SetDataTxn:
+        validate_path(op.path)
+        node = self._get(op.path)
+        self._check_acl(op.path, node.acl, Perms.WRITE)
+        node.version = _next_version(op.path, op.version, node.version)
+        return SetDataTxn(op.path, op.data, node.version)
+
+    def _set_acl(self, op: SetAclRequest) -> SetAclTxn:
+        validate_path(op.path)
+        acl = access.fixup(op.path, op.acl, self._identities)
+        node = self._get(op.path)
+        self._check_acl(op.path, node.acl, Perms.ADMIN)
+        node.aversion = _next_version(op.path, op.version, node.aversion)
+        node.acl = acl
+        return SetAclTxn(op.path, acl, node.aversion)
+
+    def _check(self, op: CheckVersionRequest) -> CheckTxn:
+        validate_path(op.path)
+        node = self._get(op.path)
+        self._check_acl(op.path, node.acl, Perms.READ)
+        _next_version(op.path, op.version, node.version)
+        return CheckTxn(op.path)

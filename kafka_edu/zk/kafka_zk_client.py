@@ -1,0 +1,407 @@
+"""What a broker and the controller ask of ZooKeeper, in Kafka's terms (Kafka: KafkaZkClient.scala).
+
+Above `ZkClient`, which knows paths and bytes; below everybody, who know brokers, topics and partitions.
+
+The methods of the controller take `epoch_zk_version`, the version of /controller_epoch that it was elected with, and raise ControllerMovedError
+when another one has been elected since (`ZkRequests.fenced`). Whatever is asked for many partitions at once goes out at once.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from kafka_edu.cluster.broker import Broker
+from kafka_edu.cluster.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
+from kafka_edu.common.time import Time
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.zk.zk_client import (
+    CreateOp,
+    DeleteOp,
+    SessionState,
+    SetDataOp,
+    Stat,
+    WatchedEvent,
+    ZkClient,
+    ZkError,
+    ZkErrorCode,
+)
+from kafka_edu.zk.zk_data import (
+    PERSISTENT_ZK_PATHS,
+    BrokerIdZNode,
+    BrokerSequenceIdZNode,
+    ClusterIdZNode,
+    ConfigEntityChangeNotificationZNode,
+    ConfigEntityZNode,
+    ControllerEpochZNode,
+    ControllerZNode,
+    DeleteTopicsTopicZNode,
+    IsrChangeNotificationZNode,
+    LogDirEventNotificationZNode,
+    PreferredReplicaElectionZNode,
+    ProducerIdBlock,
+    ProducerIdBlockZNode,
+    ProtocolVersion,
+    ReassignPartitionsZNode,
+    TopicAssignment,
+    TopicPartitionStateZNode,
+    TopicZNode,
+)
+from kafka_edu.zk.zk_requests import ControllerMovedError, ZkRequests
+
+MAX_PRODUCER_ID: Final = (1 << 63) - 1
+
+
+class UpdateLeaderAndIsrResult(NamedTuple):
+    """What became of a batch of state updates (Kafka: UpdateLeaderAndIsrResult)."""
+
+    finished: dict[TopicPartition, LeaderAndIsr]
+    """Written; with the new version of the znode."""
+    bad_version: list[TopicPartition]
+    """Somebody else wrote first, say a leader that changed its ISR: read again, decide again."""
+    failed: dict[TopicPartition, ZkError]
+
+
+class KafkaZkClient:
+    """One session's worth of Kafka's questions to ZooKeeper; used by any task of one loop."""
+
+    def __init__(self, zk: ZkClient, time: Time, *, inter_broker_protocol: ProtocolVersion = (2, 8), max_in_flight: int = 10) -> None:
+        self._time = time
+        self.inter_broker_protocol = inter_broker_protocol
+        self._requests = ZkRequests(zk, time, max_in_flight)
+
+    @property
+    def session_id(self) -> int:
+        return self._requests.session_id
+
+    async def start(self, on_watch: Callable[[WatchedEvent], None], on_session: Callable[[SessionState], None], timeout_ms: float) -> None:
+        """Connect; from then on watches and session changes are told. ZkError(CONNECTION_LOSS) after `timeout_ms`."""
+        await self._requests.start(on_watch, on_session, timeout_ms)
+
+    async def close(self) -> None:
+        """End the session: our ephemerals go at once."""
+        await self._requests.close()
+
+    # The cluster, its brokers and their ids.
+
+    async def create_top_level_paths(self) -> None:
+        """Make what is missing of the persistent znodes; each broker does it at its start."""
+        await asyncio.gather(*(self._requests.create(path) for path in PERSISTENT_ZK_PATHS))
+
+    async def get_cluster_id(self) -> str | None:
+        found = await self._requests.get(ClusterIdZNode.PATH)
+        return ClusterIdZNode.decode(found[0]) if found else None
+
+    async def create_or_get_cluster_id(self, proposed: str) -> str:
+        """The cluster's id: `proposed` (22 characters of URL-safe base64) if there was none; of several brokers the first wins."""
+        if await self._requests.create(ClusterIdZNode.PATH, ClusterIdZNode.encode(proposed)):
+            return proposed
+        return await self.get_cluster_id() or proposed
+
+    async def generate_broker_id(self, reserved_broker_max_id: int) -> int:
+        """The next unused id above `reserved_broker_max_id` (reserved.broker.max.id, 1000): 1001, 1002 … (spec Z4)."""
+        await self._requests.create(BrokerSequenceIdZNode.PATH)
+        stat = await self._requests.set(BrokerSequenceIdZNode.PATH, b"")
+        return reserved_broker_max_id + stat.version
+
+    async def register_broker(self, broker: Broker, wait_ms: float = 0) -> int:
+        """Create the ephemeral /brokers/ids/<id>; returns its czxid, the broker's epoch.
+
+        A leftover of an earlier session of this very client is deleted and made anew (KAFKA-7165). A leftover of anybody else raises
+        ZkError(NODE_EXISTS), as in Kafka, but only after `wait_ms`: when a broker is killed and started again, its old session lives on for up to
+        the session time-out, and to wait is what its operator would do.
+        """
+        path = BrokerIdZNode.path(broker.id)
+        deadline = self._time.hi_res_clock_ms() + wait_ms
+        while True:
+            data = BrokerIdZNode.encode(broker, self._time.milliseconds(), self.inter_broker_protocol)
+            try:
+                return (await self._requests.create_ephemeral(path, data)).czxid
+            except ZkError as error:
+                if error.code is not ZkErrorCode.NODE_EXISTS or self._time.hi_res_clock_ms() >= deadline:
+                    raise
+            await self._time.sleep(100)
+
+    async def unregister_broker(self, broker_id: int) -> None:
+        await self._requests.delete(BrokerIdZNode.path(broker_id))
+
+    async def get_broker_ids(self, *, watch: bool = False) -> list[int]:
+        """Ids of the live brokers, sorted."""
+        return sorted(int(name) for name in await self._requests.children(BrokerIdZNode.PARENT, watch=watch) if name.isdecimal())
+
+    async def get_broker(self, broker_id: int, *, watch: bool = False) -> Broker | None:
+        found = await self._requests.get(BrokerIdZNode.path(broker_id), watch=watch)
+        return BrokerIdZNode.decode(broker_id, found[0], found[1].czxid) if found else None
+
+    async def get_all_brokers_in_cluster(self, *, watch: bool = False, watch_each: bool = False) -> dict[int, Broker]:
+        """The live brokers with their epochs, by id. `watch` is on the list, `watch_each` on what each has written."""
+        paths = {broker_id: BrokerIdZNode.path(broker_id) for broker_id in await self.get_broker_ids(watch=watch)}
+        found = await self._requests.get_all(paths, watch=watch_each)
+        brokers = ((broker_id, BrokerIdZNode.decode(broker_id, data, stat.czxid)) for broker_id, (data, stat) in found.items())
+        return {broker_id: broker for broker_id, broker in brokers if broker is not None}
+
+    async def generate_producer_id_block(self, broker_id: int) -> ProducerIdBlock:
+        """The next 1,000 producer ids, by compare-and-set (Kafka: ProducerIdManager)."""
+        while True:
+            found = await self._requests.get(ProducerIdBlockZNode.PATH)
+            last = ProducerIdBlockZNode.decode(found[0]) if found else None
+            start = last.end + 1 if last else 0
+            if start > MAX_PRODUCER_ID - ProducerIdBlockZNode.BLOCK_SIZE:
+                raise OverflowError(f"producer ids are exhausted: the last block ended at {start - 1}")
+            block = ProducerIdBlock(broker_id, start, start + ProducerIdBlockZNode.BLOCK_SIZE - 1)
+            data = ProducerIdBlockZNode.encode(block)
+            if found is None:
+                if await self._requests.create(ProducerIdBlockZNode.PATH, data):
+                    return block
+            elif await self._requests.conditional_set(ProducerIdBlockZNode.PATH, data, found[1].version) is not None:
+                return block
+
+    # The controller.
+
+    async def watch_controller(self) -> int | None:
+        """The id in /controller, or None; either way the next change, creation or deletion of it is told."""
+        await self._requests.exists(ControllerZNode.PATH, watch=True)
+        return await self.get_controller_id()
+
+    async def get_controller_id(self) -> int | None:
+        """The id in /controller; None if there is no such znode or it holds something else."""
+        found = await self._requests.get(ControllerZNode.PATH)
+        return ControllerZNode.decode(found[0]) if found else None
+
+    async def get_controller_owner(self) -> int | None:
+        """The session that made /controller: whoever wrote into it by hand, its maker owns it."""
+        stat = await self._requests.exists(ControllerZNode.PATH)
+        return stat.ephemeral_owner if stat else None
+
+    async def get_controller_epoch(self) -> tuple[int, int] | None:
+        """(epoch, version of the znode), or None before the first controller."""
+        found = await self._requests.get(ControllerEpochZNode.PATH)
+        epoch = ControllerEpochZNode.decode(found[0]) if found else None
+        return (epoch, found[1].version) if found and epoch is not None else None
+
+    async def register_controller_and_increment_epoch(self, broker_id: int) -> tuple[int, int]:
+        """Create the ephemeral /controller and raise /controller_epoch, both or neither; returns (epoch, version of its znode).
+
+        The first controller of all has epoch 1. Raises ControllerMovedError if another broker was faster.
+        """
+        current = await self.get_controller_epoch()
+        if current is None:
+            await self._requests.create(ControllerEpochZNode.PATH, ControllerEpochZNode.encode(ControllerEpochZNode.INITIAL))
+            current = await self.get_controller_epoch()
+            if current is None:
+                raise ValueError("/controller_epoch does not hold a number")
+        epoch, version = current[0] + 1, current[1]
+        ops = (
+            CreateOp(ControllerZNode.PATH, ControllerZNode.encode(broker_id, self._time.milliseconds()), ephemeral=True),
+            SetDataOp(ControllerEpochZNode.PATH, ControllerEpochZNode.encode(epoch), version),
+        )
+        try:
+            await self._requests.multi(ops)
+        except ZkError as error:
+            if error.code not in (ZkErrorCode.NODE_EXISTS, ZkErrorCode.BAD_VERSION):
+                raise
+            mine = await self.get_controller_owner() == self._requests.session_id and await self.get_controller_epoch() == (epoch, version + 1)
+            if not mine:  # else it was our own first attempt, whose answer was lost
+                raise ControllerMovedError(f"broker {broker_id} lost the election for epoch {epoch}") from error
+        return epoch, version + 1
+
+    async def delete_stray_controller(self) -> None:
+        """Delete a /controller that belongs to nobody who is in office, so that there is a new election."""
+        await self._requests.delete(ControllerZNode.PATH)
+
+    async def delete_controller(self, epoch_zk_version: int) -> None:
+        """Step down, so that there is a new election; only while nobody has been elected since."""
+        await self._requests.fenced_or_raise({0: DeleteOp(ControllerZNode.PATH)}, epoch_zk_version, unless=ZkErrorCode.NO_NODE)
+
+    # Topics and their assignment.
+
+    async def get_all_topics_in_cluster(self, *, watch: bool = False) -> list[str]:
+        return await self._requests.children(TopicZNode.PARENT, watch=watch)
+
+    async def topic_exists(self, topic: str) -> bool:
+        return await self._requests.exists(TopicZNode.path(topic)) is not None
+
+    async def get_assignment_for_topics(self, topics: Iterable[str], *, watch: bool = False) -> dict[str, TopicAssignment]:
+        """What the topics' znodes hold, in order of name; `watch` is on each. A topic that is gone is left out."""
+        found = await self._requests.get_all({topic: TopicZNode.path(topic) for topic in sorted(topics)}, watch=watch)
+        return {topic: TopicZNode.decode(data) for topic, (data, _) in found.items()}
+
+    async def create_topic_assignment(self, topic: str, assignment: TopicAssignment) -> None:
+        """Create a topic's znode: with it the topic exists, and the controller wakes. Raises ZkError(NODE_EXISTS).
+
+        Its configs are written before (`set_or_create_entity_configs`), for the first leader reads them.
+        """
+        data = TopicZNode.encode(assignment, self.inter_broker_protocol)
+        await self._requests.create_new(TopicZNode.path(topic), data)
+
+    async def set_topic_assignment(self, topic: str, assignment: TopicAssignment, epoch_zk_version: int | None = None) -> None:
+        """Replace a topic's assignment, say with more partitions. With `epoch_zk_version` as the controller."""
+        path, data = TopicZNode.path(topic), TopicZNode.encode(assignment, self.inter_broker_protocol)
+        if epoch_zk_version is None:
+            await self._requests.set(path, data)
+        else:
+            await self._requests.fenced_or_raise({0: SetDataOp(path, data)}, epoch_zk_version, unless=ZkErrorCode.OK)
+
+    async def delete_topic(self, topic: str, epoch_zk_version: int) -> None:
+        """Delete a topic's znodes, then its configs, and the order to delete it last: a controller that dies in between is followed by one that goes on."""
+        await self._requests.delete_recursive(TopicZNode.path(topic), epoch_zk_version)
+        config = DeleteOp(ConfigEntityZNode.path("topics", topic))
+        await self._requests.fenced_or_raise({topic: config}, epoch_zk_version, unless=ZkErrorCode.NO_NODE)
+        await self.delete_topic_deletions([topic], epoch_zk_version)
+
+    # Partition states.
+
+    async def get_topic_partition_states(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, LeaderIsrAndControllerEpoch]:
+        """The states that there are, each with the version of its znode, in order of `partitions`."""
+        found = await self._requests.get_all({tp: TopicPartitionStateZNode.path(tp) for tp in partitions})
+        decoded = ((tp, TopicPartitionStateZNode.decode(data, stat.version)) for tp, (data, stat) in found.items())
+        return {tp: state for tp, state in decoded if state is not None}
+
+    async def create_topic_partition_states(
+        self, states: Mapping[TopicPartition, LeaderIsrAndControllerEpoch], epoch_zk_version: int
+    ) -> dict[TopicPartition, ZkError | None]:
+        """The first state of each partition, with the znodes above it, in order of name: three rounds, whatever their number.
+
+        None is success; NODE_EXISTS is somebody else's state; NO_NODE: the topic is gone. The two rounds above may find what they make.
+        """
+        topics = sorted({tp.topic for tp in states})
+        await self._requests.fenced({t: CreateOp(TopicPartitionStateZNode.partitions_path(t), b"") for t in topics}, epoch_zk_version)
+        await self._requests.fenced({tp: CreateOp(TopicPartitionStateZNode.partition_path(tp), b"") for tp in states}, epoch_zk_version)
+        creates = {tp: CreateOp(TopicPartitionStateZNode.path(tp), TopicPartitionStateZNode.encode(state)) for tp, state in states.items()}
+        return {tp: r if isinstance(r, ZkError) else None for tp, r in (await self._requests.fenced(creates, epoch_zk_version)).items()}
+
+    async def update_leader_and_isr(
+        self, leader_and_isrs: Mapping[TopicPartition, LeaderAndIsr], controller_epoch: int, epoch_zk_version: int
+    ) -> UpdateLeaderAndIsrResult:
+        """Write many states as the controller, each by the version it was read with."""
+        ops = {
+            tp: SetDataOp(
+                TopicPartitionStateZNode.path(tp),
+                TopicPartitionStateZNode.encode(LeaderIsrAndControllerEpoch(state, controller_epoch)),
+                state.zk_version,
+            )
+            for tp, state in leader_and_isrs.items()
+        }
+        result = UpdateLeaderAndIsrResult({}, [], {})
+        for tp, answer in (await self._requests.fenced(ops, epoch_zk_version)).items():
+            if isinstance(answer, Stat):
+                result.finished[tp] = leader_and_isrs[tp]._replace(zk_version=answer.version)
+            elif isinstance(answer, ZkError) and answer.code is ZkErrorCode.BAD_VERSION:
+                result.bad_version.append(tp)
+            else:
+                result.failed[tp] = answer if isinstance(answer, ZkError) else ZkError(ZkErrorCode.SYSTEM_ERROR, ops[tp].path)
+        return result
+
+    async def conditional_update_partition_state(
+        self, tp: TopicPartition, state: LeaderIsrAndControllerEpoch, expected_zk_version: int
+    ) -> int | None:
+        """A leader writes its new ISR: the znode's new version, or None if the controller (or anybody) wrote in between (spec R2)."""
+        return await self._requests.conditional_set(TopicPartitionStateZNode.path(tp), TopicPartitionStateZNode.encode(state), expected_zk_version)
+
+    # Notifications: a broker tells the controller.
+
+    async def propagate_isr_changes(self, partitions: Iterable[TopicPartition]) -> None:
+        """Tell the controller that the ISRs of `partitions` have changed, so that it tells all brokers."""
+        data = IsrChangeNotificationZNode.encode(partitions)
+        await self._requests.create_sequential(IsrChangeNotificationZNode.path(), data)
+
+    async def get_isr_change_notifications(self, *, watch: bool = False) -> list[str]:
+        """Sequence numbers, oldest first."""
+        return await self._sequences(IsrChangeNotificationZNode.PARENT, IsrChangeNotificationZNode.PREFIX, watch)
+
+    async def get_partitions_from_isr_change_notifications(self, sequences: Iterable[str]) -> list[TopicPartition]:
+        """All partitions that the notifications name, each once, sorted."""
+        found = await self._requests.get_all({sequence: IsrChangeNotificationZNode.path(sequence) for sequence in sequences})
+        return sorted({tp for data, _ in found.values() for tp in IsrChangeNotificationZNode.decode(data)})
+
+    async def delete_isr_change_notifications(self, sequences: Iterable[str], epoch_zk_version: int) -> None:
+        ops = {sequence: DeleteOp(IsrChangeNotificationZNode.path(sequence)) for sequence in sequences}
+        await self._requests.fenced_or_raise(ops, epoch_zk_version, unless=ZkErrorCode.NO_NODE)
+
+    async def propagate_log_dir_event(self, broker_id: int) -> None:
+        """Tell the controller that `broker_id` has lost a log dir."""
+        data = LogDirEventNotificationZNode.encode(broker_id)
+        await self._requests.create_sequential(LogDirEventNotificationZNode.path(), data)
+
+    async def get_log_dir_event_notifications(self, *, watch: bool = False) -> list[str]:
+        return await self._sequences(LogDirEventNotificationZNode.PARENT, LogDirEventNotificationZNode.PREFIX, watch)
+
+    async def get_brokers_from_log_dir_events(self, sequences: Iterable[str]) -> list[int]:
+        found = await self._requests.get_all({sequence: LogDirEventNotificationZNode.path(sequence) for sequence in sequences})
+        return sorted({broker for data, _ in found.values() if (broker := LogDirEventNotificationZNode.decode(data)) is not None})
+
+    async def delete_log_dir_event_notifications(self, sequences: Iterable[str], epoch_zk_version: int) -> None:
+        ops = {sequence: DeleteOp(LogDirEventNotificationZNode.path(sequence)) for sequence in sequences}
+        await self._requests.fenced_or_raise(ops, epoch_zk_version, unless=ZkErrorCode.NO_NODE)
+
+    async def _sequences(self, parent: str, prefix: str, watch: bool) -> list[str]:
+        return [name.removeprefix(prefix) for name in await self._requests.children(parent, watch=watch) if name.startswith(prefix)]
+
+    # Configs.
+
+    async def get_entity_configs(self, entity_type: str, name: str) -> dict[str, str]:
+        """The overrides of one topic, client, user or broker; empty if it has none."""
+        found = await self._requests.get(ConfigEntityZNode.path(entity_type, name))
+        return ConfigEntityZNode.decode(found[0]) if found else {}
+
+    async def get_topic_configs(self, topics: Iterable[str]) -> dict[str, dict[str, str]]:
+        """The overrides of many topics, in order of name; empty where there are none."""
+        names = sorted(topics)
+        found = await self._requests.get_all({topic: ConfigEntityZNode.path("topics", topic) for topic in names})
+        return {topic: ConfigEntityZNode.decode(found[topic][0]) if topic in found else {} for topic in names}
+
+    async def set_or_create_entity_configs(self, entity_type: str, name: str, config: Mapping[str, str]) -> None:
+        await self._requests.set_or_create(ConfigEntityZNode.path(entity_type, name), ConfigEntityZNode.encode(config))
+
+    async def delete_entity_configs(self, entity_type: str, name: str) -> None:
+        await self._requests.delete(ConfigEntityZNode.path(entity_type, name))
+
+    async def create_config_change_notification(self, entity_path: str) -> None:
+        """Tell all brokers that `entity_path`, as in `topics/web`, has changed."""
+        data = ConfigEntityChangeNotificationZNode.encode(entity_path)
+        await self._requests.create_sequential(ConfigEntityChangeNotificationZNode.path(), data)
+
+    async def get_config_change_notifications(self, *, watch: bool = False) -> list[str]:
+        """Sequence numbers, oldest first."""
+        return await self._sequences(ConfigEntityChangeNotificationZNode.PARENT, ConfigEntityChangeNotificationZNode.PREFIX, watch)
+
+    async def get_changed_entities(self, sequences: Sequence[str]) -> list[str]:
+        """The entity paths that notifications name, oldest first."""
+        found = await self._requests.get_all({sequence: ConfigEntityChangeNotificationZNode.path(sequence) for sequence in sequences})
+        return [entity for data, _ in found.values() if (entity := ConfigEntityChangeNotificationZNode.decode(data)) is not None]
+
+    async def delete_config_change_notifications(self, sequences: Iterable[str]) -> None:
+        for sequence in sequences:
+            await self._requests.delete(ConfigEntityChangeNotificationZNode.path(sequence))
+
+    # Orders to the controller.
+
+    async def create_delete_topic_path(self, topic: str) -> None:
+        """Order the deletion of a topic. Raises ZkError(NODE_EXISTS) if it is ordered already."""
+        await self._requests.create_new(DeleteTopicsTopicZNode.path(topic), b"")
+
+    async def get_topic_deletions(self, *, watch: bool = False) -> list[str]:
+        return await self._requests.children(DeleteTopicsTopicZNode.PARENT, watch=watch)
+
+    async def delete_topic_deletions(self, topics: Iterable[str], epoch_zk_version: int) -> None:
+        ops = {topic: DeleteOp(DeleteTopicsTopicZNode.path(topic)) for topic in topics}
+        await self._requests.fenced_or_raise(ops, epoch_zk_version, unless=ZkErrorCode.NO_NODE)
+
+    async def create_preferred_replica_election(self, partitions: Iterable[TopicPartition]) -> None:
+        data = PreferredReplicaElectionZNode.encode(partitions)
+        await self._requests.create_new(PreferredReplicaElectionZNode.PATH, data)
+
+    async def get_preferred_replica_election(self, *, watch: bool = False) -> list[TopicPartition] | None:
+        """The partitions ordered, or None; with `watch`, the coming of such an order is told."""
+        if watch:
+            await self._requests.exists(PreferredReplicaElectionZNode.PATH, watch=True)
+        found = await self._requests.get(PreferredReplicaElectionZNode.PATH)
+        return PreferredReplicaElectionZNode.decode(found[0]) if found else None
+
+    async def delete_preferred_replica_election(self, epoch_zk_version: int) -> None:
+        await self._requests.fenced_or_raise({0: DeleteOp(PreferredReplicaElectionZNode.PATH)}, epoch_zk_version, unless=ZkErrorCode.NO_NODE)
+
+    async def get_partition_reassignment(self, *, watch: bool = False) -> dict[TopicPartition, tuple[int, ...]] | None:
+        if watch:
+            await self._requests.exists(ReassignPartitionsZNode.PATH, watch=True)
+        found = await self._requests.get(ReassignPartitionsZNode.PATH)
+        return ReassignPartitionsZNode.decode(found[0]) if found else None

@@ -1,0 +1,460 @@
+"""Kafka's znodes: where each lies and what JSON is in it (Kafka: ZkData.scala; book 000 §6.4.1).
+
+    /brokers/ids/<id>                          a live broker; ephemeral; its czxid is the broker's epoch (KIP-380)
+    /brokers/seqid                             empty; its version counts generated broker ids
+    /brokers/topics/<topic>                    which brokers hold each partition, the preferred one first
+    /brokers/topics/<topic>/partitions/<n>/state   leader, leader epoch, ISR, and the epoch of the controller that last wrote it
+    /controller                                who is the controller; ephemeral: there can be one only
+    /controller_epoch                          which controller this is: 1 the first
+    /isr_change_notification/isr_change_       a leader changed an ISR: the controller reads the state and tells everybody
+    /log_dir_event_notification/log_dir_event_ a broker lost a disk
+    /config/{topics,clients,users,brokers}/<name>  overrides; /config/changes/config_change_ says that one changed
+    /admin/{delete_topics/<topic>, preferred_replica_election, reassign_partitions}   orders to the controller
+    /cluster/id                                the cluster's name, made once
+    /latest_producer_id_block                  the thousand producer ids handed out last
+
+The bytes are Kafka's: no spaces, and the members in the order in which Kafka 2.8.2 (`inter.broker.protocol.version` from 2.4) or 2.0.1 (below)
+writes them, as recorded in tests/golden/zk. Kafka's own order of *partitions* is that of a Scala hash map; ours is by number. Readers take any
+order, and members that they do not know.
+`decode` never raises: what is not Kafka's JSON is None (or empty), as anybody may write anything by hand.
+"""
+
+import json
+import uuid
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from random import Random
+from typing import Final, NamedTuple
+
+from kafka_edu.cluster.broker import Broker, EndPoint
+from kafka_edu.cluster.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
+from kafka_edu.common.topic_partition import TopicPartition
+
+ProtocolVersion = tuple[int, int]
+"""inter.broker.protocol.version as (major, minor)."""
+REASSIGNMENT_IN_TOPIC: Final[ProtocolVersion] = (2, 4)
+"""From here on a topic's znode says which replicas are being added and removed (KIP-455)."""
+FEATURES_IN_BROKER: Final[ProtocolVersion] = (2, 7)
+"""From here on a broker's znode lists the features it supports (KIP-584)."""
+TOPIC_IDS: Final[ProtocolVersion] = (2, 8)
+"""From here on a topic has an id, in its znode and on the wire (KIP-516)."""
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+
+def encode_json(value: object) -> bytes:
+    """`value` as Kafka writes it: UTF-8, no spaces, members in the order given."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def decode_object(data: bytes) -> dict[str, Json]:
+    """The JSON object in `data`; empty if there is none."""
+    try:
+        value: Json = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def decode_number(text: str) -> int | None:
+    """A decimal number of at most 19 digits, as fits Kafka's long; None for all else."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 19 else None
+
+
+def _ints(value: Json) -> tuple[int, ...]:
+    return tuple(v for v in value if isinstance(v, int)) if isinstance(value, list) else ()
+
+
+def _objects(value: Json) -> list[dict[str, Json]]:
+    return [v for v in value if isinstance(v, dict)] if isinstance(value, list) else []
+
+
+def _partition_lists(value: Json) -> dict[int, tuple[int, ...]]:
+    if not isinstance(value, dict):
+        return {}
+    numbered = [(decode_number(number), brokers) for number, brokers in value.items()]
+    return {number: _ints(brokers) for number, brokers in numbered if number is not None}
+
+
+def encode_uuid(value: uuid.UUID) -> str:
+    """22 characters of URL-safe base64, as Kafka's Uuid.toString."""
+    return urlsafe_b64encode(value.bytes).decode().rstrip("=")
+
+
+def decode_uuid(text: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(bytes=urlsafe_b64decode(text + "=="))
+    except ValueError:
+        return None
+
+
+def random_uuid(random: Random) -> uuid.UUID:
+    """A new id for a topic or a cluster; never one that begins with `-`, for it would look like an option on a command line."""
+    while encode_uuid(value := uuid.UUID(int=random.getrandbits(128), version=4)).startswith("-"):
+        pass
+    return value
+
+
+class ReplicaAssignment(NamedTuple):
+    """The brokers that hold a partition; while it is being reassigned (KIP-455), also those that come and go. Kafka: ReplicaAssignment."""
+
+    replicas: tuple[int, ...]
+    adding_replicas: tuple[int, ...] = ()
+    removing_replicas: tuple[int, ...] = ()
+
+    @property
+    def target_replicas(self) -> tuple[int, ...]:
+        return tuple(r for r in self.replicas if r not in self.removing_replicas)
+
+
+class TopicAssignment(NamedTuple):
+    """What a topic's znode holds."""
+
+    topic_id: uuid.UUID | None
+    partitions: Mapping[int, ReplicaAssignment]
+
+    @classmethod
+    def of(cls, replicas: Mapping[int, Sequence[int]], topic_id: uuid.UUID | None = None) -> "TopicAssignment":
+        """A topic as it is created: partition → brokers, none coming or going."""
+        return cls(topic_id, {number: ReplicaAssignment(tuple(brokers)) for number, brokers in sorted(replicas.items())})
+
+
+class BrokerIdZNode:
+    """/brokers/ids/<id>: version 4 of the JSON up to 2.6, version 5 from 2.7."""
+
+    PARENT: Final = "/brokers/ids"
+
+    @staticmethod
+    def path(broker_id: int) -> str:
+        return f"/brokers/ids/{broker_id}"
+
+    @staticmethod
+    def encode(broker: Broker, timestamp_ms: int, protocol: ProtocolVersion, jmx_port: int = -1) -> bytes:
+        plaintext = next((e for e in broker.end_points if e.security_protocol == "PLAINTEXT"), None)
+        host, port = (plaintext.host, plaintext.port) if plaintext else (None, -1)
+        fields: dict[str, object] = {"features": {}} if protocol >= FEATURES_IN_BROKER else {}
+        fields["listener_security_protocol_map"] = {e.listener_name: e.security_protocol for e in broker.end_points}
+        fields["endpoints"] = [str(e) for e in broker.end_points]
+        if broker.rack is not None:
+            fields["rack"] = broker.rack
+        fields["jmx_port"] = jmx_port
+        if protocol >= FEATURES_IN_BROKER:
+            fields |= {"port": port, "host": host, "version": 5, "timestamp": str(timestamp_ms)}
+        else:
+            fields |= {"host": host, "timestamp": str(timestamp_ms), "port": port, "version": 4}
+        return encode_json(fields)
+
+    @staticmethod
+    def decode(broker_id: int, data: bytes, epoch: int) -> Broker | None:
+        """Any of the versions 1 to 5. Version 1 knows `host` and `port` only; 2 and 3 have no protocol map: the listener's name is its protocol."""
+        fields = decode_object(data)
+        protocols = fields.get("listener_security_protocol_map")
+        by_listener = protocols if isinstance(protocols, dict) else {}
+        end_points = []
+        listed = fields.get("endpoints")
+        for text in listed if isinstance(listed, list) else []:
+            listener, colon, address = str(text).partition("://")
+            host, _, digits = address.rpartition(":")
+            port = decode_number(digits)
+            if colon and port is not None:
+                end_points.append(EndPoint(host.strip("[]"), port, listener, str(by_listener.get(listener, listener))))
+        plain_host, plain_port = fields.get("host"), fields.get("port")
+        if not end_points and isinstance(plain_host, str) and isinstance(plain_port, int):
+            end_points.append(EndPoint(plain_host, plain_port, "PLAINTEXT", "PLAINTEXT"))
+        rack = fields.get("rack")
+        return Broker(broker_id, tuple(end_points), rack if isinstance(rack, str) else None, epoch) if end_points else None
+
+
+class BrokerSequenceIdZNode:
+    """/brokers/seqid: each write of nothing raises its version, and the version is the next generated id."""
+
+    PATH: Final = "/brokers/seqid"
+
+
+class TopicZNode:
+    """/brokers/topics/<topic>: version 1 of the JSON below 2.4, version 3 from there on (with the topic's id from 2.8)."""
+
+    PARENT: Final = "/brokers/topics"
+
+    @staticmethod
+    def path(topic: str) -> str:
+        return f"/brokers/topics/{topic}"
+
+    @staticmethod
+    def encode(assignment: TopicAssignment, protocol: ProtocolVersion) -> bytes:
+        ordered = sorted(assignment.partitions.items())
+        partitions = {str(n): list(a.replicas) for n, a in ordered}
+        if protocol < REASSIGNMENT_IN_TOPIC:
+            return encode_json({"version": 1, "partitions": partitions})
+        fields: dict[str, object] = {"partitions": partitions}
+        if assignment.topic_id is not None:
+            fields["topic_id"] = encode_uuid(assignment.topic_id)
+        fields["adding_replicas"] = {str(n): list(a.adding_replicas) for n, a in ordered if a.adding_replicas}
+        fields["removing_replicas"] = {str(n): list(a.removing_replicas) for n, a in ordered if a.removing_replicas}
+        fields["version"] = 3
+        return encode_json(fields)
+
+    @staticmethod
+    def decode(data: bytes) -> TopicAssignment:
+        fields = decode_object(data)
+        adding, removing = _partition_lists(fields.get("adding_replicas")), _partition_lists(fields.get("removing_replicas"))
+        topic_id = fields.get("topic_id")
+        return TopicAssignment(
+            decode_uuid(topic_id) if isinstance(topic_id, str) else None,
+            {
+                number: ReplicaAssignment(replicas, adding.get(number, ()), removing.get(number, ()))
+                for number, replicas in sorted(_partition_lists(fields.get("partitions")).items())
+            },
+        )
+
+
+class TopicPartitionStateZNode:
+    """/brokers/topics/<topic>/partitions/<n>/state: every change is a compare-and-set on its version."""
+
+    @staticmethod
+    def partitions_path(topic: str) -> str:
+        return f"/brokers/topics/{topic}/partitions"
+
+    @staticmethod
+    def partition_path(tp: TopicPartition) -> str:
+        return f"/brokers/topics/{tp.topic}/partitions/{tp.partition}"
+
+    @staticmethod
+    def path(tp: TopicPartition) -> str:
+        return f"/brokers/topics/{tp.topic}/partitions/{tp.partition}/state"
+
+    @staticmethod
+    def encode(state: LeaderIsrAndControllerEpoch) -> bytes:
+        leader_and_isr, controller_epoch = state
+        return encode_json(
+            {
+                "controller_epoch": controller_epoch,
+                "leader": leader_and_isr.leader,
+                "version": 1,
+                "leader_epoch": leader_and_isr.leader_epoch,
+                "isr": leader_and_isr.isr,
+            }
+        )
+
+    @staticmethod
+    def decode(data: bytes, zk_version: int) -> LeaderIsrAndControllerEpoch | None:
+        fields = decode_object(data)
+        leader, epoch, isr, controller_epoch = (fields.get(name) for name in ("leader", "leader_epoch", "isr", "controller_epoch"))
+        if not (isinstance(leader, int) and isinstance(epoch, int) and isinstance(isr, list) and isinstance(controller_epoch, int)):
+            return None
+        return LeaderIsrAndControllerEpoch(LeaderAndIsr(leader, epoch, _ints(isr), zk_version), controller_epoch)
+
+
+class ControllerZNode:
+    """/controller: `{"version":1,"brokerid":0,"timestamp":"1529210278988"}`."""
+
+    PATH: Final = "/controller"
+
+    @staticmethod
+    def encode(broker_id: int, timestamp_ms: int) -> bytes:
+        return encode_json({"version": 1, "brokerid": broker_id, "timestamp": str(timestamp_ms)})
+
+    @staticmethod
+    def decode(data: bytes) -> int | None:
+        broker_id = decode_object(data).get("brokerid")
+        return broker_id if isinstance(broker_id, int) else None
+
+
+class ControllerEpochZNode:
+    """/controller_epoch: a decimal number, not JSON; its znode version fences every write of the controller (`CheckOp` in a multi)."""
+
+    PATH: Final = "/controller_epoch"
+    INITIAL: Final = 0
+
+    @staticmethod
+    def encode(epoch: int) -> bytes:
+        return str(epoch).encode()
+
+    @staticmethod
+    def decode(data: bytes) -> int | None:
+        return decode_number(data.decode("ascii", "replace"))
+
+
+class _PartitionListZNode:
+    """A list of partitions: `{"version":1,"partitions":[{"topic":"web","partition":0}]}`, in order of name and number."""
+
+    @staticmethod
+    def encode(partitions: Iterable[TopicPartition]) -> bytes:
+        return encode_json({"version": 1, "partitions": [{"topic": t, "partition": p} for t, p in sorted(partitions)]})
+
+    @staticmethod
+    def decode(data: bytes) -> list[TopicPartition]:
+        listed = [(o.get("topic"), o.get("partition")) for o in _objects(decode_object(data).get("partitions"))]
+        return sorted({TopicPartition(t, p) for t, p in listed if isinstance(t, str) and isinstance(p, int)})
+
+
+class IsrChangeNotificationZNode(_PartitionListZNode):
+    """/isr_change_notification/isr_change_0000000000: persistent and sequential; the controller deletes what it has read."""
+
+    PARENT: Final = "/isr_change_notification"
+    PREFIX: Final = "isr_change_"
+
+    @staticmethod
+    def path(sequence: str = "") -> str:
+        return f"/isr_change_notification/isr_change_{sequence}"
+
+
+class LogDirEventNotificationZNode:
+    """/log_dir_event_notification/log_dir_event_…: event 1 is LogDirFailure, the only one there is."""
+
+    PARENT: Final = "/log_dir_event_notification"
+    PREFIX: Final = "log_dir_event_"
+
+    @staticmethod
+    def path(sequence: str = "") -> str:
+        return f"/log_dir_event_notification/log_dir_event_{sequence}"
+
+    @staticmethod
+    def encode(broker_id: int) -> bytes:
+        return encode_json({"version": 1, "broker": broker_id, "event": 1})
+
+    @staticmethod
+    def decode(data: bytes) -> int | None:
+        broker_id = decode_object(data).get("broker")
+        return broker_id if isinstance(broker_id, int) else None
+
+
+class ConfigEntityZNode:
+    """/config/<type>/<name>: `{"version":1,"config":{"retention.ms":"3600000"}}`. Values are strings; members are in order of name."""
+
+    @staticmethod
+    def parent(entity_type: str) -> str:
+        return f"/config/{entity_type}"
+
+    @staticmethod
+    def path(entity_type: str, name: str) -> str:
+        """`name` may be a path itself: the quota of a user and client lies in /config/users/<user>/clients/<client>."""
+        return f"/config/{entity_type}/{name}"
+
+    @staticmethod
+    def encode(config: Mapping[str, str]) -> bytes:
+        return encode_json({"version": 1, "config": dict(sorted(config.items()))})
+
+    @staticmethod
+    def decode(data: bytes) -> dict[str, str]:
+        config = decode_object(data).get("config")
+        return {name: str(value) for name, value in config.items()} if isinstance(config, dict) else {}
+
+
+class ConfigEntityChangeNotificationZNode:
+    """/config/changes/config_change_…: `{"version":2,"entity_path":"topics/web"}`; every broker watches, and reads the entity again."""
+
+    PARENT: Final = "/config/changes"
+    PREFIX: Final = "config_change_"
+
+    @staticmethod
+    def path(sequence: str = "") -> str:
+        return f"/config/changes/config_change_{sequence}"
+
+    @staticmethod
+    def encode(entity_path: str) -> bytes:
+        return encode_json({"version": 2, "entity_path": entity_path})
+
+    @staticmethod
+    def decode(data: bytes) -> str | None:
+        """The entity's path. Version 1, of old tools, has its type and name apart."""
+        fields = decode_object(data)
+        entity_path, entity_type, name = fields.get("entity_path"), fields.get("entity_type"), fields.get("entity_name")
+        if isinstance(entity_path, str):
+            return entity_path
+        return f"{entity_type}/{name}" if isinstance(entity_type, str) and isinstance(name, str) else None
+
+
+class DeleteTopicsTopicZNode:
+    """/admin/delete_topics/<topic>: empty; that it is there is the order."""
+
+    PARENT: Final = "/admin/delete_topics"
+
+    @staticmethod
+    def path(topic: str) -> str:
+        return f"/admin/delete_topics/{topic}"
+
+
+class PreferredReplicaElectionZNode(_PartitionListZNode):
+    """/admin/preferred_replica_election: the partitions to give back to their preferred leaders."""
+
+    PATH: Final = "/admin/preferred_replica_election"
+
+
+class ReassignPartitionsZNode:
+    """/admin/reassign_partitions: `{"version":1,"partitions":[{"topic":"web","partition":0,"replicas":[2,0,1]}]}`."""
+
+    PATH: Final = "/admin/reassign_partitions"
+
+    @staticmethod
+    def encode(reassignment: Mapping[TopicPartition, Sequence[int]]) -> bytes:
+        ordered = sorted(reassignment.items())
+        return encode_json({"version": 1, "partitions": [{"topic": tp.topic, "partition": tp.partition, "replicas": list(r)} for tp, r in ordered]})
+
+    @staticmethod
+    def decode(data: bytes) -> dict[TopicPartition, tuple[int, ...]]:
+        reassignment = {}
+        for entry in _objects(decode_object(data).get("partitions")):
+            topic, partition = entry.get("topic"), entry.get("partition")
+            if isinstance(topic, str) and isinstance(partition, int):
+                reassignment[TopicPartition(topic, partition)] = _ints(entry.get("replicas"))
+        return dict(sorted(reassignment.items()))
+
+
+class ClusterIdZNode:
+    """/cluster/id: the version is a string here."""
+
+    PATH: Final = "/cluster/id"
+
+    @staticmethod
+    def encode(cluster_id: str) -> bytes:
+        return encode_json({"version": "1", "id": cluster_id})
+
+    @staticmethod
+    def decode(data: bytes) -> str | None:
+        cluster_id = decode_object(data).get("id")
+        return cluster_id if isinstance(cluster_id, str) else None
+
+
+class ProducerIdBlock(NamedTuple):
+    """Producer ids `start` to `end`, both included, that `broker` hands out."""
+
+    broker: int
+    start: int
+    end: int
+
+
+class ProducerIdBlockZNode:
+    """/latest_producer_id_block: the numbers are strings here."""
+
+    PATH: Final = "/latest_producer_id_block"
+    BLOCK_SIZE: Final = 1000
+
+    @staticmethod
+    def encode(block: ProducerIdBlock) -> bytes:
+        return encode_json({"version": 1, "broker": block.broker, "block_start": str(block.start), "block_end": str(block.end)})
+
+    @staticmethod
+    def decode(data: bytes) -> ProducerIdBlock | None:
+        fields = decode_object(data)
+        broker, start, end = fields.get("broker"), decode_number(str(fields.get("block_start"))), decode_number(str(fields.get("block_end")))
+        return ProducerIdBlock(broker, start, end) if isinstance(broker, int) and start is not None and end is not None else None
+
+
+#: Made by every broker at its start, parents first, where they are missing.
+PERSISTENT_ZK_PATHS: Final = (
+    "/consumers",
+    BrokerIdZNode.PARENT,
+    TopicZNode.PARENT,
+    ConfigEntityChangeNotificationZNode.PARENT,
+    DeleteTopicsTopicZNode.PARENT,
+    BrokerSequenceIdZNode.PATH,
+    IsrChangeNotificationZNode.PARENT,
+    LogDirEventNotificationZNode.PARENT,
+    ConfigEntityZNode.parent("topics"),
+    ConfigEntityZNode.parent("clients"),
+    ConfigEntityZNode.parent("users"),
+    ConfigEntityZNode.parent("brokers"),
+)
+"""Kafka also makes /latest_producer_id_block, with null data. An empty one would stop a Java broker, which takes null only for "no block yet"; so
+ours comes with its first block."""

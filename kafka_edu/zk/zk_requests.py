@@ -1,0 +1,244 @@
+"""How requests go to ZooKeeper: many at once, again after a lost connection, and fenced where the controller writes.
+
+(Kafka: the lower half of KafkaZkClient.scala.)
+
+- Many requests go out together, at most `max_in_flight` at a time (zookeeper.max.in.flight.requests, 10), and never one by one (spec Z6): with a
+  round trip of 1 ms, the states of 1,000 partitions take 100 ms and not 1 s.
+- A lost connection is waited out: the request is sent again when the session is back (Kafka: retryRequestUntilConnected). It may then meet its
+  own first attempt; each method says how it tells. An expired session is not waited out: ZkError(SESSION_EXPIRED) goes to the caller.
+- Every write of the controller carries a check of /controller_epoch's version in the same multi, so that a controller that has been replaced, and
+  does not know it, changes nothing: it gets ControllerMovedError (spec C8; Kafka from 2.2).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Final, TypeVar
+
+from kafka_edu.common.time import Time
+from kafka_edu.zk.zk_client import CheckOp, DeleteOp, Op, OpResult, SessionState, Stat, WatchedEvent, ZkClient, ZkError, ZkErrorCode
+from kafka_edu.zk.zk_data import ControllerEpochZNode
+
+T = TypeVar("T")
+K = TypeVar("K")
+
+RETRY_PAUSE_MS: Final = 10
+
+
+class ControllerMovedError(Exception):
+    """Another broker is the controller now (Kafka: ControllerMovedException)."""
+
+
+class ZkRequests:
+    """One session's requests; used by any task of one loop. Next hop: ZkClient."""
+
+    def __init__(self, zk: ZkClient, time: Time, max_in_flight: int) -> None:
+        self._zk = zk
+        self._time = time
+        self._in_flight = asyncio.Semaphore(max_in_flight)
+        self._connected = asyncio.Event()
+        self._closed = False
+        self._session = 0
+        self._previous_sessions: set[int] = set()
+        self._on_session: Callable[[SessionState], None] = lambda _: None
+
+    @property
+    def session_id(self) -> int:
+        return self._zk.session_id
+
+    async def start(self, on_watch: Callable[[WatchedEvent], None], on_session: Callable[[SessionState], None], timeout_ms: float) -> None:
+        """Connect. ZkError(CONNECTION_LOSS) after `timeout_ms` (zookeeper.connection.timeout.ms)."""
+        self._on_session = on_session
+        await self._zk.start(on_watch, self._session_changed, timeout_ms)
+        self._session = self._zk.session_id
+        self._connected.set()
+
+    def _session_changed(self, state: SessionState) -> None:
+        match state:
+            case SessionState.CONNECTED:
+                self._session = self._zk.session_id
+                self._connected.set()
+            case SessionState.DISCONNECTED:
+                self._connected.clear()
+            case SessionState.EXPIRED:
+                self._previous_sessions.add(self._session)
+                self._connected.clear()
+            case SessionState.CLOSED | SessionState.AUTH_FAILED:
+                self._closed = True
+                self._connected.set()  # whoever waits is to meet the error
+        self._on_session(state)
+
+    async def close(self) -> None:
+        self._closed = True
+        self._connected.set()
+        await self._zk.close()
+
+    async def _send(self, request: Callable[[], Awaitable[T]]) -> T:
+        """One request, within the bound; again after a lost connection."""
+        while True:
+            await self._connected.wait()
+            try:
+                async with self._in_flight:
+                    return await request()
+            except ZkError as error:
+                if error.code is not ZkErrorCode.CONNECTION_LOSS or self._closed:
+                    raise
+            await self._time.sleep(RETRY_PAUSE_MS)  # until `DISCONNECTED` has been told; from then on we wait for CONNECTED
+
+    async def _send_all(self, requests: Mapping[K, Callable[[], Awaitable[T]]]) -> dict[K, T | ZkError]:
+        """Many requests at once; each key gets its answer or its refusal, in the order of `requests`."""
+        answers = await asyncio.gather(*(self._send(request) for request in requests.values()), return_exceptions=True)
+        outcome: dict[K, T | ZkError] = {}
+        for key, answer in zip(requests, answers, strict=True):
+            if isinstance(answer, BaseException) and not isinstance(answer, ZkError):
+                raise answer
+            outcome[key] = answer
+        return outcome
+
+    # Reading.
+
+    async def get(self, path: str, *, watch: bool = False) -> tuple[bytes, Stat] | None:
+        """Data and Stat, or None where there is no such znode (and then no watch)."""
+        try:
+            return await self._send(lambda: self._zk.get(path, watch=watch))
+        except ZkError as error:
+            if error.code is ZkErrorCode.NO_NODE:
+                return None
+            raise
+
+    async def get_all(self, paths: Mapping[K, str], *, watch: bool = False) -> dict[K, tuple[bytes, Stat]]:
+        """What is there of `paths`, in their order."""
+        requests = {key: (lambda path=path: self._zk.get(path, watch=watch)) for key, path in paths.items()}
+        found: dict[K, tuple[bytes, Stat]] = {}
+        for key, answer in (await self._send_all(requests)).items():
+            if not isinstance(answer, ZkError):
+                found[key] = answer
+            elif answer.code is not ZkErrorCode.NO_NODE:
+                raise answer
+        return found
+
+    async def exists(self, path: str, *, watch: bool = False) -> Stat | None:
+        return await self._send(lambda: self._zk.exists(path, watch=watch))
+
+    async def children(self, path: str, *, watch: bool = False) -> list[str]:
+        """Names, sorted; none where there is no such znode."""
+        try:
+            return (await self._send(lambda: self._zk.get_children(path, watch=watch)))[0]
+        except ZkError as error:
+            if error.code is ZkErrorCode.NO_NODE:
+                return []
+            raise
+
+    # Writing.
+
+    async def create(self, path: str, data: bytes = b"") -> bool:
+        """Create a persistent znode, and its parents where they are missing; False if it was there."""
+        try:
+            await self._send(lambda: self._zk.create(path, data))
+        except ZkError as error:
+            if error.code is ZkErrorCode.NODE_EXISTS:
+                return False
+            if error.code is not ZkErrorCode.NO_NODE:
+                raise
+            await self.create(path.rpartition("/")[0])
+            return await self.create(path, data)
+        return True
+
+    async def create_new(self, path: str, data: bytes) -> None:
+        """`create` where the znode must be new. Raises ZkError(NODE_EXISTS)."""
+        if not await self.create(path, data):
+            raise ZkError(ZkErrorCode.NODE_EXISTS, path)
+
+    async def create_sequential(self, path: str, data: bytes) -> str:
+        """Create a znode with ZooKeeper's next number behind `path`. Sent again after a lost answer, there may be two: readers do not mind."""
+        return (await self._send(lambda: self._zk.create(path, data, sequential=True)))[0]
+
+    async def create_ephemeral(self, path: str, data: bytes) -> Stat:
+        """Create a znode that lives as long as our session (Kafka: checkedEphemeralCreate). Raises ZkError(NODE_EXISTS).
+
+        One that our session made, before its answer was lost, counts as made. One that an earlier session of ours made, and that ZooKeeper
+        should have removed, is deleted and made again (KAFKA-7165).
+        """
+        try:
+            return (await self._send(lambda: self._zk.create(path, data, ephemeral=True)))[1]
+        except ZkError as error:
+            if error.code is not ZkErrorCode.NODE_EXISTS:
+                raise
+        found = await self.get(path)
+        if found is not None:
+            stat = found[1]
+            if stat.ephemeral_owner == self._zk.session_id:
+                return stat
+            if stat.ephemeral_owner not in self._previous_sessions:
+                raise ZkError(ZkErrorCode.NODE_EXISTS, path)
+            await self.delete(path)
+        return await self.create_ephemeral(path, data)
+
+    async def set(self, path: str, data: bytes) -> Stat:
+        return await self._send(lambda: self._zk.set(path, data))
+
+    async def set_or_create(self, path: str, data: bytes) -> None:
+        try:
+            await self.set(path, data)
+        except ZkError as error:
+            if error.code is not ZkErrorCode.NO_NODE:
+                raise
+            if not await self.create(path, data):
+                await self.set_or_create(path, data)
+
+    async def conditional_set(self, path: str, data: bytes, version: int) -> int | None:
+        """Compare-and-set: the new version, or None if another was there.
+
+        If the first attempt's answer was lost, and now just our data and the next version are there, it was that attempt.
+        """
+        attempts = 0
+
+        def attempt() -> Awaitable[Stat]:
+            nonlocal attempts
+            attempts += 1
+            return self._zk.set(path, data, version)
+
+        try:
+            return (await self._send(attempt)).version
+        except ZkError as error:
+            if error.code not in (ZkErrorCode.BAD_VERSION, ZkErrorCode.NO_NODE):
+                raise
+        found = await self.get(path) if attempts > 1 else None
+        return found[1].version if found and found[0] == data and found[1].version == version + 1 else None
+
+    async def delete(self, path: str) -> None:
+        """Delete what may be gone already."""
+        try:
+            await self._send(lambda: self._zk.delete(path))
+        except ZkError as error:
+            if error.code is not ZkErrorCode.NO_NODE:
+                raise
+
+    async def delete_recursive(self, path: str, epoch_zk_version: int) -> None:
+        """Delete a znode and all below it, deepest first, as the controller."""
+        for name in await self.children(path):
+            await self.delete_recursive(f"{path}/{name}", epoch_zk_version)
+        await self.fenced_or_raise({path: DeleteOp(path)}, epoch_zk_version, unless=ZkErrorCode.NO_NODE)
+
+    async def multi(self, ops: Sequence[Op]) -> list[OpResult]:
+        return await self._send(lambda: self._zk.multi(ops))
+
+    async def fenced(self, ops: Mapping[K, Op], epoch_zk_version: int) -> dict[K, OpResult | ZkError]:
+        """Many writes at once, each together with a check that we are still the controller. Raises ControllerMovedError if we are not."""
+        check = CheckOp(ControllerEpochZNode.PATH, epoch_zk_version)
+        requests = {key: (lambda op=op: self._zk.multi((check, op))) for key, op in ops.items()}
+        outcome: dict[K, OpResult | ZkError] = {}
+        suspect = False
+        for key, answer in (await self._send_all(requests)).items():
+            outcome[key] = answer if isinstance(answer, ZkError) else answer[1]
+            suspect = suspect or (isinstance(answer, ZkError) and answer.code in (ZkErrorCode.BAD_VERSION, ZkErrorCode.NO_NODE))
+        if suspect:  # either the check or the write itself was refused: the version of /controller_epoch says which
+            found = await self.get(ControllerEpochZNode.PATH)
+            if found is None or found[1].version != epoch_zk_version:
+                raise ControllerMovedError(f"/controller_epoch has moved on from version {epoch_zk_version}")
+        return outcome
+
+    async def fenced_or_raise(self, ops: Mapping[K, Op], epoch_zk_version: int, *, unless: ZkErrorCode) -> None:
+        """`fenced`, where each write must succeed or fail with `unless`."""
+        for answer in (await self.fenced(ops, epoch_zk_version)).values():
+            if isinstance(answer, ZkError) and answer.code is not unless:
+                raise answer

@@ -1,0 +1,199 @@
+"""Single broker processes, as `python -m kafka_edu.server.main FILE` runs them, on an embedded ZooKeeper."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from kafka_edu.trace.reader import open_recording
+
+PATIENCE_S = 60
+
+
+class Processes:
+    """Child processes of a test; none outlives it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.running: list[subprocess.Popen[bytes]] = []
+        zookeeper = subprocess.Popen(
+            [sys.executable, "-m", "kafka_edu.zk.embedded.main", "--host", "127.0.0.1", "--port", "0", "--data-dir", str(folder / "zookeeper")],
+            stdout=subprocess.PIPE,
+        )
+        self.running.append(zookeeper)
+        assert zookeeper.stdout is not None
+        self.zookeeper_port = int(zookeeper.stdout.readline().split()[1])
+
+    def properties(self, name: str, **settings: str) -> Path:
+        """Write a server.properties; `log_dirs` is a key, `__` stands for a dot where a name has underscores."""
+        given = {
+            "listeners": "PLAINTEXT://127.0.0.1:0",
+            "zookeeper.connect": f"127.0.0.1:{self.zookeeper_port}",
+            "log.dirs": str(self.folder / name),
+            "offsets.topic.replication.factor": "1",
+            "edu.events.file": str(self.folder / f"{name}.events"),
+            "edu.record.file": str(self.folder / f"{name}.record"),
+        } | {key.replace("_", "."): value for key, value in settings.items()}
+        path = self.folder / f"{name}.properties"
+        path.write_text("".join(f"{key}={value}\n" for key, value in given.items()))
+        return path
+
+    def start(self, properties: Path, *arguments: str) -> subprocess.Popen[bytes]:
+        with properties.with_suffix(".log").open("ab") as log:
+            broker = subprocess.Popen([sys.executable, "-m", "kafka_edu.server.main", str(properties), *arguments], stderr=log)
+        self.running.append(broker)
+        return broker
+
+    def log(self, properties: Path) -> str:
+        return properties.with_suffix(".log").read_text()
+
+    def wait_for(self, condition: Callable[[], object], what: str) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while not condition():
+            assert time.monotonic() < deadline, what
+            time.sleep(0.05)
+
+    def started(self, properties: Path, times: int = 1) -> None:
+        self.wait_for(lambda: self.log(properties).count(" started ") >= times, f"not started: {self.log(properties)}")
+
+    def refused(self, properties: Path, *arguments: str) -> str:
+        """A broker that must not start: what it says."""
+        assert self.start(properties, *arguments).wait(PATIENCE_S) == 1
+        return self.log(properties)
+
+    def stop(self) -> None:
+        for process in reversed(self.running):
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[Processes]:
+    started = Processes(tmp_path)
+    try:
+        yield started
+    finally:
+        started.stop()
+
+
+def port_of(processes: Processes, name: str) -> int:
+    """Where the broker listens, from its recording: it was started with port 0."""
+    ports: list[int] = []
+
+    def told() -> bool:
+        recorded = open_recording(str(processes.folder / f"{name}.record"))
+        ports.extend(int(str(e.event[1][0]).rpartition(":")[2]) for e in recorded if e.name == "ServerStarted")
+        return bool(ports)
+
+    processes.wait_for(told, "no ServerStarted in the recording")
+    return ports[0]
+
+
+def test_a_brokers_life(processes: Processes) -> None:
+    """Generated id, topics, records, SIGTERM, clean start, kill -9, recovery: nothing acked is lost."""
+    properties = processes.properties("k")
+    broker = processes.start(properties)
+    processes.started(properties)
+    events = processes.folder / "k.events"
+    assert stat.S_IMODE(events.stat().st_mode) == 0o600
+    assert json.loads(events.read_text())["pid"] == broker.pid
+    meta = (processes.folder / "k" / "meta.properties").read_text()
+    assert "broker.id=1001\n" in meta
+    assert "cluster.id=" in meta
+
+    def produce(values: list[bytes]) -> None:
+        producer = Producer({"bootstrap.servers": f"127.0.0.1:{port_of(processes, 'k')}", "log_level": 0})
+        for value in values:
+            producer.produce("t", value, partition=0)
+        assert producer.flush(PATIENCE_S) == 0
+
+    def consume(count: int) -> list[bytes]:
+        settings = {"bootstrap.servers": f"127.0.0.1:{port_of(processes, 'k')}", "group.id": "g", "enable.auto.commit": False, "log_level": 0}
+        consumer = Consumer(settings)
+        consumer.assign([TopicPartition("t", 0, 0)])
+        values = [message.value() for message in consumer.consume(count, PATIENCE_S)]
+        consumer.close()
+        return values
+
+    admin = AdminClient({"bootstrap.servers": f"127.0.0.1:{port_of(processes, 'k')}", "log_level": 0})
+    admin.create_topics([NewTopic("t", 1, 1)])["t"].result(PATIENCE_S)
+    produce([b"a", b"b"])
+    broker.send_signal(signal.SIGTERM)
+    assert broker.wait(PATIENCE_S) == 0
+    assert (processes.folder / "k" / ".kafka_cleanshutdown").exists()
+    assert not events.exists()
+    recorded = [envelope.name for envelope in open_recording(str(processes.folder / "k.record"))]
+    assert recorded.index("ServerStopping") < recorded.index("ControlledShutdownAttempted") < recorded.index("ServerStopped")
+
+    broker = processes.start(properties)
+    processes.started(properties, 2)
+    assert not (processes.folder / "k" / ".kafka_cleanshutdown").exists()
+    assert consume(2) == [b"a", b"b"]
+    produce([b"c"])
+    broker.kill()
+    broker.wait()
+    broker = processes.start(properties)
+    processes.started(properties, 3)
+    assert consume(3) == [b"a", b"b", b"c"]
+    # each start made a recording of its own
+    assert sorted(path.name for path in processes.folder.glob("k.record*")) == ["k.record", "k.record.1", "k.record.2"]
+
+
+def test_the_books_two_inconsistent_broker_ids_and_others(processes: Processes) -> None:
+    one, two = processes.folder / "one", processes.folder / "two"
+    for folder, broker_id in ((one, 1), (two, 2)):
+        folder.mkdir()
+        (folder / "meta.properties").write_text(f"version=0\nbroker.id={broker_id}\n")
+    assert "configured as 7, but" in processes.refused(processes.properties("a", broker_id="7", log_dirs=str(one)))
+    assert "belong to different brokers" in processes.refused(processes.properties("b", log_dirs=f"{one},{two}"))
+    (one / "meta.properties").write_text("version=0\nbroker.id=1\ncluster.id=another\n")
+    assert "belongs to the cluster another" in processes.refused(processes.properties("c", log_dirs=str(one)))
+    assert "generation.enable is false" in processes.refused(processes.properties("d", broker_id_generation_enable="false"))
+
+
+def test_wrong_configurations_name_file_and_line(processes: Processes) -> None:
+    properties = processes.properties("e", num_io_threads="none")
+    with properties.with_suffix(".log").open("wb") as log:
+        command = [sys.executable, "-m", "kafka_edu.server.main", str(properties)]
+        assert subprocess.run(command, stderr=log, check=False, timeout=PATIENCE_S).returncode == 1
+    line = properties.read_text().splitlines().index("num.io.threads=none") + 1
+    assert f"{properties}, line {line}: Invalid value none for configuration num.io.threads" in processes.log(properties)
+
+
+def test_a_taken_port_and_no_zookeeper(processes: Processes) -> None:
+    properties = processes.properties("f")
+    processes.start(properties)
+    processes.started(properties)
+    taken = processes.properties("g", listeners=f"PLAINTEXT://127.0.0.1:{port_of(processes, 'f')}")
+    assert "cannot listen on" in processes.refused(taken)
+    assert not (processes.folder / "g" / "meta.properties").exists()
+    nobody = processes.properties("h", zookeeper_connect="127.0.0.1:1", zookeeper_connection_timeout_ms="500")
+    assert "there is no ZooKeeper at 127.0.0.1:1" in processes.refused(nobody)
+
+
+def test_a_second_broker_of_the_same_id_does_not_start(processes: Processes) -> None:
+    first = processes.properties("i", broker_id="5")
+    processes.start(first)
+    processes.started(first)
+    second = processes.properties("j", broker_id="5", zookeeper_session_timeout_ms="1000", zookeeper_connection_timeout_ms="30000")
+    assert "another broker has the id 5: /brokers/ids/5" in processes.refused(second)
+
+
+def test_an_unknown_key_is_warned_of_and_a_second_signal_is_patient(processes: Processes) -> None:
+    properties = processes.properties("k", broker_id="3", num_partition="4")
+    broker = processes.start(properties, "--override", "broker.rack=r1")
+    processes.started(properties)
+    assert "num.partition is no key" in processes.log(properties)
+    broker.send_signal(signal.SIGINT)
+    broker.send_signal(signal.SIGTERM)
+    assert broker.wait(PATIENCE_S) == 0
+    assert os.path.exists(processes.folder / "k" / ".kafka_cleanshutdown")

@@ -1,0 +1,56 @@
+"""The demo as a user starts it, without a terminal: its figures, its exit code, and that nothing is left of it."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kafka_edu.cli.python_process import python_command, python_environment
+
+sys.path.insert(0, str(Path(__file__).parent))
+from processes import processes_of, wait_until_gone
+
+pytestmark = [pytest.mark.timeout(300), pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="these tests look for processes in /proc")]
+
+
+def test_no_acked_record_is_lost_when_the_leader_is_killed(tmp_path: Path) -> None:
+    figures = tmp_path / "demo.json"
+    environment = python_environment() | {"KAFKA_EDU_HOME": str(tmp_path / "home mit ü")}
+    command = python_command("kafka_edu", "demo", "--seconds", "4", "--rate", "300", "--json", str(figures))
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    result = json.loads(figures.read_text())
+    assert result["produced"] == result["acked"] == result["consumed"] > 500
+    assert result["lost"] == result["duplicates"] == result["failed"] == 0
+    assert result["statuses_agree"] is True
+    assert set(result["leaders_before"]) == {result["killed_broker"]}
+    assert result["killed_broker"] not in result["leaders_after"]
+    assert result["seconds_without_leader"] > 0
+    assert f"leader of web-{result['partitions'][0]} before → after" in done.stdout
+    assert not processes_of(str(tmp_path))
+    assert not (tmp_path / "home mit ü" / "clusters" / "demo").exists()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_stopped_in_the_middle_it_leaves_nothing(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    environment = python_environment() | {"KAFKA_EDU_HOME": str(tmp_path)}
+    with subprocess.Popen(
+        python_command("kafka_edu", "demo"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+        text=True,
+    ) as demo:
+        assert demo.stdout is not None
+        while "topic web" not in demo.stdout.readline():
+            assert demo.poll() is None
+        time.sleep(1.0)  # into the stream of records
+        assert processes_of(str(tmp_path))
+        demo.send_signal(number)
+        assert demo.wait(60) == code
+    wait_until_gone(processes_of(str(tmp_path)))
+    assert not (tmp_path / "clusters" / "demo").exists()

@@ -1,0 +1,29 @@
+"""Exercise 02-1 in a live cluster: the reference serves in broker 2, and what is wrong shows there too."""
+
+from pathlib import Path
+
+import pytest
+
+from exercises.ch02_timing_wheel.ex01_timing_wheel_add.live import check_live
+from exercises.runner.manifest import ROOT, find_exercise
+
+pytestmark = pytest.mark.timeout(280)
+
+
+def test_the_reference_times_the_operations_of_broker_2() -> None:
+    steps = list(check_live(find_exercise("02-1").solution, lambda _: None))
+    assert [step for step in steps if not step.passed] == []
+    assert len(steps) == 4
+    assert "asked" in steps[-1].seen
+
+
+def test_a_wheel_that_never_stores_lets_operations_run_early(tmp_path: Path) -> None:
+    source = (ROOT / "solutions" / "ch02_timing_wheel" / "ex01_timing_wheel_add.py").read_text(encoding="utf-8")
+    wrong = tmp_path / "timing_wheel.py"
+    head, add, _ = source.partition("        if expiration_ms < self.current_time_ms + self.tick_ms:")
+    wrong.write_text(head + "        return None\n", encoding="utf-8")
+    assert add
+    steps = {step.says: step for step in check_live(wrong, lambda _: None)}
+    fetches = steps["fetches time out when they should"]
+    assert not fetches.passed
+    assert "ran too early" in fetches.seen

@@ -1,0 +1,233 @@
+"""The supervisor with real brokers: its acts and what it tells of them, and that nothing is ever left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from kafka_edu.cli.cluster_spec import Wish
+from kafka_edu.cli.python_process import python_command, python_environment
+from kafka_edu.cli.supervisor import Cluster, ClusterError, attach, is_up, running_cluster, start_cluster
+from kafka_edu.common.action_client import ActionAddress, ActionClient, ActionRefusedError
+from kafka_edu.common.cluster_home import ClusterFolder
+from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.trace_client import TraceClient
+
+sys.path.insert(0, str(Path(__file__).parent))
+from processes import processes_of, wait_until_gone
+
+pytestmark = [pytest.mark.timeout(240), pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="these tests look for processes in /proc")]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    """Three brokers that every test leaves running."""
+    with running_cluster("shared") as cluster:
+        yield cluster
+
+
+def pids(cluster: Cluster) -> list[int]:
+    status = cluster.status()
+    return [status.pid, *(process.pid for process in status.processes if process.pid)]
+
+
+def listed_brokers(cluster: Cluster) -> set[int]:
+    return set(AdminClient({"bootstrap.servers": cluster.bootstrap_servers}).list_topics(timeout=20).brokers)
+
+
+def test_ready_means_that_a_client_sees_three_brokers_and_a_controller(cluster: Cluster) -> None:
+    metadata = AdminClient({"bootstrap.servers": cluster.bootstrap_servers}).list_topics(timeout=20)
+    assert set(metadata.brokers) == {0, 1, 2}
+    assert metadata.controller_id in {0, 1, 2}
+    assert {broker.port for broker in metadata.brokers.values()} == {cluster.port(i) for i in (0, 1, 2)}
+
+
+def test_status_tells_of_every_process(cluster: Cluster) -> None:
+    status = cluster.status()
+    assert [process.process for process in status.processes] == ["zookeeper", "broker-0", "broker-1", "broker-2"]
+    assert all(process.state == "running" for process in status.processes)
+    assert status.ready_ms is not None
+    assert status.running_brokers == (0, 1, 2)
+    for process in status.processes:
+        assert process.rss_anon is not None
+        assert process.rss_anon < 60 * 2**20, f"{process.process} takes more than 60 MB when idle"
+
+
+def test_a_broker_killed_and_started_again(cluster: Cluster) -> None:
+    """The supervisor tells each step; the act is the cause of what came of it."""
+    with TraceClient(cluster.supervisor_events_address()) as events:
+        before = cluster.pid(1)
+        cluster.kill(1)
+        told: list[Envelope] = []
+        events.wait_for(lambda envelope: told.append(envelope) or envelope.name == "ActionDone", 20)
+        names = [envelope.name for envelope in told if envelope.name.startswith(("Action", "ProcessEnded"))]
+        assert names == ["ActionAsked", "ProcessEnded", "ActionDone"]
+        asked, ended, done = (envelope for envelope in told if envelope.name in names)
+        assert ended.event == ("broker-1", 1, before, 0, "SIGKILL", True)
+        assert done.cause == asked.seq
+        assert done.event[2] is True
+    assert cluster.status().broker(1).state == "stopped"
+    assert not processes_of(str(cluster.folder.broker_properties(1)))
+    with pytest.raises(ClusterError, match="broker-1 is stopped"):
+        cluster.kill(1)
+    with pytest.raises(ClusterError, match="tells no events"):
+        cluster.events_address(1)
+    cluster.start(1)
+    assert cluster.pid(1) not in (0, before)
+    assert listed_brokers(cluster) == {0, 1, 2}
+    assert cluster.events_address(1).pid == cluster.pid(1)
+
+
+def test_a_broker_stopped_says_goodbye(cluster: Cluster) -> None:
+    """After a SIGTERM its znode is gone at once, without waiting for a session to expire."""
+    cluster.stop(2)
+    assert cluster.status().broker(2).ended in ("ended with code 0", "killed by SIGTERM")
+    end = time.monotonic() + 4
+    while listed_brokers(cluster) != {0, 1} and time.monotonic() < end:
+        time.sleep(0.05)
+    assert listed_brokers(cluster) == {0, 1}
+    cluster.start(2)
+    assert listed_brokers(cluster) == {0, 1, 2}
+
+
+def test_a_paused_broker_answers_nothing_until_it_is_resumed(cluster: Cluster) -> None:
+    cluster.pause(0)
+    try:
+        assert cluster.status().broker(0).state == "paused"
+        admin = AdminClient({"bootstrap.servers": f"127.0.0.1:{cluster.port(0)}", "log_level": 0})
+        with pytest.raises(Exception, match=r"_TRANSPORT|_TIMED_OUT|timed out|transport"):
+            admin.list_topics(timeout=0.7)
+    finally:
+        cluster.resume(0)
+    cluster.wait_ready()
+    assert 0 in listed_brokers(cluster)
+
+
+def test_acts_on_a_broker_that_is_none(cluster: Cluster) -> None:
+    for broker_id in (3, -1):
+        with pytest.raises(ClusterError, match=f"there is no broker {broker_id}; there are 0, 1, 2"):
+            cluster.kill(broker_id)
+    with pytest.raises(ClusterError, match="there is no action 'tickle'"):
+        cluster.act("tickle", 0)
+    with pytest.raises(ClusterError, match="running already"):
+        cluster.start(0)
+
+
+def test_wrong_token_changes_nothing(cluster: Cluster) -> None:
+    address = ActionAddress.read(cluster.folder.action_address)
+    before = cluster.pid(0)
+    with ActionClient(address._replace(token="guess")) as stranger, pytest.raises(ActionRefusedError, match="wrong token"):
+        stranger.ask("kill", broker=0)
+    assert cluster.pid(0) == before
+
+
+def test_a_second_cluster_beside_it_on_the_zookeeper_of_the_first(cluster: Cluster) -> None:
+    """Another name, other ports, and by a chroot another tree on the same ZooKeeper."""
+    with running_cluster("second", brokers=1, zookeeper=f"{cluster.zookeeper_connect}/second") as second:
+        assert [process.process for process in second.status().processes] == ["broker-0"]
+        assert listed_brokers(second) == {0}
+        assert listed_brokers(cluster) == {0, 1, 2}
+        assert not {second.port(0)} & {cluster.port(i) for i in cluster.broker_ids}
+
+
+def test_a_broker_that_cannot_start_says_why(tmp_path: Path) -> None:
+    broken = running_cluster("wrong", brokers=2, broker_props={1: {"num.partitions": "many"}}, home=tmp_path)
+    with pytest.raises(ClusterError, match=r"(?s)broker-1 ended with code 1.*num\.partitions"), broken:
+        pytest.fail("it must not get ready")
+    assert not processes_of(str(tmp_path))
+    assert not ClusterFolder.of("wrong", tmp_path).path.exists()
+
+
+def test_records_survive_down_and_up(tmp_path: Path) -> None:
+    cluster = start_cluster("kept", Wish(brokers=1, props={"default.replication.factor": "1"}), tmp_path)
+    cluster.wait_ready()
+    bootstrap = cluster.bootstrap_servers
+    producer = Producer({"bootstrap.servers": bootstrap})
+    for i in range(10):
+        producer.produce("t", value=str(i).encode(), partition=0)
+    assert producer.flush(30) == 0
+    all_pids = pids(cluster)
+    cluster.down()
+    wait_until_gone(all_pids)
+    assert not is_up(cluster.folder)
+    with pytest.raises(ClusterError, match="is not up"):
+        attach("kept", tmp_path)
+
+    again = start_cluster("kept", Wish(), tmp_path)
+    try:
+        again.wait_ready()
+        assert again.bootstrap_servers == bootstrap
+        consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "unused", "enable.auto.commit": False})
+        consumer.assign([TopicPartition("t", 0, 0)])
+        values = [message.value() for message in consumer.consume(10, timeout=30)]
+        consumer.close()
+        assert values == [str(i).encode() for i in range(10)]
+    finally:
+        again.down(delete=True)
+    assert not again.folder.path.exists()
+
+
+def test_a_second_up_of_the_same_name_is_refused(cluster: Cluster) -> None:
+    with pytest.raises(ClusterError, match="is up already"):
+        start_cluster(cluster.name, Wish(), cluster.folder.path.parents[1])
+
+
+def test_nothing_is_left_of_a_supervisor_that_was_killed(tmp_path: Path) -> None:
+    cluster = start_cluster("headless", Wish(brokers=2), tmp_path)
+    cluster.wait_ready()
+    all_pids = pids(cluster)
+    os.kill(cluster.status().pid, signal.SIGKILL)
+    wait_until_gone(all_pids)
+    assert not is_up(cluster.folder)
+    cluster.close()
+    # and it can be brought up again, with the stale addresses in its folder
+    again = start_cluster("headless", Wish(), tmp_path)
+    again.wait_ready()
+    again.down(delete=True)
+
+
+OWNER = """
+import sys, time
+from pathlib import Path
+from kafka_edu.cli.supervisor import running_cluster
+with running_cluster("orphan", brokers=1, home=Path(sys.argv[1]), wait=sys.argv[2] == "ready"):
+    print("up", flush=True)
+    time.sleep(120)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("when", ["ready", "starting"])
+def test_nothing_is_left_when_the_owner_ends(tmp_path: Path, number: signal.Signals, when: str) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", OWNER, str(tmp_path), when], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=python_environment()
+    ) as owner:
+        assert owner.stdout is not None
+        assert owner.stdout.readline() == b"up\n"
+        assert processes_of(str(tmp_path))
+        owner.send_signal(number)
+    wait_until_gone(processes_of(str(tmp_path)))
+    assert not ClusterFolder.of("orphan", tmp_path).path.exists()
+
+
+@pytest.mark.parametrize("after_s", [0.15, 0.4, 0.8, 1.3])
+def test_ctrl_c_during_cluster_up_leaves_nothing(tmp_path: Path, after_s: float) -> None:
+    """At any moment: while Python starts, while the supervisor starts, while brokers start, when it is ready."""
+    environment = python_environment() | {"KAFKA_EDU_HOME": str(tmp_path)}
+    command = python_command("kafka_edu", "cluster", "up", "--name", "hasty")
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment) as up:
+        try:
+            up.wait(after_s)
+        except subprocess.TimeoutExpired:
+            up.send_signal(signal.SIGINT)
+        code = up.wait(120)
+    if code == 0:  # it was faster than the finger
+        attach("hasty", tmp_path).down()
+    wait_until_gone(processes_of(str(tmp_path)))

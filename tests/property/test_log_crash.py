@@ -1,0 +1,143 @@
+"""A log whose disk is cut off anywhere in a write: what is there afterwards is a beginning of what was written, without holes (spec S5)."""
+
+import random
+import struct
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.transport import part_bytes
+from kafka_edu.log.log import Log
+from kafka_edu.log.log_config import LogConfig
+from kafka_edu.log.log_loader import load_log
+from kafka_edu.record.record import Record
+from kafka_edu.record.record_batch import build_batch, iter_headers, read_records
+from kafka_edu.sim.memory_file_system import MemoryFileSystem, SimulatedCrash
+
+NOW = 1_600_000_000_000
+CONFIG = LogConfig.parse({"segment.bytes": "700", "segment.index.bytes": "240", "index.interval.bytes": "150"})
+QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+batch_sizes = st.lists(st.integers(1, 5), min_size=1, max_size=25)
+
+
+def load(disk: MemoryFileSystem, recovery_point: int = 0) -> Log:
+    return load_log(TopicPartition("t", 0), "/d", "/d/t-0", disk, CONFIG, recovery_point=recovery_point, now_ms=NOW)[0]
+
+
+def batch(number: int, count: int, sequence: int) -> bytes:
+    records = [Record(i, NOW + number, b"%d" % number, b"v" * (number % 7)) for i in range(count)]
+    return build_batch(records, producer_id=1, producer_epoch=0, base_sequence=sequence)
+
+
+def values(log: Log) -> list[tuple[int, bytes | None]]:
+    """Every record, read as a consumer would, from offset to offset."""
+    found: list[tuple[int, bytes | None]] = []
+    offset = log.log_start_offset
+    while offset < log.log_end_offset:
+        data = part_bytes(log.read(offset, 1_000_000).records)
+        for at, header in iter_headers(data):
+            found += [(r.offset, r.key) for r in read_records(data[at : at + header.size_in_bytes])]
+        offset = found[-1][0] + 1
+    return found
+
+
+def check_whole(log: Log, whole: list[tuple[int, bytes | None]], at_least: int) -> None:
+    found = values(log)
+    assert found == whole[: len(found)], "a beginning of what was written, in order"
+    assert [offset for offset, _ in found] == list(range(log.log_end_offset)), "without holes"
+    assert len(found) >= at_least, "nothing that was there for sure is gone"
+    for offset in range(log.log_end_offset):
+        place = log.convert_to_offset_metadata(offset)
+        header = struct.unpack_from(">q", part_bytes(log.read(offset, 100).records))
+        assert header[0] <= offset
+        assert place.segment_base_offset <= offset
+
+
+@given(sizes=batch_sizes, cut=st.integers(0, 6000), second_cut=st.integers(0, 300), flush_at=st.integers(0, 25))
+@QUICK
+def test_a_kill_anywhere_in_a_write_leaves_a_beginning_of_the_log(sizes: list[int], cut: int, second_cut: int, flush_at: int) -> None:
+    disk = MemoryFileSystem()
+    log = load(disk)
+    disk.crash_after(cut)
+    whole: list[tuple[int, bytes | None]] = []
+    acked = recovery_point = 0
+    try:
+        for number, count in enumerate(sizes):
+            whole += [(len(whole) + i, b"%d" % number) for i in range(count)]
+            log.append_as_leader(batch(number, count, acked), number // 4, NOW + number)
+            acked = len(whole)
+            if number == flush_at:
+                log.flush(NOW)
+                recovery_point = log.recovery_point
+    except SimulatedCrash:
+        pass
+    disk.restart()
+    disk.crash_after(second_cut)  # recovery is cut off too
+    try:
+        log = load(disk, recovery_point)
+    except SimulatedCrash:
+        disk.restart()
+        log = load(disk, recovery_point)
+    disk.restart()
+    check_whole(log, whole, acked)
+    if log.log_end_offset:
+        epochs = [header.partition_leader_epoch for s in log.segments for _, header in iter_headers(s.log.pread(s.size, 0))]
+        assert log.latest_epoch == max(epochs)
+        assert log.producer_state_manager.producers[1].last_sequence == log.log_end_offset - 1
+    before = log.log_end_offset
+    assert log.append_as_leader(batch(99, 2, before), 50, NOW).first_offset == before, "the producer goes on where the log ends"
+
+
+@given(sizes=batch_sizes, flush_at=st.integers(0, 25), seed=st.integers(0, 2**32))
+@QUICK
+def test_a_power_failure_takes_only_what_was_not_flushed(sizes: list[int], flush_at: int, seed: int) -> None:
+    disk = MemoryFileSystem()
+    log = load(disk)
+    whole: list[tuple[int, bytes | None]] = []
+    flushed = 0
+    for number, count in enumerate(sizes):
+        log.append_as_leader(batch(number, count, len(whole)), number // 4, NOW + number)
+        whole += [(len(whole) + i, b"%d" % number) for i in range(count)]
+        if number == flush_at:
+            log.flush(NOW)
+            flushed = log.recovery_point
+    disk.lose_power(random.Random(seed))
+    check_whole(load(disk, flushed), whole, flushed)
+
+
+@given(sizes=batch_sizes, garbage=st.binary(max_size=300))
+@QUICK
+def test_any_garbage_behind_the_end_is_cut_off(sizes: list[int], garbage: bytes) -> None:
+    disk = MemoryFileSystem()
+    log = load(disk)
+    whole: list[tuple[int, bytes | None]] = []
+    for number, count in enumerate(sizes):
+        log.append_as_leader(batch(number, count, len(whole)), 0, NOW + number)
+        whole += [(len(whole) + i, b"%d" % number) for i in range(count)]
+    disk.open(log.active_segment.log.path).append([garbage])
+    again = load(disk, log.active_segment.base_offset)
+    assert values(again) == whole
+
+
+@given(sizes=batch_sizes, at=st.integers(0, 10_000), value=st.integers(1, 255))
+@QUICK
+def test_one_flipped_byte_leaves_a_beginning_of_the_log(sizes: list[int], at: int, value: int) -> None:
+    disk = MemoryFileSystem()
+    log = load(disk)
+    whole: list[tuple[int, bytes | None]] = []
+    for number, count in enumerate(sizes):
+        log.append_as_leader(batch(number, count, len(whole)), 0, NOW + number)
+        whole += [(len(whole) + i, b"%d" % number) for i in range(count)]
+    segment = log.segments[at % len(log.segments)]
+    file = disk.open(segment.log.path)
+    at %= file.size()
+    begin = max(p for p, _ in iter_headers(file.pread(file.size(), 0)) if p <= at)
+    if begin <= at < begin + 8 or begin + 12 <= at < begin + 16:
+        return  # base offset and leader epoch lie outside the checksum
+    file.pwrite(bytes((file.pread(1, at)[0] ^ value,)), at)
+    again = load(disk)
+    found = values(again)
+    assert found == whole[: len(found)]
+    assert len(found) < len(whole)

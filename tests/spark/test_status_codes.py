@@ -1,0 +1,58 @@
+"""PySpark reads a topic of a live cluster through our data source, and its answer equals the generator's truth."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from kafka_edu.cli.supervisor import Cluster, running_cluster
+from kafka_edu.clients.web_log import WebLog
+from kafka_edu.spark.web_log_topic import create_topic, fill_topic
+
+pytest.importorskip("pyspark", reason="PySpark is not installed: ./kafka-edu setup spark")
+
+from kafka_edu.spark.status_codes import count_status_codes, read_topic, spark_session, status_of
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with running_cluster("spark") as cluster:
+        yield cluster
+
+
+def test_the_pattern_finds_the_status_of_every_line() -> None:
+    log = WebLog(3)
+    for _ in range(2000):
+        line = next(log)
+        assert status_of(line.text) == str(line.status), line.text
+
+
+@pytest.mark.timeout(600)
+def test_spark_counts_what_was_written(cluster: Cluster) -> None:
+    create_topic(cluster.bootstrap_servers, "web", 3, 3)
+    truth = fill_topic(cluster.bootstrap_servers, "web", 5000, seed=11)
+    assert count_status_codes(cluster.bootstrap_servers, "web", "local[2]") == {str(status): n for status, n in truth.by_status.items()}
+
+
+@pytest.mark.timeout(600)
+def test_rows_have_the_connectors_columns_and_a_range_gives_just_its_records(cluster: Cluster) -> None:
+    create_topic(cluster.bootstrap_servers, "rows", 1, 3)
+    fill_topic(cluster.bootstrap_servers, "rows", 100, seed=12)
+    with spark_session("rows", "local[1]") as spark:
+        assert read_topic(spark, cluster.bootstrap_servers, "rows").columns == [
+            "key",
+            "value",
+            "topic",
+            "partition",
+            "offset",
+            "timestamp",
+            "timestampType",
+        ]
+        part = (
+            spark.read.format("kafka-edu")
+            .option("kafka.bootstrap.servers", cluster.bootstrap_servers)
+            .option("assign", '{"rows": [0]}')
+            .option("startingOffsets", '{"rows": {"0": 10}}')
+            .option("endingOffsets", '{"rows": {"0": 25}}')
+            .load()
+        )
+        assert [row["offset"] for row in part.orderBy("offset").collect()] == list(range(10, 25))

@@ -1,0 +1,111 @@
+"""The real dashboard in a real terminal (tmux) on a real cluster: a broker is killed and started again by keys, and the screen says so."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kafka_edu.cli.supervisor import Cluster, ClusterError, running_cluster
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = "watched"
+PATIENCE_S = 45.0
+
+
+class Terminal:
+    """A tmux server of its own, with one window in which the dashboard runs."""
+
+    def __init__(self, socket: Path, columns: int, rows: int, command: str, environment: dict[str, str]) -> None:
+        self._tmux = ["tmux", "-S", str(socket), "-f", os.devnull]
+        self._run("new-session", "-d", "-x", str(columns), "-y", str(rows), command, env=environment)
+
+    def _run(self, *words: str, env: dict[str, str] | None = None) -> str:
+        return subprocess.run([*self._tmux, *words], check=True, capture_output=True, text=True, timeout=20, env=env).stdout
+
+    def keys(self, *keys: str) -> None:
+        self._run("send-keys", *keys)
+
+    def screen(self) -> str:
+        return self._run("capture-pane", "-p")
+
+    def wait_for(self, wanted: Callable[[str], bool], what: str) -> str:
+        """Look until the screen is as wanted; on failure the last screen is shown."""
+        end = time.monotonic() + PATIENCE_S
+        screen = ""
+        while time.monotonic() < end:
+            screen = self.screen()
+            if wanted(screen):
+                return screen
+            time.sleep(0.1)
+        raise AssertionError(f"the screen never showed {what}; it shows\n{screen}")
+
+    def close(self) -> None:
+        subprocess.run([*self._tmux, "kill-server"], check=False, capture_output=True, timeout=20)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    if shutil.which("tmux") is None:
+        pytest.skip("tmux is not installed: it is the terminal of this test")
+    try:
+        with running_cluster(NAME, home=tmp_path / "home") as cluster:
+            yield cluster
+    except ClusterError as error:
+        pytest.skip(f"no cluster can be had: {error}")
+
+
+@pytest.fixture
+def terminal(cluster: Cluster, tmp_path: Path) -> Iterator[Terminal]:
+    environment = {
+        **os.environ,
+        "KAFKA_EDU_HOME": str(tmp_path / "home"),
+        "PYTHONPATH": str(ROOT),
+        "TERM": "xterm-256color",
+        "LC_ALL": "C.UTF-8",
+    }
+    command = shlex.join([sys.executable, "-m", "kafka_edu", "dashboard", "--cluster", NAME])
+    terminal = Terminal(tmp_path / "tmux", 120, 36, command, environment)
+    try:
+        yield terminal
+    finally:
+        terminal.close()
+
+
+def test_a_broker_is_killed_and_started_again_by_keys(cluster: Cluster, terminal: Terminal) -> None:
+    screen = terminal.wait_for(lambda s: "all brokers are up" in s or "all is well" in s, "that all is well")
+    assert "▶ live" in screen
+    assert f"cluster {NAME}" in screen
+    victim = 1
+    assert "▶ broker 0" in screen
+
+    terminal.keys("Right")
+    terminal.wait_for(lambda s: f"▶ broker {victim}" in s, f"broker {victim} selected")
+    terminal.keys("k")
+    terminal.wait_for(lambda s: f"kill broker {victim} with SIGKILL?" in s, "the question")
+    terminal.keys("n")
+    terminal.wait_for(lambda s: "SIGKILL?" not in s, "no question any more")
+    assert cluster.pid(victim) != 0, "no is no"
+
+    terminal.keys("k")
+    terminal.wait_for(lambda s: f"kill broker {victim} with SIGKILL?" in s, "the question")
+    terminal.keys("y")
+    screen = terminal.wait_for(lambda s: "✕ killed (SIGKILL)" in s, "that it was killed")
+    assert cluster.pid(victim) == 0
+    terminal.wait_for(lambda s: f"broker {victim} killed by SIGKILL" in s, "the fact in the ticker")
+    terminal.wait_for(lambda s: "left the cluster" in s, "that its session has expired")
+
+    terminal.keys("s")
+    terminal.wait_for(lambda s: f"broker {victim} started" in s, "that it was started")
+    screen = terminal.wait_for(lambda s: "all brokers are up" in s or "all is well" in s, "that all is well again")
+    assert "✕ killed" not in screen
+    assert cluster.pid(victim) != 0
+
+    terminal.keys("2")
+    terminal.wait_for(lambda s: "purgatory, broker" in s and "level 1" in s, "the wheels of a live broker")
+    terminal.keys("q")

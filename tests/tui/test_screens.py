@@ -1,0 +1,278 @@
+"""What the screens say: a recorded cluster of three, whose leader was killed under load and came back."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from click.testing import CliRunner
+from textual.pilot import Pilot
+from textual.screen import Screen
+from textual.widgets import OptionList
+
+from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.events.controller import BrokerFailed, LeaderElected
+from kafka_edu.trace.events.supervisor import ProcessEnded
+from tui.app import DashboardApp, take_picture, tidy
+from tui.command import dashboard
+from tui.palette import DARK, LIGHT
+from tui.recording import cluster_of, read_recordings
+from tui.replay import Replay
+from tui.screens.chain_screen import ChainScreen
+from tui.screens.source_screen import SourceScreen
+from tui.widgets.broker_cards import BrokerCard
+from tui.widgets.partition_matrix import MatrixRows
+from tui.widgets.timer_tabs import TimerTabs
+
+RECORDING = Path(__file__).parent / "recordings" / "leader-killed.jsonl.gz"
+Result = TypeVar("Result")
+Event = TypeVar("Event", bound=tuple[object, ...])
+
+
+@cache
+def recording() -> tuple[Envelope, ...]:
+    return tuple(read_recordings([RECORDING]))
+
+
+def moment(cls: type[Event]) -> tuple[int, Event]:
+    """When (ms from the beginning) something happened for the last time, and what."""
+    begin_us = recording()[0].mono_us
+    for envelope in reversed(recording()):
+        if isinstance(envelope.event, cls):
+            return -(-(envelope.mono_us - begin_us) // 1000), envelope.event
+    raise AssertionError(f"no {cls.__name__} was recorded")
+
+
+def screen_text(screen: Screen[Result]) -> str:
+    """What stands on the screen, as lines of text."""
+    strips = screen._compositor.render_strips()
+    return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
+
+
+def look(at_ms: int, ask: Callable[[Pilot[None], DashboardApp], Awaitable[None]], size: tuple[int, int] = (120, 36)) -> None:
+    """Run the dashboard, standing still at this moment of the recording."""
+
+    async def run() -> None:
+        replay = Replay(recording())
+        app = DashboardApp(cluster_of(RECORDING), replay=replay)
+        async with app.run_test(size=size) as pilot:
+            app.model.reset()
+            app.model.apply(replay.wind_to(at_ms))
+            app.model.advance(replay.clock_us)
+            replay.playing = False
+            await pilot.pause()
+            app.look()
+            await pilot.pause()
+            await ask(pilot, app)
+
+    asyncio.run(run())
+
+
+def shown(app: DashboardApp) -> str:
+    app.look()
+    return screen_text(app.screen)
+
+
+def test_the_cluster_before_anything_happens() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        text = shown(app)
+        assert "✓ all is well: 8 partitions, every replica in sync" in text
+        assert "cluster demo" in text
+        for broker in (0, 1, 2):
+            assert f"broker {broker} :" in text
+        assert text.count("♛") >= 2, "beside the controller in the head, and on its card"
+        for partition in range(6):
+            assert f"web-{partition}" in text
+        assert "3/2 ok" in text
+        assert "leader of" in text
+
+    look(moment(ProcessEnded)[0] - 300, ask)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 60)])
+def test_a_killed_leader_and_the_new_leaders(size: tuple[int, int]) -> None:
+    killed, ended = moment(ProcessEnded)
+
+    async def when_killed(pilot: Pilot[None], app: DashboardApp) -> None:
+        text = shown(app)
+        assert "without a leader: broker" in text.splitlines()[0]
+        assert f"broker {ended.broker}" in text
+        assert "killed (SIGKILL)" in text
+        assert "ZooKeeper holds its s" in text
+        assert "still leader of" in text
+        assert "✕" in text
+
+    look(killed + 5, when_killed, size)
+
+    async def when_elected(pilot: Pilot[None], app: DashboardApp) -> None:
+        text = shown(app)
+        assert "under-replicated: broker" in text.splitlines()[0]
+        assert "left the cluster" in text
+        assert f"★{ended.broker}" in text, "the preferred leader is the dead one"
+        assert "because broker" in text
+        assert "2/2 ok" in text
+        assert "↑" in text
+
+    look(moment(LeaderElected)[0] + 150, when_elected, size)
+
+
+def test_enter_follows_the_chain_to_the_cause_and_to_what_followed() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        rows = app.screen.query_one(MatrixRows)
+        rows.focus()
+        elected = moment(LeaderElected)[1]
+        rows.cursor = [str(key) for key in app.model.cluster.partitions.by_key].index(f"{elected.topic}-{elected.partition}")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert isinstance(app.screen, ChainScreen)
+        text = screen_text(app.screen)
+        assert "Because of what, and what came of it" in text
+        assert "└▶" in text
+        await pilot.press("escape")
+        await pilot.pause()
+        assert not isinstance(app.screen, ChainScreen)
+
+    look(moment(LeaderElected)[0] + 150, ask)
+
+
+def test_wheels_with_hands_rates_and_what_waits() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.press("2")
+        await pilot.pause()
+        text = shown(app)
+        assert "purgatory, broker" in text
+        assert "level 1 · 1 ms × 20" in text
+        assert "level 2 · 20 ms × 20" in text
+        assert "▲" in text
+        assert "inserted" in text
+        assert "demoted" in text
+        assert "clock" in text
+        tabs = app.screen.query_one(TimerTabs)
+        before = tabs.key
+        await pilot.press("right")
+        assert tabs.key is not None
+        assert before is not None
+        assert tabs.key.broker != before.broker
+        assert f"broker {tabs.key.broker}" in shown(app)
+        await pilot.press("t")
+        assert tabs.key.timer != before.timer
+        await pilot.press("1")
+        await pilot.pause()
+        assert "ISR/min" in shown(app)
+
+    look(moment(ProcessEnded)[0] - 300, ask)
+
+
+def test_wheels_fit_a_small_screen_as_strips() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.press("2")
+        await pilot.pause()
+        text = shown(app)
+        assert "L1 1 ms × 20" in text or "level 1" in text
+        assert "hand at" in text
+        assert max(map(len, text.splitlines())) <= 80
+
+    look(moment(ProcessEnded)[0] - 300, ask, (80, 24))
+
+
+def test_about_and_source_of_the_widget_in_focus() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        app.screen.query_one(MatrixRows).focus()
+        await pilot.press("question_mark")
+        await pilot.pause()
+        text = screen_text(app.screen)
+        assert "Partitions and replicas" in text
+        assert "LeaderElected" in text
+        assert "kafka_edu/replication/partition.py" in text
+        app.screen.query_one(OptionList).focus()
+        await pilot.press("enter")
+        await pilot.pause()
+        await pilot.pause()
+        assert isinstance(app.screen, SourceScreen)
+        assert "class Partition" in screen_text(app.screen)
+
+    look(moment(BrokerFailed)[0], ask)
+
+
+def test_a_click_selects_a_broker_and_a_recording_cannot_be_acted_on() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.click("#broker-2")
+        await pilot.pause()
+        assert [card.broker_id for card in app.screen.query(BrokerCard) if card.selected] == [2]
+        await pilot.press("left")
+        assert [card.broker_id for card in app.screen.query(BrokerCard) if card.selected] == [1]
+        await pilot.press("k")
+        await pilot.pause()
+        assert "SIGKILL?" not in shown(app)
+        footer = shown(app).splitlines()[-1]
+        assert "kill" not in footer
+        assert "step" in footer
+
+    look(moment(ProcessEnded)[0] - 300, ask)
+
+
+def test_the_player_steps_winds_and_plays_on() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        replay = app.replay
+        assert replay is not None
+        at, at_us = replay.at_ms, replay.clock_us
+        await pilot.press("full_stop")
+        assert replay.clock_us > at_us
+        await pilot.press("comma", "comma")
+        assert replay.clock_us < at_us
+        await pilot.press("less_than_sign")
+        assert replay.at_ms <= max(at - 5_000, 0) + 1_000
+        await pilot.press("plus", "space")
+        assert (replay.speed, replay.playing) == (2.0, True)
+        assert "×2" in shown(app)
+
+    look(moment(ProcessEnded)[0], ask)
+
+
+def test_light_and_dark_tell_the_same_with_other_colours() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        dark = shown(app)
+        await pilot.press("d")
+        await pilot.pause()
+        assert app.current_theme.dark is False
+        assert shown(app) == dark
+
+    look(moment(BrokerFailed)[0], ask)
+    assert len(DARK.brokers) == len(LIGHT.brokers)
+
+
+def test_a_picture_needs_no_terminal_and_no_net(tmp_path: Path) -> None:
+    out = tmp_path / "x.svg"
+    result = CliRunner().invoke(dashboard, ["--replay", str(RECORDING), "--screenshot", str(out), "--size", "90x30"])
+    assert result.exit_code == 0, result.output
+    svg = out.read_text(encoding="utf-8")
+    assert "payments-1" in svg
+    assert "font-face" not in svg
+    assert "url(http" not in svg
+
+
+def test_blanks_before_text_become_a_place_in_the_picture() -> None:
+    svg = '<text class="r1" x="10" y="20" textLength="61" clip-path="url(#a)">&#160;&#160;b0&#160;</text>'
+    assert tidy(svg) == '<text class="r1" x="34.4" y="20" textLength="36.6" clip-path="url(#a)">b0&#160;</text>'
+
+
+def test_wrong_words_on_the_command_line_are_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_EDU_HOME", str(tmp_path))
+    no_recording = tmp_path / "x.jsonl"
+    no_recording.write_text("hello\n")
+    for words, answer in (
+        (["--replay", str(no_recording)], "no stream of kafka-edu events"),
+        (["--screenshot", str(tmp_path / "x.svg")], "--replay"),
+        (["--size", "9x9", "--screenshot", "x.svg"], "at least 40x12"),
+        (["--cluster", "nowhere"], "needs a terminal"),
+    ):
+        result = CliRunner().invoke(dashboard, words)
+        assert result.exit_code != 0
+        assert answer in result.output
+
+
+def test_a_picture_of_the_wheels() -> None:
+    svg = take_picture("demo", Replay(recording()), moment(ProcessEnded)[0] - 300, "wheels", (120, 36), light=True)
+    assert "purgatory" in svg

@@ -1,0 +1,90 @@
+"""The command line as a whole: unknown and missing commands, benchmarks, the arguments of the test command."""
+
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from kafka_edu.cli import bench_command
+from kafka_edu.cli.bench_command import bench, find_benchmarks
+from kafka_edu.cli.command_table import CommandEntry
+from kafka_edu.cli.main import VERSION, LazyGroup, build
+from kafka_edu.cli.test_command import SLOW_FOLDERS, Part, pytest_arguments
+
+
+def test_version() -> None:
+    assert VERSION in CliRunner().invoke(build(), ["--version"]).output
+
+
+def test_unknown_command() -> None:
+    result = CliRunner().invoke(build(), ["brew"])
+    assert result.exit_code == 2
+    assert "No such command 'brew'" in result.output
+
+
+def test_command_whose_module_is_missing_says_so() -> None:
+    result = CliRunner().invoke(LazyGroup({"gone": CommandEntry("gone", "nowhere.at.all", "x")}), ["gone"])
+    assert result.exit_code == 1
+    assert "not in this installation: there is no module nowhere.at.all" in result.output
+
+
+def test_entry_that_is_no_command_says_so() -> None:
+    result = CliRunner().invoke(LazyGroup({"odd": CommandEntry("odd", "kafka_edu.cli.main", "VERSION")}), ["odd"])
+    assert result.exit_code == 1
+    assert "is no click command" in result.output
+
+
+@pytest.fixture
+def one_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "some_benchmarks"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "sums.py").write_text('NAME = "sums"\nHELP = "adds numbers"\n\n\ndef main(argv: list[str]) -> int:\n    return sum(map(int, argv))\n')
+    (package / "aid.py").write_text('"""Helps the others."""\nraise ImportError("must not be imported to be listed")\n')
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(bench_command, "read_group", lambda group: {"some": CommandEntry("some", "some_benchmarks", "")})
+
+
+@pytest.mark.usefixtures("one_benchmark")
+def test_benchmarks_are_listed_without_importing_them() -> None:
+    assert [benchmark.name for benchmark in find_benchmarks().values()] == ["sums"]
+    result = CliRunner().invoke(bench, [])
+    assert result.output.split() == ["sums", "adds", "numbers"]
+
+
+@pytest.mark.usefixtures("one_benchmark")
+def test_benchmark_gets_its_options_and_gives_its_code() -> None:
+    assert CliRunner().invoke(bench, ["sums", "3", "-1"]).exit_code == 2
+
+
+@pytest.mark.usefixtures("one_benchmark")
+def test_unknown_benchmark_names_those_there_are() -> None:
+    result = CliRunner().invoke(bench, ["product"])
+    assert result.exit_code == 2
+    assert "there are: sums" in result.output
+
+
+def test_fast_and_slow_make_the_full_suite(tmp_path: Path) -> None:
+    tests = tmp_path / "tests"
+    (tests / "cluster").mkdir(parents=True)
+    fast, slow, full = (pytest_arguments(tmp_path, part, ("-x",)) for part in (Part.FAST, Part.SLOW, Part.FULL))
+    assert [argument for argument in fast if argument.startswith("--ignore")] == [f"--ignore={tests / folder}" for folder in SLOW_FOLDERS]
+    assert fast[-1] == full[-1] == str(tests)
+    assert slow[-2:] == ["-x", str(tests / "cluster")], "folders that are not there are left out"
+    assert not any(argument.startswith("--ignore") for argument in full)
+
+
+def test_a_path_takes_the_place_of_the_suite(tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_a.py").touch()
+    for part in Part:
+        assert pytest_arguments(tmp_path, part, ("tests/test_a.py::test_b", "-x"))[-3:] == [
+            str(tmp_path / "pyproject.toml"),
+            "tests/test_a.py::test_b",
+            "-x",
+        ]
+
+
+def test_lazy_group_is_a_click_group() -> None:
+    assert isinstance(build(), click.Group)

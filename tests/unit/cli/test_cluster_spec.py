@@ -1,0 +1,126 @@
+"""What a cluster is to be: ports picked and kept, what `up` remembers, the brokers' settings."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from kafka_edu.cli.cluster_spec import PICKED_PORTS, ClusterSpec, ClusterSpecError, Wish, ZooKeeperSpec, plan
+from kafka_edu.common.cluster_home import ClusterFolder, cluster_home, cluster_names
+from kafka_edu.server.properties_file import parse_properties
+
+
+def ports(spec: ClusterSpec) -> list[int]:
+    return [broker.port for broker in spec.brokers] + [spec.zookeeper.port]
+
+
+def test_three_brokers_and_an_embedded_zookeeper_by_default(tmp_path: Path) -> None:
+    spec = plan("a", Wish(), None, tmp_path)
+    assert spec.broker_ids == (0, 1, 2)
+    assert spec.zookeeper.kind == "embedded"
+    assert spec.zookeeper.connect == f"127.0.0.1:{spec.zookeeper.port}"
+    assert len(set(ports(spec))) == 4
+    assert all(port in PICKED_PORTS for port in ports(spec))
+    assert spec.bootstrap_servers == ",".join(f"127.0.0.1:{port}" for port in ports(spec)[:3])
+
+
+def test_up_again_keeps_what_is_not_said_anew(tmp_path: Path) -> None:
+    folder = ClusterFolder.of("a", tmp_path)
+    first = plan("a", Wish(brokers=2, props={"num.partitions": "4"}, broker_props={1: {"broker.rack": "r1"}}), None, tmp_path)
+    first.save(folder)
+    remembered = ClusterSpec.load(folder)
+    assert remembered == first
+    assert plan("a", Wish(), remembered, tmp_path) == first
+    grown = plan("a", Wish(brokers=3), remembered, tmp_path)
+    assert grown.brokers[:2] == first.brokers
+    assert grown.zookeeper == first.zookeeper
+    assert grown.brokers[2].port not in ports(first)
+    assert plan("a", Wish(props={}), remembered, tmp_path).props == {}
+
+
+def test_clusters_do_not_pick_each_others_ports(tmp_path: Path) -> None:
+    seen: set[int] = set()
+    for name in ("a", "b", "c"):
+        spec = plan(name, Wish(), None, tmp_path)
+        spec.save(ClusterFolder.of(name, tmp_path))
+        assert not seen & set(ports(spec))
+        seen |= set(ports(spec))
+    assert cluster_names(tmp_path) == ["a", "b", "c"]
+
+
+def test_port_asked_for_counts_up(tmp_path: Path) -> None:
+    base = plan("x", Wish(brokers=3), None, tmp_path).brokers[0].port
+    assert [broker.port for broker in plan("a", Wish(brokers=2, port=base), None, tmp_path).brokers] == [base, base + 1]
+
+
+def test_taken_port_is_refused_with_advice(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        with pytest.raises(ClusterSpecError, match=f"port {port} is taken .* --port"):
+            plan("a", Wish(brokers=1, port=port), None, tmp_path)
+
+
+def test_server_properties(tmp_path: Path) -> None:
+    folder = ClusterFolder.of("größe 1".replace("größe 1", "g1"), tmp_path / "Ä pfad")
+    spec = plan("g1", Wish(brokers=2, props={"num.partitions": "4"}, broker_props={1: {"num.partitions": "8"}}), None, tmp_path)
+    spec.save(folder)
+    text = folder.broker_properties(1).read_text(encoding="ascii")
+    values = {key: prop.value for key, prop in parse_properties(text).items()}
+    assert values == {
+        "broker.id": "1",
+        "listeners": f"PLAINTEXT://127.0.0.1:{spec.brokers[1].port}",
+        "log.dirs": str(folder.broker_data(1)),
+        "zookeeper.connect": spec.zookeeper.connect,
+        "edu.events.file": str(folder.broker_events(1)),
+        "num.partitions": "8",
+    }
+    assert folder.broker_data(1).is_dir()
+    assert folder.path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("text", ["apache", "embedded"])
+def test_zookeeper_of_ours_gets_a_port(tmp_path: Path, text: str) -> None:
+    spec = plan("a", Wish(zookeeper=text), None, tmp_path)
+    assert spec.zookeeper.ours
+    assert spec.zookeeper.port
+
+
+def test_zookeeper_elsewhere_with_chroot(tmp_path: Path) -> None:
+    spec = plan("a", Wish(zookeeper="localhost:2181,[::1]:2182/kafka/one"), None, tmp_path)
+    assert spec.zookeeper == ZooKeeperSpec("external", "localhost:2181,[::1]:2182/kafka/one")
+    assert not spec.zookeeper.ours
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", "host", "host:", "host:0", "host:70000", ":2181", "host:21x/chroot"])
+def test_zookeeper_that_is_none(text: str) -> None:
+    with pytest.raises(ClusterSpecError, match="is no ZooKeeper"):
+        ZooKeeperSpec.parse(text)
+
+
+@pytest.mark.parametrize("wish", [Wish(brokers=0), Wish(brokers=101), Wish(brokers=2, broker_props={2: {"a": "b"}}), Wish(brokers=3, port=65_534)])
+def test_wishes_that_make_no_sense(tmp_path: Path, wish: Wish) -> None:
+    with pytest.raises(ClusterSpecError):
+        plan("a", wish, None, tmp_path)
+
+
+def test_broken_spec_says_what_to_do(tmp_path: Path) -> None:
+    folder = ClusterFolder.of("a", tmp_path)
+    assert ClusterSpec.load(folder) is None
+    folder.path.mkdir(parents=True)
+    for text in ("{", "[]", '{"format": 2}', '{"format": 1}'):
+        folder.spec.write_text(text)
+        with pytest.raises(ClusterSpecError, match=r"cluster\.json"):
+            ClusterSpec.load(folder)
+    assert plan("b", Wish(), None, tmp_path).brokers, "a broken neighbour reserves nothing"
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "-x", "a b", "ä", "x" * 64])
+def test_bad_names(name: str) -> None:
+    with pytest.raises(ValueError, match="cannot be a cluster's name"):
+        ClusterFolder.of(name)
+
+
+def test_home() -> None:
+    assert cluster_home({"KAFKA_EDU_HOME": "/a", "XDG_STATE_HOME": "/b"}) == Path("/a")
+    assert cluster_home({"XDG_STATE_HOME": "/b"}) == Path("/b/kafka-edu")
+    assert cluster_home({}) == Path.home() / ".local" / "state" / "kafka-edu"

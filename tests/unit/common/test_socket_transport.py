@@ -1,0 +1,137 @@
+"""Real sockets: order, back pressure, files, and what is lost when a side goes away."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from kafka_edu.common.files import OsFileSystem
+from kafka_edu.common.socket_transport import SocketTransport
+from kafka_edu.common.transport import FileRegion, Wire
+
+
+class Ear:
+    """Collects what it is told, and lets a test wait for it."""
+
+    def __init__(self, wire: Wire) -> None:
+        self.wire = wire
+        self.data = bytearray()
+        self.lost: str | None = None
+        self.sent = 0
+        self.changed = asyncio.Event()
+
+    def data_received(self, data: memoryview) -> None:
+        self.data += data
+        self.changed.set()
+
+    def all_sent(self) -> None:
+        self.sent += 1
+
+    def connection_lost(self, reason: str) -> None:
+        self.lost = reason
+        self.changed.set()
+
+    async def until_size(self, size: int) -> None:
+        async with asyncio.timeout(10):
+            while len(self.data) < size:
+                self.changed.clear()
+                await self.changed.wait()
+
+    async def until_lost(self) -> str:
+        async with asyncio.timeout(10):
+            while self.lost is None:
+                self.changed.clear()
+                await self.changed.wait()
+        return self.lost
+
+
+class Pair:
+    """Both ends of one connection."""
+
+    def __init__(self) -> None:
+        self.there: list[Ear] = []
+        self.here: list[Ear] = []
+
+    async def open(self) -> tuple[Ear, Ear]:
+        transport = SocketTransport()
+
+        def accept(wire: Wire) -> Ear:
+            self.there.append(Ear(wire))
+            return self.there[-1]
+
+        def connected(wire: Wire) -> Ear:
+            self.here.append(Ear(wire))
+            return self.here[-1]
+
+        listener = await transport.listen("127.0.0.1", 0, accept)
+        wire = await transport.connect("127.0.0.1", listener.port, connected, 1000)
+        wire.send([b"hello"])
+        async with asyncio.timeout(5):
+            while not self.there:
+                await asyncio.sleep(0)
+        await self.there[0].until_size(5)
+        self.there[0].data.clear()
+        listener.close()
+        return self.here[0], self.there[0]
+
+
+def test_parts_and_files_arrive_in_order(tmp_path: Path) -> None:
+    async def main() -> None:
+        here, there = await Pair().open()
+        file = OsFileSystem().open(str(tmp_path / "log"))
+        content = bytes(range(256)) * 40_000
+        file.append([content])
+        here.wire.send([b"head", FileRegion(file, 100, 5_000_000), b"middle", FileRegion(file, 0, 0), memoryview(b"tail")])
+        expected = b"head" + content[100:5_000_100] + b"middletail"
+        await there.until_size(len(expected))
+        assert bytes(there.data) == expected
+        assert here.wire.unsent == 0
+        here.wire.close()
+        assert await there.until_lost() == "closed by the other side"
+        file.close()
+
+    asyncio.run(main())
+
+
+def test_a_paused_reader_holds_the_sender_back() -> None:
+    async def main() -> None:
+        here, there = await Pair().open()
+        there.wire.pause_reading()
+        here.wire.send([bytes(20_000_000)])
+        await asyncio.sleep(0)
+        assert here.wire.unsent > 0
+        assert len(there.data) == 0
+        there.wire.resume_reading()
+        await there.until_size(20_000_000)
+        assert here.wire.unsent == 0
+        there.wire.close()
+        await here.until_lost()
+
+    asyncio.run(main())
+
+
+def test_a_file_shorter_than_promised_costs_the_connection(tmp_path: Path) -> None:
+    async def main() -> None:
+        here, there = await Pair().open()
+        file = OsFileSystem().open(str(tmp_path / "log"))
+        file.append([b"short"])
+        here.wire.send([FileRegion(file, 0, 100)])
+        assert "ends before byte" in await here.until_lost()
+        await there.until_lost()
+        file.close()
+
+    asyncio.run(main())
+
+
+def test_a_refused_connection_is_an_os_error() -> None:
+    async def main() -> None:
+        transport = SocketTransport()
+        listener = await transport.listen("127.0.0.1", 0, Ear)
+        port = listener.port
+        with pytest.raises(OSError, match="cannot listen"):
+            await transport.listen("127.0.0.1", port, Ear)
+        listener.close()
+        with pytest.raises(ConnectionRefusedError):
+            await transport.connect("127.0.0.1", port, Ear, 1000)
+
+    asyncio.run(main())

@@ -1,0 +1,192 @@
+"""The lab: what is asked can be met, what is wrong fails for its own reason, and what was not done does not pass (spec E2)."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from exercises.command import lab
+from exercises.runner.check import Verdict, check_public, objection
+from exercises.runner.learner import Learner, LearnerFailure
+from exercises.runner.manifest import ROOT, Exercise, UnknownExerciseError, find_exercise, load_manifest
+from exercises.runner.public_tests import Outcome
+from exercises.runner.verdict import Step
+from exercises.runner.workplace import Workplace
+from kafka_edu.common.seams import SEAMS
+
+EXERCISE = find_exercise("02-1")
+PUBLIC_TESTS = 11
+WRONG = ROOT / "wrong" / "ch02_timing_wheel"
+
+
+def failures(verdict: Verdict) -> dict[str, str]:
+    return {outcome.test: outcome.message for outcome in verdict.public if not outcome.passed}
+
+
+def test_the_manifest_names_what_there_is() -> None:
+    for exercise in load_manifest().values():
+        for path in (exercise.readme, exercise.starter, exercise.public_tests, exercise.solution):
+            assert path.is_file(), path
+        assert exercise.hints()
+        assert exercise.id in SEAMS
+        assert SEAMS[exercise.id].wanted == exercise.wanted
+        assert (ROOT / (exercise.live.replace(".", "/") + ".py")).is_file()
+    with pytest.raises(UnknownExerciseError, match="there are: 02-1"):
+        find_exercise("99-9")
+
+
+def test_the_reference_passes_the_public_tests() -> None:
+    verdict = check_public(EXERCISE, EXERCISE.solution)
+    assert failures(verdict) == {}
+    assert len(verdict.public) == PUBLIC_TESTS
+    assert verdict.public_passed
+    assert not verdict.passed, "without the live part it does not count"
+
+
+@pytest.mark.parametrize(
+    ("name", "test", "reason", "passes"),
+    [
+        ("ex01_no_overflow.py", "test_350_ms", r"answered \(1, 10, 0\).*\(2, 17, 10\): 350 ms are beyond level 1", "test_8_and_19_ms"),
+        ("ex01_slot_by_delay.py", "test_8_and_19_ms", r"answered \(1, 8, 0\).*\(1, 10, 0\).*from time 0, not from the hand", "test_350_ms"),
+        ("ex01_rounded_up.py", "test_350_ms", r"answered \(2, 18, -10\).*comes due 10 ms after the task", "test_ends_of_level_1"),
+        ("ex01_end_included.py", "test_ends_of_level_1", r"answered \(1, 0, 0\).*slot 0 is under the hand", "test_450_ms"),
+    ],
+)
+def test_each_wrong_one_fails_for_its_own_reason(name: str, test: str, reason: str, passes: str) -> None:
+    failed = failures(check_public(EXERCISE, WRONG / name))
+    assert passes not in failed
+    with pytest.raises(AssertionError, match=reason):
+        raise AssertionError(failed[test])
+
+
+def test_every_wrong_one_is_tried() -> None:
+    assert len(list(WRONG.glob("ex01_*.py"))) == 4
+
+
+def test_a_copy_of_the_shipped_class_fails(tmp_path: Path) -> None:
+    shipped = Path(__file__).parents[3] / "kafka_edu" / "timer" / "timing_wheel.py"
+    copy = tmp_path / "timing_wheel.py"
+    copy.write_bytes(shipped.read_bytes())
+    failed = failures(check_public(EXERCISE, copy))
+    assert len(failed) == PUBLIC_TESTS
+
+
+def test_what_was_not_done_is_not_tried(tmp_path: Path) -> None:
+    file = tmp_path / "timing_wheel.py"
+    assert "lab start 02-1" in objection(EXERCISE, file)
+    file.write_text(" \n")
+    assert "is empty" in objection(EXERCISE, file)
+    file.write_bytes(EXERCISE.starter.read_bytes())
+    assert "still the starter" in objection(EXERCISE, file)
+    verdict = check_public(EXERCISE, file)
+    assert verdict.public == ()
+    assert not verdict.public_passed
+
+
+def test_the_starter_with_a_comment_fails_and_says_what_is_asked(tmp_path: Path) -> None:
+    file = tmp_path / "timing_wheel.py"
+    file.write_bytes(EXERCISE.starter.read_bytes() + b"\n# mine\n")
+    failed = failures(check_public(EXERCISE, file))
+    assert len(failed) == PUBLIC_TESTS
+    assert all("is to answer (level, slot, left_over_ms)" in message for message in failed.values())
+
+
+@pytest.fixture
+def learner_of(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Learner]:
+    file = tmp_path / "é timing wheel.py"
+    file.write_text(request.param, encoding="utf-8")
+    learner = Learner(file, "TimingWheel", call_limit_s=0.5)
+    yield learner
+    learner.close()
+
+
+def ask(learner: Learner) -> object:
+    return learner.make(1, 20, 0).call("add", 350)
+
+
+CLASS = "class TimingWheel:\n    def __init__(self, *args): pass\n    def add(self, ms):\n"
+
+
+@pytest.mark.parametrize(
+    ("learner_of", "told"),
+    [
+        (CLASS + "        while True: pass\n", r"add\(350\) did not come back within 0.5 s"),
+        (CLASS + "        return 1 // 0\n", r"add\(350\): ZeroDivisionError.*line 4"),
+        (CLASS + "        import os; os._exit(3)\n", r"add\(350\) ended the process \(exit code 3\)"),
+        (CLASS + "        return object()\n", r"add\(350\): TypeError.*JSON"),
+        ("class TimingWheel\n", r"SyntaxError.*line 1"),
+        ("", "does not define TimingWheel"),
+        ("raise SystemExit(5)\n", "ended the process"),
+    ],
+    indirect=["learner_of"],
+)
+def test_whatever_the_learner_does_is_told(learner_of: Learner, told: str) -> None:
+    with pytest.raises(LearnerFailure, match=told):
+        ask(learner_of)
+    with pytest.raises(LearnerFailure, match=told):
+        ask(learner_of)
+
+
+@pytest.mark.parametrize("learner_of", [CLASS + "        print('hello'); return (1, 2, [3])\n"], indirect=True)
+def test_what_the_learner_prints_does_not_disturb(learner_of: Learner) -> None:
+    assert ask(learner_of) == (1, 2, (3,))
+
+
+def test_start_hint_and_list(tmp_path: Path) -> None:
+    run = CliRunner(env={"COLUMNS": "200"})
+    where = ["--dir", str(tmp_path)]
+    assert "is ready for you" in run.invoke(lab, ["start", "02-1", *where]).output
+    work = Workplace(EXERCISE, tmp_path)
+    assert work.unedited
+    work.file.write_text("mine")
+    assert "left as it is" in run.invoke(lab, ["start", "02-1", *where]).output
+    assert work.file.read_text() == "mine"
+    said = [run.invoke(lab, ["hint", "02-1", *where]).output for _ in range(5)]
+    assert "Hint 1 of 4" in said[0]
+    assert "Hint 4 of 4" in said[3]
+    assert "all 4 hints" in said[4]
+    assert "started" in run.invoke(lab, ["list", *where]).output
+    unknown = run.invoke(lab, ["start", "7-7"])
+    assert unknown.exit_code == 2
+    assert "there is no exercise '7-7'" in unknown.output
+
+
+def test_check_tells_and_remembers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    live_steps = [Step("fetches time out when they should", True, "6 timed out"), Step("your add did it", True, "asked 9 times")]
+
+    class Live:
+        def check_live(self, file: Path, say: object) -> list[Step]:
+            return live_steps
+
+    def public(exercise: Exercise, file: Path) -> Verdict:
+        return Verdict(exercise.id, str(file), "", (Outcome("test_2_ms", "2 ms go into slot 2", True, ""),), None)
+
+    monkeypatch.setattr("exercises.command.live_part", lambda _: Live())
+    monkeypatch.setattr("exercises.command.check_public", public)
+    work = Workplace(EXERCISE, tmp_path)
+    work.start()
+    report = tmp_path / "report.json"
+    result = CliRunner().invoke(lab, ["check", "02-1", "--dir", str(tmp_path), "--json", str(report)])
+    assert result.exit_code == 0
+    assert "02-1 passed" in result.output
+    assert work.passed
+    document = json.loads(report.read_text())
+    assert document["passed"]
+    assert [step["seen"] for step in document["live"]] == ["6 timed out", "asked 9 times"]
+    live_steps[1] = Step("your add did it", False, "line 7: KeyError: 7 (3 times)")
+    result = CliRunner().invoke(lab, ["check", "02-1", "--dir", str(tmp_path)])
+    assert result.exit_code == 1
+    assert "line 7: KeyError" in result.output
+    assert not work.passed
+
+
+def test_a_check_that_fails_in_public_does_not_start_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(_: Exercise) -> None:
+        raise AssertionError("the live part was run")
+
+    monkeypatch.setattr("exercises.command.live_part", never)
+    result = CliRunner().invoke(lab, ["check", "02-1", str(WRONG / "ex01_rounded_up.py"), "--dir", str(tmp_path)])
+    assert result.exit_code == 1
+    assert "comes due 10 ms after the task" in result.output.replace("\n", " ")

@@ -1,0 +1,109 @@
+import pytest
+
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.checkpoint_file import CorruptCheckpointError
+from kafka_edu.log.leader_epoch_file_cache import LeaderEpochFileCache
+from kafka_edu.log.log_file_names import delete_dir_name, is_delete_dir, offset_of, parse_topic_partition, segment_file
+from kafka_edu.log.offset_checkpoint_file import OffsetCheckpointFile
+from kafka_edu.sim.memory_file_system import MemoryFileSystem
+
+PATH = "/leader-epoch-checkpoint"
+
+
+def cache(*entries: tuple[int, int]) -> LeaderEpochFileCache:
+    made = LeaderEpochFileCache(PATH, MemoryFileSystem())
+    for epoch, start in entries:
+        made.assign(epoch, start)
+    return made
+
+
+def test_the_seed_s_epochs_0_from_0_and_1_from_120() -> None:
+    epochs = cache((0, 0), (1, 120))
+    assert epochs.end_offset_for(0, 200) == (0, 120)
+    assert epochs.end_offset_for(1, 200) == (1, 200)
+    assert epochs.end_offset_for(2, 200) == (-1, -1), "newer than any"
+    assert epochs.end_offset_for(-1, 200) == (-1, -1)
+    assert [epochs.epoch_for_offset(o) for o in (0, 119, 120, 500)] == [0, 0, 1, 1]
+
+
+def test_an_epoch_between_is_answered_by_the_one_below_it() -> None:
+    epochs = cache((2, 10), (5, 30), (9, 40))
+    assert epochs.end_offset_for(7, 99) == (5, 40)
+    assert epochs.end_offset_for(5, 99) == (5, 40)
+    assert epochs.end_offset_for(1, 99) == (1, 10), "older than all known"
+
+
+def test_an_entry_that_contradicts_older_ones_replaces_them() -> None:
+    epochs = cache((0, 0), (1, 10), (2, 20))
+    epochs.assign(2, 25)
+    assert epochs.entries[-1] == (2, 20), "the first word counts"
+    epochs.assign(3, 10)
+    assert epochs.entries == [(0, 0), (3, 10)]
+    epochs.assign(2, 50)
+    assert epochs.entries == [(0, 0), (2, 50)]
+
+
+def test_truncation_at_both_ends() -> None:
+    epochs = cache((0, 0), (1, 10), (2, 20))
+    epochs.truncate_from_end(20)
+    assert epochs.entries == [(0, 0), (1, 10)]
+    epochs.truncate_from_end(11)
+    assert epochs.latest_epoch == 1
+    epochs.assign(4, 30)
+    epochs.truncate_from_start(15)
+    assert epochs.entries == [(1, 15), (4, 30)]
+    epochs.truncate_from_start(30)
+    assert epochs.entries == [(4, 30)]
+    epochs.truncate_from_start(50)
+    assert epochs.entries == [(4, 50)]
+    epochs.clear_and_flush()
+    assert epochs.latest_epoch == -1
+
+
+def test_the_file_is_kafka_s_and_is_read_again() -> None:
+    file_system = MemoryFileSystem()
+    epochs = LeaderEpochFileCache(PATH, file_system)
+    epochs.assign(0, 0)
+    epochs.assign(3, 17)
+    assert file_system.read(PATH) == b"0\n2\n0 0\n3 17\n"
+    assert LeaderEpochFileCache(PATH, file_system).entries == [(0, 0), (3, 17)]
+    flushes = file_system.flushes
+    epochs.flush()
+    assert (flushes, file_system.flushes) == (0, 1), "only when it is asked for"
+
+
+def test_offsets_are_written_a_line_each() -> None:
+    file_system = MemoryFileSystem()
+    file = OffsetCheckpointFile("/recovery-point-offset-checkpoint", file_system)
+    assert file.read() == {}
+    offsets = {TopicPartition("web", 0): 4711, TopicPartition("a-b.c", 12): 0}
+    file.write(offsets)
+    assert file_system.read(file.path) == b"0\n2\nweb 0 4711\na-b.c 12 0\n"
+    assert file.read() == offsets
+
+
+def test_an_empty_file_is_as_kafka_makes_it() -> None:
+    file_system = MemoryFileSystem()
+    file_system.write_atomically("/c", b"")
+    assert OffsetCheckpointFile("/c", file_system).read() == {}
+
+
+@pytest.mark.parametrize("content", [b"1\n0\n", b"0\n2\nweb 0 1\n", b"0\n1\nweb 0\n", b"0\n1\nweb zero 1\n", b"0", b"x\n", b"\xff\xfe"])
+def test_a_torn_checkpoint_is_refused(content: bytes) -> None:
+    file_system = MemoryFileSystem()
+    file_system.write_atomically("/c", content)
+    with pytest.raises(CorruptCheckpointError, match="/c"):
+        OffsetCheckpointFile("/c", file_system).read()
+
+
+def test_names() -> None:
+    assert segment_file("/d/web-0", 368769, ".log") == "/d/web-0/00000000000000368769.log"
+    assert offset_of("00000000000000368769.timeindex") == 368769
+    assert offset_of("leader-epoch-checkpoint") is None
+    assert parse_topic_partition("a-b-3") == ("a-b", 3)
+    for folder in ("web", "-0", "web-", "web-x", "lost+found", "web-0.0123456789abcdef0123456789abcdef-delete"):
+        assert parse_topic_partition(folder) is None
+    name = delete_dir_name(TopicPartition("t" * 249, 0), 7)
+    assert len(name) == 255
+    assert is_delete_dir(name)
+    assert not is_delete_dir("x-delete")

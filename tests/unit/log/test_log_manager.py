@@ -1,0 +1,270 @@
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+import pytest
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.time import MockTime
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.log_config import LogConfig
+from kafka_edu.log.log_manager import LogManager
+from kafka_edu.record.record import Record
+from kafka_edu.record.record_batch import build_batch
+from kafka_edu.sim.memory_file_system import MemoryFileSystem
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.log import LogDirFailed, LogLoaded, LogRecovered, LogState, SegmentFilesRemoved, SegmentRolled
+from kafka_edu.trace.ring_sink import RingSink
+from kafka_edu.trace.tracer import Tracer
+
+T = TypeVar("T")
+A, B, C = (TopicPartition("t", i) for i in range(3))
+CONFIG = LogConfig.parse(
+    {"segment.bytes": "400", "segment.index.bytes": "480", "retention.bytes": "150", "retention.ms": "-1", "file.delete.delay.ms": "5000"}
+)
+
+
+async def inline(call: Callable[[], T]) -> T:
+    await asyncio.sleep(0)
+    return call()
+
+
+class StillTime(MockTime):
+    """A clock whose sleepers wake when it is advanced far enough, and not before."""
+
+    async def sleep(self, ms: float) -> None:
+        until = self.hi_res_clock_ms() + ms
+        while self.hi_res_clock_ms() < until:
+            await asyncio.sleep(0)
+
+
+class Broker:
+    def __init__(self, disk: MemoryFileSystem, *dirs: str) -> None:
+        self.time = StillTime()
+        self.trace = Tracer(0, self.time)
+        self.ring = RingSink()
+        self.trace.add_sink(self.ring)
+        self.failed: list[tuple[str, list[TopicPartition]]] = []
+        self.logs = LogManager(
+            dirs or ("/a",),
+            disk,
+            self.time,
+            CONFIG,
+            inline,
+            self.trace,
+            on_log_dir_failure=lambda log_dir, lost: self.failed.append((log_dir, list(lost))),
+        )
+
+    def told(self, kind: type[Event]) -> list[Any]:
+        return [e.event for e in self.ring.events if isinstance(e.event, kind)]
+
+    def produce(self, tp: TopicPartition, batches: int = 1) -> None:
+        log = self.logs.get_log(tp)
+        assert log is not None
+        for _ in range(batches):
+            log.append_as_leader(build_batch([Record(0, 5, b"k", b"v" * 20)]), 0, self.time.milliseconds())
+
+
+def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    asyncio.run(asyncio.wait_for(scenario(), 20))
+
+
+async def settle() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+def test_a_clean_end_and_a_new_start_find_everything_and_recover_nothing() -> None:
+    async def scenario() -> None:
+        disk = MemoryFileSystem()
+        broker = Broker(disk)
+        await broker.logs.load_logs()
+        for tp in (A, B):
+            broker.logs.get_or_create_log(tp)
+            broker.produce(tp, 10)
+        await broker.logs.shutdown()
+        assert disk.exists("/a/.kafka_cleanshutdown")
+        assert disk.read("/a/recovery-point-offset-checkpoint") == b"0\n2\nt 0 10\nt 1 10\n"
+        again = Broker(disk)
+        await again.logs.load_logs({"t": CONFIG})
+        assert not disk.exists("/a/.kafka_cleanshutdown"), "so that a crash is noticed next time"
+        assert sorted(again.logs.logs) == [A, B]
+        assert [e.log_end_offset for e in again.told(LogLoaded)] == [10, 10]
+        assert again.told(LogRecovered) == []
+
+    run(scenario)
+
+
+def test_after_a_crash_logs_are_recovered_from_their_checkpoints() -> None:
+    async def scenario() -> None:
+        disk = MemoryFileSystem()
+        broker = Broker(disk)
+        await broker.logs.load_logs()
+        broker.logs.get_or_create_log(A)
+        broker.produce(A, 10)
+        await settle()
+        await broker.logs.checkpoint_recovery_point_offsets()
+        broker.produce(A)
+        again = Broker(disk)
+        await again.logs.load_logs()
+        (recovered,) = again.told(LogRecovered)
+        assert (recovered.recovery_point, recovered.segments, recovered.log_end_offset) == (8, 1, 11)
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("content", [b"0\n1\nt 0", b"\0" * 20])
+def test_a_torn_checkpoint_means_recovering_all(content: bytes) -> None:
+    async def scenario() -> None:
+        disk = MemoryFileSystem()
+        broker = Broker(disk)
+        await broker.logs.load_logs()
+        broker.logs.get_or_create_log(A)
+        broker.produce(A, 10)
+        for name in ("recovery-point-offset-checkpoint", "log-start-offset-checkpoint"):
+            disk.write_atomically(f"/a/{name}", content)
+        again = Broker(disk)
+        await again.logs.load_logs()
+        assert again.told(LogRecovered)[0].recovery_point == 0
+        assert again.told(LogLoaded)[0].log_end_offset == 10
+
+    run(scenario)
+
+
+def test_a_rolled_segment_is_flushed_without_being_asked() -> None:
+    async def scenario() -> None:
+        broker = Broker(MemoryFileSystem())
+        log = broker.logs.get_or_create_log(A)
+        broker.produce(A, 10)
+        assert log.recovery_point == 0
+        await settle()
+        assert len(broker.told(SegmentRolled)) == len(log.segments) - 1 > 0
+        assert log.recovery_point == log.active_segment.base_offset
+
+    run(scenario)
+
+
+def test_what_retention_deletes_is_gone_from_the_disk_after_the_delay() -> None:
+    async def scenario() -> None:
+        disk = MemoryFileSystem()
+        broker = Broker(disk)
+        log = broker.logs.get_or_create_log(A)
+        broker.produce(A, 10)
+        log.on_high_watermark_incremented(10)
+        await broker.logs.cleanup_logs(broker.time.milliseconds())
+        gone = [n for n in disk.list("/a/t-0") if n.endswith(".log.deleted")]
+        assert len(gone) == 2
+        broker.time.advance(4999)
+        await settle()
+        assert [n for n in disk.list("/a/t-0") if n.endswith(".log.deleted")] == gone
+        broker.time.advance(1)
+        await settle()
+        assert [n for n in disk.list("/a/t-0") if n.endswith(".deleted")] == []
+        assert [e.base_offset for e in broker.told(SegmentFilesRemoved)] == [0, 4]
+        await broker.logs.checkpoint_log_start_offsets()
+        assert disk.read("/a/log-start-offset-checkpoint") == b"0\n0\n", "the first segment says it"
+        log.maybe_increment_log_start_offset(9)
+        await broker.logs.checkpoint_log_start_offsets()
+        assert disk.read("/a/log-start-offset-checkpoint") == b"0\n1\nt 0 9\n"
+
+    run(scenario)
+
+
+def test_a_deleted_log_makes_room_at_once_and_its_folder_goes_later() -> None:
+    async def scenario() -> None:
+        disk = MemoryFileSystem()
+        broker = Broker(disk)
+        broker.logs.get_or_create_log(A)
+        broker.produce(A, 3)
+        broker.logs.delete_log(A)
+        assert broker.logs.get_log(A) is None
+        assert broker.logs.get_or_create_log(A).log_end_offset == 0
+        assert len(disk.list("/a")) == 2
+        broker.time.advance(5000)
+        await settle()
+        assert disk.list("/a") == ["t-0"]
+        broker.logs.delete_log(A)
+        again = Broker(disk)
+        await again.logs.load_logs()
+        await settle()
+        assert disk.list("/a") == [], "a folder that a crash left is removed at the start"
+
+    run(scenario)
+
+
+def test_new_logs_go_where_the_fewest_are() -> None:
+    async def scenario() -> None:
+        broker = Broker(MemoryFileSystem(), "/a", "/b")
+        await broker.logs.load_logs()
+        assert [broker.logs.get_or_create_log(tp).log_dir for tp in (A, B, C)] == ["/a", "/b", "/a"]
+
+    run(scenario)
+
+
+def test_a_failed_dir_takes_only_its_own_logs_offline() -> None:
+    async def scenario() -> None:
+        disk = MemoryFileSystem()
+        broker = Broker(disk, "/a", "/b")
+        await broker.logs.load_logs()
+        for tp in (A, B):
+            broker.logs.get_or_create_log(tp)
+        disk.capacity = disk.used()
+        with pytest.raises(KafkaException) as refused:
+            broker.produce(A)
+        assert refused.value.error is Errors.KAFKA_STORAGE_ERROR
+        assert broker.failed == [("/a", [A])]
+        assert len(broker.told(LogDirFailed)) == 1
+        assert broker.logs.live_log_dirs == ["/b"]
+        disk.capacity = None
+        broker.produce(B)
+        assert broker.logs.get_log(A) is None
+        with pytest.raises(KafkaException) as refused:
+            broker.logs.get_or_create_log(A, is_new=False)
+        assert refused.value.error is Errors.KAFKA_STORAGE_ERROR
+        assert broker.logs.get_or_create_log(C).log_dir == "/b"
+
+    run(scenario)
+
+
+def test_no_dir_left_is_an_error() -> None:
+    async def scenario() -> None:
+        disk = MemoryFileSystem()
+        disk.open("/a").append([b"a file where a folder should be"])
+        with pytest.raises(KafkaException) as refused:
+            await Broker(disk).logs.load_logs()
+        assert refused.value.error is Errors.KAFKA_STORAGE_ERROR
+
+    run(scenario)
+
+
+def test_flush_ms_and_truncation_reach_every_log() -> None:
+    async def scenario() -> None:
+        broker = Broker(MemoryFileSystem())
+        log = broker.logs.get_or_create_log(A, CONFIG.with_overrides({"flush.ms": "1000"}))
+        broker.produce(A, 3)
+        await broker.logs.flush_dirty_logs(log.last_flushed_ms + 999)
+        assert log.recovery_point == 0
+        await broker.logs.flush_dirty_logs(log.last_flushed_ms + 1000)
+        assert log.recovery_point == 3
+        broker.logs.truncate_to({A: 2, B: 1})
+        assert log.log_end_offset == 2
+        broker.logs.truncate_fully_and_start_at(A, 7)
+        assert log.log_end_offset == 7
+        broker.logs.update_topic_config("t", CONFIG)
+        assert log.config is CONFIG
+
+    run(scenario)
+
+
+def test_a_snapshot_tells_every_log() -> None:
+    async def scenario() -> None:
+        broker = Broker(MemoryFileSystem())
+        broker.logs.get_or_create_log(A)
+        broker.produce(A, 5)
+        (state,) = [e.event for e in broker.trace.snapshot()]
+        assert isinstance(state, LogState)
+        assert (state.topic, state.partition, state.log_end_offset, [s[0] for s in state.segments]) == ("t", 0, 5, [0, 4])
+        assert len(broker.trace.gauges()) == 1
+        assert len(broker.trace.gauges()) == 0, "nothing has changed since"
+
+    run(scenario)

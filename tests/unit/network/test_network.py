@@ -1,0 +1,216 @@
+"""The request path between a client and the request channel, on simulated wires: order, muting, back pressure, and hostile bytes."""
+
+import asyncio
+import random
+import struct
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from kafka_edu.cluster.broker import EndPoint
+from kafka_edu.network.network_client import NetworkClient
+from kafka_edu.network.request_channel import Request, RequestChannel
+from kafka_edu.network.socket_server import SocketServer
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.headers import encode_request, encode_response
+from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafka_edu.sim.memory_transport import MemoryNetwork
+from kafka_edu.sim.sim_loop import SimLoop, SimTime
+from kafka_edu.trace.event import Level
+from kafka_edu.trace.events.network import ConnectionClosed, ConnectionRefused, ResponseSent
+from kafka_edu.trace.ring_sink import RingSink
+from kafka_edu.trace.tracer import Tracer
+
+
+class Bench:
+    """A server with one listener in a simulation, and whatever handler a test gives it."""
+
+    def __init__(
+        self, *, capacity: int = 500, max_connections_per_ip: int = 100, max_idle_ms: int = 600_000, max_request_size: int = 1 << 20
+    ) -> None:
+        self.loop = SimLoop()
+        self.time = SimTime(self.loop)
+        self.network = MemoryNetwork(self.loop, random.Random(7))
+        self.tracer = Tracer(0, self.time)
+        self.ring = RingSink(level=Level.ALL)
+        self.tracer.add_sink(self.ring)
+        self.channel = RequestChannel(self.time, capacity)
+        self.server = SocketServer(
+            [EndPoint("127.0.0.1", 9092, "PLAINTEXT", "PLAINTEXT")],
+            self.network.transport(),
+            self.time,
+            self.channel,
+            self.tracer,
+            num_network_threads=2,
+            max_connections_per_ip=max_connections_per_ip,
+            max_idle_ms=max_idle_ms,
+            max_request_size=max_request_size,
+        )
+
+    def start(self, handler: Callable[[Request], Awaitable[None]] | None, handlers: int = 1) -> None:
+        async def begin() -> None:
+            await self.server.bind()
+            self.server.start_processing()
+
+        async def serve() -> None:
+            assert handler is not None
+            while True:
+                await handler(await self.channel.receive_request())
+
+        self.loop.run_until_complete(begin())
+        if handler is not None:
+            for _ in range(handlers):
+                self.loop.create_task(serve())
+
+    async def answer(self, request: Request) -> None:
+        self.channel.send_response(
+            request, encode_response(ApiKey.API_VERSIONS, request.header.api_version, request.header.correlation_id, ApiVersionsResponse(api_keys=[]))
+        )
+
+    async def client(self) -> NetworkClient:
+        client = NetworkClient(self.network.transport(), "test")
+        await client.connect("127.0.0.1", 9092, 1000)
+        return client
+
+    def told(self, kind: type) -> list[object]:
+        return [e.event for e in self.ring.events if isinstance(e.event, kind)]
+
+
+def test_many_requests_ahead_are_answered_in_order_one_at_a_time() -> None:
+    bench = Bench()
+    in_progress: list[int] = []
+    order: list[int] = []
+
+    async def slow(request: Request) -> None:
+        in_progress.append(request.header.correlation_id)
+        assert len(in_progress) == 1, "a muted channel gave a second request"
+        await bench.time.sleep(5)
+        in_progress.clear()
+        order.append(request.header.correlation_id)
+        await bench.answer(request)
+
+    bench.start(slow, handlers=8)
+
+    async def main() -> None:
+        client = await bench.client()
+        await asyncio.gather(*(client.send(ApiVersionsRequest(), 0, 10_000) for _ in range(50)))
+
+    bench.loop.run_until_complete(main())
+    assert order == list(range(50))
+    assert bench.loop.errors == []
+    split = bench.told(ResponseSent)
+    assert len(split) == 50
+    first = split[0]
+    assert isinstance(first, ResponseSent)
+    assert first.local_us == 5000
+    assert first.total_us >= 5000
+
+
+def test_connections_are_dealt_to_processors_in_turn() -> None:
+    bench = Bench()
+    bench.start(bench.answer)
+
+    async def main() -> None:
+        for _ in range(4):
+            await (await bench.client()).send(ApiVersionsRequest(), 0, 1000)
+
+    bench.loop.run_until_complete(main())
+    assert [len(p.channels) for p in bench.server.processors] == [2, 2]
+
+
+def test_a_full_request_queue_holds_processors_back_and_loses_nothing() -> None:
+    bench = Bench(capacity=3)
+    bench.start(None)
+
+    async def main() -> int:
+        clients = [await bench.client() for _ in range(20)]
+        waiting = [asyncio.create_task(c.send(ApiVersionsRequest(), 0, 60_000)) for c in clients]
+        await bench.time.sleep(1000)
+        full = bench.channel.queue_size
+        for _ in clients:
+            await bench.answer(await bench.channel.receive_request())
+        await asyncio.gather(*waiting)
+        return full
+
+    assert bench.loop.run_until_complete(main()) == 3
+
+
+def test_an_unanswered_request_closes_the_client() -> None:
+    bench = Bench()
+    bench.start(None)
+
+    async def main() -> None:
+        client = await bench.client()
+        with pytest.raises(TimeoutError):
+            await client.send(ApiVersionsRequest(), 0, 500)
+        assert not client.connected
+        with pytest.raises(ConnectionError):
+            await client.send(ApiVersionsRequest(), 0, 500)
+
+    bench.loop.run_until_complete(main())
+
+
+@pytest.mark.parametrize(
+    ("bytes_sent", "why"),
+    [
+        (struct.pack(">i", -1), "-1"),
+        (struct.pack(">i", 0), "0"),
+        (struct.pack(">i", (1 << 20) + 1), "1048577"),
+        (struct.pack(">i", 3) + b"abc", "header"),
+        (b"GET / HTTP/1.1\r\n\r\n", str(int.from_bytes(b"GET ", "big"))),
+    ],
+)
+def test_a_hostile_frame_costs_its_connection_and_nothing_else(bytes_sent: bytes, why: str) -> None:
+    bench = Bench()
+    bench.start(bench.answer)
+
+    async def main() -> None:
+        bystander = await bench.client()
+        hostile = await bench.client()
+        assert hostile._wire is not None
+        hostile._wire.send([bytes_sent])
+        await bench.time.sleep(100)
+        assert not hostile.connected
+        await bystander.send(ApiVersionsRequest(), 0, 1000)
+
+    bench.loop.run_until_complete(main())
+    (closed,) = bench.told(ConnectionClosed)
+    assert isinstance(closed, ConnectionClosed)
+    assert why in closed.reason
+
+
+def test_a_frame_never_finished_is_idle_in_the_end_and_a_waiting_request_is_not() -> None:
+    bench = Bench(max_idle_ms=10_000)
+
+    async def late(request: Request) -> None:
+        await bench.time.sleep(30_000)
+        await bench.answer(request)
+
+    bench.start(late, handlers=2)
+
+    async def main() -> None:
+        slow, patient = await bench.client(), await bench.client()
+        assert slow._wire is not None
+        slow._wire.send([b"".join(bytes(p) for p in encode_request(ApiVersionsRequest(), 0, 1, "x") if not isinstance(p, tuple))[:9]])
+        answer = asyncio.create_task(patient.send(ApiVersionsRequest(), 0, 60_000))
+        await bench.time.sleep(20_000)
+        assert not slow.connected
+        await answer
+
+    bench.loop.run_until_complete(main())
+
+
+def test_one_connection_too_many_is_refused() -> None:
+    bench = Bench(max_connections_per_ip=2)
+    bench.start(bench.answer)
+
+    async def main() -> None:
+        clients = [await bench.client() for _ in range(3)]
+        await bench.time.sleep(10)
+        assert [c.connected for c in clients] == [True, True, False]
+        clients[0].close()
+        await bench.time.sleep(10)
+        await (await bench.client()).send(ApiVersionsRequest(), 0, 1000)
+
+    bench.loop.run_until_complete(main())
+    assert len(bench.told(ConnectionRefused)) == 1

@@ -1,0 +1,273 @@
+"""A purgatory completes each operation once: by an event, by its time-out, by force (spec D1)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kafka_edu.common.time import MockTime
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.purgatory.delayed_operation import CompletedBy, DelayedOperation
+from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
+from kafka_edu.trace.event import Envelope, Level
+from kafka_edu.trace.events.purgatory import (
+    OperationCompleted,
+    OperationWatched,
+    PurgatoryPurged,
+    PurgatorySampled,
+    PurgatorySnapshot,
+    Requirement,
+    WaitingOperationSampled,
+    WaitingOperationSnapshot,
+)
+from kafka_edu.trace.tracer import Tracer
+
+KEY = TopicPartition("web", 0)
+OTHER = TopicPartition("web", 1)
+
+
+class WaitsForOffset(DelayedOperation):
+    """Done when a watermark has come to `at_least`: a DelayedProduce in little."""
+
+    __slots__ = ("answers", "at_least", "hw", "then")
+
+    def __init__(self, delay_ms: int, at_least: int, hw: list[int], then: Callable[[], Any] = lambda: None) -> None:
+        super().__init__(delay_ms)
+        self.at_least = at_least
+        self.hw = hw
+        self.then = then
+        self.answers: list[str] = []
+
+    @property
+    def label(self) -> str:
+        return f"wait for {self.at_least}"
+
+    def try_complete(self) -> bool:
+        return self.hw[0] >= self.at_least and self.force_complete()
+
+    def on_complete(self) -> None:
+        self.answers.append("answer")
+        self.then()
+
+    def on_expiration(self) -> None:
+        self.answers.append("expired")
+
+    def why_waiting(self) -> tuple[Requirement, ...]:
+        return (Requirement("web-0", "high watermark", self.at_least, self.hw[0], (("broker 2", self.hw[0]),)),)
+
+
+class Told:
+    level = Level.HOPS
+
+    def __init__(self) -> None:
+        self.envelopes: list[Envelope] = []
+
+    def accept(self, envelope: Envelope) -> None:
+        self.envelopes.append(envelope)
+
+    def of(self, cls: type[Any]) -> list[Any]:
+        return [e.event for e in self.envelopes if isinstance(e.event, cls)]
+
+
+@pytest.fixture
+def time() -> MockTime:
+    return MockTime(1000)
+
+
+@pytest.fixture
+def hw() -> list[int]:
+    return [2]
+
+
+@pytest.fixture
+def purgatory(time: MockTime) -> DelayedOperationPurgatory[WaitsForOffset]:
+    return DelayedOperationPurgatory("Produce", time.hi_res_clock_ms)
+
+
+Purgatory = DelayedOperationPurgatory[WaitsForOffset]
+
+
+def test_completes_at_once_when_it_can(purgatory: Purgatory, hw: list[int]) -> None:
+    operation = WaitsForOffset(30_000, 2, hw)
+    assert purgatory.try_complete_else_watch(operation, (KEY,))
+    assert operation.answers == ["answer"]
+    assert (purgatory.watched, purgatory.num_delayed) == (0, 0)
+    assert purgatory.completed[CompletedBy.AT_ONCE] == 1
+
+
+def test_completes_by_an_event_and_leaves_the_timer(purgatory: Purgatory, hw: list[int], time: MockTime) -> None:
+    operation = WaitsForOffset(30_000, 4, hw)
+    assert not purgatory.try_complete_else_watch(operation, (KEY,))
+    assert purgatory.check_and_complete(KEY) == 0
+    hw[0] = 4
+    assert purgatory.check_and_complete(OTHER) == 0
+    assert purgatory.check_and_complete(KEY) == 1
+    assert operation.answers == ["answer"]
+    assert (purgatory.watched, purgatory.num_delayed) == (0, 0)
+    time.advance(40_000)
+    assert purgatory.advance_clock(time.hi_res_clock_ms()) == 0
+    assert operation.answers == ["answer"]
+    assert purgatory.check_and_complete(KEY) == 0
+
+
+def test_completes_by_time_out_never_early(purgatory: Purgatory, hw: list[int], time: MockTime) -> None:
+    operation = WaitsForOffset(30_000, 4, hw)
+    purgatory.try_complete_else_watch(operation, (KEY,))
+    time.advance(29_999)
+    assert purgatory.advance_clock(time.hi_res_clock_ms()) == 0
+    assert operation.answers == []
+    time.advance(1)
+    assert purgatory.advance_clock(time.hi_res_clock_ms()) == 1
+    assert operation.answers == ["answer", "expired"]
+    hw[0] = 4
+    assert purgatory.check_and_complete(KEY) == 0
+    assert operation.answers == ["answer", "expired"]
+    assert purgatory.completed[CompletedBy.TIMEOUT] == 1
+
+
+def test_completes_by_force_once(purgatory: Purgatory, hw: list[int]) -> None:
+    operation = WaitsForOffset(30_000, 4, hw)
+    purgatory.try_complete_else_watch(operation, (KEY,))
+    assert operation.force_complete()
+    assert not operation.force_complete()
+    assert operation.answers == ["answer"]
+    assert purgatory.completed[CompletedBy.FORCED] == 1
+    assert purgatory.num_delayed == 0
+
+
+def test_a_time_out_of_zero_completes_inside_the_call(purgatory: Purgatory, hw: list[int]) -> None:
+    operation = WaitsForOffset(0, 4, hw)
+    assert not purgatory.try_complete_else_watch(operation, (KEY,))
+    assert operation.answers == ["answer", "expired"]
+    assert purgatory.completed[CompletedBy.TIMEOUT] == 1
+
+
+def test_an_operation_under_two_keys_is_completed_by_either(purgatory: Purgatory, hw: list[int]) -> None:
+    operation = WaitsForOffset(30_000, 4, hw)
+    purgatory.try_complete_else_watch(operation, (KEY, OTHER))
+    assert purgatory.watched == 2
+    hw[0] = 5
+    assert purgatory.check_and_complete(OTHER) == 1
+    assert purgatory.watched == 1, "the list of the other key still names it"
+    assert list(purgatory.waiting()) == []
+    assert purgatory.check_and_complete(KEY) == 0
+    assert purgatory.watched == 0
+
+
+def test_cancel_for_key_returns_what_waits_uncompleted(purgatory: Purgatory, hw: list[int], time: MockTime) -> None:
+    operations = [WaitsForOffset(100, 4 + n, hw) for n in range(3)]
+    for operation in operations:
+        purgatory.try_complete_else_watch(operation, (KEY,))
+    operations[1].force_complete()
+    assert purgatory.cancel_for_key(KEY) == [operations[0], operations[2]]
+    time.advance(200)
+    assert purgatory.advance_clock(time.hi_res_clock_ms()) == 0
+    assert operations[0].answers == []
+    assert purgatory.cancel_for_key(KEY) == []
+
+
+def test_purges_the_completed_after_the_interval(time: MockTime, hw: list[int]) -> None:
+    told = Told()
+    trace = Tracer(1, time)
+    trace.add_sink(told)
+    purgatory = DelayedOperationPurgatory[WaitsForOffset]("Fetch", time.hi_res_clock_ms, trace, purge_interval=10)
+    operations = [WaitsForOffset(30_000, 4, hw) for _ in range(11)]
+    for operation in operations:
+        purgatory.try_complete_else_watch(operation, (KEY,))
+    for operation in operations[:10]:
+        operation.force_complete()
+    purgatory.advance_clock(time.hi_res_clock_ms())
+    assert purgatory.watched == 11, "10 completed are not more than the interval"
+    operations[10].force_complete()
+    purgatory.advance_clock(time.hi_res_clock_ms())
+    assert purgatory.watched == 0
+    assert told.of(PurgatoryPurged) == [PurgatoryPurged("Fetch", 11, 0)]
+
+
+def test_a_completion_that_completes_others_is_worked_off_in_the_same_call(purgatory: Purgatory, hw: list[int]) -> None:
+    def raise_hw() -> None:
+        hw[0] += 1
+        assert purgatory.check_and_complete(KEY) == 0, "inside another check it waits in line"
+
+    later = WaitsForOffset(30_000, 5, hw)
+    first = WaitsForOffset(30_000, 4, hw, raise_hw)
+    for operation in (later, first):
+        purgatory.try_complete_else_watch(operation, (KEY,))
+    hw[0] = 4
+    assert purgatory.check_and_complete(KEY) == 2
+    assert (first.answers, later.answers) == (["answer"], ["answer"])
+
+
+def test_a_chain_of_completions_costs_no_stack(purgatory: Purgatory, hw: list[int]) -> None:
+    def next_one() -> None:
+        hw[0] += 1
+        purgatory.check_and_complete(KEY)
+
+    operations = [WaitsForOffset(30_000, 3 + n, hw, next_one) for n in reversed(range(1200))]
+    for operation in operations[:200]:
+        purgatory.try_complete_else_watch(operation, (KEY,))
+    for n, operation in enumerate(operations[200:]):
+        purgatory.try_complete_else_watch(operation, (TopicPartition("other", n), KEY))
+    hw[0] = 3
+    assert purgatory.check_and_complete(KEY) == 1200
+
+
+def test_an_operation_watched_by_a_completion_is_kept(purgatory: Purgatory, hw: list[int]) -> None:
+    again = WaitsForOffset(30_000, 9, hw)
+    first = WaitsForOffset(30_000, 4, hw, lambda: purgatory.try_complete_else_watch(again, (KEY,)))
+    purgatory.try_complete_else_watch(first, (KEY,))
+    hw[0] = 4
+    assert purgatory.check_and_complete(KEY) == 1
+    assert list(purgatory.waiting()) == [again]
+    assert purgatory.num_delayed == 1
+
+
+def test_an_operation_needs_a_key(purgatory: Purgatory, hw: list[int]) -> None:
+    with pytest.raises(ValueError, match="needs a key"):
+        purgatory.try_complete_else_watch(WaitsForOffset(1, 1, hw), ())
+
+
+def test_an_operation_that_raises_leaves_the_purgatory_usable(purgatory: Purgatory, hw: list[int]) -> None:
+    def fail() -> None:
+        raise RuntimeError("a bug")
+
+    purgatory.try_complete_else_watch(WaitsForOffset(30_000, 4, hw, fail), (KEY,))
+    hw[0] = 4
+    with pytest.raises(RuntimeError, match="a bug"):
+        purgatory.check_and_complete(KEY)
+    fine = WaitsForOffset(30_000, 5, hw)
+    purgatory.try_complete_else_watch(fine, (KEY,))
+    hw[0] = 5
+    assert purgatory.check_and_complete(KEY) == 1
+
+
+def test_tells_what_waits_why_and_what_completed_it(time: MockTime, hw: list[int]) -> None:
+    told = Told()
+    trace = Tracer(1, time)
+    trace.add_sink(told)
+    purgatory = DelayedOperationPurgatory[WaitsForOffset]("Produce", time.hi_res_clock_ms, trace)
+    operation = WaitsForOffset(30_000, 4, hw)
+    purgatory.try_complete_else_watch(operation, (KEY,))
+    why = (Requirement("web-0", "high watermark", 4, 2, (("broker 2", 2),)),)
+    assert told.of(OperationWatched) == [OperationWatched("Produce", 1, "wait for 4", ("web-0",), 31_000, why)]
+    time.advance(412)
+    gauges = [e.event for e in trace.gauges()]
+    assert PurgatorySampled("Produce", 1, 1, 1, 0, 0, 0, 0) in gauges
+    assert WaitingOperationSampled("Produce", 1, "wait for 4", ("web-0",), 412, 31_000, why) in gauges
+    snapshot = [e.event for e in trace.snapshot()]
+    assert PurgatorySnapshot("Produce", 1, 1, 1, 0, 0, 0, 0) in snapshot
+    assert WaitingOperationSnapshot("Produce", 1, "wait for 4", ("web-0",), 412, 31_000, why) in snapshot
+    hw[0] = 4
+    with trace.because(77):
+        purgatory.check_and_complete(KEY)
+    assert told.of(OperationCompleted) == [OperationCompleted("Produce", 1, "wait for 4", "event", "web-0", 412)]
+    assert told.envelopes[-1].cause == 77
+
+
+def test_names_at_most_fifty_the_longest_waiting_first(time: MockTime, hw: list[int]) -> None:
+    trace = Tracer(1, time)
+    purgatory = DelayedOperationPurgatory[WaitsForOffset]("Produce", time.hi_res_clock_ms, trace)
+    for n in range(60):
+        purgatory.try_complete_else_watch(WaitsForOffset(30_000, 4, hw), (TopicPartition("web", n % 7), TopicPartition("web", 7)))
+    named = [e.event for e in trace.gauges() if isinstance(e.event, WaitingOperationSampled)]
+    assert [event.operation for event in named] == list(range(1, 51))

@@ -1,0 +1,348 @@
+"""Brokers that replicate, without network, tasks or ZooKeeper: each step is called for, so a test can stand between any two of them.
+
+Real are ReplicaManager, Partition, Log, ReplicaFetcher, FetchManager and the purgatories. Played here are the controller (`elect`), ZooKeeper (a
+dict with versions), and the wire (requests are encoded and decoded, so that what a version lacks is lost).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from random import Random
+
+from kafka_edu.cluster.leader_and_isr import LeaderAndIsr
+from kafka_edu.cluster.metadata_cache import MetadataCache
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.time import MockTime
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.transport import part_bytes
+from kafka_edu.log.log import Log
+from kafka_edu.log.log_manager import LogManager
+from kafka_edu.log.offset_checkpoint_file import OffsetCheckpointFile
+from kafka_edu.protocol.messages.fetch import FetchRequest, FetchResponse
+from kafka_edu.protocol.messages.leader_and_isr import (
+    LeaderAndIsrLiveLeader,
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    LeaderAndIsrTopicState,
+)
+from kafka_edu.protocol.messages.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderTopicResult,
+)
+from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
+from kafka_edu.record.record import Record
+from kafka_edu.record.record_batch import build_batch, iter_headers, read_records
+from kafka_edu.replication.delayed_fetch import DelayedFetch
+from kafka_edu.replication.delayed_produce import DelayedProduce, ProducePartitionStatus
+from kafka_edu.replication.fetch_manager import FetchManager
+from kafka_edu.replication.fetch_params import FetchParams, PartitionFetch
+from kafka_edu.replication.fetch_session_cache import FetchSessionCache
+from kafka_edu.replication.high_watermark_checkpoints import HIGH_WATERMARK_FILENAME, HighWatermarkCheckpoints
+from kafka_edu.replication.isr_store import IsrProposal
+from kafka_edu.replication.log_read_result import LogReadResult
+from kafka_edu.replication.partition import Partition
+from kafka_edu.replication.replica_fetcher import ReplicaFetcher
+from kafka_edu.replication.replica_fetcher_thread import fetcher_versions
+from kafka_edu.replication.replica_manager import ReplicaManager
+from kafka_edu.replication.replication_config import ReplicationConfig
+from kafka_edu.sim.memory_file_system import MemoryFileSystem
+from kafka_edu.trace.ring_sink import RingSink
+from kafka_edu.trace.tracer import Tracer
+from tests.unit.replication.logs import LOG_DIR, log_config, open_log_manager, run_now
+
+T = TopicPartition("t", 0)
+
+
+def batch(*values: str) -> bytes:
+    """A producer's batch of these values."""
+    return build_batch([Record(i, 1_600_000_000_000, None, value.encode()) for i, value in enumerate(values)])
+
+
+class DirectFetchers:
+    """In place of ReplicaFetcherManager: keeps the fetchers, and leaves it to the test when they run."""
+
+    def __init__(self, broker: "ModelBroker") -> None:
+        self._broker = broker
+        self.by_leader: dict[int, ReplicaFetcher] = {}
+
+    def add_fetcher_for_partitions(self, partitions: Sequence[Partition], live_leaders: Mapping[int, tuple[str, int]]) -> None:
+        for partition in partitions:
+            fetcher = self.by_leader.get(partition.leader)
+            if fetcher is None:
+                broker = self._broker
+                fetcher = ReplicaFetcher(partition.leader, broker.config, broker.logs, broker.manager.on_storage_error, broker.trace)
+                self.by_leader[partition.leader] = fetcher
+            fetcher.add(partition)
+
+    def remove_fetcher_for_partitions(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        for fetcher in self.by_leader.values():
+            fetcher.remove(topic_partitions)
+
+    def shutdown_idle_fetcher_threads(self) -> None:
+        self.by_leader = {leader: fetcher for leader, fetcher in self.by_leader.items() if len(fetcher)}
+
+
+class ModelBroker:
+    """One broker with one log dir."""
+
+    def __init__(self, broker_id: int, time: MockTime, config: ReplicationConfig, min_isr: int) -> None:
+        self.id = broker_id
+        self.time = time
+        self.disk = MemoryFileSystem()
+        self.disk.make_dirs(LOG_DIR)
+        self.config = config
+        self.min_isr = min_isr
+        self.alive = True
+        self.trace = Tracer(broker_id, time)
+        self.ring = RingSink(10_000)
+        self.trace.add_sink(self.ring)
+        self.proposals: list[IsrProposal] = []
+        self._start()
+
+    def _start(self) -> None:
+        self.logs: LogManager = open_log_manager(self.disk, self.time, self.min_isr)
+        self.fetchers = DirectFetchers(self)
+        self.produce_purgatory = DelayedOperationPurgatory[DelayedProduce]("Produce", self.time.hi_res_clock_ms, self.trace)
+        self.fetch_purgatory = DelayedOperationPurgatory[DelayedFetch]("Fetch", self.time.hi_res_clock_ms, self.trace)
+        self.sessions = FetchManager(FetchSessionCache(10, Random(self.id)))
+        self.manager = ReplicaManager(
+            self.config,
+            self.time,
+            self.logs,
+            MetadataCache(self.id),
+            self.produce_purgatory,
+            self.fetch_purgatory,
+            HighWatermarkCheckpoints([LOG_DIR], self.disk, run_now, self.trace),
+            self.fetchers,
+            self.proposals.append,
+            lambda _: log_config(self.min_isr),
+            self.trace,
+        )
+
+    def restart(self, high_watermark: int) -> None:
+        """kill -9 and start: the logs stay, and of the rest what was checkpointed: this high watermark."""
+        self.alive = True
+        self.proposals.clear()
+        OffsetCheckpointFile(f"{LOG_DIR}/{HIGH_WATERMARK_FILENAME}", self.disk).write({T: high_watermark})
+        self._start()
+
+    @property
+    def partition(self) -> Partition:
+        partition = self.manager.get_partition(T)
+        assert partition is not None
+        return partition
+
+    @property
+    def log(self) -> Log:
+        return self.partition.local_log()
+
+    @property
+    def hw(self) -> int:
+        return self.partition.high_watermark.message_offset
+
+    @property
+    def leo(self) -> int:
+        return self.log.log_end_offset
+
+    def values(self) -> list[str]:
+        """Every record in the log, as text."""
+        found = []
+        data = part_bytes(self.log.read(self.log.log_start_offset, 1 << 20, max_offset=None, min_one_message=True).records)
+        for position, header in iter_headers(data):
+            for record in read_records(memoryview(data)[position : position + header.size_in_bytes]):
+                found.append(bytes(record.value or b"").decode())
+        return found
+
+    def events(self, name: str) -> list[tuple[object, ...]]:
+        return [envelope.event for envelope in self.ring.events if envelope.name == name]
+
+    def advance(self) -> None:
+        """The reapers' round."""
+        self.produce_purgatory.advance_clock(self.time.hi_res_clock_ms())
+        self.fetch_purgatory.advance_clock(self.time.hi_res_clock_ms())
+
+
+class Produced:
+    """An answer that may come later."""
+
+    def __init__(self) -> None:
+        self.statuses: dict[TopicPartition, ProducePartitionStatus] | None = None
+
+    def __call__(self, statuses: dict[TopicPartition, ProducePartitionStatus]) -> None:
+        assert self.statuses is None, "answered twice"
+        self.statuses = statuses
+
+    def error(self) -> Errors | None:
+        """None while it waits."""
+        return self.statuses[T].error if self.statuses is not None else None
+
+    @property
+    def base_offset(self) -> int:
+        assert self.statuses is not None
+        return self.statuses[T].base_offset
+
+
+class Cluster:
+    """Brokers 0 … n-1 and one partition, t-0, on all of them. After every `elect` the first epoch is 0."""
+
+    def __init__(self, brokers: int = 2, *, min_isr: int = 1, wait_ms: int = 0, protocol: tuple[int, int] = (2, 0)) -> None:
+        self.time = MockTime()
+        self.brokers: list[ModelBroker] = []
+        for i in range(brokers):
+            config = ReplicationConfig(i, replica_fetch_wait_max_ms=wait_ms, inter_broker_protocol_version=protocol)
+            self.brokers.append(ModelBroker(i, self.time, config, min_isr))
+        self.state = LeaderAndIsr(-1, -1, (), 0)
+        self.versions = fetcher_versions(protocol)
+
+    @property
+    def leader(self) -> ModelBroker:
+        return self.brokers[self.state.leader]
+
+    def elect(self, leader: int, isr: Iterable[int], *, told: Iterable[int] | None = None) -> list[LeaderAndIsrResponse]:
+        """The controller writes a new leader and ISR, and tells the live brokers (or only those in `told`)."""
+        self.state = LeaderAndIsr(leader, self.state.leader_epoch + 1, tuple(isr), self.state.zk_version + 1)
+        return [self.tell(b) for b in (range(len(self.brokers)) if told is None else told) if self.brokers[b].alive]
+
+    def tell(self, broker_id: int, *, controller_epoch: int = 1) -> LeaderAndIsrResponse:
+        """LeaderAndIsr with the current state, to one broker."""
+        state = self.state
+        request = LeaderAndIsrRequest(
+            controller_id=0,
+            controller_epoch=controller_epoch,
+            topic_states=[
+                LeaderAndIsrTopicState(
+                    topic_name=T.topic,
+                    partition_states=[
+                        LeaderAndIsrPartitionState(
+                            partition_index=T.partition,
+                            controller_epoch=controller_epoch,
+                            leader=state.leader,
+                            leader_epoch=state.leader_epoch,
+                            isr=list(state.isr),
+                            zk_version=state.zk_version,
+                            replicas=list(range(len(self.brokers))),
+                            is_new=state.leader_epoch == 0,
+                        )
+                    ],
+                )
+            ],
+            live_leaders=[LeaderAndIsrLiveLeader(broker_id=b.id, host_name="h", port=1) for b in self.brokers if b.alive],
+        )
+        return self.brokers[broker_id].manager.become_leader_or_follower(LeaderAndIsrRequest.decode(request.encode(4), 4), 4)
+
+    def settle_isr(self) -> None:
+        """ZooKeeper answers what has been proposed: a compare-and-set on the version."""
+        for broker in self.brokers:
+            proposals, broker.proposals[:] = list(broker.proposals), []
+            for proposal in proposals:
+                wanted = proposal.state.leader_and_isr
+                if wanted.zk_version == self.state.zk_version:
+                    self.state = wanted._replace(zk_version=wanted.zk_version + 1)
+                    broker.manager.isr_written(proposal, self.state.zk_version)
+                else:
+                    broker.manager.isr_written(proposal, None)
+
+    def produce(self, *values: str, acks: int = -1, timeout_ms: int = 30_000, to: int | None = None) -> Produced:
+        answer = Produced()
+        broker = self.leader if to is None else self.brokers[to]
+        broker.manager.append_records(timeout_ms, acks, {T: batch(*values)}, answer, api_version=8)
+        return answer
+
+    def consume(self, offset: int = 0, *, max_wait_ms: int = 0, min_bytes: int = 1, api_version: int = 10) -> list[LogReadResult]:
+        """A consumer's fetch from the leader; the list fills when it is answered."""
+        answer: list[LogReadResult] = []
+        params = FetchParams(-1, max_wait_ms, min_bytes, 1 << 20, api_version)
+        infos = [(T, PartitionFetch(offset, -1, 1 << 20))]
+        self.leader.manager.fetch_messages(params, infos, lambda results: answer.extend(read for _, read in results))
+        return answer
+
+    def fetcher(self, follower: int) -> ReplicaFetcher | None:
+        """The follower's fetcher towards whom it takes for the leader; None if it follows nobody."""
+        broker = self.brokers[follower]
+        return broker.fetchers.by_leader.get(broker.partition.leader) if broker.manager.get_partition(T) else None
+
+    def look_up_epochs(self, follower: int) -> None:
+        """The follower's OffsetForLeaderEpoch round, if it has one to make."""
+        fetcher = self.fetcher(follower)
+        if fetcher is None:
+            return
+        fetcher.resume_delayed(self.time.hi_res_clock_ms())
+        wanted = fetcher.epochs_wanted()
+        if not wanted:
+            return
+        version = self.versions.offset_for_leader_epoch
+        request = OffsetForLeaderEpochRequest.decode(fetcher.epochs_request(wanted).encode(version), version)
+        results = []
+        for topic in request.topics:
+            for p in topic.partitions:
+                answer = EpochEndOffset(partition=p.partition)
+                try:
+                    end = self.brokers[fetcher.leader].manager.last_offset_for_leader_epoch(
+                        TopicPartition(topic.topic, p.partition), p.leader_epoch, p.current_leader_epoch
+                    )
+                    answer.leader_epoch, answer.end_offset = end
+                except KafkaException as failure:
+                    answer.error_code = failure.error
+                results.append(OffsetForLeaderTopicResult(topic=topic.topic, partitions=[answer]))
+        response = OffsetForLeaderEpochResponse.decode(OffsetForLeaderEpochResponse(topics=results).encode(version), version)
+        fetcher.on_epochs(wanted, response, self.time.hi_res_clock_ms())
+
+    def send_fetch(self, follower: int) -> list[FetchResponse]:
+        """The follower's fetch reaches the leader; the answer, when there is one, is in the list: not yet processed."""
+        fetcher = self.fetcher(follower)
+        request = fetcher.fetch_request() if fetcher is not None else None
+        if fetcher is None or request is None:
+            return []
+        leader = self.brokers[fetcher.leader]
+        version = self.versions.fetch
+        request = FetchRequest.decode(request.encode(version), version)
+        wanted = {
+            TopicPartition(t.topic, p.partition): PartitionFetch(
+                p.fetch_offset, p.log_start_offset, p.partition_max_bytes, p.current_leader_epoch, p.last_fetched_epoch
+            )
+            for t in request.topics
+            for p in t.partitions
+        }
+        forgotten = [TopicPartition(t.topic, p) for t in request.forgotten_topics_data for p in t.partitions]
+        now_ms = self.time.hi_res_clock_ms()
+        context = leader.sessions.new_context(request.session_id, request.session_epoch, wanted, forgotten, from_follower=True, now_ms=now_ms)
+        params = FetchParams(follower, request.max_wait_ms, request.min_bytes, request.max_bytes, version)
+        answer: list[FetchResponse] = []
+
+        def respond(results: list[tuple[TopicPartition, LogReadResult]]) -> None:
+            answer.append(FetchResponse.decode(context.response(results, self.time.hi_res_clock_ms()).encode(version), version))
+
+        leader.manager.fetch_messages(params, context.infos(), respond)
+        return answer
+
+    def receive(self, follower: int, answer: list[FetchResponse]) -> None:
+        """The follower processes an answer."""
+        fetcher = self.fetcher(follower)
+        for response in answer:
+            assert fetcher is not None
+            now_ms, wall_ms = self.time.hi_res_clock_ms(), self.time.milliseconds()
+            for tp, state in fetcher.on_fetch(response, now_ms, wall_ms):
+                leader_log = self.brokers[fetcher.leader].log
+                if not fetcher.on_leader_end_offset(tp, state, leader_log.log_end_offset):
+                    fetcher.on_leader_start_offset(tp, state, leader_log.log_start_offset)
+
+    def fetch(self, *followers: int) -> None:
+        """One whole round of each: look up epochs until that is done, fetch once, append."""
+        for follower in followers:
+            for _ in range(10):
+                self.look_up_epochs(follower)
+            self.receive(follower, self.send_fetch(follower))
+
+    def step(self, ms: int) -> None:
+        """Time passes; the reapers run."""
+        self.time.advance(ms)
+        for broker in self.brokers:
+            broker.advance()
+
+    def line(self) -> str:
+        """`HW 1, LEO 2, remote 1 | HW 0, LEO 1`: leader, then the other live brokers."""
+        leader = self.leader
+        remote = " ".join(str(f.log_end_offset.message_offset) for b in self.brokers if (f := leader.partition.follower(b.id)) is not None)
+        followers = [f"HW {b.hw}, LEO {b.leo}" for b in self.brokers if b is not leader and b.alive]
+        return " | ".join([f"HW {leader.hw}, LEO {leader.leo}, remote {remote}", *followers])

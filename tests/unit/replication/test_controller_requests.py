@@ -1,0 +1,203 @@
+"""LeaderAndIsr, StopReplica and UpdateMetadata: fences, roles, and what is created and deleted (spec C8)."""
+
+from uuid import UUID
+
+import pytest
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.protocol.messages.leader_and_isr import (
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    LeaderAndIsrTopicState,
+)
+from kafka_edu.protocol.messages.stop_replica import (
+    StopReplicaPartitionState,
+    StopReplicaPartitionV0,
+    StopReplicaRequest,
+    StopReplicaTopicState,
+    StopReplicaTopicV1,
+)
+from kafka_edu.protocol.messages.update_metadata import UpdateMetadataRequest
+from tests.unit.replication.logs import in_loop
+from tests.unit.replication.replication_cluster import Cluster, T
+
+TOPIC_ID = UUID(int=7)
+
+
+def error_of(response: LeaderAndIsrResponse) -> Errors:
+    return Errors(response.partition_errors[0].error_code)
+
+
+def test_an_older_controller_is_refused_whole_and_a_newer_one_fences_it() -> None:
+    cluster = Cluster()
+    cluster.elect(0, (0, 1))
+    manager = cluster.leader.manager
+    assert manager.controller_epoch == 1
+    cluster.state = cluster.state._replace(leader_epoch=1)
+    assert error_of(cluster.tell(0, controller_epoch=5)) is Errors.NONE
+    cluster.state = cluster.state._replace(leader_epoch=2)
+    refused = cluster.tell(0, controller_epoch=4)
+    assert (refused.error_code, refused.partition_errors) == (Errors.STALE_CONTROLLER_EPOCH, [])
+    assert cluster.leader.partition.leader_epoch == 1
+    assert manager.stop_replicas(StopReplicaRequest(controller_epoch=4), 0).error_code == Errors.STALE_CONTROLLER_EPOCH
+    with pytest.raises(KafkaException) as stale:
+        manager.maybe_update_metadata_cache(UpdateMetadataRequest(controller_id=0, controller_epoch=4))
+    assert stale.value.error is Errors.STALE_CONTROLLER_EPOCH
+    assert manager.controller_epoch == 5
+
+
+def test_a_leader_epoch_that_is_not_newer_is_ignored() -> None:
+    cluster = Cluster()
+    cluster.elect(0, (0, 1))
+    cluster.produce("a", acks=1)
+    again = cluster.tell(0)
+    assert (again.error_code, error_of(again)) == (Errors.NONE, Errors.STALE_CONTROLLER_EPOCH)
+    assert cluster.leader.partition.leader_epoch_start_offset == 0
+
+
+def test_a_partition_whose_replicas_are_elsewhere_is_unknown() -> None:
+    cluster = Cluster(1)
+    state = LeaderAndIsrPartitionState(topic_name="t", partition_index=0, leader=7, leader_epoch=0, isr=[7], replicas=[7, 8])
+    request = LeaderAndIsrRequest(controller_epoch=1, ungrouped_partition_states=[state])
+    manager = cluster.brokers[0].manager
+    response = manager.become_leader_or_follower(LeaderAndIsrRequest.decode(request.encode(0), 0), 0)
+    assert error_of(response) is Errors.UNKNOWN_TOPIC_OR_PARTITION
+    assert manager.get_partition(T) is None
+
+
+def test_v5_answers_by_topic_id() -> None:
+    cluster = Cluster(1)
+    states = [
+        LeaderAndIsrPartitionState(partition_index=i, leader=0, leader_epoch=0, isr=[0], replicas=[0] if i else [9], is_new=True) for i in range(3)
+    ]
+    topic = LeaderAndIsrTopicState(topic_name="t", topic_id=TOPIC_ID, partition_states=states)
+    response = cluster.brokers[0].manager.become_leader_or_follower(LeaderAndIsrRequest(controller_epoch=1, topic_states=[topic]), 5)
+    assert response.partition_errors == []
+    [answer] = response.topics
+    assert answer.topic_id == TOPIC_ID
+    assert sorted((p.partition_index, Errors(p.error_code)) for p in answer.partition_errors) == [
+        (0, Errors.UNKNOWN_TOPIC_OR_PARTITION),
+        (1, Errors.NONE),
+        (2, Errors.NONE),
+    ]
+
+
+def test_leader_then_follower_then_leader() -> None:
+    cluster = Cluster()
+    broker = cluster.brokers[0]
+    cluster.elect(0, (0, 1))
+    assert broker.partition.is_leader
+    assert broker.fetchers.by_leader == {}
+    cluster.elect(1, (0, 1))
+    assert not broker.partition.is_leader
+    assert len(broker.fetchers.by_leader[1]) == 1
+    assert broker.partition.isr == ()
+    cluster.elect(0, (0, 1))
+    assert broker.partition.is_leader
+    assert broker.fetchers.by_leader == {}
+    names = [envelope.name for envelope in broker.ring.events]
+    assert [n for n in names if n.startswith("Became")] == ["BecameLeader", "BecameFollower", "BecameLeader"]
+
+
+def test_a_partition_without_a_leader_waits() -> None:
+    cluster = Cluster()
+    cluster.elect(0, (0, 1))
+    cluster.state = cluster.state._replace(leader=-1, leader_epoch=1)
+    cluster.tell(0)
+    assert cluster.brokers[0].partition.leader == -1
+    with pytest.raises(KafkaException) as gone:
+        cluster.brokers[0].partition.log_for_request(-1, only_from_leader=True)
+    assert gone.value.error is Errors.NOT_LEADER_OR_FOLLOWER
+
+
+def stop(version: int, *, delete: bool, leader_epoch: int = -1) -> StopReplicaRequest:
+    if version == 0:
+        partition = StopReplicaPartitionV0(topic_name=T.topic, partition_index=T.partition)
+        return StopReplicaRequest(controller_epoch=1, delete_partitions=delete, ungrouped_partitions=[partition])
+    if version < 3:
+        topic = StopReplicaTopicV1(name=T.topic, partition_indexes=[T.partition])
+        return StopReplicaRequest(controller_epoch=1, delete_partitions=delete, topics=[topic])
+    state = StopReplicaPartitionState(partition_index=T.partition, leader_epoch=leader_epoch, delete_partition=delete)
+    return StopReplicaRequest(controller_epoch=1, topic_states=[StopReplicaTopicState(topic_name=T.topic, partition_states=[state])])
+
+
+@pytest.mark.parametrize("version", [0, 1, 2, 3])
+@in_loop
+def test_stop_replica_stops_fetching_and_deletes_when_told(version: int) -> None:
+    cluster = Cluster()
+    cluster.elect(0, (0, 1))
+    cluster.produce("a", acks=1)
+    cluster.fetch(1)
+    follower = cluster.brokers[1]
+    response = follower.manager.stop_replicas(stop(version, delete=False), version)
+    assert [p.error_code for p in response.partition_errors] == [Errors.NONE]
+    assert follower.fetchers.by_leader == {}
+    assert follower.values() == ["a"]
+    response = follower.manager.stop_replicas(stop(version, delete=True), version)
+    assert [p.error_code for p in response.partition_errors] == [Errors.NONE]
+    assert follower.manager.get_partition(T) is None
+    assert follower.logs.get_log(T) is None
+    with pytest.raises(KafkaException) as unknown:
+        follower.manager.partition_or_exception(T)
+    assert unknown.value.error is Errors.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@in_loop
+def test_stop_replica_v3_is_fenced_by_the_leader_epoch() -> None:
+    cluster = Cluster()
+    cluster.elect(0, (0, 1))
+    cluster.elect(0, (0, 1))
+    manager = cluster.brokers[1].manager
+    fenced = manager.stop_replicas(stop(3, delete=True, leader_epoch=0), 3)
+    assert [p.error_code for p in fenced.partition_errors] == [Errors.FENCED_LEADER_EPOCH]
+    assert manager.get_partition(T) is not None
+    deleting = manager.stop_replicas(stop(3, delete=True, leader_epoch=-2), 3)
+    assert [p.error_code for p in deleting.partition_errors] == [Errors.NONE]
+    assert manager.get_partition(T) is None
+
+
+@in_loop
+def test_a_deleted_leader_answers_who_waits() -> None:
+    cluster = Cluster()
+    cluster.elect(0, (0, 1))
+    produced = cluster.produce("a")
+    fetched = cluster.consume(0, max_wait_ms=500)
+    cluster.leader.manager.stop_replicas(stop(2, delete=True), 2)
+    assert produced.error() is Errors.UNKNOWN_TOPIC_OR_PARTITION
+    assert [read.error for read in fetched] == [Errors.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+def test_a_failed_disk_takes_only_its_partition_offline() -> None:
+    cluster = Cluster()
+    cluster.elect(0, (0, 1))
+    produced = cluster.produce("a")
+    broker = cluster.leader
+    broker.manager.mark_partition_offline(T)
+    assert produced.error() is Errors.KAFKA_STORAGE_ERROR
+    assert cluster.produce("b").error() is Errors.KAFKA_STORAGE_ERROR
+    cluster.elect(0, (0, 1))
+    assert broker.manager.get_partition(T) is None
+    assert broker.manager.stop_replicas(stop(2, delete=True), 2).partition_errors[0].error_code == Errors.KAFKA_STORAGE_ERROR
+    assert not broker.manager.is_offline(T)
+
+
+def test_snapshots_and_gauges_tell_what_a_dashboard_shows() -> None:
+    cluster = Cluster()
+    cluster.elect(0, (0, 1))
+    cluster.produce("a", "b", acks=1)
+    cluster.fetch(1)
+    [snapshot] = [e.event for e in cluster.leader.trace.snapshot() if e.name == "PartitionSnapshot"]
+    assert snapshot == ("t", 0, 0, 0, (0, 1), (0, 1), 0, 0, 2, ((1, 0),), 1, (), 1)
+    [gauge] = [e.event for e in cluster.leader.trace.gauges() if e.name == "PartitionOffsets"]
+    assert gauge == ("t", 0, 0, 0, 2, ((1, 0),), 1)
+
+
+def test_a_controller_may_name_a_partition_of_another_topic_too() -> None:
+    cluster = Cluster(1)
+    states = [LeaderAndIsrPartitionState(partition_index=0, leader=0, leader_epoch=0, isr=[0], replicas=[0], is_new=True)]
+    topics = [LeaderAndIsrTopicState(topic_name=name, partition_states=states) for name in ("a", "b")]
+    manager = cluster.brokers[0].manager
+    manager.become_leader_or_follower(LeaderAndIsrRequest(controller_epoch=1, topic_states=topics), 4)
+    assert list(manager.all_partitions) == [TopicPartition("a", 0), TopicPartition("b", 0)]

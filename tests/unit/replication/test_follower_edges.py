@@ -1,0 +1,136 @@
+"""A follower outside the leader's range, a disk that fails, checkpoints, and ListOffsets v0."""
+
+import asyncio
+
+import pytest
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.log.offset_checkpoint_file import OffsetCheckpointFile
+from kafka_edu.replication.high_watermark_checkpoints import HIGH_WATERMARK_FILENAME
+from tests.unit.replication.logs import LOG_DIR, in_loop
+from tests.unit.replication.replication_cluster import Cluster, T
+
+
+@in_loop
+def test_a_follower_that_ends_before_the_leader_starts_drops_all_and_starts_there() -> None:
+    cluster = Cluster()
+    cluster.elect(0, (0,))
+    for i in range(5):
+        cluster.produce(str(i))
+    cluster.leader.log.maybe_increment_log_start_offset(3)
+    cluster.fetch(1)
+    follower = cluster.brokers[1]
+    assert (follower.log.log_start_offset, follower.leo, follower.hw) == (3, 3, 3)
+    [told] = follower.events("LogTruncatedByRange")
+    assert told[2:4] == (0, 3)
+    cluster.fetch(1)
+    assert follower.values() == ["3", "4"]
+
+
+def test_after_an_unclean_election_a_follower_that_is_ahead_is_cut_to_the_leader() -> None:
+    """The records it loses were acknowledged: that is what unclean.leader.election.enable means."""
+    cluster = Cluster()
+    cluster.elect(0, (0,))
+    for i in range(3):
+        cluster.produce(str(i))
+    cluster.elect(1, (1,))
+    cluster.fetch(0)
+    cluster.fetch(0)
+    assert cluster.brokers[0].values() == []
+    assert cluster.brokers[0].hw == 0
+
+
+def test_an_error_leaves_the_partition_aside_for_the_back_off() -> None:
+    cluster = Cluster()
+    cluster.elect(0, (0, 1))
+    cluster.fetch(1)
+    cluster.state = cluster.state._replace(leader=1, leader_epoch=1)
+    cluster.tell(0)  # broker 0 leads no more; broker 1 has not heard
+    cluster.fetch(1)
+    follower = cluster.brokers[1]
+    [delayed] = follower.events("FetcherPartitionDelayed")
+    assert delayed[3:] == (Errors.NOT_LEADER_OR_FOLLOWER.name, 1_000)
+    fetcher = cluster.fetcher(1)
+    assert fetcher is not None
+    now_ms = cluster.time.hi_res_clock_ms()
+    assert fetcher.fetch_request() is None
+    assert fetcher.next_resume_ms == now_ms + 1_000
+    fetcher.resume_delayed(now_ms + 999)
+    assert fetcher.fetch_request() is None
+    fetcher.resume_delayed(now_ms + 1_000)
+    assert fetcher.fetch_request() is not None
+
+
+def test_a_full_disk_under_the_leader_takes_the_dir_offline() -> None:
+    cluster = Cluster()
+    cluster.elect(0, (0,))
+    cluster.produce("a")
+    cluster.leader.disk.capacity = 0
+    assert cluster.produce("b").error() is Errors.KAFKA_STORAGE_ERROR
+    assert cluster.leader.manager.is_offline(T)
+    assert cluster.leader.logs.live_log_dirs == []
+    assert [event[:2] for event in cluster.leader.events("PartitionOffline")] == [tuple(T)]
+
+
+def test_a_full_disk_under_a_follower_ends_its_fetching() -> None:
+    cluster = Cluster()
+    cluster.elect(0, (0, 1))
+    cluster.produce("a", acks=1)
+    follower = cluster.brokers[1]
+    follower.disk.capacity = 0
+    cluster.fetch(1)
+    assert follower.manager.is_offline(T)
+    follower.fetchers.shutdown_idle_fetcher_threads()
+    assert follower.fetchers.by_leader == {}
+
+
+def test_high_watermarks_are_checkpointed_in_kafkas_form_and_found_again() -> None:
+    cluster = Cluster()
+    cluster.elect(0, (0,))
+    cluster.produce("a")
+    cluster.produce("b")
+    broker = cluster.leader
+    asyncio.run(broker.manager.checkpoint_high_watermarks())
+    path = f"{LOG_DIR}/{HIGH_WATERMARK_FILENAME}"
+    assert broker.disk.read(path) == b"0\n1\nt 0 2\n"
+    assert OffsetCheckpointFile(path, broker.disk).read() == {T: 2}
+    assert broker.manager.checkpoints.read(LOG_DIR) == {T: 2}
+    assert broker.events("HwCheckpointed") == [(LOG_DIR, 1)]
+    broker.disk.write_atomically(path, b"nonsense\n")
+    with pytest.raises(KafkaException) as unreadable:
+        broker.manager.checkpoints.read(LOG_DIR)
+    assert unreadable.value.error is Errors.KAFKA_STORAGE_ERROR
+
+
+def test_list_offsets_v0_names_segments_and_the_end() -> None:
+    cluster = Cluster()
+    cluster.elect(0, (0, 1))
+    for i in range(4):
+        cluster.produce(str(i), acks=1)
+    manager = cluster.leader.manager
+    now_ms = cluster.time.milliseconds()
+    for timestamp, replica_id, expected in ((-1, -2, [4, 0]), (-2, -2, [0]), (now_ms, -2, [4, 0]), (now_ms - 1, -2, []), (-1, -1, [0, 0])):
+        assert manager.legacy_fetch_offsets(T, timestamp, 10, replica_id) == expected
+    assert manager.legacy_fetch_offsets(T, -1, 1, -2) == [4]
+    assert manager.legacy_fetch_offsets(T, -1, 0, -2) == []
+    with pytest.raises(KafkaException) as elsewhere:
+        cluster.brokers[1].manager.legacy_fetch_offsets(T, -1, 1, -1)
+    assert elsewhere.value.error is Errors.NOT_LEADER_OR_FOLLOWER
+
+
+def test_a_new_leader_does_not_answer_with_offsets_that_could_go_backward() -> None:
+    """KIP-207: its HW has not reached the start of its epoch yet."""
+    cluster = Cluster(3)
+    cluster.elect(0, (0, 1, 2))
+    cluster.produce("a", acks=1)
+    cluster.fetch(1, 2)
+    cluster.elect(1, (1, 2))
+    for timestamp in (-1, 1_600_000_000_000):
+        with pytest.raises(KafkaException) as behind:
+            cluster.leader.manager.fetch_offset_for_timestamp(T, timestamp, -1)
+        assert behind.value.error is Errors.OFFSET_NOT_AVAILABLE
+    for _ in range(2):
+        cluster.fetch(2)
+    found = cluster.leader.manager.fetch_offset_for_timestamp(T, -1, -1)
+    assert found is not None
+    assert found.offset == 1

@@ -1,0 +1,249 @@
+"""What leader epochs keep that the high watermark lost (spec R4; book 001, Leader Epoch 登场; KIP-101, KIP-279)."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.replication.replica_fetcher import ReplicaFetcher
+from kafka_edu.replication.truncation import OffsetTruncationState, offset_truncation_state
+from tests.unit.replication.replication_cluster import Cluster, T
+
+PROTOCOLS = [(2, 0), (2, 3), (2, 8)]
+TRUNCATION = "kafka_edu.replication.replica_fetcher.offset_truncation_state"
+
+
+def truncate_to_high_watermark(
+    leader_epoch: int, leader_end_offset: int, high_watermark: int, log_end_offset: int, end_offset_for: Callable[[int], tuple[int, int]]
+) -> OffsetTruncationState:
+    """What followers did before 0.11."""
+    del leader_epoch, leader_end_offset, end_offset_for
+    return OffsetTruncationState(min(high_watermark, log_end_offset), complete=True)
+
+
+def b_restarts_a_dies_b_leads_a_returns(protocol: tuple[int, int]) -> Cluster:
+    """The seed's picture. A (0) leads, B (1) follows; both have m0 and m1, A knows that both are committed, B only of m0."""
+    cluster = Cluster(protocol=protocol)
+    a, b = cluster.brokers
+    cluster.elect(0, (0, 1))
+    cluster.produce("m0", acks=1)
+    for _ in range(3):
+        cluster.fetch(1)
+    cluster.produce("m1", acks=1)
+    cluster.fetch(1)  # B has m1
+    cluster.send_fetch(1)  # A knows that; its answer never arrives
+    assert cluster.line() == "HW 2, LEO 2, remote 2 | HW 1, LEO 2"
+    b.restart(high_watermark=1)
+    cluster.tell(1)
+    cluster.look_up_epochs(1)
+    a.alive = False
+    cluster.elect(1, (1,))
+    a.restart(high_watermark=2)
+    cluster.tell(0)
+    for _ in range(3):
+        cluster.fetch(0)
+    return cluster
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_leader_epochs_keep_the_record(protocol: tuple[int, int]) -> None:
+    cluster = b_restarts_a_dies_b_leads_a_returns(protocol)
+    a, b = cluster.brokers
+    assert a.values() == b.values() == ["m0", "m1"]
+    cluster.produce("m2", acks=1)
+    assert cluster.leader.partition.last_offset_for_leader_epoch(-1, 0, True) == (0, 2)  # <1, 2>: epoch 0 ended there
+    cluster.fetch(0)
+    assert a.values() == ["m0", "m1", "m2"]
+
+
+def test_high_watermark_truncation_loses_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TRUNCATION, truncate_to_high_watermark)
+    cluster = b_restarts_a_dies_b_leads_a_returns((2, 0))
+    a, b = cluster.brokers
+    assert b.values() == ["m0"]  # B cut m1, which A had acknowledged, and led before it could fetch it again
+    assert a.values() == ["m0"]  # A's end lay behind B's, and so it cut m1 too: gone from both
+
+
+def both_die_and_b_comes_back_first(protocol: tuple[int, int]) -> Cluster:
+    """KIP-101's second scenario: A has m0 and m1, B only m0. Both die; B returns first, leads, and takes another m1; then A returns."""
+    cluster = Cluster(protocol=protocol)
+    a, b = cluster.brokers
+    cluster.elect(0, (0, 1))
+    cluster.produce("m0", acks=1)
+    for _ in range(3):
+        cluster.fetch(1)
+    cluster.produce("m1 of A", acks=1)
+    a.alive = False
+    b.restart(high_watermark=1)
+    cluster.elect(1, (1,))
+    cluster.produce("m1 of B", acks=1)
+    a.restart(high_watermark=2)  # B had flushed nothing: what A held committed lay in B's page cache
+    cluster.tell(0)
+    for _ in range(3):
+        cluster.fetch(0)
+    return cluster
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_leader_epochs_keep_the_logs_the_same(protocol: tuple[int, int]) -> None:
+    cluster = both_die_and_b_comes_back_first(protocol)
+    assert cluster.brokers[0].values() == cluster.brokers[1].values() == ["m0", "m1 of B"]
+    [told] = [e for e in cluster.brokers[0].events("LogTruncatedByEpoch") if e[2] != e[3]]
+    assert told[2:4] == (2, 1)
+
+
+def test_high_watermark_truncation_lets_the_logs_diverge(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TRUNCATION, truncate_to_high_watermark)
+    cluster = both_die_and_b_comes_back_first((2, 0))
+    assert cluster.brokers[0].values() == ["m0", "m1 of A"]
+    assert cluster.brokers[1].values() == ["m0", "m1 of B"]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_fast_elections_need_more_than_one_round(protocol: tuple[int, int]) -> None:
+    """KIP-279: the follower's last epoch is one that the leader never had, and the leader's answer one that the follower never had."""
+    cluster = Cluster(protocol=protocol)
+    a, b = cluster.brokers
+    cluster.elect(0, (0, 1))  # epoch 0
+    cluster.produce("both", acks=1)
+    cluster.fetch(1)
+    cluster.elect(0, (0,), told=(0,))  # epoch 1: A alone, B does not hear of it
+    cluster.produce("A1", "A2", acks=1)
+    cluster.elect(1, (1,), told=(1,))  # epoch 2: B alone (unclean), A does not hear of it
+    cluster.produce("B1", acks=1)
+    cluster.elect(0, (0,), told=(0,))  # epoch 3: A alone
+    cluster.produce("A3", acks=1)
+    cluster.elect(1, (1,))  # epoch 4: B leads, A follows
+    for _ in range(4):
+        cluster.fetch(0)
+    assert a.values() == b.values() == ["both", "B1"]
+    rounds = [(e[2], e[3], e[8]) for e in a.events("LogTruncatedByEpoch")]
+    assert rounds[0][2] is False  # A cut its epoch 3, and had to ask again
+    assert rounds[-1][1] == 1
+    assert rounds[-1][2] is True
+
+
+def test_epochs_of_the_seed() -> None:
+    """<0, 0>, <1, 120>: the leader of epoch 0 wrote 120 records, then there was an election."""
+    cluster = Cluster()
+    cluster.elect(0, (0,))
+    for i in range(120):
+        cluster.produce(str(i), acks=1)
+    cluster.elect(0, (0,))
+    for i in range(5):
+        cluster.produce(str(i), acks=1)
+    answer = cluster.leader.manager.last_offset_for_leader_epoch
+    assert cluster.leader.log.leader_epoch_cache.latest_epoch == 1
+    assert answer(T, 0) == (0, 120)
+    assert answer(T, 1) == (1, 125)
+    assert answer(T, 7) == (-1, -1)
+    assert answer(T, -1) == (-1, -1)
+    with pytest.raises(KafkaException) as fenced:
+        answer(T, 0, current_leader_epoch=0)
+    assert fenced.value.error is Errors.FENCED_LEADER_EPOCH
+    with pytest.raises(KafkaException) as unknown:
+        answer(T, 0, current_leader_epoch=2)
+    assert unknown.value.error is Errors.UNKNOWN_LEADER_EPOCH
+
+
+def test_fetch_v12_tells_where_the_logs_part_and_gives_no_records() -> None:
+    cluster = Cluster()
+    cluster.elect(0, (0,))
+    for i in range(3):
+        cluster.produce(str(i), acks=1)
+    cluster.elect(0, (0,))
+    cluster.produce("3", acks=1)
+    read = cluster.leader.partition.read_records
+    options = {"only_from_leader": True, "only_committed": False, "min_one_message": True, "hard_limit": False}
+    past_the_end = read(9, 1000, current_leader_epoch=1, last_fetched_epoch=0, **options)
+    assert (past_the_end.error, past_the_end.diverging_epoch, past_the_end.size_in_bytes) == (Errors.NONE, (0, 3), 0)
+    assert read(3, 1000, current_leader_epoch=1, last_fetched_epoch=0, **options).diverging_epoch is None
+    assert read(4, 1000, current_leader_epoch=1, last_fetched_epoch=1, **options).diverging_epoch is None
+    with pytest.raises(KafkaException) as newer:
+        read(4, 1000, current_leader_epoch=1, last_fetched_epoch=5, **options)
+    assert newer.value.error is Errors.OFFSET_OUT_OF_RANGE
+
+
+def own(entries: list[tuple[int, int]], leo: int) -> Callable[[int], tuple[int, int]]:
+    """An epoch cache, from its definition."""
+
+    def end_offset_for(epoch: int) -> tuple[int, int]:
+        if not entries or epoch > entries[-1][0] or epoch < 0:
+            return -1, -1
+        known = [e for e, _ in entries if e <= epoch] or [epoch]
+        return known[-1], next((start for e, start in entries if e > epoch), leo)
+
+    return end_offset_for
+
+
+@pytest.mark.parametrize(
+    ("leader_answer", "expected"),
+    [
+        ((0, 125), (120, True)),  # both have epoch 0; ours ends at 120
+        ((1, 128), (128, True)),  # the leader's epoch 1 ends before ours
+        ((1, 500), (130, True)),  # the leader has more of it: nothing to cut
+        ((-1, 128), (128, True)),  # version 0 names no epoch (KIP-101)
+        ((-1, -1), (100, True)),  # the leader knows nothing that old: the high watermark
+    ],
+)
+def test_where_a_follower_with_epochs_0_and_1_cuts(leader_answer: tuple[int, int], expected: tuple[int, bool]) -> None:
+    state = offset_truncation_state(*leader_answer, 100, 130, own([(0, 0), (1, 120)], 130))
+    assert (state.offset, state.complete) == expected
+
+
+def test_an_epoch_that_the_follower_never_had_costs_another_round() -> None:
+    """KIP-279: cut to the end of the next older epoch, and ask about that one."""
+    assert offset_truncation_state(1, 200, 100, 130, own([(0, 0), (2, 120)], 130)) == (120, False)
+
+
+epoch_logs = st.lists(st.integers(0, 3), max_size=12).map(sorted)
+
+
+@given(epoch_logs, epoch_logs, st.integers(0, 12))
+def test_truncation_ends_and_leaves_a_common_prefix(leader: list[int], follower: list[int], hw: int) -> None:
+    """Logs as lists of epochs. Two records at one offset with the same epoch are the same record: that is what an epoch means. So make the
+    logs agree up to the first difference, as real ones do, and check that asking until `complete` leaves just the common prefix."""
+    common = 0
+    while common < min(len(leader), len(follower)) and leader[common] == follower[common]:
+        common += 1
+    if set(leader[common:]) & set(follower[common:]):
+        return  # two leaders of one epoch: cannot be
+    if follower and follower[-1] not in leader and (not leader or follower[-1] > leader[-1]):
+        leader = [*leader, follower[-1] + 1]  # a leader's epoch is newer than all there were
+
+    def entries(log: list[int]) -> list[tuple[int, int]]:
+        return [(epoch, log.index(epoch)) for epoch in sorted(set(log))]
+
+    rounds = 0
+    while True:
+        rounds += 1
+        assert rounds < 20
+        asked = follower[-1] if follower else -1
+        answer = own(entries(leader), len(leader))(asked)
+        state = offset_truncation_state(*answer, min(hw, len(follower)), len(follower), own(entries(follower), len(follower)))
+        follower = follower[: state.offset]
+        if state.complete:
+            break
+    assert follower == leader[: len(follower)]
+    if asked >= 0:
+        assert len(follower) == common
+
+
+def test_a_truncated_follower_forgets_the_answer_on_its_way() -> None:
+    """The controller gives the partition to another leader while a fetch is on its way: its answer must not be appended."""
+    cluster = Cluster()
+    cluster.elect(0, (0, 1))
+    cluster.produce("a", acks=1)
+    cluster.look_up_epochs(1)
+    fetcher: ReplicaFetcher = cluster.brokers[1].fetchers.by_leader[0]
+    late = cluster.send_fetch(1)
+    cluster.elect(1, (1,))
+    assert fetcher.on_fetch(late[0], 0, 0) == []
+    assert cluster.brokers[1].values() == []
+    cluster.elect(0, (0, 1))
+    again = cluster.brokers[1].fetchers.by_leader[0]
+    again.on_no_answer()
+    assert again.on_fetch(late[0], 0, 0) == []
+    assert cluster.brokers[1].leo == 0

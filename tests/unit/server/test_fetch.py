@@ -1,0 +1,158 @@
+from random import Random
+
+import pytest
+
+from kafka_edu.common.errors import Errors
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
+from kafka_edu.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
+from kafka_edu.record.compression import CompressionType
+from kafka_edu.record.legacy import iter_messages
+from kafka_edu.record.record import Record
+from kafka_edu.record.record_batch import build_batch
+from kafka_edu.replication.fetch_manager import FetchManager
+from kafka_edu.replication.fetch_session_cache import FetchSessionCache
+from kafka_edu.replication.log_read_result import LogReadResult, failed_read
+from kafka_edu.server.apis.fetch import FetchApi
+
+WEB_0, WEB_1 = TopicPartition("web", 0), TopicPartition("web", 1)
+RECORDS = [Record(i, 1000 + i, None, b"%d" % i, ()) for i in range(3)]
+BATCH = build_batch(RECORDS)
+
+
+class FakeConfig:
+    message_downconversion_enable = True
+
+
+class FakePartition:
+    class log:
+        config = FakeConfig()
+
+
+class FakeReplicaManager:
+    def __init__(self):
+        self.asked = []
+        self.reads = {}
+        self.partition = FakePartition()
+
+    def get_partition(self, _):
+        return self.partition
+
+    def fetch_messages(self, params, infos, respond):
+        self.asked.append((params, list(infos)))
+        respond([(tp, self.reads.get(tp, failed_read(Errors.UNKNOWN_TOPIC_OR_PARTITION))) for tp, _ in infos])
+
+
+def read(records, high_watermark=3):
+    return LogReadResult(Errors.NONE, records, len(records), LogOffsetMetadata(0), high_watermark, 0, high_watermark, high_watermark, None)
+
+
+@pytest.fixture
+def replicas(harness):
+    manager = FakeReplicaManager()
+    manager.reads = {WEB_0: read(BATCH), WEB_1: read(b"", 0)}
+    FetchApi(manager, FetchManager(FetchSessionCache(10, Random(1))), harness.time, fetch_max_bytes=50_000).register(harness.apis)
+    return manager
+
+
+def fetch(*partitions, session=(0, -1), forgotten=(), replica_id=-1, max_bytes=1 << 30, min_bytes=1, isolation=0):
+    wanted = [FetchPartition(partition=p, fetch_offset=offset, partition_max_bytes=1000) for p, offset in partitions]
+    return FetchRequest(
+        replica_id=replica_id,
+        max_wait_ms=100,
+        min_bytes=min_bytes,
+        max_bytes=max_bytes,
+        isolation_level=isolation,
+        session_id=session[0],
+        session_epoch=session[1],
+        topics=[FetchTopic(topic="web", partitions=wanted)] if wanted else [],
+        forgotten_topics_data=[ForgottenTopic(topic="web", partitions=list(forgotten))] if forgotten else [],
+    )
+
+
+def answered(response):
+    return {p.partition: (Errors(p.error_code), bytes(p.record_set)) for t in response.responses for p in t.partition_responses}
+
+
+@pytest.mark.parametrize("version", range(4, 13))
+def test_records_go_out_as_they_lie(harness, replicas, version):
+    response = harness.ask(fetch((0, 0), (1, 0)), version)
+    assert answered(response) == {0: (Errors.NONE, BATCH), 1: (Errors.NONE, b"")}
+    ((params, infos),) = replicas.asked
+    assert (params.api_version, params.replica_id, params.max_wait_ms) == (version, -1, 100)
+    assert [tp for tp, _ in infos] == [WEB_0, WEB_1]
+
+
+@pytest.mark.parametrize(("version", "magic"), [(0, 0), (1, 0), (2, 1), (3, 1)])
+def test_old_versions_get_old_messages(harness, replicas, version, magic):
+    for codec in (CompressionType.NONE, CompressionType.GZIP):
+        replicas.reads[WEB_0] = read(build_batch(RECORDS, compression=codec))
+        _, records = answered(harness.ask(fetch((0, 0)), version))[0]
+        messages = list(iter_messages(records))
+        assert {m.magic for m in messages} == {magic}
+        assert messages[-1].offset == 2
+
+
+def test_of_plain_batches_old_versions_get_only_what_they_asked_for(harness, replicas):
+    _, records = answered(harness.ask(fetch((0, 1)), 2))[0]
+    assert [m.offset for m in iter_messages(records)] == [1, 2]
+
+
+def test_zstd_cannot_be_told_to_old_versions(harness, replicas):
+    replicas.reads[WEB_0] = read(build_batch(RECORDS, compression=CompressionType.ZSTD))
+    assert answered(harness.ask(fetch((0, 0)), 3))[0][0] is Errors.UNSUPPORTED_COMPRESSION_TYPE
+
+
+def test_down_conversion_can_be_forbidden(harness, replicas, monkeypatch):
+    monkeypatch.setattr(FakeConfig, "message_downconversion_enable", False)
+    assert answered(harness.ask(fetch((0, 0)), 3))[0][0] is Errors.UNSUPPORTED_VERSION
+    assert answered(harness.ask(fetch((0, 0)), 4))[0] == (Errors.NONE, BATCH)
+
+
+def test_limits(harness, replicas):
+    harness.ask(fetch((0, 0), min_bytes=100_000), 12)
+    assert (replicas.asked[0][0].max_bytes, replicas.asked[0][0].min_bytes) == (50_000, 50_000)
+    harness.ask(fetch((0, 0), max_bytes=700, min_bytes=800), 3)
+    assert (replicas.asked[1][0].max_bytes, replicas.asked[1][0].min_bytes) == (700, 700)
+    response = harness.ask(fetch((0, 0), max_bytes=-1), 12)
+    assert answered(response)[0][0] is Errors.UNKNOWN_SERVER_ERROR
+
+
+def test_a_sessions_life(harness, replicas):
+    opened = harness.ask(fetch((0, 0), (1, 0), session=(0, 0)), 7)
+    session_id = opened.session_id
+    assert session_id != 0
+    # nothing but the first partition has news; nothing is named
+    again = harness.ask(fetch(session=(session_id, 1)), 7)
+    assert (again.session_id, list(answered(again))) == (session_id, [0])
+    assert [tp for tp, _ in replicas.asked[1][1]] == [WEB_0, WEB_1]
+    wrong = harness.ask(fetch(session=(session_id, 9)), 7)
+    assert (wrong.error_code, wrong.session_id) == (Errors.INVALID_FETCH_SESSION_EPOCH, 0)
+    ended = harness.ask(fetch(session=(session_id, 2), forgotten=(0, 1)), 7)
+    assert (ended.error_code, ended.session_id, answered(ended)) == (Errors.NONE, 0, {})
+    gone = harness.ask(fetch(session=(session_id, 3)), 7)
+    assert gone.error_code == Errors.FETCH_SESSION_ID_NOT_FOUND
+
+
+def test_versions_before_7_have_no_sessions(harness, replicas):
+    harness.ask(fetch((0, 0)), 6)
+    assert harness.ask(fetch((0, 0)), 6).session_id == 0
+
+
+def test_aborted_transactions_are_null_unless_asked_for(harness, replicas):
+    def aborted(isolation):
+        return harness.ask(fetch((0, 0), isolation=isolation), 11).responses[0].partition_responses[0].aborted_transactions
+
+    assert aborted(0) is None
+    assert aborted(1) == []
+
+
+def test_an_unknown_partition_is_an_error_of_its_own(harness, replicas):
+    assert answered(harness.ask(fetch((0, 0), (9, 0)), 12))[9][0] is Errors.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_a_bug_is_told_for_every_partition(harness, replicas):
+    replicas.fetch_messages = None
+    response = harness.ask(fetch((0, 0), (1, 0)), 12)
+    assert response.error_code == Errors.UNKNOWN_SERVER_ERROR
+    assert {error for error, _ in answered(response).values()} == {Errors.UNKNOWN_SERVER_ERROR}

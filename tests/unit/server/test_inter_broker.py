@@ -1,0 +1,128 @@
+import pytest
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.log_config import LogConfig
+from kafka_edu.protocol.messages.controlled_shutdown import ControlledShutdownRequest
+from kafka_edu.protocol.messages.leader_and_isr import (
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    LeaderAndIsrTopicState,
+)
+from kafka_edu.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
+from kafka_edu.protocol.messages.update_metadata import UpdateMetadataPartitionState, UpdateMetadataRequest, UpdateMetadataTopicState
+from kafka_edu.server.apis.inter_broker import InterBrokerApi
+from kafka_edu.server.topic_configs import TopicConfigs
+
+
+class World:
+    def __init__(self, harness):
+        self.done = []
+        self.deleted = []
+        self.overrides = {}
+        self.updated = []
+        self.remaining = []
+        self.broker_epoch = 100
+        self.configs = TopicConfigs(LogConfig.parse({}), self.fetch)
+        InterBrokerApi(self, self.controlled_shutdown, lambda: self.broker_epoch, self.configs, self.updated.extend).register(harness.apis)
+
+    async def fetch(self, topics):
+        self.done.append(("configs", tuple(topics)))
+        return {topic: self.overrides.get(topic, {}) for topic in topics}
+
+    async def controlled_shutdown(self, broker_id, broker_epoch):
+        if broker_id == 9:
+            raise KafkaException(Errors.BROKER_NOT_AVAILABLE)
+        self.done.append((broker_id, broker_epoch))
+        return self.remaining
+
+    # the replica manager's part
+    def become_leader_or_follower(self, request, version):
+        self.done.append(("lead", version))
+        return LeaderAndIsrResponse()
+
+    def stop_replicas(self, request, version):
+        self.done.append(("stop", version))
+        return StopReplicaResponse()
+
+    def maybe_update_metadata_cache(self, request):
+        if request.controller_epoch < 5:
+            raise KafkaException(Errors.STALE_CONTROLLER_EPOCH)
+        self.done.append(("update", request.controller_epoch))
+        return self.deleted
+
+
+@pytest.fixture
+def world(harness):
+    return World(harness)
+
+
+def lead(*topics, version, broker_epoch=-1):
+    def state(topic=""):
+        return LeaderAndIsrPartitionState(
+            topic_name=topic, partition_index=0, controller_epoch=5, leader=1, leader_epoch=0, isr=[1], zk_version=0, replicas=[1]
+        )
+
+    request = LeaderAndIsrRequest(controller_id=1, controller_epoch=5, broker_epoch=broker_epoch)
+    if version < 2:
+        request.ungrouped_partition_states = [state(topic) for topic in topics]
+    else:
+        request.topic_states = [LeaderAndIsrTopicState(topic_name=topic, partition_states=[state()]) for topic in topics]
+    return request
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_configs_of_new_topics_are_fetched_before_their_logs_are_made(harness, world, version):
+    world.overrides = {"a": {"segment.bytes": "77"}}
+    assert harness.ask(lead("a", "b", version=version), version).error_code == Errors.NONE
+    assert world.done == [("configs", ("a", "b")), ("lead", version)]
+    assert (world.configs.of("a").segment_bytes, world.configs.of("b").segment_bytes) == (77, 1 << 30)
+    harness.ask(lead("a", version=version), version)
+    assert world.done[2:] == [("lead", version)]
+
+
+def test_a_request_for_an_earlier_life_of_this_broker_is_refused(harness, world):
+    assert harness.ask(lead("a", version=2, broker_epoch=99), 2).error_code == Errors.STALE_BROKER_EPOCH
+    assert harness.ask(StopReplicaRequest(controller_id=1, controller_epoch=5, broker_epoch=99), 1).error_code == Errors.STALE_BROKER_EPOCH
+    assert harness.ask(UpdateMetadataRequest(controller_id=1, controller_epoch=5, broker_epoch=99), 5).error_code == Errors.STALE_BROKER_EPOCH
+    assert world.done == []
+    for epoch in (-1, 100, 101):
+        assert harness.ask(StopReplicaRequest(controller_id=1, controller_epoch=5, broker_epoch=epoch), 1).error_code == Errors.NONE
+
+
+@pytest.mark.parametrize("version", range(8))
+def test_update_metadata_wakes_who_waits_for_the_topics(harness, world, version):
+    state = UpdateMetadataPartitionState(
+        topic_name="web", partition_index=0, controller_epoch=5, leader=1, leader_epoch=0, isr=[1], zk_version=0, replicas=[1]
+    )
+    request = UpdateMetadataRequest(controller_id=1, controller_epoch=5)
+    if version < 5:
+        request.ungrouped_partition_states = [state]
+    else:
+        request.topic_states = [UpdateMetadataTopicState(topic_name="web", partition_states=[state])]
+    assert harness.ask(request, version).error_code == Errors.NONE
+    assert world.updated == ["web"]
+
+
+def test_an_older_controller_is_refused(harness, world):
+    request = UpdateMetadataRequest(controller_id=1, controller_epoch=4)
+    assert harness.ask(request, 7).error_code == Errors.STALE_CONTROLLER_EPOCH
+    assert world.updated == []
+
+
+def test_the_configs_of_a_deleted_topic_are_forgotten(harness, world):
+    harness.ask(lead("a", version=5), 5)
+    world.deleted = [TopicPartition("a", 0)]
+    harness.ask(UpdateMetadataRequest(controller_id=1, controller_epoch=5), 7)
+    assert world.configs.missing(["a"]) == ["a"]
+
+
+@pytest.mark.parametrize("version", range(4))
+def test_controlled_shutdown(harness, world, version):
+    world.remaining = [TopicPartition("web", 3)]
+    response = harness.ask(ControlledShutdownRequest(broker_id=2, broker_epoch=44), version)
+    assert response.error_code == Errors.NONE
+    assert [(p.topic_name, p.partition_index) for p in response.remaining_partitions] == [("web", 3)]
+    assert world.done == [(2, 44 if version >= 2 else -1)]
+    assert harness.ask(ControlledShutdownRequest(broker_id=9), version).error_code == Errors.BROKER_NOT_AVAILABLE

@@ -1,0 +1,121 @@
+from pathlib import Path
+
+import pytest
+
+from kafka_edu.cluster.broker import EndPoint
+from kafka_edu.common.files import OsFileSystem
+from kafka_edu.server.kafka_config import ConfigFileError, KafkaConfig, Setting, load_config, make_config
+from kafka_edu.server.kafka_config_keys import CONFIG_DEF, release_of
+
+
+def config(**settings: str) -> KafkaConfig:
+    given = {"zookeeper.connect": "127.0.0.1:2181"} | {key.replace("_", "."): value for key, value in settings.items()}
+    return make_config({key: Setting(value, "test") for key, value in given.items()})[0]
+
+
+def refused(**settings: str) -> str:
+    with pytest.raises(ConfigFileError) as caught:
+        config(**settings)
+    return str(caught.value)
+
+
+def test_defaults_are_those_of_kafka_2_0() -> None:
+    c = config()
+    assert (c.num_io_threads, c.num_network_threads, c.queued_max_requests) == (8, 3, 500)
+    assert (c.replica_lag_time_max_ms, c.zookeeper_session_timeout_ms, c.zookeeper_connection_timeout_ms) == (10_000, 6000, 6000)
+    assert c.log_dirs == ("/tmp/kafka-logs",)
+    assert c.log_retention_ms == 7 * 24 * 3_600_000
+    assert c.values.get_int("group.initial.rebalance.delay.ms") == 3000
+    assert c.values.get_int("message.max.bytes") == 1_000_012
+
+
+def test_the_default_listener_is_on_loopback_only() -> None:
+    assert config().listeners == (EndPoint("127.0.0.1", 9092, "PLAINTEXT", "PLAINTEXT"),)
+    assert config(listeners="PLAINTEXT://:9093").listeners[0].host == "127.0.0.1"
+
+
+def test_several_listeners_with_names_of_their_own() -> None:
+    c = config(
+        listeners="CLIENT://127.0.0.1:0, REPLICATION://[::1]:9093",
+        listener_security_protocol_map="CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT",
+        inter_broker_listener_name="REPLICATION",
+    )
+    assert c.inter_broker_listener_name == "REPLICATION"
+    assert c.advertised_listeners({"CLIENT": 40001, "REPLICATION": 9093}) == (
+        EndPoint("127.0.0.1", 40001, "CLIENT", "PLAINTEXT"),
+        EndPoint("::1", 9093, "REPLICATION", "PLAINTEXT"),
+    )
+
+
+def test_advertised_listeners_go_before_listeners() -> None:
+    c = config(listeners="PLAINTEXT://0.0.0.0:9092", advertised_listeners="PLAINTEXT://kafka.example:19092")
+    assert c.advertised_listeners({"PLAINTEXT": 9092}) == (EndPoint("kafka.example", 19092, "PLAINTEXT", "PLAINTEXT"),)
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"listeners": "PLAINTEXT://0.0.0.0:9092"}, "cannot be advertised"),
+        ({"listeners": "9092"}, "NAME://HOST:PORT"),
+        ({"listeners": "PLAINTEXT://127.0.0.1:99999"}, "NAME://HOST:PORT"),
+        ({"listeners": "SSL://127.0.0.1:9093"}, "SSL is not served yet"),
+        ({"listeners": "X://127.0.0.1:9093"}, "no security protocol for X"),
+        ({"listeners": "PLAINTEXT://a:1,PLAINTEXT://b:2"}, "each listener once"),
+        ({"listener_security_protocol_map": "PLAINTEXT"}, "NAME:PROTOCOL"),
+        ({"broker_id": "1001"}, "reserved.broker.max.id"),
+        ({"broker_id": "x"}, "whole number"),
+        ({"num_io_threads": "0"}, "at least 1"),
+        ({"log_retention_ms": "0"}, "-1 for ever"),
+        ({"auto_create_topics_enable": "yes"}, "true or false"),
+        ({"replica_fetch_wait_max_ms": "20000"}, "replica.lag.time.max.ms"),
+        ({"inter_broker_protocol_version": "3.0"}, "from 0.8.0 to 2.8"),
+        ({"edu_api_level": "2.1"}, "one of 2.0, 2.8"),
+    ],
+)
+def test_wrong_values_say_what_is_allowed(settings: dict[str, str], says: str) -> None:
+    assert says in refused(**settings)
+
+
+def test_the_finest_unit_counts() -> None:
+    assert config(log_retention_minutes="3").log_retention_ms == 180_000
+    assert config(log_retention_minutes="3", log_retention_ms="5").log_retention_ms == 5
+    assert config(log_retention_hours="-1").log_retention_ms == -1
+    assert config(log_roll_ms="7").topic_defaults()["segment.ms"] == 7
+
+
+def test_errors_and_warnings_name_file_and_line(tmp_path: Path) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text("# mine\nzookeeper.connect=127.0.0.1:2181\nnum.partition=3\nnum.io.threads=eight\n")
+    with pytest.raises(ConfigFileError) as caught:
+        load_config(str(path), OsFileSystem())
+    assert str(caught.value).startswith(f"{path}, line 4: Invalid value eight for configuration num.io.threads")
+    c, warnings = load_config(str(path), OsFileSystem(), ["num.io.threads=4"])
+    assert c.num_io_threads == 4
+    assert warnings == [f"{path}, line 3: num.partition is no key of a broker's configuration; it is ignored"]
+
+
+def test_zookeeper_connect_is_needed(tmp_path: Path) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text("broker.id=1\n")
+    with pytest.raises(ConfigFileError, match=r"zookeeper\.connect"):
+        load_config(str(path), OsFileSystem())
+    with pytest.raises(ConfigFileError, match="cannot read"):
+        load_config(str(tmp_path / "none"), OsFileSystem())
+
+
+def test_releases() -> None:
+    assert release_of("2.0-IV1") == (2, 0)
+    assert release_of("0.10.2.1") == (0, 10)
+    assert release_of("2.0.1") == (2, 0)
+    assert release_of("4.0") is None
+    assert release_of("two") is None
+    assert config(inter_broker_protocol_version="2.0-IV1").inter_broker_protocol_version == (2, 0)
+
+
+def test_every_attribute_is_a_key() -> None:
+    c = config()
+    for name, reader in vars(KafkaConfig).items():
+        key = getattr(reader, "key", None)
+        if key is not None:
+            assert key in CONFIG_DEF, name
+            getattr(c, name)

@@ -1,0 +1,58 @@
+"""docs/produce-path.md, held against what one produce request with acks=all really does."""
+
+import re
+from pathlib import Path
+
+from kafka_edu.common.errors import Errors
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.sim.sim_client import SimClient
+from kafka_edu.sim.sim_cluster import SimCluster
+from kafka_edu.trace.event import Envelope, Level
+from kafka_edu.trace.events.network import RequestReceived
+
+ROOT = Path(__file__).parents[3]
+
+
+def documented_hops() -> list[tuple[str, str]]:
+    """(where, event) of each row."""
+    rows = re.findall(r"^\| \d+ \| (\w+) \|.*\| `(\w+)` \|$", (ROOT / "docs" / "produce-path.md").read_text(encoding="utf-8"), re.M)
+    return [(where, name) for where, name in rows]
+
+
+def test_the_page_tells_the_hops_in_the_order_in_which_they_happen() -> None:
+    cluster = SimCluster(1, (1, 2, 3), level=Level.HOPS)
+    cluster.start_all()
+    client = SimClient(cluster)
+    assert cluster.run_as(client.process, client.create_topic("t", 1, 3)) is Errors.NONE
+    cluster.advance(1000)
+    before = len(cluster.sink.events)
+    answer = client.produce(TopicPartition("t", 0), "hello", -1)
+    cluster.advance(100)
+    assert answer.acked is not None
+    assert answer.acked.error is Errors.NONE
+    told = cluster.sink.events[before:]
+    produce = next(e for e in told if isinstance(e.event, RequestReceived) and e.event.api_key == ApiKey.PRODUCE)
+    leader = produce.broker
+    connection = produce.event.connection_id if isinstance(produce.event, RequestReceived) else ""
+
+    def of_this_request(envelope: Envelope) -> bool:
+        event = envelope.event
+        if hasattr(event, "connection_id"):
+            return bool(event.connection_id == connection)
+        if hasattr(event, "purgatory"):
+            return bool(event.purgatory == "Produce")
+        return True
+
+    happened = [("leader" if e.broker == leader else "follower", e.name) for e in told[told.index(produce) :] if of_this_request(e)]
+    hops = documented_hops()
+    assert len(hops) == 12
+    position = 0
+    for hop in hops:
+        assert hop in happened[position:], f"{hop} does not come after {happened[position - 1]}"
+        position = happened.index(hop, position) + 1
+
+
+def test_every_module_on_the_page_exists() -> None:
+    for module in re.findall(r"`(\w+/[\w/]+\.py)`", (ROOT / "docs" / "produce-path.md").read_text(encoding="utf-8")):
+        assert (ROOT / "kafka_edu" / module).exists() or (ROOT / module).exists(), module

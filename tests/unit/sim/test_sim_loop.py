@@ -1,0 +1,150 @@
+"""The virtual clock: time jumps, order is fixed, processes are killed and paused as by signals."""
+
+import asyncio
+import random
+
+import pytest
+
+from kafka_edu.common.transport import Wire
+from kafka_edu.sim.memory_transport import MemoryNetwork
+from kafka_edu.sim.sim_loop import SimLoop, SimProcess, SimTime, SimulationStalledError
+
+
+def test_time_jumps_to_the_next_timer() -> None:
+    loop = SimLoop()
+    time = SimTime(loop)
+    loop.run_until_complete(time.sleep(3_600_000))
+    assert loop.now_ns == 3_600_000 * 1_000_000
+    assert time.milliseconds() == 1_600_000_000_000 + 3_600_000
+
+
+def test_timers_of_one_instant_run_in_the_order_they_were_set() -> None:
+    loop = SimLoop()
+    order: list[int] = []
+    for i in range(5):
+        loop.call_later(1, order.append, i)
+    loop.call_later(0.5, order.append, 99)
+    loop.advance(1000)
+    assert order == [99, 0, 1, 2, 3, 4]
+
+
+def test_asyncio_primitives_work_in_virtual_time() -> None:
+    loop = SimLoop()
+
+    async def main() -> str:
+        queue: asyncio.Queue[int] = asyncio.Queue(1)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(5):
+                await queue.get()
+        return f"{loop.time():g}"
+
+    assert loop.run_until_complete(main()) == "5"
+
+
+def test_a_killed_process_runs_no_line_more_not_even_finally() -> None:
+    loop = SimLoop()
+    process = SimProcess("broker")
+    seen: list[str] = []
+
+    async def body() -> None:
+        try:
+            while True:
+                seen.append("tick")
+                await asyncio.sleep(1)
+        finally:
+            seen.append("finally")
+
+    task = loop.spawn(process, body())
+    loop.advance(2500)
+    loop.kill(process)
+    task.cancel()
+    loop.advance(10_000)
+    assert seen == ["tick", "tick", "tick"]
+
+
+def test_a_paused_process_catches_up_when_resumed() -> None:
+    loop = SimLoop()
+    process = SimProcess("broker")
+    seen: list[float] = []
+
+    async def body() -> None:
+        while True:
+            seen.append(loop.time())
+            await asyncio.sleep(1)
+
+    loop.spawn(process, body())
+    loop.advance(1500)
+    loop.pause(process)
+    loop.advance(5000)
+    assert seen == [0, 1]
+    loop.resume(process)
+    loop.advance(1)
+    assert seen == [0, 1, 6.5]
+
+
+def test_waiting_for_what_can_never_be_is_an_error() -> None:
+    loop = SimLoop()
+
+    async def main() -> None:
+        await asyncio.Event().wait()
+
+    with pytest.raises(SimulationStalledError, match="nothing is left to happen"):
+        loop.run_until_complete(main())
+
+
+class Ear:
+    """Collects what it is told."""
+
+    def __init__(self, wire: Wire) -> None:
+        self.wire = wire
+        self.data = b""
+        self.lost: list[str] = []
+
+    def data_received(self, data: memoryview) -> None:
+        self.data += bytes(data)
+
+    def all_sent(self) -> None: ...
+
+    def connection_lost(self, reason: str) -> None:
+        self.lost.append(reason)
+
+
+def test_wires_keep_order_hold_while_cut_and_are_reset_by_death() -> None:
+    loop = SimLoop()
+    network = MemoryNetwork(loop, random.Random(1))
+    server, client = SimProcess("server"), SimProcess("client")
+    ears: list[Ear] = []
+
+    def on_wire(wire: Wire) -> Ear:
+        ears.append(Ear(wire))
+        return ears[-1]
+
+    loop.run_until_complete(loop.spawn(server, network.listen("127.0.0.1", 9092, on_wire)))
+    mine: list[Ear] = []
+
+    async def connect() -> Wire:
+        def take(wire: Wire) -> Ear:
+            mine.append(Ear(wire))
+            return mine[-1]
+
+        return await network.connect("127.0.0.1", 9092, take, 1000)
+
+    wire = loop.run_until_complete(loop.spawn(client, connect()))
+    for i in range(100):
+        wire.send([f"{i:03}".encode()])
+    loop.advance(100)
+    assert ears[0].data == b"".join(f"{i:03}".encode() for i in range(100))
+    network.cut(server, client)
+    wire.send([b"held"])
+    loop.advance(10_000)
+    assert not ears[0].data.endswith(b"held")
+    network.mend(server, client)
+    loop.advance(10)
+    assert ears[0].data.endswith(b"held")
+    loop.kill(server)
+    network.process_died(server)
+    loop.advance(10)
+    assert mine[0].lost == ["closed by the other side"]
+    with pytest.raises(ConnectionRefusedError):
+        loop.run_until_complete(loop.spawn(client, connect()))
+    assert loop.errors == []

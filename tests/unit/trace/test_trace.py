@@ -1,0 +1,179 @@
+"""Events: numbers, causes, sinks, the form on the wire, and one history out of several brokers."""
+
+import asyncio
+import io
+from typing import NamedTuple
+
+import pytest
+
+from kafka_edu.common.socket_transport import SocketTransport
+from kafka_edu.common.time import MockTime, SystemTime
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Event, Kind, Level, event
+from kafka_edu.trace.events.trace import Gap
+from kafka_edu.trace.file_sink import FileSink
+from kafka_edu.trace.reader import History, merge, read_recording
+from kafka_edu.trace.ring_sink import RingSink
+from kafka_edu.trace.socket_sink import EventServer
+from kafka_edu.trace.trace_client import EventsAddress, subscribe
+from kafka_edu.trace.tracer import Tracer
+from kafka_edu.trace.wire_format import Decoder, TraceFormatError, encode, encode_header
+
+
+@event(joins=("path", "zxid"))
+class ProbeZnode(NamedTuple):
+    """For these tests: one process changed a znode."""
+
+    path: str
+    zxid: int
+
+
+@event(joins=("path", "zxid"))
+class ProbeWatch(NamedTuple):
+    """For these tests: another process was told of it."""
+
+    path: str
+    zxid: int
+
+
+@event(kind=Kind.SNAPSHOT)
+class ProbeState(NamedTuple):
+    """For these tests: the state."""
+
+    values: tuple[tuple[str, int], ...]
+
+
+def test_facts_are_numbered_and_know_their_cause() -> None:
+    tracer = Tracer(3, MockTime(5000))
+    ring = RingSink()
+    tracer.add_sink(ring)
+    first = tracer(ProbeZnode("/a", 1))
+    with tracer.because(first):
+        tracer(ProbeZnode("/b", 2))
+    tracer(ProbeZnode("/c", 3))
+    assert [(e.broker, e.seq, e.cause, e.wall_ms, e.name) for e in ring.events] == [
+        (3, 1, 0, 5000, "ProbeZnode"),
+        (3, 2, 1, 5000, "ProbeZnode"),
+        (3, 3, 0, 5000, "ProbeZnode"),
+    ]
+
+
+def test_levels_follow_those_who_look() -> None:
+    tracer = Tracer(0, MockTime())
+    sink = RingSink(level=Level.HOPS)
+    assert (tracer.hops, tracer.all) == (False, False)
+    tracer.add_sink(sink)
+    assert (tracer.hops, tracer.all) == (True, False)
+    tracer.remove_sink(sink)
+    assert (tracer.hops, tracer.all) == (False, False)
+
+
+def test_an_event_survives_the_wire_with_its_types() -> None:
+    sent = Envelope(1, 2, 1, 3, 4, ProbeState((("ü", 1), ("b", 2))))
+    assert Decoder(encode_header(1)).decode(encode(sent)) == sent
+
+
+def test_fields_are_matched_by_name_and_unknown_events_left_out() -> None:
+    header = b'{"kafka-edu-events":1,"broker":1,"fields":{"ProbeZnode":["zxid","added_later","path"],"Unheard":["x"]}}'
+    decoder = Decoder(header)
+    assert decoder.decode(b'[1,1,0,0,0,"Unheard",[1]]') is None
+    found = decoder.decode(b'[1,1,0,0,0,"ProbeZnode",[7,"new","/a"]]')
+    assert found is not None
+    assert found.event == ProbeZnode("/a", 7)
+    with pytest.raises(TraceFormatError, match="lacks zxid"):
+        Decoder(b'{"kafka-edu-events":1,"broker":1,"fields":{"ProbeZnode":["path"]}}')
+    with pytest.raises(TraceFormatError, match="header"):
+        Decoder(b"hello")
+
+
+def test_a_recording_begins_with_a_keyframe_and_bears_a_cut_off_end() -> None:
+    time = MockTime()
+    tracer = Tracer(1, time)
+    tracer.on_snapshot(lambda: [ProbeState((("x", 1),))])
+    file = io.BytesIO()
+    sink = FileSink(tracer, file)
+    tracer.add_sink(sink)
+    sink.tick()
+    tracer(ProbeZnode("/a", 1))
+    file.write(b'[1,2,0,0,0,"ProbeZ')
+    file.seek(0)
+    assert [e.name for e in read_recording(file)] == ["SnapshotBegins", "ProbeState", "SnapshotEnds", "ProbeZnode"]
+
+
+def test_a_chain_crosses_processes_by_join_keys() -> None:
+    change = Envelope(1, 1, 0, 0, 100, ProbeZnode("/a", 9))
+    watch = Envelope(2, 1, 0, 0, 200, ProbeWatch("/a", 9))
+    effect = Envelope(2, 2, 1, 0, 300, Gap(1))
+    other = Envelope(2, 3, 0, 0, 400, ProbeWatch("/a", 10))
+    history = History(merge([[change], [watch, effect, other]]))
+    assert history.chain(effect) == [change, watch, effect]
+    assert history.chain(other) == [other]
+
+
+def test_events_have_documentation_and_plain_fields() -> None:
+    for name, known in EVENT_TYPES.items():
+        assert known.cls.__doc__, name
+        assert set(known.joins) <= set(known.fields), name
+    with pytest.raises(ValueError, match="no docstring"):
+
+        @event()
+        class ProbeSilent(NamedTuple):
+            x: int
+
+
+def test_a_subscriber_gets_a_snapshot_then_facts_and_a_wrong_token_nothing() -> None:
+    async def main() -> None:
+        time = SystemTime()
+        tracer = Tracer(1, time)
+        tracer.on_snapshot(lambda: [ProbeState((("x", 1),))])
+        server = EventServer(tracer, SocketTransport(), time, "secret")
+        port = await server.listen()
+        run = asyncio.create_task(server.run())
+        names: list[str] = []
+        async with asyncio.timeout(10):
+            async for envelope in subscribe(EventsAddress("127.0.0.1", port, "secret", 0)):
+                names.append(envelope.name)
+                if envelope.name == "SnapshotEnds":
+                    tracer(ProbeZnode("/a", 1))
+                if envelope.name == "ProbeZnode":
+                    break
+            assert names == ["SnapshotBegins", "ProbeState", "SnapshotEnds", "ProbeZnode"]
+            refused = subscribe(EventsAddress("127.0.0.1", port, "wrong", 0))
+            with pytest.raises(TraceFormatError):
+                await anext(refused)
+        run.cancel()
+        server.close()
+
+    asyncio.run(main())
+
+
+def test_a_slow_subscriber_gets_a_gap_and_a_new_snapshot() -> None:
+    tracer = Tracer(1, MockTime())
+    tracer.on_snapshot(lambda: [ProbeState(())])
+    server = EventServer(tracer, SocketTransport(), MockTime(), "secret")
+
+    class Stuck:
+        peer = local = "x:0"
+        unsent = 0
+        sent: list[bytes] = []  # noqa: RUF012 - one test, one wire
+
+        def send(self, parts: list[bytes]) -> None:
+            self.sent += parts
+
+        def pause_reading(self) -> None: ...
+        def resume_reading(self) -> None: ...
+        def close(self) -> None: ...
+
+    wire = Stuck()
+    subscriber = server._on_wire(wire)  # type: ignore[arg-type]  # sends bytes alone
+    subscriber.data_received(memoryview(b'{"token":"secret"}\n'))
+    wire.unsent = 1 << 30
+    for zxid in range(5):
+        tracer(ProbeZnode("/a", zxid))
+    server._subscribers[0].tick(tracer)
+    wire.unsent = 0
+    server._subscribers[0].tick(tracer)
+    lines = b"".join(wire.sent).splitlines(keepends=True)
+    decoder = Decoder(lines[0])
+    told: list[Event] = [e.event for e in map(decoder.decode, lines[1:]) if e]
+    assert Gap(5) in told
+    assert [type(e).__name__ for e in told[-3:]] == ["SnapshotBegins", "ProbeState", "SnapshotEnds"]

@@ -1,0 +1,225 @@
+"""The Cluster screen's state from events told by hand: a leader is killed, its session expires, it comes back."""
+
+from kafka_edu.trace.events.controller import (
+    BrokerFailed,
+    BrokerJoined,
+    ControllerBrokerSnapshot,
+    ControllerElected,
+    ControllerPartitionSnapshot,
+    ControllerSnapshot,
+    LeaderElected,
+    ReplicaRemovedFromIsr,
+)
+from kafka_edu.trace.events.network import NetworkSampled
+from kafka_edu.trace.events.replication import BecameFollower, BecameLeader, IsrExpanded, IsrShrunk, PartitionOffsets, PartitionSnapshot
+from kafka_edu.trace.events.server import MetadataUpdated
+from kafka_edu.trace.events.supervisor import ProcessEnded, ProcessPaused, ProcessSnapshot, ProcessStarted
+from kafka_edu.trace.events.trace import SnapshotBegins, SnapshotEnds
+from tests.unit.tui.story_of_events import Story
+from tui.link_events import ClusterKnown, LinkLost
+from tui.view_model.cluster_view import ClusterView
+from tui.view_model.partition_view import DEAD, IN_ISR, LEADER, NONE, OUT_OF_SYNC, PartitionKey
+
+WEB = PartitionKey("web", 0)
+
+
+def snapshot_of_the_controller(story: Story, leader: int = 1, topics: tuple[str, ...] = ("web",)) -> None:
+    story.tell(0, SnapshotBegins(0))
+    story.tell(0, ControllerSnapshot(True, 0, 4, 4, 0))
+    for broker in (0, 1, 2):
+        story.tell(0, ControllerBrokerSnapshot(broker, 10 + broker, (f"PLAINTEXT://127.0.0.1:{9092 + broker}",), None, False))
+    states = ("OnlineReplica",) * 3
+    for topic in topics:
+        story.tell(0, ControllerPartitionSnapshot(topic, 0, "OnlinePartition", (1, 2, 0), states, leader, 7, (1, 2, 0), 3))
+    story.tell(0, SnapshotEnds(5))
+
+
+def running(story: Story) -> ClusterView:
+    """Three brokers; web-0 is led by 1."""
+    for broker in (0, 1, 2):
+        story.tell(-1, ProcessSnapshot(f"broker-{broker}", broker, "running", 100 + broker, 9092 + broker))
+    story.tell(-1, ProcessSnapshot("zookeeper", -2, "running", 99, 2181))
+    snapshot_of_the_controller(story)
+    story.tell(1, PartitionSnapshot("web", 0, 1, 7, (1, 2, 0), (1, 2, 0), 0, 80, 100, ((2, 100), (0, 80)), 3, (), 2))
+    story.tell(0, PartitionSnapshot("web", 0, 1, 7, (), (1, 2, 0), 0, 80, 80, (), 3, (), 2))
+    return reduced(story)
+
+
+def reduced(story: Story, view: ClusterView | None = None) -> ClusterView:
+    view = view or ClusterView("demo")
+    for envelope in story.envelopes:
+        view.apply(envelope)
+    story.envelopes.clear()
+    return view
+
+
+def signs(view: ClusterView) -> str:
+    p = view.partitions.by_key[WEB]
+    return "".join(view.partitions.sign(p, broker) for broker in view.brokers.by_id)
+
+
+def test_a_snapshot_gives_the_whole_picture() -> None:
+    view = running(Story())
+    assert (view.controller, view.controller_epoch, view.zookeeper_up) == (0, 4, True)
+    assert [(b.id, b.port, b.process, b.in_cluster) for b in view.brokers.by_id.values()] == [
+        (0, 9092, "running", True),
+        (1, 9093, "running", True),
+        (2, 9094, "running", True),
+    ]
+    p = view.partitions.by_key[WEB]
+    assert signs(view) == IN_ISR + LEADER + IN_ISR
+    assert (p.leader_epoch, p.hw, p.leo, p.lag, p.min_isr, p.preferred_is_not_leading) == (7, 80, 100, 20, 2, False)
+    assert p.behind(0) == 20
+    assert view.verdict() == ("ok", "✓ all is well: 1 partition, every replica in sync")
+    assert not view.glow.any_glows(), "what one sees for the first time has not changed"
+
+
+def test_a_killed_leader_is_dead_at_once_and_leaves_the_cluster_later() -> None:
+    story = Story()
+    view = running(story)
+    story.tell(-1, ProcessEnded("broker-1", 1, 101, -9, "SIGKILL", True), after_ms=500)
+    reduced(story, view)
+    assert signs(view) == IN_ISR + DEAD + IN_ISR
+    assert view.verdict() == ("error", "✕ 1 of 1 partition without a leader: broker 1 is gone")
+    broker = view.brokers[1]
+    assert broker.status(view.glow.now_us) == ("✕ killed (SIGKILL)", "ZooKeeper holds its session")
+
+    story.tell(0, BrokerFailed(1, False), after_ms=6_000)
+    story.tell(0, LeaderElected("web", 0, "OfflinePartition", (1, 2, 0), (1, 2, 0), (0, 2), 1, 2, (2, 0), 8, False, 4, "/x", 4), after_ms=5)
+    reduced(story, view)
+    assert view.glow.glows("epoch", WEB)
+    assert view.glow.glows("cell", WEB, 2)
+    view.advance(view.glow.now_us + 1_400_000)
+    assert not view.glow.glows("epoch", WEB)
+    assert broker.status(view.glow.now_us) == ("✕ killed (SIGKILL)", "left the cluster 1.4 s ago")
+    p = view.partitions.by_key[WEB]
+    assert (p.leader, p.leader_epoch, p.isr, p.preferred_is_not_leading) == (2, 8, (2, 0), True)
+    assert view.verdict() == ("warning", "! 1 of 1 partition under-replicated: broker 1 is gone")
+
+
+def test_it_comes_back_out_of_sync_and_then_in_sync() -> None:
+    story = Story()
+    view = running(story)
+    story.tell(-1, ProcessEnded("broker-1", 1, 101, -9, "SIGKILL", True))
+    story.tell(0, BrokerFailed(1, False))
+    story.tell(0, LeaderElected("web", 0, "OfflinePartition", (1, 2, 0), (1, 2, 0), (0, 2), 1, 2, (2, 0), 8, False, 4, "/x", 4))
+    story.tell(-1, ProcessStarted("broker-1", 1, 201), after_ms=3_000)
+    reduced(story, view)
+    assert signs(view) == IN_ISR + DEAD + LEADER, "a process is no member yet"
+    story.tell(0, BrokerJoined(1, 77, False), after_ms=100)
+    story.tell(1, BecameFollower("web", 0, 2, 8, 4, 80, 80, (1, 2, 0)))
+    reduced(story, view)
+    assert signs(view) == IN_ISR + OUT_OF_SYNC + LEADER
+    story.tell(2, IsrExpanded("web", 0, 8, (2, 0), (2, 0, 1), 5, "caught up"))
+    reduced(story, view)
+    assert signs(view) == IN_ISR + IN_ISR + LEADER
+
+
+def test_what_is_older_than_what_is_known_changes_nothing() -> None:
+    story = Story()
+    view = running(story)
+    story.tell(2, IsrShrunk("web", 0, 6, (1, 2, 0), (2,), 9, "an old leader"))
+    story.tell(2, BecameLeader("web", 0, 6, 3, 0, 0, (2,), (1, 2, 0), 2))
+    story.tell(0, ReplicaRemovedFromIsr("web", 0, 0, (1, 2, 0), (1, 2), 1, 7, "/x", 2))
+    reduced(story, view)
+    p = view.partitions.by_key[WEB]
+    assert (p.leader, p.isr, p.leader_epoch, p.leo) == (1, (1, 2, 0), 7, 100)
+
+
+def test_a_follower_alone_tells_its_own_end_only() -> None:
+    story = Story()
+    view = running(story)
+    story.tell(0, PartitionOffsets("web", 0, 0, 79, 95, (), 2))
+    story.tell(1, PartitionOffsets("web", 0, 0, 99, 120, ((2, 120), (0, 90)), 2))
+    reduced(story, view)
+    p = view.partitions.by_key[WEB]
+    assert (p.hw, p.leo, p.replica_leos[0]) == (99, 120, 95), "broker 0 speaks for itself: the leader's word of it is older"
+
+
+def test_a_deleted_topic_goes_with_the_controllers_next_snapshot() -> None:
+    story = Story()
+    view = running(story)
+    snapshot_of_the_controller(story, topics=("other",))
+    reduced(story, view)
+    assert [str(key) for key in view.partitions.by_key] == ["other-0"]
+
+
+def test_a_partition_without_replica_has_no_sign() -> None:
+    story = Story()
+    view = running(story)
+    story.tell(-1, ProcessSnapshot("broker-3", 3, "running", 103, 9095))
+    reduced(story, view)
+    assert signs(view) == IN_ISR + LEADER + IN_ISR + NONE
+
+
+def test_a_new_controller_of_a_higher_epoch_replaces_the_old() -> None:
+    story = Story()
+    view = running(story)
+    story.tell(2, ControllerElected(5, 5))
+    story.tell(0, ControllerElected(3, 3))
+    reduced(story, view)
+    assert (view.controller, view.controller_epoch) == (2, 5)
+    assert view.glow.glows("controller")
+
+
+def test_a_new_controller_counts_whom_it_finds_alive() -> None:
+    """The old controller died: nobody tells BrokerFailed of it, for the new one never knew it alive."""
+    story = Story()
+    view = running(story)
+    story.tell(-1, ProcessEnded("broker-0", 0, 100, 0, "SIGKILL", True))
+    story.tell(2, ControllerElected(5, 5), after_ms=6_000)
+    story.tell(1, MetadataUpdated(2, 5, (0, 1, 2), (), ()))
+    story.tell(2, MetadataUpdated(2, 5, (1, 2), ("web-0",), ()))
+    reduced(story, view)
+    assert [broker.in_cluster for broker in view.brokers.by_id.values()] == [False, True, True]
+
+
+def test_rates_are_differences_of_totals_and_begin_anew_with_the_process() -> None:
+    story = Story()
+    view = running(story)
+    for i in range(11):
+        story.tell(1, NetworkSampled(2, 500, 0, 9, 10 * i, 1_000_000 * i, 2_000_000 * i), after_ms=100)
+    reduced(story, view)
+    broker = view.brokers[1]
+    assert (broker.request_queue, broker.request_queue_capacity, broker.connections) == (2, 500, 9)
+    assert (round(broker.bytes_in.now), round(broker.bytes_out.now), round(broker.requests.now)) == (10_000_000, 20_000_000, 100)
+    story.tell(1, LinkLost("closed"))
+    reduced(story, view)
+    assert broker.bytes_in.now == 0
+
+
+def test_a_broker_whose_socket_closes_is_dead_even_without_a_supervisor() -> None:
+    story = Story()
+    story.tell(0, NetworkSampled(0, 500, 0, 1, 1, 1, 1))
+    view = reduced(story)
+    assert not view.brokers[0].dead
+    story.tell(0, LinkLost("closed"))
+    reduced(story, view)
+    assert view.brokers[0].dead
+    assert view.brokers[0].status(view.glow.now_us)[0] == "✕ no word from it"
+
+
+def test_a_paused_broker_is_said_to_be_paused_before_the_cluster_knows() -> None:
+    story = Story()
+    view = running(story)
+    story.tell(-1, ProcessPaused("broker-2", 2, 102), after_ms=10)
+    reduced(story, view)
+    assert view.verdict() == ("warning", "! broker 2 is paused; the cluster does not know it yet")
+    assert signs(view)[2] == IN_ISR, "its session lives"
+
+
+def test_up_time_counts_from_what_the_supervisor_answered() -> None:
+    story = Story()
+    story.tell(-1, ClusterKnown("demo", 192_000, "embedded"))
+    view = reduced(story)
+    view.advance(view.glow.now_us + 3_000_000)
+    assert (view.name, view.zookeeper, view.up_ms) == ("demo", "embedded", 195_000)
+
+
+def test_a_cluster_that_goes_down_says_so() -> None:
+    story = Story()
+    view = running(story)
+    for broker in (0, 1, 2, -1):
+        story.tell(broker, LinkLost("closed"))
+    reduced(story, view)
+    assert view.verdict() == ("error", "✕ the cluster is down")

@@ -1,0 +1,86 @@
+"""The player of recordings: pace, steps, winding; and the files it plays."""
+
+from pathlib import Path
+
+import pytest
+
+from kafka_edu.trace.events.supervisor import ActionAsked
+from kafka_edu.trace.events.timer import TimerSampled
+from kafka_edu.trace.wire_format import TraceFormatError
+from tests.unit.tui.story_of_events import Story
+from tui.link_events import LinkLost
+from tui.recording import Recorder, cluster_of, read_recordings
+from tui.replay import Replay
+
+
+def story() -> Story:
+    """A fact each second for ten seconds, a gauge between any two."""
+    story = Story()
+    for second in range(11):
+        story.tell(-1, ActionAsked("kill", second))
+        story.now_ms += 500
+        story.tell(0, TimerSampled("Produce", second, 0, 0, 0, None, 0, 0, 0, 0))
+        story.now_ms += 500
+    return story
+
+
+def test_it_goes_at_the_recorded_pace_times_the_speed() -> None:
+    replay = Replay(story().envelopes)
+    assert len(replay.advance(0)) == 1
+    assert len(replay.advance(1_000_000)) == 2
+    replay.faster()
+    assert (replay.speed, len(replay.advance(1_000_000)), replay.at_ms) == (2.0, 4, 3_000)
+    replay.slower()
+    replay.slower()
+    assert (replay.speed, len(replay.advance(1_000_000))) == (0.5, 1)
+    replay.advance(100_000_000)
+    assert (replay.ended, replay.playing, replay.at_ms) == (True, False, replay.length_ms)
+
+
+def test_a_step_stops_at_the_next_fact_and_a_step_back_at_the_one_before() -> None:
+    replay = Replay(story().envelopes)
+    replay.advance(0)
+    assert ([e.name for e in replay.step()], replay.playing, replay.at_ms) == (["TimerSampled", "ActionAsked"], False, 1_000)
+    replay.step()
+    back = replay.step_back()
+    assert ([e.name for e in back], replay.at_ms) == (["ActionAsked", "TimerSampled", "ActionAsked"], 1_000)
+    assert replay.advance(5_000_000) == [], "it stands still"
+
+
+def test_winding_hands_out_all_from_the_beginning() -> None:
+    replay = Replay(story().envelopes)
+    assert len(replay.wind_to(5_000)) == 11
+    assert len(replay.wind_to(-5)) == 1
+    assert len(replay.wind_to(10**9)) == 22
+
+
+def test_an_empty_recording_is_none() -> None:
+    with pytest.raises(ValueError, match="no events"):
+        Replay([])
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz"])
+def test_what_was_recorded_is_read_again_without_what_is_no_event_of_the_cluster(tmp_path: Path, name: str) -> None:
+    told = story()
+    recorder = Recorder(tmp_path / name, "demo")
+    recorder.write([*told.envelopes, Story().tell(0, LinkLost("closed"))])
+    recorder.close()
+    assert read_recordings([tmp_path / name]) == told.envelopes
+    assert cluster_of(tmp_path / name) == "demo"
+
+
+def test_several_recordings_are_merged_by_time(tmp_path: Path) -> None:
+    told = story()
+    for name, teller in (("a", -1), ("b", 0)):
+        recorder = Recorder(tmp_path / name, "demo")
+        recorder.write(e for e in told.envelopes if e.broker == teller)
+        recorder.close()
+    assert read_recordings([tmp_path / "a", tmp_path / "b"]) == told.envelopes
+
+
+def test_a_file_that_is_no_recording_is_named(tmp_path: Path) -> None:
+    for name, content in (("x.jsonl", b"hello\n"), ("x.gz", b"not packed")):
+        path = tmp_path / name
+        path.write_bytes(content)
+        with pytest.raises(TraceFormatError, match=name):
+            read_recordings([path])

@@ -1,0 +1,124 @@
+"""The ticker: sentences, their causes, one line for the same thing said of many, and chains across processes."""
+
+import inspect
+
+import pytest
+
+from kafka_edu.trace.event import EVENT_TYPES, Kind
+from kafka_edu.trace.events.controller import BrokerFailed, ControllerEventStarted, LeaderElected
+from kafka_edu.trace.events.replication import BecameLeader, FetcherFailed, IsrExpanded, IsrShrunk
+from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone, ProcessEnded
+from kafka_edu.trace.events.timer import TimerSampled
+from tests.unit.tui.story_of_events import Story
+from tui.link_events import LinkLost
+from tui.view_model.sentences import sentence
+from tui.view_model.ticker import Ticker
+
+
+def elected(partition: int, new: int = 2) -> LeaderElected:
+    path = f"/brokers/topics/web/partitions/{partition}/state"
+    return LeaderElected("web", partition, "OfflinePartition", (1, 2, 0), (1, 2, 0), (0, 2), 1, new, (2, 0), 8, False, 4, path, 4)
+
+
+def lines(story: Story) -> list[str]:
+    ticker = Ticker()
+    for envelope in story.envelopes:
+        ticker.apply(envelope)
+    return [f"{line.envelope.broker}: {line.text}" + (f" because {line.because}" if line.because else "") for line in ticker.lines]
+
+
+def test_elections_of_one_moment_are_one_line_with_their_cause() -> None:
+    story = Story()
+    for partition in range(5):
+        story.tell(0, elected(partition), after_ms=2)
+    story.tell(0, elected(5, new=0))
+    assert lines(story) == [
+        "0: leader of web-0, web-1, web-2 and 2 more 1 → 2 because broker 1 is gone",
+        "0: leader of web-5 1 → 0 because broker 1 is gone",
+    ]
+
+
+def test_the_same_thing_much_later_is_another_line() -> None:
+    story = Story()
+    story.tell(0, elected(0))
+    story.tell(0, elected(1), after_ms=5_000)
+    assert len(lines(story)) == 2
+
+
+def test_what_is_told_again_and_again_is_one_line_with_a_count() -> None:
+    story = Story()
+    for _ in range(3):
+        story.tell(0, FetcherFailed(1, "ConnectionRefusedError: [Errno 111] Connect call failed"), after_ms=2_000)
+    assert lines(story) == ["0: cannot fetch from broker 1 (×3) because connection refused: nobody listens there"]
+
+
+def test_an_isr_grows_on_many_partitions_in_one_line() -> None:
+    story = Story()
+    for partition in range(2):
+        story.tell(2, IsrExpanded("web", partition, 8, (2, 0), (2, 0, 1), 5, f"1 has caught up: LEO {partition}, HW {partition}"))
+    assert lines(story) == ["2: ISR of web-0, web-1 grows {0,2} → {0,1,2} because broker 1 has caught up"]
+
+
+def test_a_cause_without_words_is_passed_over_for_the_one_before() -> None:
+    story = Story()
+    failed = story.tell(0, BrokerFailed(1, False))
+    started = story.tell(0, ControllerEventStarted("BrokerChange", "", 5), cause=failed)
+    story.tell(0, IsrShrunk("web", 0, 8, (0, 1), (0,), 5, ""), cause=started)
+    assert lines(story)[-1] == "0: ISR of web-0 shrinks {0,1} → {0} because broker 1 is gone"
+
+
+def test_gauges_and_quiet_facts_leave_no_line() -> None:
+    story = Story()
+    story.tell(0, TimerSampled("Produce", 5, 5, 0, 0, None, 0, 0, 0, 0))
+    story.tell(-1, ActionAsked("kill", 1))
+    story.tell(1, LinkLost("closed"))
+    assert lines(story) == []
+
+
+def test_a_kill_tells_what_came_of_it() -> None:
+    story = Story()
+    asked = story.tell(-1, ActionAsked("kill", 1))
+    story.tell(-1, ProcessEnded("broker-1", 1, 99, 0, "SIGKILL", True), cause=asked)
+    story.tell(-1, ActionDone("kill", 1, True, "broker-1 killed by SIGKILL"), cause=asked)
+    again = story.tell(-1, ActionAsked("kill", 1))
+    story.tell(-1, ActionDone("kill", 1, False, "broker-1 is stopped"), cause=again)
+    assert lines(story) == [
+        "-1: broker 1 killed by SIGKILL because somebody asked for it",
+        "-1: ✗ refused: kill broker 1 is stopped because somebody asked to kill it",
+    ]
+
+
+def test_a_chain_goes_from_process_to_process_and_on_to_what_followed() -> None:
+    story = Story()
+    failed = story.tell(0, BrokerFailed(1, False))
+    election = story.tell(0, elected(0), after_ms=2, cause=failed)
+    leads = story.tell(2, BecameLeader("web", 0, 8, 4, 80, 80, (2, 0), (1, 2, 0), 4), after_ms=4)
+    follows = story.tell(2, IsrShrunk("web", 0, 8, (2, 0), (2,), 5, ""), after_ms=1, cause=leads)
+    ticker = Ticker()
+    for envelope in story.envelopes:
+        ticker.apply(envelope)
+    chain = ticker.chain(election)
+    assert [(link.envelope, link.depth) for link in chain][:2] == [(failed, 0), (election, 1)]
+    assert [link.after_us for link in chain][:2] == [0, 2_000]
+    assert [(link.envelope, link.depth) for link in chain][2:] == [(leads, 2)], "another broker did as it was told: joined by epochs"
+    assert [link.envelope for link in ticker.chain(leads)] == [failed, election, leads, follows]
+
+
+@pytest.mark.parametrize("name", sorted(name for name, known in EVENT_TYPES.items() if known.kind is Kind.FACT and known.area != "test_trace"))
+def test_every_fact_can_be_said(name: str) -> None:
+    """With whatever values: a sentence, of one line, that names something."""
+    cls = EVENT_TYPES[name].cls
+    values = [VALUES.get(str(kind), 1) for kind in inspect.get_annotations(cls).values()]
+    said = sentence(EVENT_TYPES[name].make(values))
+    assert said.text().strip()
+    assert "\n" not in said.text()
+
+
+VALUES: dict[str, object] = {
+    str(int): 1,
+    str(str): "x",
+    str(bool): True,
+    "tuple[int, ...]": (1, 2),
+    "tuple[str, ...]": ("a", "b"),
+    "tuple[tuple[int, ...], ...]": ((1, 2),),
+}

@@ -1,0 +1,101 @@
+"""One stream out of many processes: order, a process that goes and comes back, and who is not there yet."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from kafka_edu.common.cluster_home import ClusterFolder
+from kafka_edu.common.socket_transport import SocketTransport
+from kafka_edu.common.time import SystemTime
+from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.events.supervisor import ActionAsked
+from kafka_edu.trace.socket_sink import EventServer
+from kafka_edu.trace.tracer import Tracer
+from tui.link_events import LinkLost, LinkMade
+from tui.trace_feed import TraceFeed, now_us
+
+FAR_FUTURE_US = 10**15
+
+
+class Teller:
+    """A process that tells its events, without being one."""
+
+    def __init__(self, folder: ClusterFolder, broker: int) -> None:
+        self.tracer = Tracer(broker, SystemTime())
+        self._transport = SocketTransport()
+        self._server = EventServer(self.tracer, self._transport, SystemTime(), "secret")
+        self._path = folder.broker_events(broker) if broker >= 0 else folder.supervisor_events
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        port = await self._server.listen()
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._path.write_text(json.dumps({"host": "127.0.0.1", "port": port, "token": "secret", "pid": 7}), encoding="utf-8")
+        self._task = asyncio.create_task(self._server.run())
+
+    def end(self) -> None:
+        """As when it is killed: sockets close, and the supervisor removes its file."""
+        self._path.unlink()
+        self._server.close()
+        for subscriber in tuple(self._server._subscribers):
+            subscriber._wire.close()
+        if self._task is not None:
+            self._task.cancel()
+
+
+def listening(tmp_path: Path, play: Callable[[ClusterFolder, Callable[[Callable[[Envelope], bool]], Awaitable[Envelope]]], Awaitable[None]]) -> None:
+    """Run a scene with a feed; `until(wanted)` waits for an event out of it, and is what a time-out fails on."""
+
+    async def run() -> None:
+        folder = ClusterFolder(tmp_path / "c")
+        folder.path.mkdir()
+        feed = TraceFeed(folder)
+        reading = asyncio.create_task(feed.run())
+
+        async def until(wanted: Callable[[Envelope], bool]) -> Envelope:
+            async with asyncio.timeout(60):
+                while True:
+                    for envelope in feed.drain(FAR_FUTURE_US):
+                        if wanted(envelope):
+                            return envelope
+                    await asyncio.sleep(0.02)
+
+        try:
+            await play(folder, until)
+        finally:
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+
+    asyncio.run(run())
+
+
+def test_a_process_is_found_heard_lost_and_found_again(tmp_path: Path) -> None:
+    async def play(folder: ClusterFolder, until: Callable[[Callable[[Envelope], bool]], Awaitable[Envelope]]) -> None:
+        teller = Teller(folder, 1)
+        await teller.start()
+        made = await until(lambda e: isinstance(e.event, LinkMade))
+        assert (made.broker, made.event) == (1, LinkMade(7))
+        teller.tracer(ActionAsked("kill", 1))
+        assert (await until(lambda e: isinstance(e.event, ActionAsked))).event == ActionAsked("kill", 1)
+        teller.end()
+        assert (await until(lambda e: isinstance(e.event, LinkLost))).broker == 1
+        again = Teller(folder, 1)
+        await again.start()
+        assert (await until(lambda e: isinstance(e.event, LinkMade))).broker == 1
+        again.end()
+
+    listening(tmp_path, play)
+
+
+def test_events_are_held_back_and_handed_on_in_the_order_of_their_time(tmp_path: Path) -> None:
+    async def run() -> None:
+        feed = TraceFeed(ClusterFolder(tmp_path))
+        now = now_us()
+        told = [Envelope(broker, 1, 0, 0, now - age_ms * 1000, ActionAsked("kill", broker)) for broker, age_ms in ((0, 400), (1, 600), (2, 100))]
+        for envelope in told:
+            feed._take(envelope)
+        assert [e.broker for e in feed.drain(now)] == [1, 0], "what is younger than a quarter of a second may still be overtaken"
+        assert [e.broker for e in feed.drain(now + 200_000)] == [2]
+
+    asyncio.run(run())

@@ -1,0 +1,226 @@
+"""KafkaZkClient on ZooKeeper in memory: what it asks, how much at once, and what it does when things go wrong."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import TypeVar
+
+import pytest
+
+from kafka_edu.cluster.broker import Broker, EndPoint
+from kafka_edu.cluster.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.sim.memory_zk_client import MemoryZkClient, MemoryZooKeeper
+from kafka_edu.sim.sim_loop import SimLoop, SimTime
+from kafka_edu.zk.kafka_zk_client import KafkaZkClient
+from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
+from kafka_edu.zk.zk_data import ProducerIdBlock, TopicAssignment
+from kafka_edu.zk.zk_requests import ControllerMovedError
+
+T = TypeVar("T")
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+BROKER = Broker(1, (EndPoint("127.0.0.1", 9092, "PLAINTEXT", "PLAINTEXT"),))
+
+
+def state(leader: int, epoch: int, *isr: int, version: int = 0, controller_epoch: int = 1) -> LeaderIsrAndControllerEpoch:
+    return LeaderIsrAndControllerEpoch(LeaderAndIsr(leader, epoch, isr, version), controller_epoch)
+
+
+class ZkWorld:
+    def __init__(self) -> None:
+        self.loop = SimLoop()
+        self.time = SimTime(self.loop)
+        self.sessions: dict[str, MemoryZkClient] = {}
+
+        async def make() -> MemoryZooKeeper:
+            zookeeper = MemoryZooKeeper(self.time, latency_ms=lambda: 0.5)
+            zookeeper.start()
+            return zookeeper
+
+        self.zookeeper = self.run(make())
+
+    def run(self, coro: Coroutine[object, object, T]) -> T:
+        return self.loop.run_until_complete(self.loop.create_task(coro))
+
+    def client(self, name: str, max_in_flight: int = 10) -> KafkaZkClient:
+        self.sessions[name] = self.zookeeper.client(6000, name)
+        client = KafkaZkClient(self.sessions[name], self.time, max_in_flight=max_in_flight)
+        self.run(client.start(lambda _: None, lambda _: None, 1000))
+        self.run(client.create_top_level_paths())
+        return client
+
+
+@pytest.fixture
+def zk_world() -> ZkWorld:
+    return ZkWorld()
+
+
+def test_brokers_register_with_growing_epochs(zk_world: ZkWorld) -> None:
+    a, b = zk_world.client("a"), zk_world.client("b")
+    epoch = zk_world.run(a.register_broker(BROKER))
+    assert zk_world.run(a.register_broker(BROKER)) == epoch  # our own: its answer was lost
+    with pytest.raises(ZkError) as taken:
+        zk_world.run(b.register_broker(BROKER))
+    assert taken.value.code is ZkErrorCode.NODE_EXISTS
+    assert zk_world.run(b.get_all_brokers_in_cluster()) == {1: BROKER._replace(epoch=epoch)}
+    zk_world.run(a.unregister_broker(1))
+    assert zk_world.run(b.register_broker(BROKER)) > epoch
+
+
+def test_a_broker_waits_for_the_session_of_its_life_before(zk_world: ZkWorld) -> None:
+    a, b = zk_world.client("a"), zk_world.client("b")
+    zk_world.run(a.register_broker(BROKER))
+    zk_world.sessions["a"].pause()
+    before = zk_world.time.hi_res_clock_ms()
+    zk_world.run(b.register_broker(BROKER, wait_ms=10_000))
+    assert 3000 <= zk_world.time.hi_res_clock_ms() - before <= 8000
+
+
+def test_ids_and_the_clusters_name(zk_world: ZkWorld) -> None:
+    a = zk_world.client("a")
+    assert [zk_world.run(a.generate_broker_id(1000)) for _ in range(3)] == [1001, 1002, 1003]
+    assert zk_world.run(a.get_cluster_id()) is None
+    assert [zk_world.run(a.create_or_get_cluster_id(name)) for name in ("first", "second")] == ["first", "first"]
+
+
+def test_producer_id_blocks_never_overlap(zk_world: ZkWorld) -> None:
+    a, b = zk_world.client("a"), zk_world.client("b")
+
+    async def race() -> list[ProducerIdBlock]:
+        return list(await asyncio.gather(*(client.generate_producer_id_block(n) for n in range(5) for client in (a, b))))
+
+    blocks = zk_world.run(race())
+    assert sorted(block.start for block in blocks) == [n * 1000 for n in range(10)]
+    assert all(block.end == block.start + 999 for block in blocks)
+
+
+def test_of_two_candidates_one_is_elected(zk_world: ZkWorld) -> None:
+    a, b = zk_world.client("a"), zk_world.client("b")
+
+    async def race() -> list[tuple[int, int] | BaseException]:
+        return list(
+            await asyncio.gather(a.register_controller_and_increment_epoch(1), b.register_controller_and_increment_epoch(2), return_exceptions=True)
+        )
+
+    outcome = zk_world.run(race())
+    assert outcome[0] == (1, 1)
+    assert isinstance(outcome[1], ControllerMovedError)
+    assert zk_world.run(b.get_controller_id()) == 1
+    assert zk_world.run(b.get_controller_epoch()) == (1, 1)
+
+
+def test_a_replaced_controller_can_write_nothing(zk_world: ZkWorld) -> None:
+    a, b = zk_world.client("a"), zk_world.client("b")
+    _, old = zk_world.run(a.register_controller_and_increment_epoch(1))
+    zk_world.run(a.create_topic_assignment("t", TopicAssignment.of({0: [1], 1: [1]})))
+    assert zk_world.run(a.create_topic_partition_states({T0: state(1, 0, 1)}, old)) == {T0: None}
+    zk_world.run(a.delete_controller(old))
+    _, new = zk_world.run(b.register_controller_and_increment_epoch(2))
+    sequence = "0000000000"
+    zk_world.run(a.propagate_isr_changes([T0]))
+    for write in (
+        a.update_leader_and_isr({T0: LeaderAndIsr(2, 1, (2,), 0)}, 1, old),
+        a.create_topic_partition_states({T1: state(1, 0, 1)}, old),
+        a.delete_isr_change_notifications([sequence], old),
+        a.delete_controller(old),
+        a.delete_topic("t", old),
+    ):
+        with pytest.raises(ControllerMovedError):
+            zk_world.run(write)
+    assert zk_world.run(b.get_topic_partition_states([T0, T1])) == {T0: state(1, 0, 1)}
+    assert zk_world.run(b.get_isr_change_notifications()) == [sequence]
+    zk_world.run(b.delete_isr_change_notifications([sequence], new))
+    assert zk_world.run(b.get_isr_change_notifications()) == []
+
+
+def test_states_are_compared_and_set(zk_world: ZkWorld) -> None:
+    a = zk_world.client("a")
+    _, version = zk_world.run(a.register_controller_and_increment_epoch(1))
+    gone = zk_world.run(a.create_topic_partition_states({T0: state(1, 0, 1)}, version))[T0]
+    assert gone is not None
+    assert gone.code is ZkErrorCode.NO_NODE
+    zk_world.run(a.create_topic_assignment("t", TopicAssignment.of({0: [1, 2], 1: [1, 2]})))
+    zk_world.run(a.create_topic_partition_states({T0: state(1, 0, 1, 2), T1: state(1, 0, 1, 2)}, version))
+    assert zk_world.run(a.conditional_update_partition_state(T0, state(1, 0, 1), 0)) == 1
+    assert zk_world.run(a.conditional_update_partition_state(T0, state(1, 0, 1, 2), 0)) is None
+    assert zk_world.run(a.conditional_update_partition_state(TopicPartition("no", 0), state(1, 0, 1), 0)) is None
+    new = {tp: LeaderAndIsr(2, 1, (2,), 0) for tp in (T0, T1, TopicPartition("no", 0))}
+    result = zk_world.run(a.update_leader_and_isr(new, 1, version))
+    assert result.finished == {T1: LeaderAndIsr(2, 1, (2,), 1)}
+    assert result.bad_version == [T0]
+    assert {tp: error.code for tp, error in result.failed.items()} == {TopicPartition("no", 0): ZkErrorCode.NO_NODE}
+    assert zk_world.run(a.create_topic_partition_states({T0: state(9, 9)}, version))[T0] is not None
+
+
+def test_many_requests_are_on_the_way_at_once(zk_world: ZkWorld) -> None:
+    """1,000 states, 1 ms there and back: ten at a time are 100 ms, and one by one would be a second (spec Z6)."""
+    pipelined, one_by_one = zk_world.client("a"), zk_world.client("b", max_in_flight=1)
+    partitions = [TopicPartition("t", n) for n in range(1000)]
+    _, version = zk_world.run(pipelined.register_controller_and_increment_epoch(1))
+    zk_world.run(pipelined.create_topic_assignment("t", TopicAssignment.of({})))
+    zk_world.run(pipelined.create_topic_partition_states({tp: state(1, 0, 1) for tp in partitions}, version))
+    took = []
+    for client in (pipelined, one_by_one):
+        before = zk_world.time.nanoseconds()
+        assert list(zk_world.run(client.get_topic_partition_states(partitions))) == partitions
+        took.append((zk_world.time.nanoseconds() - before) // 1_000_000)
+    assert took == [100, 1000]
+
+
+def test_a_lost_connection_is_waited_out(zk_world: ZkWorld) -> None:
+    a = zk_world.client("a")
+
+    async def use() -> tuple[int, int]:
+        zk_world.sessions["a"].cut()
+        asked = asyncio.create_task(a.register_controller_and_increment_epoch(1))
+        await zk_world.time.sleep(2500)
+        assert not asked.done()
+        zk_world.sessions["a"].mend()
+        return await asked
+
+    assert zk_world.run(use()) == (1, 1)
+
+
+def test_a_write_whose_answer_was_lost_is_recognised(zk_world: ZkWorld) -> None:
+    a = zk_world.client("a")
+    _, version = zk_world.run(a.register_controller_and_increment_epoch(1))
+    zk_world.run(a.create_topic_assignment("t", TopicAssignment.of({0: [1]})))
+    zk_world.run(a.create_topic_partition_states({T0: state(1, 0, 1)}, version))
+
+    async def use() -> int | None:
+        asked = asyncio.create_task(a.conditional_update_partition_state(T0, state(1, 0, 1, 2), 0))
+        await zk_world.time.sleep(0.7)  # it has arrived, its answer has not
+        zk_world.sessions["a"].cut()
+        await zk_world.time.sleep(2500)
+        zk_world.sessions["a"].mend()
+        return await asked
+
+    assert zk_world.run(use()) == 1
+
+
+def test_topics_and_their_configs(zk_world: ZkWorld) -> None:
+    a = zk_world.client("a")
+    topic = TopicAssignment.of({0: [1, 2], 1: [2, 1]})
+    zk_world.run(a.set_or_create_entity_configs("topics", "t", {"b": "2", "a": "1"}))
+    zk_world.run(a.set_or_create_entity_configs("topics", "t", {"a": "3"}))
+    zk_world.run(a.create_topic_assignment("t", topic))
+    with pytest.raises(ZkError) as taken:
+        zk_world.run(a.create_topic_assignment("t", topic))
+    assert taken.value.code is ZkErrorCode.NODE_EXISTS
+    assert zk_world.run(a.topic_exists("t"))
+    assert zk_world.run(a.get_all_topics_in_cluster()) == ["t"]
+    assert zk_world.run(a.get_assignment_for_topics(["t", "gone"])) == {"t": topic}
+    assert zk_world.run(a.get_topic_configs(["t", "gone"])) == {"gone": {}, "t": {"a": "3"}}
+    zk_world.run(a.create_config_change_notification("topics/t"))
+    sequences = zk_world.run(a.get_config_change_notifications())
+    assert zk_world.run(a.get_changed_entities(sequences)) == ["topics/t"]
+    zk_world.run(a.delete_config_change_notifications(sequences))
+    assert zk_world.run(a.get_config_change_notifications()) == []
+
+
+def test_log_dir_events(zk_world: ZkWorld) -> None:
+    a = zk_world.client("a")
+    for broker_id in (3, 1, 3):
+        zk_world.run(a.propagate_log_dir_event(broker_id))
+    sequences = zk_world.run(a.get_log_dir_event_notifications())
+    assert sequences == ["0000000000", "0000000001", "0000000002"]
+    assert zk_world.run(a.get_brokers_from_log_dir_events(sequences)) == [1, 3]

@@ -1,0 +1,202 @@
+"""The application: takes events from a feed or a recording, gives them to the model, and has the screen look at it five times a second."""
+
+import asyncio
+import re
+from pathlib import Path
+from typing import ClassVar, Final
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+
+from kafka_edu.common.cluster_home import ClusterFolder
+
+from .model import Model
+from .palette import THEMES
+from .recording import Recorder
+from .replay import Replay
+from .screens.cluster_screen import ClusterScreen
+from .screens.dashboard_screen import DashboardScreen
+from .screens.wheels_screen import WheelsScreen
+from .trace_feed import TraceFeed, now_us
+
+TICK_S: Final = 0.2
+#: Of the pictures: a character of Textual's SVG, the blank it uses, and fonts that show bars and circles in one width.
+_CELL_WIDTH: Final = 12.2
+_BLANK: Final = "&#160;"
+_FONTS: Final = "font-family: 'Fira Code', 'DejaVu Sans Mono', 'Cascadia Mono', Menlo, monospace"
+
+
+class DashboardApp(App[None]):
+    """`folder` for a live cluster, `replay` for a recording: one of them."""
+
+    CSS_PATH = "dashboard.tcss"
+    TITLE = "kafka-edu dashboard"
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("1", "look('cluster')", "Cluster"),
+        Binding("2", "look('wheels')", "Wheels"),
+        Binding("space", "play", "play"),
+        Binding("full_stop", "step(1)", "step", key_display=".,"),
+        Binding("comma", "step(-1)", "step back", show=False),
+        Binding("plus", "speed(1)", "speed", key_display="+-"),
+        Binding("minus", "speed(-1)", "slower", show=False),
+        Binding("greater_than_sign", "wind(5000)", "wind", key_display="<>"),
+        Binding("less_than_sign", "wind(-5000)", "wind back", show=False),
+        Binding("d", "dark", "light/dark", show=False),
+        Binding("q", "quit", "quit"),
+    ]
+
+    def __init__(self, name: str, folder: ClusterFolder | None = None, replay: Replay | None = None, record: Path | None = None) -> None:
+        super().__init__()
+        self.model = Model(name)
+        self.replay = replay
+        self._folder = folder
+        self._feed = TraceFeed(folder) if folder is not None else None
+        self._recorder = Recorder(record, name) if record is not None else None
+        self._looks: dict[str, DashboardScreen] = {
+            "cluster": ClusterScreen(self.model, replay, folder),
+            "wheels": WheelsScreen(self.model, replay),
+        }
+        self._last_us = now_us()
+
+    def on_mount(self) -> None:
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = THEMES[0].name
+        for name, screen in self._looks.items():
+            self.install_screen(screen, name)
+        self.push_screen("cluster")
+        if self._feed is not None:
+            self.run_worker(self._feed.run(), group="feed", exit_on_error=True)
+        self.set_interval(TICK_S, self.tick)
+
+    def tick(self) -> None:
+        """Take what has come, and have the present screen look."""
+        now, before = now_us(), self._last_us
+        self._last_us = now
+        if self.replay is not None:
+            self.model.apply(self.replay.advance(now - before))
+            self.model.advance(self.replay.clock_us)
+        elif self._feed is not None:
+            envelopes = self._feed.drain(now)
+            self.model.apply(envelopes)
+            self.model.advance(now)
+            if self._recorder is not None:
+                self._recorder.write(envelopes)
+        self.look()
+
+    def look(self) -> None:
+        """The present screen draws what has changed."""
+        for screen in reversed(self.screen_stack):
+            if isinstance(screen, DashboardScreen) and screen.is_mounted:
+                screen.tick()
+                return
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """The keys of a player are for recordings."""
+        if action in ("play", "step", "speed", "wind"):
+            return self.replay is not None
+        if action == "look":  # the key of the screen that is there already would be noise
+            return not self.screen_stack or self.screen is not self._looks.get(str(parameters[0]))
+        return True
+
+    def action_look(self, name: str) -> None:
+        if isinstance(self.screen, DashboardScreen) and self.screen is not self._looks[name]:
+            self.switch_screen(name)
+
+    def action_dark(self) -> None:
+        dark, light = THEMES
+        self.theme = light.name if self.theme == dark.name else dark.name
+        for screen in self._looks.values():
+            if screen.is_mounted:
+                screen.redraw()
+
+    def action_play(self) -> None:
+        if self.replay is not None:
+            if self.replay.ended:
+                self._wind(0)
+                self.replay.playing = True
+            else:
+                self.replay.playing = not self.replay.playing
+            self.look()
+
+    def action_step(self, by: int) -> None:
+        if self.replay is None:
+            return
+        if by > 0:
+            self.model.apply(self.replay.step())
+        else:
+            self.model.reset()
+            self.model.apply(self.replay.step_back())
+        self.model.advance(self.replay.clock_us)
+        self.look()
+
+    def action_speed(self, by: int) -> None:
+        if self.replay is not None:
+            (self.replay.faster if by > 0 else self.replay.slower)()
+            self.look()
+
+    def action_wind(self, by_ms: int) -> None:
+        if self.replay is not None:
+            self._wind(self.replay.at_ms + by_ms)
+
+    def _wind(self, at_ms: int) -> None:
+        if self.replay is not None:
+            playing = self.replay.playing
+            self.model.reset()
+            self.model.apply(self.replay.wind_to(at_ms))
+            self.replay.playing = playing and not self.replay.ended
+            self.model.advance(self.replay.clock_us)
+            self.look()
+
+    async def action_quit(self) -> None:
+        self.exit()
+
+    def on_unmount(self) -> None:
+        if self._recorder is not None:
+            self._recorder.close()
+
+
+async def picture(name: str, replay: Replay, at_ms: int, screen: str, size: tuple[int, int], light: bool) -> str:
+    """The dashboard as an SVG, at a place of a recording, without a terminal."""
+    replay.playing = False
+    app = DashboardApp(name, replay=replay)
+    async with app.run_test(size=size) as pilot:
+        app.model.apply(replay.wind_to(at_ms))
+        replay.playing = False
+        app.model.advance(replay.clock_us)
+        app.action_look(screen)
+        if light:
+            app.action_dark()
+        await pilot.pause()
+        app.look()
+        for _ in range(50):  # the footer comes by itself, a moment later
+            await pilot.pause(0.1)
+            if app.screen.query("FooterKey"):
+                break
+        app.look()
+        await pilot.pause()
+        return tidy(app.export_screenshot(title="kafka-edu dashboard"))
+
+
+def tidy(svg: str) -> str:
+    """Textual's SVG without the fonts that it would fetch from the net, and with no text that begins with blanks: not every viewer keeps them."""
+
+    def shift(text: re.Match[str]) -> str:
+        blanks = text["blanks"].count(_BLANK)
+        left = f"{float(text['x']) + blanks * _CELL_WIDTH:g}"
+        length = f"{float(text['length']) - blanks * _CELL_WIDTH:g}"
+        return f'{text["head"]} x="{left}"{text["y"]}textLength="{length}"{text["tail"]}>'
+
+    svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
+    svg = svg.replace("font-family: Fira Code, monospace", _FONTS)
+    return re.sub(
+        rf'(?P<head><text[^>]*?) x="(?P<x>[\d.]+)"(?P<y> y="[\d.]+" )textLength="(?P<length>[\d.]+)"(?P<tail>[^>]*)>(?P<blanks>(?:{_BLANK})+)(?=[^<])',
+        shift,
+        svg,
+    )
+
+
+def take_picture(name: str, replay: Replay, at_ms: int, screen: str, size: tuple[int, int], light: bool) -> str:
+    """The same, for callers without a loop."""
+    return asyncio.run(picture(name, replay, at_ms, screen, size, light))

@@ -1,0 +1,34 @@
+"""All that the dashboard knows, in one place: what every event goes through, and what is made anew when a recording is wound back."""
+
+from collections.abc import Iterable
+
+from kafka_edu.trace.event import Envelope
+
+from .view_model.cluster_view import ClusterView
+from .view_model.ticker import Ticker
+from .view_model.wheels_view import WheelsView
+
+
+class Model:
+    """The reducers of all screens. Widgets hold this, and read what they show when they draw."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.reset()
+
+    def reset(self) -> None:
+        """Know nothing again."""
+        self.cluster = ClusterView(self.name)
+        self.wheels = WheelsView()
+        self.ticker = Ticker()
+
+    def apply(self, envelopes: Iterable[Envelope]) -> None:
+        for envelope in envelopes:
+            self.cluster.apply(envelope)
+            self.wheels.apply(envelope)
+            self.ticker.apply(envelope)
+
+    def advance(self, now_us: int) -> None:
+        """Time goes on without an event."""
+        self.cluster.advance(now_us)
+        self.wheels.advance(now_us)

@@ -1,0 +1,1 @@
+"""Screens: widgets in their places, and what the keys do."""

@@ -1,0 +1,103 @@
+"""Cluster (1): who is there, who leads what, how far everybody is, and what happened."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.events import Resize
+
+from kafka_edu.common.cluster_home import ClusterFolder
+from kafka_edu.trace.event import Envelope
+
+from ..model import Model
+from ..replay import Replay
+from ..subjects import PARTITIONS
+from ..view_model.partition_view import PartitionKey
+from ..widgets.broker_cards import BrokerCards
+from ..widgets.drawn import Lines
+from ..widgets.partition_matrix import MatrixRows, PartitionMatrix
+from ..widgets.ticker_lines import TickerLines
+from .act_line import Act, ActLine
+from .chain_screen import ChainScreen
+from .dashboard_screen import DashboardScreen
+
+_ACTIONS = {"kill", "start", "pause", "resume", "stop"}
+
+
+class ClusterScreen(DashboardScreen):
+    """Cards, matrix, ticker; the keys act on the selected broker."""
+
+    default_subject = PARTITIONS
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("k", "act('kill')", "kill"),
+        Binding("s", "act('start')", "start"),
+        Binding("p", "act('pause')", "pause"),
+        Binding("r", "act('resume')", "resume"),
+        Binding("x", "act('stop')", "stop"),
+        Binding("y", "answer(True)", "yes"),
+        Binding("n,escape", "answer(False)", "no", key_display="n"),
+        Binding("enter", "why", "why", show=False),
+    ]
+
+    def __init__(self, model: Model, replay: Replay | None, folder: ClusterFolder | None) -> None:
+        super().__init__(model, replay)
+        self._folder = folder
+
+    def body(self) -> ComposeResult:
+        yield BrokerCards(self.model)
+        yield PartitionMatrix(self.model)
+        yield TickerLines(self.model)
+        yield ActLine(self.model, self._folder)
+
+    def on_mount(self) -> None:
+        self.query_one(TickerLines).border_title = "what happened"
+        self.query_one(TickerLines).focus()
+        self.tick()
+
+    def on_resize(self, event: Resize) -> None:
+        self.query_one(TickerLines).styles.height = max(event.size.height // 3 - 2, 5) + 1
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys that mean nothing now are not shown: acts in a recording, yes and no while nothing is asked."""
+        if not self.is_mounted:
+            return True
+        line = self.query_one(ActLine)
+        if action == "act":
+            return line.can_act and line.pending is None
+        if action == "answer":
+            return line.pending is not None
+        return True
+
+    def action_broker(self, by: int) -> None:
+        self.query_one(BrokerCards).move(by)
+
+    def action_act(self, action: str) -> None:
+        broker = self.query_one(BrokerCards).selected
+        if action in _ACTIONS and broker >= 0:
+            self.query_one(ActLine).ask(Act(action, broker))
+
+    def action_answer(self, yes: bool) -> None:
+        self.query_one(ActLine).answer(yes)
+
+    def action_why(self) -> None:
+        """Where the cards have the focus: the last line of the ticker."""
+        lines = self.model.ticker.lines
+        if lines:
+            self.app.push_screen(ChainScreen(self.model.ticker, lines[-1].envelope))
+
+    def on_lines_chosen(self, message: Lines.Chosen) -> None:
+        if isinstance(message.lines, MatrixRows):
+            envelope = self._last_of(message.lines.key(message.index))
+            if envelope is None:
+                self.notify("nothing has happened to this partition since you began to look")
+                return
+        else:
+            envelope = self.model.ticker.lines[message.index].envelope
+        self.app.push_screen(ChainScreen(self.model.ticker, envelope))
+
+    def _last_of(self, key: PartitionKey) -> Envelope | None:
+        """The last fact told of a partition."""
+        for envelope in reversed(self.model.ticker.history.events):
+            if getattr(envelope.event, "topic", None) == key.topic and getattr(envelope.event, "partition", None) == key.partition:
+                return envelope
+        return None

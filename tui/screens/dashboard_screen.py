@@ -1,0 +1,79 @@
+"""What both screens have in common: a head, a foot, and the answers to `?`, `o` and [enter]."""
+
+from typing import ClassVar, Protocol, runtime_checkable
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widgets import Footer
+
+from ..model import Model
+from ..replay import Replay
+from ..subjects import Subject
+from ..widgets.drawn import Lines
+from ..widgets.status_line import StatusLine
+from .about_screen import AboutScreen
+from .source_screen import SourceScreen
+
+
+@runtime_checkable
+class Ticks(Protocol):
+    """A widget that looks at the model when asked to."""
+
+    def tick(self) -> None: ...
+
+
+class DashboardScreen(Screen[None]):
+    """One look at the cluster. `tick` is called by the app when events have come, and a few times a second."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("question_mark", "about", "about", key_display="?"),
+        Binding("left", "broker(-1)", "broker", key_display="←→"),
+        Binding("right", "broker(1)", "broker", show=False),
+        Binding("o", "source", "source", show=False),
+    ]
+    default_subject: ClassVar[Subject]
+
+    def __init__(self, model: Model, replay: Replay | None) -> None:
+        super().__init__()
+        self.model = model
+        self.replay = replay
+
+    def compose(self) -> ComposeResult:
+        yield StatusLine(self.model, self.replay)
+        yield from self.body()
+        yield Footer(compact=True, show_command_palette=False)
+
+    def body(self) -> ComposeResult:
+        """What stands between head and foot."""
+        raise NotImplementedError
+
+    def tick(self) -> None:
+        for child in self.children:
+            if isinstance(child, Ticks):
+                child.tick()
+
+    def redraw(self) -> None:
+        """The theme is another."""
+        for lines in self.query(Lines):
+            lines.redraw()
+        self.refresh(layout=True)
+        self.tick()
+
+    def on_screen_resume(self) -> None:
+        self.tick()
+
+    def subject(self) -> Subject:
+        """What the focused widget shows."""
+        known = getattr(self.focused, "subject", None)
+        return known if isinstance(known, Subject) else self.default_subject
+
+    def action_broker(self, by: int) -> None:
+        """The next broker to the left or right."""
+        raise NotImplementedError
+
+    def action_about(self) -> None:
+        self.app.push_screen(AboutScreen(self.subject()))
+
+    def action_source(self) -> None:
+        self.app.push_screen(SourceScreen(self.subject().sources[0]))

@@ -1,0 +1,116 @@
+"""What stands behind each widget: the events that feed it, and the classes whose doors tell them. `?` shows it, `o` opens the module.
+
+Modules are named as data, not imported: the dashboard knows a broker only by its events. A test holds every name against the source.
+"""
+
+from importlib.resources import files
+from pathlib import Path
+from typing import NamedTuple
+
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone
+
+from .view_model.broker_view import BROKER_EVENTS
+from .view_model.cluster_view import HEADER_EVENTS
+from .view_model.partition_view import PARTITION_EVENTS
+from .view_model.wheels_view import PURGATORY_EVENTS, TIMER_EVENTS
+
+
+class Source(NamedTuple):
+    """A class of the broker: its module below the package kafka_edu, and its name."""
+
+    module: str
+    cls: str
+
+    def path(self) -> Path:
+        """The file, wherever the package is installed."""
+        return Path(str(files("kafka_edu"))) / (self.module.replace(".", "/") + ".py")
+
+    def line(self) -> int:
+        """The line on which the class begins, from 1; 1 when it is not found."""
+        for number, text in enumerate(self.path().read_text(encoding="utf-8").splitlines(), 1):
+            if text.startswith((f"class {self.cls}(", f"class {self.cls}:")):
+                return number
+        return 1
+
+
+class Subject(NamedTuple):
+    """What a widget shows."""
+
+    title: str
+    words: str
+    events: tuple[type[Event], ...]
+    sources: tuple[Source, ...]
+    """The first is the one that `o` opens."""
+
+
+HEADER = Subject(
+    "The cluster at a glance",
+    "The first line answers: is all well? A partition is under-replicated when fewer of its replicas are in sync than were assigned. "
+    "The second line is the evidence: the controller and its epoch, ZooKeeper, and since when.",
+    HEADER_EVENTS,
+    (
+        Source("controller.kafka_controller", "KafkaController"),
+        Source("controller.active_controller", "ActiveController"),
+        Source("cli.supervisor_main", "Supervisor"),
+    ),
+)
+BROKERS = Subject(
+    "A broker",
+    "Bytes in and out per second over all its connections, followers' fetches among them; a column each half second. "
+    "The request queue is one for all processors and bounded (queued.max.requests); handlers take from it (num.io.threads). "
+    "Memory is what the process took for itself (RssAnon). ♛ marks the controller.",
+    BROKER_EVENTS,
+    (
+        Source("server.kafka_server", "KafkaServer"),
+        Source("network.socket_server", "SocketServer"),
+        Source("network.request_channel", "RequestChannel"),
+        Source("cli.child_process", "ChildProcess"),
+    ),
+)
+PARTITIONS = Subject(
+    "Partitions and replicas",
+    "● leads, ○ is in the ISR, ◌ is out of sync, ✕ is on a dead broker; ★n: broker n should lead (it is the first assigned) and does not. "
+    "LEO is the leader's log end, HW the offset below which all in sync have everything: consumers read no further. Lag = LEO - HW. "
+    "With fewer in the ISR than min.insync.replicas a produce with acks=all is refused.",
+    PARTITION_EVENTS,
+    (
+        Source("replication.partition", "Partition"),
+        Source("replication.isr_state", "IsrState"),
+        Source("controller.zk_partition_state_machine", "ZkPartitionStateMachine"),
+        Source("replication.replica_manager", "ReplicaManager"),
+    ),
+)
+TICKER = Subject(
+    "What happened, and because of what",
+    "Each line is a fact, told by sup (the supervisor), b0, b1 … (the brokers) or zk. Within a broker a fact names its cause; between processes two facts are "
+    "joined by what they share: a znode, an epoch, a connection. [enter] follows the chain.",
+    (ActionAsked, ActionDone),
+    (Source("trace.reader", "History"), Source("trace.tracer", "Tracer")),
+)
+WHEELS = Subject(
+    "Hierarchical timing wheels",
+    "A wheel of 20 slots for each level; a slot of level 2 is as long as the whole of level 1. A task goes into the finest wheel that reaches its deadline. "
+    "When a slot of a higher level comes due, its tasks come down to a finer one (降级). ▲ is the hand: it jumps to the next slot that holds something, and "
+    "never visits an empty one, for a queue of buckets tells when to wake. ◆ marks the slot of the wheel that comes due next.",
+    TIMER_EVENTS,
+    (
+        Source("timer.timing_wheel", "TimingWheel"),
+        Source("timer.system_timer", "SystemTimer"),
+        Source("timer.delay_queue", "DelayQueue"),
+        Source("timer.timer_task_list", "TimerTaskList"),
+    ),
+)
+WAITING = Subject(
+    "Why is it still waiting?",
+    "A purgatory holds requests that cannot be answered yet. Each is completed once: by an event that brings what it needs, or by its deadline on the wheel. "
+    "Shown: what it needs, what there is, and who is behind.",
+    PURGATORY_EVENTS,
+    (
+        Source("purgatory.delayed_operation_purgatory", "DelayedOperationPurgatory"),
+        Source("purgatory.delayed_operation", "DelayedOperation"),
+        Source("replication.delayed_produce", "DelayedProduce"),
+        Source("replication.delayed_fetch", "DelayedFetch"),
+    ),
+)
+ALL_SUBJECTS = (HEADER, BROKERS, PARTITIONS, TICKER, WHEELS, WAITING)

@@ -1,0 +1,119 @@
+"""One stream of events out of many processes: all brokers of a cluster, its supervisor, and its ZooKeeper where that offers its events.
+
+Each process tells over its own socket, in its own order, up to a tenth of a second late. All share this machine's monotonic clock, so the feed
+holds each event back for a quarter of a second and hands them on in the order of their time: a chain of causes never runs backwards on the
+screen. A process that ends is said to be lost; its file of address is looked for until it is back.
+"""
+
+import asyncio
+import heapq
+import time
+from pathlib import Path
+from typing import Final
+
+from kafka_edu.common.action_client import ActionAddress, ActionClient, ActionRefusedError, NoSupervisorError
+from kafka_edu.common.cluster_home import ClusterFolder
+from kafka_edu.trace.event import Envelope, Level
+from kafka_edu.trace.reader import order
+from kafka_edu.trace.trace_client import EventsAddress, subscribe
+from kafka_edu.trace.wire_format import TraceFormatError
+
+from .link_events import ClusterKnown, LinkLost, LinkMade
+from .view_model.cluster_view import SUPERVISOR, ZOOKEEPER
+
+HOLD_BACK_US: Final = 250_000
+LOOK_EVERY_S: Final = 0.25
+MAX_HELD: Final = 200_000
+
+
+def now_us() -> int:
+    """The clock by which all processes on this machine stamp their events."""
+    return time.monotonic_ns() // 1000
+
+
+def _link(teller: int, event: LinkMade | LinkLost | ClusterKnown) -> Envelope:
+    return Envelope(teller, 0, 0, time.time_ns() // 1_000_000, now_us(), event)
+
+
+class TraceFeed:
+    """Subscribes to whatever tells; `drain` gives what is ripe. `run` must be a task of the loop that drains."""
+
+    def __init__(self, folder: ClusterFolder, level: Level = Level.STATE) -> None:
+        self._folder = folder
+        self._level = level
+        self._held: list[tuple[tuple[int, int, int], int, Envelope]] = []
+        self._arrived = 0
+        self._readers: dict[int, asyncio.Task[None]] = {}
+        self._known = False
+
+    def _files(self) -> dict[int, Path]:
+        """teller → where the address of its event socket stands while it is up."""
+        files = {SUPERVISOR: self._folder.supervisor_events, ZOOKEEPER: self._folder.zookeeper / "events.json"}
+        for path in sorted(self._folder.path.glob("broker-*/events.json")):
+            digits = path.parent.name.removeprefix("broker-")
+            if digits.isdigit():
+                files[int(digits)] = path
+        return files
+
+    async def run(self) -> None:
+        """Look for those who tell, listen to each; ends only by being cancelled."""
+        try:
+            while True:
+                if not self._known:
+                    self._known = await asyncio.to_thread(self._ask_status)
+                for teller, path in self._files().items():
+                    reader = self._readers.get(teller)
+                    if path.exists() and (reader is None or reader.done()):
+                        self._readers[teller] = asyncio.create_task(self._listen(teller, path))
+                await asyncio.sleep(LOOK_EVERY_S)
+        finally:
+            for reader in self._readers.values():
+                reader.cancel()
+            await asyncio.gather(*self._readers.values(), return_exceptions=True)
+
+    def _ask_status(self) -> bool:
+        """Since when the cluster is up: the one thing that no event tells to one who comes late."""
+        try:
+            with ActionClient(ActionAddress.read(self._folder.action_address), timeout_s=5.0) as client:
+                status = client.ask("status").get("status")
+        except (NoSupervisorError, ActionRefusedError):
+            return False
+        match status:
+            case {"name": str(name), "up_s": int() | float() as up_s, "zookeeper": {"kind": str(kind), "connect": str(connect)}}:
+                self._take(_link(SUPERVISOR, ClusterKnown(name, int(up_s * 1000), connect if kind == "external" else kind)))
+        return True
+
+    async def _listen(self, teller: int, path: Path) -> None:
+        """One process, until it is gone."""
+        try:
+            address = EventsAddress.read(str(path))
+        except (OSError, TraceFormatError):
+            return  # it is being written, or gone again
+        told = False
+        reason = "closed"
+        try:
+            async for envelope in subscribe(address, self._level, gauges=True):
+                if not told:
+                    told = True
+                    self._take(_link(teller, LinkMade(address.pid)))
+                self._take(envelope)
+        except (OSError, TraceFormatError, ValueError) as error:  # ValueError: a line longer than the stream's limit
+            reason = str(error)
+        finally:
+            if told:
+                if teller == SUPERVISOR:
+                    self._known = False
+                self._take(_link(teller, LinkLost(reason)))
+
+    def _take(self, envelope: Envelope) -> None:
+        if len(self._held) < MAX_HELD:
+            self._arrived += 1
+            heapq.heappush(self._held, (order(envelope), self._arrived, envelope))
+
+    def drain(self, now: int | None = None) -> list[Envelope]:
+        """What is old enough that nothing older can still come, in order. O(n log n)."""
+        ripe = (now_us() if now is None else now) - HOLD_BACK_US
+        out = []
+        while self._held and self._held[0][0][0] <= ripe:
+            out.append(heapq.heappop(self._held)[2])
+        return out

@@ -1,0 +1,234 @@
+"""One broker as its card shows it: its process, its place in the cluster, its traffic.
+
+Two truths, told by two tellers: the supervisor sees the process end at once; the cluster believes in the broker until ZooKeeper expires its
+session, and the controller says so. A card shows both, for between them lies the time without a leader.
+"""
+
+from typing import Final
+
+from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.events.controller import BrokerFailed, BrokerJoined, ControllerBrokerSnapshot
+from kafka_edu.trace.events.network import NetworkSampled
+from kafka_edu.trace.events.server import (
+    BrokerRegistered,
+    BrokerSnapshot,
+    BrokerStateChanged,
+    MetadataSnapshot,
+    MetadataUpdated,
+    ServerSampled,
+    SessionLost,
+)
+from kafka_edu.trace.events.supervisor import (
+    ProcessEnded,
+    ProcessMemory,
+    ProcessPaused,
+    ProcessResumed,
+    ProcessSnapshot,
+    ProcessStarted,
+)
+
+from ..link_events import LinkLost, LinkMade
+from .figures import duration
+from .glow import Glow
+from .rates import Rate
+
+SILENT_AFTER_US: Final = 2_000_000
+BROKER_EVENTS: Final = (
+    ProcessSnapshot,
+    ProcessStarted,
+    ProcessEnded,
+    ProcessPaused,
+    ProcessResumed,
+    ProcessMemory,
+    BrokerSnapshot,
+    BrokerStateChanged,
+    BrokerRegistered,
+    SessionLost,
+    NetworkSampled,
+    ServerSampled,
+    BrokerJoined,
+    BrokerFailed,
+    ControllerBrokerSnapshot,
+    MetadataUpdated,
+)
+
+
+class BrokerView:
+    """What is known of one broker. Times are µs of the events' clock; 0: never."""
+
+    def __init__(self, broker_id: int) -> None:
+        self.id = broker_id
+        self.port = 0
+        self.pid = 0
+        self.process = "unknown"
+        """stopped, running or paused, as the supervisor says; else unknown."""
+        self.ended = ""
+        """How the process ended last: `killed (SIGKILL)`, `stopped`, `ended with code 1`."""
+        self.process_changed_us = 0
+        self.in_cluster: bool | None = None
+        """Whether the controller counts it as alive; None: nobody has said."""
+        self.in_cluster_changed_us = 0
+        self.state = ""
+        """Kafka's broker state: Starting, RunningAsBroker, …"""
+        self.linked = False
+        self.heard_us = 0
+        self.bytes_in = Rate()
+        self.bytes_out = Rate()
+        self.requests = Rate()
+        self.request_queue = 0
+        self.request_queue_capacity = 0
+        self.response_queue = 0
+        self.connections = 0
+        self.handlers_busy = 0
+        self.handlers = 0
+        self.rss_anon = 0
+
+    @property
+    def dead(self) -> bool:
+        """No process is there, or the cluster has given it up, or nothing is heard of it and nobody knows why."""
+        if self.process in ("stopped", "running", "paused"):
+            return self.process == "stopped" or self.in_cluster is False
+        return self.in_cluster is False or (not self.linked and self.heard_us > 0)
+
+    def status(self, now_us: int) -> tuple[str, str]:
+        """A sign with words, and a second line with what the cluster thinks; empty where all is well."""
+
+        def since(at_us: int) -> str:
+            return duration((now_us - at_us) / 1000) if at_us else "some time"
+
+        gone = f"left the cluster {since(self.in_cluster_changed_us)} ago"
+        if self.process == "stopped":
+            head = f"✕ {self.ended or 'stopped'}"
+            return head, gone if self.in_cluster is False else "ZooKeeper holds its session" if self.in_cluster else ""
+        if self.process == "paused":
+            head = f"‖ paused {since(self.process_changed_us)}"
+            return head, gone if self.in_cluster is False else "ZooKeeper holds its session"
+        if not self.linked and self.heard_us:
+            return ("… starting" if self.process == "running" else "✕ no word from it"), gone if self.in_cluster is False else ""
+        if self.in_cluster is False:
+            return "… not in the cluster", f"since {since(self.in_cluster_changed_us)}" if self.in_cluster_changed_us else ""
+        if self.heard_us == 0:
+            return "… starting", ""
+        if now_us - self.heard_us > SILENT_AFTER_US:
+            return f"? silent for {since(self.heard_us)}", ""
+        if self.state and self.state != "RunningAsBroker":
+            return f"… {self.state}", ""
+        return "", ""
+
+
+def port_of(end_points: tuple[str, ...]) -> int:
+    """The port of the first of `PLAINTEXT://host:port`, or 0."""
+    digits = end_points[0].rpartition(":")[2] if end_points else ""
+    return int(digits) if digits.isdigit() else 0
+
+
+class BrokersView:
+    """All brokers, by id."""
+
+    def __init__(self, glow: Glow) -> None:
+        self.by_id: dict[int, BrokerView] = {}
+        self._glow = glow
+
+    def __getitem__(self, broker_id: int) -> BrokerView:
+        """The broker; made when it is first heard of."""
+        if broker_id not in self.by_id:
+            self.by_id[broker_id] = BrokerView(broker_id)
+            self.by_id = dict(sorted(self.by_id.items()))
+        return self.by_id[broker_id]
+
+    def alive(self, broker_id: int) -> bool:
+        broker = self.by_id.get(broker_id)
+        return broker is not None and not broker.dead
+
+    def apply(self, envelope: Envelope) -> None:
+        """Take one event. O(1)."""
+        teller, now_us = envelope.broker, envelope.mono_us
+        if teller >= 0 and not isinstance(envelope.event, LinkLost):
+            self[teller].heard_us = now_us
+            self[teller].linked = True
+        match envelope.event:
+            case LinkMade(pid=pid) if teller >= 0:
+                self[teller].pid = pid
+            case LinkLost() if teller >= 0:
+                self._lost(self[teller])
+            case ProcessSnapshot() as e if e.broker >= 0:
+                broker = self[e.broker]
+                broker.port, broker.pid = e.port, e.pid
+                self._process(broker, e.state, "stopped" if e.state == "stopped" and not broker.ended else broker.ended, now_us)
+            case ProcessStarted() as e if e.broker >= 0:
+                self[e.broker].pid = e.pid
+                self._process(self[e.broker], "running", "", now_us)
+            case ProcessEnded() as e if e.broker >= 0:
+                how = f"killed ({e.signal})" if e.signal else "stopped" if e.code == 0 else f"ended with code {e.code}"
+                self[e.broker].pid = 0
+                self._process(self[e.broker], "stopped", how, now_us)
+                self._lost(self[e.broker])
+            case ProcessPaused() as e if e.broker >= 0:
+                self._process(self[e.broker], "paused", "", now_us)
+            case ProcessResumed() as e if e.broker >= 0:
+                self._process(self[e.broker], "running", "", now_us)
+            case ProcessMemory() as e if e.broker >= 0:
+                self[e.broker].rss_anon = e.rss_anon
+            case BrokerSnapshot() as e:
+                broker = self[e.broker_id]
+                broker.port, broker.pid, broker.state = port_of(e.end_points) or broker.port, e.pid, e.state
+                if e.broker_epoch > 0 and broker.in_cluster is None:
+                    broker.in_cluster = True
+            case BrokerStateChanged() as e:
+                self[e.broker_id].state = e.after
+                self._glow.touch("broker", e.broker_id)
+            case BrokerRegistered() as e:
+                self._in_cluster(e.broker_id, True, now_us)
+                self[e.broker_id].port = port_of(e.end_points) or self[e.broker_id].port
+            case BrokerJoined() as e:
+                self._in_cluster(e.broker_id, True, now_us)
+            case BrokerFailed() as e:
+                self._in_cluster(e.broker_id, False, now_us)
+            case SessionLost() as e:
+                self._in_cluster(e.broker_id, False, now_us)
+            case ControllerBrokerSnapshot() as e:
+                self._in_cluster(e.broker_id, True, now_us)
+                self[e.broker_id].port = self[e.broker_id].port or port_of(e.end_points)
+            case MetadataUpdated() as e if teller == e.controller_id:
+                # A new controller does not tell of a broker that it never knew alive, such as the controller before it.
+                for broker_id in self.by_id:
+                    self._in_cluster(broker_id, broker_id in e.live_brokers, now_us)
+            case MetadataSnapshot() as e:
+                for broker_id, end_points in e.live_brokers:
+                    self[broker_id].port = self[broker_id].port or port_of(end_points)
+            case NetworkSampled() as e:
+                self._network(self[teller], e, now_us)
+            case ServerSampled() as e:
+                broker = self[teller]
+                broker.handlers_busy, broker.handlers = e.handlers_busy, e.handlers
+                broker.rss_anon = e.rss_anon_bytes or broker.rss_anon
+            case _:
+                pass
+
+    def _network(self, broker: BrokerView, e: NetworkSampled, now_us: int) -> None:
+        broker.request_queue, broker.request_queue_capacity = e.request_queue_size, e.request_queue_capacity
+        broker.response_queue, broker.connections = e.response_queue_size, e.connections
+        broker.bytes_in.sample(e.bytes_in_total, now_us)
+        broker.bytes_out.sample(e.bytes_out_total, now_us)
+        broker.requests.sample(e.requests_total, now_us)
+
+    def _process(self, broker: BrokerView, process: str, ended: str, now_us: int) -> None:
+        if broker.process not in (process, "unknown"):
+            self._glow.touch("broker", broker.id)
+        if broker.process != process:
+            broker.process_changed_us = now_us if broker.process != "unknown" else 0
+        broker.process, broker.ended = process, ended
+
+    def _in_cluster(self, broker_id: int, is_in: bool, now_us: int) -> None:
+        broker = self[broker_id]
+        if broker.in_cluster is not None and broker.in_cluster != is_in:
+            broker.in_cluster_changed_us = now_us
+            self._glow.touch("broker", broker_id)
+        broker.in_cluster = is_in
+
+    def _lost(self, broker: BrokerView) -> None:
+        broker.linked = False
+        broker.state = ""
+        broker.request_queue = broker.response_queue = broker.connections = broker.handlers_busy = 0
+        for rate in (broker.bytes_in, broker.bytes_out, broker.requests):
+            rate.forget()

@@ -1,0 +1,116 @@
+"""The Cluster screen's state: brokers, partitions, the controller, and the answer to "is all well?"."""
+
+from typing import Final
+
+from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.events.controller import ActiveControllerChanged, ControllerElected, ControllerResigned, ControllerSnapshot
+from kafka_edu.trace.events.replication import ControllerEpochSeen
+from kafka_edu.trace.events.supervisor import ProcessEnded, ProcessSnapshot, ProcessStarted, SupervisorStarted
+
+from ..link_events import ClusterKnown, LinkLost, LinkMade
+from .broker_view import BrokersView
+from .figures import joined, plural
+from .glow import Glow
+from .partition_view import PartitionsView
+
+SUPERVISOR: Final = -1
+ZOOKEEPER: Final = -2
+HEADER_EVENTS: Final = (
+    ControllerElected,
+    ControllerResigned,
+    ControllerSnapshot,
+    ControllerEpochSeen,
+    ProcessStarted,
+    ProcessEnded,
+    SupervisorStarted,
+)
+
+
+class ClusterView:
+    """Everything the Cluster screen shows but the ticker. `apply` is the only door."""
+
+    def __init__(self, name: str = "") -> None:
+        self.glow = Glow()
+        self.name = name
+        self.brokers = BrokersView(self.glow)
+        self.partitions = PartitionsView(self.glow, self.brokers)
+        self.controller = -1
+        """The active controller's broker id; -1: none is known."""
+        self.controller_epoch = 0
+        self.zookeeper = ""
+        """embedded, apache, or where an external one is."""
+        self.zookeeper_up: bool | None = None
+        self.supervised: bool | None = None
+        """Whether the supervisor is there; None: nothing was heard of it."""
+        self._up_since_us: int | None = None
+
+    def advance(self, now_us: int) -> None:
+        """Time goes on without an event: ages grow, glows go out."""
+        self.glow.advance(now_us)
+
+    @property
+    def up_ms(self) -> int | None:
+        return (self.glow.now_us - self._up_since_us) // 1000 if self._up_since_us is not None else None
+
+    def apply(self, envelope: Envelope) -> None:
+        """Take one event. O(1)."""
+        self.glow.advance(envelope.mono_us)
+        self.brokers.apply(envelope)
+        self.partitions.apply(envelope)
+        if envelope.broker == SUPERVISOR:
+            self.supervised = not isinstance(envelope.event, LinkLost)
+        match envelope.event:
+            case ClusterKnown() as e:
+                self.name, self.zookeeper = e.name or self.name, e.zookeeper or self.zookeeper
+                self._up_since_us = envelope.mono_us - e.up_ms * 1000
+            case SupervisorStarted() as e:
+                self.name, self.zookeeper, self._up_since_us = e.cluster, e.zookeeper, envelope.mono_us
+            case ControllerElected() as e:
+                self._controller(envelope.broker, e.epoch)
+            case ControllerSnapshot() as e if e.active or self.controller < 0:
+                self._controller(envelope.broker if e.active else e.controller_id, e.epoch)
+            case ControllerResigned() if envelope.broker == self.controller:
+                self._controller(-1, self.controller_epoch)
+            case ActiveControllerChanged(controller_id=-1) if envelope.broker != self.controller:
+                self._controller(-1, self.controller_epoch)
+            case ControllerEpochSeen() as e:
+                self._controller(e.controller, e.controller_epoch)
+            case ProcessSnapshot() as e if e.broker == ZOOKEEPER:
+                self.zookeeper_up = e.state == "running"
+            case ProcessStarted() as e if e.broker == ZOOKEEPER:
+                self.zookeeper_up = True
+            case ProcessEnded() as e if e.broker == ZOOKEEPER:
+                self.zookeeper_up = False
+            case LinkMade() if envelope.broker == ZOOKEEPER:
+                self.zookeeper_up = True
+            case _:
+                pass
+
+    def _controller(self, broker: int, epoch: int) -> None:
+        """A controller of an older epoch is none."""
+        if epoch >= self.controller_epoch:
+            if (broker, epoch) != (self.controller, self.controller_epoch) and self.controller_epoch:
+                self.glow.touch("controller")
+            self.controller, self.controller_epoch = broker, epoch
+
+    def verdict(self) -> tuple[str, str]:
+        """(`ok`, `warning` or `error`, the one sentence that a reader must grasp at a glance)."""
+        if self.supervised is False and not any(b.linked for b in self.brokers.by_id.values()):
+            return "error", "✕ the cluster is down"
+        if not self.brokers.by_id:
+            return "warning", "… waiting for the first broker"
+        gone = [str(b.id) for b in self.brokers.by_id.values() if b.dead]
+        why = f": {'broker' if len(gone) == 1 else 'brokers'} {joined(gone)} {'is' if len(gone) == 1 else 'are'} gone" if gone else ""
+        partitions, under, offline = self.partitions.counts()
+        if offline:
+            return "error", f"✕ {offline:,} of {plural(partitions, 'partition')} without a leader{why}"
+        if under:
+            return "warning", f"! {under:,} of {plural(partitions, 'partition')} under-replicated{why}"
+        paused = [str(b.id) for b in self.brokers.by_id.values() if b.process == "paused"]
+        if paused:
+            return "warning", f"! broker {joined(paused)} is paused; the cluster does not know it yet"
+        if gone:
+            return "warning", f"! {why[2:]}; every partition has all its replicas"
+        if not partitions:
+            return "ok", "✓ all brokers are up; no topics yet"
+        return "ok", f"✓ all is well: {plural(partitions, 'partition')}, every replica in sync"

@@ -1,0 +1,92 @@
+"""Numbers as people read them: with a unit, three digits that matter, thousands set apart; and rows of bars."""
+
+from collections.abc import Sequence
+from typing import Final
+
+BARS: Final = "▁▂▃▄▅▆▇█"
+
+
+def count(number: int) -> str:
+    """12411 → `12,411`."""
+    return f"{number:,}"
+
+
+def short_count(number: float) -> str:
+    """For narrow places: 12411 → `12.4k`."""
+    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= limit:
+            return f"{number / limit:.1f}{unit}" if number < 100 * limit else f"{number / limit:.0f}{unit}"
+    return f"{number:.0f}"
+
+
+def size(number: float) -> str:
+    """Bytes in decimal units, as networks and Kafka's graphs count: 12411000 → `12.4 MB`."""
+    for limit, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if number >= limit:
+            return f"{number / limit:.1f} {unit}" if number < 100 * limit else f"{number / limit:.0f} {unit}"
+    return f"{number:.0f} B"
+
+
+def per_second(rate: float) -> str:
+    """`3/s`, `0.4/s`, `12,411/s`."""
+    return f"{rate:.1f}/s" if 0 < rate < 10 else f"{rate:,.0f}/s"
+
+
+def duration(ms: float) -> str:
+    """`7 ms`, `1.4 s`, `42 s`, `12 min 05 s`: one look, no counting of digits."""
+    if ms < 1000:
+        return f"{ms:.0f} ms"
+    seconds = ms / 1000
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds // 60:.0f} min {seconds % 60:02.0f} s"
+    return f"{seconds // 3600:.0f} h {seconds % 3600 // 60:02.0f} min"
+
+
+def span(ms: int) -> str:
+    """A tick or the span of a wheel, exactly: 400 → `400 ms`, 8000 → `8 s`, 160000 → `160 s`, 1500 → `1500 ms`."""
+    return f"{ms // 1000} s" if ms >= 1000 and ms % 1000 == 0 else f"{ms} ms"
+
+
+def clock(ms: int) -> str:
+    """Hours, minutes, seconds: 192000 → `00:03:12`."""
+    seconds = max(ms, 0) // 1000
+    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+
+
+def bar(value: float, top: float) -> str:
+    """One character, full at `top`; what is there at all can be seen, nothing is a blank line."""
+    if value <= 0 or top <= 0:
+        return BARS[0]
+    return BARS[max(1, min(len(BARS) - 1, round(value / top * (len(BARS) - 1))))]
+
+
+def sparkline(values: Sequence[float], width: int, floor: float = 1.0) -> str:
+    """The last `width` values, the newest at the right; the highest of them, or `floor` if that is more, fills the line."""
+    shown = list(values)[-width:] if width > 0 else []
+    top = max([floor, *shown])
+    return BARS[0] * (width - len(shown)) + "".join(bar(value, top) for value in shown)
+
+
+def column(value: float, top: float, rows: int) -> list[str]:
+    """A bar of `rows` characters, from the top down. Nothing at all is blank; something is at least an eighth."""
+    eighths = 0 if value <= 0 or top <= 0 else max(1, min(rows * 8, round(value / top * rows * 8)))
+    cells = []
+    for row in range(rows - 1, -1, -1):
+        here = min(max(eighths - row * 8, 0), 8)
+        cells.append(" " if here == 0 else BARS[here - 1])
+    return cells
+
+
+def plural(number: int, noun: str) -> str:
+    """`1 partition`, `2 partitions`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def joined(names: Sequence[str], most: int = 3) -> str:
+    """`web-0, web-1, web-2 and 9 more`."""
+    shown = ", ".join(names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown

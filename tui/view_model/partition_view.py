@@ -1,0 +1,256 @@
+"""The partitions: who leads, who is in sync, how far each replica has come.
+
+Several tellers speak of one partition: the controller that elects, the leader, the followers, each broker's metadata. They speak in the order
+(leader epoch, zk_version); what is older than what is known is left out, so the row never goes back.
+"""
+
+from typing import Final, NamedTuple
+
+from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.events.controller import (
+    ControllerPartitionSnapshot,
+    ControllerSnapshot,
+    LeaderElected,
+    PartitionStateChanged,
+    ReplicaRemovedFromIsr,
+    TopicDeletionChanged,
+)
+from kafka_edu.trace.events.replication import (
+    BecameFollower,
+    BecameLeader,
+    IsrExpanded,
+    IsrShrunk,
+    PartitionOffsets,
+    PartitionSnapshot,
+    ReplicaStopped,
+)
+from kafka_edu.trace.events.server import PartitionMetadataSnapshot
+from kafka_edu.trace.events.trace import SnapshotBegins, SnapshotEnds
+
+from .broker_view import BrokersView
+from .glow import Glow
+
+PARTITION_EVENTS: Final = (
+    LeaderElected,
+    ReplicaRemovedFromIsr,
+    PartitionStateChanged,
+    TopicDeletionChanged,
+    ControllerPartitionSnapshot,
+    BecameLeader,
+    BecameFollower,
+    IsrShrunk,
+    IsrExpanded,
+    PartitionSnapshot,
+    PartitionOffsets,
+    PartitionMetadataSnapshot,
+)
+
+NO_LEADER: Final = -1
+LEADER, IN_ISR, OUT_OF_SYNC, DEAD, NONE = "●", "○", "◌", "✕", " "
+REPLICA_SIGNS: Final = {LEADER: "leader", IN_ISR: "in ISR", OUT_OF_SYNC: "out of sync", DEAD: "dead"}
+PREFERRED: Final = "★"
+
+
+class PartitionKey(NamedTuple):
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+class PartitionView:
+    """One row. Offsets are -1 while nobody has told them. Invariant (per teller): hw ≤ leo."""
+
+    def __init__(self, key: PartitionKey) -> None:
+        self.key = key
+        self.leader = NO_LEADER
+        self.leader_epoch = -1
+        self.zk_version = -1
+        self.isr: tuple[int, ...] = ()
+        self.replicas: tuple[int, ...] = ()
+        self.hw = -1
+        self.leo = -1
+        self.log_start = -1
+        self.min_isr = 0
+        self.replica_leos: dict[int, int] = {}
+        """broker → its log end offset, as it says itself, or as the leader knows."""
+
+    @property
+    def preferred(self) -> int:
+        """The first of the assigned replicas: it should lead."""
+        return self.replicas[0] if self.replicas else NO_LEADER
+
+    @property
+    def preferred_is_not_leading(self) -> bool:
+        return self.leader != NO_LEADER and self.preferred != self.leader
+
+    @property
+    def lag(self) -> int:
+        """Records in the leader's log that are not committed yet: LEO - HW."""
+        return max(self.leo - self.hw, 0) if self.hw >= 0 else 0
+
+    def behind(self, broker: int) -> int:
+        """How many records this replica still has to fetch."""
+        have = self.replica_leos.get(broker, -1)
+        return max(self.leo - have, 0) if have >= 0 and self.leo >= 0 and broker != self.leader else 0
+
+
+class PartitionsView:
+    """All partitions, in the order of topic and number."""
+
+    def __init__(self, glow: Glow, brokers: BrokersView) -> None:
+        self.by_key: dict[PartitionKey, PartitionView] = {}
+        self._glow = glow
+        self._brokers = brokers
+        self._told: dict[int, set[PartitionKey]] = {}
+        """teller → partitions in the snapshot that is coming in."""
+        self._told_by_controller: dict[int, set[PartitionKey]] = {}
+
+    def __getitem__(self, key: PartitionKey) -> PartitionView:
+        if key not in self.by_key:
+            self.by_key[key] = PartitionView(key)
+            self.by_key = dict(sorted(self.by_key.items()))
+        return self.by_key[key]
+
+    # ---- what is asked of it ----------------------------------------------------------------------------------------------------------------
+
+    def sign(self, partition: PartitionView, broker: int) -> str:
+        """The symbol of one cell."""
+        if broker not in partition.replicas:
+            return NONE
+        if not self._brokers.alive(broker):
+            return DEAD
+        if broker == partition.leader:
+            return LEADER
+        return IN_ISR if broker in partition.isr else OUT_OF_SYNC
+
+    def leader_lives(self, partition: PartitionView) -> bool:
+        return partition.leader != NO_LEADER and self._brokers.alive(partition.leader)
+
+    def under_replicated(self, partition: PartitionView) -> bool:
+        """As Kafka counts: it has a leader, and fewer in the ISR than assigned. A dead one in the ISR counts as out: Kafka will know in a moment."""
+        return sum(self._brokers.alive(b) for b in partition.isr) < len(partition.replicas)
+
+    def counts(self) -> tuple[int, int, int]:
+        """(partitions, under-replicated, without a live leader). O(partitions)."""
+        under = sum(self.under_replicated(p) for p in self.by_key.values())
+        return len(self.by_key), under, sum(not self.leader_lives(p) for p in self.by_key.values())
+
+    def led_by(self, broker: int) -> int:
+        return sum(p.leader == broker for p in self.by_key.values())
+
+    # ---- events -----------------------------------------------------------------------------------------------------------------------------
+
+    def apply(self, envelope: Envelope) -> None:
+        """Take one event. O(1), a new partition O(partitions)."""
+        teller = envelope.broker
+        match envelope.event:
+            case SnapshotBegins():
+                self._told[teller] = set()
+                self._told_by_controller.pop(teller, None)
+            case ControllerSnapshot(active=True):
+                self._told_by_controller[teller] = set()
+            case SnapshotEnds():
+                self._forget_untold(teller)
+            case LeaderElected() as e:
+                self._change(PartitionKey(e.topic, e.partition), e.leader_epoch, e.zk_version, e.new_leader, e.isr, e.replicas)
+            case ReplicaRemovedFromIsr() as e:
+                self._change(PartitionKey(e.topic, e.partition), e.leader_epoch, e.zk_version, e.leader, e.isr, ())
+            case IsrShrunk() | IsrExpanded() as e:
+                self._change(PartitionKey(e.topic, e.partition), e.leader_epoch, e.zk_version, None, e.after, ())
+            case ControllerPartitionSnapshot() as e:
+                key = PartitionKey(e.topic, e.partition)
+                if teller in self._told_by_controller:
+                    self._told_by_controller[teller].add(key)
+                self._change(key, e.leader_epoch, e.zk_version, e.leader, e.isr, e.replicas)
+            case PartitionMetadataSnapshot() as e:
+                key = PartitionKey(e.topic, e.partition)
+                if key not in self.by_key or self.by_key[key].leader_epoch < e.leader_epoch:
+                    self._change(key, e.leader_epoch, -1, e.leader, e.isr, e.replicas)
+            case BecameLeader() as e:
+                key = PartitionKey(e.topic, e.partition)
+                self._change(key, e.leader_epoch, e.zk_version, teller, e.isr, e.replicas)
+                self._offsets(self[key], teller, e.high_watermark, e.start_offset)
+            case BecameFollower() as e:
+                key = PartitionKey(e.topic, e.partition)
+                if self[key].leader_epoch < e.leader_epoch:
+                    self._change(key, e.leader_epoch, -1, e.leader, None, e.replicas)
+                self._offsets(self[key], teller, e.high_watermark, e.log_end_offset)
+            case PartitionSnapshot() as e:
+                key = PartitionKey(e.topic, e.partition)
+                self._told.setdefault(teller, set()).add(key)
+                leads = e.leader == teller
+                if leads or self[key].leader_epoch < e.leader_epoch:
+                    self._change(key, e.leader_epoch, e.zk_version, e.leader, e.isr if leads else None, e.replicas)
+                self._gauge(self[key], teller, PartitionOffsets(e.topic, e.partition, e.log_start, e.hw, e.leo, e.remote_leos, e.min_isr))
+            case PartitionOffsets() as e:
+                known = self.by_key.get(PartitionKey(e.topic, e.partition))
+                if known is not None:
+                    self._gauge(known, teller, e)
+            case ReplicaStopped(deleted=True) as e:
+                self[PartitionKey(e.topic, e.partition)].replica_leos.pop(teller, None)
+            case TopicDeletionChanged(step="complete") as e:
+                self.by_key = {key: p for key, p in self.by_key.items() if key.topic != e.topic}
+            case PartitionStateChanged(after="OfflinePartition") as e:
+                key = PartitionKey(e.topic, e.partition)
+                if self[key].leader != NO_LEADER and not self._brokers.alive(self[key].leader):
+                    self._set_leader(self[key], NO_LEADER)
+            case _:
+                pass
+
+    def _change(
+        self, key: PartitionKey, epoch: int, zk_version: int, leader: int | None, isr: tuple[int, ...] | None, replicas: tuple[int, ...]
+    ) -> None:
+        """One door for leader, epoch, ISR and replicas; None and () leave as is. Drops what is older than what is known."""
+        p = self[key]
+        if (epoch, zk_version if zk_version >= 0 else p.zk_version) < (p.leader_epoch, p.zk_version):
+            return
+        is_new = p.leader_epoch < 0
+        if replicas:
+            p.replicas = replicas
+        if epoch != p.leader_epoch:
+            p.leader_epoch = epoch
+            if not is_new:
+                self._glow.touch("epoch", key)
+        p.zk_version = max(zk_version, p.zk_version)
+        if leader is not None and leader != p.leader:
+            self._set_leader(p, leader, quietly=is_new)
+        if isr is not None and isr != p.isr:
+            for broker in set(isr) ^ set(p.isr):
+                if not is_new:
+                    self._glow.touch("cell", key, broker)
+            p.isr = isr
+
+    def _set_leader(self, p: PartitionView, leader: int, quietly: bool = False) -> None:
+        if not quietly:
+            for broker in (p.leader, leader):
+                self._glow.touch("cell", p.key, broker)
+        p.leader = leader
+
+    def _gauge(self, p: PartitionView, teller: int, e: PartitionOffsets) -> None:
+        self._offsets(p, teller, e.hw, e.leo)
+        if teller == p.leader:
+            p.log_start = e.log_start
+            p.replica_leos.update({b: leo for b, leo in e.remote_leos if leo >= 0 and not self._speaks_itself(b)})
+        p.min_isr = e.min_isr
+
+    def _speaks_itself(self, broker: int) -> bool:
+        known = self._brokers.by_id.get(broker)
+        return known is not None and known.linked
+
+    def _offsets(self, p: PartitionView, teller: int, hw: int, leo: int) -> None:
+        p.replica_leos[teller] = leo
+        if teller == p.leader:
+            p.hw, p.leo = hw, leo
+
+    def _forget_untold(self, teller: int) -> None:
+        """A snapshot is the whole state: a replica that is not in it is not there, and a partition the controller does not know is deleted."""
+        told = self._told.pop(teller, None)
+        if told is not None:
+            for key, p in self.by_key.items():
+                if key not in told:
+                    p.replica_leos.pop(teller, None)
+        by_controller = self._told_by_controller.pop(teller, None)
+        if by_controller is not None:
+            self.by_key = {key: p for key, p in self.by_key.items() if key in by_controller}

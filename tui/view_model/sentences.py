@@ -1,0 +1,249 @@
+"""Facts as sentences: what the ticker and the chain of causes say of each kind of event.
+
+A sentence has a subject of its own, so that the same thing told of many subjects becomes one line: `leads web-0, web-3 and 2 more from now on`.
+"""
+
+from typing import NamedTuple
+
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events import controller as ctl
+from kafka_edu.trace.events import learner, log, network, replication, server, supervisor, timer, trace, zk
+
+from ..link_events import LinkLost, LinkMade
+from .figures import duration, span
+
+TELLERS = {-1: "sup", -2: "zk", -3: "cli"}
+
+
+class Sentence(NamedTuple):
+    """`before` + subjects + `after`; `reason` where the event itself knows why; `because` is how it sounds as the reason of another."""
+
+    before: str
+    subject: str = ""
+    after: str = ""
+    reason: str = ""
+    because: str = ""
+    loud: bool = True
+    """Whether it is worth a line of the ticker; else it shows in chains of causes only."""
+
+    def text(self, subjects: str | None = None) -> str:
+        return " ".join(part for part in (self.before, self.subject if subjects is None else subjects, self.after) if part)
+
+
+def teller(broker: int) -> str:
+    """Who tells, in three characters: `b1`, `sup`, `zk`, `cli`."""
+    return TELLERS.get(broker, f"b{broker}")
+
+
+def _ids(brokers: tuple[int, ...]) -> str:
+    """A set of brokers: in one order, so that equal sets look equal."""
+    return "{" + ",".join(map(str, sorted(brokers))) + "}"
+
+
+def _who(broker: int) -> str:
+    return "nobody" if broker < 0 else str(broker)
+
+
+def _process(name: str) -> str:
+    return name.replace("broker-", "broker ")
+
+
+def sentence(event: Event) -> Sentence:
+    """Any fact as a sentence; one that has none of its own is told by its name and fields."""
+    return _supervisor(event) or _controller(event) or _replication(event) or _broker(event) or _zookeeper(event) or _plain(event)
+
+
+def _plain(event: Event) -> Sentence:
+    fields: dict[str, object] = getattr(event, "_asdict")()  # noqa: B009 - NamedTuple's own; mypy sees only a tuple here
+    told = " ".join(f"{name}={value}" for name, value in fields.items() if value not in ("", ()))
+    return Sentence(type(event).__name__, after=told, because=type(event).__name__, loud=False)
+
+
+def _supervisor(event: Event) -> Sentence | None:
+    match event:
+        case supervisor.ProcessStarted() as e:
+            return Sentence(f"{_process(e.process)} started", after=f"as process {e.pid}", because=f"{_process(e.process)} started")
+        case supervisor.ProcessEnded() as e:
+            how = f"killed by {e.signal}" if e.signal else "ended" if e.code == 0 else f"ended with code {e.code}"
+            return Sentence(
+                f"{_process(e.process)} {how}",
+                reason="somebody asked for it" if e.asked else "nobody asked for it",
+                because=f"{_process(e.process)} was {how}",
+            )
+        case supervisor.ProcessPaused() as e:
+            return Sentence(f"{_process(e.process)} paused", after="(SIGSTOP): it holds its sockets and answers nothing")
+        case supervisor.ProcessResumed() as e:
+            return Sentence(f"{_process(e.process)} goes on", after="(SIGCONT)")
+        case supervisor.ClusterReady() as e:
+            return Sentence(f"cluster ready after {duration(e.after_ms)}", after=f"brokers {_ids(e.brokers)}, controller {e.controller}")
+        case supervisor.ActionAsked() as e:
+            return Sentence(
+                f"asked to {e.action}", f"broker {e.broker}" if e.broker >= 0 else "", because=f"somebody asked to {e.action} it", loud=False
+            )
+        case supervisor.ActionDone() as e:
+            # What was done is told by the process that started, ended or paused.
+            return Sentence(f"{'✓ done' if e.ok else '✗ refused'}: {e.action}", after=_process(e.message), loud=not e.ok)
+        case LinkLost():
+            return Sentence("tells no more events", because="its socket closed", loud=False)
+        case LinkMade() as e:
+            return Sentence("tells its events", after=f"(process {e.pid})", loud=False)
+    return None
+
+
+def _controller(event: Event) -> Sentence | None:
+    match event:
+        case ctl.ControllerElected() as e:
+            return Sentence("♛ is the controller now", after=f"(epoch {e.epoch})", because="a new controller was elected")
+        case ctl.ControllerResigned() as e:
+            return Sentence("is the controller no more", after=f"(epoch {e.epoch})", reason=e.reason)
+        case ctl.BrokerJoined() as e:
+            return Sentence(f"broker {e.broker_id} {'came back' if e.bounced else 'joined'}", because=f"broker {e.broker_id} joined")
+        case ctl.BrokerFailed() as e:
+            how = "said farewell" if e.shutting_down else "is gone: its session ended"
+            return Sentence(f"broker {e.broker_id} {how}", because=f"broker {e.broker_id} {'left' if e.shutting_down else 'is gone'}")
+        case ctl.LeaderElected() as e:
+            return _elected(e)
+        case ctl.LeaderElectionFailed() as e:
+            return Sentence("✕ no leader for", f"{e.topic}-{e.partition}", "", e.reason)
+        case ctl.ReplicaRemovedFromIsr() as e:
+            return Sentence("ISR of", f"{e.topic}-{e.partition}", f"{_ids(e.isr_before)} → {_ids(e.isr)}", f"replica {e.replica} is offline")
+        case ctl.ControlledShutdownProcessed() as e:
+            left = "it may go" if e.remaining == 0 else f"{e.remaining} remain"
+            return Sentence(
+                f"broker {e.broker_id} asks to go:", after=f"led {e.led}, followed {e.followed}; {left}", because="it shuts down in order"
+            )
+        case ctl.TopicDeletionChanged() as e:
+            return Sentence(f"deletion {e.step}:", f"topic {e.topic}", "", e.reason)
+        case ctl.ControllerEventStarted() as e:
+            return Sentence(f"controller deals with {e.name}", after=e.detail, loud=False)
+        case ctl.ControllerEventQueued() as e:
+            return Sentence(f"queued for the controller: {e.name}", after=e.detail, loud=False)
+        case ctl.ZkWatchFired() as e:
+            return Sentence(f"watch fired: {e.type}", after=e.path, because=f"ZooKeeper told of a change in {e.path}", loud=False)
+        case ctl.PartitionStateChanged() as e:
+            return Sentence("partition", f"{e.topic}-{e.partition}", f"{_short(e.before)} → {_short(e.after)}", e.reason, loud=False)
+        case ctl.ReplicaStateChanged() as e:
+            replica = f"{e.topic}-{e.partition} on {e.replica}"
+            return Sentence("replica", replica, f"{_short(e.before)} → {_short(e.after)}", e.reason, loud=False)
+    return None
+
+
+def _elected(e: ctl.LeaderElected) -> Sentence:
+    """The strategy, and which set decided."""
+    if e.old_leader < 0:
+        reason = "it had none"
+    elif e.old_leader not in e.live:
+        reason = f"broker {e.old_leader} is gone"
+    elif e.replicas and e.new_leader == e.replicas[0]:
+        reason = "it is the preferred replica"
+    else:
+        reason = e.strategy
+    loss = " UNCLEAN: records may be lost" if e.unclean else ""
+    what = f"{_who(e.old_leader)} → {_who(e.new_leader)}{loss}"
+    return Sentence("leader of", f"{e.topic}-{e.partition}", what, reason, f"{e.topic}-{e.partition} got a new leader")
+
+
+def _isr_reason(reason: str) -> str:
+    """Without the offsets, which differ from partition to partition: `1 has caught up: LEO 534, HW 534`."""
+    brief = reason.partition(":")[0]
+    return f"broker {brief}" if brief[:1].isdigit() else brief
+
+
+def _brief(error: str) -> str:
+    """An exception of the operating system in few words."""
+    if "Refused" in error:
+        return "connection refused: nobody listens there"
+    return error.partition(": ")[2] or error
+
+
+def _short(state: str) -> str:
+    return state.removesuffix("Partition").removesuffix("Replica")
+
+
+def _replication(event: Event) -> Sentence | None:
+    match event:
+        case replication.BecameLeader() as e:
+            return Sentence("leads", f"{e.topic}-{e.partition}", f"from offset {e.start_offset:,} on, epoch {e.leader_epoch}", loud=False)
+        case replication.BecameFollower() as e:
+            return Sentence("follows", f"{e.topic}-{e.partition}", f"of broker {_who(e.leader)}", loud=False)
+        case replication.IsrShrunk() as e:
+            return Sentence(
+                "ISR of", f"{e.topic}-{e.partition}", f"shrinks {_ids(e.before)} → {_ids(e.after)}", _isr_reason(e.reason), "the ISR shrank"
+            )
+        case replication.IsrExpanded() as e:
+            return Sentence("ISR of", f"{e.topic}-{e.partition}", f"grows {_ids(e.before)} → {_ids(e.after)}", _isr_reason(e.reason), "the ISR grew")
+        case replication.IsrChangeProposed() as e:
+            return Sentence("wants for", f"{e.topic}-{e.partition}", f"the ISR {_ids(e.before)} → {_ids(e.after)}", e.reason, loud=False)
+        case replication.LogTruncatedByEpoch() as e if e.before != e.after:
+            return Sentence(
+                "cuts", f"{e.topic}-{e.partition}", f"back {e.before:,} → {e.after:,}", f"leader {e.leader} has no more of epoch {e.epoch}"
+            )
+        case replication.LogTruncatedByRange() as e:
+            return Sentence("cuts", f"{e.topic}-{e.partition}", f"{e.before:,} → {e.after:,}", e.reason)
+        case replication.PartitionOffline() as e:
+            return Sentence("✕ disk failed below", f"{e.topic}-{e.partition}")
+        case replication.FetcherFailed() as e:
+            return Sentence(f"cannot fetch from broker {e.leader}", reason=_brief(e.reason), because="its leader does not answer")
+        case replication.StaleControllerRefused() as e:
+            return Sentence(f"refuses {e.request} of old controller {e.controller}", after=f"(epoch {e.controller_epoch} < {e.current_epoch})")
+    return None
+
+
+def _broker(event: Event) -> Sentence | None:
+    match event:
+        case server.SessionLost():
+            return Sentence("lost its ZooKeeper session", because="its session expired")
+        case server.BrokerRegistered() as e:
+            return Sentence(
+                "registered", after=f"in ZooKeeper (broker epoch {e.broker_epoch})", because=f"broker {e.broker_id} registered", loud=False
+            )
+        case server.ServerStopping() as e:
+            return Sentence("shuts down", reason=e.reason)
+        case server.ServerStopped() as e:
+            return Sentence("stopped", after=f"{'cleanly' if e.clean else 'in a hurry'} after {duration(e.shutdown_ms)}")
+        case server.TopicCreated() as e:
+            how = "by first use" if e.automatic else ""
+            return Sentence(
+                "creates", f"topic {e.topic}", f"with {len(e.assignment)} partitions {how}".rstrip(), because=f"topic {e.topic} was created"
+            )
+        case server.BackgroundTaskFailed() as e:
+            return Sentence(f"✕ {e.task} failed", after=e.error)
+        case server.LoopStalled() as e:
+            busy = f"{duration(e.cpu_ms)} of it computing" if e.cpu_ms * 2 >= e.stalled_ms else "the machine gave it no time"
+            return Sentence("stalled", after=f"for {duration(e.stalled_ms)}", reason=busy, loud=e.cpu_ms >= 1000)
+        case log.LogRecovered() as e if e.truncated_bytes or e.segments:
+            cut = f", cut off {e.truncated_bytes:,} torn bytes" if e.truncated_bytes else ""
+            return Sentence("recovered", f"{e.topic}-{e.partition}", f"after an unclean stop{cut}", e.reason)
+        case log.LogDirFailed() as e:
+            return Sentence("✕ log dir failed", after=e.log_dir, reason=e.reason)
+        case log.SegmentRolled() as e:
+            return Sentence("new segment of", f"{e.topic}-{e.partition}", f"at {e.base_offset:,}", e.reason)
+        case network.ConnectionRefused() as e:
+            return Sentence(f"refused a connection of {e.peer}", reason=e.reason)
+        case timer.WheelCreated() as e:
+            made = f"level {e.level} ({span(e.tick_ms)} × {e.wheel_size})"
+            return Sentence(f"timer {e.timer} made {made}", reason=f"a task of {duration(e.delay_ms)} came", loud=False)
+        case learner.LearnerInstalled() as e:
+            return Sentence("runs learner's code", after=f"{e.exercise}: {e.replaces}")
+        case learner.LearnerFailed() as e:
+            return Sentence("✕ learner's code failed", after=f"{e.exercise}: {e.message}")
+        case trace.Gap() as e:
+            return Sentence(f"told {e.dropped:,} events that did not get here", reason="the dashboard was too slow")
+    return None
+
+
+def _zookeeper(event: Event) -> Sentence | None:
+    match event:
+        case zk.SessionExpired() as e:
+            return Sentence(
+                f"session {e.session_id:#x} expired", after=f"(nothing heard for {duration(e.timeout_ms)})", because="its session expired"
+            )
+        case zk.SessionClosed() as e:
+            return Sentence(f"session {e.session_id:#x} is over", after=f"{e.ephemerals} ephemerals go", loud=False)
+        case zk.ZnodeDeleted() as e:
+            return Sentence(f"znode {e.path} deleted", because=f"{e.path} was deleted", loud=False)
+        case zk.ZnodeCreated() as e:
+            return Sentence(f"znode {e.path} created", because=f"{e.path} was created", loud=False)
+        case zk.ZnodeChanged() as e:
+            return Sentence(f"znode {e.path} set", after=f"version {e.version}", because=f"{e.path} was set", loud=False)
+    return None

@@ -1,0 +1,225 @@
+"""The Wheels screen's state: every timer of every broker, wheel by wheel, and the operations that wait for it.
+
+In the broker a purgatory and its timer bear one name, so one `TimerView` holds both: the deadline's clock, and what the deadline is for.
+"""
+
+from typing import Final, NamedTuple
+
+from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.events.purgatory import (
+    PurgatorySampled,
+    PurgatorySnapshot,
+    Requirement,
+    WaitingOperationSampled,
+    WaitingOperationSnapshot,
+)
+from kafka_edu.trace.events.supervisor import ProcessEnded
+from kafka_edu.trace.events.timer import (
+    NextBucketSampled,
+    TimerSampled,
+    TimerSnapshot,
+    WheelCreated,
+    WheelSampled,
+    WheelSnapshot,
+)
+
+from ..link_events import LinkLost
+from .figures import duration
+from .glow import Glow
+from .rates import Rate
+
+TIMER_EVENTS: Final = (TimerSnapshot, TimerSampled, WheelSnapshot, WheelSampled, WheelCreated, NextBucketSampled)
+PURGATORY_EVENTS: Final = (PurgatorySnapshot, PurgatorySampled, WaitingOperationSnapshot, WaitingOperationSampled)
+
+
+class TimerKey(NamedTuple):
+    broker: int
+    timer: str
+
+
+class WheelView:
+    """One wheel. Slot s is due at (c + (s - c) % size) · tick, c = current // tick: its turn comes when the hand gets there."""
+
+    def __init__(self, told: WheelSampled) -> None:
+        self.told = told
+
+    @property
+    def level(self) -> int:
+        return self.told.level
+
+    @property
+    def size(self) -> int:
+        return self.told.wheel_size
+
+    @property
+    def tick_ms(self) -> int:
+        return self.told.tick_ms
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Tasks by slot."""
+        return self.told.tasks_by_slot
+
+    @property
+    def tasks(self) -> int:
+        return sum(self.told.tasks_by_slot)
+
+    @property
+    def hand(self) -> int:
+        """The slot at which the hand stands."""
+        return self.told.current_time_ms // self.tick_ms % self.size
+
+    def due_ms(self, slot: int) -> int:
+        """When the bucket in this slot comes due, on the timer's clock."""
+        current = self.told.current_time_ms // self.tick_ms
+        return (current + (slot - current) % self.size) * self.tick_ms
+
+    @property
+    def next_slot(self) -> int | None:
+        """The slot with tasks that comes due first, or None. O(size)."""
+        return min((slot for slot, count in enumerate(self.counts) if count), key=self.due_ms, default=None)
+
+
+class TimerView:
+    """One timer and the purgatory it belongs to."""
+
+    def __init__(self, key: TimerKey) -> None:
+        self.key = key
+        self.now_ms = 0
+        self.current_time_ms = 0
+        self.tasks = 0
+        self.next_bucket_ms: int | None = None
+        self.inserted = Rate()
+        self.cancelled = Rate()
+        self.expired = Rate()
+        self.demoted = Rate()
+        self.wheels: dict[int, WheelView] = {}
+        self.next_bucket: NextBucketSampled | None = None
+        self.purgatory: PurgatorySampled | None = None
+        self.by_event = Rate()
+        self.by_timeout = Rate()
+        self.waiting: list[WaitingOperationSampled] = []
+        """The longest waiting first, at most as many as the broker tells."""
+        self.told_us = 0
+        self._waiting_us = 0
+
+    @property
+    def title(self) -> str:
+        return f"{self.key.timer}, broker {self.key.broker}"
+
+    @property
+    def is_purgatory(self) -> bool:
+        return self.purgatory is not None
+
+    def next_in_ms(self) -> int | None:
+        """Until the next bucket is due; 0 when it is being dealt with, None when nothing waits."""
+        return max(self.next_bucket_ms - self.now_ms, 0) if self.next_bucket_ms is not None else None
+
+
+class WheelsView:
+    """All timers, by broker and name. `apply` is the only door."""
+
+    def __init__(self) -> None:
+        self.glow = Glow()
+        self.timers: dict[TimerKey, TimerView] = {}
+
+    def advance(self, now_us: int) -> None:
+        self.glow.advance(now_us)
+
+    def brokers(self) -> list[int]:
+        return sorted({key.broker for key in self.timers})
+
+    def of_broker(self, broker: int) -> list[TimerView]:
+        """A broker's timers, those with most to do first where they are still; ties by name."""
+        return [timer for key, timer in sorted(self.timers.items()) if key.broker == broker]
+
+    def _timer(self, broker: int, name: str) -> TimerView:
+        key = TimerKey(broker, name)
+        if key not in self.timers:
+            self.timers[key] = TimerView(key)
+        return self.timers[key]
+
+    def apply(self, envelope: Envelope) -> None:
+        """Take one event. O(slots of the wheel)."""
+        self.glow.advance(envelope.mono_us)
+        broker, now_us = envelope.broker, envelope.mono_us
+        match envelope.event:
+            case LinkLost():
+                self._forget(broker)
+            case ProcessEnded() as e:
+                self._forget(e.broker)
+            case TimerSnapshot() | TimerSampled() as e:
+                timer = self._timer(broker, e.timer)
+                timer.now_ms, timer.current_time_ms, timer.tasks, timer.told_us = e.now_ms, e.current_time_ms, e.tasks, now_us
+                timer.next_bucket_ms = e.next_bucket_ms
+                for rate, total in (
+                    (timer.inserted, e.inserted_total),
+                    (timer.cancelled, e.cancelled_total),
+                    (timer.expired, e.expired_total),
+                    (timer.demoted, e.demoted_total),
+                ):
+                    rate.sample(total, now_us)
+                if e.next_bucket_ms is None:
+                    timer.next_bucket = None
+            case WheelSnapshot() as e:
+                self._wheel(self._timer(broker, e.timer), WheelSampled(*e))
+            case WheelSampled() as e:
+                self._wheel(self._timer(broker, e.timer), e)
+            case WheelCreated() as e:
+                self.glow.touch("wheel", broker, e.timer, e.level)
+            case NextBucketSampled() as e:
+                self._timer(broker, e.timer).next_bucket = e
+            case PurgatorySnapshot() as e:
+                self._purgatory(self._timer(broker, e.purgatory), PurgatorySampled(*e), now_us)
+            case PurgatorySampled() as e:
+                self._purgatory(self._timer(broker, e.purgatory), e, now_us)
+            case WaitingOperationSnapshot() as e:
+                self._waits(self._timer(broker, e.purgatory), WaitingOperationSampled(*e), now_us)
+            case WaitingOperationSampled() as e:
+                self._waits(self._timer(broker, e.purgatory), e, now_us)
+            case _:
+                pass
+
+    def _forget(self, broker: int) -> None:
+        """A broker is gone, and its timers with it."""
+        self.timers = {key: timer for key, timer in self.timers.items() if key.broker != broker}
+
+    def _wheel(self, timer: TimerView, told: WheelSampled) -> None:
+        before = timer.wheels.get(told.level)
+        if before is not None and before.size == told.wheel_size:
+            for slot, (was, is_) in enumerate(zip(before.counts, told.tasks_by_slot, strict=True)):
+                if was != is_:
+                    self.glow.touch("slot", timer.key, told.level, slot)
+            if before.hand != told.current_time_ms // told.tick_ms % told.wheel_size:
+                self.glow.touch("hand", timer.key, told.level)
+        timer.wheels[told.level] = WheelView(told)
+
+    def _purgatory(self, timer: TimerView, told: PurgatorySampled, now_us: int) -> None:
+        timer.purgatory = told
+        timer.by_event.sample(told.completed_by_event + told.completed_at_once, now_us)
+        timer.by_timeout.sample(told.completed_by_timeout, now_us)
+        timer.waiting, timer._waiting_us = [], now_us
+
+    def _waits(self, timer: TimerView, told: WaitingOperationSampled, now_us: int) -> None:
+        if timer._waiting_us != now_us:
+            timer.waiting, timer._waiting_us = [], now_us
+        # A recording knows tuples only: what was a Requirement is one again.
+        timer.waiting.append(told._replace(why=tuple(Requirement(*needs) for needs in told.why)))
+
+
+def why(operation: WaitingOperationSampled) -> list[str]:
+    """Why it is still waiting, a line for each thing it needs: who is behind is named."""
+    lines = []
+    for needs in operation.why:
+        what = "HW" if needs.needs == "high watermark" else needs.needs
+        line = f"{needs.subject} needs {what} ≥ {needs.at_least:,}, has {needs.have:,}"
+        behind = [f"{who} is {needs.at_least - have:,} behind" for who, have in needs.holders if have < needs.at_least]
+        if needs.needs == "high watermark" and behind:
+            line += ": " + ", ".join(behind)
+        lines.append(line)
+    return lines or [f"waits for {', '.join(operation.keys)}" if operation.keys else "waits for its time-out"]
+
+
+def left(operation: WaitingOperationSampled, timer: TimerView) -> str:
+    """How long until its deadline."""
+    return f"{duration(max(operation.deadline_ms - timer.now_ms, 0))} left"

@@ -1,0 +1,182 @@
+"""The two kinds of widget there are: a picture drawn whole, and a list of lines of which those in view are drawn. Both draw anew only what changed."""
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual.binding import Binding, BindingType
+from textual.events import Click
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.widget import Widget
+
+from ..model import Model
+from ..palette import DARK, LIGHT, Palette
+from ..subjects import Subject
+
+
+def palette_of(widget: Widget) -> Palette:
+    """The colours for the present theme."""
+    return DARK if widget.app.current_theme.dark else LIGHT
+
+
+def ink(words: str, style: str = "") -> Text:
+    """A text of which only these words have this style: what is appended has its own. (`Text(words, style)` would colour that too.)"""
+    return Text().append(words, style=style)
+
+
+class Drawn(Widget):
+    """Draws itself from the model as one text."""
+
+    subject: ClassVar[Subject]
+
+    def __init__(self, model: Model, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.model = model
+        self._shown: Text | None = None
+
+    @property
+    def palette(self) -> Palette:
+        return palette_of(self)
+
+    def draw(self) -> Text:
+        """The whole picture, for the present size."""
+        raise NotImplementedError
+
+    def render(self) -> Text:
+        self._shown = self.draw()
+        return self._shown
+
+    def tick(self) -> None:
+        """Look at the model; draw again if the picture is another."""
+        if self.draw() != self._shown:
+            self.refresh()
+
+
+class Lines(ScrollView, can_focus=True):
+    """Lines with a cursor. `follow`: it shows the last line while the cursor stands on it. Cost: the lines in view, however many there are."""
+
+    subject: ClassVar[Subject]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "move(-1)", "up", show=False),
+        Binding("down", "move(1)", "down", show=False),
+        Binding("pageup", "page(-1)", "page up", show=False),
+        Binding("pagedown", "page(1)", "page down", show=False),
+        Binding("home", "move(-1000000)", "first", show=False),
+        Binding("end", "move(1000000)", "last", show=False),
+        Binding("enter", "choose", "why", key_display="⏎"),
+        # Textual's own for these keys would scroll sideways, and hide the screen's from the footer.
+        Binding("left", "screen.broker(-1)", "broker", key_display="←→"),
+        Binding("right", "screen.broker(1)", "broker", show=False),
+    ]
+
+    class Chosen(Message):
+        """[enter], or a click on the line under the cursor."""
+
+        def __init__(self, lines: "Lines", index: int) -> None:
+            super().__init__()
+            self.lines = lines
+            self.index = index
+
+        @property
+        def control(self) -> "Lines":
+            return self.lines
+
+    def __init__(self, id: str | None = None, follow: bool = False) -> None:
+        super().__init__(id=id)
+        self.cursor = 0
+        self._follow = follow
+        self._count = 0
+        self._seen: list[Text] = []
+
+    @property
+    def palette(self) -> Palette:
+        return palette_of(self)
+
+    def count(self) -> int:
+        """How many lines there are."""
+        raise NotImplementedError
+
+    def line(self, index: int) -> Text:
+        """One of them."""
+        raise NotImplementedError
+
+    def empty(self) -> str:
+        """What is said where there is none."""
+        return ""
+
+    def _visible(self) -> list[Text]:
+        top = self.scroll_offset.y
+        return [self.line(i) for i in range(top, min(top + self.size.height, self.count()))]
+
+    def tick(self) -> None:
+        """Look at the model; draw again if a line in view is another."""
+        count = self.count()
+        if count != self._count:
+            at_end = self.cursor >= self._count - 1
+            self._count = count
+            self.virtual_size = Size(self.size.width, count)
+            if self._follow and at_end:
+                self.cursor = max(count - 1, 0)
+                self.scroll_to(y=count, animate=False, force=True)
+            self.cursor = min(self.cursor, max(count - 1, 0))
+        seen = self._visible()
+        if seen != self._seen:
+            self._seen = seen
+            self.refresh()
+
+    def redraw(self) -> None:
+        """Forget what was drawn: the theme or the width is another."""
+        self._seen = []
+        self._count = -1
+        self.tick()
+        self.refresh()
+
+    def on_resize(self) -> None:
+        self.redraw()
+
+    def render_line(self, y: int) -> Strip:
+        index = self.scroll_offset.y + y
+        width = self.size.width
+        if index < self.count():
+            text = self.line(index)
+            if index == self.cursor and self.has_focus:
+                text = text.copy()
+                text.pad_right(max(width - text.cell_len, 0))
+                text.stylize_before(f"on {self.palette.cursor}")
+        else:
+            text = ink(self.empty() if index == 0 else "", self.palette.dim)
+        strip = Strip(text.render(self.app.console))
+        return strip.crop_extend(0, width, self.rich_style).apply_style(self.rich_style)
+
+    def action_move(self, by: int) -> None:
+        self.cursor = min(max(self.cursor + by, 0), max(self.count() - 1, 0))
+        top, height = self.scroll_offset.y, self.size.height
+        if self.cursor < top:
+            self.scroll_to(y=self.cursor, animate=False)
+        elif self.cursor >= top + height:
+            self.scroll_to(y=self.cursor - height + 1, animate=False)
+        self.refresh()
+
+    def action_page(self, by: int) -> None:
+        self.action_move(by * max(self.size.height - 1, 1))
+
+    def action_choose(self) -> None:
+        if self.count():
+            self.post_message(self.Chosen(self, self.cursor))
+
+    def on_focus(self) -> None:
+        self.refresh()
+
+    def on_blur(self) -> None:
+        self.refresh()
+
+    def on_click(self, event: Click) -> None:
+        index = event.y + self.scroll_offset.y
+        if index < self.count():
+            again = index == self.cursor
+            self.cursor = index
+            self.refresh()
+            if again or event.chain > 1:
+                self.action_choose()

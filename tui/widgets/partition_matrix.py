@@ -1,0 +1,170 @@
+"""Partitions by brokers: who leads, who is in sync, who is behind, and how far all have come."""
+
+import math
+from typing import Final
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.events import Resize
+
+from ..model import Model
+from ..subjects import PARTITIONS
+from ..view_model.figures import count, short_count
+from ..view_model.partition_view import DEAD, IN_ISR, LEADER, OUT_OF_SYNC, PREFERRED, REPLICA_SIGNS, PartitionKey, PartitionView
+from .drawn import Drawn, Lines, ink
+
+_EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
+_LAG_BAR: Final = 4
+
+
+def lag_bar(lag: int) -> str:
+    """Four characters, by the power of ten: 1 is a sliver, a million fills it."""
+    eighths = 0 if lag <= 0 else max(1, round(math.log10(lag + 1) / 6 * _LAG_BAR * 8))
+    return "".join(_EIGHTHS[min(max(eighths - i * 8, 0), 8)] for i in range(_LAG_BAR))
+
+
+class Columns:
+    """How wide each column is for this width of screen: narrow cells show the symbol, wide ones how far behind a replica is."""
+
+    def __init__(self, model: Model, width: int) -> None:
+        partitions = model.cluster.partitions.by_key.values()
+        self.brokers = list(model.cluster.brokers.by_id)
+        names = max((len(str(p.key)) for p in partitions), default=8)
+        fixed = 9 + 10 + 10 + 11 + 8
+        room = width - fixed
+        self.cell = 10 if room - min(names + 4, 32) >= 10 * len(self.brokers) else 5 if room - 12 >= 5 * len(self.brokers) else 3
+        self.name = max(min(names + 4, 32, room - self.cell * len(self.brokers)), 12)
+
+
+class MatrixHead(Drawn):
+    """The names of the columns, and the key to the symbols where there is room."""
+
+    subject = PARTITIONS
+
+    def draw(self) -> Text:
+        view, colours = self.model.cluster, self.palette
+        columns = Columns(self.model, self.size.width)
+        head = ink(f"{'partition':<{columns.name}}", f"bold {colours.dim}")
+        for broker in columns.brokers:
+            name = f"broker {broker}" if columns.cell >= 10 else f"b{broker}" if columns.cell > 3 else str(broker)
+            crown = "♛" if broker == view.controller and columns.cell > 3 else ""
+            dead = "strike " if not view.brokers.alive(broker) else ""
+            head.append(name, style=f"bold {dead}{colours.broker(broker)}")
+            head.append(crown, style=colours.warning)
+            head.append(" " * max(columns.cell - len(name) - len(crown), 0))
+        head.append(f"{'epoch':<9}{'HW':>9} {'LEO':>9}{'lag':>6}      ISR/min", style=f"bold {colours.dim}")
+        return head
+
+
+class MatrixLegend(Drawn):
+    """The key to the symbols."""
+
+    subject = PARTITIONS
+
+    def draw(self) -> Text:
+        colours = self.palette
+        legend = Text("")
+        for sign, words in REPLICA_SIGNS.items():
+            legend.append(f"{sign} ").append(f"{words}   ", style=colours.dim)
+        legend.append(f"{PREFERRED}n ", style=colours.warning)
+        legend.append("n should lead, and does not   ", style=colours.dim)
+        legend.append("lag").append(" = LEO - HW, by powers of ten", style=colours.dim)
+        legend.truncate(self.size.width, overflow="ellipsis")
+        return legend
+
+
+class MatrixRows(Lines):
+    """A row for each partition."""
+
+    subject = PARTITIONS
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(id="matrix-rows")
+        self.model = model
+
+    def _partitions(self) -> list[PartitionView]:
+        return list(self.model.cluster.partitions.by_key.values())
+
+    def key(self, index: int) -> PartitionKey:
+        return self._partitions()[index].key
+
+    def count(self) -> int:
+        return len(self.model.cluster.partitions.by_key)
+
+    def empty(self) -> str:
+        return "no topics yet: kafka-edu demo makes one, any Kafka client can"
+
+    def line(self, index: int) -> Text:
+        view, colours = self.model.cluster, self.palette
+        p = self._partitions()[index]
+        columns = Columns(self.model, self.size.width)
+        star = f" {PREFERRED}{p.preferred}" if p.preferred_is_not_leading else ""
+        led = view.partitions.leader_lives(p)
+        name = str(p.key)
+        if len(name) + len(star) > columns.name - 1:
+            name = name[: columns.name - 2 - len(star)] + "…"
+        row = ink(name, "bold" if led else f"bold {colours.error}")
+        row.append(star, style=colours.warning)
+        row.append(" " * (columns.name - row.cell_len))
+        for broker in columns.brokers:
+            row.append_text(self._cell(p, broker, columns.cell))
+        grown = view.glow.glows("epoch", p.key)
+        row.append(f"{count(p.leader_epoch) if p.leader_epoch >= 0 else '?'}{' ↑' if grown else ''}".ljust(9), style="bold" if grown else "")
+        row.append(f"{count(p.hw) if p.hw >= 0 else '?':>9} ", style="" if led else colours.dim)
+        row.append(f"{count(p.leo) if p.leo >= 0 else '?':>9}", style="" if led else colours.dim)
+        row.append(f"{short_count(p.lag):>6} ", style="bold" if p.lag else colours.dim)
+        row.append(f"{lag_bar(p.lag)}", style=colours.warning)
+        row.append_text(self._min_isr(p))
+        return row
+
+    def _cell(self, p: PartitionView, broker: int, width: int) -> Text:
+        view, colours = self.model.cluster, self.palette
+        sign = view.partitions.sign(p, broker)
+        style = {
+            LEADER: f"bold {colours.broker(broker)}",
+            IN_ISR: colours.broker(broker),
+            OUT_OF_SYNC: f"bold {colours.warning}",
+            DEAD: f"bold {colours.error}",
+        }.get(sign, "")
+        if view.glow.glows("cell", p.key, broker):
+            style += f" bold on {colours.glow}"
+        text = f" {sign} " if width > 3 else f" {sign}"
+        behind = p.behind(broker)
+        note = f"-{short_count(behind)}" if width >= 10 and behind and sign in (OUT_OF_SYNC, DEAD) else ""
+        return Text.assemble((text, style), (note, colours.dim), " " * max(width - len(text) - len(note), 0))
+
+    def _min_isr(self, p: PartitionView) -> Text:
+        colours, brokers = self.palette, self.model.cluster.brokers
+        members = sum(brokers.alive(broker) for broker in p.isr)
+        if not p.min_isr:
+            return ink(f" {members}/?", colours.dim)
+        if members < p.min_isr:
+            return ink(f" {members}/{p.min_isr} ✗ refused", f"bold {colours.error}")
+        return ink(f" {members}/{p.min_isr} ok", colours.ok)
+
+
+class PartitionMatrix(Vertical):
+    """Head and rows; the head stays where it is."""
+
+    subject = PARTITIONS
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(id="matrix")
+        self._head = MatrixHead(model, id="matrix-head")
+        self.rows = MatrixRows(model)
+        self._legend = MatrixLegend(model, id="matrix-legend")
+
+    def compose(self) -> ComposeResult:
+        yield self._head
+        yield self.rows
+        yield self._legend
+
+    def on_resize(self, event: Resize) -> None:
+        """The key costs a line: only where there is one to spare."""
+        self._legend.display = event.size.height >= 10
+
+    def tick(self) -> None:
+        self._head.tick()
+        self.rows.tick()
+        self._legend.tick()

@@ -1,0 +1,61 @@
+"""The head of every screen: is all well, and the evidence."""
+
+from rich.text import Text
+
+from ..model import Model
+from ..replay import Replay
+from ..subjects import HEADER
+from ..view_model.figures import clock
+from .drawn import Drawn, ink
+
+
+class StatusLine(Drawn, can_focus=True):
+    """Two lines: the verdict; cluster, up time, controller, ZooKeeper. At the right: live, or where in the recording."""
+
+    subject = HEADER
+
+    def __init__(self, model: Model, replay: Replay | None) -> None:
+        super().__init__(model)
+        self._replay = replay
+
+    def _mode(self) -> Text:
+        replay, colours = self._replay, self.palette
+        if replay is None:
+            up = self.model.cluster.supervised
+            return ink("▶ live", f"bold {colours.ok}") if up is not False else ink("■ down", f"bold {colours.error}")
+        sign = "▶" if replay.playing else "■ end" if replay.ended else "‖"
+        speed = f" ×{replay.speed:g}" if replay.speed != 1 else ""
+        at = f"{sign} {'replay ' if self.size.width >= 100 else ''}{replay.at_ms / 1000:.1f} of {replay.length_ms / 1000:.1f} s{speed}"
+        return ink(at, f"bold {colours.warning}")
+
+    def draw(self) -> Text:
+        view, colours, width = self.model.cluster, self.palette, self.size.width - 2
+        kind, words = view.verdict()
+        mode = self._mode()
+        first = ink(words, f"bold {colours.verdict(kind)}")
+        first.truncate(max(width - mode.cell_len - 2, 10), overflow="ellipsis")
+        first.append(" " * max(width - first.cell_len - mode.cell_len, 1))
+        first.append_text(mode)
+        parts = [Text.assemble("cluster ", (view.name or "?", "bold"))]
+        if view.up_ms is not None:
+            parts.append(Text(f"up {clock(view.up_ms)}"))
+        controller = ink("♛ controller ", f"on {colours.glow}" if view.glow.glows("controller") else "")
+        if view.controller >= 0:
+            alive = view.brokers.alive(view.controller)
+            controller.append(f"broker {view.controller}{'' if alive else ' ✕'}", style=f"bold {colours.broker(view.controller)}")
+            controller.append(f" (epoch {view.controller_epoch})")
+        else:
+            controller.append("none", style=f"bold {colours.error}")
+        parts.append(controller)
+        if view.zookeeper_up is None:
+            parts.append(Text(f"zk {view.zookeeper}" if view.zookeeper else "zk ?"))
+        else:
+            state = ("1/1", colours.ok) if view.zookeeper_up else ("✕ 0/1", colours.error)
+            parts.append(Text.assemble("zk ", state, f" {view.zookeeper}" if view.zookeeper else ""))
+        partitions, under, offline = view.partitions.counts()
+        parts.append(Text(f"{partitions:,} partitions, {under:,} under-replicated, {offline:,} offline"))
+        while len(parts) > 2 and sum(part.cell_len + 3 for part in parts) - 3 > width:
+            parts.pop()  # the least important stand last, and the verdict has the counts too
+        second = ink(" · ", colours.dim).join(parts)
+        second.truncate(width, overflow="ellipsis")
+        return Text("\n").join([first, second])
