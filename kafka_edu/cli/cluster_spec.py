@@ -91,6 +91,7 @@ class ClusterSpec(NamedTuple):
             "listeners": f"PLAINTEXT://{HOST}:{broker.port}",
             "log.dirs": str(folder.broker_data(broker_id)),
             "zookeeper.connect": self.zookeeper.connect,
+            "zookeeper.connection.timeout.ms": "18000",  # as in Kafka's own server.properties: a JVM may have to start first
             "edu.events.file": str(folder.broker_events(broker_id)),
             **self.props,
             **broker.props,
