@@ -7,21 +7,26 @@ Nothing of Apache Kafka is part of this project.
 import contextlib
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import Final
 
-VERSION = "2.8.2"
+VERSION: Final = "2.8.2"
+TOOL_TIMEOUT_S: Final = 300
+#: Of a broker to be measured, and of one that is to take little.
+STRONG: Final = ("-Xms1g", "-Xmx1g", "-XX:+UseG1GC")
+SMALL: Final = ("-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_LOG4J: Final = "org.apache.log4j"
 
 _POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
 <groupId>peer</groupId><artifactId>peer</artifactId><version>1</version><dependencies>
 <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{VERSION}</version></dependency>
 <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka-tools</artifactId><version>{VERSION}</version></dependency>
+<dependency><groupId>org.slf4j</groupId><artifactId>slf4j-log4j12</artifactId><version>1.7.30</version></dependency>
 </dependencies></project>"""
 
 
@@ -59,39 +64,39 @@ def free_port() -> int:
 
 
 def run_tool(jars: Path, *command: str, heap: str = "512m") -> str:
-    """Run one of Kafka's Java tools to its end; returns what it printed. Raises CalledProcessError."""
+    """Run one of Kafka's Java tools to its end; returns what it printed. Raises CalledProcessError, and TimeoutExpired after five minutes."""
     java = ["java", f"-Xms{heap}", f"-Xmx{heap}", "-XX:+UseG1GC", "-cp", f"{jars}/*", *command]
-    return subprocess.run(java, check=True, text=True, capture_output=True).stdout
+    return subprocess.run(java, check=True, text=True, capture_output=True, timeout=TOOL_TIMEOUT_S).stdout
 
 
 class ApacheKafka:
-    """ZooKeeper and `brokers` brokers; `bootstrap` when they are up."""
+    """`brokers` brokers with ids from 0, and a ZooKeeper of their own unless `zookeeper` (host:port/chroot) is one; `bootstrap` when they are up."""
 
-    def __init__(self, jars: Path, brokers: int = 3, properties: Sequence[str] = (), heap: str = "1g") -> None:
+    def __init__(self, jars: Path, brokers: int = 3, properties: Sequence[str] = (), zookeeper: str = "", java: Sequence[str] = STRONG) -> None:
         self.jars = jars
         self.bootstrap = ""
-        self._brokers = brokers
+        self._count = brokers
         self._properties = properties
-        self._heap = heap
+        self._zookeeper = zookeeper
+        self._java = java
         self._root = Path(tempfile.mkdtemp(prefix="kafka-edu-peer-"))
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._ports: list[int] = []
 
-    def _spawn(self, name: str, main: str, heap: str, properties: dict[str, object]) -> subprocess.Popen[bytes]:
-        path = self._root / f"{name}.properties"
-        path.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
-        log4j = self._root / "log4j.properties"
-        log4j.write_text(
-            "log4j.rootLogger=WARN,o\nlog4j.appender.o=org.apache.log4j.ConsoleAppender\nlog4j.appender.o.layout=org.apache.log4j.SimpleLayout\n"
-        )
-        out: IO[bytes]
-        with open(self._root / f"{name}.out", "wb") as out:
-            java = ["java", f"-Xms{heap}", f"-Xmx{heap}", "-XX:+UseG1GC", f"-Dlog4j.configuration=file:{log4j}", "-cp", f"{self.jars}/*"]
-            process = subprocess.Popen([*java, main, str(path)], stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
-        self._processes.append(process)
-        return process
+    def _spawn(self, name: str, main: str, java: Sequence[str]) -> None:
+        """Run `main` on the properties that `_write` left for `name`."""
+        command = ["java", *java, f"-Dlog4j.configuration=file:{self._root}/log4j.properties", "-cp", f"{self.jars}/*", main]
+        with open(self._root / f"{name}.out", "ab") as out:
+            self._processes[name] = subprocess.Popen(
+                [*command, str(self._root / f"{name}.properties")], stdout=out, stderr=subprocess.STDOUT, start_new_session=True
+            )
 
-    def _await_port(self, name: str, process: subprocess.Popen[bytes], port: int, limit_s: float = 60) -> None:
+    def _write(self, name: str, properties: Mapping[str, object]) -> None:
+        (self._root / f"{name}.properties").write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
+
+    def _await_port(self, name: str, port: int, limit_s: float = 120) -> None:
         end = time.monotonic() + limit_s
+        process = self._processes[name]
         while time.monotonic() < end:
             if process.poll() is not None:
                 raise PeerMissing(f"{name} ended with {process.returncode}: {(self._root / f'{name}.out').read_text()[-2000:]}")
@@ -103,48 +108,62 @@ class ApacheKafka:
 
     def up(self) -> None:
         """Start everything; returns when each broker listens."""
-        zk_port = free_port()
-        zk = self._spawn(
-            "zookeeper",
-            "org.apache.zookeeper.server.quorum.QuorumPeerMain",
-            "256m",
-            {"dataDir": self._root / "zk", "clientPort": zk_port, "clientPortAddress": "127.0.0.1", "admin.enableServer": "false", "tickTime": 500},
+        self._write(
+            "log4j",
+            {"log4j.rootLogger": "WARN,o", "log4j.appender.o": f"{_LOG4J}.ConsoleAppender", "log4j.appender.o.layout": f"{_LOG4J}.SimpleLayout"},
         )
-        self._await_port("zookeeper", zk, zk_port)
-        ports = [free_port() for _ in range(self._brokers)]
-        rf = min(3, self._brokers)
-        for broker, port in enumerate(ports):
+        if not self._zookeeper:
+            port = free_port()
+            zookeeper = {"clientPort": port, "clientPortAddress": "127.0.0.1", "admin.enableServer": "false", "tickTime": 500}
+            self._write("zookeeper", {"dataDir": self._root / "zk", **zookeeper})
+            self._spawn("zookeeper", "org.apache.zookeeper.server.quorum.QuorumPeerMain", SMALL)
+            self._await_port("zookeeper", port)
+            self._zookeeper = f"127.0.0.1:{port}"
+        self._ports = [free_port() for _ in range(self._count)]
+        for broker, port in enumerate(self._ports):
             properties: dict[str, object] = {
                 "broker.id": broker,
                 "listeners": f"PLAINTEXT://127.0.0.1:{port}",
-                "zookeeper.connect": f"127.0.0.1:{zk_port}",
+                "zookeeper.connect": self._zookeeper,
                 "log.dirs": self._root / f"data-{broker}",
-                "offsets.topic.replication.factor": rf,
+                "offsets.topic.replication.factor": min(3, self._count),
                 "offsets.topic.num.partitions": 5,
                 "group.initial.rebalance.delay.ms": 0,
             }
             for line in self._properties:
                 key, _, value = line.partition("=")
                 properties[key] = value
-            self._spawn(f"broker-{broker}", "kafka.Kafka", self._heap, properties)
-        for broker, port in enumerate(ports):
-            self._await_port(f"broker-{broker}", self._processes[broker + 1], port)
-        self.bootstrap = ",".join(f"127.0.0.1:{port}" for port in ports)
+            self._write(f"broker-{broker}", properties)
+            self.start(broker)
+        for broker, port in enumerate(self._ports):
+            self._await_port(f"broker-{broker}", port)
+        self.bootstrap = ",".join(f"127.0.0.1:{port}" for port in self._ports)
+
+    def start(self, broker: int) -> None:
+        """Start a broker; returns at once."""
+        self._spawn(f"broker-{broker}", "kafka.Kafka", self._java)
+
+    def kill(self, broker: int) -> None:
+        """kill -9."""
+        process = self._processes.pop(f"broker-{broker}")
+        process.kill()
+        process.wait()
 
     def down(self) -> None:
         """Kill everything and remove the folder."""
-        for process in self._processes:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-        for process in self._processes:
+        for process in self._processes.values():
+            process.kill()
+        for process in self._processes.values():
             process.wait()
         shutil.rmtree(self._root, ignore_errors=True)
 
 
 @contextlib.contextmanager
-def apache_kafka(jars: Path, brokers: int = 3, properties: Sequence[str] = ()) -> Iterator[ApacheKafka]:
-    """A running Apache Kafka for the time of the block."""
-    kafka = ApacheKafka(jars, brokers, properties)
+def apache_kafka(
+    jars: Path, brokers: int = 3, properties: Sequence[str] = (), zookeeper: str = "", java: Sequence[str] = STRONG
+) -> Iterator[ApacheKafka]:
+    """A running Apache Kafka for the time of the block; the arguments are those of ApacheKafka."""
+    kafka = ApacheKafka(jars, brokers, properties, zookeeper, java)
     try:
         kafka.up()
         yield kafka

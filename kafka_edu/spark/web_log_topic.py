@@ -12,9 +12,13 @@ class TopicNotFilled(Exception):
 
 
 def create_topic(bootstrap_servers: str, topic: str, partitions: int, replication_factor: int) -> None:
-    """Create, or leave as it is. Raises TopicNotFilled."""
+    """Create, or leave as it is. Raises TopicNotFilled.
+
+    Without a limit in time: the log's lines carry times of their own, long past, and retention.ms (a week) is counted from those.
+    """
+    new = NewTopic(topic, partitions, replication_factor, config={"retention.ms": "-1"})
     admin = AdminClient({"bootstrap.servers": bootstrap_servers})
-    for future in admin.create_topics([NewTopic(topic, partitions, replication_factor)], request_timeout=30).values():
+    for future in admin.create_topics([new], request_timeout=30).values():
         try:
             future.result(60)
         except Exception as error:
