@@ -61,7 +61,7 @@ def test_taken_port_is_refused_with_advice(tmp_path: Path) -> None:
 
 
 def test_server_properties(tmp_path: Path) -> None:
-    folder = ClusterFolder.of("größe 1".replace("größe 1", "g1"), tmp_path / "Ä pfad")
+    folder = ClusterFolder.of("g1", tmp_path / "Ä pfad")
     spec = plan("g1", Wish(brokers=2, props={"num.partitions": "4"}, broker_props={1: {"num.partitions": "8"}}), None, tmp_path)
     spec.save(folder)
     text = folder.broker_properties(1).read_text(encoding="ascii")
