@@ -16,18 +16,13 @@ from pathlib import Path
 from typing import Final
 
 VERSION: Final = "2.8.2"
+#: The last one that librdkafka's mock broker understands: its answer to ApiVersions v3, which later ones send, reads as a throttle of 20 minutes.
+CLIENT_VERSION: Final = "2.3.1"
 TOOL_TIMEOUT_S: Final = 300
 #: Of a broker to be measured, and of one that is to take little.
 STRONG: Final = ("-Xms1g", "-Xmx1g", "-XX:+UseG1GC")
 SMALL: Final = ("-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _LOG4J: Final = "org.apache.log4j"
-
-_POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
-<groupId>peer</groupId><artifactId>peer</artifactId><version>1</version><dependencies>
-<dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{VERSION}</version></dependency>
-<dependency><groupId>org.apache.kafka</groupId><artifactId>kafka-tools</artifactId><version>{VERSION}</version></dependency>
-<dependency><groupId>org.slf4j</groupId><artifactId>slf4j-log4j12</artifactId><version>1.7.30</version></dependency>
-</dependencies></project>"""
 
 
 class PeerMissing(Exception):
@@ -36,19 +31,40 @@ class PeerMissing(Exception):
 
 def kafka_jars() -> Path:
     """The folder of Apache Kafka's jars. Raises PeerMissing when there is no Java, or no jars and no Maven to fetch them."""
-    if shutil.which("java") is None:
-        raise PeerMissing("Apache Kafka needs Java 8 or later on the PATH (Debian: apt-get install default-jre-headless)")
     given = os.environ.get("KAFKA_EDU_KAFKA_JARS")
     if given:
         if not any(Path(given).glob("kafka-clients-*.jar")):
             raise PeerMissing(f"KAFKA_EDU_KAFKA_JARS is {given}, where there is no kafka-clients-*.jar")
+        _require_java()
         return Path(given)
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kafka-edu" / f"apache-kafka-{VERSION}"
+    log = "org.slf4j:slf4j-log4j12:1.7.30"
+    return _fetched(f"apache-kafka-{VERSION}", [f"org.apache.kafka:kafka_2.13:{VERSION}", f"org.apache.kafka:kafka-tools:{VERSION}", log])
+
+
+def client_jars() -> Path:
+    """The folder of the Java clients that measure. Raises PeerMissing."""
+    return _fetched(f"kafka-tools-{CLIENT_VERSION}", [f"org.apache.kafka:kafka-tools:{CLIENT_VERSION}"])
+
+
+def _require_java() -> None:
+    if shutil.which("java") is None:
+        raise PeerMissing("Apache Kafka needs Java 8 or later on the PATH (Debian: apt-get install default-jre-headless)")
+
+
+def _fetched(name: str, artifacts: Sequence[str]) -> Path:
+    """A folder with these artifacts (group:artifact:version) and all that they need; fetched by Maven the first time, about 40 MB."""
+    _require_java()
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kafka-edu" / name
     if not (cache / "complete").exists():
         if shutil.which("mvn") is None:
-            raise PeerMissing("set KAFKA_EDU_KAFKA_JARS to a folder of Apache Kafka's jars, or install Maven (mvn) to have them fetched (40 MB)")
+            raise PeerMissing(f"{', '.join(artifacts)} are fetched by Maven (mvn), which is not installed (Debian: apt-get install maven)")
+        wanted = "".join(
+            "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>".format(*artifact.split(":"))
+            for artifact in artifacts
+        )
+        head = "<modelVersion>4.0.0</modelVersion><groupId>peer</groupId><artifactId>peer</artifactId><version>1</version>"
         cache.mkdir(parents=True, exist_ok=True)
-        (cache / "pom.xml").write_text(_POM)
+        (cache / "pom.xml").write_text(f'<project xmlns="http://maven.apache.org/POM/4.0.0">{head}<dependencies>{wanted}</dependencies></project>')
         command = ["mvn", "-q", "-B", "-f", str(cache / "pom.xml"), "dependency:copy-dependencies", f"-DoutputDirectory={cache / 'jars'}"]
         subprocess.run(command, check=True)
         (cache / "complete").touch()
@@ -70,7 +86,8 @@ def run_tool(jars: Path, *command: str, heap: str = "512m") -> str:
 
 
 class ApacheKafka:
-    """`brokers` brokers with ids from 0, and a ZooKeeper of their own unless `zookeeper` (host:port/chroot) is one; `bootstrap` when they are up."""
+    """`brokers` brokers with ids from 0, and a ZooKeeper of their own unless `zookeeper` (host:port/chroot) is one; `bootstrap` and `ports` when
+    they are up."""
 
     def __init__(self, jars: Path, brokers: int = 3, properties: Sequence[str] = (), zookeeper: str = "", java: Sequence[str] = STRONG) -> None:
         self.jars = jars
@@ -81,7 +98,7 @@ class ApacheKafka:
         self._java = java
         self._root = Path(tempfile.mkdtemp(prefix="kafka-edu-peer-"))
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
-        self._ports: list[int] = []
+        self.ports: list[int] = []
 
     def _spawn(self, name: str, main: str, java: Sequence[str]) -> None:
         """Run `main` on the properties that `_write` left for `name`."""
@@ -119,8 +136,8 @@ class ApacheKafka:
             self._spawn("zookeeper", "org.apache.zookeeper.server.quorum.QuorumPeerMain", SMALL)
             self._await_port("zookeeper", port)
             self._zookeeper = f"127.0.0.1:{port}"
-        self._ports = [free_port() for _ in range(self._count)]
-        for broker, port in enumerate(self._ports):
+        self.ports = [free_port() for _ in range(self._count)]
+        for broker, port in enumerate(self.ports):
             properties: dict[str, object] = {
                 "broker.id": broker,
                 "listeners": f"PLAINTEXT://127.0.0.1:{port}",
@@ -135,9 +152,9 @@ class ApacheKafka:
                 properties[key] = value
             self._write(f"broker-{broker}", properties)
             self.start(broker)
-        for broker, port in enumerate(self._ports):
+        for broker, port in enumerate(self.ports):
             self._await_port(f"broker-{broker}", port)
-        self.bootstrap = ",".join(f"127.0.0.1:{port}" for port in self._ports)
+        self.bootstrap = ",".join(f"127.0.0.1:{port}" for port in self.ports)
 
     def start(self, broker: int) -> None:
         """Start a broker; returns at once."""
@@ -148,6 +165,12 @@ class ApacheKafka:
         process = self._processes.pop(f"broker-{broker}")
         process.kill()
         process.wait()
+
+    def rss_anon(self, broker: int) -> int:
+        """Its anonymous memory in bytes, 0 where /proc does not tell."""
+        status = Path(f"/proc/{self._processes[f'broker-{broker}'].pid}/status")
+        lines = status.read_text().splitlines() if status.exists() else []
+        return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:")), 0)
 
     def down(self) -> None:
         """Kill everything and remove the folder."""

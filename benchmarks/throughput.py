@@ -1,8 +1,9 @@
 """`kafka-edu bench throughput`: this broker beside Apache Kafka 2.8.2 and librdkafka's mock broker, in one run.
 
-The clients are Java's: ProducerPerformance, and for reading a consumer that assigns itself the partitions as ConsumerPerformance would get them (a
-group needs a coordinator, which this broker does not have yet). Six partitions, batches of 64 KiB, linger 5 ms. Every peer stands through the
-whole run and idles while another is measured; cells are measured in turn (ours, theirs, ours, …), and each figure is the median of the repeats.
+The clients are Java's, of one version for all: ProducerPerformance, and for reading a consumer that assigns itself the partitions as
+ConsumerPerformance would get them (a group needs a coordinator, which this broker does not have yet). Six partitions (the mock makes four), batches
+of 64 KiB, linger 5 ms. Every peer stands through the whole run and idles while another is measured; cells are measured in turn (ours, theirs,
+ours, …), and each figure is the median of the repeats.
 """
 
 import argparse
@@ -16,8 +17,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from .apache_kafka import PeerMissing, apache_kafka, kafka_jars, run_tool
-from .report import Report
+from kafka_edu.cli.report import Report
+
+from .apache_kafka import PeerMissing, apache_kafka, client_jars, kafka_jars, run_tool
 
 NAME = "throughput"
 HELP = "produce and consume beside Apache Kafka 2.8.2 and librdkafka's mock broker (needs Java; 5-15 minutes)"
@@ -25,6 +27,8 @@ HELP = "produce and consume beside Apache Kafka 2.8.2 and librdkafka's mock brok
 PARTITIONS = 6
 BATCH = 65_536
 TARGET = 0.7
+WARM_UPS = 2
+"""Measurements of a peer that do not count: large records, then small ones, RF 3, so that a JVM has compiled what it will run."""
 MEGABYTES = {100: 120, 1024: 240}
 """Record size → megabytes written in one measurement."""
 
@@ -110,18 +114,19 @@ def measure(jars: Path, peer: Peer, cell: Cell, repeat: int, scale: float) -> Me
 
 
 def run(cells: list[Cell], repeats: int, scale: float, with_mock: bool, say: Callable[[str], None]) -> dict[Cell, dict[str, Measured]]:
-    """All cells on all peers; a cell's repeats are interleaved over the peers. One warm-up for each peer goes first."""
+    """All cells on all peers; a cell's repeats are interleaved over the peers. Warm-ups of each peer go first."""
     from kafka_edu.cli.supervisor import running_cluster
 
-    jars = kafka_jars()
+    jars = client_jars()
     results: dict[Cell, dict[str, Measured]] = {}
     with contextlib.ExitStack() as stack:
         peers = [Peer("ours", stack.enter_context(running_cluster("bench-throughput")).bootstrap_servers)]
-        peers.append(Peer("kafka", stack.enter_context(apache_kafka(jars)).bootstrap))
+        peers.append(Peer("kafka", stack.enter_context(apache_kafka(kafka_jars())).bootstrap))
         if with_mock:
             peers.append(stack.enter_context(mock_brokers()))
-        for peer in peers:
-            measure(jars, peer, cells[0], 1000, scale / 2)
+        for warm_up in range(WARM_UPS):
+            for peer in peers:
+                measure(jars, peer, CELLS[-1 - 2 * warm_up] if peer.name != "mock" else CELLS[0], 1000 + warm_up, scale)
         for cell in cells:
             taking_part = [p for p in peers if p.name != "mock" or cell.rf == 1]
             runs: dict[str, list[Measured]] = {p.name: [] for p in taking_part}

@@ -22,7 +22,8 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from .report import Report, number
+from kafka_edu.cli.report import Report, number
+
 from .timer_contestants import CONTESTANTS, Clock, Contestant, Operation, takes_part, time_insert_and_cancel
 
 if TYPE_CHECKING:

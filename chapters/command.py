@@ -1,7 +1,6 @@
 """Chapters: read, run, watch, break, do. `chapter 02` tells the timing wheel and then shows it in a live broker."""
 
 import importlib
-import json
 import pkgutil
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
@@ -10,6 +9,8 @@ import click
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
+
+from kafka_edu.cli.report import Report
 
 PACKAGE: Final = __name__.rpartition(".")[0]
 FOLDER: Final = Path(__file__).parent
@@ -77,13 +78,14 @@ def chapter(number: str | None, read: bool, live: bool, seconds: float, figures:
         console.print(Markdown(chosen.readme.read_text(encoding="utf-8")))
         return
     demo = chosen.demo()
-    numbers: dict[str, object] = {"chapter": chosen.number, "told": demo.tell(console, figures)}
+    report = Report(f"chapter-{chosen.number}")
+    report.figure("told", demo.tell(console, figures))
     if live:
         from kafka_edu.cli.supervisor import ClusterError
 
         try:
-            numbers["live"] = demo.watch(console, seconds)
+            report.figure("live", demo.watch(console, seconds))
         except ClusterError as error:
             raise click.ClickException(f"the live cluster failed: {error}") from error
     if json_file is not None:
-        json_file.write_text(json.dumps(numbers, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        report.write(json_file)

@@ -48,7 +48,7 @@ class TraceFeed:
 
     def _files(self) -> dict[int, Path]:
         """teller → where the address of its event socket stands while it is up."""
-        files = {SUPERVISOR: self._folder.supervisor_events, ZOOKEEPER: self._folder.zookeeper / "events.json"}
+        files = {SUPERVISOR: self._folder.supervisor_events, ZOOKEEPER: self._folder.zookeeper_events}
         for path in sorted(self._folder.path.glob("broker-*/events.json")):
             digits = path.parent.name.removeprefix("broker-")
             if digits.isdigit():

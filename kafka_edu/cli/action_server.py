@@ -4,9 +4,7 @@ import asyncio
 import contextlib
 import hmac
 import json
-import os
 from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
 from typing import Final
 
 Request = Mapping[str, object]
@@ -80,12 +78,3 @@ class ActionServer:
                 async with asyncio.timeout(1):
                     await writer.drain()
             writer.close()
-
-
-def write_secret(path: Path, fields: Mapping[str, object]) -> None:
-    """Write a file that only its owner can read, whole or not at all."""
-    aside = path.with_name(path.name + ".tmp")
-    aside.unlink(missing_ok=True)
-    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        json.dump(fields, file)
-    aside.replace(path)

@@ -5,7 +5,6 @@ compares every record that was acked with what was read. Then it stops everythin
 """
 
 import contextlib
-import json
 import os
 import time
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from rich.table import Table
 
 from kafka_edu.cli.cluster_spec import Wish
 from kafka_edu.cli.demo_clients import LogConsumer, LogProducer, Verdict, compare, longest_silence
+from kafka_edu.cli.report import Report
 from kafka_edu.cli.supervisor import Cluster, ClusterError, is_up, start_cluster
 from kafka_edu.clients.web_log import WebLog
 from kafka_edu.common.cluster_home import ClusterFolder
@@ -215,11 +215,11 @@ def show(result: Result, console: Console) -> None:
     console.print(table)
 
 
-def as_json(result: Result) -> dict[str, object]:
-    killing = result.killing
-    return {
+def report_of(result: Result) -> Report:
+    killing, verdict, report = result.killing, result.verdict, Report("demo")
+    figures = {
         "ready_s": round(result.ready_s, 3),
-        **result.verdict._asdict(),
+        **verdict._asdict(),
         "killed_broker": killing.broker,
         "partitions": list(killing.partitions),
         "leaders_before": list(killing.leaders_before),
@@ -227,6 +227,13 @@ def as_json(result: Result) -> dict[str, object]:
         "seconds_without_leader": killing.seconds_without_leader,
         "seconds_without_ack": result.seconds_without_ack,
     }
+    for name, value in figures.items():
+        report.figure(name, value)
+    report.target("acked records that are lost", verdict.lost, "==", 0)
+    report.target("records read twice", verdict.duplicates, "==", 0)
+    report.target("records that were not acked", verdict.produced - verdict.acked, "==", 0)
+    report.target("status codes as the generator counted them (1: yes)", int(verdict.statuses_agree), "==", 1)
+    return report
 
 
 @click.command()
@@ -250,7 +257,7 @@ def demo(seconds: float, rate: int, seed: int, zookeeper: str, keep: bool, json_
         raise click.ClickException(str(error)) from error
     show(result, console)
     if json_file is not None:
-        json_file.write_text(json.dumps(as_json(result), indent=2) + "\n", encoding="utf-8")
+        report_of(result).write(json_file)
     if keep:
         console.print(
             f"The cluster is still up. Look at it with kafka-edu dashboard --cluster {name}; stop it with kafka-edu cluster down --name {name} --delete"

@@ -1,7 +1,6 @@
 """Spark jobs on the cluster's topics, through a Python data source of our own."""
 
 import contextlib
-import json
 import sys
 import time
 
@@ -36,6 +35,7 @@ def status_codes(bootstrap_server: str | None, topic: str, lines: int, seed: int
     from rich.console import Console
     from rich.table import Table
 
+    from kafka_edu.cli.report import Report
     from kafka_edu.cli.supervisor import running_cluster
     from kafka_edu.spark.status_codes import count_status_codes
     from kafka_edu.spark.web_log_topic import TopicNotFilled, create_topic, fill_topic
@@ -62,12 +62,12 @@ def status_codes(bootstrap_server: str | None, topic: str, lines: int, seed: int
     console.print(table)
     right = found == truth
     console.print("Spark's answer equals the truth." if right else "Spark's answer differs from the truth. Was the topic empty before?")
+    report = Report("spark-status-codes")
+    for name, value in {"lines": lines, "seconds": round(seconds, 3), "spark": found, "truth": truth}.items():
+        report.figure(name, value)
+    wrong = sum(found.get(status, 0) != truth.get(status, 0) for status in found.keys() | truth.keys())
+    report.target("status codes with a wrong count", wrong, "==", 0)
     if json_file:
-        wrong = sum(found.get(s, 0) != truth.get(s, 0) for s in found.keys() | truth.keys())
-        target = {"name": "status codes with a wrong count", "value": wrong, "relation": "==", "target": 0, "holds": wrong == 0}
-        figures = {"lines": lines, "seconds": round(seconds, 3), "spark": found, "truth": truth}
-        document = {"name": "spark-status-codes", "figures": figures, "targets": [target]}
-        with open(json_file, "w", encoding="utf-8") as file:
-            json.dump(document, file, indent=2)
+        report.write(json_file)
     if not right:
         sys.exit(1)

@@ -20,11 +20,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from kafka_edu.cli.action_server import ActionRefused, ActionServer, Answer, Request, write_secret
+from kafka_edu.cli.action_server import ActionRefused, ActionServer, Answer, Request
 from kafka_edu.cli.child_process import ChildProcess, ProcessState, ProcessStateError
 from kafka_edu.cli.cluster_spec import HOST, ClusterSpec
 from kafka_edu.common.action_client import READY_TIMEOUT_S
 from kafka_edu.common.cluster_home import EXIT_ALREADY_UP, ClusterFolder
+from kafka_edu.common.private_file import write_private_json
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime
 from kafka_edu.trace.event import Event
@@ -90,6 +91,8 @@ class Supervisor:
             str(TICK_TIME_MS),
             "--data-dir",
             str(self._folder.zookeeper),
+            "--events-file",
+            str(self._folder.zookeeper_events),
         ]
 
     def _children(self) -> Iterator[ChildProcess]:
@@ -152,9 +155,10 @@ class Supervisor:
     async def _publish(self) -> None:
         """Open both sockets and say where they are."""
         events_port = await self._events.listen(HOST)
-        write_secret(self._folder.supervisor_events, {"host": HOST, "port": events_port, "token": self._events.token, "pid": os.getpid()})
+        self._events.write_address(self._folder.supervisor_events, HOST, events_port)
         actions_port = await self._actions.listen()
-        write_secret(self._folder.action_address, {"host": HOST, "port": actions_port, "token": self._actions.token, "pid": os.getpid()})
+        address = {"host": HOST, "port": actions_port, "token": self._actions.token, "pid": os.getpid()}
+        write_private_json(self._folder.action_address, address)
 
     async def _start_all(self) -> None:
         if self._zookeeper is not None:

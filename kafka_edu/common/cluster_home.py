@@ -6,7 +6,8 @@
   supervisor.json            address, token and pid of the action socket while the cluster is up; readable by its owner alone
   supervisor-events.json     address of the supervisor's event socket
   supervisor.log
-  zookeeper/, zookeeper.log  the embedded ZooKeeper's data
+  zookeeper/                 ZooKeeper's data; the embedded one's events.json
+  zookeeper.log
   broker-<id>/server.properties, data/, events.json, broker.log
 """
 
@@ -74,6 +75,11 @@ class ClusterFolder(NamedTuple):
     @property
     def zookeeper(self) -> Path:
         return self.path / "zookeeper"
+
+    @property
+    def zookeeper_events(self) -> Path:
+        """Of the embedded one: Apache's tells no events."""
+        return self.zookeeper / "events.json"
 
     @property
     def zookeeper_log(self) -> Path:

@@ -9,7 +9,10 @@ import mmap
 import os
 import shutil
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
+
+#: How many parts one system call takes.
+_IOV_MAX: Final = os.sysconf("SC_IOV_MAX")
 
 Buffer = bytes | bytearray | memoryview
 
@@ -105,6 +108,8 @@ class OsFile:
     def append(self, parts: Sequence[Buffer]) -> int:
         start = self._size
         total = sum(map(len, parts))
+        if len(parts) > _IOV_MAX:
+            parts = [b"".join(parts)]
         written = os.pwritev(self._fd, parts, start)
         if written < total:  # a full disk or a signal: finish it plainly, or raise
             rest = memoryview(b"".join(parts))[written:]

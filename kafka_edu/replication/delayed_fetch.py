@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kafka_edu.common.errors import KafkaException
-from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.topic_partition import TopicPartition, few_names
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.purgatory.delayed_operation import DelayedOperation
 from kafka_edu.replication.fetch_params import FetchParams
@@ -24,6 +24,8 @@ class DelayedFetch(DelayedOperation):
     the end, so it is far behind, or the log was truncated; (E) fenced by epoch. Time up (max_wait_ms) is no error: what there is, is sent.
     On completion the log is read a second time. Watched under every partition of the request. Next hop: the handler's `respond`.
     """
+
+    __slots__ = ("_infos", "_params", "_replica_manager", "_respond", "_starts")
 
     def __init__(
         self,
@@ -44,6 +46,14 @@ class DelayedFetch(DelayedOperation):
         partition = self._replica_manager.partition_or_exception(topic_partition)
         high_watermark, log_end = partition.fetch_offset_snapshot(current_leader_epoch, self._params.only_from_leader)
         return high_watermark if self._params.only_committed else log_end
+
+    @property
+    def label(self) -> str:
+        return f"fetch {few_names([tp for tp, _ in self._infos])} for {self._reader}"
+
+    @property
+    def _reader(self) -> str:
+        return f"follower {self._params.replica_id}" if self._params.from_follower else "a consumer"
 
     def try_complete(self) -> bool:
         """O(partitions of the request)."""
@@ -75,6 +85,5 @@ class DelayedFetch(DelayedOperation):
                 holders.append((str(tp), end.message_offset))
                 if start.message_offset < end.message_offset and not start.on_older_segment(end):
                     available += min(end.position_diff(start), wanted.max_bytes)
-        who = f"follower {params.replica_id}" if params.from_follower else "consumer"
         end_name = "high watermark" if params.only_committed else "log end"
-        return (Requirement(who, f"bytes up to the {end_name}", params.min_bytes, available, tuple(holders)),)
+        return (Requirement(self._reader, f"bytes up to the {end_name}", params.min_bytes, available, tuple(holders)),)

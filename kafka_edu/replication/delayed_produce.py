@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kafka_edu.common.errors import Errors, KafkaException
-from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.topic_partition import TopicPartition, few_names
 from kafka_edu.purgatory.delayed_operation import DelayedOperation
 from kafka_edu.trace.events.purgatory import Requirement
 
@@ -44,6 +44,8 @@ class DelayedProduce(DelayedOperation):
     records stay in the leader's log. Watched under every partition of the request. Next hop: the handler's `respond`.
     """
 
+    __slots__ = ("_replica_manager", "_respond", "_statuses")
+
     def __init__(
         self,
         timeout_ms: int,
@@ -59,6 +61,10 @@ class DelayedProduce(DelayedOperation):
             if status.error is Errors.NONE:
                 status.acks_pending = True
                 status.error = Errors.REQUEST_TIMED_OUT  # unless it completes in time
+
+    @property
+    def label(self) -> str:
+        return f"produce {few_names(self._statuses)}"
 
     def try_complete(self) -> bool:
         """O(partitions of the request)."""

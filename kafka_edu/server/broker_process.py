@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import faulthandler
 import gc
-import json
 import logging
 import os
 import random
@@ -171,7 +170,7 @@ class BrokerProcess:
             events = EventServer(self._tracer, transport, self._time, secrets.token_hex(16))
             port = await events.listen()
             stack.callback(events.close)
-            write_address(config.events_file, {"host": "127.0.0.1", "port": port, "token": events.token, "pid": os.getpid()})
+            events.write_address(config.events_file, "127.0.0.1", port)
             stack.callback(remove_quietly, config.events_file)
             tells.append(events.run())
         if config.record_file is not None:
@@ -200,15 +199,6 @@ def raise_file_limit() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):  # macOS says unlimited, and then refuses it
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-
-def write_address(path: str, address: dict[str, object]) -> None:
-    """Whole or not at all, and readable to its owner only: the token in it opens the door."""
-    aside = path + ".tmp"
-    remove_quietly(aside)
-    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        json.dump(address, file)
-    os.replace(aside, path)
 
 
 def remove_quietly(path: str) -> None:

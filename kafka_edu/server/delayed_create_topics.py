@@ -17,6 +17,8 @@ class DelayedCreateTopics(DelayedOperation):
     """Done when every partition of every topic has a leader. What has none when the time is up is told as REQUEST_TIMED_OUT: the topic exists all
     the same, and gets its leaders later."""
 
+    __slots__ = ("_cache", "_partitions", "_respond")
+
     def __init__(
         self,
         timeout_ms: int,

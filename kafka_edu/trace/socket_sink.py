@@ -5,12 +5,12 @@ a snapshot, and from then on every fact of that level, and ten times a second th
 the broker: it gets a Gap, and a new snapshot, when it has caught up.
 """
 
-import contextlib
 import hmac
 import json
 import os
 from typing import Final
 
+from kafka_edu.common.private_file import write_private_json
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Listener, Transport, Wire, WireReceiver
 from kafka_edu.trace.event import Envelope, Level
@@ -115,14 +115,9 @@ class EventServer:
         self._listener = await self._transport.listen(host, port, self._on_wire)
         return self._listener.port
 
-    def write_address(self, path: str, host: str, port: int) -> None:
-        """Tell where the door is, in a file that only its owner can read (whole or not at all): the token in it opens the door."""
-        aside = path + ".tmp"
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(aside)
-        with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            json.dump({"host": host, "port": port, "token": self.token, "pid": os.getpid()}, file)
-        os.replace(aside, path)
+    def write_address(self, path: str | os.PathLike[str], host: str, port: int) -> None:
+        """Tell where the door is, in a file that only its owner can read. Raises OSError."""
+        write_private_json(path, {"host": host, "port": port, "token": self.token, "pid": os.getpid()})
 
     def _on_wire(self, wire: Wire) -> WireReceiver:
         return Subscriber(self, wire)

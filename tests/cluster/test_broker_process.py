@@ -15,6 +15,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from kafka_edu.trace.reader import open_recording
+from kafka_edu.zk.apache import ApacheZooKeeper
 
 PATIENCE_S = 60
 
@@ -22,16 +23,10 @@ PATIENCE_S = 60
 class Processes:
     """Child processes of a test; none outlives it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, zookeeper_port: int) -> None:
         self.folder = folder
         self.running: list[subprocess.Popen[bytes]] = []
-        zookeeper = subprocess.Popen(
-            [sys.executable, "-m", "kafka_edu.zk.embedded.main", "--host", "127.0.0.1", "--port", "0", "--data-dir", str(folder / "zookeeper")],
-            stdout=subprocess.PIPE,
-        )
-        self.running.append(zookeeper)
-        assert zookeeper.stdout is not None
-        self.zookeeper_port = int(zookeeper.stdout.readline().split()[1])
+        self.zookeeper_port = zookeeper_port
 
     def properties(self, name: str, **settings: str) -> Path:
         """Write a server.properties; `log_dirs` is a key, `__` stands for a dot where a name has underscores."""
@@ -77,8 +72,27 @@ class Processes:
 
 
 @pytest.fixture
-def processes(tmp_path: Path) -> Iterator[Processes]:
-    started = Processes(tmp_path)
+def zookeeper_port(tmp_path: Path, zookeeper: str) -> Iterator[int]:
+    if zookeeper == "apache":
+        server = ApacheZooKeeper(tmp_path / "zookeeper")
+        server.start()
+        try:
+            yield server.port
+        finally:
+            server.kill()
+        return
+    command = [sys.executable, "-m", "kafka_edu.zk.embedded.main", "--host", "127.0.0.1", "--port", "0", "--data-dir", str(tmp_path / "zookeeper")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        try:
+            yield int(process.stdout.readline().split()[1])
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def processes(tmp_path: Path, zookeeper_port: int) -> Iterator[Processes]:
+    started = Processes(tmp_path, zookeeper_port)
     try:
         yield started
     finally:

@@ -17,13 +17,16 @@ from processes import processes_of, wait_until_gone
 pytestmark = [pytest.mark.timeout(300), pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="these tests look for processes in /proc")]
 
 
-def test_no_acked_record_is_lost_when_the_leader_is_killed(tmp_path: Path) -> None:
+def test_no_acked_record_is_lost_when_the_leader_is_killed(tmp_path: Path, zookeeper: str) -> None:
     figures = tmp_path / "demo.json"
     environment = python_environment() | {"KAFKA_EDU_HOME": str(tmp_path / "home mit ü")}
-    command = python_command("kafka_edu", "demo", "--seconds", "4", "--rate", "300", "--json", str(figures))
+    command = python_command("kafka_edu", "demo", "--seconds", "4", "--rate", "300", "--zookeeper", zookeeper, "--json", str(figures))
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    result = json.loads(figures.read_text())
+    report = json.loads(figures.read_text())
+    assert report["name"] == "demo"
+    assert [target for target in report["targets"] if not target["holds"]] == []
+    result = report["figures"]
     assert result["produced"] == result["acked"] == result["consumed"] > 500
     assert result["lost"] == result["duplicates"] == result["failed"] == 0
     assert result["statuses_agree"] is True

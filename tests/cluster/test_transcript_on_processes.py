@@ -74,10 +74,11 @@ def consume_all(cluster: Cluster, wanted: int) -> list[tuple[int, str]]:
 
 
 @pytest.mark.timeout(600)
-def test_pause_shrink_kill_elect_truncate_catch_up(tmp_path: Path) -> None:
+def test_pause_shrink_kill_elect_truncate_catch_up(tmp_path: Path, zookeeper: str) -> None:
     recordings = {broker: tmp_path / f"events-{broker}" for broker in range(3)}
     with running_cluster(
         "transcript",
+        zookeeper=zookeeper,
         props={"replica.lag.time.max.ms": "2000", "auto.leader.rebalance.enable": "false", "inter.broker.protocol.version": "2.0"},
         broker_props={broker: {"edu.record.file": str(path)} for broker, path in recordings.items()},
     ) as cluster:

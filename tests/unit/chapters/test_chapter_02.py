@@ -80,7 +80,7 @@ def test_the_command_lists_reads_and_runs(tmp_path: Path) -> None:
     report = tmp_path / "chapter.json"
     result = run.invoke(chapter, ["02", "--no-live", "--json", str(report)])
     assert result.exit_code == 0, result.output
-    assert json.loads(report.read_text())["told"]["figure-6-7-a"] == [["2 ms", 1, 2]]
+    assert json.loads(report.read_text())["figures"]["told"]["figure-6-7-a"] == [["2 ms", 1, 2]]
     unknown = run.invoke(chapter, ["77"])
     assert unknown.exit_code == 2
     assert "there is no chapter '77'" in unknown.output

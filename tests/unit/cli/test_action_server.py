@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from kafka_edu.cli.action_server import MAX_LINE_BYTES, ActionRefused, ActionServer, Answer, Request, write_secret
+from kafka_edu.cli.action_server import MAX_LINE_BYTES, ActionRefused, ActionServer, Answer, Request
 from kafka_edu.common.action_client import ActionAddress, ActionClient, ActionRefusedError, NoSupervisorError
+from kafka_edu.common.private_file import write_private_json
 
 
 async def act(action: str, request: Request) -> Answer:
@@ -96,6 +97,6 @@ def test_secret_is_for_the_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / "supervisor.json"
     path.write_text("old")
     path.chmod(0o644)
-    write_secret(path, {"host": "127.0.0.1", "port": 5, "token": "t", "pid": 1})
+    write_private_json(path, {"host": "127.0.0.1", "port": 5, "token": "t", "pid": 1})
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert ActionAddress.read(path) == ActionAddress("127.0.0.1", 5, "t", 1)

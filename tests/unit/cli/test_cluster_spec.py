@@ -71,6 +71,7 @@ def test_server_properties(tmp_path: Path) -> None:
         "listeners": f"PLAINTEXT://127.0.0.1:{spec.brokers[1].port}",
         "log.dirs": str(folder.broker_data(1)),
         "zookeeper.connect": spec.zookeeper.connect,
+        "zookeeper.connection.timeout.ms": "18000",
         "edu.events.file": str(folder.broker_events(1)),
         "num.partitions": "8",
     }

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.report import Report, number
 from benchmarks.timer import count_steps, main, simulate
 from benchmarks.timer_contestants import CONTESTANTS, LazyHeap, Operation, Wheel
+from kafka_edu.cli.report import Report, number
 
 
 @pytest.mark.parametrize("name", CONTESTANTS)

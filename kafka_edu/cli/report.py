@@ -1,4 +1,4 @@
-"""The one form in which benchmarks report: figures, and targets that hold or do not; as a table, and as JSON for `--json FILE`."""
+"""The one form in which demos and benchmarks report: figures, and targets that hold or do not; as a table, and as JSON for `--json FILE`."""
 
 import json
 import operator
@@ -32,15 +32,15 @@ class Target(NamedTuple):
 
 
 class Report:
-    """What one run of the benchmark `name` found."""
+    """What one run of the demo or benchmark `name` found."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.figures: dict[str, float] = {}
+        self.figures: dict[str, object] = {}
         self.targets: list[Target] = []
 
-    def figure(self, name: str, value: float) -> None:
-        """Keep one number; the name says its unit."""
+    def figure(self, name: str, value: object) -> None:
+        """Keep one number, or what else JSON can say; the name says its unit."""
         if name in self.figures:
             raise ValueError(f"two figures are called {name}")
         self.figures[name] = value
@@ -81,8 +81,10 @@ class Report:
         Path(path).write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def number(value: float) -> str:
-    """Readable: three significant figures below 100, no fraction from there, thousands apart."""
+def number(value: object) -> str:
+    """Readable: three significant figures below 100, no fraction from there, thousands apart. What is no number is shown as it is."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
     if isinstance(value, int) or value == int(value):
         return f"{int(value):,}"
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -1,0 +1,84 @@
+"""`kafka-edu bench startup`: how long until three brokers and a ZooKeeper are ready, and what they take when idle, beside Apache Kafka 2.8.2.
+
+Ready means the same for all: the Metadata of every broker lists three brokers and a controller. Starts are interleaved; each figure is the median.
+"""
+
+import argparse
+import asyncio
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from kafka_edu.cli.cluster_spec import HOST
+from kafka_edu.cli.readiness import wait_until_listed
+from kafka_edu.cli.report import Report
+from kafka_edu.cli.supervisor import ClusterError, running_cluster
+from kafka_edu.common.socket_transport import SocketTransport
+
+from .apache_kafka import ApacheKafka, PeerMissing, kafka_jars
+
+NAME = "startup"
+HELP = "from nothing to three brokers that list each other, beside Apache Kafka 2.8.2 (needs Java for the peer; a minute)"
+
+BROKERS = 3
+MEGABYTE = 2**20
+
+
+def start_ours(zookeeper: str) -> tuple[float, float]:
+    """Seconds until ready, and the largest broker's anonymous memory in MB. Raises ClusterError."""
+    began = time.monotonic()
+    with running_cluster("bench-startup", brokers=BROKERS, zookeeper=zookeeper) as cluster:
+        seconds = time.monotonic() - began
+        memory = max(process.rss_anon or 0 for process in cluster.status().processes if process.broker >= 0)
+    return seconds, memory / MEGABYTE
+
+
+def start_kafka(jars: Path) -> tuple[float, float]:
+    """The same of Apache Kafka. Raises PeerMissing."""
+    kafka = ApacheKafka(jars, BROKERS)
+    began = time.monotonic()
+    try:
+        kafka.up()
+        ports = {broker: (HOST, port) for broker, port in enumerate(kafka.ports)}
+        asyncio.run(wait_until_listed(SocketTransport(), ports, list(ports)))
+        return time.monotonic() - began, max(map(kafka.rss_anon, range(BROKERS))) / MEGABYTE
+    finally:
+        kafka.down()
+
+
+def main(argv: list[str]) -> int:
+    """Returns 0 when it ran, whether or not the targets hold; 2 when it cannot run here."""
+    parser = argparse.ArgumentParser(prog=f"kafka-edu bench {NAME}", description=HELP)
+    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--repeats", type=int, default=5)
+    args = parser.parse_args(argv)
+    report = Report(NAME)
+    ways: dict[str, Callable[[], tuple[float, float]]] = {
+        "embedded ZooKeeper": lambda: start_ours("embedded"),
+        "Apache ZooKeeper": lambda: start_ours("apache"),
+    }
+    try:
+        jars = kafka_jars()
+        ways["Apache Kafka 2.8.2"] = lambda: start_kafka(jars)
+        for start in ways.values():  # the first start of each reads its files from the disk
+            start()
+        found: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
+        for _ in range(args.repeats):
+            for name, start in ways.items():
+                found[name].append(start())
+    except (ClusterError, PeerMissing) as error:
+        print(f"bench startup cannot run: {error}", file=sys.stderr)
+        return 2
+    for name, runs in found.items():
+        report.figure(f"{name}: seconds until ready", statistics.median(seconds for seconds, _ in runs))
+        report.figure(f"{name}: the slowest start, seconds", max(seconds for seconds, _ in runs))
+        report.figure(f"{name}: a broker's RssAnon when idle, MB", statistics.median(memory for _, memory in runs))
+    for name, most in (("embedded ZooKeeper", 2.5), ("Apache ZooKeeper", 5.0)):
+        report.target(f"{name}: seconds until ready", statistics.median(seconds for seconds, _ in found[name]), "<=", most)
+        report.target(f"{name}: a broker's RssAnon when idle, MB", max(memory for _, memory in found[name]), "<=", 60)
+    report.show()
+    if args.json:
+        report.write(args.json)
+    return 0
