@@ -60,6 +60,7 @@ from kafka_edu.trace.events.controller import (
     ControllerSnapshot,
     ZkWatchFired,
 )
+from kafka_edu.trace.events.server import BrokerRegistered
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_client import SessionState, WatchedEvent, WatchType, ZkError
@@ -242,7 +243,7 @@ class KafkaController:
                 self._set_active_controller_id(NO_CONTROLLER)
                 await self._resign("the session has expired")
             case RegisterBrokerAndReelect():
-                self._broker = self._broker._replace(epoch=await self._zk.register_broker(self._broker))
+                await self._register_again()
                 await self._look_at_controller()
                 await self._elect()
             case ControlledShutdown(_, _, answer):
@@ -250,6 +251,12 @@ class KafkaController:
             case _:
                 if self._term is not None:
                     await self._process_in_office(self._term, event)
+
+    async def _register_again(self) -> None:
+        """Door: the session before took our znode in /brokers/ids with it; the new one gives us a new broker epoch."""
+        broker = self._broker = self._broker._replace(epoch=await self._zk.register_broker(self._broker))
+        if self._trace:
+            self._trace(BrokerRegistered(broker.id, broker.epoch, tuple(map(str, broker.end_points)), self._zk.session_id))
 
     async def _process_in_office(self, term: ActiveController, event: ControllerEvent) -> None:
         match event:

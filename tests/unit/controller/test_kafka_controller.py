@@ -181,7 +181,10 @@ def test_session_expiry_makes_it_resign_and_register_again(cluster: "ControllerC
     cluster.settle(1000)
     assert len(cluster.brokers[1].facts("ControllerResigned")) == 1
     assert cluster.controller.controller.epoch == 2
-    assert cluster.brokers[1].controller.broker_epoch > before
+    epoch = cluster.brokers[1].controller.broker_epoch
+    assert epoch > before
+    end_points = ("PLAINTEXT://127.0.0.1:9093",)
+    assert cluster.brokers[1].facts("BrokerRegistered") == [(1, epoch, end_points, cluster.brokers[1].zk.session_id)]
     assert sorted(cluster.run(cluster.admin.get_all_brokers_in_cluster())) == [1, 2]
     assert cluster.states()[0].startswith("t-0 leader=2")
     assert cluster.states()[0].endswith("controller=2")
