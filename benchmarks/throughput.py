@@ -136,9 +136,13 @@ def run(cells: list[Cell], repeats: int, scale: float, with_mock: bool, say: Cal
             results[cell] = {
                 name: Measured(statistics.median(m.produce for m in many), statistics.median(m.consume for m in many)) for name, many in runs.items()
             }
-            shown = "   ".join(f"{name} {m.produce:6.1f} / {m.consume:6.1f}" for name, m in results[cell].items())
+            shown = "   ".join(f"{name} {m.produce:6.1f} / {_or_dash(m.consume):>6}" for name, m in results[cell].items())
             say(f"{cell.name:24} produce / consume MB/s:   {shown}")
     return results
+
+
+def _or_dash(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.1f}"
 
 
 def main(argv: list[str]) -> int:

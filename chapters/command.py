@@ -61,10 +61,13 @@ def find_chapters() -> dict[str, Chapter]:
 @click.option(
     "--figures", type=click.Path(file_okay=False, path_type=Path), help="Write the chapter's figures there: DOT, and SVG where Graphviz is."
 )
+@click.option("--screenshot", type=click.Path(dir_okay=False, path_type=Path), metavar="OUT.svg", help="Draw all that is told into a picture, too.")
 @click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the numbers there.")
-def chapter(number: str | None, read: bool, live: bool, seconds: float, figures: Path | None, json_file: Path | None) -> None:
+def chapter(
+    number: str | None, read: bool, live: bool, seconds: float, figures: Path | None, screenshot: Path | None, json_file: Path | None
+) -> None:
     """Run chapter NUMBER: told with the book's figures by the real classes, then watched in a live broker. Without a number, list them."""
-    known, console = find_chapters(), Console()
+    known, console = find_chapters(), Console(record=screenshot is not None)
     if number is None:
         table = Table("chapter", "title")
         for one in known.values():
@@ -87,5 +90,7 @@ def chapter(number: str | None, read: bool, live: bool, seconds: float, figures:
             report.figure("live", demo.watch(console, seconds))
         except ClusterError as error:
             raise click.ClickException(f"the live cluster failed: {error}") from error
+    if screenshot is not None:
+        console.save_svg(str(screenshot), title=f"kafka-edu chapter {chosen.number}")
     if json_file is not None:
         report.write(json_file)

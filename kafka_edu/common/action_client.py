@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 Answer = dict[str, object]
 
 #: How long `wait-ready` waits unless told otherwise.
-READY_TIMEOUT_S: Final = 180.0
+READY_TIMEOUT_S: Final = 60.0
 
 #: A stop waits for a broker's controlled shutdown, which may take three tries of five seconds.
 ACTION_TIMEOUT_S: Final = 90.0

@@ -73,7 +73,7 @@ def consume_all(cluster: Cluster, wanted: int) -> list[tuple[int, str]]:
     return found
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(300)
 def test_pause_shrink_kill_elect_truncate_catch_up(tmp_path: Path, zookeeper: str) -> None:
     recordings = {broker: tmp_path / f"events-{broker}" for broker in range(3)}
     with running_cluster(

@@ -96,7 +96,7 @@ def znodes(zookeeper: int) -> Iterator[Znodes]:
     client.close()
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(300)
 def test_three_java_brokers_live_on_the_embedded_zookeeper(java_brokers: ApacheKafka, znodes: Znodes) -> None:
     wait_for("three brokers and a controller", lambda: znodes.ids() == ["0", "1", "2"] and bool(znodes.read("/controller")))
     bootstrap = java_brokers.bootstrap.split(",")

@@ -36,7 +36,7 @@ def cluster() -> Iterator[Cluster]:
         yield cluster
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize(("codec", "idempotent"), [("none", "true"), ("lz4", "true"), ("zstd", "false")])
 def test_a_round_trip_keeps_every_record_with_its_offset_time_and_headers(java_clients: Path, cluster: Cluster, codec: str, idempotent: str) -> None:
     topic = f"java-{codec}-{idempotent}"
