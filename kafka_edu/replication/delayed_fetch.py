@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kafka_edu.common.errors import KafkaException
-from kafka_edu.common.topic_partition import TopicPartition, few_names
-from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
+from kafka_edu.common.topic_partition import few_names
 from kafka_edu.purgatory.delayed_operation import DelayedOperation
 from kafka_edu.replication.fetch_params import FetchParams
 from kafka_edu.trace.events.purgatory import Requirement
@@ -42,11 +41,6 @@ class DelayedFetch(DelayedOperation):
         self._replica_manager = replica_manager
         self._respond = respond
 
-    def _end_offset(self, topic_partition: TopicPartition, current_leader_epoch: int) -> LogOffsetMetadata:
-        partition = self._replica_manager.partition_or_exception(topic_partition)
-        high_watermark, log_end = partition.fetch_offset_snapshot(current_leader_epoch, self._params.only_from_leader)
-        return high_watermark if self._params.only_committed else log_end
-
     @property
     def label(self) -> str:
         return f"fetch {few_names([tp for tp, _ in self._infos])} for {self._reader}"
@@ -56,19 +50,24 @@ class DelayedFetch(DelayedOperation):
         return f"follower {self._params.replica_id}" if self._params.from_follower else "a consumer"
 
     def try_complete(self) -> bool:
-        """O(partitions of the request)."""
+        """O(partitions of the request), in the worst case. From behind: a session keeps the partitions that had news last at its end, and they are
+        the likeliest to have some again."""
+        params = self._params
+        only_from_leader, only_committed, min_bytes = params.only_from_leader, params.only_committed, params.min_bytes
+        partition_or_exception = self._replica_manager.partition_or_exception
         available = 0
-        for (tp, wanted), start in zip(self._infos, self._starts, strict=True):
+        for (tp, wanted), start in zip(reversed(self._infos), reversed(self._starts), strict=True):
             try:
-                end = self._end_offset(tp, wanted.current_leader_epoch)
+                readable = partition_or_exception(tp).readable_bytes(start, wanted.current_leader_epoch, only_from_leader, only_committed)
             except KafkaException:
                 return self.force_complete()
-            if start.message_offset >= 0 and end.message_offset != start.message_offset:
-                if end.on_older_segment(start) or start.on_older_segment(end):
+            if readable is None:
+                return self.force_complete()
+            if readable:
+                available += min(readable, wanted.max_bytes)
+                if available >= min_bytes:
                     return self.force_complete()
-                if start.message_offset < end.message_offset:
-                    available += min(end.position_diff(start), wanted.max_bytes)
-        return available >= self._params.min_bytes and self.force_complete()
+        return available >= min_bytes and self.force_complete()
 
     def on_complete(self) -> None:
         self._respond(self._replica_manager.read_from_local_log(self._params, self._infos))

@@ -220,6 +220,8 @@ class Partition:
 
     def _maybe_increment_leader_hw(self, log: Log, now_ms: int) -> bool:
         """max(HW, candidate). The same offset on a newer segment counts as a move: its place must be right for DelayedFetch."""
+        if self.high_watermark.message_offset == log.log_end_offset and self.high_watermark.segment_base_offset == log.active_segment.base_offset:
+            return False
         candidate = leader_high_watermark(log.log_end_offset_metadata, self.isr_state.expected, self._followers.values(), now_ms, self._max_lag_ms)
         current = self.high_watermark
         if current.message_offset < candidate.message_offset or (
@@ -325,6 +327,9 @@ class Partition:
                 at = LogOffsetMetadata(fetch_offset)
                 diverging = EpochAndOffset(epoch, end_offset)
                 return LogReadResult(Errors.NONE, EMPTY_RECORDS, 0, at, high_watermark, log_start, log_end, high_watermark, diverging)
+        if fetch_offset == log_end:  # as most of a follower's partitions most of the time
+            at = log.log_end_offset_metadata
+            return LogReadResult(Errors.NONE, EMPTY_RECORDS, 0, at, high_watermark, log_start, log_end, high_watermark, None)
         max_offset = high_watermark if only_committed else None
         data = log.read(fetch_offset, max_bytes, max_offset=max_offset, min_one_message=min_one_message)
         records = data.records
@@ -333,10 +338,19 @@ class Partition:
         at, size = data.fetch_offset_metadata, part_size(records)
         return LogReadResult(Errors.NONE, records, size, at, high_watermark, log_start, log_end, high_watermark, None)
 
-    def fetch_offset_snapshot(self, current_leader_epoch: int, only_from_leader: bool) -> tuple[LogOffsetMetadata, LogOffsetMetadata]:
-        """(HW, LEO) with their places, for DelayedFetch. Raises what `log_for_request` raises."""
+    def readable_bytes(self, start: LogOffsetMetadata, current_leader_epoch: int, only_from_leader: bool, only_committed: bool) -> int | None:
+        """How many bytes lie between `start` and the end that the reader may see (the HW if `only_committed`, else the LEO), for DelayedFetch.
+
+        None if they lie on different segments: the reader is far behind, or the log was truncated. Raises what `log_for_request` raises.
+        """
         log = self.log_for_request(current_leader_epoch, only_from_leader)
-        return self.high_watermark_metadata(), log.log_end_offset_metadata
+        offset = start.message_offset
+        if offset == (self.high_watermark.message_offset if only_committed else log.log_end_offset) or offset < 0:
+            return 0
+        end = self.high_watermark_metadata() if only_committed else log.log_end_offset_metadata
+        if not end.on_same_segment(start):
+            return None
+        return end.position_diff(start) if offset < end.message_offset else 0
 
     def update_follower_fetch_state(self, follower_id: int, read: LogReadResult, log_start_offset: int, now_ms: int) -> bool:
         """A follower fetched from `read.fetch_offset_metadata`: remember it, maybe let it into the ISR, maybe raise the HW.
