@@ -9,6 +9,7 @@ It restarts nothing by itself: a broker that died stays dead until somebody asks
 
 import argparse
 import asyncio
+import contextlib
 import fcntl
 import os
 import secrets
@@ -32,7 +33,7 @@ from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone, ClusterReady, ProcessMemory, ProcessSnapshot, SupervisorStarted
 from kafka_edu.trace.socket_sink import EventServer
 from kafka_edu.trace.tracer import Tracer
-from kafka_edu.zk.apache import prepare
+from kafka_edu.zk.apache import is_ready, prepare
 
 SUPERVISOR: Final = -1
 ZOOKEEPER: Final = -2
@@ -45,6 +46,7 @@ BROKER_MODULE: Final = "kafka_edu.server.main"
 EMBEDDED_ZOOKEEPER_MODULE: Final = "kafka_edu.zk.embedded.main"
 #: Sessions of 1 to 10 s, around zookeeper.session.timeout.ms = 6000.
 TICK_TIME_MS: Final = 500
+_LOOK_EVERY_S: Final = 0.01
 
 
 class Supervisor:
@@ -67,6 +69,7 @@ class Supervisor:
         self._zookeeper = self._child("zookeeper", ZOOKEEPER, self._zookeeper_command(), folder.zookeeper_log) if spec.zookeeper.ours else None
         self._locks = {broker_id: asyncio.Lock() for broker_id in self._brokers}
         self._end = asyncio.Event()
+        self._all_started = asyncio.Event()
         self._delete = temporary
         self._released = False
         self._started_ns = time.monotonic_ns()
@@ -128,11 +131,15 @@ class Supervisor:
             )
         )
         gauges = asyncio.create_task(self._events.run())
+        starting = asyncio.create_task(self._start_all())  # first, for they take longest
+        starting.add_done_callback(self._on_started)
         try:
-            await self._start_all()  # first, for they take longest
+            await asyncio.sleep(0)
             await self._publish()
             await self._end.wait()
         finally:
+            starting.cancel()
+            (failure,) = await asyncio.gather(starting, return_exceptions=True)
             await self._stop_all()
             gauges.cancel()
             self._events.close()
@@ -141,6 +148,8 @@ class Supervisor:
                 path.unlink(missing_ok=True)
             if self._delete:
                 shutil.rmtree(self._folder.path, ignore_errors=True)
+        if isinstance(failure, Exception):
+            raise failure
 
     def _watch_owner(self, loop: asyncio.AbstractEventLoop) -> None:
         """Standard input is a pipe that nobody writes to; its end is the owner's end."""
@@ -161,11 +170,29 @@ class Supervisor:
         write_private_json(self._folder.action_address, address)
 
     async def _start_all(self) -> None:
+        """ZooKeeper, then the brokers. The embedded one takes whoever comes while it starts; Apache's has to answer first, for it may swallow the
+        request of one that connects just when it opens its port, and that one would wait for six seconds."""
         if self._zookeeper is not None:
             await self._zookeeper.start()
+            if self._spec.zookeeper.kind == "apache":
+                await self._until_zookeeper_answers(self._zookeeper)
         for broker in self._brokers.values():
             self._folder.broker_events(broker.broker).unlink(missing_ok=True)
             await broker.start()
+        self._all_started.set()
+
+    def _on_started(self, starting: "asyncio.Task[None]") -> None:
+        """What could not be started ends all; `run` raises why."""
+        if not starting.cancelled() and starting.exception() is not None:
+            self._end.set()
+
+    async def _until_zookeeper_answers(self, zookeeper: ChildProcess) -> None:
+        """Or has ended, which `wait-ready` tells."""
+        while zookeeper.state is ProcessState.RUNNING and not await asyncio.to_thread(is_ready, HOST, self._spec.zookeeper.port):
+            await asyncio.sleep(_LOOK_EVERY_S)
+        if zookeeper.state is not ProcessState.RUNNING:
+            self._all_started.set()
+            await self._end.wait()
 
     async def _stop_all(self) -> None:
         """Brokers side by side, then ZooKeeper, which they need for stopping. What is to be deleted needs no farewell."""
@@ -242,6 +269,8 @@ class Supervisor:
         """Wait for all that run to list each other; a broker that ends meanwhile is an error, told with its last words."""
         from kafka_edu.cli.readiness import wait_until_listed  # the protocol is read in while the brokers start, not before
 
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._all_started.wait(), timeout_s)
         running = {i: broker for i, broker in self._brokers.items() if broker.state is ProcessState.RUNNING}
         dead = [child for child in self._children() if child.last_exit is not None and not child.last_exit.asked]
         if dead:

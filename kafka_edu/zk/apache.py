@@ -115,7 +115,7 @@ def four_letter_word(host: str, port: int, word: str, timeout_s: float = 1.0) ->
 def is_ready(host: str, port: int) -> bool:
     """Whether requests are served. (`ruok` is answered too early: when the port is open, but the data are not loaded.)"""
     try:
-        return "Mode:" in four_letter_word(host, port, "srvr")
+        return "Mode:" in four_letter_word(host, port, "srvr", timeout_s=0.3)
     except OSError:
         return False
 

@@ -6,14 +6,15 @@ from pathlib import Path
 
 
 def is_alive(pid: int) -> bool:
-    """Whether it runs: a zombie, which waits for a reaper, does not."""
+    """Whether it runs: a zombie, which waits for a reaper, does not. Of a process with threads the first may be one while others still hold its files."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     stat = Path(f"/proc/{pid}/stat")
     try:
-        return not (stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z")
+        zombie = stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z"
+        return not zombie or len(os.listdir(f"/proc/{pid}/task")) > 1
     except OSError:
         return False
 

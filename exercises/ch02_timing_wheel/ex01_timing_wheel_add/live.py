@@ -8,13 +8,13 @@ paused time out after 1,500 ms. Judged is what broker 2 tells by events; the lea
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Final
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import NewTopic
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, RequestTimedOutError
 
 from kafka_edu.cli.supervisor import Cluster, running_cluster
 from kafka_edu.timer.timing_wheel import WHEEL_SIZE
@@ -110,12 +110,24 @@ def check_live(file: Path, say: Callable[[str], None]) -> Iterator[Step]:
 
 
 def create_topic(cluster: Cluster) -> None:
-    """One partition, on all brokers; broker 2 leads it."""
-    admin = KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)
-    try:
-        admin.create_topics([NewTopic(TOPIC, num_partitions=-1, replication_factor=-1, replica_assignments={0: [BROKER, 0, 1]})])
-    finally:
-        admin.close()
+    """One partition, on all brokers; broker 2 leads it. Raises RuntimeError when it does not get to.
+
+    Where broker 2 is the controller, the answer's own time-out is in the learner's wheel; a wrong one answers too early, and the topic comes all the same.
+    """
+    with closing(KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)) as admin:
+        with suppress(RequestTimedOutError):
+            admin.create_topics([NewTopic(TOPIC, num_partitions=-1, replication_factor=-1, replica_assignments={0: [BROKER, 0, 1]})])
+        end = time.monotonic() + PATIENCE_S
+        while not is_led(admin):
+            if time.monotonic() > end:
+                raise RuntimeError(f"topic {TOPIC} has no leader after {PATIENCE_S:g} s; see {cluster.folder.path}/*/broker.log")
+            time.sleep(0.05)
+
+
+def is_led(admin: KafkaAdminClient) -> bool:
+    """Whether broker 2 leads the topic's partition."""
+    topic = admin.describe_topics([TOPIC])[0]
+    return topic["error_code"] == 0 and [p["leader_id"] for p in topic["partitions"]] == [BROKER]
 
 
 def make_producer(cluster: Cluster, timeout_ms: int) -> KafkaProducer:
