@@ -12,7 +12,6 @@ Times on one core for a batch of 64 KiB: append as leader about 30 µs, 25 of th
 `flush` of segments and the removal of files happen in workers. Next hop: LogValidator, then LogSegment.
 """
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
@@ -29,6 +28,7 @@ from kafka_edu.log.log_file_names import DELETED_SUFFIX
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.log.log_retention import deletable_segments
 from kafka_edu.log.log_segment import LogSegment
+from kafka_edu.log.log_segments import LogSegments
 from kafka_edu.log.log_validator import ValidBatch, check_leader_batches, validate
 from kafka_edu.log.producer_state_manager import ProducerStateManager, load_producers
 from kafka_edu.record.control_record import read_end_transaction_marker
@@ -89,9 +89,7 @@ class Log:
         self.last_flushed_ms = 0
         self.closed = False
         self._file_system = file_system
-        self._segments = list(segments)
-        self._bases = [segment.base_offset for segment in segments]
-        self._active = self._segments[-1]
+        self._segments = LogSegments(segments)
         self._trace: Tracer | None = None
         self._note: Callable[[Log], None] | None = None
         self._on_disk_failure: Callable[[str, OSError], None] | None = None
@@ -114,12 +112,12 @@ class Log:
 
     @property
     def active_segment(self) -> LogSegment:
-        return self._active
+        return self._segments.active
 
     @property
     def size(self) -> int:
         """Bytes of batches in all segments. O(segments)."""
-        return sum(segment.size for segment in self._segments)
+        return self._segments.size
 
     @property
     def latest_epoch(self) -> int:
@@ -129,7 +127,7 @@ class Log:
     @property
     def log_end_offset_metadata(self) -> LogOffsetMetadata:
         """The LEO and where the next batch will lie. O(1)."""
-        active = self._active
+        active = self._segments.active
         return LogOffsetMetadata(self.log_end_offset, active.base_offset, active.log.size())
 
     @property
@@ -256,7 +254,7 @@ class Log:
 
     def _segment_for(self, size: int, max_timestamp: int, first_offset: int, last_offset: int, now_ms: int) -> LogSegment:
         """The active segment, or a new one if that cannot take what comes."""
-        config, active = self.config, self._active
+        config, active = self.config, self._segments.active
         if size > config.segment_bytes:
             raise KafkaException(
                 Errors.RECORD_LIST_TOO_LARGE, f"Message batch size is {size} bytes, above the maximum segment size of {config.segment_bytes}."
@@ -284,7 +282,7 @@ class Log:
     def roll(self, now_ms: int, reason: str = "asked for", expected_offset: int = 0) -> LogSegment:
         """Close the active segment and begin another at the LEO, or at `expected_offset` if that is above. The old one is to be flushed soon."""
         new_base = max(expected_offset, self.log_end_offset)
-        closed = self._active
+        closed = self._segments.active
         if new_base == closed.base_offset:
             if closed.size:
                 raise AssertionError(f"{self.topic_partition}: a second segment at {new_base}")
@@ -296,8 +294,6 @@ class Log:
             self.producer_state_manager.take_snapshot()
             segment = self._new_segment(new_base, now_ms)
         self._segments.append(segment)
-        self._bases.append(new_base)
-        self._active = segment
         self.flush_wanted = True
         if self._trace is not None:
             topic, partition = self.topic_partition
@@ -311,10 +307,6 @@ class Log:
         segment.begin(self.config.segment_index_bytes)
         return segment
 
-    def _segment_of(self, offset: int) -> int:
-        """The place of the segment with the largest base not above `offset`; -1 if all begin behind it. O(log segments)."""
-        return bisect_right(self._bases, offset) - 1
-
     def delete_old_segments(self, now_ms: int) -> int:
         """Retention: drop what `deletable_segments` names; returns how many segments went. If all must go, a new one is begun before. O(segments)."""
         reasons = deletable_segments(self._segments, self.log_start_offset, self.high_watermark, self.log_end_offset, self.config, now_ms)
@@ -322,14 +314,13 @@ class Log:
             if len(reasons) == len(self._segments):
                 self.roll(now_ms, reasons[-1])
             self._delete_segments(self._segments[: len(reasons)], reasons)
-            self._increment_log_start_offset(max(self.log_start_offset, self._bases[0]))
+            self._increment_log_start_offset(max(self.log_start_offset, self._segments.first_base))
         return len(reasons)
 
     def _delete_segments(self, segments: Sequence[LogSegment], reasons: Sequence[str]) -> None:
         """Take segments out of the log and rename their files; the log manager removes them after file.delete.delay.ms."""
         gone = list(segments)
-        self._segments = [segment for segment in self._segments if segment not in gone]
-        self._bases = [segment.base_offset for segment in self._segments]
+        self._segments.remove(gone)
         for segment, reason in zip(gone, reasons, strict=True):
             with self._storage():
                 segment.change_suffix(DELETED_SUFFIX)
@@ -359,32 +350,19 @@ class Log:
         limit = log_end if max_offset is None or max_offset > log_end else max_offset
         if start_offset >= limit:
             return FetchDataInfo(self.convert_to_offset_metadata(start_offset), _NOTHING)
-        segments, active = self._segments, self._active
-        i = len(segments) - 1 if start_offset >= active.base_offset else self._segment_of(start_offset)
-        while i < len(segments):
-            segment = segments[i]
-            try:
-                found = segment.read(start_offset, max_length, self._max_position(i, limit), min_one_message)
-            except OSError as error:
-                raise self._storage_error(error) from error
-            if found is not None:
-                trace = self._trace
-                if trace is not None and trace.hops:
-                    topic, partition = self.topic_partition
-                    place = found.fetch_offset_metadata
-                    size = part_size(found.records)
-                    trace(SegmentRead(topic, partition, start_offset, segment.base_offset, place.relative_position_in_segment, size))
-                return found
-            i += 1  # the offsets up to the segment's end were compacted away, or never given: go on in the next
-        return FetchDataInfo(self.log_end_offset_metadata, _NOTHING)
-
-    def _max_position(self, i: int, limit: int) -> int:
-        """Where in segment `i` the batch begins that holds offset `limit`; its size if that is behind it."""
-        segment = self._segments[i]
-        if limit >= self.log_end_offset or (i + 1 < len(self._segments) and self._bases[i + 1] <= limit):
-            return segment.size
-        position = segment.position_of(limit)
-        return segment.size if position is None else position
+        try:
+            found = self._segments.read(start_offset, max_length, limit, log_end, min_one_message)
+        except OSError as error:
+            raise self._storage_error(error) from error
+        if found is None:
+            return FetchDataInfo(self.log_end_offset_metadata, _NOTHING)
+        segment, data = found
+        trace = self._trace
+        if trace is not None and trace.hops:
+            topic, partition = self.topic_partition
+            place = data.fetch_offset_metadata
+            trace(SegmentRead(topic, partition, start_offset, segment.base_offset, place.relative_position_in_segment, part_size(data.records)))
+        return data
 
     def convert_to_offset_metadata(self, offset: int) -> LogOffsetMetadata:
         """Where `offset` lies: the place of its batch, or of the end of the log. Raises OFFSET_OUT_OF_RANGE. O(1) for recent batches."""
@@ -392,12 +370,7 @@ class Log:
             return self.log_end_offset_metadata
         if not self.log_start_offset <= offset < self.log_end_offset:
             raise KafkaException(Errors.OFFSET_OUT_OF_RANGE, f"{self.topic_partition} does not have offset {offset}")
-        for i in range(self._segment_of(offset), len(self._segments)):
-            segment = self._segments[i]
-            position = segment.position_of(offset)
-            if position is not None:
-                return LogOffsetMetadata(offset, segment.base_offset, position)
-        return self.log_end_offset_metadata
+        return self._segments.locate(offset) or self.log_end_offset_metadata
 
     def fetch_offset_by_timestamp(self, timestamp: int) -> TimestampOffset | None:
         """The first record with this time or a later one, None if there is none; -2 is the log's start, -1 its end. Two searches and a walk."""
@@ -405,12 +378,7 @@ class Log:
             return TimestampOffset(-1, self.log_start_offset, self.leader_epoch_cache.epoch_for_offset(self.log_start_offset))
         if timestamp == LATEST_TIMESTAMP:
             return TimestampOffset(-1, self.log_end_offset, self.latest_epoch)
-        for segment in self._segments:
-            if segment.max_timestamp_so_far >= timestamp:
-                found = segment.find_offset_by_timestamp(timestamp, self.log_start_offset)
-                if found is not None:
-                    return found
-        return None
+        return self._segments.find_by_timestamp(timestamp, self.log_start_offset)
 
     # --- leader epochs ---
 
@@ -467,18 +435,17 @@ class Log:
             with self._storage():
                 self.leader_epoch_cache.truncate_from_end(offset)  # an epoch that began at the end and wrote nothing
             return False
-        if offset < self._bases[0]:
+        if offset < self._segments.first_base:
             self.truncate_fully_and_start_at(offset, now_ms)
             return True
-        keep = self._segment_of(offset) + 1
-        if keep < len(self._segments):
-            doomed = self._segments[keep:]
+        doomed = self._segments.from_offset(offset)[1:]
+        if doomed:
             self._delete_segments(doomed, ["truncation"] * len(doomed))
-        self._active = self._segments[-1]
+        active = self._segments.active
         with self._storage():
-            self._active.truncate_to(offset, self.config.segment_index_bytes, now_ms)
+            active.truncate_to(offset, self.config.segment_index_bytes, now_ms)
         # An offset inside a batch cannot be cut at: all of that batch goes, and the log ends where the batches that are left end.
-        self.log_end_offset = self._active.next_offset()
+        self.log_end_offset = active.next_offset()
         assert self.log_end_offset <= offset, (offset, self._offsets())
         self.log_start_offset = min(self.log_start_offset, self.log_end_offset)
         self._after_truncation(now_ms)
@@ -490,8 +457,7 @@ class Log:
         before, size = self.log_end_offset, self.size
         self._delete_segments(self._segments, ["truncation"] * len(self._segments))
         with self._storage():
-            self._active = self._new_segment(offset, now_ms)
-            self._segments, self._bases = [self._active], [offset]
+            self._segments.append(self._new_segment(offset, now_ms))
             self.log_start_offset = self.log_end_offset = offset
             self.recovery_point = self.high_watermark = offset
             self.leader_epoch_cache.clear_and_flush()
@@ -517,7 +483,7 @@ class Log:
 
     def unflushed_segments(self) -> list[LogSegment]:
         """Those that hold what lies behind the recovery point."""
-        return self._segments[max(self._segment_of(self.recovery_point), 0) :]
+        return self._segments.from_offset(self.recovery_point)
 
     def flush(self, now_ms: int = 0) -> None:
         """Force all to the disk, here and now. Blocks: the log manager does it in a worker instead, between the two calls below."""

@@ -1,0 +1,107 @@
+"""The segments of one log, ascending by base offset, and where an offset lies among them (Kafka: LogSegments.scala, within Log.scala until 3.0)."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from typing import overload
+
+from kafka_edu.log.fetch_data_info import FetchDataInfo, TimestampOffset
+from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
+from kafka_edu.log.log_segment import LogSegment
+
+
+class LogSegments(Sequence[LogSegment]):
+    """Never empty. Owned by its Log, which alone changes it; others read. Base offsets are kept beside, so that a look-up is one bisection."""
+
+    __slots__ = ("_bases", "_segments", "active")
+
+    def __init__(self, segments: Sequence[LogSegment]) -> None:
+        self._segments = list(segments)
+        self._bases = [segment.base_offset for segment in segments]
+        self.active = self._segments[-1]
+        """The last one: the only one that is written to."""
+
+    def __len__(self) -> int:
+        return len(self._segments)
+
+    def __iter__(self) -> Iterator[LogSegment]:
+        return iter(self._segments)
+
+    @overload
+    def __getitem__(self, i: int) -> LogSegment: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> list[LogSegment]: ...
+
+    def __getitem__(self, i: int | slice) -> LogSegment | list[LogSegment]:
+        return self._segments[i]
+
+    @property
+    def first_base(self) -> int:
+        return self._bases[0]
+
+    @property
+    def size(self) -> int:
+        """Bytes of batches in all of them. O(segments)."""
+        return sum(segment.size for segment in self._segments)
+
+    def floor(self, offset: int) -> int:
+        """The place of the segment with the largest base not above `offset`; -1 if all begin behind it. O(log segments)."""
+        return bisect_right(self._bases, offset) - 1
+
+    def from_offset(self, offset: int) -> list[LogSegment]:
+        """The segment that holds `offset`, and all behind it."""
+        return self._segments[max(self.floor(offset), 0) :]
+
+    # --- changes ---
+
+    def append(self, segment: LogSegment) -> None:
+        """`segment` is the active one from now on."""
+        self._segments.append(segment)
+        self._bases.append(segment.base_offset)
+        self.active = segment
+
+    def remove(self, gone: Sequence[LogSegment]) -> None:
+        """Take some out; if they were all, `append` is to follow before anything else."""
+        self._segments = [segment for segment in self._segments if segment not in gone]
+        self._bases = [segment.base_offset for segment in self._segments]
+        if self._segments:
+            self.active = self._segments[-1]
+
+    # --- look-ups ---
+
+    def read(self, start_offset: int, max_length: int, limit: int, log_end: int, min_one_message: bool) -> tuple[LogSegment, FetchDataInfo] | None:
+        """The first piece at or behind `start_offset` and below offset `limit`, with the segment it lies on; None if there is none. O(log segments)."""
+        segments = self._segments
+        i = len(segments) - 1 if start_offset >= self.active.base_offset else self.floor(start_offset)
+        while i < len(segments):
+            found = segments[i].read(start_offset, max_length, self._max_position(i, limit, log_end), min_one_message)
+            if found is not None:
+                return segments[i], found
+            i += 1  # the offsets up to the segment's end were compacted away, or never given: go on in the next
+        return None
+
+    def _max_position(self, i: int, limit: int, log_end: int) -> int:
+        """Where in segment `i` the batch begins that holds offset `limit`; its size if that is behind it."""
+        segment = self._segments[i]
+        if limit >= log_end or (i + 1 < len(self._segments) and self._bases[i + 1] <= limit):
+            return segment.size
+        position = segment.position_of(limit)
+        return segment.size if position is None else position
+
+    def locate(self, offset: int) -> LogOffsetMetadata | None:
+        """Where the batch lies that holds `offset`, or the next one behind it; None if there is none. O(1) for recent batches."""
+        for i in range(self.floor(offset), len(self._segments)):
+            segment = self._segments[i]
+            position = segment.position_of(offset)
+            if position is not None:
+                return LogOffsetMetadata(offset, segment.base_offset, position)
+        return None
+
+    def find_by_timestamp(self, timestamp: int, log_start_offset: int) -> TimestampOffset | None:
+        """The first record with this time or a later one, from `log_start_offset` on; None if there is none. Two searches and a walk."""
+        for segment in self._segments:
+            if segment.max_timestamp_so_far >= timestamp:
+                found = segment.find_offset_by_timestamp(timestamp, log_start_offset)
+                if found is not None:
+                    return found
+        return None
