@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition, few_names
+from kafka_edu.log.log_append_info import RecordError
 from kafka_edu.purgatory.delayed_operation import DelayedOperation
 from kafka_edu.trace.events.purgatory import Requirement
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 class ProducePartitionStatus:
     """One partition of a produce request: what was appended, and what is to be answered (Kafka: PartitionResponse with its required offset)."""
 
-    __slots__ = ("acks_pending", "base_offset", "error", "log_append_time", "log_start_offset", "message", "required_offset")
+    __slots__ = ("acks_pending", "base_offset", "error", "log_append_time", "log_start_offset", "message", "record_errors", "required_offset")
 
     def __init__(self, error: Errors, required_offset: int, base_offset: int, log_append_time: int, log_start_offset: int, message: str = "") -> None:
         self.error = error
@@ -29,11 +30,17 @@ class ProducePartitionStatus:
         """Wall ms with LogAppendTime, else -1."""
         self.log_start_offset = log_start_offset
         self.message = message
+        self.record_errors: tuple[RecordError, ...] = ()
+        """The records that broke the batch (KIP-467)."""
         self.acks_pending = False
 
     @classmethod
-    def failed(cls, error: Errors, message: str = "") -> ProducePartitionStatus:
-        return cls(error, 0, -1, -1, -1, message)
+    def failed(
+        cls, error: Errors, message: str = "", log_start_offset: int = -1, record_errors: tuple[RecordError, ...] = ()
+    ) -> ProducePartitionStatus:
+        status = cls(error, 0, -1, -1, log_start_offset, message)
+        status.record_errors = record_errors
+        return status
 
 
 class DelayedProduce(DelayedOperation):

@@ -102,6 +102,11 @@ class Partition:
         """What the leader knows of that follower; None for itself, a stranger, or on a follower."""
         return self._followers.get(broker_id)
 
+    @property
+    def log_start_offset(self) -> int:
+        """Of the local log; -1 without one."""
+        return self.log.log_start_offset if self.log is not None else -1
+
     def local_log(self) -> Log:
         """The replica's log, leader or not. Raises REPLICA_NOT_AVAILABLE if there is none."""
         if self.log is None:

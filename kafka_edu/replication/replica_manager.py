@@ -11,7 +11,7 @@ Next hop: Partition.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.errors import Errors, KafkaException
@@ -22,6 +22,7 @@ from kafka_edu.log.fetch_data_info import TimestampOffset
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_manager import LogManager
+from kafka_edu.log.log_validator import RecordValidationError
 from kafka_edu.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from kafka_edu.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from kafka_edu.protocol.messages.update_metadata import UpdateMetadataRequest
@@ -57,6 +58,21 @@ class Fetchers(Protocol):
     def remove_fetcher_for_partitions(self, topic_partitions: Sequence[TopicPartition]) -> None: ...
 
     def shutdown_idle_fetcher_threads(self) -> None: ...
+
+
+#: A produce that these refuse is not told where the log starts: it is unknown, or nobody has looked at the log yet (Kafka: appendToLocalLog).
+REFUSED_UNSEEN: Final = frozenset(
+    {
+        Errors.UNKNOWN_TOPIC_OR_PARTITION,
+        Errors.NOT_LEADER_OR_FOLLOWER,
+        Errors.MESSAGE_TOO_LARGE,
+        Errors.RECORD_LIST_TOO_LARGE,
+        Errors.CORRUPT_MESSAGE,
+        Errors.INVALID_RECORD,
+        Errors.UNSUPPORTED_COMPRESSION_TYPE,
+        Errors.KAFKA_STORAGE_ERROR,
+    }
+)
 
 
 class ReplicaManager:
@@ -179,7 +195,7 @@ class ReplicaManager:
                 partition = self.partition_or_exception(tp)
                 info, advanced = partition.append_records_to_leader(records, required_acks, now_ms, wall_ms, api_version)
             except KafkaException as failure:
-                results[tp] = ProducePartitionStatus.failed(failure.error, failure.message)
+                results[tp] = self._refused(tp, failure)
                 if failure.error is Errors.KAFKA_STORAGE_ERROR:
                     self.on_storage_error(tp, failure)
             else:
@@ -194,6 +210,12 @@ class ReplicaManager:
             respond(results)
         for partition, advanced in appended:
             partition.wake_after_append(advanced)
+
+    def _refused(self, tp: TopicPartition, failure: KafkaException) -> ProducePartitionStatus:
+        record_errors = failure.record_errors if isinstance(failure, RecordValidationError) else ()
+        unseen = failure.error in REFUSED_UNSEEN and not record_errors
+        log_start_offset = -1 if unseen else self.all_partitions[tp].log_start_offset
+        return ProducePartitionStatus.failed(failure.error, failure.message, log_start_offset, record_errors)
 
     # --- fetch ---
 

@@ -17,7 +17,13 @@ from kafka_edu.common.topic import INTERNAL_TOPICS
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Part, part_bytes
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.protocol.messages.produce import PartitionProduceResponse, ProduceRequest, ProduceResponse, TopicProduceResponse
+from kafka_edu.protocol.messages.produce import (
+    BatchIndexAndErrorMessage,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
 from kafka_edu.record.record_batch import (
     ATTRIBUTES_OFFSET,
     COMPRESSION_MASK,
@@ -107,6 +113,10 @@ class ProduceApi:
                     base_offset=status.base_offset,
                     log_append_time_ms=status.log_append_time,
                     log_start_offset=status.log_start_offset,
+                    record_errors=[
+                        BatchIndexAndErrorMessage(batch_index=refused.batch_index, batch_index_error_message=refused.message)
+                        for refused in status.record_errors
+                    ],
                     error_message=status.message or None,
                 )
             )
