@@ -1,5 +1,6 @@
 """Single broker processes, as `python -m kafka_edu.server.main FILE` runs them, on an embedded ZooKeeper."""
 
+import asyncio
 import json
 import os
 import signal
@@ -14,6 +15,8 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from kafka_edu.cli.readiness import wait_until_listed
+from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.trace.reader import open_recording
 from kafka_edu.zk.apache import ApacheZooKeeper
 
@@ -112,6 +115,13 @@ def port_of(processes: Processes, name: str) -> int:
     return ports[0]
 
 
+def address_of(processes: Processes, name: str, broker_id: int) -> str:
+    """host:port of a broker that knows itself: one that has just started tells clients that there is no broker, until there is a controller."""
+    port = port_of(processes, name)
+    asyncio.run(asyncio.wait_for(wait_until_listed(SocketTransport(), {broker_id: ("127.0.0.1", port)}, [broker_id]), PATIENCE_S))
+    return f"127.0.0.1:{port}"
+
+
 def test_a_brokers_life(processes: Processes) -> None:
     """Generated id, topics, records, SIGTERM, clean start, kill -9, recovery: nothing acked is lost."""
     properties = processes.properties("k")
@@ -125,20 +135,20 @@ def test_a_brokers_life(processes: Processes) -> None:
     assert "cluster.id=" in meta
 
     def produce(values: list[bytes]) -> None:
-        producer = Producer({"bootstrap.servers": f"127.0.0.1:{port_of(processes, 'k')}", "log_level": 0})
+        producer = Producer({"bootstrap.servers": address_of(processes, "k", 1001), "log_level": 0})
         for value in values:
             producer.produce("t", value, partition=0)
         assert producer.flush(PATIENCE_S) == 0
 
     def consume(count: int) -> list[bytes]:
-        settings = {"bootstrap.servers": f"127.0.0.1:{port_of(processes, 'k')}", "group.id": "g", "enable.auto.commit": False, "log_level": 0}
+        settings = {"bootstrap.servers": address_of(processes, "k", 1001), "group.id": "g", "enable.auto.commit": False, "log_level": 0}
         consumer = Consumer(settings)
         consumer.assign([TopicPartition("t", 0, 0)])
         values = [message.value() for message in consumer.consume(count, PATIENCE_S)]
         consumer.close()
         return values
 
-    admin = AdminClient({"bootstrap.servers": f"127.0.0.1:{port_of(processes, 'k')}", "log_level": 0})
+    admin = AdminClient({"bootstrap.servers": address_of(processes, "k", 1001), "log_level": 0})
     admin.create_topics([NewTopic("t", 1, 1)])["t"].result(PATIENCE_S)
     produce([b"a", b"b"])
     broker.send_signal(signal.SIGTERM)
