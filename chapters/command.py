@@ -14,6 +14,7 @@ from kafka_edu.cli.report import Report
 
 PACKAGE: Final = __name__.rpartition(".")[0]
 FOLDER: Final = Path(__file__).parent
+PICTURE_COLUMNS: Final = 120
 
 
 class Demo(Protocol):
@@ -67,7 +68,7 @@ def chapter(
     number: str | None, read: bool, live: bool, seconds: float, figures: Path | None, screenshot: Path | None, json_file: Path | None
 ) -> None:
     """Run chapter NUMBER: told with the book's figures by the real classes, then watched in a live broker. Without a number, list them."""
-    known, console = find_chapters(), Console(record=screenshot is not None)
+    known, console = find_chapters(), Console(record=True, width=PICTURE_COLUMNS) if screenshot is not None else Console()
     if number is None:
         table = Table("chapter", "title")
         for one in known.values():

@@ -96,8 +96,11 @@ class ClusterScreen(DashboardScreen):
         self.app.push_screen(ChainScreen(self.model.ticker, envelope))
 
     def _last_of(self, key: PartitionKey) -> Envelope | None:
-        """The last fact told of a partition."""
+        """The last fact told of a partition that has a cause; if none has, the last one."""
+        last: Envelope | None = None
         for envelope in reversed(self.model.ticker.history.events):
             if getattr(envelope.event, "topic", None) == key.topic and getattr(envelope.event, "partition", None) == key.partition:
-                return envelope
-        return None
+                if envelope.cause:
+                    return envelope
+                last = last or envelope
+        return last
