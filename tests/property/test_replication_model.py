@@ -211,6 +211,18 @@ class ReplicationModel(RuleBasedStateMachine):
         for offset in range(leader.hw):
             self.committed.setdefault(offset, values[offset])
 
+    @invariant()
+    def all_of_the_isr_have_what_was_committed(self) -> None:
+        """So that any of them may lead next."""
+        for member in self.cluster.state.isr:
+            broker = self.cluster.brokers[member]
+            partition = broker.manager.get_partition(T)
+            if broker.alive and partition is not None and partition.log is not None:
+                values = broker.values()
+                for offset, value in self.committed.items():
+                    assert offset < len(values), (member, offset, values)
+                    assert values[offset] == value, (member, offset, value, values)
+
     def teardown(self) -> None:
         """When all is well again, all logs are the same."""
         cluster = self.cluster
@@ -246,7 +258,7 @@ class Protocol20Model(ReplicationModel):
     news_may_be_late = False
 
 
-SETTINGS = settings(max_examples=12, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 TestReplication = ReplicationModel.TestCase
 TestReplication.settings = SETTINGS
@@ -301,3 +313,24 @@ def test_the_model_notices_a_mark_that_does_not_wait(monkeypatch: pytest.MonkeyP
     model.kill_and_elect(0, {1, 2})
     with pytest.raises((AssertionError, IndexError)):
         model.what_was_committed_stays()
+
+
+def test_the_model_notices_a_follower_that_joins_too_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    def one_that_fetches_from_behind() -> ReplicationModel:
+        model = ReplicationModel()
+        model.create_the_topic()
+        model.run_smoothly(1)
+        model.kill(2)
+        model.controller_reacts({0, 1, 2})
+        model.run_smoothly(2)
+        model.what_was_committed_stays()
+        model.start_again(2, 0)
+        model.truncate(2)
+        model.fetch_and_lose_the_answer(2)
+        model.zookeeper_answers()
+        return model
+
+    one_that_fetches_from_behind().all_of_the_isr_have_what_was_committed()
+    monkeypatch.setattr("kafka_edu.replication.partition.may_join_isr", lambda *_: True)
+    with pytest.raises(AssertionError):
+        one_that_fetches_from_behind().all_of_the_isr_have_what_was_committed()

@@ -135,6 +135,9 @@ def test_a_thousand(wheel: Callable[..., Wheel]) -> None:
             now += step % 7 * 13
             wheel_.advance(now)
         expiration_ms = now + 1 + step * step % 30_011
+        if step % 3 == 0:  # where a wheel ends, and next to it
+            of_level = size ** (step // 3 % 3)
+            expiration_ms = now - now % of_level + of_level * size + step % 2
         answer = wheel_.add(expiration_ms)
         asked = f"add({expiration_ms}) with the hand at {now} ms answered {answer}"
         assert isinstance(answer, tuple), f"{asked}; it should answer (level, slot, left_over_ms)"
