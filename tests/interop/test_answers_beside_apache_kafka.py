@@ -96,7 +96,7 @@ def create(name: str, *, partitions: int = 1, factor: int = 1, configs: dict[str
         assignments=assignments,
         configs=[CreateableTopicConfig(name=key, value=value) for key, value in (configs or {}).items()],
     )
-    return CreateTopicsRequest(topics=[topic], timeout_ms=10_000, validate_only=bool(more.get("validate_only", False)))
+    return CreateTopicsRequest(topics=[topic], timeout_ms=2_000, validate_only=bool(more.get("validate_only", False)))
 
 
 def cases() -> Iterator[Case]:

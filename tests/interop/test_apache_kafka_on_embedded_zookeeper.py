@@ -47,7 +47,7 @@ def java_brokers(zookeeper: int) -> Iterator[ApacheKafka]:
     except PeerMissing as error:
         pytest.skip(str(error))
     properties = [
-        "zookeeper.session.timeout.ms=18000",
+        "zookeeper.session.timeout.ms=6000",
         "zookeeper.connection.timeout.ms=60000",
         "log.cleaner.dedupe.buffer.size=4194304",  # 128 MiB by default, which a small heap does not hold
         "offsets.topic.replication.factor=1",
