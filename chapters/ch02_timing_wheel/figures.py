@@ -35,7 +35,7 @@ def hand(wheel: Wheel) -> int:
 def draw(wheels: Sequence[Wheel], title: str = "") -> Table:
     """One row a level, one cell a bucket: how many tasks are in it; the hand's bucket stands out. Fits into 80 columns."""
     table = Table(title=title or None, title_justify="left", show_lines=False, pad_edge=False, padding=(0, 0), box=None)
-    table.add_column("")
+    table.add_column("", no_wrap=True)
     for slot in range(max((wheel.wheel_size for wheel in wheels), default=0)):
         table.add_column(f"{slot:>2}" if slot % 5 == 0 else "", justify="right", header_style="dim", min_width=2, no_wrap=True)
     table.add_column("", no_wrap=True)
@@ -46,7 +46,7 @@ def draw(wheels: Sequence[Wheel], title: str = "") -> Table:
             cells.append(Text(f"{count:>2}" if count else " ·", style=style))
         label = f"level {wheel.level} · {span(wheel.tick_ms)} x {wheel.wheel_size} "
         tasks = sum(wheel.tasks_by_slot)
-        table.add_row(label, *cells, f" {tasks} {'task' if tasks == 1 else 'tasks'}, hand at {hand(wheel)}")
+        table.add_row(label, *cells, f" {tasks} {'task' if tasks == 1 else 'tasks'}, hand {hand(wheel)}")
     return table
 
 

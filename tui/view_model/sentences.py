@@ -10,7 +10,7 @@ from kafka_edu.trace.events import controller as ctl
 from kafka_edu.trace.events import learner, log, network, replication, server, supervisor, timer, trace, zk
 
 from ..link_events import LinkLost, LinkMade
-from .figures import duration, span
+from .figures import duration, plural, span
 
 TELLERS = {-1: "sup", -2: "zk", -3: "cli"}
 
@@ -203,9 +203,8 @@ def _broker(event: Event) -> Sentence | None:
             return Sentence("stopped", after=f"{'cleanly' if e.clean else 'in a hurry'} after {duration(e.shutdown_ms)}")
         case server.TopicCreated() as e:
             how = "by first use" if e.automatic else ""
-            return Sentence(
-                "creates", f"topic {e.topic}", f"with {len(e.assignment)} partitions {how}".rstrip(), because=f"topic {e.topic} was created"
-            )
+            with_partitions = f"with {plural(len(e.assignment), 'partition')} {how}".rstrip()
+            return Sentence("creates", f"topic {e.topic}", with_partitions, because=f"topic {e.topic} was created")
         case server.BackgroundTaskFailed() as e:
             return Sentence(f"✕ {e.task} failed", after=e.error)
         case server.LoopStalled() as e:
