@@ -14,11 +14,11 @@ from kafka_edu.cluster.broker import Broker, EndPoint
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Transport
 from kafka_edu.network.network_client import NetworkClient
-from kafka_edu.protocol.errors import ProtocolError
 from kafka_edu.protocol.messages.leader_and_isr import LeaderAndIsrResponse
 from kafka_edu.protocol.messages.stop_replica import StopReplicaResponse
 from kafka_edu.protocol.messages.update_metadata import UpdateMetadataResponse
 from kafka_edu.protocol.schema import Message
+from kafka_edu.protocol.types import ProtocolError
 from kafka_edu.trace.events.controller import ControllerRequestFailed, ControllerRequestSent, ControllerResponseReceived
 from kafka_edu.trace.tracer import Tracer
 

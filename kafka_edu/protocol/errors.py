@@ -1,8 +1,7 @@
 """What generated codecs raise, each with its sentence. `label` names the field by its path, as `FetchRequest.topics.partitions`."""
 
 from kafka_edu.common.errors import Errors, KafkaException
-from kafka_edu.protocol.types import MAX_STRING_BYTES
-from kafka_edu.protocol.types import ProtocolError as ProtocolError
+from kafka_edu.protocol.types import MAX_STRING_BYTES, ProtocolError
 
 
 def too_many(label: str, announced: int, left: int) -> ProtocolError:
