@@ -15,6 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from kafka_edu.cli.child_process import rss_anon
+from kafka_edu.zk.apache import free_port
+
 VERSION: Final = "2.8.2"
 #: The last one that librdkafka's mock broker understands: its answer to ApiVersions v3, which later ones send, reads as a throttle of 20 minutes.
 CLIENT_VERSION: Final = "2.3.1"
@@ -38,12 +41,12 @@ def kafka_jars() -> Path:
         _require_java()
         return Path(given)
     log = "org.slf4j:slf4j-log4j12:1.7.30"
-    return _fetched(f"apache-kafka-{VERSION}", [f"org.apache.kafka:kafka_2.13:{VERSION}", f"org.apache.kafka:kafka-tools:{VERSION}", log])
+    return maven_jars(f"apache-kafka-{VERSION}", [f"org.apache.kafka:kafka_2.13:{VERSION}", f"org.apache.kafka:kafka-tools:{VERSION}", log])
 
 
 def client_jars() -> Path:
     """The folder of the Java clients that measure. Raises PeerMissing."""
-    return _fetched(f"kafka-tools-{CLIENT_VERSION}", [f"org.apache.kafka:kafka-tools:{CLIENT_VERSION}"])
+    return maven_jars(f"kafka-tools-{CLIENT_VERSION}", [f"org.apache.kafka:kafka-tools:{CLIENT_VERSION}"])
 
 
 def _require_java() -> None:
@@ -51,7 +54,7 @@ def _require_java() -> None:
         raise PeerMissing("Apache Kafka needs Java 8 or later on the PATH (Debian: apt-get install default-jre-headless)")
 
 
-def _fetched(name: str, artifacts: Sequence[str]) -> Path:
+def maven_jars(name: str, artifacts: Sequence[str]) -> Path:
     """A folder with these artifacts (group:artifact:version) and all that they need; fetched by Maven the first time, about 40 MB."""
     _require_java()
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kafka-edu" / name
@@ -69,14 +72,6 @@ def _fetched(name: str, artifacts: Sequence[str]) -> Path:
         subprocess.run(command, check=True)
         (cache / "complete").touch()
     return cache / "jars"
-
-
-def free_port() -> int:
-    """A port that nobody listens on just now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def run_tool(jars: Path, *command: str, heap: str = "512m") -> str:
@@ -168,9 +163,7 @@ class ApacheKafka:
 
     def rss_anon(self, broker: int) -> int:
         """Its anonymous memory in bytes, 0 where /proc does not tell."""
-        status = Path(f"/proc/{self._processes[f'broker-{broker}'].pid}/status")
-        lines = status.read_text().splitlines() if status.exists() else []
-        return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:")), 0)
+        return rss_anon(self._processes[f"broker-{broker}"].pid) or 0
 
     def down(self) -> None:
         """Kill everything and remove the folder."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
+from kafka_edu.common.words import plural
 from kafka_edu.trace.events.timer import WheelSampled, WheelSnapshot
 
 Wheel = WheelSampled | WheelSnapshot
@@ -45,8 +46,7 @@ def draw(wheels: Sequence[Wheel], title: str = "") -> Table:
             style = ("reverse " if slot == hand(wheel) else "") + ("bold yellow" if count else "dim")
             cells.append(Text(f"{count:>2}" if count else " ·", style=style))
         label = f"level {wheel.level} · {span(wheel.tick_ms)} x {wheel.wheel_size} "
-        tasks = sum(wheel.tasks_by_slot)
-        table.add_row(label, *cells, f" {tasks} {'task' if tasks == 1 else 'tasks'}, hand {hand(wheel)}")
+        table.add_row(label, *cells, f" {plural(sum(wheel.tasks_by_slot), 'task')}, hand {hand(wheel)}")
     return table
 
 

@@ -9,7 +9,6 @@ It restarts nothing by itself: a broker that died stays dead until somebody asks
 
 import argparse
 import asyncio
-import contextlib
 import fcntl
 import os
 import secrets
@@ -134,7 +133,6 @@ class Supervisor:
         starting = asyncio.create_task(self._start_all())  # first, for they take longest
         starting.add_done_callback(self._on_started)
         try:
-            await asyncio.sleep(0)
             await self._publish()
             await self._end.wait()
         finally:
@@ -174,11 +172,14 @@ class Supervisor:
         request of one that connects just when it opens its port, and that one would wait for six seconds."""
         if self._zookeeper is not None:
             await self._zookeeper.start()
-            if self._spec.zookeeper.kind == "apache":
-                await self._until_zookeeper_answers(self._zookeeper)
+            if self._spec.zookeeper.kind == "apache" and not await self._zookeeper_answers(self._zookeeper):
+                self._all_started.set()  # nobody starts; `wait-ready` tells how ZooKeeper ended
+                return
         for broker in self._brokers.values():
-            self._folder.broker_events(broker.broker).unlink(missing_ok=True)
-            await broker.start()
+            async with self._locks[broker.broker]:
+                if broker.state is ProcessState.STOPPED:  # else somebody has asked for it already
+                    self._folder.broker_events(broker.broker).unlink(missing_ok=True)
+                    await broker.start()
         self._all_started.set()
 
     def _on_started(self, starting: "asyncio.Task[None]") -> None:
@@ -186,13 +187,13 @@ class Supervisor:
         if not starting.cancelled() and starting.exception() is not None:
             self._end.set()
 
-    async def _until_zookeeper_answers(self, zookeeper: ChildProcess) -> None:
-        """Or has ended, which `wait-ready` tells."""
-        while zookeeper.state is ProcessState.RUNNING and not await asyncio.to_thread(is_ready, HOST, self._spec.zookeeper.port):
+    async def _zookeeper_answers(self, zookeeper: ChildProcess) -> bool:
+        """True when it does, False when it has ended instead."""
+        while zookeeper.state is ProcessState.RUNNING:
+            if await asyncio.to_thread(is_ready, HOST, self._spec.zookeeper.port):
+                return True
             await asyncio.sleep(_LOOK_EVERY_S)
-        if zookeeper.state is not ProcessState.RUNNING:
-            self._all_started.set()
-            await self._end.wait()
+        return False
 
     async def _stop_all(self) -> None:
         """Brokers side by side, then ZooKeeper, which they need for stopping. What is to be deleted needs no farewell."""
@@ -269,8 +270,11 @@ class Supervisor:
         """Wait for all that run to list each other; a broker that ends meanwhile is an error, told with its last words."""
         from kafka_edu.cli.readiness import wait_until_listed  # the protocol is read in while the brokers start, not before
 
-        with contextlib.suppress(TimeoutError):
+        deadline = time.monotonic() + timeout_s
+        try:
             await asyncio.wait_for(self._all_started.wait(), timeout_s)
+        except TimeoutError:
+            raise ActionRefused(f"ZooKeeper does not answer within {timeout_s:g} s; see {self._folder.zookeeper_log}") from None
         running = {i: broker for i, broker in self._brokers.items() if broker.state is ProcessState.RUNNING}
         dead = [child for child in self._children() if child.last_exit is not None and not child.last_exit.asked]
         if dead:
@@ -278,7 +282,7 @@ class Supervisor:
         ports = {i: (HOST, self._spec.broker(i).port) for i in running}
         ready = asyncio.create_task(wait_until_listed(self._transport, ports, list(running)))
         ends = [asyncio.create_task(_named_end(child)) for child in self._children() if child.state is ProcessState.RUNNING]
-        done, _ = await asyncio.wait([ready, *ends], timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait([ready, *ends], timeout=max(deadline - time.monotonic(), 0), return_when=asyncio.FIRST_COMPLETED)
         for task in (ready, *ends):
             task.cancel()
         if ready in done:

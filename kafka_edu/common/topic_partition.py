@@ -1,6 +1,5 @@
 """The name of one partition (Kafka: TopicPartition.java)."""
 
-from collections.abc import Collection
 from typing import NamedTuple
 
 
@@ -12,9 +11,3 @@ class TopicPartition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
-
-
-def few_names(partitions: Collection[TopicPartition]) -> str:
-    """Two of them by name, the rest by number: `web-0, web-1 and 4 more`. To be read by people."""
-    names = ", ".join(str(tp) for tp, _ in zip(partitions, range(2), strict=False))
-    return f"{names} and {len(partitions) - 2} more" if len(partitions) > 2 else names

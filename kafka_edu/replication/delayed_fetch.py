@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kafka_edu.common.errors import KafkaException
-from kafka_edu.common.topic_partition import few_names
+from kafka_edu.common.words import joined
 from kafka_edu.purgatory.delayed_operation import DelayedOperation
 from kafka_edu.replication.fetch_params import FetchParams
 from kafka_edu.trace.events.purgatory import Requirement
@@ -43,7 +43,7 @@ class DelayedFetch(DelayedOperation):
 
     @property
     def label(self) -> str:
-        return f"fetch {few_names([tp for tp, _ in self._infos])} for {self._reader}"
+        return f"fetch {joined([tp for tp, _ in self._infos])} for {self._reader}"
 
     @property
     def _reader(self) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kafka_edu.common.errors import Errors, KafkaException
-from kafka_edu.common.topic_partition import TopicPartition, few_names
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.words import joined
 from kafka_edu.log.log_append_info import RecordError
 from kafka_edu.purgatory.delayed_operation import DelayedOperation
 from kafka_edu.trace.events.purgatory import Requirement
@@ -71,7 +72,7 @@ class DelayedProduce(DelayedOperation):
 
     @property
     def label(self) -> str:
-        return f"produce {few_names(self._statuses)}"
+        return f"produce {joined(self._statuses)}"
 
     def try_complete(self) -> bool:
         """O(partitions of the request)."""

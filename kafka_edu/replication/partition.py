@@ -224,7 +224,10 @@ class Partition:
             trace(HighWatermarkAdvanced(tp.topic, tp.partition, self.leader_epoch, before, offset, log.log_end_offset, self.is_leader))
 
     def _maybe_increment_leader_hw(self, log: Log, now_ms: int) -> bool:
-        """max(HW, candidate). The same offset on a newer segment counts as a move: its place must be right for DelayedFetch."""
+        """max(HW, candidate). The same offset on a newer segment counts as a move: its place must be right for DelayedFetch.
+
+        O(1) where the HW is at the log's end and knows its place, as of an idle partition in every fetch of a session; else O(replicas).
+        """
         if self.high_watermark.message_offset == log.log_end_offset and self.high_watermark.segment_base_offset == log.active_segment.base_offset:
             return False
         candidate = leader_high_watermark(log.log_end_offset_metadata, self.isr_state.expected, self._followers.values(), now_ms, self._max_lag_ms)

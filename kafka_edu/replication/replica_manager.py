@@ -214,7 +214,8 @@ class ReplicaManager:
     def _refused(self, tp: TopicPartition, failure: KafkaException) -> ProducePartitionStatus:
         record_errors = failure.record_errors if isinstance(failure, RecordValidationError) else ()
         unseen = failure.error in REFUSED_UNSEEN and not record_errors
-        log_start_offset = -1 if unseen else self.all_partitions[tp].log_start_offset
+        partition = None if unseen else self.all_partitions.get(tp)
+        log_start_offset = partition.log_start_offset if partition is not None else -1
         return ProducePartitionStatus.failed(failure.error, failure.message, log_start_offset, record_errors)
 
     # --- fetch ---

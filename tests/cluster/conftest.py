@@ -10,9 +10,15 @@ def zookeeper(request: pytest.FixtureRequest) -> str:
     """What `kafka-edu cluster up --zookeeper` takes."""
     kind: str = request.param
     if kind == "apache":
-        try:
-            find_java()
-            find_jars()
-        except ApacheZooKeeperError as error:
-            pytest.skip(str(error))
+        request.getfixturevalue("apache_zookeeper")
     return kind
+
+
+@pytest.fixture(scope="session")
+def apache_zookeeper() -> None:
+    """For a test that needs Apache's."""
+    try:
+        find_java()
+        find_jars()
+    except ApacheZooKeeperError as error:
+        pytest.skip(str(error))

@@ -55,7 +55,9 @@ def test_status_tells_of_every_process(cluster: Cluster) -> None:
     assert all(process.state == "running" for process in status.processes)
     assert status.ready_ms is not None
     assert status.running_brokers == (0, 1, 2)
-    for process in status.processes[1:]:
+    for process in status.processes:
+        if process.process == "zookeeper" and status.zookeeper_kind == "apache":
+            continue  # a JVM
         assert process.rss_anon is not None
         assert process.rss_anon < 60 * 2**20, f"{process.process} takes more than 60 MB when idle"
 
@@ -143,6 +145,24 @@ def test_a_broker_that_cannot_start_says_why(tmp_path: Path) -> None:
         pytest.fail("it must not get ready")
     assert not processes_of(str(tmp_path))
     assert not ClusterFolder.of("wrong", tmp_path).path.exists()
+
+
+@pytest.mark.parametrize(("java", "says"), [("sleep 60", "ZooKeeper does not answer within 1 s"), ("exit 3", "zookeeper ended with code 3")])
+@pytest.mark.usefixtures("apache_zookeeper")
+def test_a_zookeeper_that_does_not_answer_is_told_and_no_broker_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, java: str, says: str
+) -> None:
+    program = tmp_path / "jre" / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\n{java}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jre"))
+    with running_cluster("mute", brokers=1, zookeeper="apache", home=tmp_path, wait=False) as cluster:
+        with pytest.raises(ClusterError, match=says):
+            cluster.wait_ready(timeout_s=1)
+        assert cluster.status().running_brokers == ()
+        assert cluster.pid(0) == 0
+    assert not processes_of(str(tmp_path / "clusters"))
 
 
 def test_records_survive_down_and_up(tmp_path: Path, zookeeper: str) -> None:

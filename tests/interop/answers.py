@@ -1,12 +1,12 @@
 """One connection to one broker that sends frames as they are given, and what came back in a form that two brokers can be compared by."""
 
 import socket
-import struct
-from typing import Final
+from typing import Any, Final
 
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.headers import decode_response, encode_request
 from kafka_edu.protocol.schema import Message, Struct
+from tests.interop.frames import read_frame
 
 TIMEOUT_S: Final = 20.0
 CLOSED: Final = "closed"
@@ -51,33 +51,20 @@ class Peer:
             self._socket = socket.create_connection(self._address, TIMEOUT_S)
         try:
             self._socket.sendall(frame)
-            size = self._read(4)
-            answer = None if size is None else self._read(struct.unpack(">i", size)[0])
-        except ConnectionError:
-            answer = None
-        if answer is None:
+            return read_frame(self._socket)
+        except (ConnectionError, EOFError):
             self.close()
-        return answer
-
-    def _read(self, count: int) -> bytes | None:
-        assert self._socket is not None
-        data = b""
-        while len(data) < count:
-            piece = self._socket.recv(count - len(data))
-            if not piece:
-                return None
-            data += piece
-        return data
+            return None
 
 
-def normalised(value: object, name: str = "") -> object:
+def normalised(value: Any, name: str = "") -> object:
     """Structs as dicts, records as their size, what a broker makes for itself as whether it is there; what has a name in the order of names."""
     if name in OWN:
         return "none" if value in (None, -1, 0) or str(value) == "00000000-0000-0000-0000-000000000000" else "some"
     if name in TEXTS:
         return "text"
     if name == "record_set":
-        return len(bytes(part_bytes(value))) if value is not None else None  # type: ignore[arg-type]
+        return len(bytes(part_bytes(value))) if value is not None else None
     if isinstance(value, Struct):
         return {field: normalised(getattr(value, field), field) for field in value.__slots__ if not field.startswith("_")}
     if isinstance(value, list):

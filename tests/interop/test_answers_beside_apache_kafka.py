@@ -6,7 +6,7 @@ Each case is asked of both in the same order, so both have the same records and 
 import asyncio
 import struct
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pytest
 
@@ -39,6 +39,7 @@ SETTINGS: Final = {
 CLEANER_OF_A_SMALL_HEAP: Final = "log.cleaner.dedupe.buffer.size=4194304"
 DIFFERENT: Final = {
     "create with default numbers, CreateTopicsRequest v7": "defaults are 2.0.1's: max.message.bytes 1000012, message.format.version 2.0-IV1",
+    "null records, ProduceRequest v8": "UNKNOWN_SERVER_ERROR there, INVALID_RECORD here, as for empty ones",
 }
 """Question and version → why the answers differ."""
 
@@ -49,8 +50,8 @@ class Case(NamedTuple):
     versions: tuple[int, ...]
 
 
-def batch(count: int, at: int = NOW, **more: object) -> bytes:
-    return build_batch([Record(i, at + i, b"k%d" % i, b"v%d" % i) for i in range(count)], **more)  # type: ignore[arg-type]
+def batch(count: int, at: int = NOW, **more: Any) -> bytes:
+    return build_batch([Record(i, at + i, b"k%d" % i, b"v%d" % i) for i in range(count)], **more)
 
 
 def damaged(data: bytes, position: int, value: bytes) -> bytes:
@@ -62,13 +63,13 @@ def produce(records: bytes | None, *, topic: str = TOPIC, partition: int = 0, ac
     return ProduceRequest(acks=acks, timeout_ms=1000, topic_data=[TopicProduceData(name=topic, partition_data=[entry])])
 
 
-def fetch(offset: int, *, topic: str = TOPIC, partition: int = 0, size: int = 1 << 20, **more: object) -> FetchRequest:
+def fetch(offset: int, *, topic: str = TOPIC, partition: int = 0, size: int = 1 << 20, **more: Any) -> FetchRequest:
     entry = FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=size, log_start_offset=-1)
     for name in ("current_leader_epoch", "last_fetched_epoch"):
         if name in more:
             setattr(entry, name, more.pop(name))
     common = {"replica_id": -1, "max_wait_ms": 50, "min_bytes": 1} | more
-    return FetchRequest(topics=[FetchTopic(topic=topic, partitions=[entry])], **common)  # type: ignore[arg-type]
+    return FetchRequest(topics=[FetchTopic(topic=topic, partitions=[entry])], **common)
 
 
 def offsets(
@@ -87,8 +88,8 @@ def epoch_end(epoch: int, *, topic: str = TOPIC, partition: int = 0, current: in
     return OffsetForLeaderEpochRequest(replica_id=-1, topics=[OffsetForLeaderTopic(topic=topic, partitions=[entry])])
 
 
-def create(name: str, *, partitions: int = 1, factor: int = 1, configs: dict[str, str | None] | None = None, **more: object) -> CreateTopicsRequest:
-    assignments = [CreatableReplicaAssignment(partition_index=i, broker_ids=ids) for i, ids in more.pop("assignments", {}).items()]  # type: ignore[attr-defined]
+def create(name: str, *, partitions: int = 1, factor: int = 1, configs: dict[str, str | None] | None = None, **more: Any) -> CreateTopicsRequest:
+    assignments = [CreatableReplicaAssignment(partition_index=i, broker_ids=ids) for i, ids in more.pop("assignments", {}).items()]
     topic = CreatableTopic(
         name=name,
         num_partitions=partitions,
@@ -191,6 +192,7 @@ def cases() -> Iterator[Case]:
     yield Case("the end with a newer leader epoch", epoch_end(0, current=6), (2, 4))
 
     yield Case("a producer id", InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000), (0, 1, 2, 3, 4))
+    yield Case("null records", produce(None), (8,))
     yield Case("an empty transactional id", InitProducerIdRequest(transactional_id="", transaction_timeout_ms=60_000), (1, 4))
 
 

@@ -1,13 +1,13 @@
 """The Java 3.9 producer, consumer and admin client, unmodified, against three brokers (no groups yet: the consumer assigns itself its partitions)."""
 
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from benchmarks.apache_kafka import PeerMissing, maven_jars
 from kafka_edu.cli.supervisor import Cluster, running_cluster
 
 HERE = Path(__file__).parent / "java"
@@ -16,18 +16,13 @@ HERE = Path(__file__).parent / "java"
 @pytest.fixture(scope="module")
 def java_clients() -> Path:
     """The folder of the client's jars; fetched by Maven into a cache unless KAFKA_EDU_JAVA_CLIENTS names one."""
-    if shutil.which("java") is None:
-        pytest.skip("no Java on the PATH")
     given = os.environ.get("KAFKA_EDU_JAVA_CLIENTS")
     if given:
         return Path(given)
-    jars = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kafka-edu" / "java-clients-3.9.1"
-    if not any(jars.glob("kafka-clients-*.jar")):
-        if shutil.which("mvn") is None:
-            pytest.skip("no Maven to fetch the Java client with; set KAFKA_EDU_JAVA_CLIENTS to a folder of its jars")
-        command = ["mvn", "-q", "-B", "-f", str(HERE / "pom.xml"), "dependency:copy-dependencies", f"-DoutputDirectory={jars}"]
-        subprocess.run(command, check=True, timeout=300)
-    return jars
+    try:
+        return maven_jars("java-clients-3.9.1", ["org.apache.kafka:kafka-clients:3.9.1", "org.slf4j:slf4j-nop:1.7.36"])
+    except PeerMissing as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="module")

@@ -38,6 +38,7 @@ from kafka_edu.zk.zk_client import (
     ZkError,
     ZkErrorCode,
 )
+from tests.interop.frames import read_frame
 
 TICK_MS = 500
 SESSION_MS = 10_000
@@ -125,17 +126,8 @@ class Raw:
     def frame(self, body: bytes) -> None:
         self.socket.sendall(encode_int(len(body)) + body)
 
-    def exactly(self, count: int) -> bytes:
-        data = b""
-        while len(data) < count:
-            piece = self.socket.recv(count - len(data))
-            if not piece:
-                raise EOFError
-            data += piece
-        return data
-
     def read(self) -> bytes:
-        return self.exactly(int.from_bytes(self.exactly(4), "big"))
+        return read_frame(self.socket)
 
     def closed_by_server(self) -> bool:
         try:

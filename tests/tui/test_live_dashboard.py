@@ -99,6 +99,7 @@ def test_a_broker_is_killed_and_started_again_by_keys(cluster: Cluster, terminal
     assert cluster.pid(victim) == 0
     terminal.wait_for(lambda s: f"broker {victim} killed by SIGKILL" in s, "the fact in the ticker")
     terminal.wait_for(lambda s: "left the cluster" in s, "that its session has expired")
+    terminal.wait_for(lambda s: "expired (nothing heard" in s, "what ZooKeeper itself told of it")
 
     terminal.keys("s")
     terminal.wait_for(lambda s: f"broker {victim} started" in s, "that it was started")

@@ -134,7 +134,7 @@ def test_enter_follows_the_chain_to_the_cause_and_to_what_followed() -> None:
         await pilot.pause()
         assert not isinstance(app.screen, ChainScreen)
 
-    look(moment(LeaderElected)[0] + 1500, ask)
+    look(moment(LeaderElected)[0] + 150, ask)
 
 
 def test_wheels_with_hands_rates_and_what_waits() -> None:

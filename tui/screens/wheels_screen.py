@@ -23,29 +23,26 @@ class WheelsScreen(DashboardScreen):
     ]
 
     def body(self) -> ComposeResult:
-        yield TimerTabs(self.model)
-        yield WheelBoard(self.model)
-        yield WaitingHead(self.model)
-        yield WaitingLines(self.model)
+        """The widgets are held on to: a tick may still come when the screen has begun to close and they are not on it any more."""
+        self._tabs, self._board = TimerTabs(self.model), WheelBoard(self.model)
+        self._head, self._lines = WaitingHead(self.model), WaitingLines(self.model)
+        yield from (self._tabs, self._board, self._head, self._lines)
 
     def on_mount(self) -> None:
-        self.query_one(WheelBoard).focus()
+        self._board.focus()
         self.tick()
 
     def tick(self) -> None:
-        tabs = self.query_one(TimerTabs)
-        tabs.settle()
-        self.query_one(WheelBoard).key = tabs.key
-        self.query_one(WaitingHead).key = tabs.key
-        self.query_one(WaitingLines).key = tabs.key
+        self._tabs.settle()
+        self._board.key = self._head.key = self._lines.key = self._tabs.key
         super().tick()
 
     def action_broker(self, by: int) -> None:
-        self.query_one(TimerTabs).move_broker(by)
+        self._tabs.move_broker(by)
         self.tick()
 
     def action_timer(self, by: int) -> None:
-        self.query_one(TimerTabs).move_timer(by)
+        self._tabs.move_timer(by)
         self.tick()
 
     def on_timer_tabs_chosen(self, message: TimerTabs.Chosen) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from kafka_edu.common.words import joined, plural
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.controller import ActiveControllerChanged, ControllerElected, ControllerResigned, ControllerSnapshot
 from kafka_edu.trace.events.replication import ControllerEpochSeen
@@ -9,7 +10,6 @@ from kafka_edu.trace.events.supervisor import ProcessEnded, ProcessSnapshot, Pro
 
 from ..link_events import ClusterKnown, LinkLost, LinkMade
 from .broker_view import BrokersView
-from .figures import joined, plural
 from .glow import Glow
 from .partition_view import PartitionsView
 

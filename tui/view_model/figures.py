@@ -79,14 +79,3 @@ def column(value: float, top: float, rows: int) -> list[str]:
         here = min(max(eighths - row * 8, 0), 8)
         cells.append(" " if here == 0 else BARS[here - 1])
     return cells
-
-
-def plural(number: int, noun: str) -> str:
-    """`1 partition`, `2 partitions`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def joined(names: Sequence[str], most: int = 3) -> str:
-    """`web-0, web-1, web-2 and 9 more`."""
-    shown = ", ".join(names[:most])
-    return f"{shown} and {len(names) - most} more" if len(names) > most else shown

@@ -5,12 +5,13 @@ A sentence has a subject of its own, so that the same thing told of many subject
 
 from typing import NamedTuple
 
+from kafka_edu.common.words import plural
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events import controller as ctl
 from kafka_edu.trace.events import learner, log, network, replication, server, supervisor, timer, trace, zk
 
 from ..link_events import LinkLost, LinkMade
-from .figures import duration, plural, span
+from .figures import duration, span
 
 TELLERS = {-1: "sup", -2: "zk", -3: "cli"}
 

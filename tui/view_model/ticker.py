@@ -3,10 +3,10 @@
 from collections import deque
 from typing import Final
 
+from kafka_edu.common.words import joined
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind
 from kafka_edu.trace.reader import History, order
 
-from .figures import joined
 from .sentences import Sentence, sentence, teller
 
 KEPT_LINES: Final = 500

@@ -8,10 +8,12 @@ from textual.containers import HorizontalScroll
 from textual.events import Click
 from textual.message import Message
 
+from kafka_edu.common.words import plural
+
 from ..model import Model
 from ..subjects import BROKERS
 from ..view_model.broker_view import BrokerView
-from ..view_model.figures import plural, size, sparkline
+from ..view_model.figures import size, sparkline
 from .drawn import Drawn, ink, palette_of
 
 _RATE_WIDTH = 11

@@ -8,10 +8,12 @@ from typing import Final
 
 from rich.text import Text
 
+from kafka_edu.common.words import plural
+
 from ..model import Model
 from ..palette import Palette
 from ..subjects import WHEELS
-from ..view_model.figures import column, count, duration, per_second, plural, short_count, span
+from ..view_model.figures import column, count, duration, per_second, short_count, span
 from ..view_model.wheels_view import TimerKey, TimerView, WheelView
 from .drawn import Drawn, ink
 

@@ -20,6 +20,7 @@ from kafka_edu.cli.supervisor import Cluster, running_cluster
 from kafka_edu.timer.timing_wheel import WHEEL_SIZE
 from kafka_edu.trace.event import Envelope, Level
 from kafka_edu.trace.events.learner import LearnerFailed, LearnerSampled
+from kafka_edu.trace.events.replication import BecameLeader
 from kafka_edu.trace.events.timer import TimerTaskCancelled, TimerTaskDemoted, TimerTaskExpired
 from kafka_edu.trace.trace_client import EventsAddress, TraceClient
 
@@ -82,7 +83,7 @@ def check_live(file: Path, say: Callable[[str], None]) -> Iterator[Step]:
         cluster = stack.enter_context(running_cluster("lab-02-1", props=PATIENT_ISR, broker_props=learner))
         listener = Listener(cluster.events_address(BROKER))
         stack.callback(listener.close)
-        create_topic(cluster)
+        create_topic(cluster, listener)
 
         say(f"{RECORDS} records with acks=all: each waits for two followers, its time-out in your wheel")
         producer = stack.enter_context(closing(make_producer(cluster, 20_000)))
@@ -109,25 +110,15 @@ def check_live(file: Path, say: Callable[[str], None]) -> Iterator[Step]:
         yield judge_code(listener)
 
 
-def create_topic(cluster: Cluster) -> None:
+def create_topic(cluster: Cluster, listener: Listener) -> None:
     """One partition, on all brokers; broker 2 leads it. Raises RuntimeError when it does not get to.
 
     Where broker 2 is the controller, the answer's own time-out is in the learner's wheel; a wrong one answers too early, and the topic comes all the same.
     """
-    with closing(KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)) as admin:
-        with suppress(RequestTimedOutError):
-            admin.create_topics([NewTopic(TOPIC, num_partitions=-1, replication_factor=-1, replica_assignments={0: [BROKER, 0, 1]})])
-        end = time.monotonic() + PATIENCE_S
-        while not is_led(admin):
-            if time.monotonic() > end:
-                raise RuntimeError(f"topic {TOPIC} has no leader after {PATIENCE_S:g} s; see {cluster.folder.path}/*/broker.log")
-            time.sleep(0.05)
-
-
-def is_led(admin: KafkaAdminClient) -> bool:
-    """Whether broker 2 leads the topic's partition."""
-    topic = admin.describe_topics([TOPIC])[0]
-    return topic["error_code"] == 0 and [p["leader_id"] for p in topic["partitions"]] == [BROKER]
+    with closing(KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)) as admin, suppress(RequestTimedOutError):
+        admin.create_topics([NewTopic(TOPIC, num_partitions=-1, replication_factor=-1, replica_assignments={0: [BROKER, 0, 1]})])
+    if not listener.wait_for(lambda: any(isinstance(e.event, BecameLeader) and e.event.topic == TOPIC for e in list(listener.envelopes))):
+        raise RuntimeError(f"broker {BROKER} does not lead topic {TOPIC} after {PATIENCE_S:g} s; see {cluster.folder.path}/*/broker.log")
 
 
 def make_producer(cluster: Cluster, timeout_ms: int) -> KafkaProducer:

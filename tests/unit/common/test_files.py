@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from kafka_edu.common.files import OsFileSystem
-from kafka_edu.common.topic_partition import TopicPartition, few_names
 
 
 def test_an_append_of_more_parts_than_a_system_call_takes(tmp_path: Path) -> None:
@@ -14,10 +13,3 @@ def test_an_append_of_more_parts_than_a_system_call_takes(tmp_path: Path) -> Non
     assert file.size() == 4 + sum(map(len, parts))
     file.close()
     assert (tmp_path / "log").read_bytes() == b"head" + b"".join(parts)
-
-
-def test_a_few_partitions_are_named_and_many_counted() -> None:
-    partitions = [TopicPartition("web", number) for number in range(6)]
-    assert few_names(partitions[:1]) == "web-0"
-    assert few_names(partitions[:2]) == "web-0, web-1"
-    assert few_names(partitions) == "web-0, web-1 and 4 more"

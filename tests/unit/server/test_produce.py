@@ -2,6 +2,7 @@ import pytest
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.log_append_info import RecordError
 from kafka_edu.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from kafka_edu.record.compression import CompressionType
 from kafka_edu.record.legacy import build_message_set
@@ -22,10 +23,15 @@ class FakeReplicaManager:
         self.waiting = None
         self.hold = False
         self.error = Errors.NONE
+        self.refusal = None
 
     def append_records(self, timeout_ms, required_acks, entries, respond, *, api_version):
         self.calls.append((timeout_ms, required_acks, {tp: bytes(r) for tp, r in entries.items()}, api_version))
-        status = ProducePartitionStatus(self.error, 11, 10, -1, 5) if self.error is Errors.NONE else ProducePartitionStatus.failed(self.error)
+        status = (
+            ProducePartitionStatus(self.error, 11, 10, -1, 5)
+            if self.error is Errors.NONE
+            else self.refusal or ProducePartitionStatus.failed(self.error)
+        )
         results = dict.fromkeys(entries, status)
         if self.hold:
             self.waiting = lambda: respond(results)
@@ -74,6 +80,16 @@ def test_one_partitions_error_leaves_the_others_alone(harness, replicas):
         ("web", 1): Errors.INVALID_RECORD,
     }
     assert list(replicas.calls[0][2]) == [TopicPartition("web", 0)]
+
+
+def test_a_refused_batch_says_from_v8_on_which_records_broke_it(harness, replicas):
+    replicas.error = Errors.INVALID_RECORD
+    replicas.refusal = ProducePartitionStatus.failed(Errors.INVALID_RECORD, "no keys", 5, (RecordError(0, "no key"), RecordError(2, "no key")))
+    (answer,) = harness.ask(produce(("web", 0, BATCH)), 8).responses[0].partition_responses
+    assert (answer.error_code, answer.error_message, answer.log_start_offset) == (Errors.INVALID_RECORD, "no keys", 5)
+    assert [(record.batch_index, record.batch_index_error_message) for record in answer.record_errors] == [(0, "no key"), (2, "no key")]
+    (older,) = harness.ask(produce(("web", 0, BATCH)), 7).responses[0].partition_responses
+    assert (older.error_code, older.record_errors) == (Errors.INVALID_RECORD, [])
 
 
 def damaged(at, value, batch=BATCH):
