@@ -26,23 +26,9 @@ from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_manager import LogManager
 from kafka_edu.network.request_channel import RequestChannel
 from kafka_edu.network.socket_server import SocketServer
-from kafka_edu.protocol.api_versions_table import API_LEVELS
-from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
-from kafka_edu.purgatory.expired_operation_reaper import ExpiredOperationReaper
 from kafka_edu.replication.assembly import Replication
-from kafka_edu.replication.fetch_manager import FetchManager
-from kafka_edu.replication.fetch_session_cache import FetchSessionCache
 from kafka_edu.replication.replication_config import ReplicationConfig
-from kafka_edu.server.admin_manager import AdminManager, TopicDefaults, internal_topics
-from kafka_edu.server.apis.api_versions import ApiVersionsApi
-from kafka_edu.server.apis.create_topics import CreateTopicsApi
-from kafka_edu.server.apis.fetch import FetchApi
-from kafka_edu.server.apis.init_producer_id import InitProducerIdApi
-from kafka_edu.server.apis.inter_broker import InterBrokerApi
-from kafka_edu.server.apis.list_offsets import ListOffsetsApi
-from kafka_edu.server.apis.metadata import MetadataApi
-from kafka_edu.server.apis.offset_for_leader_epoch import OffsetForLeaderEpochApi
-from kafka_edu.server.apis.produce import ProduceApi
+from kafka_edu.server.api_assembly import ApiAssembly, BrokerParts
 from kafka_edu.server.broker_metadata_checkpoint import (
     BrokerMetadata,
     BrokerMetadataCheckpoint,
@@ -52,13 +38,9 @@ from kafka_edu.server.broker_metadata_checkpoint import (
 )
 from kafka_edu.server.broker_state import VALID_NEXT_STATES, BrokerState
 from kafka_edu.server.controlled_shutdown import ControlledShutdown
-from kafka_edu.server.delayed_create_topics import DelayedCreateTopics
-from kafka_edu.server.kafka_apis import KafkaApis
 from kafka_edu.server.kafka_config import KafkaConfig
-from kafka_edu.server.kafka_request_handler_pool import KafkaRequestHandlerPool
 from kafka_edu.server.kafka_scheduler import KafkaScheduler
 from kafka_edu.server.loop_watchdog import LoopWatchdog
-from kafka_edu.server.producer_id_manager import ProducerIdManager
 from kafka_edu.server.topic_configs import TopicConfigs
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.server import (
@@ -81,7 +63,6 @@ from kafka_edu.zk.zk_client import SessionState, WatchedEvent, ZkClient, ZkError
 log = logging.getLogger(__name__)
 
 INITIAL_TASK_DELAY_MS: Final = 30_000
-TOPIC_IDS_SINCE: Final = (2, 8)
 T = TypeVar("T")
 
 
@@ -170,9 +151,7 @@ class KafkaServer:
         self._socket_server: SocketServer | None = None
         self._replication: Replication | None = None
         self._controller: KafkaController | None = None
-        self._topic_reaper: ExpiredOperationReaper | None = None
-        self._apis: KafkaApis | None = None
-        self._handlers: KafkaRequestHandlerPool | None = None
+        self._apis: ApiAssembly | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._session_expired = False
         if tracer:
@@ -222,7 +201,8 @@ class KafkaServer:
             self._controller_config(), self._zk, broker, self._time, self._transport, self._random, self._trace
         )
         await controller.startup()
-        self._make_apis(cache, replication, controller, topic_configs, defaults)
+        self._apis = self._make_apis(cache, replication, controller, topic_configs, defaults)
+        self._apis.start()
         socket_server.start_processing()
         self._enter(BrokerState.RUNNING)
         if self._trace:
@@ -358,57 +338,25 @@ class KafkaServer:
 
     def _make_apis(
         self, cache: MetadataCache, replication: Replication, controller: KafkaController, topic_configs: TopicConfigs, defaults: LogConfig
-    ) -> None:
-        """The table of APIs, what stands behind it, and the handlers."""
-        config, time, trace = self.config, self._time, self._trace
-        replica_manager = replication.replica_manager
-        topic_purgatory = DelayedOperationPurgatory[DelayedCreateTopics]("Topic", time.hi_res_clock_ms, trace)
-        self._topic_reaper = ExpiredOperationReaper(topic_purgatory, time)
-        self._watch_task(self._topic_reaper.start())
-        values = config.values
-        internal = internal_topics(
-            (config.offsets_topic_num_partitions, config.offsets_topic_replication_factor, values.get_int("offsets.topic.segment.bytes")),
-            (
-                values.get_int("transaction.state.log.num.partitions"),
-                values.get_int("transaction.state.log.replication.factor"),
-                values.get_int("transaction.state.log.segment.bytes"),
-            ),
-            values.get_int("transaction.state.log.min.isr"),
+    ) -> ApiAssembly:
+        return ApiAssembly(
+            BrokerParts(
+                self.config,
+                self.broker_id,
+                self.cluster_id,
+                self._time,
+                self._random,
+                self._trace,
+                self._zk,
+                self._request_channel,
+                cache,
+                replication,
+                controller,
+                topic_configs,
+                defaults,
+                self.on_failure,
+            )
         )
-        admin = AdminManager(
-            self._zk,
-            cache,
-            topic_purgatory,
-            self._random,
-            trace,
-            defaults=TopicDefaults(config.num_partitions, config.default_replication_factor, defaults, internal),
-            with_topic_ids=config.inter_broker_protocol_version >= TOPIC_IDS_SINCE,
-        )
-        fetch_manager = FetchManager(FetchSessionCache(config.max_incremental_fetch_session_cache_slots, self._random, trace))
-        apis = self._apis = KafkaApis(self._request_channel, API_LEVELS[config.api_level], time, trace)
-        ApiVersionsApi(apis.versions).register(apis)
-        MetadataApi(cache, self.cluster_id, admin.create_automatically, config.auto_create_topics_enable).register(apis)
-        ProduceApi(replica_manager, cache).register(apis)
-        FetchApi(replica_manager, fetch_manager, time, config.fetch_max_bytes).register(apis)
-        ListOffsetsApi(replica_manager).register(apis)
-        OffsetForLeaderEpochApi(replica_manager).register(apis)
-        CreateTopicsApi(admin, lambda: controller.is_active).register(apis)
-        InitProducerIdApi(ProducerIdManager(self._new_producer_id_block, trace)).register(apis)
-        InterBrokerApi(
-            replica_manager,
-            controller.controlled_shutdown,
-            lambda: controller.broker_epoch,
-            topic_configs,
-            admin.try_complete_delayed_topic_operations,
-        ).register(apis)
-        self._handlers = KafkaRequestHandlerPool(
-            self._request_channel, apis.handle, time, trace, num_io_threads=config.num_io_threads, on_failure=self.on_failure
-        )
-        self._handlers.start()
-
-    async def _new_producer_id_block(self) -> tuple[int, int]:
-        block = await self._zk.generate_producer_id_block(self.broker_id)
-        return block.start, block.end
 
     # --- what ZooKeeper tells ---
 
@@ -486,11 +434,11 @@ class KafkaServer:
         self._enter(BrokerState.SHUTTING_DOWN)
         if self._socket_server is not None:
             self._socket_server.stop_accepting()
-        if self._handlers is not None:
-            await self._handlers.shutdown()
+        if self._apis is not None:
+            await self._apis.shutdown_handlers()
         await self._scheduler.shutdown()
-        if self._topic_reaper is not None:
-            await self._topic_reaper.shutdown()
+        if self._apis is not None:
+            await self._apis.shutdown()
         if self._replication is not None:
             await self._replication.shutdown()
         if self._log_manager is not None:
@@ -538,6 +486,6 @@ class KafkaServer:
         yield BrokerSnapshot(self.broker_id, epoch, self.cluster_id, self.state, self._end_points, self.config.rack, self._process.pid)
 
     def _gauges(self) -> Iterable[Event]:
-        requests = tuple(sorted(self._apis.requests.items())) if self._apis else ()
-        busy, size = (self._handlers.busy, self._handlers.size) if self._handlers else (0, 0)
+        requests = tuple(sorted(self._apis.apis.requests.items())) if self._apis else ()
+        busy, size = (self._apis.handlers.busy, self._apis.handlers.size) if self._apis else (0, 0)
         yield ServerSampled(busy, size, requests, *self._process.memory())

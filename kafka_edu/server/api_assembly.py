@@ -1,0 +1,167 @@
+"""Puts together what answers a broker's requests: the managers behind the APIs, the table of APIs, the handlers (Kafka: KafkaServer.startup).
+
+Each family of APIs has its own `_serve_…` method, which makes what stands behind the family and enters its handlers into the table. A purgatory that
+a family needs is made by `_purgatory`, which sees to it that its time-outs are called. What must be stopped is stopped in `shutdown`.
+"""
+
+import asyncio
+from collections.abc import Callable
+from random import Random
+from typing import NamedTuple, TypeVar
+
+from kafka_edu.cluster.metadata_cache import MetadataCache
+from kafka_edu.common.time import Time
+from kafka_edu.controller.kafka_controller import KafkaController
+from kafka_edu.log.log_config import LogConfig
+from kafka_edu.network.request_channel import RequestChannel
+from kafka_edu.protocol.api_versions_table import API_LEVELS
+from kafka_edu.purgatory.delayed_operation import DelayedOperation
+from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
+from kafka_edu.purgatory.expired_operation_reaper import ExpiredOperationReaper
+from kafka_edu.replication.assembly import Replication
+from kafka_edu.replication.fetch_manager import FetchManager
+from kafka_edu.replication.fetch_session_cache import FetchSessionCache
+from kafka_edu.server.admin_manager import AdminManager, InternalTopic, TopicDefaults, internal_topics
+from kafka_edu.server.apis.api_versions import ApiVersionsApi
+from kafka_edu.server.apis.create_topics import CreateTopicsApi
+from kafka_edu.server.apis.fetch import FetchApi
+from kafka_edu.server.apis.init_producer_id import InitProducerIdApi
+from kafka_edu.server.apis.inter_broker import InterBrokerApi
+from kafka_edu.server.apis.list_offsets import ListOffsetsApi
+from kafka_edu.server.apis.metadata import MetadataApi
+from kafka_edu.server.apis.offset_for_leader_epoch import OffsetForLeaderEpochApi
+from kafka_edu.server.apis.produce import ProduceApi
+from kafka_edu.server.delayed_create_topics import DelayedCreateTopics
+from kafka_edu.server.kafka_apis import KafkaApis
+from kafka_edu.server.kafka_config import KafkaConfig
+from kafka_edu.server.kafka_request_handler_pool import KafkaRequestHandlerPool
+from kafka_edu.server.producer_id_manager import ProducerIdManager
+from kafka_edu.server.topic_configs import TopicConfigs
+from kafka_edu.trace.tracer import Tracer
+from kafka_edu.zk.kafka_zk_client import KafkaZkClient
+from kafka_edu.zk.zk_data import TOPIC_IDS
+
+Operation = TypeVar("Operation", bound=DelayedOperation)
+
+
+class BrokerParts(NamedTuple):
+    """What a broker has made before its APIs: the assembly takes from it what each family needs."""
+
+    config: KafkaConfig
+    broker_id: int
+    cluster_id: str
+    time: Time
+    random: Random
+    trace: Tracer | None
+    zk: KafkaZkClient
+    request_channel: RequestChannel
+    cache: MetadataCache
+    replication: Replication
+    controller: KafkaController
+    topic_configs: TopicConfigs
+    defaults: LogConfig
+    """The broker's own values of the topic configs."""
+    on_failure: Callable[[str, BaseException], None]
+    """Told of a background task that died of a bug, by name."""
+
+
+class ApiAssembly:
+    """Owned by KafkaServer. Made when all else runs; `start` lets the handlers take requests."""
+
+    def __init__(self, parts: BrokerParts) -> None:
+        self._parts = parts
+        self._reapers: list[ExpiredOperationReaper] = []
+        config = parts.config
+        self.apis = KafkaApis(parts.request_channel, API_LEVELS[config.api_level], parts.time, parts.trace)
+        self.handlers = KafkaRequestHandlerPool(
+            parts.request_channel, self.apis.handle, parts.time, parts.trace, num_io_threads=config.num_io_threads, on_failure=parts.on_failure
+        )
+        topic_purgatory = self._purgatory("Topic", DelayedCreateTopics)
+        admin = self._admin = AdminManager(
+            parts.zk,
+            parts.cache,
+            topic_purgatory,
+            parts.random,
+            parts.trace,
+            defaults=TopicDefaults(config.num_partitions, config.default_replication_factor, parts.defaults, _internal_topics(config)),
+            with_topic_ids=config.inter_broker_protocol_version >= TOPIC_IDS,
+        )
+        self._serve_metadata(admin)
+        self._serve_records()
+        self._serve_topics(admin)
+        self._serve_transactions()
+        self._serve_inter_broker(admin)
+
+    def start(self) -> None:
+        """Start the time-outs and the handlers."""
+        for reaper in self._reapers:
+            reaper.start().add_done_callback(self._reaper_ended)
+        self.handlers.start()
+
+    async def shutdown_handlers(self) -> None:
+        """No request is taken up any more."""
+        await self.handlers.shutdown()
+
+    async def shutdown(self) -> None:
+        """After the handlers: stop what stands behind the APIs."""
+        for reaper in self._reapers:
+            await reaper.shutdown()
+
+    def _purgatory(self, name: str, _: type[Operation]) -> DelayedOperationPurgatory[Operation]:
+        """A purgatory for operations of that type, whose time-outs run from `start` to `shutdown`."""
+        purgatory = DelayedOperationPurgatory[Operation](name, self._parts.time.hi_res_clock_ms, self._parts.trace)
+        self._reapers.append(ExpiredOperationReaper(purgatory, self._parts.time))
+        return purgatory
+
+    def _reaper_ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._parts.on_failure(task.get_name(), error)
+
+    # --- the families ---
+
+    def _serve_metadata(self, admin: AdminManager) -> None:
+        parts = self._parts
+        ApiVersionsApi(self.apis.versions).register(self.apis)
+        MetadataApi(parts.cache, parts.cluster_id, admin.create_automatically, parts.config.auto_create_topics_enable).register(self.apis)
+
+    def _serve_records(self) -> None:
+        parts, config = self._parts, self._parts.config
+        replica_manager = parts.replication.replica_manager
+        fetch_manager = FetchManager(FetchSessionCache(config.max_incremental_fetch_session_cache_slots, parts.random, parts.trace))
+        ProduceApi(replica_manager, parts.cache).register(self.apis)
+        FetchApi(replica_manager, fetch_manager, parts.time, config.fetch_max_bytes).register(self.apis)
+        ListOffsetsApi(replica_manager).register(self.apis)
+        OffsetForLeaderEpochApi(replica_manager).register(self.apis)
+
+    def _serve_topics(self, admin: AdminManager) -> None:
+        CreateTopicsApi(admin, lambda: self._parts.controller.is_active).register(self.apis)
+
+    def _serve_transactions(self) -> None:
+        InitProducerIdApi(ProducerIdManager(self._new_producer_id_block, self._parts.trace)).register(self.apis)
+
+    async def _new_producer_id_block(self) -> tuple[int, int]:
+        block = await self._parts.zk.generate_producer_id_block(self._parts.broker_id)
+        return block.start, block.end
+
+    def _serve_inter_broker(self, admin: AdminManager) -> None:
+        controller = self._parts.controller
+        InterBrokerApi(
+            self._parts.replication.replica_manager,
+            controller.controlled_shutdown,
+            lambda: controller.broker_epoch,
+            self._parts.topic_configs,
+            admin.try_complete_delayed_topic_operations,
+        ).register(self.apis)
+
+
+def _internal_topics(config: KafkaConfig) -> dict[str, InternalTopic]:
+    values = config.values
+    return internal_topics(
+        (config.offsets_topic_num_partitions, config.offsets_topic_replication_factor, values.get_int("offsets.topic.segment.bytes")),
+        (
+            values.get_int("transaction.state.log.num.partitions"),
+            values.get_int("transaction.state.log.replication.factor"),
+            values.get_int("transaction.state.log.segment.bytes"),
+        ),
+        values.get_int("transaction.state.log.min.isr"),
+    )
