@@ -15,6 +15,7 @@ from kafka_edu.protocol.messages import REGISTRY
 from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import (
     ArrayType,
+    BytesType,
     FixedType,
     ProtocolError,
     RecordsType,
@@ -39,13 +40,15 @@ def values(wire: object, version: int) -> st.SearchStrategy[Any]:
         return st.lists(values(wire.of, version), max_size=2)
     if isinstance(wire, StringType):
         return st.text("aZ.é日\0😀", max_size=4) | st.just("x" * 200)
-    if isinstance(wire, RecordsType):
+    if isinstance(wire, RecordsType | BytesType):
         return st.sampled_from([b"", b"r", b"\0\xff" * 70])
     if isinstance(wire, UuidType):
         return st.sampled_from([uuid.UUID(int=0), uuid.UUID(int=2**127 + 5)])
     assert isinstance(wire, FixedType)
     if wire.code == "?":
         return st.booleans()
+    if wire.code == "d":
+        return st.floats(allow_nan=False)
     largest: int = 2 ** (INTEGERS[wire.code] - 1) - 1
     return st.integers(-largest - 1, largest)
 

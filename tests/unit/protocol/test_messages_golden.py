@@ -15,11 +15,14 @@ from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import Field, StructMeta
 from kafka_edu.protocol.headers import decode_request_header, decode_response, encode_request, encode_response
 from kafka_edu.protocol.messages import REGISTRY
+from kafka_edu.protocol.messages.consumer_protocol import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 from kafka_edu.protocol.schema import Message
-from kafka_edu.protocol.types import ArrayType, ProtocolError, Records, Uuid
+from kafka_edu.protocol.types import ArrayType, Bytes, ProtocolError, Records, Uuid
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "protocol" / "messages-2.8.2.jsonl"
-MESSAGES: dict[str, type[Message]] = {cls.__name__: cls for pair in REGISTRY.values() for cls in (pair.request, pair.response)}
+MESSAGES: dict[str, type[Message]] = {
+    cls.__name__: cls for cls in (*(cls for pair in REGISTRY.values() for cls in pair[:2]), ConsumerProtocolSubscription, ConsumerProtocolAssignment)
+}
 
 
 class Recorded(NamedTuple):
@@ -53,7 +56,7 @@ def _value(field: Field, wire: object, value: object) -> object:
     if isinstance(wire, StructMeta):
         assert isinstance(value, dict)
         return _object(wire, value)
-    if wire is Records:
+    if wire in (Records, Bytes):
         return base64.b64decode(str(value))
     if wire is Uuid:
         return uuid.UUID(bytes=base64.urlsafe_b64decode(f"{value}=="))

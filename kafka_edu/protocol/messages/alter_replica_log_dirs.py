@@ -1,0 +1,47 @@
+"""AlterReplicaLogDirs (key 34): replicas move to other log dirs of their broker (KIP-113)."""
+
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.fields import field
+from kafka_edu.protocol.schema import Message, Struct
+from kafka_edu.protocol.types import Array, Int16, Int32, String
+
+
+class AlterReplicaLogDirTopic(Struct):
+    """Partitions of one topic."""
+
+    name: str = field(String, "0+", "The topic.")
+    partitions: list[int] = field(Array(Int32), "0+", "The partitions.")
+
+
+class AlterReplicaLogDir(Struct):
+    """One log dir, and what to move there."""
+
+    path: str = field(String, "0+", "The absolute path of the log dir.")
+    topics: list[AlterReplicaLogDirTopic] = field(Array(AlterReplicaLogDirTopic), "0+", "What to move there.")
+
+
+class AlterReplicaLogDirsRequest(Message, key=ApiKey.ALTER_REPLICA_LOG_DIRS, valid="0-2", flexible="2+"):
+    """What goes where (Kafka: AlterReplicaLogDirsRequest.json)."""
+
+    dirs: list[AlterReplicaLogDir] = field(Array(AlterReplicaLogDir), "0+", "The log dirs to move to.")
+
+
+class AlterReplicaLogDirPartitionResult(Struct):
+    """The result for one partition."""
+
+    partition_index: int = field(Int32, "0+", "The partition.")
+    error_code: int = field(Int16, "0+", "The error, or 0.")
+
+
+class AlterReplicaLogDirTopicResult(Struct):
+    """Results for one topic."""
+
+    topic_name: str = field(String, "0+", "The topic.")
+    partitions: list[AlterReplicaLogDirPartitionResult] = field(Array(AlterReplicaLogDirPartitionResult), "0+", "The partitions.")
+
+
+class AlterReplicaLogDirsResponse(Message, key=ApiKey.ALTER_REPLICA_LOG_DIRS, valid="0-2", flexible="2+"):
+    """What came of each (Kafka: AlterReplicaLogDirsResponse.json)."""
+
+    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
+    results: list[AlterReplicaLogDirTopicResult] = field(Array(AlterReplicaLogDirTopicResult), "0+", "The results.")

@@ -1,0 +1,50 @@
+"""DescribeLogDirs (key 35): what lies in which log dir, and how large it is (KIP-113)."""
+
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.fields import field
+from kafka_edu.protocol.schema import Message, Struct
+from kafka_edu.protocol.types import Array, Bool, Int16, Int32, Int64, String
+
+
+class DescribableLogDirTopic(Struct):
+    """Partitions of one topic."""
+
+    topic: str = field(String, "0+", "The topic.")
+    partition_index: list[int] = field(Array(Int32), "0+", "The partitions.")
+
+
+class DescribeLogDirsRequest(Message, key=ApiKey.DESCRIBE_LOG_DIRS, valid="0-2", flexible="2+"):
+    """Which partitions (Kafka: DescribeLogDirsRequest.json)."""
+
+    topics: list[DescribableLogDirTopic] | None = field(Array(DescribableLogDirTopic), "0+", "Which partitions; null: all.", nullable="0+")
+
+
+class DescribeLogDirsPartition(Struct):
+    """One partition."""
+
+    partition_index: int = field(Int32, "0+", "The partition.")
+    partition_size: int = field(Int64, "0+", "The bytes of its segments.")
+    offset_lag: int = field(Int64, "0+", "High watermark minus its log end offset; for a copy on the move: the log end offset minus its own.")
+    is_future_key: bool = field(Bool, "0+", "Whether it is a copy on its way into this dir (KIP-113).")
+
+
+class DescribeLogDirsTopic(Struct):
+    """One topic's partitions in it."""
+
+    name: str = field(String, "0+", "The topic.")
+    partitions: list[DescribeLogDirsPartition] = field(Array(DescribeLogDirsPartition), "0+", "The partitions.")
+
+
+class DescribeLogDirsResult(Struct):
+    """One log dir."""
+
+    error_code: int = field(Int16, "0+", "The error, or 0.")
+    log_dir: str = field(String, "0+", "The absolute path of the log dir.")
+    topics: list[DescribeLogDirsTopic] = field(Array(DescribeLogDirsTopic), "0+", "The topics.")
+
+
+class DescribeLogDirsResponse(Message, key=ApiKey.DESCRIBE_LOG_DIRS, valid="0-2", flexible="2+"):
+    """The log dirs (Kafka: DescribeLogDirsResponse.json)."""
+
+    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
+    results: list[DescribeLogDirsResult] = field(Array(DescribeLogDirsResult), "0+", "The results.")

@@ -1,0 +1,45 @@
+"""IncrementalAlterConfigs (key 44): single configs of a resource change (KIP-339)."""
+
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.fields import field
+from kafka_edu.protocol.schema import Message, Struct
+from kafka_edu.protocol.types import Array, Bool, Int8, Int16, Int32, String
+
+
+class AlterableConfig(Struct):
+    """One config."""
+
+    name: str = field(String, "0+", "The key.")
+    config_operation: int = field(Int8, "0+", "0 set, 1 delete, 2 append to a list, 3 subtract from a list (KIP-339).")
+    value: str | None = field(String, "0+", "The value.", nullable="0+")
+
+
+class AlterConfigsResource(Struct):
+    """One resource and its new configs."""
+
+    resource_type: int = field(Int8, "0+", "2 topic, 4 broker, 8 a broker's loggers.")
+    resource_name: str = field(String, "0+", "Its name.")
+    configs: list[AlterableConfig] = field(Array(AlterableConfig), "0+", "The configs.")
+
+
+class IncrementalAlterConfigsRequest(Message, key=ApiKey.INCREMENTAL_ALTER_CONFIGS, valid="0-1", flexible="1+"):
+    """The changes (Kafka: IncrementalAlterConfigsRequest.json)."""
+
+    resources: list[AlterConfigsResource] = field(Array(AlterConfigsResource), "0+", "The resources.")
+    validate_only: bool = field(Bool, "0+", "Only check whether it could be done.")
+
+
+class AlterConfigsResourceResponse(Struct):
+    """The result for one resource."""
+
+    error_code: int = field(Int16, "0+", "The error, or 0.")
+    error_message: str | None = field(String, "0+", "What went wrong, or null.", nullable="0+")
+    resource_type: int = field(Int8, "0+", "2 topic, 4 broker, 8 a broker's loggers.")
+    resource_name: str = field(String, "0+", "Its name.")
+
+
+class IncrementalAlterConfigsResponse(Message, key=ApiKey.INCREMENTAL_ALTER_CONFIGS, valid="0-1", flexible="1+"):
+    """What came of each resource (Kafka: IncrementalAlterConfigsResponse.json)."""
+
+    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
+    responses: list[AlterConfigsResourceResponse] = field(Array(AlterConfigsResourceResponse), "0+", "The results.")

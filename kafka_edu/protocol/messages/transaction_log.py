@@ -1,0 +1,37 @@
+"""The records of `__transaction_state` (Kafka: TransactionLogKey.json, TransactionLogValue.json).
+
+Each key and value begins with its version, an int16. A null value is a tombstone.
+"""
+
+from kafka_edu.protocol.fields import field
+from kafka_edu.protocol.schema import Message, Struct
+from kafka_edu.protocol.types import Array, Int8, Int16, Int32, Int64, String
+
+
+class TransactionLogKey(Message, valid="0", flexible="none"):
+    """A transactional id."""
+
+    transactional_id: str = field(String, "0", "The producer's transactional id.")
+
+
+class PartitionsSchema(Struct):
+    """Partitions of one topic."""
+
+    topic: str = field(String, "0", "The topic.")
+    partition_ids: list[int] = field(Array(Int32), "0", "The partitions.")
+
+
+class TransactionLogValue(Message, valid="0", flexible="none"):
+    """A transaction's state."""
+
+    producer_id: int = field(Int64, "0", "The producer's id.")
+    producer_epoch: int = field(Int16, "0", "The producer's epoch.")
+    transaction_timeout_ms: int = field(Int32, "0", "How long the transaction may stay open, in ms.")
+    transaction_status: int = field(
+        Int8, "0", "0 Empty, 1 Ongoing, 2 PrepareCommit, 3 PrepareAbort, 4 CompleteCommit, 5 CompleteAbort, 6 Dead, 7 PrepareEpochFence."
+    )
+    transaction_partitions: list[PartitionsSchema] | None = field(
+        Array(PartitionsSchema), "0", "Which partitions it has written; null if it is empty.", nullable="0"
+    )
+    transaction_last_update_timestamp_ms: int = field(Int64, "0", "When it changed last, in ms since 1970.")
+    transaction_start_timestamp_ms: int = field(Int64, "0", "When it began, in ms since 1970; -1 if it has not.")
