@@ -1,73 +1,180 @@
-"""One connection to one broker that sends frames as they are given, and what came back in a form that two brokers can be compared by."""
+"""A broker to ask, real or simulated, and its answers in a form that two brokers can be compared by."""
 
+import contextlib
 import socket
-from typing import Any, Final
+import time
+import uuid
+from collections import deque
+from collections.abc import Awaitable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, Protocol
 
-from kafka_edu.common.transport import part_bytes
-from kafka_edu.protocol.headers import decode_response, encode_request
-from kafka_edu.protocol.schema import Message, Struct
+from kafka_edu.common.transport import Wire, part_bytes
+from kafka_edu.protocol.framing import FrameReceiver, InvalidReceive
+from kafka_edu.protocol.schema import Struct
+from kafka_edu.sim.sim_cluster import SimCluster
+from kafka_edu.sim.sim_loop import SimProcess
 from tests.interop.frames import read_frame
 
-TIMEOUT_S: Final = 20.0
+PATIENCE_S: Final = 30.0
 CLOSED: Final = "closed"
 #: What differs between two brokers without meaning anything: names and numbers that each makes for itself.
-OWN: Final = {"host", "port", "cluster_id", "topic_id", "session_id", "producer_id", "log_append_time_ms"}
+OWN: Final = {"host", "port", "cluster_id", "topic_id", "session_id", "producer_id", "log_append_time_ms", "member_id", "log_dir", "hmac", "token_id"}
+#: Also own, where they are text; the leader of a partition is a number.
+OWN_TEXTS: Final = {"leader"}
 #: Texts for people are not compared; this broker also says something where Apache Kafka is silent.
 TEXTS: Final = {"error_message", "batch_index_error_message"}
 
 
-class Peer:
-    """One broker, asked over one connection at a time: when it closes that, the next question opens another."""
+class Line(Protocol):
+    """One connection to a broker."""
 
+    def send(self, frame: bytes) -> None: ...
+
+    def receive(self) -> bytes | None:
+        """The next frame, without its size; None for the end of the connection. Raises TimeoutError."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Broker(Protocol):
+    """One broker to ask."""
+
+    def connect(self) -> Line: ...
+
+    def pause(self, ms: int) -> None:
+        """Let time pass: it is part of the question."""
+        ...
+
+
+class SocketLine:
     def __init__(self, host: str, port: int) -> None:
-        self._address = (host, port)
-        self._socket: socket.socket | None = None
-        self._correlation_id = 0
+        self._socket = socket.create_connection((host, port), PATIENCE_S)
 
-    def close(self) -> None:
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
-
-    def ask(self, request: Message, version: int) -> object:
-        """The answer, normalised; CLOSED when the broker closed the connection instead."""
-        answer = self.answer(request, version)
-        return CLOSED if answer is None else normalised(answer)
-
-    def answer(self, request: Message, version: int) -> Message | None:
-        assert request.KEY is not None
-        self._correlation_id += 1
-        frame = b"".join(bytes(part_bytes(part)) for part in encode_request(request, version, self._correlation_id, "answers"))
-        raw = self.ask_raw(frame)
-        if raw is None:
-            return None
-        correlation_id, response = decode_response(request.KEY, version, raw)
-        assert correlation_id == self._correlation_id
-        return response
-
-    def ask_raw(self, frame: bytes) -> bytes | None:
-        """Send these bytes; the next frame that comes, without its size, or None for the end of the connection."""
-        if self._socket is None:
-            self._socket = socket.create_connection(self._address, TIMEOUT_S)
-        try:
+    def send(self, frame: bytes) -> None:
+        with contextlib.suppress(ConnectionError):  # `receive` will say so
             self._socket.sendall(frame)
+
+    def receive(self) -> bytes | None:
+        try:
             return read_frame(self._socket)
         except (ConnectionError, EOFError):
-            self.close()
             return None
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class ListeningBroker(NamedTuple):
+    """A broker of any make that listens."""
+
+    host: str
+    port: int
+
+    def connect(self) -> Line:
+        return SocketLine(self.host, self.port)
+
+    def pause(self, ms: int) -> None:
+        time.sleep(ms / 1000)
+
+
+class SimulatedBroker:
+    """This project's broker, with id 0, in virtual time: no process, no socket, and a second costs what happens in it."""
+
+    def __init__(self, properties: Mapping[str, str]) -> None:
+        self.cluster = SimCluster(seed=1, broker_ids=(0,), properties=properties)
+        self.cluster.start_all()
+        self.client = SimProcess("asker")
+
+    def connect(self) -> Line:
+        return SimLine(self)
+
+    def pause(self, ms: int) -> None:
+        self.cluster.advance(ms)
+
+    def close(self) -> None:
+        self.cluster.close()
+
+
+class SimLine:
+    """The client's end of a wire in the simulation; also its receiver."""
+
+    def __init__(self, broker: SimulatedBroker) -> None:
+        self._broker = broker
+        self._receiver = FrameReceiver(1 << 30)
+        self._frames: deque[bytes] = deque()
+        self._closed = False
+        cluster = broker.cluster
+        connecting: Awaitable[Wire] = cluster.network.transport().connect("127.0.0.1", cluster.port(0), lambda _: self, PATIENCE_S * 1000)
+        self._wire = cluster.run_as(broker.client, connecting)
+
+    def send(self, frame: bytes) -> None:
+        self._wire.send([frame])
+
+    def receive(self) -> bytes | None:
+        loop = self._broker.cluster.loop
+        end_ns = loop.now_ns + round(PATIENCE_S * 1e9)
+        while not self._frames and not self._closed:
+            if not loop.step() or loop.now_ns > end_ns:
+                raise TimeoutError("no answer")
+        self._broker.cluster.advance(0)  # raises what was not caught in the broker
+        return self._frames.popleft() if self._frames else None
+
+    def close(self) -> None:
+        self._wire.close()
+
+    def data_received(self, data: memoryview) -> None:
+        try:
+            self._frames.extend(self._receiver.feed(data))
+        except InvalidReceive as error:
+            raise AssertionError("the broker sent what is no frame") from error
+
+    def all_sent(self) -> None: ...
+
+    def connection_lost(self, _: str) -> None:
+        self._closed = True
+
+
+def is_own(name: str, value: object) -> bool:
+    return name in OWN or (name in OWN_TEXTS and isinstance(value, str))
 
 
 def normalised(value: Any, name: str = "") -> object:
-    """Structs as dicts, records as their size, what a broker makes for itself as whether it is there; what has a name in the order of names."""
-    if name in OWN:
-        return "none" if value in (None, -1, 0) or str(value) == "00000000-0000-0000-0000-000000000000" else "some"
+    """Structs as dicts, bytes as hex, records as their size, what a broker makes for itself as whether it is there, lists of structs sorted.
+
+    What comes out is JSON's.
+    """
+    if is_own(name, value):
+        return "none" if value in (None, -1, 0, "", b"") or value == uuid.UUID(int=0) else "some"
     if name in TEXTS:
         return "text"
     if name == "record_set":
         return len(bytes(part_bytes(value))) if value is not None else None
     if isinstance(value, Struct):
-        return {field: normalised(getattr(value, field), field) for field in value.__slots__ if not field.startswith("_")}
+        return {field.name: normalised(getattr(value, field.name), field.name) for field in type(value).FIELDS}
     if isinstance(value, list):
         items = [normalised(item, name) for item in value]
-        return sorted(items, key=lambda item: str(item["name"])) if items and isinstance(items[0], dict) and "name" in items[0] else items
-    return value
+        return sorted(items, key=repr) if items and isinstance(items[0], dict) else items
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value).hex()
+    return str(value) if isinstance(value, uuid.UUID) else value
+
+
+def own_bytes(value: Any, name: str = "") -> Iterator[bytes]:
+    """What this broker made for itself and a later request may have to repeat, as it stands on the wire; outermost first, in `normalised`'s order."""
+    if is_own(name, value):
+        if isinstance(value, str) and value and name != "host":
+            yield value.encode()
+        elif isinstance(value, uuid.UUID) and value.int:
+            yield value.bytes
+        elif isinstance(value, bytes) and value:
+            yield value
+        elif name == "session_id" and value:
+            yield int(value).to_bytes(4, "big")
+    elif isinstance(value, Struct):
+        fields = [(field.name, getattr(value, field.name)) for field in type(value).FIELDS]
+        for field, inner in sorted(fields, key=lambda each: isinstance(each[1], list | Struct)):
+            yield from own_bytes(inner, field)
+    elif isinstance(value, list) and value and isinstance(value[0], Struct):
+        for item in sorted(value, key=lambda item: repr(normalised(item))):
+            yield from own_bytes(item, name)

@@ -1,0 +1,44 @@
+"""Questions to brokers: one module a theme, each asked of a broker of its own that has nothing yet.
+
+A module has `SETTINGS` (server properties beyond COMMON), `DIFFERENT` (label of a step → why this broker answers otherwise than Apache Kafka 2.8.2)
+and `ask_all(asker)`, which asks; see `asking.Asker`. It is entered in MODULES by its name. What Apache Kafka answers is recorded by
+
+    python -m tests.golden.record_answers [NAME …]
+
+into tests/golden/answers/NAME.jsonl, and replayed from there: without Java against the simulated broker (tests/unit/server/test_golden_answers.py),
+and against a broker process and Apache Kafka itself (tests/interop/test_answers_beside_apache_kafka.py).
+"""
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from tests.interop.questions.asking import Asker
+
+MODULES: Final = ("basics",)
+
+COMMON: Final = {
+    "auto.create.topics.enable": "false",
+    "num.partitions": "1",
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "5",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "transaction.state.log.num.partitions": "5",
+    "group.initial.rebalance.delay.ms": "0",
+    "log.retention.ms": "-1",
+}
+
+
+class Questions(NamedTuple):
+    """One module of questions."""
+
+    name: str
+    settings: Mapping[str, str]
+    different: Mapping[str, str]
+    ask_all: Callable[[Asker], None]
+
+
+def load(name: str) -> Questions:
+    module = importlib.import_module(f"tests.interop.questions.{name}")
+    return Questions(name, COMMON | module.SETTINGS, module.DIFFERENT, module.ask_all)

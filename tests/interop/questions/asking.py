@@ -1,0 +1,235 @@
+"""Asking a broker and writing down what it says; asking again from what was written down.
+
+A recording is a list of steps, each a JSON object:
+
+    step      the question's name, the request's type and version; counted (#2, #3 …) where the same is asked again
+    on        the connection, by a name of the asker's; each is opened when first used, and again when it was closed
+    request   the whole frame, with its size, as hex; absent where only a late answer is read
+    answer    `normalised`; "closed" for the end of the connection; absent where the answer is read later, or there is none
+    of        key and version of the request that is answered
+    own       what the broker made for itself in this answer (member ids, fetch sessions …) and later requests may repeat, as hex
+    until     the question was repeated until this answer came, for a broker needs its time (a coordinator to be found, say)
+    raw       the frame is no request: of an answer only the first six bytes count, and the connection is closed behind it
+
+A replay sends the recorded bytes; where they hold what the recorded broker made for itself, what the replayed one made takes its place.
+"""
+
+import json
+from collections import deque
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from kafka_edu.common.transport import part_bytes
+from kafka_edu.protocol.headers import decode_response, encode_request
+from kafka_edu.protocol.schema import Message
+from tests.interop.answers import CLOSED, Broker, Line, normalised, own_bytes
+
+Step = dict[str, Any]
+RETRIES: Final = 200
+RETRY_MS: Final = 100
+
+
+class Asker:
+    """Asks a broker questions and keeps the steps."""
+
+    def __init__(self, broker: Broker) -> None:
+        self.steps: list[Step] = []
+        self._broker = broker
+        self._lines: dict[str, Line] = {}
+        self._waiting: dict[str, deque[tuple[int, int, str]]] = {}
+        self._correlation_id = 0
+        self._asked: dict[str, int] = {}
+
+    def ask(
+        self, name: str, request: Message, version: int, *, on: str = "", until: Callable[[Any], bool] | None = None
+    ) -> Any:  # whoever asks knows the type of the answer
+        """Ask and return the answer, None when the broker closed the connection instead.
+
+        With `until`, ask again until it holds: only the last answer is kept. Raises AssertionError when it never holds.
+        """
+        for _ in range(RETRIES):
+            step = self._step(name, request, version, on)
+            line = self._line(on)
+            line.send(bytes.fromhex(step["request"]))
+            response = self._receive(step, line, on)
+            if until is None or (response is not None and until(response)):
+                break
+            self._broker.pause(RETRY_MS)
+        else:
+            raise AssertionError(f"{name}: {step['answer']}, again and again")
+        if until is not None:
+            step["until"] = True
+        self._keep(step)
+        return response
+
+    def send(self, name: str, request: Message, version: int, *, on: str = "") -> None:
+        """Ask without waiting for the answer: `receive` it later, unless there is none."""
+        step = self._step(name, request, version, on)
+        key, version = step.pop("of")
+        self._keep(step)
+        self._waiting.setdefault(on, deque()).append((key, version, step["step"]))
+        self._line(on).send(bytes.fromhex(step["request"]))
+
+    def receive(self, *, on: str = "") -> Any:
+        """The answer to the oldest `send` on this connection that was not received yet."""
+        key, version, label = self._waiting[on].popleft()
+        step: Step = {"step": f"{label}, answered", "on": on, "of": [key, version]}
+        response = self._receive(step, self._line(on), on)
+        self._keep(step)
+        return response
+
+    def ask_raw(self, name: str, frame: bytes) -> None:
+        """Send bytes that are no request, on a connection of their own."""
+        step: Step = {"step": name, "request": frame.hex(), "raw": True}
+        step["answer"] = raw_answer(self._broker, frame)
+        self._keep(step)
+
+    def close(self, *, on: str = "") -> None:
+        """Close the connection; the next question on it opens another."""
+        self._close(on)
+        self._keep({"step": f"close {on}".strip(), "on": on, "close": True})
+
+    def pause(self, ms: int) -> None:
+        """Let `ms` pass, where that is part of the question: a session times out, say."""
+        self._broker.pause(ms)
+        self._keep({"step": f"{ms} ms pass", "pause": ms})
+
+    def _keep(self, step: Step) -> None:
+        label = step["step"]
+        count = self._asked[label] = self._asked.get(label, 0) + 1
+        if count > 1:
+            step["step"] = f"{label} #{count}"
+        self.steps.append(step)
+
+    def _step(self, name: str, request: Message, version: int, on: str) -> Step:
+        if request.KEY is None:
+            raise ValueError(f"{type(request).__name__} is no request")
+        self._correlation_id += 1
+        frame = b"".join(bytes(part_bytes(part)) for part in encode_request(request, version, self._correlation_id, "answers"))
+        return {"step": f"{name}, {type(request).__name__} v{version}", "on": on, "request": frame.hex(), "of": [int(request.KEY), version]}
+
+    def _line(self, on: str) -> Line:
+        if on not in self._lines:
+            self._lines[on] = self._broker.connect()
+        return self._lines[on]
+
+    def _close(self, on: str) -> None:
+        self._waiting.pop(on, None)
+        line = self._lines.pop(on, None)
+        if line is not None:
+            line.close()
+
+    def _receive(self, step: Step, line: Line, on: str) -> Message | None:
+        frame = line.receive()
+        if frame is None:
+            self._close(on)
+            step["answer"] = CLOSED
+            return None
+        key, version = step["of"]
+        response = decode_response(key, version, frame)[1]
+        step["answer"] = normalised(response)
+        if own := [each.hex() for each in own_bytes(response)]:
+            step["own"] = own
+        return response
+
+
+def raw_answer(broker: Broker, frame: bytes) -> str:
+    line = broker.connect()
+    line.send(frame)
+    answer = line.receive()
+    line.close()
+    return CLOSED if answer is None else answer[:6].hex()
+
+
+class Difference(NamedTuple):
+    """A step whose answer is not the recorded one."""
+
+    step: str
+    recorded: object
+    answered: object
+
+    def __str__(self) -> str:
+        return f"{self.step}\n    recorded: {self.recorded}\n    answered: {self.answered}"
+
+
+class Replay:
+    """Asks a broker what was recorded of another."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._lines: dict[str, Line] = {}
+        self._ours: dict[bytes, bytes] = {}
+        """What the recorded broker made for itself → what this one made."""
+
+    def differences(self, steps: list[Step]) -> Iterator[Difference]:
+        for step in steps:
+            if "pause" in step:
+                self._broker.pause(step["pause"])
+            elif "close" in step:
+                self._close(step["on"])
+            else:
+                answered = self._answer(step)
+                if answered != step.get("answer"):
+                    yield Difference(step["step"], step.get("answer"), answered)
+
+    def _answer(self, step: Step) -> object:
+        frame = self._translated(bytes.fromhex(step["request"])) if "request" in step else None
+        if step.get("raw"):
+            assert frame is not None
+            return raw_answer(self._broker, frame)
+        for attempt in range(RETRIES):
+            if attempt:
+                self._broker.pause(RETRY_MS)
+            answered = self._once(step, frame)
+            if answered == step.get("answer") or not step.get("until"):
+                break
+        return answered
+
+    def _once(self, step: Step, frame: bytes | None) -> object:
+        on = step["on"]
+        if on not in self._lines:
+            self._lines[on] = self._broker.connect()
+        line = self._lines[on]
+        if frame is not None:
+            line.send(frame)
+        if "of" not in step:
+            return None
+        answer = line.receive()
+        if answer is None:
+            self._close(on)
+            return CLOSED
+        response = decode_response(*step["of"], answer)[1]
+        made = list(own_bytes(response))
+        if len(made) == len(step.get("own", ())):
+            for recorded, ours in zip(map(bytes.fromhex, step.get("own", ())), made, strict=True):
+                self._ours.setdefault(recorded, ours)
+        return normalised(response)
+
+    def _translated(self, frame: bytes) -> bytes:
+        for recorded, ours in self._ours.items():
+            if recorded != ours and recorded in frame:
+                if len(recorded) != len(ours):
+                    raise ValueError(f"{recorded!r} cannot be replaced by {ours!r}: a frame holds its length before it")
+                frame = frame.replace(recorded, ours)
+        return frame
+
+    def _close(self, on: str) -> None:
+        line = self._lines.pop(on, None)
+        if line is not None:
+            line.close()
+
+
+GOLDEN: Final = Path(__file__).parents[2] / "golden" / "answers"
+
+
+def golden_path(name: str) -> Path:
+    return GOLDEN / f"{name}.jsonl"
+
+
+def write_steps(name: str, steps: list[Step]) -> None:
+    golden_path(name).write_text("".join(f"{json.dumps(step, ensure_ascii=False)}\n" for step in steps), encoding="utf-8")
+
+
+def read_steps(name: str) -> list[Step]:
+    return [json.loads(line) for line in golden_path(name).read_text(encoding="utf-8").splitlines()]
