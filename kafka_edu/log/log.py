@@ -20,6 +20,7 @@ from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.files import Buffer, FileSystem
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import part_size
+from kafka_edu.log.append_origin import AppendOrigin
 from kafka_edu.log.fetch_data_info import FetchDataInfo, TimestampOffset
 from kafka_edu.log.leader_epoch_file_cache import LeaderEpochFileCache
 from kafka_edu.log.log_append_info import LogAppendInfo
@@ -32,7 +33,7 @@ from kafka_edu.log.log_segments import LogSegments
 from kafka_edu.log.log_validator import ValidBatch, check_leader_batches, validate
 from kafka_edu.log.producer_state_manager import ProducerStateManager, load_producers
 from kafka_edu.record.control_record import read_end_transaction_marker
-from kafka_edu.record.record_batch import CONTROL_BIT, HEADER, HEADER_START, LOG_OVERHEAD, NO_PRODUCER_ID, BatchHeader
+from kafka_edu.record.record_batch import CONTROL_BIT, HEADER_START, LOG_OVERHEAD, NO_PRODUCER_ID, BatchHeader
 from kafka_edu.trace.events.log import (
     BatchValidated,
     DuplicateBatch,
@@ -145,18 +146,28 @@ class Log:
 
     # --- append ---
 
-    def append_as_leader(self, records: Buffer, leader_epoch: int, now_ms: int, *, api_version: int = LATEST_API_VERSION) -> LogAppendInfo:
+    def append_as_leader(
+        self,
+        records: Buffer,
+        leader_epoch: int,
+        now_ms: int,
+        *,
+        api_version: int = LATEST_API_VERSION,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+    ) -> LogAppendInfo:
         """Check a producer's records, give them the next offsets, write them. O(1) but for the CRC and the write.
 
         Nothing to append (an empty or cut-off set, which only Produce v0–2 may send) gives offsets -1. A duplicate gives the first copy's.
         Raises what LogValidator and ProducerStateManager raise; RECORD_LIST_TOO_LARGE above segment.bytes; KAFKA_STORAGE_ERROR.
         """
         config = self.config
-        batch = validate(records, config, now_ms, api_version)
+        batch = validate(records, config, now_ms, api_version, origin)
         if batch is None:
             return LogAppendInfo(-1, -1, -1, NO_LOG_APPEND_TIME, self.log_start_offset)
         header = batch.header
-        if header.producer_id != NO_PRODUCER_ID:
+        if header.producer_id != NO_PRODUCER_ID and origin is AppendOrigin.COORDINATOR:
+            self.producer_state_manager.check_epoch(header)
+        elif header.producer_id != NO_PRODUCER_ID:
             duplicate = self.producer_state_manager.check(header)
             if duplicate is not None:
                 if self._trace is not None:
@@ -168,12 +179,6 @@ class Log:
                     duplicate.first_offset, duplicate.last_offset, duplicate.timestamp, duplicate.timestamp, self.log_start_offset, duplicate=True
                 )
         return self._append_batch(batch, leader_epoch, now_ms)
-
-    def append_control_batch(self, batch: bytes, leader_epoch: int, now_ms: int) -> LogAppendInfo:
-        """Write a batch of the broker's own, such as a transaction's marker: nothing is asked of it."""
-        header = BatchHeader._make(HEADER.unpack_from(batch))
-        valid = ValidBatch(header, bytearray(batch[: HEADER.size]), memoryview(batch)[HEADER.size :], header.max_timestamp)
-        return self._append_batch(valid, leader_epoch, now_ms)
 
     def _append_batch(self, batch: ValidBatch, leader_epoch: int, now_ms: int) -> LogAppendInfo:
         header, head, rest, max_timestamp, rebuilt = batch

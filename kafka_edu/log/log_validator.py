@@ -28,6 +28,7 @@ import google_crc32c
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.files import Buffer
+from kafka_edu.log.append_origin import AppendOrigin
 from kafka_edu.log.log_append_info import RecordError
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.record.compression import CompressionType, compress, decompress
@@ -84,8 +85,8 @@ class ValidBatch(NamedTuple):
     """It is not what the producer sent, but a new batch with the same records."""
 
 
-def validate(records: Buffer, config: LogConfig, now_ms: int, api_version: int) -> ValidBatch | None:
-    """What a client sent, checked and made ready to be stored. None if there is not one whole record in it, which is no error here.
+def validate(records: Buffer, config: LogConfig, now_ms: int, api_version: int, origin: AppendOrigin = AppendOrigin.CLIENT) -> ValidBatch | None:
+    """What a client (or a coordinator) sent, checked and made ready to be stored. None if there is not one whole record in it, which is no error here.
 
     Raises KafkaException as told above. O(1) but for the CRC, when the batch is stored as it came.
     """
@@ -102,7 +103,7 @@ def validate(records: Buffer, config: LogConfig, now_ms: int, api_version: int) 
     if size > len(records):
         return None
     _refuse_second_batch(records, size)
-    _check_header(header, size, config, api_version)
+    _check_header(header, size, config, api_version, origin)
     view = memoryview(records)
     body = view[ATTRIBUTES_OFFSET:size]
     crc = google_crc32c.value(bytes(body))
@@ -153,7 +154,7 @@ def _refuse_second_batch(records: Buffer, size: int) -> None:
         raise InvalidRecordError("Compressed outer record has more than one batch")
 
 
-def _check_header(header: BatchHeader, size: int, config: LogConfig, api_version: int) -> None:
+def _check_header(header: BatchHeader, size: int, config: LogConfig, api_version: int, origin: AppendOrigin) -> None:
     if header.base_offset != 0:
         raise InvalidRecordError(f"The baseOffset of the record batch should be 0, but it is {header.base_offset}")
     if size > config.max_message_bytes:
@@ -168,7 +169,7 @@ def _check_header(header: BatchHeader, size: int, config: LogConfig, api_version
         raise InvalidRecordError(f"Invalid reported count for record batch: {count}")
     if count != header.last_offset_delta + 1:
         raise InvalidRecordError(f"Inconsistent batch offset range [0, {header.last_offset}] and count of records {count}")
-    if header.attributes & CONTROL_BIT:
+    if header.attributes & CONTROL_BIT and origin is AppendOrigin.CLIENT:
         raise InvalidRecordError("Clients are not allowed to write control records")
     if header.attributes & COMPRESSION_MASK == CompressionType.ZSTD and api_version < _FIRST_VERSION_WITH_ZSTD:
         if api_version < _FIRST_VERSION_OF_V2:

@@ -90,12 +90,8 @@ class ProducerStateManager:
         duplicate = entry.find_duplicate(epoch, first, increment_sequence(first, header.last_offset_delta))
         if duplicate is not None:
             return duplicate
+        self.check_epoch(header)
         known = entry.producer_epoch
-        if epoch < known:
-            raise KafkaException(
-                Errors.INVALID_PRODUCER_EPOCH,
-                f"Producer {header.producer_id} in {self._topic_partition} has epoch {epoch}, and a newer one was seen: {known}",
-            )
         if epoch != known:
             if first != 0 and known != NO_PRODUCER_EPOCH:
                 raise self._out_of_order(header, f"a new epoch must begin at 0, epoch {known} was the last")
@@ -104,6 +100,16 @@ class ProducerStateManager:
             if first != last + 1 and not (first == 0 and last == _MAX_SEQUENCE):
                 raise self._out_of_order(header, f"the last one was {last}")
         return None
+
+    def check_epoch(self, header: BatchHeader) -> None:
+        """May a batch of this epoch be written? All that is asked of a coordinator's batch. Raises INVALID_PRODUCER_EPOCH."""
+        entry = self.producers.get(header.producer_id)
+        if entry is not None and header.producer_epoch < entry.producer_epoch:
+            raise KafkaException(
+                Errors.INVALID_PRODUCER_EPOCH,
+                f"Producer {header.producer_id} in {self._topic_partition} has epoch {header.producer_epoch}, "
+                f"and a newer one was seen: {entry.producer_epoch}",
+            )
 
     def _out_of_order(self, header: BatchHeader, why: str) -> KafkaException:
         return KafkaException(

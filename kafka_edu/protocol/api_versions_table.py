@@ -81,6 +81,7 @@ SERVED: Final[frozenset[ApiKey]] = frozenset(
         ApiKey.STOP_REPLICA,
         ApiKey.UPDATE_METADATA,
         ApiKey.CONTROLLED_SHUTDOWN,
+        ApiKey.FIND_COORDINATOR,
         ApiKey.API_VERSIONS,
         ApiKey.CREATE_TOPICS,
         ApiKey.INIT_PRODUCER_ID,

@@ -85,9 +85,11 @@ class ControllerRequests:
         fetchers = self._replicas.fetchers
         fetchers.remove_fetcher_for_partitions([partition.topic_partition for partition, _ in to_lead])
         now_ms = self._time.hi_res_clock_ms()
+        elected: list[Partition] = []
         for partition, state in to_lead:
             try:
-                partition.make_leader(state, request.controller_epoch, now_ms)
+                if partition.make_leader(state, request.controller_epoch, now_ms):
+                    elected.append(partition)
             except OSError as error:  # the epoch could not be written
                 errors[partition.topic_partition] = self._failed(partition.topic_partition, KafkaException(Errors.KAFKA_STORAGE_ERROR, str(error)))
         changed = [partition for partition, state in to_follow if partition.make_follower(state, request.controller_epoch)]
@@ -97,6 +99,7 @@ class ControllerRequests:
         leaders = {leader.broker_id: (leader.host_name, leader.port) for leader in request.live_leaders}
         fetchers.add_fetcher_for_partitions(changed, leaders)
         fetchers.shutdown_idle_fetcher_threads()
+        self._replicas.leadership_changed(elected, changed)
         return _leader_and_isr_response(request, errors, version)
 
     def _failed(self, tp: TopicPartition, failure: KafkaException) -> Errors:
@@ -161,6 +164,7 @@ class ControllerRequests:
                 partition.delete()
             if self._replicas.log_manager.get_log(tp) is not None:
                 self._replicas.log_manager.delete_log(tp)
+            self._replicas.replica_removed(tp)
         elif partition is not None:
             partition.wake_all()
         return Errors.NONE

@@ -25,6 +25,7 @@ from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.files import Buffer
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import part_size
+from kafka_edu.log.append_origin import AppendOrigin
 from kafka_edu.log.fetch_data_info import TimestampOffset
 from kafka_edu.log.log import EARLIEST_TIMESTAMP as EARLIEST_TIMESTAMP  # also for those above
 from kafka_edu.log.log import LATEST_TIMESTAMP as LATEST_TIMESTAMP
@@ -259,7 +260,13 @@ class Partition:
     # --- produce ---
 
     def append_records_to_leader(
-        self, records: Buffer, required_acks: int, now_ms: int, wall_ms: int, api_version: int
+        self,
+        records: Buffer,
+        required_acks: int,
+        now_ms: int,
+        wall_ms: int,
+        api_version: int,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
     ) -> tuple[LogAppendInfo, bool]:
         """Append a producer's records; returns where they are, and whether the HW moved (it does at once where the leader is the whole ISR).
 
@@ -274,7 +281,7 @@ class Partition:
                 Errors.NOT_ENOUGH_REPLICAS,
                 f"{self.topic_partition} has {len(self.isr)} replicas in sync, min.insync.replicas is {log.config.min_insync_replicas}",
             )
-        info = log.append_as_leader(records, self.leader_epoch, wall_ms, api_version=api_version)
+        info = log.append_as_leader(records, self.leader_epoch, wall_ms, api_version=api_version, origin=origin)
         advanced = self._maybe_increment_leader_hw(log, now_ms)
         trace = self._trace
         if trace is not None and trace.hops:

@@ -18,8 +18,9 @@ from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.files import Buffer
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.append_origin import AppendOrigin
 from kafka_edu.log.fetch_data_info import TimestampOffset
-from kafka_edu.log.log import Log
+from kafka_edu.log.log import LATEST_API_VERSION, Log
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_manager import LogManager
 from kafka_edu.log.log_validator import RecordValidationError
@@ -46,6 +47,18 @@ from kafka_edu.trace.tracer import Tracer
 FetchInfos = Sequence[tuple[TopicPartition, PartitionFetch]]
 FetchResults = list[tuple[TopicPartition, LogReadResult]]
 ProduceResults = dict[TopicPartition, ProducePartitionStatus]
+
+
+class LeadershipListener(Protocol):
+    """Who must know when this broker begins or ceases to lead a partition of one topic: a coordinator, for its internal topic."""
+
+    def on_election(self, partition: int, leader_epoch: int) -> None:
+        """This broker leads that partition from now on, and did not before; all that is to be read of it lies in its log."""
+        ...
+
+    def on_resignation(self, partition: int, leader_epoch: int | None) -> None:
+        """This broker does not lead that partition any more, or never did: it follows a leader of that epoch; None: its replica is removed."""
+        ...
 
 
 class Fetchers(Protocol):
@@ -107,6 +120,7 @@ class ReplicaManager:
         self._trace = trace
         self.all_partitions: dict[TopicPartition, Partition] = {}
         self._offline: dict[TopicPartition, None] = {}
+        self._leadership_listeners: dict[str, LeadershipListener] = {}
         self.controller_requests = ControllerRequests(self, time, trace)
         if trace:
             trace.on_snapshot(self._snapshots)
@@ -169,6 +183,29 @@ class ReplicaManager:
         self._offline.pop(topic_partition, None)
         return self.all_partitions.pop(topic_partition, None)
 
+    # --- leadership ---
+
+    def listen_for_leadership(self, topic: str, listener: LeadershipListener) -> None:
+        """Tell `listener` of each change of leadership of this topic's partitions, from now on. One listener a topic."""
+        if topic in self._leadership_listeners:
+            raise ValueError(f"{topic} has a listener already")
+        self._leadership_listeners[topic] = listener
+
+    def leadership_changed(self, leaders: Iterable[Partition], followers: Iterable[Partition]) -> None:
+        """The controller's order is carried out (Kafka: onLeadershipChange): who listens is told, leaders first. O(partitions)."""
+        listeners = self._leadership_listeners
+        for partition in leaders:
+            if (listener := listeners.get(partition.topic_partition.topic)) is not None:
+                listener.on_election(partition.topic_partition.partition, partition.leader_epoch)
+        for partition in followers:
+            if (listener := listeners.get(partition.topic_partition.topic)) is not None:
+                listener.on_resignation(partition.topic_partition.partition, partition.leader_epoch)
+
+    def replica_removed(self, topic_partition: TopicPartition) -> None:
+        """A StopReplica has deleted it. Of a partition that moved to other brokers LeaderAndIsr tells its old leader nothing."""
+        if (listener := self._leadership_listeners.get(topic_partition.topic)) is not None:
+            listener.on_resignation(topic_partition.partition, None)
+
     # --- produce ---
 
     def append_records(
@@ -178,10 +215,12 @@ class ReplicaManager:
         entries: dict[TopicPartition, Buffer],
         respond: Callable[[ProduceResults], None],
         *,
-        api_version: int,
+        api_version: int = LATEST_API_VERSION,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
     ) -> None:
         """Append each partition's records as leader; `respond` is called once: now, or when the ISR has them, or after `timeout_ms`.
 
+        The one way into a log for producers and for this broker's own coordinators, who say so by `origin`.
         acks other than -1, 0, 1: INVALID_REQUIRED_ACKS everywhere. One partition's error leaves the others alone.
         """
         if required_acks not in (-1, 0, 1):
@@ -193,7 +232,7 @@ class ReplicaManager:
         for tp, records in entries.items():
             try:
                 partition = self.partition_or_exception(tp)
-                info, advanced = partition.append_records_to_leader(records, required_acks, now_ms, wall_ms, api_version)
+                info, advanced = partition.append_records_to_leader(records, required_acks, now_ms, wall_ms, api_version, origin)
             except KafkaException as failure:
                 results[tp] = self._refused(tp, failure)
                 if failure.error is Errors.KAFKA_STORAGE_ERROR:

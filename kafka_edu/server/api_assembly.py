@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeVar
 from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.time import Time
 from kafka_edu.controller.kafka_controller import KafkaController
+from kafka_edu.coordinator.coordinator_type import INTERNAL_TOPIC, CoordinatorType
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.network.request_channel import RequestChannel
 from kafka_edu.protocol.api_versions_table import API_LEVELS
@@ -25,6 +26,7 @@ from kafka_edu.server.admin_manager import AdminManager, InternalTopic, TopicDef
 from kafka_edu.server.apis.api_versions import ApiVersionsApi
 from kafka_edu.server.apis.create_topics import CreateTopicsApi
 from kafka_edu.server.apis.fetch import FetchApi
+from kafka_edu.server.apis.find_coordinator import FindCoordinatorApi
 from kafka_edu.server.apis.init_producer_id import InitProducerIdApi
 from kafka_edu.server.apis.inter_broker import InterBrokerApi
 from kafka_edu.server.apis.list_offsets import ListOffsetsApi
@@ -66,12 +68,17 @@ class BrokerParts(NamedTuple):
 
 
 class ApiAssembly:
-    """Owned by KafkaServer. Made when all else runs; `start` lets the handlers take requests."""
+    """Owned by KafkaServer. Made when all else runs; `startup` lets the handlers take requests."""
 
     def __init__(self, parts: BrokerParts) -> None:
         self._parts = parts
         self._reapers: list[ExpiredOperationReaper] = []
         config = parts.config
+        self._internal_partitions = {
+            CoordinatorType.GROUP: config.offsets_topic_num_partitions,
+            CoordinatorType.TRANSACTION: config.values.get_int("transaction.state.log.num.partitions"),
+        }
+        """How many partitions each internal topic has, or will have; settled by `startup`."""
         self.apis = KafkaApis(parts.request_channel, API_LEVELS[config.api_level], parts.time, parts.trace)
         self.handlers = KafkaRequestHandlerPool(
             parts.request_channel, self.apis.handle, parts.time, parts.trace, num_io_threads=config.num_io_threads, on_failure=parts.on_failure
@@ -89,14 +96,23 @@ class ApiAssembly:
         self._serve_metadata(admin)
         self._serve_records()
         self._serve_topics(admin)
+        self._serve_coordinators(admin)
         self._serve_transactions()
         self._serve_inter_broker(admin)
 
-    def start(self) -> None:
-        """Start the time-outs and the handlers."""
+    async def startup(self) -> None:
+        """Start the coordinators, the time-outs and the handlers. Raises ZkError."""
+        await self._settle_internal_partitions()
         for reaper in self._reapers:
             reaper.start().add_done_callback(self._reaper_ended)
         self.handlers.start()
+
+    async def _settle_internal_partitions(self) -> None:
+        """An internal topic that exists has as many partitions as it has, whatever the configuration says (Kafka: getTopicPartitionCount)."""
+        existing = await self._parts.zk.get_assignment_for_topics(INTERNAL_TOPIC.values())
+        for kind, topic in INTERNAL_TOPIC.items():
+            if topic in existing:
+                self._internal_partitions[kind] = len(existing[topic].partitions)
 
     async def shutdown_handlers(self) -> None:
         """No request is taken up any more."""
@@ -108,7 +124,7 @@ class ApiAssembly:
             await reaper.shutdown()
 
     def _purgatory(self, name: str, _: type[Operation]) -> DelayedOperationPurgatory[Operation]:
-        """A purgatory for operations of that type, whose time-outs run from `start` to `shutdown`."""
+        """A purgatory for operations of that type, whose time-outs run from `startup` to `shutdown`."""
         purgatory = DelayedOperationPurgatory[Operation](name, self._parts.time.hi_res_clock_ms, self._parts.trace)
         self._reapers.append(ExpiredOperationReaper(purgatory, self._parts.time))
         return purgatory
@@ -135,6 +151,9 @@ class ApiAssembly:
 
     def _serve_topics(self, admin: AdminManager) -> None:
         CreateTopicsApi(admin, lambda: self._parts.controller.is_active).register(self.apis)
+
+    def _serve_coordinators(self, admin: AdminManager) -> None:
+        FindCoordinatorApi(self._parts.cache, admin.create_automatically, self._internal_partitions).register(self.apis)
 
     def _serve_transactions(self) -> None:
         InitProducerIdApi(ProducerIdManager(self._new_producer_id_block, self._parts.trace)).register(self.apis)

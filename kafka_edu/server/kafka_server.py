@@ -202,7 +202,7 @@ class KafkaServer:
         )
         await controller.startup()
         self._apis = self._make_apis(cache, replication, controller, topic_configs, defaults)
-        self._apis.start()
+        await self._apis.startup()
         socket_server.start_processing()
         self._enter(BrokerState.RUNNING)
         if self._trace:

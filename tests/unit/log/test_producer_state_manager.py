@@ -2,6 +2,7 @@ import pytest
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.append_origin import AppendOrigin
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_loader import load_log
@@ -147,10 +148,11 @@ def test_the_first_unstable_offset_is_that_of_the_oldest_open_transaction() -> N
     send(log, 1, producer=2, transactional=True)
     assert log.first_unstable_offset == 1
     marker = build_end_transaction_marker(EndTransactionMarker(ControlRecordType.COMMIT, 0), 2, 0, NOW)
-    assert log.append_control_batch(marker, 0, NOW).first_offset == 4
+    assert log.append_as_leader(marker, 0, NOW, origin=AppendOrigin.COORDINATOR).first_offset == 4
     assert log.first_unstable_offset == 2
     log.close()
     again = open_log(file_system, clean=True)
     assert again.first_unstable_offset == 2
-    again.append_control_batch(build_end_transaction_marker(EndTransactionMarker(ControlRecordType.ABORT, 0), 3, 0, NOW), 0, NOW)
+    abort = build_end_transaction_marker(EndTransactionMarker(ControlRecordType.ABORT, 0), 3, 0, NOW)
+    again.append_as_leader(abort, 0, NOW, origin=AppendOrigin.COORDINATOR)
     assert again.first_unstable_offset is None

@@ -25,6 +25,7 @@ def test_level_2_0_is_kafka_2_0_0s() -> None:
         "STOP_REPLICA": 0,
         "UPDATE_METADATA": 4,
         "CONTROLLED_SHUTDOWN": 1,
+        "FIND_COORDINATOR": 2,
         "API_VERSIONS": 2,
         "CREATE_TOPICS": 3,
         "INIT_PRODUCER_ID": 1,
