@@ -57,6 +57,8 @@ class DelayedFetch(DelayedOperation):
         partition_or_exception = self._replica_manager.partition_or_exception
         available = 0
         for (tp, wanted), start in zip(reversed(self._infos), reversed(self._starts), strict=True):
+            if wanted.at_end is not None and wanted.at_end.holds():
+                continue
             try:
                 readable = partition_or_exception(tp).readable_bytes(start, wanted.current_leader_epoch, only_from_leader, only_committed)
             except KafkaException:

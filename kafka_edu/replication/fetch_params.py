@@ -1,6 +1,12 @@
 """A fetch as the replica manager takes it (Kafka: FetchParams, FetchRequest.PartitionData)."""
 
-from typing import Final, NamedTuple
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from kafka_edu.replication.reader_at_end import ReaderAtEnd
 
 CONSUMER_REPLICA_ID: Final = -1
 DEBUGGING_REPLICA_ID: Final = -2
@@ -41,8 +47,9 @@ class FetchParams(NamedTuple):
         return self.api_version <= 2
 
 
-class PartitionFetch(NamedTuple):
-    """What is wanted of one partition."""
+@dataclass(slots=True)
+class PartitionFetch:
+    """What is wanted of one partition. A session keeps it until the reader wants something else."""
 
     fetch_offset: int
     log_start_offset: int
@@ -50,3 +57,5 @@ class PartitionFetch(NamedTuple):
     max_bytes: int
     current_leader_epoch: int = -1
     last_fetched_epoch: int = -1
+    at_end: ReaderAtEnd | None = field(default=None, compare=False)
+    """What the reader saw when it found nothing to read; None if it did not look yet, or found something."""

@@ -15,18 +15,22 @@ from kafka_edu.replication.log_read_result import LogReadResult
 class CachedPartition:
     """What was asked of one partition, and what was last told of it."""
 
-    __slots__ = ("high_watermark", "log_start_offset", "request")
+    __slots__ = ("high_watermark", "log_start_offset", "request", "told")
 
     def __init__(self, request: PartitionFetch, high_watermark: int = -1, log_start_offset: int = -1) -> None:
         self.request = request
         self.high_watermark = high_watermark
         self.log_start_offset = log_start_offset
+        self.told: LogReadResult | None = None
+        """What was no news the last time is none if it comes again (ReaderAtEnd)."""
 
     def take_news(self, read: LogReadResult) -> bool:
         """Whether `read` must be told: it has records, or the HW or the log start moved, or an error, or a diverging epoch. Remembers it.
 
         An error is told each time, and what comes after it too, for the one who fetches may have forgotten what it knew.
         """
+        if read is self.told:
+            return False
         news = (
             read.size_in_bytes > 0
             or read.high_watermark != self.high_watermark
@@ -36,6 +40,7 @@ class CachedPartition:
         )
         self.high_watermark = read.high_watermark if read.error is Errors.NONE else -1
         self.log_start_offset = read.log_start_offset
+        self.told = None if news else read
         return news
 
 

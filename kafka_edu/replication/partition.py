@@ -38,6 +38,7 @@ from kafka_edu.replication.isr import follower_high_watermark, leader_high_water
 from kafka_edu.replication.isr_state import IsrState
 from kafka_edu.replication.isr_store import IsrProposal
 from kafka_edu.replication.log_read_result import EMPTY_RECORDS, EpochAndOffset, LogReadResult
+from kafka_edu.replication.reader_at_end import ReaderAtEnd
 from kafka_edu.replication.replica import Replica
 from kafka_edu.replication.truncation import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
 from kafka_edu.trace.events.purgatory import Requirement
@@ -352,6 +353,13 @@ class Partition:
             records = EMPTY_RECORDS
         at, size = data.fetch_offset_metadata, part_size(records)
         return LogReadResult(Errors.NONE, records, size, at, high_watermark, log_start, log_end, high_watermark, None)
+
+    def reader_at_end(self, read: LogReadResult, replica_id: int) -> ReaderAtEnd | None:
+        """A note that this reader has read all there is, to compare with at its next fetch; None for a replica that is a stranger."""
+        follower = self._followers.get(replica_id)
+        if self.log is None or (follower is None and replica_id >= 0):
+            return None
+        return ReaderAtEnd(self, self.log, read, follower)
 
     def readable_bytes(self, start: LogOffsetMetadata, current_leader_epoch: int, only_from_leader: bool, only_committed: bool) -> int | None:
         """How many bytes lie between `start` and the end that the reader may see (the HW if `only_committed`, else the LEO), for DelayedFetch.

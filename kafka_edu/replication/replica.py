@@ -52,6 +52,11 @@ class Replica:
         self.last_fetch_leader_log_end_offset = leader_end_offset
         self.last_fetch_time_ms = now_ms
 
+    def fetched_from_end(self, now_ms: int) -> None:
+        """As `update_fetch_state`, for a follower that asks again from where it was, when nothing has changed meanwhile. O(1)."""
+        self.last_fetch_time_ms = now_ms
+        self.last_caught_up_time_ms = max(self.last_caught_up_time_ms, now_ms)
+
     def reset(self, leader_end_offset: int, now_ms: int, *, in_sync: bool) -> None:
         """A leader's epoch begins: members of the ISR get replica.lag.time.max.ms to show themselves, others have never caught up."""
         self.last_fetch_leader_log_end_offset = leader_end_offset

@@ -289,8 +289,15 @@ class ReplicaManager:
         min_one_message = not hard_limit
         results: FetchResults = []
         for tp, wanted in infos:
+            at_end = wanted.at_end
+            if at_end is not None:
+                if at_end.holds():
+                    results.append((tp, at_end.read))
+                    continue
+                wanted.at_end = None
             try:
-                read = self.partition_or_exception(tp).read_records(
+                partition = self.partition_or_exception(tp)
+                read = partition.read_records(
                     wanted.fetch_offset,
                     min(wanted.max_bytes, left),
                     current_leader_epoch=wanted.current_leader_epoch,
@@ -306,16 +313,24 @@ class ReplicaManager:
                 if read.size_in_bytes:
                     min_one_message = False
                     left = max(0, left - read.size_in_bytes)
+                elif wanted.fetch_offset == read.log_end_offset == read.high_watermark and read.diverging_epoch is None:
+                    wanted.at_end = partition.reader_at_end(read, params.replica_id)
             results.append((tp, read))
         return results
 
     def _update_follower_fetch_state(self, follower_id: int, infos: FetchInfos, results: FetchResults, now_ms: int) -> None:
         """Each partition learns where the follower is. A stranger (not assigned, so it should not fetch) is given nothing."""
         for i, (tp, read) in enumerate(results):
-            if read.error is Errors.NONE and read.diverging_epoch is None:
+            wanted = infos[i][1]
+            at_end = wanted.at_end
+            if at_end is not None and at_end.counted:
+                at_end.fetched_again(now_ms)
+            elif read.error is Errors.NONE and read.diverging_epoch is None:
                 partition = self.all_partitions.get(tp)
-                if partition is None or not partition.update_follower_fetch_state(follower_id, read, infos[i][1].log_start_offset, now_ms):
+                if partition is None or not partition.update_follower_fetch_state(follower_id, read, wanted.log_start_offset, now_ms):
                     results[i] = (tp, read.without_records())
+                elif at_end is not None:
+                    at_end.counted = True
 
     # --- look-ups ---
 
