@@ -161,6 +161,16 @@ class ApacheKafka:
         process.kill()
         process.wait()
 
+    def stop(self, broker: int) -> None:
+        """SIGTERM, and wait for the end."""
+        process = self._processes.pop(f"broker-{broker}")
+        process.terminate()
+        process.wait(TOOL_TIMEOUT_S)
+
+    def log_dir(self, broker: int) -> Path:
+        """Where its logs are."""
+        return self._root / f"data-{broker}"
+
     def rss_anon(self, broker: int) -> int:
         """Its anonymous memory in bytes, 0 where /proc does not tell."""
         return rss_anon(self._processes[f"broker-{broker}"].pid) or 0

@@ -4,9 +4,10 @@ A folder of segments, ascending by base offset; only the last, the active one, i
 send; a follower stores what its leader gave, byte for byte. Reading copies nothing: the answer names a piece of a file, and sendfile takes it from
 the page cache (book §3.3, spec S6).
 
-    log start offset ≤ recovery point, HW ≤ log end offset (LEO)
+    log start offset ≤ recovery point, HW ≤ log end offset (LEO); log start offset ≤ LSO ≤ HW
 
-What the disk has for sure ends at the recovery point; what consumers may see ends at the HW, which Partition owns and tells.
+What the disk has for sure ends at the recovery point; what consumers may see ends at the HW, which Partition owns and tells; what read_committed
+consumers may see ends at the last stable offset (LSO), the HW or the first record of the oldest transaction that is open or not yet settled.
 
 Times on one core for a batch of 64 KiB: append as leader about 30 µs, 25 of them the CRC and the write; read 1 to 10 µs. Owned by the broker's loop; only
 `flush` of segments and the removal of files happen in workers. Next hop: LogValidator, then LogSegment.
@@ -32,6 +33,7 @@ from kafka_edu.log.log_segment import LogSegment
 from kafka_edu.log.log_segments import LogSegments
 from kafka_edu.log.log_validator import ValidBatch, check_leader_batches, validate
 from kafka_edu.log.producer_state_manager import ProducerStateManager, load_producers
+from kafka_edu.log.transaction_index import AbortedTxn
 from kafka_edu.record.control_record import read_end_transaction_marker
 from kafka_edu.record.record_batch import CONTROL_BIT, HEADER_START, LOG_OVERHEAD, NO_PRODUCER_ID, BatchHeader
 from kafka_edu.trace.events.log import (
@@ -46,6 +48,7 @@ from kafka_edu.trace.events.log import (
     SegmentRead,
     SegmentRolled,
 )
+from kafka_edu.trace.events.transaction import AbortedTransactionIndexed, LastStableOffsetMoved
 from kafka_edu.trace.tracer import Tracer
 
 EARLIEST_TIMESTAMP: Final = -2
@@ -81,6 +84,7 @@ class Log:
         self.recovery_point = recovery_point
         self.high_watermark = log_start_offset
         """As Partition last told: what lies behind it is not deleted by retention."""
+        self.last_stable_offset = log_start_offset
         self.leader_epoch_cache = leader_epoch_cache
         self.producer_state_manager = producer_state_manager
         self.deleted_segments: list[LogSegment] = []
@@ -89,6 +93,8 @@ class Log:
         """A segment was rolled and is not on the disk for sure yet."""
         self.last_flushed_ms = 0
         self.closed = False
+        self._held_back_at: int | None = None
+        """The LSO while a transaction holds it back."""
         self._file_system = file_system
         self._segments = LogSegments(segments)
         self._trace: Tracer | None = None
@@ -107,7 +113,7 @@ class Log:
     # --- what it is ---
 
     @property
-    def segments(self) -> Sequence[LogSegment]:
+    def segments(self) -> LogSegments:
         """All segments, ascending; the last is the active one."""
         return self._segments
 
@@ -133,16 +139,16 @@ class Log:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """The first offset of the oldest open transaction; the last stable offset does not go past it."""
+        """The first offset of the oldest transaction that is open or not settled; the last stable offset does not go past it."""
         return self.producer_state_manager.first_unstable_offset
 
     def _check_offsets(self) -> None:
-        assert self.log_start_offset <= self.high_watermark <= self.log_end_offset, self._offsets()
+        assert self.log_start_offset <= self.last_stable_offset <= self.high_watermark <= self.log_end_offset, self._offsets()
         assert self.recovery_point <= self.log_end_offset, self._offsets()
 
     def _offsets(self) -> str:
         start, point, hw, end = self.log_start_offset, self.recovery_point, self.high_watermark, self.log_end_offset
-        return f"{self.topic_partition}: log start {start}, recovery point {point}, HW {hw}, LEO {end}"
+        return f"{self.topic_partition}: log start {start}, recovery point {point}, LSO {self.last_stable_offset}, HW {hw}, LEO {end}"
 
     # --- append ---
 
@@ -155,20 +161,20 @@ class Log:
         api_version: int = LATEST_API_VERSION,
         origin: AppendOrigin = AppendOrigin.CLIENT,
     ) -> LogAppendInfo:
-        """Check a producer's records, give them the next offsets, write them. O(1) but for the CRC and the write.
+        """Check records, give them the next offsets, write them. O(1) but for the CRC and the write.
 
-        Nothing to append (an empty or cut-off set, which only Produce v0–2 may send) gives offsets -1. A duplicate gives the first copy's.
+        Nothing to append (an empty or cut-off set, which only Produce v0–2 may send) gives offsets -1. A duplicate gives the first copy's. Only a
+        coordinator may write a control batch, and nothing else is asked of one than its epochs.
         Raises what LogValidator and ProducerStateManager raise; RECORD_LIST_TOO_LARGE above segment.bytes; KAFKA_STORAGE_ERROR.
         """
-        config = self.config
-        batch = validate(records, config, now_ms, api_version, origin)
+        batch = validate(records, self.config, now_ms, api_version, origin)
         if batch is None:
             return LogAppendInfo(-1, -1, -1, NO_LOG_APPEND_TIME, self.log_start_offset)
         header = batch.header
-        if header.producer_id != NO_PRODUCER_ID and origin is AppendOrigin.COORDINATOR:
-            self.producer_state_manager.check_epoch(header)
+        if header.attributes & CONTROL_BIT:
+            self.producer_state_manager.check_marker(header, read_end_transaction_marker(records))
         elif header.producer_id != NO_PRODUCER_ID:
-            duplicate = self.producer_state_manager.check(header)
+            duplicate = self.producer_state_manager.check(header, origin)
             if duplicate is not None:
                 if self._trace is not None:
                     topic, partition = self.topic_partition
@@ -201,7 +207,7 @@ class Log:
             raise self._storage_error(error) from error
         self.log_end_offset = last_offset + 1
         if header.producer_id != NO_PRODUCER_ID:
-            self._note_producer(header, base_offset, max_timestamp, head, rest)
+            self._note_producer(segment, header, base_offset, max_timestamp, (head, rest))
         self.producer_state_manager.map_end_offset = last_offset + 1
         if hops and trace is not None:
             indexed = segment.offset_index.entries > entries
@@ -212,11 +218,13 @@ class Log:
             base_offset, last_offset, max_timestamp, max_timestamp if self.config.log_append_time else NO_LOG_APPEND_TIME, self.log_start_offset, size
         )
 
-    def _note_producer(self, header: BatchHeader, base_offset: int, max_timestamp: int, head: Buffer, rest: Buffer) -> None:
-        if header.attributes & CONTROL_BIT:
-            self.producer_state_manager.complete_transaction(header, read_end_transaction_marker(b"".join((head, rest))))
-        else:
-            self.producer_state_manager.update(header, base_offset, max_timestamp)
+    def _note_producer(self, segment: LogSegment, header: BatchHeader, base_offset: int, max_timestamp: int, parts: Sequence[Buffer]) -> None:
+        aborted = self.producer_state_manager.note(header, base_offset, max_timestamp, lambda: b"".join(parts))
+        if aborted is not None:
+            with self._storage():
+                segment.txn_index.append(aborted)
+            if self._trace is not None:
+                self._trace(AbortedTransactionIndexed(*self.topic_partition, *aborted))
 
     def append_as_follower(self, records: Buffer, now_ms: int) -> LogAppendInfo:
         """Store what the leader gave, in one write: whole batches with the leader's offsets and epochs. An incomplete one at the end is left out.
@@ -246,7 +254,7 @@ class Log:
         for position, header in batches:
             if header.producer_id != NO_PRODUCER_ID:
                 end = position + header.batch_length + LOG_OVERHEAD
-                self._note_producer(header, header.base_offset, header.max_timestamp, _NOTHING, view[position:end])
+                self._note_producer(segment, header, header.base_offset, header.max_timestamp, (view[position:end],))
         self.producer_state_manager.map_end_offset = last_offset + 1
         trace = self._trace
         if trace is not None and trace.hops:
@@ -369,6 +377,10 @@ class Log:
             trace(SegmentRead(topic, partition, start_offset, segment.base_offset, place.relative_position_in_segment, part_size(data.records)))
         return data
 
+    def aborted_transactions(self, start_offset: int, data: FetchDataInfo) -> list[AbortedTxn]:
+        """The aborted transactions that reach into what `read` gave for `start_offset`, or, by the sparse index, not far behind. Raises CorruptIndexError."""
+        return self._segments.aborted_transactions(start_offset, data, self.log_end_offset)
+
     def convert_to_offset_metadata(self, offset: int) -> LogOffsetMetadata:
         """Where `offset` lies: the place of its batch, or of the end of the log. Raises OFFSET_OUT_OF_RANGE. O(1) for recent batches."""
         if offset == self.log_end_offset:
@@ -406,6 +418,19 @@ class Log:
         """Partition has a new HW: below it, retention may delete. Also told after truncation, when it moves back."""
         assert self.log_start_offset <= high_watermark <= self.log_end_offset, (high_watermark, self._offsets())
         self.high_watermark = high_watermark
+        self.producer_state_manager.on_high_watermark_updated(high_watermark)
+        self._update_last_stable_offset()
+
+    def _update_last_stable_offset(self) -> None:
+        """Door: the LSO follows the HW, the oldest unsettled transaction, and the log's start. O(1) where there is no transaction."""
+        high_watermark = self.high_watermark
+        unstable = self.producer_state_manager.first_unstable_offset
+        stable = high_watermark if unstable is None or unstable >= high_watermark else max(unstable, self.log_start_offset)
+        before, self.last_stable_offset = self.last_stable_offset, stable
+        trace = self._trace
+        if trace is not None and stable != before and (stable != high_watermark or before == self._held_back_at or trace.hops):
+            trace(LastStableOffsetMoved(*self.topic_partition, before, stable, high_watermark))
+        self._held_back_at = stable if stable < high_watermark else None
 
     def maybe_increment_log_start_offset(self, new_start: int) -> bool:
         """Records below `new_start` are given up: DeleteRecords, or the leader's log starts there. Raises OFFSET_OUT_OF_RANGE above the HW."""
@@ -421,7 +446,7 @@ class Log:
         if new_start <= before:
             return False
         self.log_start_offset = new_start
-        self.high_watermark = max(self.high_watermark, new_start)
+        self.on_high_watermark_incremented(max(self.high_watermark, new_start))
         self.recovery_point = max(self.recovery_point, new_start)
         with self._storage():
             self.leader_epoch_cache.truncate_from_start(new_start)
@@ -464,19 +489,20 @@ class Log:
         with self._storage():
             self._segments.append(self._new_segment(offset, now_ms))
             self.log_start_offset = self.log_end_offset = offset
-            self.recovery_point = self.high_watermark = offset
+            self.recovery_point = offset
             self.leader_epoch_cache.clear_and_flush()
             self.producer_state_manager.truncate_fully_and_start_at(offset)
+        self.on_high_watermark_incremented(offset)
         self._check_offsets()
         self._tell_truncated(before, size, True)
 
     def _after_truncation(self, now_ms: int) -> None:
         end = self.log_end_offset
         self.recovery_point = min(self.recovery_point, end)
-        self.high_watermark = max(min(self.high_watermark, end), self.log_start_offset)
         with self._storage():
             self.leader_epoch_cache.truncate_from_end(end)
             load_producers(self.producer_state_manager, self._segments, self.log_start_offset, end, now_ms)
+        self.on_high_watermark_incremented(max(min(self.high_watermark, end), self.log_start_offset))
         self._check_offsets()
 
     def _tell_truncated(self, before: int, removed: int, fully: bool) -> None:

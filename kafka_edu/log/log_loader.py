@@ -35,7 +35,7 @@ from kafka_edu.log.log_file_names import (
 from kafka_edu.log.log_segment import LogSegment
 from kafka_edu.log.producer_state_manager import DEFAULT_PRODUCER_ID_EXPIRATION_MS, ProducerStateManager, load_producers
 from kafka_edu.record.file_records import iter_file_headers
-from kafka_edu.record.record_batch import BatchHeader
+from kafka_edu.record.record_batch import NO_PRODUCER_ID, BatchHeader
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.log import LogLoaded, LogRecovered
 
@@ -56,23 +56,28 @@ def load_log(
     max_producer_id_expiration_ms: int = DEFAULT_PRODUCER_ID_EXPIRATION_MS,
 ) -> tuple[Log, list[Event]]:
     """Open or create the log in `directory`. Raises OSError, and LegacyFormatError for a log of messages v0 or v1, which is left as it is."""
-    loader = _LogLoader(topic_partition, directory, file_system, config, now_ms)
-    return loader.load(log_dir, log_start_offset, recovery_point, clean_shutdown, max_producer_id_expiration_ms)
+    loader = _LogLoader(topic_partition, directory, file_system, config, now_ms, max_producer_id_expiration_ms)
+    return loader.load(log_dir, log_start_offset, recovery_point, clean_shutdown)
 
 
 class _LogLoader:
-    def __init__(self, topic_partition: TopicPartition, directory: str, file_system: FileSystem, config: LogConfig, now_ms: int) -> None:
+    def __init__(
+        self, topic_partition: TopicPartition, directory: str, file_system: FileSystem, config: LogConfig, now_ms: int, expiration_ms: int
+    ) -> None:
         self._topic_partition = topic_partition
         self._directory = directory
         self._file_system = file_system
         self._config = config
         self._now_ms = now_ms
+        self._expiration_ms = expiration_ms
+        self._log_start_offset = 0
         self._segments: list[LogSegment] = []
         self._recovered: list[int] = []
         self._truncated_bytes = 0
         self._reasons: list[str] = []
 
-    def load(self, log_dir: str, log_start_offset: int, recovery_point: int, clean: bool, expiration_ms: int) -> tuple[Log, list[Event]]:
+    def load(self, log_dir: str, log_start_offset: int, recovery_point: int, clean: bool) -> tuple[Log, list[Event]]:
+        self._log_start_offset = log_start_offset
         self._file_system.make_dirs(self._directory)
         self._remove_temporary_files()
         self._complete_swaps()
@@ -94,7 +99,7 @@ class _LogLoader:
         start = max(log_start_offset, self._segments[0].base_offset)
         epochs.truncate_from_end(end)
         epochs.truncate_from_start(start)
-        producers = ProducerStateManager(self._topic_partition, self._directory, self._file_system, expiration_ms)
+        producers = self._producers()
         producers.remove_stray_snapshots([segment.base_offset for segment in self._segments])
         load_producers(producers, self._segments, start, end, self._now_ms)
         known = end if clean else max(min(recovery_point, end), start)
@@ -114,6 +119,9 @@ class _LogLoader:
         producers = len(log.producer_state_manager.producers)
         events.append(LogLoaded(topic, partition, log.log_dir, log.log_start_offset, log.log_end_offset, len(segments), log.size, producers, clean))
         return events
+
+    def _producers(self) -> ProducerStateManager:
+        return ProducerStateManager(self._topic_partition, self._directory, self._file_system, self._expiration_ms)
 
     def _segment(self, base_offset: int) -> LogSegment:
         return LogSegment(self._file_system, self._directory, base_offset, self._config.index_interval_bytes, self._now_ms)
@@ -173,7 +181,7 @@ class _LogLoader:
                 segment.load()
             except CorruptIndexError as error:
                 if segment.size:
-                    self._recover(segment, epochs, str(error) if clean else "")
+                    self._recover(segment, self._segments, epochs, str(error) if clean else "")
             self._segments.append(segment)
 
     def _recover_from(self, recovery_point: int, epochs: LeaderEpochFileCache) -> None:
@@ -184,7 +192,7 @@ class _LogLoader:
                 continue
             cut = segment.base_offset in self._recovered and self._truncated_bytes > 0
             if segment.base_offset not in self._recovered:
-                cut = self._recover(segment, epochs, "")
+                cut = self._recover(segment, self._segments[:i], epochs, "")
             if cut:
                 for lost in self._segments[i + 1 :]:
                     self._truncated_bytes += lost.size
@@ -193,9 +201,21 @@ class _LogLoader:
                 del self._segments[i + 1 :]
                 return
 
-    def _recover(self, segment: LogSegment, epochs: LeaderEpochFileCache, reason: str) -> bool:
-        """Whether something was cut off."""
-        cut, why = segment.recover(self._config.segment_index_bytes, lambda header, _: _note_epoch(epochs, header))
+    def _recover(self, segment: LogSegment, before: list[LogSegment], epochs: LeaderEpochFileCache, reason: str) -> bool:
+        """Whether something was cut off. The producers are followed through the segment: its transaction index is made of what they aborted."""
+        producers = self._producers()
+        load_producers(producers, before, min(self._log_start_offset, segment.base_offset), segment.base_offset, self._now_ms)
+
+        def note(header: BatchHeader, batch: memoryview) -> None:
+            _note_epoch(epochs, header)
+            if header.producer_id != NO_PRODUCER_ID:
+                aborted = producers.note(header, header.base_offset, header.max_timestamp, lambda: batch)
+                if aborted is not None:
+                    segment.txn_index.append(aborted)
+            producers.map_end_offset = header.next_offset
+
+        cut, why = segment.recover(self._config.segment_index_bytes, note)
+        producers.take_snapshot()
         segment.on_become_inactive()
         self._recovered.append(segment.base_offset)
         self._truncated_bytes += cut

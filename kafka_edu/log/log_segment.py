@@ -1,4 +1,4 @@
-"""One segment of a log: a file of batches, its two indexes, and what is known of them (Kafka: LogSegment.scala; seed 004; spec S1, S2).
+"""One segment of a log: a file of batches, its indexes, and what is known of them (Kafka: LogSegment.scala; seed 004; spec S1, S2).
 
 Only the last segment of a log is written to. An index entry is added once more than `index_interval_bytes` lie between the batch to be written
 and the one that has the last entry; the same rule builds an index again after a crash, so both give the same file.
@@ -12,10 +12,19 @@ from kafka_edu.common.files import Buffer, FileSystem
 from kafka_edu.common.transport import FileRegion
 from kafka_edu.log.abstract_index import CorruptIndexError
 from kafka_edu.log.fetch_data_info import FetchDataInfo, TimestampOffset
-from kafka_edu.log.log_file_names import INDEX_SUFFIX, LOG_SUFFIX, SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX, TIME_INDEX_SUFFIX, segment_file
+from kafka_edu.log.log_file_names import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    SEGMENT_SUFFIXES,
+    SNAPSHOT_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TXN_INDEX_SUFFIX,
+    segment_file,
+)
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.log.offset_index import OffsetIndex
 from kafka_edu.log.time_index import NO_TIMESTAMP, TimeIndex
+from kafka_edu.log.transaction_index import TransactionIndex
 from kafka_edu.record.file_records import iter_file_batches, iter_file_headers, read_batch
 from kafka_edu.record.record_batch import LOG_OVERHEAD, BatchHeader, CorruptRecordError, check_crc, read_records
 
@@ -45,6 +54,7 @@ class LogSegment:
         "offset_of_max_timestamp_so_far",
         "suffix",
         "time_index",
+        "txn_index",
     )
 
     def __init__(self, file_system: FileSystem, directory: str, base_offset: int, index_interval_bytes: int, now_ms: int) -> None:
@@ -58,6 +68,7 @@ class LogSegment:
         self.log = file_system.open(segment_file(directory, base_offset, LOG_SUFFIX))
         self.offset_index = OffsetIndex(file_system, segment_file(directory, base_offset, INDEX_SUFFIX), base_offset)
         self.time_index = TimeIndex(file_system, segment_file(directory, base_offset, TIME_INDEX_SUFFIX), base_offset)
+        self.txn_index = TransactionIndex(file_system, segment_file(directory, base_offset, TXN_INDEX_SUFFIX), base_offset)
         self.max_timestamp_so_far = NO_TIMESTAMP
         self.offset_of_max_timestamp_so_far = base_offset
         self._last_index_position = 0
@@ -80,6 +91,7 @@ class LogSegment:
             if not self._file_system.exists(index.path):
                 raise CorruptIndexError(f"{index.path} is missing")
             index.sanity_check()
+        self.txn_index.sanity_check()
         self._last_index_position = self.offset_index.last_position
         if self._last_index_position >= max(self.size, 1):
             raise CorruptIndexError(f"{self.offset_index.path} points behind the end of its log")
@@ -220,7 +232,7 @@ class LogSegment:
     # --- recover, truncate ---
 
     def recover(self, max_index_bytes: int, on_batch: Callable[[BatchHeader, memoryview], None]) -> tuple[int, str]:
-        """Check every batch, tell each good one, cut off what follows the last, build both indexes. O(bytes).
+        """Check every batch, tell each good one, cut off what follows the last, build both indexes; the transaction index is empty. O(bytes).
 
         Returns how many bytes were cut off, and why ("" if none were).
         """
@@ -228,6 +240,7 @@ class LogSegment:
             index.resize(max_index_bytes)
         self.offset_index.truncate()
         self.time_index.truncate()
+        self.txn_index.reset()
         self.max_timestamp_so_far, self.offset_of_max_timestamp_so_far = NO_TIMESTAMP, self.base_offset
         self._last_index_position = valid = 0
         self._rolling_based_timestamp = None
@@ -258,6 +271,7 @@ class LogSegment:
             self.log.truncate(position)
         self.offset_index.truncate_to(offset)
         self.time_index.truncate_to(offset)
+        self.txn_index.truncate_to(offset)
         self.begin(max_index_bytes)
         self._last_index_position = self.offset_index.last_position
         self._positions.clear()
@@ -287,6 +301,7 @@ class LogSegment:
         self.log.flush()
         self.offset_index.flush()
         self.time_index.flush()
+        self.txn_index.flush()
 
     def close(self) -> None:
         """Give the time index its last entry, trim both, close all."""
@@ -294,12 +309,14 @@ class LogSegment:
         self.time_index.maybe_append(self.max_timestamp_so_far, self.offset_of_max_timestamp_so_far, last=True)
         self.offset_index.close()
         self.time_index.close()
+        self.txn_index.close()
         self.log.close()
 
     def close_handlers(self) -> None:
         """Let go of the files as they are: the disk below has failed, or they are to be removed."""
         self.offset_index.release()
         self.time_index.release()
+        self.txn_index.close()
         self.log.close()
 
     def files(self) -> list[str]:

@@ -4,9 +4,11 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import overload
 
+from kafka_edu.common.transport import part_size
 from kafka_edu.log.fetch_data_info import FetchDataInfo, TimestampOffset
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.log.log_segment import LogSegment
+from kafka_edu.log.transaction_index import AbortedTxn
 
 
 class LogSegments(Sequence[LogSegment]):
@@ -87,6 +89,24 @@ class LogSegments(Sequence[LogSegment]):
             return segment.size
         position = segment.position_of(limit)
         return segment.size if position is None else position
+
+    def aborted_transactions(self, start_offset: int, data: FetchDataInfo, log_end: int) -> list[AbortedTxn]:
+        """Of the piece `data`, read for `start_offset`: from its segment's transaction index, and from later ones until one says that it is the last.
+
+        The piece's end is known as a position; the sparse offset index turns it into an offset at or a little behind it. O(entries) of these indexes.
+        """
+        place = data.fetch_offset_metadata
+        i = self.floor(place.segment_base_offset)
+        end = self._segments[i].offset_index.upper_bound(place.relative_position_in_segment + part_size(data.records))
+        if end is None:
+            end = self._bases[i + 1] if i + 1 < len(self._bases) else log_end
+        found: list[AbortedTxn] = []
+        for segment in self._segments[i:]:
+            aborted, complete = segment.txn_index.collect(start_offset, end)
+            found += aborted
+            if complete:
+                break
+        return found
 
     def locate(self, offset: int) -> LogOffsetMetadata | None:
         """Where the batch lies that holds `offset`, or the next one behind it; None if there is none. O(1) for recent batches."""

@@ -182,7 +182,7 @@ def _look_inside(header: BatchHeader, rest: memoryview, config: LogConfig, now_m
     codec = header.compression
     body = decompress(codec, rest) if codec else bytes(rest)
     wanted = config.compression
-    other_codec = wanted is not None and wanted is not codec
+    other_codec = wanted is not None and wanted is not codec and not header.attributes & CONTROL_BIT
     checked = config.compact or config.message_timestamp_difference_max_ms != _MAX_LONG
     if not (checked or other_codec or header.records_count <= WALK_LIMIT):
         return None

@@ -64,6 +64,18 @@ class OffsetIndex(AbstractIndex):
         slot = self._slot_below(target - self.base_offset + 1)
         return self.entry(slot) if slot >= 0 else OffsetPosition(self.base_offset, 0)
 
+    def upper_bound(self, position: int) -> int | None:
+        """The offset of the first entry at `position` or behind it: what lies before that position lies below that offset. None if there is none."""
+        self.load()
+        low, high = 0, self.entries
+        while low < high:
+            middle = (low + high) >> 1
+            if _ENTRY.unpack_from(self._bytes, middle * 8)[1] < position:
+                low = middle + 1
+            else:
+                high = middle
+        return self.entry(low).offset if low < self.entries else None
+
     def _slot_below(self, relative: int) -> int:
         """The last slot whose relative offset is below `relative`; -1 if there is none."""
         entries, unpack_from = self._bytes, _ENTRY.unpack_from

@@ -11,6 +11,14 @@ batches of each producer, and of a new one asks:
 
 A duplicate older than five batches is out of order. Followers check nothing: they write what their leader wrote.
 
+Transactions (spec X2). A producer's first transactional batch opens a transaction in this log, a marker of its coordinator ends it:
+
+    open         its first offset is unstable: read_committed readers see nothing at or behind it
+    decided      the marker is in the log; unstable still, until the high watermark has passed the marker
+    stable       nothing is remembered of it here; if it was aborted, it stands in the `.txnindex` of the marker's segment
+
+A marker with an older producer epoch is INVALID_PRODUCER_EPOCH; one of a coordinator that has been replaced, TRANSACTION_COORDINATOR_FENCED.
+
 The state is nothing but a summary of the log. It is written to `<offset>.snapshot` when a segment is rolled and when the log is closed; the next
 start takes the last snapshot and reads the headers behind it.
 
@@ -20,18 +28,21 @@ start takes the last snapshot and reads the headers behind it.
 """
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Final
 
 import google_crc32c
 
 from kafka_edu.common.errors import Errors, KafkaException
-from kafka_edu.common.files import FileSystem
+from kafka_edu.common.files import Buffer, FileSystem
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.append_origin import AppendOrigin
 from kafka_edu.log.log_file_names import SNAPSHOT_SUFFIX, offset_of, segment_file
 from kafka_edu.log.log_segment import LogSegment
 from kafka_edu.log.producer_state_entry import NO_OFFSET, BatchMetadata, ProducerStateEntry
-from kafka_edu.record.control_record import EndTransactionMarker, read_end_transaction_marker
+from kafka_edu.log.transaction_index import AbortedTxn
+from kafka_edu.record.control_record import ControlRecordType, EndTransactionMarker, read_end_transaction_marker
 from kafka_edu.record.file_records import iter_file_headers, read_batch
 from kafka_edu.record.record_batch import (
     CONTROL_BIT,
@@ -76,40 +87,65 @@ class ProducerStateManager:
         self.producers: dict[int, ProducerStateEntry] = {}
         self._ongoing: dict[int, int] = {}
         """first offset → producer id of each open transaction; ascending, for they are opened in the order of the log."""
+        self._unreplicated: dict[int, int] = {}
+        """first offset → offset of the marker, of each decided transaction whose marker the high watermark has not passed."""
         self.map_end_offset = 0
         self._last_snapshot_offset = 0
 
     # --- append ---
 
-    def check(self, header: BatchHeader) -> BatchMetadata | None:
-        """May a client's batch be written? None if so; what was written before if it is a duplicate. Raises the two errors above."""
+    def check(self, header: BatchHeader, origin: AppendOrigin = AppendOrigin.CLIENT) -> BatchMetadata | None:
+        """May a batch be written? None if so; what was written before if it is a duplicate. Raises the two errors above, and INVALID_TXN_STATE.
+
+        A coordinator's own batches, such as offsets in a transaction, have no sequence numbers: of them only the epoch is asked.
+        """
         entry = self.producers.get(header.producer_id)
         if entry is None:
             return None
-        epoch, first = header.producer_epoch, header.base_sequence
-        duplicate = entry.find_duplicate(epoch, first, increment_sequence(first, header.last_offset_delta))
-        if duplicate is not None:
-            return duplicate
-        self.check_epoch(header)
-        known = entry.producer_epoch
-        if epoch != known:
+        if origin is AppendOrigin.CLIENT:
+            epoch, first = header.producer_epoch, header.base_sequence
+            duplicate = entry.find_duplicate(epoch, first, increment_sequence(first, header.last_offset_delta))
+            if duplicate is not None:
+                return duplicate
+            self._check_epoch(entry, epoch)
+            self._check_sequence(entry, header)
+        else:
+            self._check_epoch(entry, header.producer_epoch)
+        if entry.current_txn_first_offset != NO_OFFSET and not header.attributes & TRANSACTIONAL_BIT:
+            raise KafkaException(
+                Errors.INVALID_TXN_STATE, f"Producer {header.producer_id} has a transaction open in {self._topic_partition}, and wrote outside of it"
+            )
+        return None
+
+    def check_marker(self, header: BatchHeader, marker: EndTransactionMarker | None) -> None:
+        """May a coordinator's marker be written? Raises INVALID_PRODUCER_EPOCH and TRANSACTION_COORDINATOR_FENCED."""
+        entry = self.producers.get(header.producer_id)
+        if entry is None or marker is None:
+            return
+        self._check_epoch(entry, header.producer_epoch)
+        if marker.coordinator_epoch < entry.coordinator_epoch:
+            raise KafkaException(
+                Errors.TRANSACTION_COORDINATOR_FENCED,
+                f"A marker for producer {header.producer_id} in {self._topic_partition} has coordinator epoch {marker.coordinator_epoch}, "
+                f"and a newer one was seen: {entry.coordinator_epoch}",
+            )
+
+    def _check_epoch(self, entry: ProducerStateEntry, epoch: int) -> None:
+        if epoch < entry.producer_epoch:
+            raise KafkaException(
+                Errors.INVALID_PRODUCER_EPOCH,
+                f"Producer {entry.producer_id} in {self._topic_partition} has epoch {epoch}, and a newer one was seen: {entry.producer_epoch}",
+            )
+
+    def _check_sequence(self, entry: ProducerStateEntry, header: BatchHeader) -> None:
+        first, known = header.base_sequence, entry.producer_epoch
+        if header.producer_epoch != known:
             if first != 0 and known != NO_PRODUCER_EPOCH:
                 raise self._out_of_order(header, f"a new epoch must begin at 0, epoch {known} was the last")
         elif known != NO_PRODUCER_EPOCH:
             last = entry.last_sequence
             if first != last + 1 and not (first == 0 and last == _MAX_SEQUENCE):
                 raise self._out_of_order(header, f"the last one was {last}")
-        return None
-
-    def check_epoch(self, header: BatchHeader) -> None:
-        """May a batch of this epoch be written? All that is asked of a coordinator's batch. Raises INVALID_PRODUCER_EPOCH."""
-        entry = self.producers.get(header.producer_id)
-        if entry is not None and header.producer_epoch < entry.producer_epoch:
-            raise KafkaException(
-                Errors.INVALID_PRODUCER_EPOCH,
-                f"Producer {header.producer_id} in {self._topic_partition} has epoch {header.producer_epoch}, "
-                f"and a newer one was seen: {entry.producer_epoch}",
-            )
 
     def _out_of_order(self, header: BatchHeader, why: str) -> KafkaException:
         return KafkaException(
@@ -117,34 +153,64 @@ class ProducerStateManager:
             f"Producer {header.producer_id}, epoch {header.producer_epoch}, in {self._topic_partition} sent sequence {header.base_sequence}: {why}",
         )
 
-    def update(self, header: BatchHeader, base_offset: int, max_timestamp: int) -> None:
-        """A batch with a producer id has been written at `base_offset`. Control batches come by `complete_transaction`."""
-        producer_id = header.producer_id
-        entry = self.producers.get(producer_id)
+    def note(self, header: BatchHeader, base_offset: int, max_timestamp: int, batch: Callable[[], Buffer]) -> AbortedTxn | None:
+        """A batch with a producer id has been written at `base_offset`; `batch` gives its bytes, asked only for a control batch.
+
+        Returns what is to be entered into the segment's transaction index, if the batch is an abort marker that ends something. O(1).
+        """
+        if not header.attributes & CONTROL_BIT:
+            self._add_batch(header, base_offset, max_timestamp)
+            return None
+        return self._complete_transaction(header, base_offset, max_timestamp, read_end_transaction_marker(batch()))
+
+    def _entry_for(self, header: BatchHeader) -> ProducerStateEntry:
+        entry = self.producers.get(header.producer_id)
         if entry is None:
-            entry = self.producers[producer_id] = ProducerStateEntry(producer_id, header.producer_epoch)
+            entry = self.producers[header.producer_id] = ProducerStateEntry(header.producer_id, header.producer_epoch)
+        return entry
+
+    def _add_batch(self, header: BatchHeader, base_offset: int, max_timestamp: int) -> None:
+        entry = self._entry_for(header)
         delta = header.last_offset_delta
         last_sequence = increment_sequence(header.base_sequence, delta) if header.base_sequence != NO_SEQUENCE else NO_SEQUENCE
         entry.add_batch(header.producer_epoch, BatchMetadata(last_sequence, base_offset + delta, delta, max_timestamp))
         if header.attributes & TRANSACTIONAL_BIT and entry.current_txn_first_offset == NO_OFFSET:
             entry.current_txn_first_offset = base_offset
-            self._ongoing[base_offset] = producer_id
+            self._ongoing[base_offset] = header.producer_id
 
-    def complete_transaction(self, header: BatchHeader, marker: EndTransactionMarker) -> None:
-        """A marker has been written: the producer's transaction, if one is open, has ended."""
-        entry = self.producers.get(header.producer_id)
-        if entry is None:
-            entry = self.producers[header.producer_id] = ProducerStateEntry(header.producer_id, header.producer_epoch)
+    def _complete_transaction(
+        self, header: BatchHeader, marker_offset: int, timestamp: int, marker: EndTransactionMarker | None
+    ) -> AbortedTxn | None:
+        """A marker ends the producer's transaction, if one is open. A control batch that compaction has emptied says nothing."""
+        if marker is None:
+            return None
+        entry = self._entry_for(header)
         entry.update_epoch(header.producer_epoch)
         entry.coordinator_epoch = marker.coordinator_epoch
-        entry.last_timestamp = header.max_timestamp
-        self._ongoing.pop(entry.current_txn_first_offset, None)
+        entry.last_timestamp = timestamp
+        first_offset = entry.current_txn_first_offset
+        if first_offset == NO_OFFSET:
+            return None
         entry.current_txn_first_offset = NO_OFFSET
+        del self._ongoing[first_offset]
+        self._unreplicated[first_offset] = marker_offset
+        if marker.type is not ControlRecordType.ABORT:
+            return None
+        return AbortedTxn(header.producer_id, first_offset, marker_offset, next(iter(self._ongoing), marker_offset + 1))
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """The first offset of the oldest open transaction; None if none is open."""
-        return next(iter(self._ongoing), None)
+        """The first offset of the oldest transaction that is open, or whose marker is not replicated; None if there is none. O(1) without any."""
+        first = next(iter(self._ongoing), None)
+        if self._unreplicated:
+            decided = min(self._unreplicated)
+            return decided if first is None or decided < first else first
+        return first
+
+    def on_high_watermark_updated(self, high_watermark: int) -> None:
+        """Transactions whose marker lies below it are settled."""
+        if self._unreplicated:
+            self._unreplicated = {first: marker for first, marker in self._unreplicated.items() if marker >= high_watermark}
 
     # --- snapshots ---
 
@@ -214,8 +280,10 @@ class ProducerStateManager:
             self._ongoing[entry.current_txn_first_offset] = entry.producer_id
 
     def _clear(self) -> None:
+        """Also what is not replicated: a log is truncated at or above its high watermark, or recovered, and then a follower at first."""
         self.producers.clear()
         self._ongoing.clear()
+        self._unreplicated.clear()
 
     def _remove_snapshot(self, offset: int) -> None:
         self._file_system.remove(segment_file(self._directory, offset, SNAPSHOT_SUFFIX))
@@ -235,12 +303,8 @@ def load_producers(manager: ProducerStateManager, segments: Sequence[LogSegment]
         position = segment.position_of(start)
         if position is not None:
             for at, header in iter_file_headers(segment.log, position, segment.size):
-                if header.producer_id == NO_PRODUCER_ID:
-                    continue
-                if header.attributes & CONTROL_BIT:
-                    manager.complete_transaction(header, read_end_transaction_marker(read_batch(segment.log, at, header)))
-                else:
-                    manager.update(header, header.base_offset, header.max_timestamp)
+                if header.producer_id != NO_PRODUCER_ID:
+                    manager.note(header, header.base_offset, header.max_timestamp, partial(read_batch, segment.log, at, header))
     manager.map_end_offset = log_end_offset
     manager.take_snapshot()
 

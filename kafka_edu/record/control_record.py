@@ -28,10 +28,12 @@ class EndTransactionMarker(NamedTuple):
     coordinator_epoch: int
 
 
-def read_end_transaction_marker(batch: Buffer) -> EndTransactionMarker:
-    """The marker in a control batch. Raises InvalidRecordError if there is none."""
+def read_end_transaction_marker(batch: Buffer) -> EndTransactionMarker | None:
+    """The marker in a control batch; None if compaction has emptied it. Raises InvalidRecordError if what is in it is none."""
     records = read_records(batch)
-    if not records or records[0].key is None or records[0].value is None:
+    if not records:
+        return None
+    if records[0].key is None or records[0].value is None:
         raise InvalidRecordError("a control batch without a control record")
     try:
         _, kind = _KEY.unpack_from(records[0].key)

@@ -53,14 +53,14 @@ class DelayedFetch(DelayedOperation):
         """O(partitions of the request), in the worst case. From behind: a session keeps the partitions that had news last at its end, and they are
         the likeliest to have some again."""
         params = self._params
-        only_from_leader, only_committed, min_bytes = params.only_from_leader, params.only_committed, params.min_bytes
+        only_from_leader, isolation, min_bytes = params.only_from_leader, params.isolation, params.min_bytes
         partition_or_exception = self._replica_manager.partition_or_exception
         available = 0
         for (tp, wanted), start in zip(reversed(self._infos), reversed(self._starts), strict=True):
             if wanted.at_end is not None and wanted.at_end.holds():
                 continue
             try:
-                readable = partition_or_exception(tp).readable_bytes(start, wanted.current_leader_epoch, only_from_leader, only_committed)
+                readable = partition_or_exception(tp).readable_bytes(start, wanted.current_leader_epoch, only_from_leader, isolation)
             except KafkaException:
                 return self.force_complete()
             if readable is None:
@@ -82,9 +82,8 @@ class DelayedFetch(DelayedOperation):
         for (tp, wanted), start in zip(self._infos, self._starts, strict=True):
             partition = self._replica_manager.get_partition(tp)
             if partition is not None and partition.log is not None:
-                end = partition.high_watermark_metadata() if params.only_committed else partition.log.log_end_offset_metadata
+                end = partition.end_for(params.isolation)
                 holders.append((str(tp), end.message_offset))
                 if start.message_offset < end.message_offset and not start.on_older_segment(end):
                     available += min(end.position_diff(start), wanted.max_bytes)
-        end_name = "high watermark" if params.only_committed else "log end"
-        return (Requirement(self._reader, f"bytes up to the {end_name}", params.min_bytes, available, tuple(holders)),)
+        return (Requirement(self._reader, f"bytes up to the {params.isolation}", params.min_bytes, available, tuple(holders)),)

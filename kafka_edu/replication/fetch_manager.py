@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.protocol.messages.fetch import EpochEndOffset, FetchablePartitionResponse, FetchableTopicResponse, FetchResponse
+from kafka_edu.protocol.messages.fetch import AbortedTransaction, EpochEndOffset, FetchablePartitionResponse, FetchableTopicResponse, FetchResponse
 from kafka_edu.replication.fetch_params import PartitionFetch
 from kafka_edu.replication.fetch_session import CachedPartition, FetchSession
 from kafka_edu.replication.fetch_session_cache import FetchSessionCache
@@ -38,7 +38,7 @@ class FetchContext(Protocol):
         """What is to be read, in order."""
         ...
 
-    def response(self, results: FetchResults, now_ms: int, *, read_committed: bool = False) -> FetchResponse:
+    def response(self, results: FetchResults, now_ms: int) -> FetchResponse:
         """The answer, from the results of all `infos`; called once."""
         ...
 
@@ -52,7 +52,7 @@ class SessionErrorContext:
     def infos(self) -> FetchInfos:
         return ()
 
-    def response(self, results: FetchResults, now_ms: int, *, read_committed: bool = False) -> FetchResponse:
+    def response(self, results: FetchResults, now_ms: int) -> FetchResponse:
         return FetchResponse(error_code=self.error, session_id=NO_SESSION, responses=[])
 
 
@@ -67,8 +67,8 @@ class SessionlessFetchContext:
     def infos(self) -> FetchInfos:
         return list(self._fetch_data.items())
 
-    def response(self, results: FetchResults, now_ms: int, *, read_committed: bool = False) -> FetchResponse:
-        return fetch_response(NO_SESSION, results, read_committed)
+    def response(self, results: FetchResults, now_ms: int) -> FetchResponse:
+        return fetch_response(NO_SESSION, results)
 
 
 class FullFetchContext:
@@ -84,12 +84,12 @@ class FullFetchContext:
     def infos(self) -> FetchInfos:
         return list(self._fetch_data.items())
 
-    def response(self, results: FetchResults, now_ms: int, *, read_committed: bool = False) -> FetchResponse:
+    def response(self, results: FetchResults, now_ms: int) -> FetchResponse:
         def told() -> dict[TopicPartition, CachedPartition]:
             return {tp: CachedPartition(self._fetch_data[tp], read.high_watermark, read.log_start_offset) for tp, read in results}
 
         session_id = self._cache.maybe_create_session(now_ms, self._from_follower, len(results), told)
-        return fetch_response(session_id, results, read_committed)
+        return fetch_response(session_id, results)
 
 
 class IncrementalFetchContext:
@@ -104,12 +104,12 @@ class IncrementalFetchContext:
     def infos(self) -> FetchInfos:
         return [(tp, cached.request) for tp, cached in self._session.partitions.items()]
 
-    def response(self, results: FetchResults, now_ms: int, *, read_committed: bool = False) -> FetchResponse:
+    def response(self, results: FetchResults, now_ms: int) -> FetchResponse:
         """INVALID_FETCH_SESSION_EPOCH if another fetch of the session came while this one waited."""
         session = self._session
         if session.epoch != self._next_epoch:
             return FetchResponse(error_code=Errors.INVALID_FETCH_SESSION_EPOCH, session_id=session.session_id, responses=[])
-        return fetch_response(session.session_id, session.take_news(results), read_committed)
+        return fetch_response(session.session_id, session.take_news(results))
 
 
 class FetchManager:
@@ -149,7 +149,7 @@ class FetchManager:
         return IncrementalFetchContext(session, session_epoch)
 
 
-def fetch_response(session_id: int, results: FetchResults, read_committed: bool) -> FetchResponse:
+def fetch_response(session_id: int, results: FetchResults) -> FetchResponse:
     """The results as they go on the wire, by topic. `records` are passed on as they are. O(partitions)."""
     topics: dict[str, FetchableTopicResponse] = {}
     for tp, read in results:
@@ -162,7 +162,9 @@ def fetch_response(session_id: int, results: FetchResults, read_committed: bool)
             high_watermark=read.high_watermark,
             last_stable_offset=read.last_stable_offset,
             log_start_offset=read.log_start_offset,
-            aborted_transactions=[] if read_committed and read.error is Errors.NONE else None,
+            aborted_transactions=None
+            if read.aborted_transactions is None
+            else [AbortedTransaction(producer_id=aborted.producer_id, first_offset=aborted.first_offset) for aborted in read.aborted_transactions],
             record_set=read.records,
         )
         if read.diverging_epoch is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -14,6 +15,24 @@ DEBUGGING_REPLICA_ID: Final = -2
 
 READ_UNCOMMITTED: Final = 0
 READ_COMMITTED: Final = 1
+
+
+class FetchIsolation(StrEnum):
+    """How far a reader may see."""
+
+    LOG_END = "log end"
+    """A follower, or a tool: everything."""
+    HIGH_WATERMARK = "high watermark"
+    """A consumer: what the whole ISR has."""
+    TXN_COMMITTED = "last stable offset"
+    """A read_committed consumer: what no open transaction can still change; it is told what was aborted."""
+
+
+def fetch_isolation(replica_id: int, isolation_level: int) -> FetchIsolation:
+    """Consumers see no further than the high watermark, and if they ask for it only what is stable; all others see everything."""
+    if replica_id != CONSUMER_REPLICA_ID:
+        return FetchIsolation.LOG_END
+    return FetchIsolation.TXN_COMMITTED if isolation_level == READ_COMMITTED else FetchIsolation.HIGH_WATERMARK
 
 
 class FetchParams(NamedTuple):
@@ -32,9 +51,8 @@ class FetchParams(NamedTuple):
         return self.replica_id >= 0
 
     @property
-    def only_committed(self) -> bool:
-        """Consumers see no further than the high watermark."""
-        return self.replica_id == CONSUMER_REPLICA_ID
+    def isolation(self) -> FetchIsolation:
+        return fetch_isolation(self.replica_id, self.isolation_level)
 
     @property
     def only_from_leader(self) -> bool:

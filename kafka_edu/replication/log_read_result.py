@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.transport import Part
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
+from kafka_edu.log.transaction_index import AbortedTxn
 
 EMPTY_RECORDS: Final = b""
 
@@ -30,6 +31,9 @@ class LogReadResult(NamedTuple):
     last_stable_offset: int
     diverging_epoch: EpochAndOffset | None
     """Fetch v12: the reader's last epoch ends here in this log, before the reader's offset; it must truncate (KIP-595)."""
+
+    aborted_transactions: tuple[AbortedTxn, ...] | None = None
+    """For a read_committed reader: what was aborted among these records; None for the others."""
 
     def without_records(self) -> "LogReadResult":
         """The same offsets, but nothing to read."""

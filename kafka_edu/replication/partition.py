@@ -18,7 +18,6 @@ Owned by the broker's loop. `now_ms` is monotonic time, `wall_ms` goes into the 
 """
 
 from collections.abc import Callable, Iterable
-from typing import Protocol
 
 from kafka_edu.cluster.leader_and_isr import NO_LEADER
 from kafka_edu.common.errors import Errors, KafkaException
@@ -32,34 +31,26 @@ from kafka_edu.log.log import LATEST_TIMESTAMP as LATEST_TIMESTAMP
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_append_info import LogAppendInfo
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
+from kafka_edu.log.transaction_index import AbortedTxn
 from kafka_edu.protocol.messages.leader_and_isr import LeaderAndIsrPartitionState
 from kafka_edu.replication.delayed_operations import DelayedOperations
+from kafka_edu.replication.fetch_params import FetchIsolation
 from kafka_edu.replication.isr import follower_high_watermark, leader_high_watermark, may_join_isr, out_of_sync_replicas
 from kafka_edu.replication.isr_state import IsrState
 from kafka_edu.replication.isr_store import IsrProposal
 from kafka_edu.replication.log_read_result import EMPTY_RECORDS, EpochAndOffset, LogReadResult
 from kafka_edu.replication.reader_at_end import ReaderAtEnd
 from kafka_edu.replication.replica import Replica
-from kafka_edu.replication.truncation import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
+from kafka_edu.replication.truncation import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET, TruncatesLogs
 from kafka_edu.trace.events.purgatory import Requirement
 from kafka_edu.trace.events.replication import (
     BecameFollower,
     BecameLeader,
     FollowerFetched,
     HighWatermarkAdvanced,
-    PartitionOffsets,
-    PartitionSnapshot,
     ProduceAppended,
 )
 from kafka_edu.trace.tracer import Tracer
-
-
-class TruncatesLogs(Protocol):
-    """Cuts logs and keeps the recovery checkpoints right (LogManager)."""
-
-    def truncate_to(self, offsets: dict[TopicPartition, int]) -> None: ...
-
-    def truncate_fully_and_start_at(self, topic_partition: TopicPartition, offset: int) -> None: ...
 
 
 class Partition:
@@ -247,10 +238,14 @@ class Partition:
             self.high_watermark = self.local_log().convert_to_offset_metadata(self.high_watermark.message_offset)
         return self.high_watermark
 
-    @property
-    def last_stable_offset(self) -> int:
-        """Up to here read_committed may read: the HW, less open transactions (of which there are none yet, spec X2)."""
-        return self.high_watermark.message_offset
+    def end_for(self, isolation: FetchIsolation) -> LogOffsetMetadata:
+        """Up to where a reader may see, with its place in the segments. O(1) for recent offsets. Raises REPLICA_NOT_AVAILABLE."""
+        log = self.local_log()
+        if isolation is FetchIsolation.LOG_END:
+            return log.log_end_offset_metadata
+        if isolation is FetchIsolation.TXN_COMMITTED and log.last_stable_offset < self.high_watermark.message_offset:
+            return log.convert_to_offset_metadata(log.last_stable_offset)
+        return self.high_watermark_metadata()
 
     def low_watermark(self, live_brokers: Iterable[int]) -> int:
         """The least log start offset of the leader and its live followers: below it records are deleted everywhere (DeleteRecords)."""
@@ -321,18 +316,20 @@ class Partition:
         current_leader_epoch: int,
         last_fetched_epoch: int,
         only_from_leader: bool,
-        only_committed: bool,
+        isolation: FetchIsolation,
         min_one_message: bool,
         hard_limit: bool,
     ) -> LogReadResult:
         """Read from the local log.
 
         A reader whose last epoch (`last_fetched_epoch`, -1: not said) ended earlier here is told where, and gets no records.
-        `only_committed`: not beyond the HW (the LSO is the HW for now). Raises what `log_for_request` raises, and OFFSET_OUT_OF_RANGE.
+        Nothing beyond what `isolation` allows; with TXN_COMMITTED also which of it was aborted. Raises what `log_for_request` raises, and
+        OFFSET_OUT_OF_RANGE.
         """
         log = self.log_for_request(current_leader_epoch, only_from_leader)
         high_watermark = self.high_watermark.message_offset
-        log_start, log_end = log.log_start_offset, log.log_end_offset
+        log_start, log_end, stable = log.log_start_offset, log.log_end_offset, log.last_stable_offset
+        aborted: tuple[AbortedTxn, ...] | None = () if isolation is FetchIsolation.TXN_COMMITTED else None
         if last_fetched_epoch >= 0:
             epoch, end_offset = log.end_offset_for_epoch(last_fetched_epoch)
             if epoch == UNDEFINED_EPOCH or end_offset == UNDEFINED_EPOCH_OFFSET:
@@ -342,17 +339,19 @@ class Partition:
             if epoch < last_fetched_epoch or end_offset < fetch_offset:
                 at = LogOffsetMetadata(fetch_offset)
                 diverging = EpochAndOffset(epoch, end_offset)
-                return LogReadResult(Errors.NONE, EMPTY_RECORDS, 0, at, high_watermark, log_start, log_end, high_watermark, diverging)
+                return LogReadResult(Errors.NONE, EMPTY_RECORDS, 0, at, high_watermark, log_start, log_end, stable, diverging, aborted)
         if fetch_offset == log_end:  # as most of a follower's partitions most of the time
             at = log.log_end_offset_metadata
-            return LogReadResult(Errors.NONE, EMPTY_RECORDS, 0, at, high_watermark, log_start, log_end, high_watermark, None)
-        max_offset = high_watermark if only_committed else None
+            return LogReadResult(Errors.NONE, EMPTY_RECORDS, 0, at, high_watermark, log_start, log_end, stable, None, aborted)
+        max_offset = None if isolation is FetchIsolation.LOG_END else high_watermark if aborted is None else stable
         data = log.read(fetch_offset, max_bytes, max_offset=max_offset, min_one_message=min_one_message)
         records = data.records
         if data.first_entry_incomplete and not hard_limit:
             records = EMPTY_RECORDS
         at, size = data.fetch_offset_metadata, part_size(records)
-        return LogReadResult(Errors.NONE, records, size, at, high_watermark, log_start, log_end, high_watermark, None)
+        if size and aborted is not None:
+            aborted = tuple(log.aborted_transactions(fetch_offset, data))
+        return LogReadResult(Errors.NONE, records, size, at, high_watermark, log_start, log_end, stable, None, aborted)
 
     def reader_at_end(self, read: LogReadResult, replica_id: int) -> ReaderAtEnd | None:
         """A note that this reader has read all there is, to compare with at its next fetch; None for a replica that is a stranger."""
@@ -361,16 +360,16 @@ class Partition:
             return None
         return ReaderAtEnd(self, self.log, read, follower)
 
-    def readable_bytes(self, start: LogOffsetMetadata, current_leader_epoch: int, only_from_leader: bool, only_committed: bool) -> int | None:
-        """How many bytes lie between `start` and the end that the reader may see (the HW if `only_committed`, else the LEO), for DelayedFetch.
+    def readable_bytes(self, start: LogOffsetMetadata, current_leader_epoch: int, only_from_leader: bool, isolation: FetchIsolation) -> int | None:
+        """How many bytes lie between `start` and the end that the reader may see, for DelayedFetch.
 
         None if they lie on different segments: the reader is far behind, or the log was truncated. Raises what `log_for_request` raises.
         """
         log = self.log_for_request(current_leader_epoch, only_from_leader)
         offset = start.message_offset
-        if offset == (self.high_watermark.message_offset if only_committed else log.log_end_offset) or offset < 0:
+        if offset == (log.log_end_offset if isolation is FetchIsolation.LOG_END else self.high_watermark.message_offset) or offset < 0:
             return 0
-        end = self.high_watermark_metadata() if only_committed else log.log_end_offset_metadata
+        end = self.end_for(isolation)
         if not end.on_same_segment(start):
             return None
         return end.position_diff(start) if offset < end.message_offset else 0
@@ -474,16 +473,17 @@ class Partition:
         return EpochAndOffset(*log.end_offset_for_epoch(leader_epoch))
 
     def fetch_offset_for_timestamp(
-        self, timestamp: int, *, current_leader_epoch: int, only_from_leader: bool, from_consumer: bool
+        self, timestamp: int, *, current_leader_epoch: int, only_from_leader: bool, isolation: FetchIsolation
     ) -> TimestampOffset | None:
         """The first record with this timestamp or a later one; -1 is the end, -2 the start. None if there is none (that a consumer may see).
 
-        A consumer sees up to the HW; a follower or a tool (`from_consumer` false) the LEO. Raises OFFSET_NOT_AVAILABLE when a new leader's
+        Nothing beyond what `isolation` allows is found, and its end is the end. Raises OFFSET_NOT_AVAILABLE when a new leader's
         HW has not yet reached the start of its epoch: the answer could go backward (KIP-207).
         """
         log = self.log_for_request(current_leader_epoch, only_from_leader)
-        last_fetchable = self.last_stable_offset if from_consumer else log.log_end_offset
-        behind = self.is_leader and self.leader_epoch_start_offset > last_fetchable
+        last_fetchable = self.end_for(isolation).message_offset
+        asks_consumer = isolation is not FetchIsolation.LOG_END
+        behind = asks_consumer and self.is_leader and self.leader_epoch_start_offset > self.high_watermark.message_offset
         if timestamp == LATEST_TIMESTAMP:
             if behind:
                 raise KafkaException(Errors.OFFSET_NOT_AVAILABLE)
@@ -501,37 +501,10 @@ class Partition:
 
     def waits_for_high_watermark(self, required_offset: int) -> Requirement:
         """Why an acks=all request still waits: the HW it needs beside the LEO of each replica that counts (spec D3)."""
-        leos = {self.broker_id: self.log.log_end_offset if self.log else -1, **dict(self._remote_leos())}
+        leos = {self.broker_id: self.log.log_end_offset if self.log else -1, **dict(self.remote_leos())}
         holders = tuple((f"broker {b}", leos.get(b, -1)) for b in self.isr_state.expected)
         return Requirement(str(self.topic_partition), "high watermark", required_offset, self.high_watermark.message_offset, holders)
 
-    def _remote_leos(self) -> tuple[tuple[int, int], ...]:
+    def remote_leos(self) -> tuple[tuple[int, int], ...]:
+        """Of each follower, its id and LEO as the leader knows it; empty on a follower."""
         return tuple((f.broker_id, f.log_end_offset.message_offset) for f in self._followers.values())
-
-    def offsets(self) -> PartitionOffsets | None:
-        """A gauge; None without a log."""
-        if self.log is None:
-            return None
-        tp, hw = self.topic_partition, self.high_watermark.message_offset
-        min_isr = self.log.config.min_insync_replicas
-        return PartitionOffsets(tp.topic, tp.partition, self.log.log_start_offset, hw, self.log.log_end_offset, self._remote_leos(), min_isr)
-
-    def snapshot(self) -> PartitionSnapshot | None:
-        """The whole state; None without a log."""
-        if self.log is None:
-            return None
-        return PartitionSnapshot(
-            self.topic_partition.topic,
-            self.topic_partition.partition,
-            self.leader,
-            self.leader_epoch,
-            self.isr,
-            self.assigned_replicas,
-            self.log.log_start_offset,
-            self.high_watermark.message_offset,
-            self.log.log_end_offset,
-            self._remote_leos(),
-            self.isr_state.zk_version,
-            self.isr_state.proposal.after if self.isr_state.proposal else (),
-            self.log.config.min_insync_replicas,
-        )

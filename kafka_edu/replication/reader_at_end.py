@@ -40,7 +40,7 @@ class ReaderAtEnd:
         return (
             log.log_end_offset == read.log_end_offset
             and partition.high_watermark.message_offset == read.high_watermark
-            and partition.last_stable_offset == read.last_stable_offset
+            and log.last_stable_offset == read.last_stable_offset
             and log.log_start_offset == read.log_start_offset
             and partition.log is log
             and partition.leader_epoch == self._leader_epoch

@@ -33,9 +33,9 @@ from kafka_edu.protocol.messages.offset_for_leader_epoch import (
 )
 from kafka_edu.replication.fetch_params import PartitionFetch
 from kafka_edu.replication.fetch_session_handler import FetchSessionHandler
-from kafka_edu.replication.partition import Partition, TruncatesLogs
+from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.replication_config import ReplicationConfig
-from kafka_edu.replication.truncation import UNDEFINED_EPOCH, offset_truncation_state
+from kafka_edu.replication.truncation import UNDEFINED_EPOCH, TruncatesLogs, offset_truncation_state
 from kafka_edu.trace.events.replication import FetcherPartitionDelayed, FollowerAppended, LogTruncatedByEpoch, LogTruncatedByRange
 from kafka_edu.trace.tracer import Tracer
 

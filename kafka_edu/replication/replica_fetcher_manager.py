@@ -10,10 +10,11 @@ from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Transport
-from kafka_edu.replication.partition import Partition, TruncatesLogs
+from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.replica_fetcher import ReplicaFetcher
 from kafka_edu.replication.replica_fetcher_thread import ReplicaFetcherThread
 from kafka_edu.replication.replication_config import ReplicationConfig
+from kafka_edu.replication.truncation import TruncatesLogs
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.replication import FetcherSnapshot, FetcherStarted, FetcherStopped
 from kafka_edu.trace.tracer import Tracer

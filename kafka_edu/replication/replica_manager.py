@@ -32,13 +32,21 @@ from kafka_edu.replication.controller_requests import ControllerRequests
 from kafka_edu.replication.delayed_fetch import DelayedFetch
 from kafka_edu.replication.delayed_operations import DelayedOperations
 from kafka_edu.replication.delayed_produce import DelayedProduce, ProducePartitionStatus
-from kafka_edu.replication.fetch_params import CONSUMER_REPLICA_ID, DEBUGGING_REPLICA_ID, FetchParams, PartitionFetch
+from kafka_edu.replication.fetch_params import (
+    CONSUMER_REPLICA_ID,
+    DEBUGGING_REPLICA_ID,
+    READ_UNCOMMITTED,
+    FetchParams,
+    PartitionFetch,
+    fetch_isolation,
+)
 from kafka_edu.replication.high_watermark_checkpoints import HighWatermarkCheckpoints
 from kafka_edu.replication.isr_change_propagation import IsrChangePropagation
 from kafka_edu.replication.isr_store import IsrProposal
 from kafka_edu.replication.legacy_offsets import legacy_offsets_before
 from kafka_edu.replication.log_read_result import EpochAndOffset, LogReadResult, failed_read
 from kafka_edu.replication.partition import Partition
+from kafka_edu.replication.partition_view import partition_offsets, partition_snapshot
 from kafka_edu.replication.replication_config import ReplicationConfig
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.replication import PartitionOffline
@@ -285,7 +293,7 @@ class ReplicaManager:
         """One read of each partition, in order, within `max_bytes` together; the first with records may exceed all limits by one batch."""
         left = params.max_bytes
         hard_limit = params.hard_max_bytes_limit
-        only_from_leader, only_committed = params.only_from_leader, params.only_committed
+        only_from_leader, isolation = params.only_from_leader, params.isolation
         min_one_message = not hard_limit
         results: FetchResults = []
         for tp, wanted in infos:
@@ -303,7 +311,7 @@ class ReplicaManager:
                     current_leader_epoch=wanted.current_leader_epoch,
                     last_fetched_epoch=wanted.last_fetched_epoch,
                     only_from_leader=only_from_leader,
-                    only_committed=only_committed,
+                    isolation=isolation,
                     min_one_message=min_one_message,
                     hard_limit=hard_limit,
                 )
@@ -335,14 +343,19 @@ class ReplicaManager:
     # --- look-ups ---
 
     def fetch_offset_for_timestamp(
-        self, topic_partition: TopicPartition, timestamp: int, replica_id: int, current_leader_epoch: int = -1
+        self,
+        topic_partition: TopicPartition,
+        timestamp: int,
+        replica_id: int,
+        current_leader_epoch: int = -1,
+        isolation_level: int = READ_UNCOMMITTED,
     ) -> TimestampOffset | None:
         """ListOffsets from v1 on, for one partition: see Partition. Raises its errors, and those of `partition_or_exception`."""
         return self.partition_or_exception(topic_partition).fetch_offset_for_timestamp(
             timestamp,
             current_leader_epoch=current_leader_epoch,
             only_from_leader=replica_id != DEBUGGING_REPLICA_ID,
-            from_consumer=replica_id == CONSUMER_REPLICA_ID,
+            isolation=fetch_isolation(replica_id, isolation_level),
         )
 
     def legacy_fetch_offsets(self, topic_partition: TopicPartition, timestamp: int, max_offsets: int, replica_id: int) -> list[int]:
@@ -402,7 +415,7 @@ class ReplicaManager:
     # --- what is told of it ---
 
     def _snapshots(self) -> Iterable[Event]:
-        return [s for p in self.all_partitions.values() if (s := p.snapshot()) is not None]
+        return [s for p in self.all_partitions.values() if (s := partition_snapshot(p)) is not None]
 
     def _gauges(self) -> Iterable[Event]:
-        return [g for p in self.all_partitions.values() if (g := p.offsets()) is not None]
+        return [g for p in self.all_partitions.values() if (g := partition_offsets(p)) is not None]

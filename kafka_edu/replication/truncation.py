@@ -6,10 +6,20 @@ below it.
 """
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
+
+from kafka_edu.common.topic_partition import TopicPartition
 
 UNDEFINED_EPOCH: Final = -1
 UNDEFINED_EPOCH_OFFSET: Final = -1
+
+
+class TruncatesLogs(Protocol):
+    """Cuts logs and keeps the recovery checkpoints right (LogManager)."""
+
+    def truncate_to(self, offsets: dict[TopicPartition, int]) -> None: ...
+
+    def truncate_fully_and_start_at(self, topic_partition: TopicPartition, offset: int) -> None: ...
 
 
 class OffsetTruncationState(NamedTuple):

@@ -19,7 +19,7 @@ from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages.fetch import FetchablePartitionResponse, FetchableTopicResponse, FetchRequest, FetchResponse
 from kafka_edu.record.legacy import down_convert
 from kafka_edu.replication.fetch_manager import FetchContext, FetchManager
-from kafka_edu.replication.fetch_params import READ_COMMITTED, FetchParams, PartitionFetch
+from kafka_edu.replication.fetch_params import FetchParams, PartitionFetch
 from kafka_edu.replication.log_read_result import LogReadResult, failed_read
 from kafka_edu.replication.replica_manager import FetchResults, ReplicaManager
 from kafka_edu.server.api_call import ApiCall
@@ -78,8 +78,7 @@ class FetchApi:
     ) -> None:
         if call.version < FIRST_VERSION_OF_V2_BATCHES:
             results = [(tp, self._down_converted(tp, read, wanted[tp].fetch_offset, call.version)) for tp, read in results]
-        read_committed = request.isolation_level == READ_COMMITTED
-        call.respond(context.response(results, self._time.hi_res_clock_ms(), read_committed=read_committed))
+        call.respond(context.response(results, self._time.hi_res_clock_ms()))
 
     def _down_converted(self, tp: TopicPartition, read: LogReadResult, fetch_offset: int, version: int) -> LogReadResult:
         """The records as a client that old can read them. UNSUPPORTED_VERSION where the topic forbids it (message.downconversion.enable)."""

@@ -1,7 +1,7 @@
 """ListOffsets: offsets by time, the first and the last (Kafka: KafkaApis.handleListOffsetRequest; KIP-79, KIP-207).
 
--1 asks for the end (a consumer's end is the high watermark), -2 for the start, anything else for the first record not older than that time. v0
-knew no time index: it answers with the base offsets of segments, newest first, which is all it could know.
+-1 asks for the end (a consumer's is the high watermark, with read_committed the last stable offset), -2 for the start, anything else for the first
+record not older than that time. v0 knew no time index: it answers with the base offsets of segments, newest first, which is all it could know.
 """
 
 from collections import Counter
@@ -48,7 +48,7 @@ class ListOffsetsApi:
                     elif asked[tp] > 1:
                         raise KafkaException(Errors.INVALID_REQUEST)
                     else:
-                        results.append(self._by_timestamp(tp, partition, request.replica_id, call.version))
+                        results.append(self._by_timestamp(tp, partition, request, call.version))
                 except KafkaException as failure:
                     results.append(ListOffsetsPartitionResponse(partition_index=tp.partition, error_code=_error_for(failure.error, call.version)))
             topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=results))
@@ -68,8 +68,12 @@ class ListOffsetsApi:
             offsets = [high_watermark] + [offset for offset in offsets if offset <= high_watermark]
         return ListOffsetsPartitionResponse(partition_index=tp.partition, old_style_offsets=offsets)
 
-    def _by_timestamp(self, tp: TopicPartition, asked: ListOffsetsPartition, replica_id: int, version: int) -> ListOffsetsPartitionResponse:
-        found = self._replica_manager.fetch_offset_for_timestamp(tp, asked.timestamp, replica_id, asked.current_leader_epoch)
+    def _by_timestamp(
+        self, tp: TopicPartition, asked: ListOffsetsPartition, request: ListOffsetsRequest, version: int
+    ) -> ListOffsetsPartitionResponse:
+        found = self._replica_manager.fetch_offset_for_timestamp(
+            tp, asked.timestamp, request.replica_id, asked.current_leader_epoch, request.isolation_level
+        )
         if found is None:
             return ListOffsetsPartitionResponse(partition_index=tp.partition)
         return ListOffsetsPartitionResponse(

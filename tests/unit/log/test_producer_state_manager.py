@@ -29,6 +29,11 @@ def send(log: Log, sequence: int, *, epoch: int = 0, count: int = 1, producer: i
     return info.first_offset, info.last_offset
 
 
+def end(log: Log, producer: int, how: ControlRecordType = ControlRecordType.ABORT, *, epoch: int = 0, coordinator_epoch: int = 0) -> int:
+    marker = build_end_transaction_marker(EndTransactionMarker(how, coordinator_epoch), producer, epoch, NOW)
+    return log.append_as_leader(marker, 0, NOW, origin=AppendOrigin.COORDINATOR).first_offset
+
+
 def refused(log: Log, sequence: int, *, epoch: int = 0, count: int = 1) -> Errors:
     end = log.log_end_offset
     with pytest.raises(KafkaException) as error:
@@ -147,12 +152,14 @@ def test_the_first_unstable_offset_is_that_of_the_oldest_open_transaction() -> N
     send(log, 0, producer=3, transactional=True)
     send(log, 1, producer=2, transactional=True)
     assert log.first_unstable_offset == 1
-    marker = build_end_transaction_marker(EndTransactionMarker(ControlRecordType.COMMIT, 0), 2, 0, NOW)
-    assert log.append_as_leader(marker, 0, NOW, origin=AppendOrigin.COORDINATOR).first_offset == 4
+    assert end(log, 2, ControlRecordType.COMMIT) == 4
+    assert log.first_unstable_offset == 1, "decided, but the marker is not replicated"
+    log.on_high_watermark_incremented(5)
     assert log.first_unstable_offset == 2
     log.close()
     again = open_log(file_system, clean=True)
+    again.on_high_watermark_incremented(5)
     assert again.first_unstable_offset == 2
-    abort = build_end_transaction_marker(EndTransactionMarker(ControlRecordType.ABORT, 0), 3, 0, NOW)
-    again.append_as_leader(abort, 0, NOW, origin=AppendOrigin.COORDINATOR)
+    end(again, 3)
+    again.on_high_watermark_incremented(6)
     assert again.first_unstable_offset is None

@@ -5,7 +5,8 @@ from random import Random
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
-from kafka_edu.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from kafka_edu.log.transaction_index import AbortedTxn
+from kafka_edu.protocol.messages.fetch import AbortedTransaction, FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from kafka_edu.replication.fetch_manager import FetchManager, IncrementalFetchContext, SessionErrorContext, SessionlessFetchContext
 from kafka_edu.replication.fetch_params import PartitionFetch
 from kafka_edu.replication.fetch_session_cache import FetchSessionCache
@@ -133,11 +134,12 @@ def test_the_contexts_are_those_of_the_table() -> None:
     assert isinstance(new(99, 4, {}, (), from_follower=False, now_ms=0), SessionErrorContext)
 
 
-def test_aborted_transactions_are_null_for_read_uncommitted_and_empty_for_read_committed() -> None:
+def test_aborted_transactions_are_null_for_read_uncommitted_and_a_list_for_read_committed() -> None:
     manager = FetchManager(FetchSessionCache(1, Random(1)))
-    for read_committed, expected in ((False, None), (True, [])):
+    aborted = (AbortedTxn(producer_id=7, first_offset=3, last_offset=9, last_stable_offset=10),)
+    for found, expected in ((None, None), ((), []), (aborted, [AbortedTransaction(producer_id=7, first_offset=3)])):
         context = manager.new_context(0, -1, {A: WANTED}, (), from_follower=False, now_ms=0)
-        response = context.response([(A, read())], 0, read_committed=read_committed)
+        response = context.response([(A, read()._replace(aborted_transactions=found))], 0)
         assert response.responses[0].partition_responses[0].aborted_transactions == expected
 
 

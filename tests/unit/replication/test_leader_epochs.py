@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.replication.fetch_params import FetchIsolation
 from kafka_edu.replication.replica_fetcher import ReplicaFetcher
 from kafka_edu.replication.truncation import OffsetTruncationState, offset_truncation_state
 from tests.unit.replication.replication_cluster import Cluster, T
@@ -156,7 +157,7 @@ def test_fetch_v12_tells_where_the_logs_part_and_gives_no_records() -> None:
     cluster.elect(0, (0,))
     cluster.produce("3", acks=1)
     read = cluster.leader.partition.read_records
-    options = {"only_from_leader": True, "only_committed": False, "min_one_message": True, "hard_limit": False}
+    options = {"only_from_leader": True, "isolation": FetchIsolation.LOG_END, "min_one_message": True, "hard_limit": False}
     past_the_end = read(9, 1000, current_leader_epoch=1, last_fetched_epoch=0, **options)
     assert (past_the_end.error, past_the_end.diverging_epoch, past_the_end.size_in_bytes) == (Errors.NONE, (0, 3), 0)
     assert read(3, 1000, current_leader_epoch=1, last_fetched_epoch=0, **options).diverging_epoch is None

@@ -5,12 +5,14 @@ import pytest
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
+from kafka_edu.log.transaction_index import AbortedTxn
 from kafka_edu.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from kafka_edu.record.compression import CompressionType
 from kafka_edu.record.legacy import iter_messages
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 from kafka_edu.replication.fetch_manager import FetchManager
+from kafka_edu.replication.fetch_params import FetchIsolation
 from kafka_edu.replication.fetch_session_cache import FetchSessionCache
 from kafka_edu.replication.log_read_result import LogReadResult, failed_read
 from kafka_edu.server.apis.fetch import FetchApi
@@ -139,12 +141,11 @@ def test_versions_before_7_have_no_sessions(harness, replicas):
     assert harness.ask(fetch((0, 0)), 6).session_id == 0
 
 
-def test_aborted_transactions_are_null_unless_asked_for(harness, replicas):
-    def aborted(isolation):
-        return harness.ask(fetch((0, 0), isolation=isolation), 11).responses[0].partition_responses[0].aborted_transactions
-
-    assert aborted(0) is None
-    assert aborted(1) == []
+def test_read_committed_is_asked_for_as_such_and_told_what_was_aborted(harness, replicas):
+    replicas.reads[WEB_0] = read(BATCH)._replace(last_stable_offset=2, aborted_transactions=(AbortedTxn(7, 1, 2, 3),))
+    answer = harness.ask(fetch((0, 0), isolation=1), 11).responses[0].partition_responses[0]
+    assert replicas.asked[0][0].isolation is FetchIsolation.TXN_COMMITTED
+    assert (answer.last_stable_offset, [(a.producer_id, a.first_offset) for a in answer.aborted_transactions]) == (2, [(7, 1)])
 
 
 def test_an_unknown_partition_is_an_error_of_its_own(harness, replicas):

@@ -22,8 +22,8 @@ class FakeReplicaManager:
         self.error = None
         self.asked = []
 
-    def fetch_offset_for_timestamp(self, tp, timestamp, replica_id, current_leader_epoch):
-        self.asked.append((str(tp), timestamp, replica_id, current_leader_epoch))
+    def fetch_offset_for_timestamp(self, tp, timestamp, replica_id, current_leader_epoch, isolation_level):
+        self.asked.append((str(tp), timestamp, replica_id, current_leader_epoch, isolation_level))
         if self.error:
             raise KafkaException(self.error)
         return TimestampOffset(timestamp, 42, 7) if timestamp != 99 else None
@@ -53,7 +53,7 @@ def test_list_offsets_in_every_version(harness, replicas, version):
     found, missing = harness.ask(list_offsets((0, 1000), (1, 99)), version).topics[0].partitions
     assert (found.error_code, found.timestamp, found.offset, found.leader_epoch) == (0, 1000, 42, 7 if version >= 4 else -1)
     assert (missing.error_code, missing.timestamp, missing.offset) == (0, -1, -1)
-    assert replicas.asked[0] == ("web-0", 1000, -1, 3 if version >= 4 else -1)
+    assert replicas.asked[0] == ("web-0", 1000, -1, 3 if version >= 4 else -1, 0)
 
 
 def test_a_partition_asked_for_twice_is_invalid_in_both_places(harness, replicas):

@@ -1,0 +1,119 @@
+"""The aborted transactions of one segment (Kafka: TransactionIndex.scala, AbortedTxn; KIP-98; spec X2): `.txnindex`.
+
+    version int16 (0) | producer id int64 | first offset int64 | last offset int64 | last stable offset int64        34 bytes an entry
+
+An entry stands in the segment that holds the abort marker, whose offset is `last offset`: entries ascend by it. A read_committed consumer that gets
+a range of offsets is told of the aborted transactions that reach into it, and leaves their records out. How far must one search? An aborted
+transaction that begins in the range may end in a much later segment. That is what the last stable offset is for, as it stood right after the marker:
+once it lies at or behind the end of the range, every transaction that begins in the range has been decided before, so no later entry can matter.
+
+    fetched 10..20; entries (id 1, 5–12, LSO 13), (id 2, 15–40, LSO 41), (id 3, 50–60, …)     both of the first; the second ends the search: 41 ≥ 21
+
+The file is made with the first entry: most segments have none.
+"""
+
+import struct
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from kafka_edu.common.files import File, FileSystem
+from kafka_edu.log.abstract_index import CorruptIndexError
+
+_ENTRY: Final = struct.Struct(">hqqqq")
+ENTRY_BYTES: Final = _ENTRY.size
+CURRENT_VERSION: Final = 0
+
+
+class AbortedTxn(NamedTuple):
+    """One aborted transaction: from its first record to its abort marker."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    """The offset of the abort marker."""
+    last_stable_offset: int
+    """The LSO right after the marker, were it replicated at once."""
+
+
+class TransactionIndex:
+    """Owned by its segment. Append O(1), search O(entries); 34 bytes an aborted transaction."""
+
+    def __init__(self, file_system: FileSystem, path: str, start_offset: int) -> None:
+        self._file_system = file_system
+        self.path = path
+        self._start_offset = start_offset
+        self._file: File | None = None
+        self._last_offset: int | None = None
+
+    def _open(self) -> File | None:
+        """The file; None if there is none on the disk."""
+        if self._file is None and self._file_system.exists(self.path):
+            self._file = self._file_system.open(self.path)
+        return self._file
+
+    def entries(self) -> Iterator[AbortedTxn]:
+        """All entries, ascending. Raises CorruptIndexError."""
+        file = self._open()
+        if file is None:
+            return
+        data = file.pread(file.size(), 0)
+        for row in _ENTRY.iter_unpack(data[: len(data) - len(data) % ENTRY_BYTES]):
+            if row[0] > CURRENT_VERSION:
+                raise CorruptIndexError(f"{self.path} has an entry of version {row[0]}")
+            yield AbortedTxn._make(row[1:])
+
+    def append(self, aborted: AbortedTxn) -> None:
+        """Enter a transaction whose abort marker has been written; markers come in the order of their offsets."""
+        file = self._open()
+        if file is None:
+            file = self._file = self._file_system.open(self.path)
+        elif self._last_offset is None:
+            self._last_offset = max((entry.last_offset for entry in self.entries()), default=None)
+        assert self._last_offset is None or aborted.last_offset > self._last_offset, (self.path, aborted, self._last_offset)
+        file.append((_ENTRY.pack(CURRENT_VERSION, *aborted),))
+        self._last_offset = aborted.last_offset
+
+    def collect(self, fetch_offset: int, upper_bound: int) -> tuple[list[AbortedTxn], bool]:
+        """Those that reach into `fetch_offset` … `upper_bound` - 1, and whether the search is over: no later segment can hold another."""
+        found = []
+        for entry in self.entries():
+            if entry.last_offset >= fetch_offset and entry.first_offset < upper_bound:
+                found.append(entry)
+            if entry.last_stable_offset >= upper_bound:
+                return found, True
+        return found, False
+
+    def truncate_to(self, offset: int) -> None:
+        """Forget markers at `offset` and behind it."""
+        kept = [entry for entry in self.entries() if entry.last_offset < offset]
+        if self._file is not None:
+            self._file.truncate(len(kept) * ENTRY_BYTES)
+            self._last_offset = kept[-1].last_offset if kept else None
+
+    def reset(self) -> None:
+        """Forget all: the segment is to be read again."""
+        file = self._open()
+        if file is not None:
+            file.truncate(0)
+        self._last_offset = None
+
+    def sanity_check(self) -> None:
+        """Raises CorruptIndexError if the file cannot be what was written for this segment."""
+        file = self._open()
+        if file is None:
+            return
+        if file.size() % ENTRY_BYTES:
+            raise CorruptIndexError(f"{self.path} has {file.size()} bytes, which is no multiple of {ENTRY_BYTES}")
+        for entry in self.entries():
+            if entry.last_offset < self._start_offset:
+                raise CorruptIndexError(f"{self.path}: a transaction ends at {entry.last_offset}, before the segment begins")
+
+    def flush(self) -> None:
+        """Force it to the disk. May block."""
+        if self._file is not None:
+            self._file.flush()
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
