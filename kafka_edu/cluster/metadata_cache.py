@@ -104,6 +104,10 @@ class MetadataCache:
         """The topic's id (KIP-516), or zeros if the controller has told none."""
         return self._topic_ids.get(topic, ZERO_UUID)
 
+    def topic_name(self, topic_id: UUID) -> str | None:
+        """The topic with that id. O(topics)."""
+        return next((name for name, known in self._topic_ids.items() if known == topic_id), None)
+
     def partitions_of(self, topic: str) -> Mapping[int, PartitionState]:
         """The topic's partitions by number; empty for a topic not known."""
         return self._topics.get(topic, {})

@@ -169,6 +169,10 @@ class KafkaController:
         """The epoch of this broker's registration; it changes when a session has expired. Requests with an older one are stale (KIP-380)."""
         return self._broker.epoch
 
+    def is_topic_queued_for_deletion(self, topic: str) -> bool:
+        """Whether the topic is about to go; only the active controller knows."""
+        return self._term is not None and self._term.context.is_topic_queued_up_for_deletion(topic)
+
     async def startup(self) -> None:
         """Start the event task; the election is its first event, and is not waited for."""
         self._events.start()

@@ -12,6 +12,7 @@ from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_manager import LogManager
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
 from kafka_edu.purgatory.expired_operation_reaper import ExpiredOperationReaper
+from kafka_edu.replication.delayed_delete_records import DelayedDeleteRecords
 from kafka_edu.replication.delayed_fetch import DelayedFetch
 from kafka_edu.replication.delayed_produce import DelayedProduce
 from kafka_edu.replication.high_watermark_checkpoints import HighWatermarkCheckpoints
@@ -58,7 +59,9 @@ class Replication:
         now_ms = time.hi_res_clock_ms
         produce = DelayedOperationPurgatory[DelayedProduce]("Produce", now_ms, trace, config.producer_purgatory_purge_interval_requests)
         fetch = DelayedOperationPurgatory[DelayedFetch]("Fetch", now_ms, trace, config.fetch_purgatory_purge_interval_requests)
-        self._reapers = [ExpiredOperationReaper(produce, time), ExpiredOperationReaper(fetch, time)]
+        purge_interval = config.delete_records_purgatory_purge_interval_requests
+        delete_records = DelayedOperationPurgatory[DelayedDeleteRecords]("DeleteRecords", now_ms, trace, purge_interval)
+        self._reapers = [ExpiredOperationReaper(purgatory, time) for purgatory in (produce, fetch, delete_records)]
         self._isr_writer = IsrWriter(isr_store, time, on_failure)
         self.fetchers = ReplicaFetcherManager(config, time, transport, log_manager, metadata_cache, on_failure, trace)
         self.replica_manager = ReplicaManager(
@@ -68,6 +71,7 @@ class Replication:
             metadata_cache,
             produce,
             fetch,
+            delete_records,
             HighWatermarkCheckpoints(log_dirs, file_system, run_blocking, trace),
             self.fetchers,
             self._isr_writer.propose,

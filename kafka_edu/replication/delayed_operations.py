@@ -14,14 +14,16 @@ class Wakes(Protocol):
 
 
 class DelayedOperations:
-    """Wakes the operations that wait for one partition: produce by a higher HW; fetch by a higher HW (consumers) or LEO (followers)."""
+    """Wakes the operations that wait for one partition: produce by a higher HW; fetch by a higher HW (consumers) or LEO (followers); DeleteRecords by a
+    higher low watermark."""
 
-    __slots__ = ("_fetch", "_produce", "_topic_partition")
+    __slots__ = ("_delete_records", "_fetch", "_produce", "_topic_partition")
 
-    def __init__(self, topic_partition: TopicPartition, produce: Wakes, fetch: Wakes) -> None:
+    def __init__(self, topic_partition: TopicPartition, produce: Wakes, fetch: Wakes, delete_records: Wakes) -> None:
         self._topic_partition = topic_partition
         self._produce = produce
         self._fetch = fetch
+        self._delete_records = delete_records
 
     def check_and_complete_fetch(self) -> None:
         """The log end has moved: followers may have something to read."""
@@ -31,3 +33,8 @@ class DelayedOperations:
         """The high watermark or the leadership has moved."""
         self._fetch.check_and_complete(self._topic_partition)
         self._produce.check_and_complete(self._topic_partition)
+        self._delete_records.check_and_complete(self._topic_partition)
+
+    def check_and_complete_delete_records(self) -> None:
+        """A follower's log starts later than before."""
+        self._delete_records.check_and_complete(self._topic_partition)

@@ -18,6 +18,7 @@ Owned by the broker's loop. `now_ms` is monotonic time, `wall_ms` goes into the 
 """
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from kafka_edu.cluster.leader_and_isr import NO_LEADER
 from kafka_edu.common.errors import Errors, KafkaException
@@ -51,6 +52,9 @@ from kafka_edu.trace.events.replication import (
     ProduceAppended,
 )
 from kafka_edu.trace.tracer import Tracer
+
+#: In DeleteRecords: all that is committed (DeleteRecordsRequest.HIGH_WATERMARK).
+DELETE_TO_HIGH_WATERMARK: Final = -1
 
 
 class Partition:
@@ -253,6 +257,20 @@ class Partition:
         starts = [f.log_start_offset for f in self._followers.values() if f.broker_id in live]
         return min([self.log_for_request(-1, True).log_start_offset, *starts])
 
+    def delete_records_on_leader(self, offset: int) -> int:
+        """Give up the records below `offset` (-1: below the HW); returns the offset that is meant. Followers hear of it with their next fetch.
+
+        Raises NOT_LEADER_OR_FOLLOWER, POLICY_VIOLATION (cleanup.policy is not delete), OFFSET_OUT_OF_RANGE (negative, or above the HW).
+        """
+        log = self.log_for_request(-1, True)
+        wanted = self.high_watermark.message_offset if offset == DELETE_TO_HIGH_WATERMARK else offset
+        if wanted < 0:
+            raise KafkaException(Errors.OFFSET_OUT_OF_RANGE, f"there is no offset {wanted} in {self.topic_partition}")
+        if not log.config.delete:
+            raise KafkaException(Errors.POLICY_VIOLATION, f"the cleanup.policy of {self.topic_partition} does not allow to delete records")
+        log.maybe_increment_log_start_offset(wanted)
+        return wanted
+
     # --- produce ---
 
     def append_records_to_leader(
@@ -383,6 +401,7 @@ class Partition:
         log = self.log
         if follower is None or log is None:
             return False
+        start_moved = log_start_offset > follower.log_start_offset
         follower.update_fetch_state(read.fetch_offset_metadata, log_start_offset, now_ms, read.log_end_offset)
         if follower_id not in self.isr_state.expected:
             self._maybe_expand_isr(follower, now_ms)
@@ -394,6 +413,8 @@ class Partition:
             trace(FollowerFetched(tp.topic, tp.partition, follower_id, offset, read.log_end_offset, hw))
         if advanced:
             self._delayed.check_and_complete_all()
+        elif start_moved:
+            self._delayed.check_and_complete_delete_records()
         return True
 
     # --- ISR ---

@@ -17,6 +17,7 @@ from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.files import Buffer
 from kafka_edu.common.time import Time
+from kafka_edu.common.topic import is_internal
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.append_origin import AppendOrigin
 from kafka_edu.log.fetch_data_info import TimestampOffset
@@ -29,6 +30,7 @@ from kafka_edu.protocol.messages.stop_replica import StopReplicaRequest, StopRep
 from kafka_edu.protocol.messages.update_metadata import UpdateMetadataRequest
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
 from kafka_edu.replication.controller_requests import ControllerRequests
+from kafka_edu.replication.delayed_delete_records import DelayedDeleteRecords, DeleteRecordsStatus
 from kafka_edu.replication.delayed_fetch import DelayedFetch
 from kafka_edu.replication.delayed_operations import DelayedOperations
 from kafka_edu.replication.delayed_produce import DelayedProduce, ProducePartitionStatus
@@ -107,6 +109,7 @@ class ReplicaManager:
         metadata_cache: MetadataCache,
         produce_purgatory: DelayedOperationPurgatory[DelayedProduce],
         fetch_purgatory: DelayedOperationPurgatory[DelayedFetch],
+        delete_records_purgatory: DelayedOperationPurgatory[DelayedDeleteRecords],
         checkpoints: HighWatermarkCheckpoints,
         fetchers: Fetchers,
         propose_isr: Callable[[IsrProposal], None],
@@ -119,6 +122,7 @@ class ReplicaManager:
         self.metadata_cache = metadata_cache
         self.delayed_produce_purgatory = produce_purgatory
         self.delayed_fetch_purgatory = fetch_purgatory
+        self.delayed_delete_records_purgatory = delete_records_purgatory
         self.checkpoints = checkpoints
         self.fetchers = fetchers
         self.isr_changes = IsrChangePropagation(time.hi_res_clock_ms())
@@ -146,7 +150,9 @@ class ReplicaManager:
     def get_or_create_partition(self, topic_partition: TopicPartition) -> Partition:
         partition = self.all_partitions.get(topic_partition)
         if partition is None:
-            delayed = DelayedOperations(topic_partition, self.delayed_produce_purgatory, self.delayed_fetch_purgatory)
+            delayed = DelayedOperations(
+                topic_partition, self.delayed_produce_purgatory, self.delayed_fetch_purgatory, self.delayed_delete_records_purgatory
+            )
             max_lag_ms = self.config.replica_lag_time_max_ms
             partition = Partition(topic_partition, self.broker_id, max_lag_ms, delayed, self._propose_isr, self._trace)
             self.all_partitions[topic_partition] = partition
@@ -339,6 +345,32 @@ class ReplicaManager:
                     results[i] = (tp, read.without_records())
                 elif at_end is not None:
                     at_end.counted = True
+
+    # --- delete records ---
+
+    def delete_records(
+        self, timeout_ms: int, offsets: Mapping[TopicPartition, int], respond: Callable[[dict[TopicPartition, DeleteRecordsStatus]], None]
+    ) -> None:
+        """Give up the records below `offsets` (-1: the HW); `respond` is called when all live replicas start there, or after `timeout_ms`."""
+        statuses: dict[TopicPartition, DeleteRecordsStatus] = {}
+        for tp, offset in offsets.items():
+            try:
+                if is_internal(tp.topic):
+                    raise KafkaException(Errors.INVALID_TOPIC_EXCEPTION, f"records of the internal topic {tp.topic} cannot be deleted")
+                statuses[tp] = DeleteRecordsStatus.waiting(self.partition_or_exception(tp).delete_records_on_leader(offset))
+            except KafkaException as failure:
+                statuses[tp] = DeleteRecordsStatus.failed(failure.error)
+                if failure.error is Errors.KAFKA_STORAGE_ERROR:
+                    self.on_storage_error(tp, failure)
+        operation = DelayedDeleteRecords(timeout_ms, statuses, self, respond)
+        if statuses:
+            self.delayed_delete_records_purgatory.try_complete_else_watch(operation, tuple(statuses))
+        else:
+            respond(statuses)
+
+    def live_broker_ids(self) -> list[int]:
+        """As the metadata cache knows them."""
+        return [broker.id for broker in self.metadata_cache.get_alive_brokers()]
 
     # --- look-ups ---
 

@@ -34,5 +34,7 @@ class ReplicationConfig(NamedTuple):
     """max.incremental.fetch.session.cache.slots"""
     fetch_purgatory_purge_interval_requests: int = 1_000
     """fetch.purgatory.purge.interval.requests"""
+    delete_records_purgatory_purge_interval_requests: int = 1
+    """delete.records.purgatory.purge.interval.requests"""
     producer_purgatory_purge_interval_requests: int = 1_000
     """producer.purgatory.purge.interval.requests"""

@@ -1,10 +1,11 @@
-"""Creates topics: checks, assigns replicas, writes znodes; the controller's watches do the rest (Kafka: AdminManager.scala, AdminZkClient.scala).
+"""Creates, extends and deletes topics: checks, writes znodes; the controller's watches do the rest (Kafka: AdminManager.scala, AdminZkClient.scala).
 
 A topic comes into being by two znodes: its configs first, /config/topics/<topic>, for the first leader reads them; then its assignment,
-/brokers/topics/<topic>. From then on it exists. Next hop: the controller's TopicChange event; the answer waits for UpdateMetadata.
+/brokers/topics/<topic>. From then on it exists. Next hop: the controller's TopicChange event; the answer waits for UpdateMetadata. More partitions
+are a new assignment in the same znode (PartitionModifications), deletion is an order in /admin/delete_topics (TopicDeletion).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from random import Random
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -20,14 +21,17 @@ from kafka_edu.common.topic import (
 )
 from kafka_edu.controller.replica_assignment import assign_replicas_to_brokers
 from kafka_edu.log.log_config import TOPIC_CONFIG, LogConfig
+from kafka_edu.protocol.messages.create_partitions import CreatePartitionsTopic, CreatePartitionsTopicResult
 from kafka_edu.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfigs, CreatableTopicResult
+from kafka_edu.purgatory.delayed_operation import DelayedOperation
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
 from kafka_edu.server.delayed_create_topics import DelayedCreateTopics
-from kafka_edu.trace.events.server import TopicCreated
+from kafka_edu.server.delayed_delete_topics import DelayedDeleteTopics
+from kafka_edu.trace.events.server import PartitionsCreated, TopicCreated, TopicDeletionOrdered
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
-from kafka_edu.zk.zk_data import TopicAssignment
+from kafka_edu.zk.zk_data import ReplicaAssignment, TopicAssignment
 
 UNSPECIFIED: Final = -1
 #: ConfigSource.java: where a topic's value comes from.
@@ -62,7 +66,7 @@ class AdminManager:
         self,
         zk: KafkaZkClient,
         cache: MetadataCache,
-        purgatory: DelayedOperationPurgatory[DelayedCreateTopics],
+        purgatory: DelayedOperationPurgatory[DelayedOperation],
         random: Random,
         trace: Tracer | None,
         *,
@@ -112,6 +116,64 @@ class AdminManager:
             partitions = {name: result.num_partitions for name, result in created.items()}
             self._purgatory.try_complete_else_watch(DelayedCreateTopics(timeout_ms, partitions, self._cache, when_done), tuple(partitions))
 
+    async def delete_topics(self, timeout_ms: int, topics: Collection[str], respond: Callable[[dict[str, Errors]], None]) -> None:
+        """Order the deletion of `topics`; `respond` is called when they are out of the metadata here, or after `timeout_ms`.
+
+        Ordered twice is ordered once. With a time-out of 0 all are told REQUEST_TIMED_OUT, and are deleted nevertheless, as in Kafka.
+        """
+        errors = dict.fromkeys(topics, Errors.NONE)
+        for topic in topics:
+            try:
+                await self._zk.create_delete_topic_path(topic)
+            except ZkError as error:
+                if error.code is not ZkErrorCode.NODE_EXISTS:
+                    errors[topic] = Errors.UNKNOWN_SERVER_ERROR
+                    continue
+            else:
+                if self._trace:
+                    self._trace(TopicDeletionOrdered(topic))
+        ordered = [topic for topic, error in errors.items() if error is Errors.NONE]
+        if not ordered:
+            respond(errors)
+        elif timeout_ms <= 0:
+            respond(errors | dict.fromkeys(ordered, Errors.REQUEST_TIMED_OUT))
+        else:
+            operation = DelayedDeleteTopics(timeout_ms, ordered, self._cache, lambda results: respond(errors | results))
+            self._purgatory.try_complete_else_watch(operation, tuple(ordered))
+
+    async def create_partitions(
+        self,
+        timeout_ms: int,
+        validate_only: bool,
+        topics: Sequence[CreatePartitionsTopic],
+        respond: Callable[[list[CreatePartitionsTopicResult]], None],
+    ) -> None:
+        """Give each of `topics`, whose names differ, more partitions; `respond` is called once these have leaders, or after `timeout_ms`."""
+        results = []
+        extended: dict[str, int] = {}
+        for topic in topics:
+            result = CreatePartitionsTopicResult(name=topic.name)
+            results.append(result)
+            try:
+                current, added = await self._check_new_partitions(topic)
+                if not validate_only:
+                    await self._add_partitions(topic.name, current, added)
+                    extended[topic.name] = topic.count
+            except KafkaException as refused:
+                result.error_code, result.error_message = refused.error, refused.message
+
+        def when_done(errors: dict[str, Errors]) -> None:
+            for result in results:
+                result.error_code = errors.get(result.name, result.error_code)
+            respond(results)
+
+        if not extended:
+            respond(results)
+        elif timeout_ms <= 0:
+            when_done(dict.fromkeys(extended, Errors.REQUEST_TIMED_OUT))
+        else:
+            self._purgatory.try_complete_else_watch(DelayedCreateTopics(timeout_ms, extended, self._cache, when_done), tuple(extended))
+
     async def create_automatically(self, topic: str) -> Errors:
         """Create a topic that was only asked for, with the broker's defaults. LEADER_NOT_AVAILABLE: it exists now, ask again."""
         internal = self._defaults.internal.get(topic)
@@ -151,9 +213,11 @@ class AdminManager:
         await self._validate(topic.name, assignment, overrides)
         return assignment, overrides
 
-    def _assign(self, partitions: int, replication_factor: int) -> dict[int, tuple[int, ...]]:
+    def _assign(self, partitions: int, replication_factor: int, *, start: int = -1, first_partition: int = 0) -> dict[int, tuple[int, ...]]:
         racks = {broker.id: broker.rack for broker in self._cache.get_alive_brokers()}
-        return assign_replicas_to_brokers(racks, partitions, replication_factor, self._random)
+        return assign_replicas_to_brokers(
+            racks, partitions, replication_factor, self._random, fixed_start_index=start, start_partition_id=first_partition
+        )
 
     async def _validate(self, topic: str, assignment: Mapping[int, tuple[int, ...]], overrides: Mapping[str, str]) -> None:
         """Name, assignment, configs (Kafka: AdminZkClient.validateTopicCreate). Brokers that do not exist may be assigned, as in Kafka."""
@@ -177,6 +241,53 @@ class AdminManager:
             self._defaults.log_config.with_overrides(overrides)
         except ConfigException as wrong:
             raise KafkaException(Errors.INVALID_CONFIG, str(wrong)) from wrong
+
+    async def _check_new_partitions(self, topic: CreatePartitionsTopic) -> tuple[TopicAssignment, dict[int, tuple[int, ...]]]:
+        """What the topic has, and what it is to get besides. Raises KafkaException."""
+        if not topic.name:
+            raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, "a topic's name cannot be empty")  # the code is Kafka's
+        current = (await self._zk.get_assignment_for_topics([topic.name])).get(topic.name)
+        if current is None:
+            raise KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{topic.name}' does not exist.")
+        known = len(current.partitions)
+        if topic.count <= known:
+            than = "as many as" if topic.count == known else "more than"
+            raise KafkaException(Errors.INVALID_PARTITIONS, f"topic {topic.name} has {known} partitions, {than} the {topic.count} asked for")
+        first = current.partitions[0].replicas
+        brokers = sorted(broker.id for broker in self._cache.get_alive_brokers())
+        if topic.assignments is None:
+            start = next((index for index, broker_id in enumerate(brokers) if broker_id >= first[0]), 0)
+            return current, self._assign(topic.count - known, len(first), start=start, first_partition=known)
+        added = {known + index: tuple(given.broker_ids) for index, given in enumerate(topic.assignments)}
+        self._check_assignment(added, brokers, topic.count - known, len(first))
+        return current, added
+
+    @staticmethod
+    def _check_assignment(added: Mapping[int, Sequence[int]], brokers: Collection[int], count: int, replication_factor: int) -> None:
+        """A manual assignment of new partitions, unlike that of a new topic, names live brokers only."""
+        unknown = sorted({broker_id for replicas in added.values() for broker_id in replicas if broker_id not in brokers})
+        reason = ""
+        if unknown:
+            reason = f"there are no brokers {unknown}"
+        elif len(added) != count:
+            reason = f"{count} partitions are to be added, but {len(added)} are assigned"
+        for partition, replicas in added.items():
+            if len(set(replicas)) < len(replicas):
+                reason = reason or f"partition {partition} names a broker twice: {list(replicas)}"
+            elif len(replicas) != replication_factor:
+                reason = reason or f"partition {partition} has {len(replicas)} replicas, the topic's others {replication_factor}"
+        if reason:
+            raise KafkaException(Errors.INVALID_REPLICA_ASSIGNMENT, reason)
+
+    async def _add_partitions(self, topic: str, current: TopicAssignment, added: Mapping[int, tuple[int, ...]]) -> None:
+        """Door: write the new assignment beside the old one."""
+        partitions = {**current.partitions, **{number: ReplicaAssignment(replicas) for number, replicas in added.items()}}
+        try:
+            await self._zk.set_topic_assignment(topic, TopicAssignment(current.topic_id, partitions))
+        except ZkError as error:
+            raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"ZooKeeper: {error}") from error
+        if self._trace:
+            self._trace(PartitionsCreated(topic, len(current.partitions), tuple(replicas for _, replicas in sorted(added.items()))))
 
     async def _create(self, topic: str, assignment: dict[int, tuple[int, ...]], overrides: Mapping[str, str], *, automatic: bool) -> UUID:
         """Door: write the znodes. Returns the topic's id, or zeros."""

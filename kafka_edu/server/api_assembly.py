@@ -22,9 +22,9 @@ from kafka_edu.purgatory.expired_operation_reaper import ExpiredOperationReaper
 from kafka_edu.replication.assembly import Replication
 from kafka_edu.replication.fetch_manager import FetchManager
 from kafka_edu.replication.fetch_session_cache import FetchSessionCache
+from kafka_edu.server.admin_apis import serve_admin_apis
 from kafka_edu.server.admin_manager import AdminManager, InternalTopic, TopicDefaults, internal_topics
 from kafka_edu.server.apis.api_versions import ApiVersionsApi
-from kafka_edu.server.apis.create_topics import CreateTopicsApi
 from kafka_edu.server.apis.fetch import FetchApi
 from kafka_edu.server.apis.find_coordinator import FindCoordinatorApi
 from kafka_edu.server.apis.init_producer_id import InitProducerIdApi
@@ -33,7 +33,6 @@ from kafka_edu.server.apis.list_offsets import ListOffsetsApi
 from kafka_edu.server.apis.metadata import MetadataApi
 from kafka_edu.server.apis.offset_for_leader_epoch import OffsetForLeaderEpochApi
 from kafka_edu.server.apis.produce import ProduceApi
-from kafka_edu.server.delayed_create_topics import DelayedCreateTopics
 from kafka_edu.server.kafka_apis import KafkaApis
 from kafka_edu.server.kafka_config import KafkaConfig
 from kafka_edu.server.kafka_request_handler_pool import KafkaRequestHandlerPool
@@ -83,7 +82,7 @@ class ApiAssembly:
         self.handlers = KafkaRequestHandlerPool(
             parts.request_channel, self.apis.handle, parts.time, parts.trace, num_io_threads=config.num_io_threads, on_failure=parts.on_failure
         )
-        topic_purgatory = self._purgatory("Topic", DelayedCreateTopics)
+        topic_purgatory = self._purgatory("Topic", DelayedOperation)
         admin = self._admin = AdminManager(
             parts.zk,
             parts.cache,
@@ -95,7 +94,7 @@ class ApiAssembly:
         )
         self._serve_metadata(admin)
         self._serve_records()
-        self._serve_topics(admin)
+        serve_admin_apis(self.apis, parts, admin)
         self._serve_coordinators(admin)
         self._serve_transactions()
         self._serve_inter_broker(admin)
@@ -148,9 +147,6 @@ class ApiAssembly:
         FetchApi(replica_manager, fetch_manager, parts.time, config.fetch_max_bytes).register(self.apis)
         ListOffsetsApi(replica_manager).register(self.apis)
         OffsetForLeaderEpochApi(replica_manager).register(self.apis)
-
-    def _serve_topics(self, admin: AdminManager) -> None:
-        CreateTopicsApi(admin, lambda: self._parts.controller.is_active).register(self.apis)
 
     def _serve_coordinators(self, admin: AdminManager) -> None:
         FindCoordinatorApi(self._parts.cache, admin.create_automatically, self._internal_partitions).register(self.apis)

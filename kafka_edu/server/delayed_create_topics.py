@@ -1,4 +1,4 @@
-"""CreateTopics requests that wait until their topics have leaders (Kafka: DelayedCreatePartitions.scala; spec D2).
+"""CreateTopics and CreatePartitions requests that wait until their partitions have leaders (Kafka: DelayedCreatePartitions.scala; spec D2).
 
 A topic exists when its znode is written, but it can be used only when the controller has elected leaders and told the brokers. So the answer waits
 here, under the names of its topics; UpdateMetadata wakes it, when this broker's own metadata cache has a leader for each partition.
@@ -26,7 +26,7 @@ class DelayedCreateTopics(DelayedOperation):
         cache: MetadataCache,
         respond: Callable[[dict[str, Errors]], None],
     ) -> None:
-        """`partitions`: how many each of the topics that were created has."""
+        """`partitions`: how many each of the topics that were created, or extended, has."""
         super().__init__(timeout_ms)
         self._partitions = partitions
         self._cache = cache

@@ -81,6 +81,7 @@ class KafkaConfig:
     controlled_shutdown_max_retries = Int("controlled.shutdown.max.retries")
     controlled_shutdown_retry_backoff_ms = Int("controlled.shutdown.retry.backoff.ms")
     controller_socket_timeout_ms = Int("controller.socket.timeout.ms")
+    delete_records_purgatory_purge_interval_requests = Int("delete.records.purgatory.purge.interval.requests")
     default_replication_factor = Int("default.replication.factor")
     delete_topic_enable = Bool("delete.topic.enable")
     events_file = OptionalStr("edu.events.file")

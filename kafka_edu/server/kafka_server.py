@@ -275,6 +275,7 @@ class KafkaServer:
             inter_broker_listener_name=config.inter_broker_listener_name,
             inter_broker_protocol_version=config.inter_broker_protocol_version,
             max_incremental_fetch_session_cache_slots=config.max_incremental_fetch_session_cache_slots,
+            delete_records_purgatory_purge_interval_requests=config.delete_records_purgatory_purge_interval_requests,
             fetch_purgatory_purge_interval_requests=config.fetch_purgatory_purge_interval_requests,
             producer_purgatory_purge_interval_requests=config.producer_purgatory_purge_interval_requests,
         )

@@ -121,6 +121,22 @@ class TopicCreated(NamedTuple):
     automatic: bool
 
 
+@event(joins=("topic",))
+class PartitionsCreated(NamedTuple):
+    """This broker added partitions to a topic's znode: from the number `first` on, with these replicas. Next: the controller's PartitionModifications."""
+
+    topic: str
+    first: int
+    assignment: tuple[tuple[int, ...], ...]
+
+
+@event(joins=("topic",))
+class TopicDeletionOrdered(NamedTuple):
+    """This broker wrote /admin/delete_topics/<topic>. Next: the controller's TopicDeletionChanged."""
+
+    topic: str
+
+
 @event()
 class ProducerIdBlockAllocated(NamedTuple):
     """A block of producer ids is ours: /latest_producer_id_block was moved on by compare-and-set (KIP-98)."""

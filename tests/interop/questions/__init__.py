@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from tests.interop.questions.asking import Asker
 
-MODULES: Final = ("basics",)
+MODULES: Final = ("admin_refused", "admin_topics", "basics")
 
 COMMON: Final = {
     "auto.create.topics.enable": "false",

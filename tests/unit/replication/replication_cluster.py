@@ -33,6 +33,7 @@ from kafka_edu.protocol.messages.offset_for_leader_epoch import (
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch, iter_headers, read_records
+from kafka_edu.replication.delayed_delete_records import DelayedDeleteRecords
 from kafka_edu.replication.delayed_fetch import DelayedFetch
 from kafka_edu.replication.delayed_produce import DelayedProduce, ProducePartitionStatus
 from kafka_edu.replication.fetch_manager import FetchManager
@@ -105,6 +106,7 @@ class ModelBroker:
         self.fetchers = DirectFetchers(self)
         self.produce_purgatory = DelayedOperationPurgatory[DelayedProduce]("Produce", self.time.hi_res_clock_ms, self.trace)
         self.fetch_purgatory = DelayedOperationPurgatory[DelayedFetch]("Fetch", self.time.hi_res_clock_ms, self.trace)
+        self.delete_records_purgatory = DelayedOperationPurgatory[DelayedDeleteRecords]("DeleteRecords", self.time.hi_res_clock_ms, self.trace)
         self.sessions = FetchManager(FetchSessionCache(10, Random(self.id)))
         self.manager = ReplicaManager(
             self.config,
@@ -113,6 +115,7 @@ class ModelBroker:
             MetadataCache(self.id),
             self.produce_purgatory,
             self.fetch_purgatory,
+            self.delete_records_purgatory,
             HighWatermarkCheckpoints([LOG_DIR], self.disk, run_now, self.trace),
             self.fetchers,
             self.proposals.append,
