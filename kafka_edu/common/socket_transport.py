@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from kafka_edu.common.transport import FileRegion, Listener, Part, Wire, WireReceiver, part_size
+from kafka_edu.common.transport import FileRegion, LazyPart, Listener, Part, Wire, WireReceiver, part_size
 
 RECEIVE_BUFFER_BYTES: Final = 256 * 1024
 MAX_BYTES_A_TURN: Final = 2 * 1024 * 1024
@@ -193,6 +193,9 @@ class SocketWire:
         try:
             while queue and budget > 0:
                 first = queue[0]
+                if isinstance(first, LazyPart):
+                    self._make_piece(first)
+                    continue
                 sent = self._send_region(first) if isinstance(first, FileRegion) else self._send_buffers()
                 self.unsent -= sent
                 budget -= sent
@@ -217,7 +220,7 @@ class SocketWire:
         vector: list[bytes | bytearray | memoryview] = []
         flags = 0
         for part in queue:
-            if isinstance(part, FileRegion):
+            if isinstance(part, (FileRegion, LazyPart)):
                 flags = _MORE
                 break
             if len(vector) == MAX_VECTOR:
@@ -233,6 +236,14 @@ class SocketWire:
             rest -= len(part)
             queue.popleft()
         return sent
+
+    def _make_piece(self, lazy: LazyPart) -> None:
+        """Put its next piece before it, or take it away if there is none."""
+        piece = next(lazy.pieces, None)
+        if piece is None:
+            self._queue.popleft()
+        else:
+            self._queue.appendleft(piece)
 
     def _send_region(self, region: FileRegion) -> int:
         """Send from a file; a file that ends before its promised length breaks the frame, so the connection must go."""

@@ -4,7 +4,7 @@ Everything is a call, nothing is awaited but opening: a `Wire` is written to, a 
 queue or future of its own.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from kafka_edu.common.files import Buffer, File
@@ -18,17 +18,34 @@ class FileRegion(NamedTuple):
     length: int
 
 
-Part = Buffer | FileRegion
+class LazyPart:
+    """`size` bytes that are made while they are sent, so that one piece lies in memory and not all.
+
+    `pieces` must give exactly `size` bytes; it may raise OSError, which breaks the frame, so the connection goes. Sent once.
+    """
+
+    __slots__ = ("pieces", "size")
+
+    def __init__(self, size: int, pieces: Iterator[Buffer]) -> None:
+        self.size = size
+        self.pieces = pieces
+
+
+Part = Buffer | FileRegion | LazyPart
 
 
 def part_size(part: Part) -> int:
     """Bytes that `part` puts on the wire."""
-    return part.length if isinstance(part, FileRegion) else len(part)
+    if isinstance(part, FileRegion):
+        return part.length
+    return part.size if isinstance(part, LazyPart) else len(part)
 
 
 def part_bytes(part: Part) -> Buffer:
     """What `part` puts on the wire, read into memory if it lies in a file: for a wire without sendfile, and for tests."""
-    return part.file.pread(part.length, part.position) if isinstance(part, FileRegion) else part
+    if isinstance(part, FileRegion):
+        return part.file.pread(part.length, part.position)
+    return b"".join(part.pieces) if isinstance(part, LazyPart) else part
 
 
 class Wire(Protocol):

@@ -31,11 +31,11 @@ from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.log.log_retention import deletable_segments
 from kafka_edu.log.log_segment import LogSegment
 from kafka_edu.log.log_segments import LogSegments
-from kafka_edu.log.log_validator import ValidBatch, check_leader_batches, validate
+from kafka_edu.log.log_validator import ValidBatch, check_leader_batches, validate, validate_for_old_format
 from kafka_edu.log.producer_state_manager import ProducerStateManager, load_producers
 from kafka_edu.log.transaction_index import AbortedTxn
 from kafka_edu.record.control_record import read_end_transaction_marker
-from kafka_edu.record.record_batch import CONTROL_BIT, HEADER_START, LOG_OVERHEAD, NO_PRODUCER_ID, BatchHeader
+from kafka_edu.record.record_batch import CONTROL_BIT, HEADER_START, LOG_OVERHEAD, MAGIC_V2, NO_PRODUCER_ID, BatchHeader, iter_headers
 from kafka_edu.trace.events.log import (
     BatchValidated,
     DuplicateBatch,
@@ -167,7 +167,10 @@ class Log:
         coordinator may write a control batch, and nothing else is asked of one than its epochs.
         Raises what LogValidator and ProducerStateManager raise; RECORD_LIST_TOO_LARGE above segment.bytes; KAFKA_STORAGE_ERROR.
         """
-        batch = validate(records, self.config, now_ms, api_version, origin)
+        config = self.config
+        if config.record_version < MAGIC_V2:
+            return self._append_in_old_format(records, now_ms, api_version, origin)
+        batch = validate(records, config, now_ms, api_version, origin)
         if batch is None:
             return LogAppendInfo(-1, -1, -1, NO_LOG_APPEND_TIME, self.log_start_offset)
         header = batch.header
@@ -185,6 +188,17 @@ class Log:
                     duplicate.first_offset, duplicate.last_offset, duplicate.timestamp, duplicate.timestamp, self.log_start_offset, duplicate=True
                 )
         return self._append_batch(batch, leader_epoch, now_ms)
+
+    def _append_in_old_format(self, records: Buffer, now_ms: int, api_version: int, origin: AppendOrigin) -> LogAppendInfo:
+        """message.format.version is below 0.11: messages of format v0 or v1 are stored, which know neither producers nor leader epochs."""
+        first_offset = self.log_end_offset
+        converted = validate_for_old_format(records, self.config, now_ms, api_version, origin, first_offset)
+        if converted is None:
+            return LogAppendInfo(-1, -1, -1, NO_LOG_APPEND_TIME, self.log_start_offset)
+        stored, count = converted
+        info = self._append_entries(memoryview(stored), list(iter_headers(stored)), now_ms)
+        assert self.log_end_offset == first_offset + count, self._offsets()
+        return info._replace(first_offset=first_offset, log_append_time=now_ms if self.config.log_append_time else NO_LOG_APPEND_TIME)
 
     def _append_batch(self, batch: ValidBatch, leader_epoch: int, now_ms: int) -> LogAppendInfo:
         header, head, rest, max_timestamp, rebuilt = batch
@@ -235,13 +249,22 @@ class Log:
         batches = check_leader_batches(view, self.log_end_offset)
         if not batches:
             return LogAppendInfo(-1, -1, -1, NO_LOG_APPEND_TIME, self.log_start_offset)
+        return self._append_entries(view, batches, now_ms)
+
+    def _append_entries(self, view: memoryview, batches: Sequence[tuple[int, BatchHeader]], now_ms: int) -> LogAppendInfo:
+        """Write entries that have their offsets already, in one call."""
         max_timestamp = max(header.max_timestamp for _, header in batches)
         position, header = batches[-1]
         size = position + header.batch_length + LOG_OVERHEAD
         first_offset, last_offset = batches[0][1].base_offset, header.last_offset
-        segment = self._segment_for(size, max_timestamp, first_offset, last_offset, now_ms)
+        # what offset an old wrapper begins with is not in its header: a new segment begins at the LEO then
+        begins_at = first_offset if batches[0][1].magic == MAGIC_V2 else 0
+        segment = self._segment_for(size, max_timestamp, begins_at, last_offset, now_ms)
         latest_epoch = self.leader_epoch_cache.latest_epoch
         for _, header in batches:
+            if header.magic < MAGIC_V2 and latest_epoch >= 0:  # the format went back: epochs are not complete any more
+                self._forget_epochs()
+                latest_epoch = -1
             if header.partition_leader_epoch > latest_epoch:
                 self.maybe_assign_epoch_start_offset(header.partition_leader_epoch, header.base_offset)
                 latest_epoch = header.partition_leader_epoch
@@ -390,23 +413,38 @@ class Log:
         return self._segments.locate(offset) or self.log_end_offset_metadata
 
     def fetch_offset_by_timestamp(self, timestamp: int) -> TimestampOffset | None:
-        """The first record with this time or a later one, None if there is none; -2 is the log's start, -1 its end. Two searches and a walk."""
+        """The first record with this time or a later one, None if there is none; -2 is the log's start, -1 its end. Two searches and a walk.
+
+        Raises UNSUPPORTED_FOR_MESSAGE_FORMAT for a log of v0, whose messages have no times.
+        """
         if timestamp == EARLIEST_TIMESTAMP:
             return TimestampOffset(-1, self.log_start_offset, self.leader_epoch_cache.epoch_for_offset(self.log_start_offset))
         if timestamp == LATEST_TIMESTAMP:
             return TimestampOffset(-1, self.log_end_offset, self.latest_epoch)
+        if self.config.record_version == 0:
+            raise KafkaException(
+                Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+                f"Cannot search offsets based on timestamp because message format version for partition {self.topic_partition} is "
+                f"{self.config.values['message.format.version']} which is earlier than the minimum required version 0.10.0-IV0",
+            )
         return self._segments.find_by_timestamp(timestamp, self.log_start_offset)
 
     # --- leader epochs ---
 
     def maybe_assign_epoch_start_offset(self, leader_epoch: int, start_offset: int) -> None:
-        """The leader of `leader_epoch` writes from `start_offset` on."""
+        """The leader of `leader_epoch` writes from `start_offset` on. A log of an older format keeps no epochs: its messages do not name them."""
+        if self.config.record_version < MAGIC_V2:
+            return
         before = self.leader_epoch_cache.latest_epoch
         with self._storage():
             self.leader_epoch_cache.assign(leader_epoch, start_offset)
         if self._trace is not None and leader_epoch != before:
             topic, partition = self.topic_partition
             self._trace(LeaderEpochAssigned(topic, partition, leader_epoch, start_offset))
+
+    def _forget_epochs(self) -> None:
+        with self._storage():
+            self.leader_epoch_cache.clear_and_flush()
 
     def end_offset_for_epoch(self, leader_epoch: int) -> tuple[int, int]:
         """Where the records of `leader_epoch`, or of the largest known one below it, end (KIP-101): (epoch, offset), (-1, -1) if it is not known."""

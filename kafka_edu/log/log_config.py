@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from kafka_edu.common.api_version import ProtocolVersion, record_version
 from kafka_edu.common.config_def import ConfigDef, ConfigException, ConfigKey, ConfigType, ConfigValue, ConfigValues, ListOf, OneOf, Range
 from kafka_edu.record.compression import CompressionType
 from kafka_edu.record.record_batch import MIN_LEGACY_BYTES
@@ -49,7 +50,13 @@ TOPIC_CONFIG: Final = ConfigDef(
         ConfigKey("max.compaction.lag.ms", _LONG, MAX_LONG, Range(1), "a record is compacted at the latest after so long"),
         ConfigKey("max.message.bytes", _INT, 1_000_012, Range(0), "the largest record batch, as it comes, compressed if it is"),
         ConfigKey("message.downconversion.enable", _BOOLEAN, True, None, "convert to older formats for older consumers"),
-        ConfigKey("message.format.version", _STRING, "2.0", None, "taken, without effect: what is stored is always format v2"),
+        ConfigKey(
+            "message.format.version",
+            _STRING,
+            "2.0",
+            ProtocolVersion(),
+            "the release whose message format is stored: v0, v1 from 0.10.0, v2 from 0.11.0",
+        ),
         ConfigKey("message.timestamp.difference.max.ms", _LONG, MAX_LONG, Range(0), "how far a producer's time may be from the broker's"),
         ConfigKey("message.timestamp.type", _STRING, "CreateTime", OneOf(("CreateTime", "LogAppendTime")), "who sets a record's time"),
         ConfigKey("min.cleanable.dirty.ratio", _DOUBLE, 0.5, Range(0, 1), "share of a log that must be dirty before it is compacted"),
@@ -98,6 +105,8 @@ class LogConfig:
     log_append_time: bool
     """message.timestamp.type is LogAppendTime."""
     message_downconversion_enable: bool
+    record_version: int
+    """The message format that is stored, 0 to 2: message.format.version's."""
 
     @staticmethod
     def parse(given: Mapping[str, ConfigValue] | None = None) -> "LogConfig":
@@ -142,4 +151,5 @@ def _of(v: ConfigValues) -> LogConfig:
         message_timestamp_difference_max_ms=v.get_int("message.timestamp.difference.max.ms"),
         log_append_time=v.get_string("message.timestamp.type") == "LogAppendTime",
         message_downconversion_enable=v.get_bool("message.downconversion.enable"),
+        record_version=record_version(v.get_string("message.format.version")),
     )

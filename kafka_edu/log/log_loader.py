@@ -35,7 +35,7 @@ from kafka_edu.log.log_file_names import (
 from kafka_edu.log.log_segment import LogSegment
 from kafka_edu.log.producer_state_manager import DEFAULT_PRODUCER_ID_EXPIRATION_MS, ProducerStateManager, load_producers
 from kafka_edu.record.file_records import iter_file_headers
-from kafka_edu.record.record_batch import NO_PRODUCER_ID, BatchHeader
+from kafka_edu.record.record_batch import MAGIC_V2, NO_PRODUCER_ID, BatchHeader
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.log import LogLoaded, LogRecovered
 
@@ -55,7 +55,7 @@ def load_log(
     now_ms: int = 0,
     max_producer_id_expiration_ms: int = DEFAULT_PRODUCER_ID_EXPIRATION_MS,
 ) -> tuple[Log, list[Event]]:
-    """Open or create the log in `directory`. Raises OSError, and LegacyFormatError for a log of messages v0 or v1, which is left as it is."""
+    """Open or create the log in `directory`. Raises OSError."""
     loader = _LogLoader(topic_partition, directory, file_system, config, now_ms, max_producer_id_expiration_ms)
     return loader.load(log_dir, log_start_offset, recovery_point, clean_shutdown)
 
@@ -97,6 +97,8 @@ class _LogLoader:
             self._segments = [active]
         active.begin(self._config.segment_index_bytes)
         start = max(log_start_offset, self._segments[0].base_offset)
+        if self._config.record_version < MAGIC_V2 and epochs.entries:  # messages of older formats name no epoch
+            epochs.clear_and_flush()
         epochs.truncate_from_end(end)
         epochs.truncate_from_start(start)
         producers = self._producers()

@@ -101,7 +101,7 @@ class LogManager:
     async def load_logs(self, topic_configs: Mapping[str, LogConfig] | None = None) -> None:
         """Open every log in every dir; recover those that were not closed cleanly. Topics not in `topic_configs` get the default.
 
-        A dir that cannot be read goes offline; if none is left, raises KAFKA_STORAGE_ERROR. Raises LegacyFormatError for a log of old messages.
+        A dir that cannot be read goes offline; if none is left, raises KAFKA_STORAGE_ERROR.
         """
         for log_dir in self.log_dirs:
             try:

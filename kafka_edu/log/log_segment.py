@@ -26,7 +26,8 @@ from kafka_edu.log.offset_index import OffsetIndex
 from kafka_edu.log.time_index import NO_TIMESTAMP, TimeIndex
 from kafka_edu.log.transaction_index import TransactionIndex
 from kafka_edu.record.file_records import iter_file_batches, iter_file_headers, read_batch
-from kafka_edu.record.record_batch import LOG_OVERHEAD, BatchHeader, CorruptRecordError, check_crc, read_records
+from kafka_edu.record.memory_records import read_entry
+from kafka_edu.record.record_batch import LOG_OVERHEAD, BatchHeader, CorruptRecordError, check_crc
 
 MAX_RELATIVE_OFFSET: Final = 2**31 - 1
 _POSITIONS_KEPT: Final = 512
@@ -219,7 +220,7 @@ class LogSegment:
         start = self.offset_index.lookup(from_offset).position
         for position, header in iter_file_headers(self.log, start, self.size):
             if header.max_timestamp >= timestamp and header.last_offset >= starting_offset:
-                for record in read_records(read_batch(self.log, position, header)):
+                for record in read_entry(read_batch(self.log, position, header)):
                     if record.timestamp >= timestamp and record.offset >= starting_offset:
                         return TimestampOffset(record.timestamp, record.offset, header.partition_leader_epoch)
         return None

@@ -18,6 +18,10 @@ whose records are not what its header says, Kafka tells the producer, and this b
 With LogAppendTime the leader sets max timestamp and the timestamp bit, and so the CRC: a second pass over the bytes. A topic with a
 compression.type of its own, and messages of formats v0 and v1, cost unpacking and packing: they become one new v2 batch.
 
+A topic whose message.format.version is older stores v0 or v1 (`validate_for_old_format`): there a v2 batch is unpacked, and
+refused if it has what older messages have no place for: headers (UNKNOWN_SERVER_ERROR, as in Kafka), or the numbers of an idempotent producer or a
+transaction (UNSUPPORTED_FOR_MESSAGE_FORMAT).
+
 Next hop: ProducerStateManager, then LogSegment.
 """
 
@@ -31,9 +35,10 @@ from kafka_edu.common.files import Buffer
 from kafka_edu.log.append_origin import AppendOrigin
 from kafka_edu.log.log_append_info import RecordError
 from kafka_edu.log.log_config import LogConfig
-from kafka_edu.record.compression import CompressionType, compress, decompress
-from kafka_edu.record.legacy import up_convert
-from kafka_edu.record.record import InvalidRecordError, Record, decode_records, encode_records
+from kafka_edu.record.compression import CompressionType, decompress
+from kafka_edu.record.legacy import OldProduce, encode_message, read_old_produce
+from kafka_edu.record.memory_records import build_records
+from kafka_edu.record.record import InvalidRecordError, Record, decode_records
 from kafka_edu.record.record_batch import (
     ATTRIBUTES_OFFSET,
     COMPRESSION_MASK,
@@ -45,15 +50,20 @@ from kafka_edu.record.record_batch import (
     LOG_OVERHEAD,
     MAGIC_OFFSET,
     MAGIC_V2,
+    NO_PARTITION_LEADER_EPOCH,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
     NO_TIMESTAMP,
     BatchHeader,
     CorruptRecordError,
-    assemble_batch,
+    TimestampType,
     build_batch,
     check_crc,
     check_entry,
     iter_headers,
     parse_header,
+    read_records,
 )
 
 WALK_LIMIT: Final = 32
@@ -61,6 +71,10 @@ WALK_LIMIT: Final = 32
 _FIRST_VERSION_WITH_ZSTD: Final = 7
 _FIRST_VERSION_OF_V2: Final = 3
 _MAX_LONG: Final = 2**63 - 1
+_NO_PRODUCER: Final = BatchHeader(
+    0, 0, NO_PARTITION_LEADER_EPOCH, MAGIC_V2, 0, 0, 0, NO_TIMESTAMP, NO_TIMESTAMP, NO_PRODUCER_ID, NO_PRODUCER_EPOCH, NO_SEQUENCE, 0
+)
+_SET_BY_PRODUCER: Final = "Invalid timestamp type in message. Producer should not set timestamp type to LogAppendTime."
 
 
 class RecordValidationError(KafkaException):
@@ -94,29 +108,13 @@ def validate(records: Buffer, config: LogConfig, now_ms: int, api_version: int, 
         return None
     if records[MAGIC_OFFSET] != MAGIC_V2:
         return _from_old_messages(records, config, now_ms)
-    if len(records) < HEADER_BYTES:
-        check_entry(int.from_bytes(records[8:12], "big", signed=True), MAGIC_V2)
+    header = _checked_header(records, config, api_version, origin)
+    if header is None:
         return None
-    header = BatchHeader._make(HEADER.unpack_from(records))
-    size = header.batch_length + LOG_OVERHEAD
-    check_entry(header.batch_length, MAGIC_V2)
-    if size > len(records):
-        return None
-    _refuse_second_batch(records, size)
-    _check_header(header, size, config, api_version, origin)
     view = memoryview(records)
-    body = view[ATTRIBUTES_OFFSET:size]
-    crc = google_crc32c.value(bytes(body))
-    if crc != header.crc:
-        raise CorruptRecordError(f"Record is corrupt (stored crc = {header.crc}, computed crc = {crc})")
-    attributes = header.attributes
-    if attributes & LOG_APPEND_TIME_BIT:
-        raise _refused_timestamps(
-            "Invalid timestamp type in message. Producer should not set timestamp type to LogAppendTime.", range(header.records_count)
-        )
-    rest = view[HEADER_BYTES:size]
+    rest = view[HEADER_BYTES : header.batch_length + LOG_OVERHEAD]
     if (
-        attributes & COMPRESSION_MASK
+        header.attributes & COMPRESSION_MASK
         or header.records_count <= WALK_LIMIT
         or config.compact
         or config.message_timestamp_difference_max_ms != _MAX_LONG
@@ -131,8 +129,38 @@ def validate(records: Buffer, config: LogConfig, now_ms: int, api_version: int, 
     return ValidBatch(header, head, rest, header.max_timestamp)
 
 
+def validate_for_old_format(
+    records: Buffer, config: LogConfig, now_ms: int, api_version: int, origin: AppendOrigin, next_offset: int
+) -> tuple[bytes, int] | None:
+    """Like `validate`, for a log of format v0 or v1: the messages as they will lie there from `next_offset` on, and how many records they hold.
+
+    Always O(records): they are numbered one by one, and packed again if they are compressed, but for a v1 wrapper in a log of v1.
+    """
+    if len(records) <= MAGIC_OFFSET:
+        return None
+    old = _old_produce(records, config) if records[MAGIC_OFFSET] != MAGIC_V2 else _from_batch(records, config, api_version, origin)
+    if old is None:
+        return None
+    _check_records(old.records, config, now_ms)
+    magic, codec = config.record_version, old.compression if config.compression is None else config.compression
+    time = now_ms if config.log_append_time else None
+    numbered = [r._replace(offset=next_offset + r.offset, timestamp=r.timestamp if time is None else time) for r in old.records]
+    wrapper = old.wrapper
+    if wrapper is not None and magic == wrapper.magic and codec is old.compression:
+        attributes = codec | (LOG_APPEND_TIME_BIT if config.log_append_time else 0)
+        latest = max(r.timestamp for r in numbered)
+        stored = encode_message(numbered[-1].offset, magic, attributes, latest, wrapper.key, wrapper.value)
+    else:
+        if codec is CompressionType.ZSTD:
+            raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"zstd is not supported in messages of format v{magic}")
+        stored = build_records(numbered, magic, codec, timestamp_type=_timestamp_type(config))
+    for _, header in iter_headers(stored):
+        _check_size(header.size_in_bytes, config)
+    return stored, len(numbered)
+
+
 def check_leader_batches(records: memoryview, next_offset: int) -> list[tuple[int, BatchHeader]]:
-    """What a leader gave its follower, checked: position and header of each whole batch. O(bytes), for the CRCs.
+    """What a leader gave its follower, checked: position and header of each whole entry. O(bytes), for the CRCs.
 
     Raises CORRUPT_MESSAGE for a wrong checksum, OFFSET_OUT_OF_RANGE for batches that do not ascend from `next_offset`, the follower's LEO.
     """
@@ -154,14 +182,38 @@ def _refuse_second_batch(records: Buffer, size: int) -> None:
         raise InvalidRecordError("Compressed outer record has more than one batch")
 
 
-def _check_header(header: BatchHeader, size: int, config: LogConfig, api_version: int, origin: AppendOrigin) -> None:
-    if header.base_offset != 0:
-        raise InvalidRecordError(f"The baseOffset of the record batch should be 0, but it is {header.base_offset}")
+def _checked_header(records: Buffer, config: LogConfig, api_version: int, origin: AppendOrigin) -> BatchHeader | None:
+    """The header of the one v2 batch in `records`, in order, checksum too; None if the batch is cut off."""
+    if len(records) < HEADER_BYTES:
+        check_entry(int.from_bytes(records[8:12], "big", signed=True), MAGIC_V2)
+        return None
+    header = BatchHeader._make(HEADER.unpack_from(records))
+    size = header.batch_length + LOG_OVERHEAD
+    check_entry(header.batch_length, MAGIC_V2)
+    if size > len(records):
+        return None
+    _refuse_second_batch(records, size)
+    _check_header(header, size, config, api_version, origin)
+    crc = google_crc32c.value(bytes(memoryview(records)[ATTRIBUTES_OFFSET:size]))
+    if crc != header.crc:
+        raise CorruptRecordError(f"Record is corrupt (stored crc = {header.crc}, computed crc = {crc})")
+    if header.attributes & LOG_APPEND_TIME_BIT:
+        raise _refused_timestamps(_SET_BY_PRODUCER, range(header.records_count))
+    return header
+
+
+def _check_size(size: int, config: LogConfig) -> None:
     if size > config.max_message_bytes:
         raise KafkaException(
             Errors.MESSAGE_TOO_LARGE,
             f"The record batch size is {size} bytes which exceeds the maximum configured value of {config.max_message_bytes}.",
         )
+
+
+def _check_header(header: BatchHeader, size: int, config: LogConfig, api_version: int, origin: AppendOrigin) -> None:
+    if header.base_offset != 0:
+        raise InvalidRecordError(f"The baseOffset of the record batch should be 0, but it is {header.base_offset}")
+    _check_size(size, config)
     count = header.records_count
     if header.last_offset_delta < 0:
         raise InvalidRecordError(f"Batch has an invalid offset range: [{header.base_offset}, {header.last_offset}]")
@@ -169,11 +221,12 @@ def _check_header(header: BatchHeader, size: int, config: LogConfig, api_version
         raise InvalidRecordError(f"Invalid reported count for record batch: {count}")
     if count != header.last_offset_delta + 1:
         raise InvalidRecordError(f"Inconsistent batch offset range [0, {header.last_offset}] and count of records {count}")
-    if header.attributes & CONTROL_BIT and origin is AppendOrigin.CLIENT:
-        raise InvalidRecordError("Clients are not allowed to write control records")
-    if header.attributes & COMPRESSION_MASK == CompressionType.ZSTD and api_version < _FIRST_VERSION_WITH_ZSTD:
-        if api_version < _FIRST_VERSION_OF_V2:
-            raise InvalidRecordError("zstd needs Produce v7 or later")
+    if origin is AppendOrigin.CLIENT:
+        if header.producer_id != NO_PRODUCER_ID and header.base_sequence < 0:
+            raise InvalidRecordError(f"Invalid sequence number {header.base_sequence} in record batch with producerId {header.producer_id}")
+        if header.attributes & CONTROL_BIT:
+            raise InvalidRecordError("Clients are not allowed to write control records")
+    if header.attributes & COMPRESSION_MASK == CompressionType.ZSTD and _FIRST_VERSION_OF_V2 <= api_version < _FIRST_VERSION_WITH_ZSTD:
         raise KafkaException(Errors.UNSUPPORTED_COMPRESSION_TYPE, "Produce requests with version < 7 are not allowed to use ZStandard compression")
 
 
@@ -190,12 +243,10 @@ def _look_inside(header: BatchHeader, rest: memoryview, config: LogConfig, now_m
     if checked:
         _check_records(records, config, now_ms)
     if not other_codec or wanted is None:
+        if codec and any(record.offset != i for i, record in enumerate(records)):
+            raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, "the records of a compressed batch are not numbered 0, 1, 2 …")
         return None
-    records = [r._replace(offset=i) for i, r in enumerate(records)]
-    attributes = header.attributes & ~COMPRESSION_MASK | wanted
-    return _rebuilt(
-        assemble_batch(compress(wanted, encode_records(records, 0, header.base_timestamp)), header._replace(attributes=attributes)), config, now_ms
-    )
+    return _rebuilt([r._replace(offset=i) for i, r in enumerate(records)], wanted, header, config, now_ms)
 
 
 def _check_records(records: list[Record], config: LogConfig, now_ms: int) -> None:
@@ -227,34 +278,58 @@ def _with_log_append_time(header: BatchHeader, head: bytearray, rest: Buffer, no
     return ValidBatch(stored._replace(crc=crc), head, rest, now_ms)
 
 
-def _from_old_messages(records: Buffer, config: LogConfig, now_ms: int) -> ValidBatch | None:
-    """One v2 batch of what a Produce v0–2 sent in format v0 or v1."""
-    old = up_convert(records)
-    if old.largest_message > config.max_message_bytes:
-        raise KafkaException(
-            Errors.MESSAGE_TOO_LARGE,
-            f"The record size is {old.largest_message} bytes which exceeds the maximum configured value of {config.max_message_bytes}.",
-        )
+def _old_produce(records: Buffer, config: LogConfig) -> OldProduce | None:
+    """What a Produce v0–2 sent in format v0 or v1, checked as far as it does not depend on the single record."""
+    old = read_old_produce(records)
+    _check_size(old.largest_message, config)
     if not old.records:
         return None
     if old.log_append_time:
-        raise _refused_timestamps(
-            "Invalid timestamp type in message. Producer should not set timestamp type to LogAppendTime.", range(len(old.records))
-        )
+        raise _refused_timestamps(_SET_BY_PRODUCER, range(len(old.records)))
+    return old
+
+
+def _from_batch(records: Buffer, config: LogConfig, api_version: int, origin: AppendOrigin) -> OldProduce | None:
+    """A v2 batch on its way into a log of an older format."""
+    header = _checked_header(records, config, api_version, origin)
+    if header is None:
+        return None
+    if header.is_transactional or header.producer_id != NO_PRODUCER_ID:
+        what = "Transactional" if header.is_transactional else "Idempotent"
+        raise KafkaException(Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"{what} records cannot be used with magic version {config.record_version}")
+    found = read_records(memoryview(records)[: header.size_in_bytes])
+    if any(record.headers for record in found):
+        raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"Magic v{config.record_version} does not support record headers")
+    return OldProduce([r._replace(offset=i) for i, r in enumerate(found)], MAGIC_V2, header.compression, header.size_in_bytes, False)
+
+
+def _from_old_messages(records: Buffer, config: LogConfig, now_ms: int) -> ValidBatch | None:
+    """One v2 batch of what a Produce v0–2 sent in format v0 or v1."""
+    old = _old_produce(records, config)
+    if old is None:
+        return None
     _check_records(old.records, config, now_ms)
     codec = old.compression if config.compression is None else config.compression
-    return _rebuilt(build_batch(old.records, compression=codec), config, now_ms)
+    return _rebuilt(old.records, codec, _NO_PRODUCER, config, now_ms)
 
 
-def _rebuilt(batch: bytes, config: LogConfig, now_ms: int) -> ValidBatch:
-    """A batch that was made anew; its size may have changed."""
-    if len(batch) > config.max_message_bytes:
-        raise KafkaException(
-            Errors.MESSAGE_TOO_LARGE,
-            f"The record batch size is {len(batch)} bytes which exceeds the maximum configured value of {config.max_message_bytes}.",
-        )
-    header = parse_header(batch)
-    head, rest = bytearray(batch[:HEADER_BYTES]), memoryview(batch)[HEADER_BYTES:]
+def _timestamp_type(config: LogConfig) -> TimestampType:
+    return TimestampType.LOG_APPEND_TIME if config.log_append_time else TimestampType.CREATE_TIME
+
+
+def _rebuilt(records: list[Record], codec: CompressionType, source: BatchHeader, config: LogConfig, now_ms: int) -> ValidBatch:
+    """A batch that is made anew, with the producer's numbers of `source`; its size may be another."""
     if config.log_append_time:
-        return _with_log_append_time(header, head, rest, now_ms)._replace(rebuilt=True)
-    return ValidBatch(header, head, rest, header.max_timestamp, rebuilt=True)
+        records = [record._replace(timestamp=now_ms) for record in records]
+    batch = build_batch(
+        records,
+        compression=codec,
+        timestamp_type=_timestamp_type(config),
+        producer_id=source.producer_id,
+        producer_epoch=source.producer_epoch,
+        base_sequence=source.base_sequence,
+        is_transactional=source.is_transactional,
+    )
+    _check_size(len(batch), config)
+    header = parse_header(batch)
+    return ValidBatch(header, bytearray(batch[:HEADER_BYTES]), memoryview(batch)[HEADER_BYTES:], header.max_timestamp, rebuilt=True)

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from struct import error as struct_error
 from typing import Any, ClassVar, Self
 
-from kafka_edu.common.transport import FileRegion, Part, part_bytes
+from kafka_edu.common.transport import FileRegion, LazyPart, Part, part_bytes
 from kafka_edu.protocol import codegen
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import StructMeta, Versions
@@ -50,7 +50,9 @@ class Struct(metaclass=StructMeta):
 def _shown(value: object) -> str:
     if isinstance(value, memoryview | bytes | bytearray):
         return f"<{len(value)} bytes>"
-    return f"<{value.length} bytes of a file>" if isinstance(value, FileRegion) else repr(value)
+    if isinstance(value, FileRegion):
+        return f"<{value.length} bytes of a file>"
+    return f"<{value.size} bytes to be made>" if isinstance(value, LazyPart) else repr(value)
 
 
 class Message(Struct):

@@ -80,8 +80,11 @@ def compress(codec: CompressionType, data: Buffer, magic: int = 2) -> bytes:
             return bytes(cramjam.zstd.compress(data))
 
 
-def decompress(codec: CompressionType, data: Buffer) -> bytes:
-    """What was compressed; raises CompressionError for garbage and for more than MAX_DECOMPRESSED_BYTES. O(size of the result)."""
+def decompress(codec: CompressionType, data: Buffer, magic: int = 2) -> bytes:
+    """What was compressed, in the framing of message format `magic`.
+
+    Raises CompressionError for garbage and for more than MAX_DECOMPRESSED_BYTES. O(size of the result).
+    """
     try:
         match codec:
             case CompressionType.NONE:
@@ -91,7 +94,7 @@ def decompress(codec: CompressionType, data: Buffer) -> bytes:
             case CompressionType.SNAPPY:
                 return _snappy_unpack(memoryview(data))
             case CompressionType.LZ4:
-                return _lz4_unpack(memoryview(data))
+                return _lz4_unpack(memoryview(data), magic)
             case CompressionType.ZSTD:
                 return _zstd_unpack(bytes(data))
     except (zlib.error, cramjam.DecompressionError, struct.error, OSError) as error:
@@ -146,8 +149,8 @@ def _snappy_block(block: memoryview) -> bytes:
     return bytes(cramjam.snappy.decompress_raw(raw))
 
 
-def _lz4_unpack(data: memoryview) -> bytes:
-    """Read the frame by hand: so each block's size is bounded, and v0's wrong descriptor checksum does not matter (the batch's CRC holds)."""
+def _lz4_unpack(data: memoryview, magic: int) -> bytes:
+    """Read the frame by hand: so each block's size is bounded, and v0's descriptor checksum may be wrong, as in its early days, or right."""
     if len(data) < 7 or bytes(data[:4]) != _LZ4_MAGIC:
         raise CompressionError("lz4: this is no lz4 frame")
     flags, block_code = data[4], data[5] >> 4 & 0x07
@@ -155,8 +158,11 @@ def _lz4_unpack(data: memoryview) -> bytes:
         raise CompressionError("lz4: unsupported frame descriptor")
     if not flags & 0x20:
         raise CompressionError("lz4: frames with dependent blocks are not supported")
+    descriptor = 6 + (8 if flags & 0x08 else 0)
+    if len(data) <= descriptor or (magic and data[descriptor] != _xxh32_short(bytes(data[4:descriptor])) >> 8 & 0xFF):
+        raise CompressionError("lz4: the frame descriptor is corrupt")
     block_checksum = 4 if flags & 0x10 else 0
-    position = 7 + (8 if flags & 0x08 else 0)
+    position = descriptor + 1
     block = bytearray(_LZ4_BLOCK_BYTES[block_code])
     parts: list[bytes] = []
     total = 0

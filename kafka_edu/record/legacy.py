@@ -8,8 +8,7 @@ other. A compressed set is one message, the wrapper, whose value holds the compr
 absolute offsets, so that a broker must unpack and pack it again to set them; a v1 wrapper carries the offset of its last inner message, and they
 count from 0: absolute = wrapper offset - last inner offset + inner offset.
 
-Old clients write and read these. `up_convert` makes one v2 batch of what a Produce v0–2 sent; `down_convert` makes messages of stored batches for
-Fetch v0–3. The first costs the broker a copy, the second costs it sendfile: what up-to-date clients are for.
+Old clients write and read these, and a topic of an old message.format.version stores them. `read_old_produce` reads what a Produce v0–2 sent.
 """
 
 import struct
@@ -17,7 +16,6 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.files import Buffer
 from kafka_edu.record.compression import CompressionType, compress, compression_type, decompress
 from kafka_edu.record.record import InvalidRecordError, Record
@@ -29,8 +27,6 @@ from kafka_edu.record.record_batch import (
     NO_TIMESTAMP,
     CorruptRecordError,
     check_entry,
-    iter_headers,
-    read_records,
 )
 
 _HEAD: Final = struct.Struct(">qiIbb")
@@ -105,7 +101,7 @@ def inner_records(message: LegacyMessage) -> list[Record]:
         raise InvalidRecordError("zstd in a message of format v0 or v1")
     if message.value is None:
         raise InvalidRecordError("a compressed message without a value")
-    inner = list(iter_messages(decompress(codec, message.value)))
+    inner = list(iter_messages(decompress(codec, message.value, message.magic)))
     if not inner:
         raise InvalidRecordError("a compressed message set with no message in it")
     records = []
@@ -122,16 +118,19 @@ def inner_records(message: LegacyMessage) -> list[Record]:
 
 
 class OldProduce(NamedTuple):
-    """What a Produce v0–2 sent, read: the records numbered from 0, the producer's codec, and the largest message in bytes."""
+    """What a Produce v0–2 sent, read: the records numbered from 0, the producer's format and codec, and the largest message in bytes."""
 
     records: list[Record]
+    magic: int
     compression: CompressionType
     largest_message: int
     log_append_time: bool
     """The producer set the timestamp type that only a broker may set."""
+    wrapper: LegacyMessage | None = None
+    """The compressed message, if it may be stored as it is but for its offset and time: v1, its inner messages numbered from 0."""
 
 
-def up_convert(buffer: Buffer) -> OldProduce:
+def read_old_produce(buffer: Buffer) -> OldProduce:
     """Read what a Produce v0–2 may send: messages of one format, or one wrapper. A cut-off message is nothing, no error.
 
     Raises CorruptRecordError for a wrong checksum, size or magic; InvalidRecordError for mixed formats, a second wrapper, zstd. O(bytes).
@@ -140,19 +139,23 @@ def up_convert(buffer: Buffer) -> OldProduce:
     if len(magics) > 1:
         raise InvalidRecordError("Batch magic byte is not the same as the first batch")
     if not magics:
-        return OldProduce([], CompressionType.NONE, 0, False)
+        return OldProduce([], 0, CompressionType.NONE, 0, False)
     if entries > 1 and wrappers:
         raise InvalidRecordError("Compressed outer record has more than one batch")
     records: list[Record] = []
     codec = CompressionType.NONE
     largest = 0
     log_append_time = False
+    wrapper = None
     for message in iter_messages(buffer):
         codec = compression_type(message.attributes)
         largest = max(largest, message.size_in_bytes)
         log_append_time = log_append_time or (message.magic == 1 and message.attributes & LOG_APPEND_TIME_BIT != 0)
-        records += inner_records(message)
-    return OldProduce([r._replace(offset=i) for i, r in enumerate(records)], codec, largest, log_append_time)
+        found = inner_records(message)
+        if codec and message.magic == 1 and [r.offset - message.offset for r in found] == list(range(1 - len(found), 1)):
+            wrapper = message
+        records += found
+    return OldProduce([r._replace(offset=i) for i, r in enumerate(records)], magics[0], codec, largest, log_append_time, wrapper)
 
 
 def _survey(view: memoryview) -> tuple[list[int], int, int]:
@@ -197,26 +200,3 @@ def build_message_set(
     inner = b"".join(encode_message(r.offset - base, magic, time_bit, r.timestamp, r.key, r.value) for r in records)
     timestamp = max(r.timestamp for r in records)
     return encode_message(records[-1].offset, magic, compression | time_bit, timestamp, None, compress(compression, inner, magic))
-
-
-def down_convert(batches: Buffer, magic: int, first_offset: int) -> bytes:
-    """Stored v2 `batches` as messages of format `magic`, from `first_offset` on; control batches are left out. O(bytes).
-
-    A zstd batch cannot be told to a client that old: UNSUPPORTED_COMPRESSION_TYPE if it is the first, else the answer ends before it (KIP-110).
-    Of a compressed batch all records are given, of an uncompressed one those from `first_offset`, as Kafka does.
-    """
-    view = memoryview(batches)
-    out: list[bytes] = []
-    for position, header in iter_headers(view):
-        if header.is_control:
-            continue
-        codec = header.compression
-        if codec is CompressionType.ZSTD:
-            if not out:
-                raise KafkaException(Errors.UNSUPPORTED_COMPRESSION_TYPE, "Down-conversion of zstd-compressed batches is not supported")
-            break
-        records = read_records(view[position : position + header.size_in_bytes])
-        if not codec:
-            records = [r for r in records if r.offset >= first_offset]
-        out.append(build_message_set(records, magic, codec, log_append_time=header.attributes & LOG_APPEND_TIME_BIT != 0))
-    return b"".join(out)

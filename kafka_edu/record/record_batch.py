@@ -12,9 +12,12 @@
 `batch length` counts from position 12. The CRC covers everything from position 21, so that a broker can set base offset and leader epoch
 without computing it again. Attributes: bits 0–2 codec, 3 timestamp type, 4 transactional, 5 control. 61 bytes of header, where 10,000
 messages of format v0 or v1 would carry 10,000 headers.
+
+A log may hold older messages too (LegacyRecord): whoever walks over entries is given a header of each in these terms, see `header_of_any_format`.
 """
 
 import struct
+import zlib
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from typing import Final, NamedTuple
@@ -38,6 +41,7 @@ ATTRIBUTES_OFFSET: Final = 21
 MAGIC_V2: Final = 2
 MIN_LEGACY_BYTES: Final = 14
 """The shortest message that any format knows: v0 with a null key and a null value."""
+MIN_ENTRY_BYTES: Final = LOG_OVERHEAD + MIN_LEGACY_BYTES
 
 NO_PRODUCER_ID: Final = -1
 NO_PRODUCER_EPOCH: Final = -1
@@ -51,6 +55,8 @@ TRANSACTIONAL_BIT: Final = 0x10
 CONTROL_BIT: Final = 0x20
 
 _MAX_SEQUENCE: Final = 2**31 - 1
+_LEGACY: Final = struct.Struct(">qiIbbq")
+"""A message of v0 or v1 up to its timestamp, which only v1 has; v0 has the key there."""
 
 
 class TimestampType(IntEnum):
@@ -68,7 +74,11 @@ class CorruptRecordError(KafkaException):
 
 
 class BatchHeader(NamedTuple):
-    """The first 61 bytes of a batch, in their order. `HEADER.unpack_from(buffer, position)` gives the values in about 0.3 µs."""
+    """The first 61 bytes of a batch, in their order. `HEADER.unpack_from(buffer, position)` gives the values in about 0.3 µs.
+
+    Of a message of format v0 or v1: base offset and last offset are both its own, and of a compressed set that is the last one's; max timestamp is
+    its own, -1 in v0; there is no epoch, no producer, and no count (-1).
+    """
 
     base_offset: int
     batch_length: int
@@ -134,18 +144,54 @@ def parse_header(buffer: Buffer, position: int = 0) -> BatchHeader:
     return BatchHeader._make(HEADER.unpack_from(buffer, position))
 
 
-def iter_headers(buffer: Buffer) -> Iterator[tuple[int, BatchHeader]]:
-    """Position and header of each whole batch in `buffer`, in order; an incomplete one at the end is left out. O(batches).
+def header_of_any_format(buffer: Buffer, position: int = 0) -> BatchHeader | None:
+    """The header of the entry at `position`, in whatever format; None if the buffer ends before it does. O(1).
 
-    Raises CorruptRecordError for a size too small for a batch, or a magic that is not 2.
+    Raises CorruptRecordError for a size or magic that no entry has.
+    """
+    available = len(buffer) - position
+    if available < MIN_ENTRY_BYTES:
+        return None
+    offset, length, crc, magic, attributes, timestamp = _LEGACY.unpack_from(buffer, position)
+    check_entry(length, magic)
+    if magic == MAGIC_V2:
+        return BatchHeader._make(HEADER.unpack_from(buffer, position)) if available >= HEADER_BYTES else None
+    if magic == 0:
+        timestamp, attributes = NO_TIMESTAMP, attributes & ~LOG_APPEND_TIME_BIT
+    return BatchHeader(
+        offset,
+        length,
+        NO_PARTITION_LEADER_EPOCH,
+        magic,
+        crc,
+        attributes & (COMPRESSION_MASK | LOG_APPEND_TIME_BIT),
+        0,
+        timestamp,
+        timestamp,
+        NO_PRODUCER_ID,
+        NO_PRODUCER_EPOCH,
+        NO_SEQUENCE,
+        -1,
+    )
+
+
+def iter_headers(buffer: Buffer) -> Iterator[tuple[int, BatchHeader]]:
+    """Position and header of each whole entry in `buffer`, in order, of any format; an incomplete one at the end is left out. O(entries).
+
+    Raises CorruptRecordError for a size or magic that no entry has.
     """
     position, end = 0, len(buffer)
-    while end - position >= HEADER_BYTES:
-        header = BatchHeader._make(HEADER.unpack_from(buffer, position))
+    while end - position >= MIN_ENTRY_BYTES:
+        if end - position >= HEADER_BYTES and buffer[position + MAGIC_OFFSET] == MAGIC_V2:
+            header = BatchHeader._make(HEADER.unpack_from(buffer, position))
+            if header.batch_length < HEADER_BYTES - LOG_OVERHEAD:
+                check_entry(header.batch_length, MAGIC_V2)
+        else:
+            other = header_of_any_format(buffer, position)
+            if other is None:
+                return
+            header = other
         size = header.batch_length + LOG_OVERHEAD
-        if size < HEADER_BYTES or header.magic != MAGIC_V2:
-            check_entry(header.batch_length, header.magic)
-            raise CorruptRecordError(f"Record batch of {size} bytes and magic {header.magic} where a v2 batch must be")
         if size > end - position:
             return
         yield position, header
@@ -169,8 +215,11 @@ def compute_crc(batch: Buffer) -> int:
 
 
 def check_crc(batch: Buffer, header: BatchHeader) -> None:
-    """Raises CorruptRecordError unless the batch's checksum is right."""
-    computed = google_crc32c.value(bytes(memoryview(batch)[ATTRIBUTES_OFFSET:]))
+    """Raises CorruptRecordError unless the entry's checksum is right: CRC-32C in v2, CRC-32 before."""
+    if header.magic == MAGIC_V2:
+        computed = google_crc32c.value(bytes(memoryview(batch)[ATTRIBUTES_OFFSET:]))
+    else:
+        computed = zlib.crc32(memoryview(batch)[MAGIC_OFFSET:])
     if computed != header.crc:
         raise CorruptRecordError(f"Record is corrupt (stored crc = {header.crc}, computed crc = {computed})")
 

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from kafka_edu.cluster.broker import EndPoint
+from kafka_edu.common.api_version import record_version, release_of
 from kafka_edu.common.config_def import ConfigException, ConfigValue, ConfigValues
 from kafka_edu.common.files import FileSystem
-from kafka_edu.server.kafka_config_keys import CONFIG_DEF, LOOPBACK, release_of
+from kafka_edu.server.kafka_config_keys import CONFIG_DEF, LOOPBACK
 from kafka_edu.server.properties_file import PropertiesError, decode_properties, parse_properties
 
 SERVED_SECURITY_PROTOCOLS: Final = ("PLAINTEXT",)
@@ -283,6 +284,9 @@ class KafkaConfig:
             self._refuse(
                 "replica.fetch.wait.max.ms", f"at most {self.replica_lag_time_max_ms} (replica.lag.time.max.ms): else followers leave the ISR"
             )
+        between_brokers = self.values.get_string("inter.broker.protocol.version")
+        if record_version(self.values.get_string("log.message.format.version")) > record_version(between_brokers):
+            self._refuse("log.message.format.version", f"no newer than the messages of inter.broker.protocol.version {between_brokers}")
         acks = self.values.get_int("offsets.commit.required.acks")
         if not -1 <= acks <= self.offsets_topic_replication_factor:
             self._refuse("offsets.commit.required.acks", "from -1 to offsets.topic.replication.factor")

@@ -12,7 +12,8 @@ import sys
 from collections.abc import Iterator
 from typing import Final
 
-from kafka_edu.common.config_def import REQUIRED, ConfigDef, ConfigKey, ConfigType, ConfigValue, ListOf, OneOf, Range, Validator
+from kafka_edu.common.api_version import ProtocolVersion
+from kafka_edu.common.config_def import REQUIRED, ConfigDef, ConfigKey, ConfigType, ListOf, OneOf, Range, Validator
 
 _INT_MAX: Final = 2**31 - 1
 _LONG_MAX: Final = 2**63 - 1
@@ -21,25 +22,6 @@ _AT_LEAST_1: Final = Range(1)
 _SHORT: Final = Range(-(2**15), 2**15 - 1)
 _SHORT_AT_LEAST_1: Final = Range(1, 2**15 - 1)
 LOOPBACK: Final = "127.0.0.1"
-
-
-class ProtocolVersion:
-    """A release, as in `2.0`, `2.0.1` or `2.0-IV1`, from 0.8.0 to 2.8 (Kafka: ApiVersion.scala)."""
-
-    def allows(self, value: ConfigValue) -> bool:
-        return isinstance(value, str) and release_of(value) is not None
-
-    def __str__(self) -> str:
-        return "a Kafka release from 0.8.0 to 2.8, as in 2.0, 2.0.1 or 2.0-IV1"
-
-
-def release_of(version: str) -> tuple[int, int] | None:
-    """`2.0-IV1` → (2, 0), `0.10.2` → (0, 10); None for what is no release up to 2.8."""
-    numbers = version.partition("-IV")[0].split(".")
-    if not 2 <= len(numbers) <= 4 or not all(n.isascii() and n.isdigit() for n in numbers):
-        return None
-    release = (int(numbers[0]), int(numbers[1]))
-    return release if (0, 8) <= release <= (2, 8) else None
 
 
 def _booleans() -> Iterator[ConfigKey]:

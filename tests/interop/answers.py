@@ -5,12 +5,15 @@ import socket
 import time
 import uuid
 from collections import deque
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 from kafka_edu.common.transport import Wire, part_bytes
 from kafka_edu.protocol.framing import FrameReceiver, InvalidReceive
 from kafka_edu.protocol.schema import Struct
+from kafka_edu.record.compression import CompressionType
+from kafka_edu.record.memory_records import read_entry
+from kafka_edu.record.record_batch import HEADER_BYTES, TimestampType, iter_headers
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.sim.sim_loop import SimProcess
 from tests.interop.frames import read_frame
@@ -139,8 +142,33 @@ def is_own(name: str, value: object) -> bool:
     return name in OWN or (name in OWN_TEXTS and isinstance(value, str))
 
 
-def normalised(value: Any, name: str = "") -> object:
-    """Structs as dicts, bytes as hex, records as their size, what a broker makes for itself as whether it is there, lists of structs sorted.
+def size_of_records(data: bytes) -> object:
+    return len(data)
+
+
+def decoded_records(data: bytes) -> object:
+    """Each entry with what its header says and its records; how many bytes are left over, unless it depends on how well somebody's codec packs."""
+    entries: list[object] = []
+    end, packed = 0, False
+    for at, header in iter_headers(data):
+        end = at + header.size_in_bytes
+        by_broker = header.timestamp_type is TimestampType.LOG_APPEND_TIME
+        packed = packed or header.compression is not CompressionType.NONE
+        entries.append(
+            [
+                f"v{header.magic} {header.compression.name} at {header.base_offset} to {header.last_offset} of epoch {header.partition_leader_epoch}",
+                f"attributes {header.attributes} until {'some' if by_broker else header.max_timestamp}",
+                *(
+                    f"{r.offset} {'some' if by_broker else r.timestamp} {r.key!r} {r.value!r} {' '.join(map(repr, r.headers))}".rstrip()
+                    for r in read_entry(data[at:end])
+                ),
+            ]
+        )
+    return [*entries, "some bytes" if packed or len(data) - end >= HEADER_BYTES else f"{len(data) - end} bytes"]
+
+
+def normalised(value: Any, name: str = "", *, records: Callable[[bytes], object] = size_of_records) -> object:
+    """Structs as dicts, bytes as hex, records as `records` says, what a broker makes for itself as whether it is there, lists of structs sorted.
 
     What comes out is JSON's.
     """
@@ -149,11 +177,11 @@ def normalised(value: Any, name: str = "") -> object:
     if name in TEXTS:
         return "text"
     if name == "record_set":
-        return len(bytes(part_bytes(value))) if value is not None else None
+        return records(bytes(part_bytes(value))) if value is not None else None
     if isinstance(value, Struct):
-        return {field.name: normalised(getattr(value, field.name), field.name) for field in type(value).FIELDS}
+        return {field.name: normalised(getattr(value, field.name), field.name, records=records) for field in type(value).FIELDS}
     if isinstance(value, list):
-        items = [normalised(item, name) for item in value]
+        items = [normalised(item, name, records=records) for item in value]
         return sorted(items, key=repr) if items and isinstance(items[0], dict) else items
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value).hex()

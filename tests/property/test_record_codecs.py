@@ -6,10 +6,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kafka_edu.common.errors import KafkaException
+from kafka_edu.common.transport import part_bytes
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_validator import validate
 from kafka_edu.record.compression import CompressionType, decompress
-from kafka_edu.record.legacy import build_message_set, down_convert, inner_records, iter_messages, up_convert
+from kafka_edu.record.down_conversion import lazily_down_converted
+from kafka_edu.record.legacy import build_message_set, read_old_produce
+from kafka_edu.record.memory_records import read_all
 from kafka_edu.record.record import Record, append_varint, read_varint
 from kafka_edu.record.record_batch import build_batch, check_crc, compute_crc, iter_headers, parse_header, read_records
 
@@ -42,9 +45,8 @@ def test_a_batch_gives_back_its_records(drawn: list[Drawn], base: int, codec: Co
 def test_old_formats_keep_all_but_headers_and_v0_s_times(drawn: list[Drawn], magic: int, codec: CompressionType) -> None:
     records = records_of(drawn)
     kept = [r._replace(headers=(), timestamp=r.timestamp if magic else -1) for r in records]
-    assert up_convert(build_message_set(records, magic, codec)).records == kept
-    old = down_convert(build_batch(records, compression=codec), magic, 0)
-    assert [r for message in iter_messages(old) for r in inner_records(message)] == kept
+    assert read_old_produce(build_message_set(records, magic, codec)).records == kept
+    assert read_all(part_bytes(lazily_down_converted(build_batch(records, compression=codec), magic, 0))) == kept
 
 
 @given(st.integers(-(2**63), 2**63 - 1))

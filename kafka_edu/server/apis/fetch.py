@@ -6,7 +6,7 @@
     v2–3    of format v1                                                    v12   diverging epochs (KIP-595)
     v4+     as they lie in the log: sent by sendfile, not looked at
 
-Only the old formats cost anything: their records are read, converted and copied. Hop before: KafkaApis. Next hop: ReplicaManager.
+Only the old formats cost anything: what lies in the log in a newer one is unpacked and built again (down_conversion). Hop before: KafkaApis. Next hop: ReplicaManager.
 """
 
 from typing import Final
@@ -14,10 +14,11 @@ from typing import Final
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.common.transport import part_bytes, part_size
+from kafka_edu.common.transport import part_size
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages.fetch import FetchablePartitionResponse, FetchableTopicResponse, FetchRequest, FetchResponse
-from kafka_edu.record.legacy import down_convert
+from kafka_edu.record.compression import CompressionType
+from kafka_edu.record.down_conversion import lazily_down_converted
 from kafka_edu.replication.fetch_manager import FetchContext, FetchManager
 from kafka_edu.replication.fetch_params import FetchParams, PartitionFetch
 from kafka_edu.replication.log_read_result import LogReadResult, failed_read
@@ -28,6 +29,7 @@ from kafka_edu.server.kafka_apis import KafkaApis
 FIRST_VERSION_WITH_SESSIONS: Final = 7
 FIRST_VERSION_OF_V2_BATCHES: Final = 4
 FIRST_VERSION_OF_V1_MESSAGES: Final = 2
+FIRST_VERSION_WITH_ZSTD: Final = 10
 NO_SESSION_EPOCH: Final = -1
 
 
@@ -62,37 +64,44 @@ class FetchApi:
         )
         infos = context.infos()
         if context.error is not Errors.NONE or not infos:
-            self._respond(call, request, context, {}, [])
+            self._respond(call, request, context, [])
             return
         max_bytes = min(request.max_bytes, self._fetch_max_bytes)
         params = FetchParams(
             request.replica_id, request.max_wait_ms, min(request.min_bytes, max_bytes), max_bytes, call.version, request.isolation_level
         )
-        wanted_by_partition = dict(infos) if call.version < FIRST_VERSION_OF_V2_BATCHES else {}
-        self._replica_manager.fetch_messages(params, infos, lambda results: self._respond(call, request, context, wanted_by_partition, results))
+        self._replica_manager.fetch_messages(params, infos, lambda results: self._respond(call, request, context, results))
         if not call.answered:
             call.waits()
 
-    def _respond(
-        self, call: ApiCall, request: FetchRequest, context: FetchContext, wanted: dict[TopicPartition, PartitionFetch], results: FetchResults
-    ) -> None:
-        if call.version < FIRST_VERSION_OF_V2_BATCHES:
-            results = [(tp, self._down_converted(tp, read, wanted[tp].fetch_offset, call.version)) for tp, read in results]
+    def _respond(self, call: ApiCall, request: FetchRequest, context: FetchContext, results: FetchResults) -> None:
+        if call.version < FIRST_VERSION_WITH_ZSTD and request.replica_id < 0:
+            wanted = dict(context.infos())
+            results = [(tp, self._for_old_client(tp, read, wanted[tp].fetch_offset, call.version)) for tp, read in results]
         call.respond(context.response(results, self._time.hi_res_clock_ms()))
 
-    def _down_converted(self, tp: TopicPartition, read: LogReadResult, fetch_offset: int, version: int) -> LogReadResult:
-        """The records as a client that old can read them. UNSUPPORTED_VERSION where the topic forbids it (message.downconversion.enable)."""
-        if not part_size(read.records):
-            return read
+    def _for_old_client(self, tp: TopicPartition, read: LogReadResult, fetch_offset: int, version: int) -> LogReadResult:
+        """The records as a client that old can read them, converted while they are sent (down_conversion).
+
+        UNSUPPORTED_COMPRESSION_TYPE for a topic of compression.type zstd, or a zstd batch to be converted first; UNSUPPORTED_VERSION where the
+        topic forbids conversion (message.downconversion.enable).
+        """
         partition = self._replica_manager.get_partition(tp)
-        if partition is None or partition.log is None or not partition.log.config.message_downconversion_enable:
+        if partition is None or partition.log is None or read.error is not Errors.NONE:
+            return read
+        config = partition.log.config
+        if config.compression is CompressionType.ZSTD:
+            return failed_read(Errors.UNSUPPORTED_COMPRESSION_TYPE)
+        magic = 2 if version >= FIRST_VERSION_OF_V2_BATCHES else 1 if version >= FIRST_VERSION_OF_V1_MESSAGES else 0
+        if config.record_version <= magic:
+            return read
+        if not config.message_downconversion_enable:
             return failed_read(Errors.UNSUPPORTED_VERSION)
-        magic = 1 if version >= FIRST_VERSION_OF_V1_MESSAGES else 0
         try:
-            records = down_convert(part_bytes(read.records), magic, fetch_offset)
+            records = lazily_down_converted(read.records, magic, fetch_offset)
         except KafkaException as failure:
             return failed_read(failure.error)
-        return read._replace(records=records, size_in_bytes=len(records))
+        return read._replace(records=records, size_in_bytes=part_size(records))
 
     @staticmethod
     def error_response(request: FetchRequest, _: int, error: Errors, __: str) -> FetchResponse:

@@ -2,7 +2,7 @@
 
 What is checked here is what the request's version promises; the records themselves are the log's affair (LogValidator).
 
-    v0–2   any message format, also a message set that ends in the middle; the log converts it to one v2 batch
+    v0–2   any message format, also a message set that ends in the middle; the log converts it to its own
     v3+    exactly one batch a partition, of format v2; v7 allows zstd
 
 Hop before: KafkaApis. Next hop: ReplicaManager.
@@ -15,7 +15,7 @@ from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.files import Buffer
 from kafka_edu.common.topic import INTERNAL_TOPICS
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.common.transport import Part, part_bytes
+from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -141,14 +141,9 @@ class ProduceApi:
         )
 
 
-def is_transactional(records: Part) -> bool:
+def is_transactional(records: Buffer) -> bool:
     """Whether the first batch belongs to a transaction. O(1)."""
-    return (
-        not isinstance(records, tuple)
-        and len(records) >= HEADER_BYTES
-        and records[MAGIC_OFFSET] == MAGIC_V2
-        and records[ATTRIBUTES_OFFSET + 1] & TRANSACTIONAL_BIT != 0
-    )
+    return len(records) >= HEADER_BYTES and records[MAGIC_OFFSET] == MAGIC_V2 and records[ATTRIBUTES_OFFSET + 1] & TRANSACTIONAL_BIT != 0
 
 
 def check_one_batch(records: Buffer, version: int) -> None:

@@ -7,6 +7,7 @@ A recording is a list of steps, each a JSON object:
     request   the whole frame, with its size, as hex; absent where only a late answer is read
     answer    `normalised`; "closed" for the end of the connection; absent where the answer is read later, or there is none
     of        key and version of the request that is answered
+    decoded   `answer` holds the records themselves, not only how many bytes they take
     own       what the broker made for itself in this answer (member ids, fetch sessions …) and later requests may repeat, as hex
     until     the question was repeated until this answer came, for a broker needs its time (a coordinator to be found, say)
     raw       the frame is no request: of an answer only the first six bytes count, and the connection is closed behind it
@@ -23,7 +24,7 @@ from typing import Any, Final, NamedTuple
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.headers import decode_response, encode_request
 from kafka_edu.protocol.schema import Message
-from tests.interop.answers import CLOSED, Broker, Line, normalised, own_bytes
+from tests.interop.answers import CLOSED, Broker, Line, decoded_records, normalised, own_bytes, size_of_records
 
 Step = dict[str, Any]
 RETRIES: Final = 200
@@ -42,14 +43,16 @@ class Asker:
         self._asked: dict[str, int] = {}
 
     def ask(
-        self, name: str, request: Message, version: int, *, on: str = "", until: Callable[[Any], bool] | None = None
+        self, name: str, request: Message, version: int, *, on: str = "", until: Callable[[Any], bool] | None = None, decoded: bool = False
     ) -> Any:  # whoever asks knows the type of the answer
-        """Ask and return the answer, None when the broker closed the connection instead.
+        """Ask and return the answer, None when the broker closed the connection instead. `decoded`: records are compared, not only their size.
 
         With `until`, ask again until it holds: only the last answer is kept. Raises AssertionError when it never holds.
         """
         for _ in range(RETRIES):
             step = self._step(name, request, version, on)
+            if decoded:
+                step["decoded"] = True
             line = self._line(on)
             line.send(bytes.fromhex(step["request"]))
             response = self._receive(step, line, on)
@@ -128,7 +131,7 @@ class Asker:
             return None
         key, version = step["of"]
         response = decode_response(key, version, frame)[1]
-        step["answer"] = normalised(response)
+        step["answer"] = normalised(response, records=decoded_records if step.get("decoded") else size_of_records)
         if own := [each.hex() for each in own_bytes(response)]:
             step["own"] = own
         return response
@@ -204,7 +207,7 @@ class Replay:
         if len(made) == len(step.get("own", ())):
             for recorded, ours in zip(map(bytes.fromhex, step.get("own", ())), made, strict=True):
                 self._ours.setdefault(recorded, ours)
-        return normalised(response)
+        return normalised(response, records=decoded_records if step.get("decoded") else size_of_records)
 
     def _translated(self, frame: bytes) -> bytes:
         for recorded, ours in self._ours.items():

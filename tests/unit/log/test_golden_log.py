@@ -15,7 +15,8 @@ from kafka_edu.log.log_loader import load_log
 from kafka_edu.log.offset_checkpoint_file import OffsetCheckpointFile
 from kafka_edu.log.producer_state_manager import decode_snapshot
 from kafka_edu.record.compression import CompressionType
-from kafka_edu.record.legacy import down_convert, inner_records, iter_messages
+from kafka_edu.record.down_conversion import lazily_down_converted
+from kafka_edu.record.memory_records import read_all
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import check_crc, iter_headers, read_records
 from kafka_edu.trace.events.log import LogLoaded, LogRecovered
@@ -137,7 +138,6 @@ def test_kafka_s_batches_are_converted_for_old_consumers(tmp_path: Path, magic: 
         data = segment.log.pread(segment.size, 0)
         for at, header in iter_headers(data):
             if header.compression is not CompressionType.ZSTD:
-                old = down_convert(data[at : at + header.size_in_bytes], magic, 0)
-                values = [r.value for message in iter_messages(old) for r in inner_records(message)]
-                assert values == [row[3].encode() for row in WRITTEN[header.base_offset : header.next_offset]]
+                old = part_bytes(lazily_down_converted(data[at : at + header.size_in_bytes], magic, 0))
+                assert [r.value for r in read_all(old)] == [row[3].encode() for row in WRITTEN[header.base_offset : header.next_offset]]
     log.close()

@@ -147,19 +147,20 @@ def test_bad_batches_are_refused_as_kafka_refuses_them(sent: bytes, error: Error
 
 def test_what_kafka_does_not_check_is_taken() -> None:
     log = open_log()
-    for sent in (damaged(35, ">q", 5), damaged(27, ">q", -5), damaged(21, ">h", 0x4000), damaged(43, ">q", 9)):
+    for sent in (damaged(35, ">q", 5), damaged(27, ">q", -5), damaged(21, ">h", 0x4000), batch(2, producer_id=9, base_sequence=0)):
         log.append_as_leader(sent, 0, NOW)
     log.append_as_leader(batch() + batch()[:-1], 0, NOW)
     assert log.log_end_offset == 9
 
 
-def test_zstd_needs_produce_v7_and_is_an_invalid_record_to_the_oldest() -> None:
+def test_zstd_needs_produce_v7_but_the_oldest_versions_are_not_asked() -> None:
     log = open_log()
     zstd = batch(compression=CompressionType.ZSTD)
     log.append_as_leader(zstd, 0, NOW, api_version=7)
+    log.append_as_leader(zstd, 0, NOW, api_version=2)
     with pytest.raises(KafkaException) as refused:
-        log.append_as_leader(zstd, 0, NOW, api_version=2)
-    assert refused.value.error is Errors.INVALID_RECORD
+        log.append_as_leader(zstd, 0, NOW, api_version=3)
+    assert refused.value.error is Errors.UNSUPPORTED_COMPRESSION_TYPE
 
 
 def test_a_compacted_topic_wants_keys() -> None:

@@ -7,8 +7,8 @@ from kafka_edu.common.transport import part_bytes
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_loader import load_log
-from kafka_edu.record.file_records import LegacyFormatError
-from kafka_edu.record.legacy import build_message_set
+from kafka_edu.record.compression import CompressionType
+from kafka_edu.record.memory_records import build_records, read_all
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch, iter_headers
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
@@ -210,14 +210,25 @@ def test_a_log_start_offset_behind_all_records_begins_anew_there() -> None:
     assert within.leader_epoch_cache.entries == [(0, 17), (1, 24)]
 
 
-def test_old_messages_on_disk_are_refused_and_left_alone() -> None:
+@pytest.mark.parametrize("codec", [CompressionType.NONE, CompressionType.LZ4])
+def test_a_log_that_mixes_formats_is_recovered_and_cut_where_it_is_torn(codec: CompressionType) -> None:
     disk = MemoryFileSystem()
     disk.make_dirs(D)
-    old = build_message_set([Record(0, 5, b"k", b"v" * 60)], 1)
-    disk.open(FIRST + ".log").append([old])
-    with pytest.raises(LegacyFormatError, match="format v1"):
-        load(disk)
-    assert disk.read(FIRST + ".log") == old
+    entries = [build_records([Record(3 * n + i, 5 + n, b"k", b"v" * 60) for i in range(3)], n % 3, codec) for n in range(9)]
+    disk.open(FIRST + ".log").append([*entries, build_records([Record(27, 99, None, b"torn")], 1)[:-1]])
+    log, events = load(disk)
+    assert log.log_end_offset == 27
+    assert any(isinstance(event, LogRecovered) and event.truncated_bytes == 37 for event in events)
+    for offset in range(27):
+        assert offset in [r.offset for r in read_all(part_bytes(log.read(offset, 1 << 20).records))[:3]]
+    found = log.fetch_offset_by_timestamp(9)
+    assert found is not None
+    assert (found.offset, found.timestamp) == (12, 9), "v1; the v0 messages before have no time"
+    log.close()
+    again, _ = load(disk, clean=True)
+    assert again.log_end_offset == 27
+    again.truncate_to(10, NOW)
+    assert again.log_end_offset == (10 if codec is CompressionType.NONE else 9), "a v1 wrapper goes as a whole"
 
 
 def test_power_failure_loses_only_what_was_not_flushed() -> None:

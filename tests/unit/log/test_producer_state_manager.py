@@ -87,7 +87,7 @@ def test_sequences_wrap_between_and_inside_batches() -> None:
 def test_a_producer_id_without_an_epoch_is_taken_as_it_comes() -> None:
     log = open_log()
     for i in range(3):
-        assert send(log, -1, epoch=-1) == (i, i)
+        assert send(log, 7 * i, epoch=-1) == (i, i)
 
 
 @pytest.mark.parametrize("clean", [True, False])

@@ -62,7 +62,9 @@ def test_lz4_frames_have_independent_blocks_and_others_are_refused() -> None:
 def test_lz4_in_message_format_v0_has_the_wrong_checksum_that_its_readers_expect() -> None:
     right, wrong = compress(CompressionType.LZ4, b"abc"), compress(CompressionType.LZ4, b"abc", magic=0)
     assert [i for i in range(len(right)) if right[i] != wrong[i]] == [6]
-    assert decompress(CompressionType.LZ4, wrong) == b"abc"
+    assert decompress(CompressionType.LZ4, wrong, 0) == decompress(CompressionType.LZ4, right, 0) == b"abc"
+    with pytest.raises(CompressionError, match="descriptor"):
+        decompress(CompressionType.LZ4, wrong, 1)
     assert right[6] == (compression._xxh32_short(right[4:6]) >> 8) & 0xFF, "the lz4 library and our xxHash agree on the right one"
     assert compression._xxh32_short(b"") == 0x02CC5D05
     assert compression._xxh32_short(b"abc") == 0x32D153FF

@@ -1,9 +1,7 @@
 import pytest
 
-from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.record.compression import CompressionType
-from kafka_edu.record.control_record import ControlRecordType, EndTransactionMarker, build_end_transaction_marker
-from kafka_edu.record.legacy import build_message_set, down_convert, encode_message, inner_records, iter_messages, up_convert
+from kafka_edu.record.legacy import build_message_set, encode_message, inner_records, iter_messages, read_old_produce
 from kafka_edu.record.record import InvalidRecordError, Record
 from kafka_edu.record.record_batch import CorruptRecordError, build_batch
 
@@ -15,7 +13,7 @@ OLD_CODECS = [CompressionType.NONE, CompressionType.GZIP, CompressionType.SNAPPY
 @pytest.mark.parametrize("codec", OLD_CODECS)
 @pytest.mark.parametrize("magic", [0, 1])
 def test_message_sets_come_back_as_they_were(magic: int, codec: CompressionType) -> None:
-    produced = up_convert(build_message_set(V1, magic, codec))
+    produced = read_old_produce(build_message_set(V1, magic, codec))
     assert produced.records == (V1 if magic else V0)
     assert produced.compression is codec
 
@@ -31,15 +29,15 @@ def test_a_wrapper_s_inner_offsets_become_absolute(magic: int) -> None:
 def test_log_append_time_of_a_wrapper_is_the_time_of_its_inner_messages() -> None:
     (wrapper,) = iter_messages(build_message_set(V1, 1, CompressionType.GZIP, log_append_time=True))
     assert {r.timestamp for r in inner_records(wrapper)} == {1003}
-    assert up_convert(build_message_set(V1, 1, log_append_time=True)).log_append_time
+    assert read_old_produce(build_message_set(V1, 1, log_append_time=True)).log_append_time
 
 
 def test_a_cut_off_message_or_nothing_at_all_is_no_error() -> None:
-    assert up_convert(b"").records == []
+    assert read_old_produce(b"").records == []
     whole = build_message_set(V1[:1], 1)
     for size in range(len(whole)):
-        assert up_convert(whole[:size]).records == []
-    assert up_convert(whole + whole[:-1]).records == V1[:1]
+        assert read_old_produce(whole[:size]).records == []
+    assert read_old_produce(whole + whole[:-1]).records == V1[:1]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +54,7 @@ def test_a_cut_off_message_or_nothing_at_all_is_no_error() -> None:
 )
 def test_what_may_not_be_mixed_is_an_invalid_record(sent: bytes) -> None:
     with pytest.raises(InvalidRecordError):
-        up_convert(sent)
+        read_old_produce(sent)
 
 
 @pytest.mark.parametrize("magic", [0, 1])
@@ -64,7 +62,7 @@ def test_a_flipped_bit_is_a_corrupt_message(magic: int) -> None:
     sent = bytearray(build_message_set(V1, magic))
     sent[-1] ^= 1
     with pytest.raises(CorruptRecordError):
-        up_convert(sent)
+        read_old_produce(sent)
 
 
 @pytest.mark.parametrize(("at", "value"), [(16, 3), (16, 0xFF), (11, 13), (8, 0xFF)])
@@ -72,27 +70,4 @@ def test_a_wrong_magic_or_size_is_a_corrupt_message(at: int, value: int) -> None
     sent = bytearray(build_message_set(V1[:1], 1))
     sent[at] = value
     with pytest.raises(CorruptRecordError):
-        up_convert(sent)
-
-
-@pytest.mark.parametrize("codec", OLD_CODECS)
-@pytest.mark.parametrize("magic", [0, 1])
-def test_down_conversion_gives_the_same_records_without_headers(magic: int, codec: CompressionType) -> None:
-    with_headers = [r._replace(offset=50 + r.offset, headers=(("h", b"1"),)) for r in V1]
-    old = down_convert(build_batch(with_headers, compression=codec), magic, 0)
-    records = [r for m in iter_messages(old) for r in inner_records(m)]
-    assert records == [r._replace(headers=(), timestamp=r.timestamp if magic else -1) for r in with_headers]
-
-
-def test_down_conversion_begins_at_the_first_offset_and_leaves_out_markers() -> None:
-    marker = build_end_transaction_marker(EndTransactionMarker(ControlRecordType.ABORT, 0), 1, 0, 0, offset=4)
-    old = down_convert(build_batch(V1) + marker, 1, 2)
-    assert [m.offset for m in iter_messages(old)] == [2, 3]
-
-
-def test_zstd_is_not_told_to_old_clients() -> None:
-    zstd = build_batch([r._replace(offset=4 + r.offset) for r in V1], compression=CompressionType.ZSTD)
-    with pytest.raises(KafkaException) as refused:
-        down_convert(zstd, 1, 0)
-    assert refused.value.error is Errors.UNSUPPORTED_COMPRESSION_TYPE
-    assert down_convert(build_batch(V1) + zstd, 1, 0) == build_message_set(V1, 1), "what comes before it is"
+        read_old_produce(sent)

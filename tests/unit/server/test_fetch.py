@@ -4,11 +4,12 @@ import pytest
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.transport import part_bytes
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.log.transaction_index import AbortedTxn
 from kafka_edu.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from kafka_edu.record.compression import CompressionType
-from kafka_edu.record.legacy import iter_messages
+from kafka_edu.record.legacy import build_message_set, iter_messages
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 from kafka_edu.replication.fetch_manager import FetchManager
@@ -24,6 +25,8 @@ BATCH = build_batch(RECORDS)
 
 class FakeConfig:
     message_downconversion_enable = True
+    compression = None
+    record_version = 2
 
 
 class FakePartition:
@@ -73,7 +76,7 @@ def fetch(*partitions, session=(0, -1), forgotten=(), replica_id=-1, max_bytes=1
 
 
 def answered(response):
-    return {p.partition: (Errors(p.error_code), bytes(p.record_set)) for t in response.responses for p in t.partition_responses}
+    return {p.partition: (Errors(p.error_code), bytes(part_bytes(p.record_set))) for t in response.responses for p in t.partition_responses}
 
 
 @pytest.mark.parametrize("version", range(4, 13))
@@ -109,6 +112,19 @@ def test_down_conversion_can_be_forbidden(harness, replicas, monkeypatch):
     monkeypatch.setattr(FakeConfig, "message_downconversion_enable", False)
     assert answered(harness.ask(fetch((0, 0)), 3))[0][0] is Errors.UNSUPPORTED_VERSION
     assert answered(harness.ask(fetch((0, 0)), 4))[0] == (Errors.NONE, BATCH)
+
+
+def test_a_topic_of_zstd_is_for_version_10_and_later(harness, replicas, monkeypatch):
+    monkeypatch.setattr(FakeConfig, "compression", CompressionType.ZSTD)
+    assert answered(harness.ask(fetch((0, 0)), 9))[0][0] is Errors.UNSUPPORTED_COMPRESSION_TYPE
+    assert answered(harness.ask(fetch((0, 0)), 10))[0] == (Errors.NONE, BATCH)
+
+
+def test_a_log_of_an_older_format_is_sent_as_it_lies(harness, replicas, monkeypatch):
+    monkeypatch.setattr(FakeConfig, "record_version", 1)
+    replicas.reads[WEB_0] = read(build_message_set(RECORDS, 1))
+    assert answered(harness.ask(fetch((0, 0)), 3))[0][1] == build_message_set(RECORDS, 1)
+    assert {m.magic for m in iter_messages(answered(harness.ask(fetch((0, 0)), 1))[0][1])} == {0}
 
 
 def test_limits(harness, replicas):

@@ -3,9 +3,10 @@ from pathlib import Path
 import pytest
 
 from kafka_edu.cluster.broker import EndPoint
+from kafka_edu.common.api_version import record_version, release_of
 from kafka_edu.common.files import OsFileSystem
 from kafka_edu.server.kafka_config import ConfigFileError, KafkaConfig, Setting, load_config, make_config
-from kafka_edu.server.kafka_config_keys import CONFIG_DEF, release_of
+from kafka_edu.server.kafka_config_keys import CONFIG_DEF
 
 
 def config(**settings: str) -> KafkaConfig:
@@ -109,7 +110,14 @@ def test_releases() -> None:
     assert release_of("2.0.1") == (2, 0)
     assert release_of("4.0") is None
     assert release_of("two") is None
+    assert [record_version(v) for v in ("0.8.2", "0.9.0", "0.10.0", "0.10.2-IV0", "0.11.0", "1.0", "2.8")] == [0, 0, 1, 1, 2, 2, 2]
     assert config(inter_broker_protocol_version="2.0-IV1").inter_broker_protocol_version == (2, 0)
+
+
+def test_what_is_stored_is_no_newer_than_what_brokers_say_to_each_other() -> None:
+    assert config(inter_broker_protocol_version="0.10.0", log_message_format_version="0.9.0")
+    with pytest.raises(ConfigFileError, match=r"log\.message\.format\.version"):
+        config(inter_broker_protocol_version="0.10.0", log_message_format_version="2.0")
 
 
 def test_every_attribute_is_a_key() -> None:

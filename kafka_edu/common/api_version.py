@@ -1,0 +1,36 @@
+"""Releases as configuration names them, and the message format each writes (Kafka: ApiVersion.scala)."""
+
+from typing import Final
+
+from kafka_edu.common.config_def import ConfigValue
+
+_NEWEST: Final = (2, 8)
+_FIRST_WITH_V1: Final = (0, 10)
+_FIRST_WITH_V2: Final = (0, 11)
+
+
+class ProtocolVersion:
+    """A release, as in `2.0`, `2.0.1` or `2.0-IV1`, from 0.8.0 to 2.8."""
+
+    def allows(self, value: ConfigValue) -> bool:
+        return isinstance(value, str) and release_of(value) is not None
+
+    def __str__(self) -> str:
+        return "a Kafka release from 0.8.0 to 2.8, as in 2.0, 2.0.1 or 2.0-IV1"
+
+
+def release_of(version: str) -> tuple[int, int] | None:
+    """`2.0-IV1` → (2, 0), `0.10.2` → (0, 10); None for what is no release up to 2.8."""
+    numbers = version.partition("-IV")[0].split(".")
+    if not 2 <= len(numbers) <= 4 or not all(n.isascii() and n.isdigit() for n in numbers):
+        return None
+    release = (int(numbers[0]), int(numbers[1]))
+    return release if (0, 8) <= release <= _NEWEST else None
+
+
+def record_version(version: str) -> int:
+    """The message format of a release that the validator let pass: v0 up to 0.9, v1 in 0.10, v2 since 0.11 (Kafka: RecordVersion.java)."""
+    release = release_of(version)
+    if release is None:
+        raise ValueError(f"{version} is no release")
+    return 2 if release >= _FIRST_WITH_V2 else 1 if release >= _FIRST_WITH_V1 else 0
