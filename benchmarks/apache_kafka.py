@@ -19,8 +19,6 @@ from kafka_edu.cli.child_process import rss_anon
 from kafka_edu.zk.apache import free_port
 
 VERSION: Final = "2.8.2"
-#: The last one that librdkafka's mock broker understands: its answer to ApiVersions v3, which later ones send, reads as a throttle of 20 minutes.
-CLIENT_VERSION: Final = "2.3.1"
 TOOL_TIMEOUT_S: Final = 300
 #: Of a broker to be measured, and of one that is to take little.
 STRONG: Final = ("-Xms1g", "-Xmx1g", "-XX:+UseG1GC")
@@ -42,11 +40,6 @@ def kafka_jars() -> Path:
         return Path(given)
     log = "org.slf4j:slf4j-log4j12:1.7.30"
     return maven_jars(f"apache-kafka-{VERSION}", [f"org.apache.kafka:kafka_2.13:{VERSION}", f"org.apache.kafka:kafka-tools:{VERSION}", log])
-
-
-def client_jars() -> Path:
-    """The folder of the Java clients that measure. Raises PeerMissing."""
-    return maven_jars(f"kafka-tools-{CLIENT_VERSION}", [f"org.apache.kafka:kafka-tools:{CLIENT_VERSION}"])
 
 
 def _require_java() -> None:

@@ -1,15 +1,19 @@
 """`kafka-edu bench throughput`: this broker beside Apache Kafka 2.8.2 and librdkafka's mock broker, in one run.
 
-The clients are Java's, of one version for all: ProducerPerformance, and for reading a consumer that assigns itself the partitions as
-ConsumerPerformance would get them (a group needs a coordinator, which this broker does not have yet). Six partitions (the mock makes four), batches
-of 64 KiB, linger 5 ms. Every peer stands through the whole run and idles while another is measured; cells are measured in turn (ours, theirs,
-ours, …), and each figure is the median of the repeats.
+Three things are measured, each with the same clients and settings on every side, in turn (ours, theirs, ours, …), the median of the repeats:
+
+    MB/s           produce and consume, with Java's ProducerPerformance and ConsumerPerformance and with confluent-kafka;
+                   six partitions, batches of 64 KiB, linger 5 ms; records of 100 B and 1 KiB, acks 0, 1, all, RF 1 and 3
+    requests/s     produce requests of one record each, eight connections, five requests ahead on each
+    latency        from a producer's call to a consumer's hand, at a thousand records a second
+
+All peers stand through the whole run and idle while another is measured. The mock takes part where it can: librdkafka's client, RF 1 and no reading,
+for it keeps 5 MB of a partition. In the end each broker's anonymous memory is read.
 """
 
 import argparse
 import contextlib
 import math
-import re
 import statistics
 import subprocess
 import sys
@@ -17,40 +21,67 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from kafka_edu.cli.report import Report
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
-from .apache_kafka import PeerMissing, apache_kafka, client_jars, kafka_jars, run_tool
+from kafka_edu.cli.report import Report
+from kafka_edu.cli.supervisor import Cluster, running_cluster
+
+from . import confluent_clients, java_clients
+from .apache_kafka import PeerMissing, apache_kafka, kafka_jars
+from .end_to_end_latency import Latency, end_to_end_latency
+from .request_rate import request_rate
 
 NAME = "throughput"
-HELP = "produce and consume beside Apache Kafka 2.8.2 and librdkafka's mock broker (needs Java; 5-15 minutes)"
+HELP = "produce and consume, requests/s and latency beside Apache Kafka 2.8.2 and librdkafka's mock broker (needs Java; half an hour)"
 
 PARTITIONS = 6
-BATCH = 65_536
-TARGET = 0.7
-WARM_UPS = 2
-"""Measurements of a peer that do not count: large records, then small ones, RF 3, so that a JVM has compiled what it will run."""
-MEGABYTES = {100: 120, 1024: 240}
-"""Record size → megabytes written in one measurement."""
+BROKERS = 3
+MEGABYTE = 1 << 20
+SETTINGS = {"offsets.topic.num.partitions": "5", "group.initial.rebalance.delay.ms": "0"}
+"""What Apache Kafka's brokers get too (ApacheKafka.up)."""
+MEGABYTES = {("java", 100): 120, ("java", 1024): 240, ("confluent", 100): 40, ("confluent", 1024): 160}
+"""Client and record size → megabytes written in one measurement."""
+RATE_SECONDS = 4.0
+LATENCY_SECONDS = 8.0
+IN_EVERY_CELL = 0.95
+ALTOGETHER = 1.0
+REQUESTS = 0.4
+LATENCY = 2.0
+MEMORY_MB = 150
 
 
 class Cell(NamedTuple):
     """One row of the table."""
 
+    client: str
     size: int
     acks: str
     rf: int
 
     @property
     def name(self) -> str:
-        return f"{self.size} B, acks {self.acks}, RF {self.rf}"
+        return f"{self.client}, {self.size} B, acks {self.acks}, RF {self.rf}"
+
+    @property
+    def records(self) -> int:
+        return MEGABYTES[self.client, self.size] * 1_000_000 // self.size
 
 
-CELLS = [Cell(size, acks, rf) for rf in (1, 3) for size in (100, 1024) for acks in ("1", "all")]
+CELLS = [Cell(client, size, acks, rf) for client in ("java", "confluent") for rf in (1, 3) for size in (100, 1024) for acks in ("0", "1", "all")]
 
 
 class Peer(NamedTuple):
     name: str
     bootstrap: str
+
+    @property
+    def is_mock(self) -> bool:
+        return self.name == "mock"
+
+    def takes_part(self, cell: Cell) -> bool:
+        return not self.is_mock or (cell.client == "confluent" and cell.rf == 1)
 
 
 class Measured(NamedTuple):
@@ -60,89 +91,142 @@ class Measured(NamedTuple):
     consume: float
 
 
-def create_topic(bootstrap: str, topic: str, rf: int) -> None:
-    from confluent_kafka.admin import AdminClient
-    from confluent_kafka.cimpl import NewTopic
-
+def create_topic(bootstrap: str, topic: str, rf: int) -> list[tuple[str, int]]:
+    """Create it; returns the address of each partition's leader."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
     for future in admin.create_topics([NewTopic(topic, PARTITIONS, rf)], request_timeout=30).values():
         future.result(60)
-
-
-def produce(jars: Path, peer: Peer, topic: str, cell: Cell, records: int) -> float:
-    """MB/s that ProducerPerformance reports for the whole run."""
-    properties = [f"bootstrap.servers={peer.bootstrap}", f"acks={cell.acks}", "linger.ms=5", f"batch.size={BATCH}"]
-    out = run_tool(
-        jars,
-        "org.apache.kafka.tools.ProducerPerformance",
-        *("--topic", topic, "--num-records", str(records), "--record-size", str(cell.size), "--throughput", "-1", "--producer-props"),
-        *properties,
-    )
-    found = re.findall(r"\(([\d.]+) MB/sec\)", out)
-    if not found:
-        raise RuntimeError(f"ProducerPerformance said nothing that can be read: {out[-500:]}")
-    return float(found[-1])
-
-
-def consume(jars: Path, peer: Peer, topic: str, records: int) -> float:
-    """MB/s that the assigned consumer reports."""
-    out = run_tool(jars, str(Path(__file__).with_name("AssignedConsumerPerformance.java")), peer.bootstrap, topic, str(records))
-    found = re.search(r"([\d.]+) MB/sec", out)
-    if found is None:
-        raise RuntimeError(f"the consumer said nothing that can be read: {out[-500:]}")
-    return float(found[1])
+    # A leader that has not heard yet that it is one refuses: with acks=0 the records would be gone. So each takes one record first.
+    producer = Producer({"bootstrap.servers": bootstrap, "acks": "all"})
+    for partition in range(PARTITIONS):
+        producer.produce(topic, b"first", partition=partition)
+    if producer.flush(60):
+        raise RuntimeError(f"{topic} has no leaders a minute after it was created")
+    metadata = producer.list_topics(topic, timeout=30)
+    leaders = [partition.leader for _, partition in sorted(metadata.topics[topic].partitions.items())]
+    return [(str(metadata.brokers[leader].host), metadata.brokers[leader].port) for leader in leaders]
 
 
 @contextlib.contextmanager
 def mock_brokers() -> Iterator[Peer]:
     """librdkafka's mock cluster: brokers in C, in memory, inside a client's process."""
-    from confluent_kafka import Producer
-
-    producer = Producer({"test.mock.num.brokers": 3, "bootstrap.servers": "ignored"})
+    producer = Producer({"test.mock.num.brokers": BROKERS, "bootstrap.servers": "ignored"})
     brokers = producer.list_topics(timeout=10).brokers.values()
     yield Peer("mock", ",".join(f"{b.host}:{b.port}" for b in brokers))
 
 
-def measure(jars: Path, peer: Peer, cell: Cell, repeat: int, scale: float) -> Measured:
-    records = int(MEGABYTES[cell.size] * scale * 1_000_000) // cell.size
-    topic = f"bench-{cell.size}-{cell.acks}-{cell.rf}-{repeat}"
-    if peer.name != "mock":  # the mock broker takes no CreateTopics; it makes a topic when it is first asked for
-        create_topic(peer.bootstrap, topic, cell.rf)
-    produced = produce(jars, peer, topic, cell, records)
-    # the mock keeps only the last 5 MB of a partition, so there is nothing to read that could be compared
-    return Measured(produced, math.nan if peer.name == "mock" else consume(jars, peer, topic, records))
+class Run:
+    """The peers, for the time of one run."""
 
+    def __init__(self, peers: list[Peer], jars: Path, repeats: int, say: Callable[[str], None]) -> None:
+        self._peers = peers
+        self._jars = jars
+        self._repeats = repeats
+        self._say = say
+        self._topics = 0
 
-def run(cells: list[Cell], repeats: int, scale: float, with_mock: bool, say: Callable[[str], None]) -> dict[Cell, dict[str, Measured]]:
-    """All cells on all peers; a cell's repeats are interleaved over the peers. Warm-ups of each peer go first."""
-    from kafka_edu.cli.supervisor import running_cluster
+    def _topic(self, peer: Peer, rf: int) -> tuple[str, list[tuple[str, int]]]:
+        """A new topic; the mock takes no CreateTopics: it makes a topic when it is first asked for."""
+        self._topics += 1
+        name = f"bench-{self._topics}"
+        return name, [] if peer.is_mock else create_topic(peer.bootstrap, name, rf)
 
-    jars = client_jars()
-    results: dict[Cell, dict[str, Measured]] = {}
-    with contextlib.ExitStack() as stack:
-        peers = [Peer("ours", stack.enter_context(running_cluster("bench-throughput")).bootstrap_servers)]
-        peers.append(Peer("kafka", stack.enter_context(apache_kafka(kafka_jars())).bootstrap))
-        if with_mock:
-            peers.append(stack.enter_context(mock_brokers()))
-        for warm_up in range(WARM_UPS):
-            for peer in peers:
-                measure(jars, peer, CELLS[-1 - 2 * warm_up] if peer.name != "mock" else CELLS[0], 1000 + warm_up, scale)
-        for cell in cells:
-            taking_part = [p for p in peers if p.name != "mock" or cell.rf == 1]
-            runs: dict[str, list[Measured]] = {p.name: [] for p in taking_part}
-            for repeat in range(repeats):
-                for peer in taking_part:
-                    runs[peer.name].append(measure(jars, peer, cell, repeat, scale))
-            results[cell] = {
-                name: Measured(statistics.median(m.produce for m in many), statistics.median(m.consume for m in many)) for name, many in runs.items()
-            }
-            shown = "   ".join(f"{name} {m.produce:6.1f} / {_or_dash(m.consume):>6}" for name, m in results[cell].items())
-            say(f"{cell.name:24} produce / consume MB/s:   {shown}")
-    return results
+    def throughput(self, peer: Peer, cell: Cell) -> Measured:
+        """One measurement of a cell."""
+        topic, _ = self._topic(peer, cell.rf)
+        size, acks, records = cell.size, cell.acks, cell.records
+        if cell.client == "java":
+            produced = java_clients.produce(self._jars, peer.bootstrap, topic, size=size, acks=acks, records=records)
+            return Measured(produced, java_clients.consume(self._jars, peer.bootstrap, topic, records=records))
+        produced = confluent_clients.produce(peer.bootstrap, topic, size=size, acks=acks, records=records)
+        if peer.is_mock:
+            return Measured(produced, math.nan)
+        return Measured(produced, confluent_clients.consume(peer.bootstrap, topic, PARTITIONS, size=size, records=records))
+
+    def warm_up(self, cells: list[Cell]) -> None:
+        """Measurements that do not count: large records and small ones, RF 3, so that a JVM has compiled what it will run."""
+        for cell in (cells[-1], cells[0]):
+            for peer in self._peers:
+                if peer.takes_part(cell):
+                    self.throughput(peer, cell)
+
+    def cell(self, cell: Cell) -> dict[str, Measured]:
+        """Peer → medians of one cell; the repeats are interleaved over the peers."""
+        runs: dict[str, list[Measured]] = {peer.name: [] for peer in self._peers if peer.takes_part(cell)}
+        for _ in range(self._repeats):
+            for peer in self._peers:
+                if peer.takes_part(cell):
+                    runs[peer.name].append(self.throughput(peer, cell))
+        found = {
+            name: Measured(statistics.median(m.produce for m in many), statistics.median(m.consume for m in many)) for name, many in runs.items()
+        }
+        shown = "   ".join(f"{name} {m.produce:6.1f} / {_or_dash(m.consume):>6}" for name, m in found.items())
+        self._say(f"{cell.name:34} produce / consume MB/s:   {shown}")
+        return found
+
+    def request_rates(self, acks: int, rf: int) -> dict[str, float]:
+        """Peer → requests/s."""
+        runs: dict[str, list[float]] = {peer.name: [] for peer in self._peers if not peer.is_mock}
+        for _ in range(self._repeats):
+            for peer in self._peers:
+                if not peer.is_mock:
+                    topic, leaders = self._topic(peer, rf)
+                    runs[peer.name].append(request_rate(leaders, topic, acks=acks, seconds=RATE_SECONDS))
+        return {name: statistics.median(many) for name, many in runs.items()}
+
+    def latencies(self, rf: int) -> dict[str, Latency]:
+        """Peer → medians of the percentiles."""
+        runs: dict[str, list[Latency]] = {peer.name: [] for peer in self._peers if not peer.is_mock}
+        for _ in range(self._repeats):
+            for peer in self._peers:
+                if not peer.is_mock:
+                    topic, _ = self._topic(peer, rf)
+                    runs[peer.name].append(end_to_end_latency(peer.bootstrap, topic, PARTITIONS, seconds=LATENCY_SECONDS))
+        return {name: Latency(statistics.median(m.p50 for m in many), statistics.median(m.p99 for m in many)) for name, many in runs.items()}
 
 
 def _or_dash(value: float) -> str:
     return "-" if math.isnan(value) else f"{value:.1f}"
+
+
+def report_cells(report: Report, results: dict[Cell, dict[str, Measured]]) -> None:
+    """Each cell beside Apache Kafka, and the geometric mean of all."""
+    ratios: dict[str, list[float]] = {"produce": [], "consume": []}
+    for cell, by_peer in results.items():
+        for name, measured in by_peer.items():
+            for way, value in measured._asdict().items():
+                if not math.isnan(value):
+                    report.figure(f"{cell.name}: {name} {way} MB/s", value)
+        for way, many in ratios.items():
+            ratio = getattr(by_peer["ours"], way) / getattr(by_peer["kafka"], way)
+            many.append(ratio)
+            report.target(f"{cell.name}: {way}, ours / Apache Kafka 2.8.2", ratio, ">=", IN_EVERY_CELL)
+    for way, many in ratios.items():
+        report.target(f"{way}, all cells (geometric mean): ours / Apache Kafka 2.8.2", statistics.geometric_mean(many), ">=", ALTOGETHER)
+
+
+def report_rates(report: Report, run: Run) -> None:
+    for acks, rf in ((1, 1), (-1, 3)):
+        rates = run.request_rates(acks, rf)
+        name = f"requests of one record/s, acks {'all' if acks < 0 else acks}, RF {rf}"
+        for peer, rate in rates.items():
+            report.figure(f"{name}: {peer}", rate)
+        report.target(f"{name}: ours / Apache Kafka 2.8.2", rates["ours"] / rates["kafka"], ">=", REQUESTS)
+
+
+def report_latencies(report: Report, run: Run) -> None:
+    for rf in (1, 3):
+        latencies = run.latencies(rf)
+        name = f"latency at 1,000 records/s, acks all, RF {rf}, ms"
+        for peer, latency in latencies.items():
+            report.figure(f"{name}: {peer} p50", latency.p50)
+            report.figure(f"{name}: {peer} p99", latency.p99)
+        report.target(f"{name}: p50, ours / Apache Kafka 2.8.2", latencies["ours"].p50 / latencies["kafka"].p50, "<=", LATENCY)
+
+
+def our_memory(cluster: Cluster) -> float:
+    """Of the largest broker, in MB."""
+    return max(process.rss_anon or 0 for process in cluster.status().processes if process.broker >= 0) / MEGABYTE
 
 
 def main(argv: list[str]) -> int:
@@ -150,13 +234,29 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog=f"kafka-edu bench {NAME}", description=HELP)
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--scale", type=float, default=1.0, help="of what is written a measurement: 120 MB of small records, 240 MB of large ones")
-    parser.add_argument("--cell", type=int, action="append", choices=range(len(CELLS)), help="only these rows (0-7)")
-    parser.add_argument("--no-mock", action="store_true")
+    parser.add_argument("--cell", type=int, action="append", choices=range(len(CELLS)), help="only these rows of the table")
+    parser.add_argument("--client", choices=["java", "confluent"], help="only this client's rows")
+    parser.add_argument("--only", choices=["mb", "requests", "latency"], action="append", help="only this of the three measurements")
     args = parser.parse_args(argv)
-    cells = [CELLS[i] for i in args.cell] if args.cell else CELLS
+    cells = [CELLS[i] for i in args.cell] if args.cell else [cell for cell in CELLS if args.client in (None, cell.client)]
+    wanted = args.only or ["mb", "requests", "latency"]
+    report = Report(NAME)
     try:
-        results = run(cells, args.repeats, args.scale, not args.no_mock, print)
+        with contextlib.ExitStack() as stack:
+            jars = kafka_jars()
+            ours = stack.enter_context(running_cluster("bench-throughput", props=SETTINGS))
+            kafka = stack.enter_context(apache_kafka(jars))
+            peers = [Peer("ours", ours.bootstrap_servers), Peer("kafka", kafka.bootstrap), stack.enter_context(mock_brokers())]
+            run = Run(peers, jars, args.repeats, lambda line: print(line, flush=True))
+            run.warm_up(cells)
+            if "mb" in wanted:
+                report_cells(report, {cell: run.cell(cell) for cell in cells})
+            if "requests" in wanted:
+                report_rates(report, run)
+            if "latency" in wanted:
+                report_latencies(report, run)
+            report.figure("Apache Kafka 2.8.2: a broker's RssAnon after all that, MB", max(map(kafka.rss_anon, range(BROKERS))) / MEGABYTE)
+            report.target("a broker's RssAnon after all that, MB", our_memory(ours), "<=", MEMORY_MB)
     except PeerMissing as error:
         print(f"bench throughput cannot run: {error}", file=sys.stderr)
         return 2
@@ -166,15 +266,6 @@ def main(argv: list[str]) -> int:
     except subprocess.TimeoutExpired as error:
         print(f"a Java client did not come to its end within {error.timeout:g} s: {' '.join(error.cmd[-8:])}", file=sys.stderr)
         return 2
-    report = Report(NAME)
-    for cell, by_peer in results.items():
-        for name, measured in by_peer.items():
-            report.figure(f"{cell.name}: {name} produce MB/s", measured.produce)
-            if not math.isnan(measured.consume):
-                report.figure(f"{cell.name}: {name} consume MB/s", measured.consume)
-        ours, kafka = by_peer["ours"], by_peer["kafka"]
-        report.target(f"{cell.name}: produce, ours / Apache Kafka 2.8.2", ours.produce / kafka.produce, ">=", TARGET)
-        report.target(f"{cell.name}: consume, ours / Apache Kafka 2.8.2", ours.consume / kafka.consume, ">=", TARGET)
     report.show()
     if args.json:
         report.write(args.json)

@@ -1,0 +1,63 @@
+"""The same work by confluent-kafka, which is librdkafka in C below a thin Python. MB are 2^20 bytes of payload."""
+
+import time
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer, TopicPartition
+
+from .java_clients import BATCH, LINGER_MS
+
+MEGABYTE = 1 << 20
+TIMEOUT_S = 120.0
+POLL_EVERY = 10_000
+
+
+def produce(bootstrap: str, topic: str, *, size: int, acks: str, records: int) -> float:
+    """MB/s from the first record until the last is acknowledged. Raises RuntimeError if one was not."""
+    producer = Producer(
+        {
+            "bootstrap.servers": bootstrap,
+            "acks": acks,
+            "linger.ms": LINGER_MS,
+            "batch.size": BATCH,
+            "queue.buffering.max.messages": 1_000_000,
+            "delivery.report.only.error": True,
+        }
+    )
+    failed: list[object] = []
+    payload = b"x" * size
+    began = time.perf_counter()
+    for i in range(records):
+        while True:
+            try:
+                producer.produce(topic, payload, on_delivery=lambda error, _: failed.append(error))
+                break
+            except BufferError:
+                producer.poll(0.01)
+        if i % POLL_EVERY == 0:
+            producer.poll(0)
+    left = producer.flush(TIMEOUT_S)
+    seconds = time.perf_counter() - began
+    if left or failed:
+        raise RuntimeError(f"{left} records were not acknowledged, {len(failed)} were refused: {failed[:1]}")
+    return records * size / MEGABYTE / seconds
+
+
+def consume(bootstrap: str, topic: str, partitions: int, *, size: int, records: int) -> float:
+    """MB/s from the first records on until all have come."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": f"bench-{topic}", "enable.auto.commit": False})
+    try:
+        consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in range(partitions)])
+        first = len(consumer.consume(1, TIMEOUT_S))
+        began = time.perf_counter()
+        read = first
+        while read < records:
+            messages = consumer.consume(10_000, 0.1)
+            for message in messages:
+                if error := message.error():
+                    raise KafkaException(error)
+            read += len(messages)
+            if time.perf_counter() - began > TIMEOUT_S:
+                raise RuntimeError(f"{read} of {records} records came within {TIMEOUT_S:g} s")
+        return (records - first) * size / MEGABYTE / (time.perf_counter() - began)
+    finally:
+        consumer.close()
