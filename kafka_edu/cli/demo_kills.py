@@ -1,0 +1,184 @@
+"""A minute of kill -9: five brokers die and come back, the controller among them, under two producers; then every record is accounted for.
+
+RF 3, min.insync.replicas 2, acks=all, idempotent producers on confluent-kafka and kafka-python. In the end each acked record must lie once where its ack
+said, each producer's records in each partition in the order of sending, and the three replicas of each partition must hold the same bytes.
+"""
+
+import time
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import click
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+from rich.console import Console
+
+from kafka_edu.cli.numbered_clients import ConfluentProducer, Found, NumberedProducer, PythonProducer, compare, read_all
+from kafka_edu.cli.report import Report
+from kafka_edu.cli.supervisor import Cluster, ClusterError, running_cluster
+
+TOPIC: Final = "kills"
+PARTITIONS: Final = 6
+BROKERS: Final = 3
+RECORD_BYTES: Final = 200
+WARM_UP_S: Final = 3.0
+SETTLE_TIMEOUT_S: Final = 60.0
+_LOOK_EVERY_S: Final = 0.1
+
+
+class Kill(NamedTuple):
+    """One kill -9."""
+
+    controller: bool
+    """Kill the controller; else a leader that is not the controller, where there is one."""
+    down_s: float
+    """How long the broker stays away. Its session lasts 6 s: a broker that is back before has not been missed yet by ZooKeeper."""
+
+
+KILLS: Final = (Kill(False, 8.0), Kill(True, 2.0), Kill(False, 1.0), Kill(True, 8.0), Kill(False, 2.0))
+
+
+class Outcome(NamedTuple):
+    """What became of the run."""
+
+    sent: int
+    acked: int
+    refused: list[str]
+    found: Found
+    kills: int
+    controllers_killed: int
+    identical_partitions: int
+    longest_silences: dict[str, float]
+
+
+def create_topic(admin: AdminClient) -> None:
+    """With a replica on every broker, two of which must have a record before it is acked."""
+    topic = NewTopic(TOPIC, num_partitions=PARTITIONS, replication_factor=BROKERS, config={"min.insync.replicas": "2"})
+    for future in admin.create_topics([topic], operation_timeout=20).values():
+        future.result()
+
+
+def wait_until_in_sync(admin: AdminClient) -> dict[int, int]:
+    """Return when every partition has all replicas in its ISR: partition → leader. Raises ClusterError after a minute."""
+    end = time.monotonic() + SETTLE_TIMEOUT_S
+    isrs: dict[int, list[int]] = {}
+    while time.monotonic() < end:
+        try:
+            partitions = admin.list_topics(TOPIC, timeout=5).topics[TOPIC].partitions
+        except KafkaException:  # the broker that was asked is just dying: the next look asks another
+            continue
+        isrs = {number: partition.isrs for number, partition in partitions.items()}
+        if len(isrs) == PARTITIONS and all(len(isr) == BROKERS for isr in isrs.values()):
+            return {number: partition.leader for number, partition in partitions.items()}
+        time.sleep(_LOOK_EVERY_S)
+    raise ClusterError(f"the replicas were not in sync within {SETTLE_TIMEOUT_S:g} s: ISRs {isrs}")
+
+
+def kill_and_restart(cluster: Cluster, admin: AdminClient, kill: Kill, console: Console) -> bool:
+    """Returns whether it was the controller."""
+    controller = cluster.wait_ready()
+    leaders = wait_until_in_sync(admin)
+    victim = controller if kill.controller else next((leader for leader in leaders.values() if leader != controller), controller)
+    led = sum(leader == victim for leader in leaders.values())
+    cluster.kill(victim)
+    what = "the controller" if victim == controller else "no controller"
+    console.print(f"[red]✕[/] kill -9: broker {victim}, {what}, leader of {led} partitions; back in {kill.down_s:g} s")
+    time.sleep(kill.down_s)
+    cluster.start(victim)
+    return victim == controller
+
+
+def identical_partitions(cluster: Cluster) -> int:
+    """How many partitions have the same bytes on all brokers. Waits for the followers' last fetches, for at most a minute."""
+    end = time.monotonic() + SETTLE_TIMEOUT_S
+    while True:
+        logs = [[_log_bytes(cluster.folder.broker_data(broker) / f"{TOPIC}-{number}") for broker in range(BROKERS)] for number in range(PARTITIONS)]
+        same = sum(len(set(replicas)) == 1 and len(replicas[0]) > 0 for replicas in logs)
+        if same == PARTITIONS or time.monotonic() > end:
+            return same
+        time.sleep(_LOOK_EVERY_S)
+
+
+def _log_bytes(folder: Path) -> bytes:
+    """All segments of a replica; where they are cut is each broker's own affair."""
+    return b"".join(path.read_bytes() for path in sorted(folder.glob("*.log")))
+
+
+def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcome:
+    """The kills, spread over `seconds` (or longer, if the replicas take longer to catch up), under two producers of `rate` records/s together."""
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0})
+    create_topic(admin)
+    wait_until_in_sync(admin)
+    producers: list[NumberedProducer] = [
+        producer(cluster.bootstrap_servers, TOPIC, PARTITIONS, rate // 2, RECORD_BYTES) for producer in (ConfluentProducer, PythonProducer)
+    ]
+    began = time.monotonic()
+    for producer in producers:
+        producer.start()
+    controllers = 0
+    for i, kill in enumerate(KILLS):
+        time.sleep(max(0.0, began + WARM_UP_S + i * (seconds - WARM_UP_S) / len(KILLS) - time.monotonic()))
+        controllers += kill_and_restart(cluster, admin, kill, console)
+    time.sleep(max(0.0, began + seconds - time.monotonic()))
+    for producer in producers:
+        producer.finish()
+    console.print(f"[green]●[/] {sum(p.sent for p in producers):,} records sent in {time.monotonic() - began:.0f} s; reading them back")
+    wait_until_in_sync(admin)
+    acked = {place: offset for producer in producers for place, offset in producer.acked.items()}
+    found = compare(acked, read_all(cluster.bootstrap_servers, TOPIC, PARTITIONS, SETTLE_TIMEOUT_S))
+    return Outcome(
+        sum(producer.sent for producer in producers),
+        len(acked),
+        [error for producer in producers for error in producer.refused],
+        found,
+        len(KILLS),
+        controllers,
+        identical_partitions(cluster),
+        {producer.name: round(producer.longest_silence(), 2) for producer in producers},
+    )
+
+
+def report_of(outcome: Outcome) -> Report:
+    report = Report("kills")
+    report.figure("sent", outcome.sent)
+    report.figure("acked", outcome.acked)
+    report.figure("refused", len(outcome.refused))
+    for name, value in outcome.found._asdict().items():
+        report.figure(name, value)
+    for name, seconds in outcome.longest_silences.items():
+        report.figure(f"longest time without an ack on a partition, {name}, s", seconds)
+    report.target("brokers killed", outcome.kills, ">=", len(KILLS))
+    report.target("controllers among them", outcome.controllers_killed, ">=", 1)
+    report.target("acked records", outcome.acked, ">", 0)
+    report.target("acked records that are lost", outcome.found.lost, "==", 0)
+    report.target("records stored twice", outcome.found.duplicates, "==", 0)
+    report.target("records out of order", outcome.found.out_of_order, "==", 0)
+    report.target("partitions whose replicas hold the same bytes", outcome.identical_partitions, "==", PARTITIONS)
+    return report
+
+
+@click.command()
+@click.option("--seconds", type=click.FloatRange(10), default=60.0, show_default=True, help="How long to produce, at least.")
+@click.option("--rate", type=click.IntRange(2, 100_000), default=1000, show_default=True, help="Records a second, of both producers together.")
+@click.option("--zookeeper", default="embedded", show_default=True, metavar="WHICH", help="embedded, apache, or HOST:PORT/chroot.")
+@click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the figures here too.")
+def kills(seconds: float, rate: int, zookeeper: str, json_file: Path | None) -> None:
+    """Kill five brokers with -9 under two producers, and account for every record.
+
+    Exits with 1 when a target does not hold.
+    """
+    console = Console()
+    try:
+        with running_cluster("kills", brokers=BROKERS, zookeeper=zookeeper) as cluster:
+            outcome = run(cluster, seconds, rate, console)
+    except ClusterError as error:
+        raise click.ClickException(str(error)) from error
+    for reason in sorted(set(outcome.refused)):
+        console.print(f"[red]refused[/] {reason}")
+    report = report_of(outcome)
+    report.show(console)
+    if json_file is not None:
+        report.write(json_file)
+    if not report.holds:
+        raise SystemExit(1)

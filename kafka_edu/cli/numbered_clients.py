@@ -1,0 +1,218 @@
+"""Two unmodified producers that number their records for each partition, and what must be found in the log afterwards.
+
+A record's value says all about it: producer, partition, number. What was acked is kept, and compared with what lies in the partitions: each acked record is
+there once, where the ack said, and the records of one producer in one partition are in the order in which it sent them.
+"""
+
+import itertools
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from typing import Final, NamedTuple
+
+from confluent_kafka import KafkaError, Message, Producer
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+
+_FLUSH_TIMEOUT_S: Final = 120.0
+_DELIVERY_TIMEOUT_MS: Final = 120_000
+_STEP_S: Final = 0.01
+
+
+class Place(NamedTuple):
+    """One record as its producer numbers it."""
+
+    producer: str
+    partition: int
+    number: int
+
+    @classmethod
+    def parse(cls, value: bytes) -> "Place":
+        producer, partition, number = value.decode().split(" ", 2)
+        return cls(producer, int(partition), int(number.partition(" ")[0]))
+
+    def value(self, size: int) -> bytes:
+        return f"{self.producer} {self.partition} {self.number} ".encode().ljust(size, b".")
+
+
+class NumberedProducer(ABC):
+    """Sends at a steady rate to the partitions in turn, from a thread of its own, with acks=all and idempotence; keeps each ack."""
+
+    name: str
+
+    def __init__(self, partitions: int, records_a_second: int, record_bytes: int) -> None:
+        self.sent = 0
+        self.acked: dict[Place, int] = {}
+        """The offset that each acked record was told to have."""
+        self.refused: list[str] = []
+        self.ack_times: defaultdict[int, list[float]] = defaultdict(list)
+        """By partition, time.monotonic() of the acks."""
+        self._partitions = partitions
+        self._rate = records_a_second
+        self._record_bytes = record_bytes
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=self.name, daemon=True)
+
+    @abstractmethod
+    def _produce(self, place: Place, value: bytes) -> None:
+        """Hand one record to the client; its fate is told by `_on_ack` or `_on_refusal`, from whatever thread."""
+
+    @abstractmethod
+    def _poll(self) -> None:
+        """Let the client work a moment."""
+
+    @abstractmethod
+    def _flush(self) -> None:
+        """Return when every record is acked or given up."""
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def finish(self) -> None:
+        """Send no more; returns when each record's fate is known."""
+        self._stop.set()
+        self._thread.join()
+        self._flush()
+
+    def longest_silence(self) -> float:
+        """The longest time between two acks of a partition, in seconds."""
+        return max((b - a for times in self.ack_times.values() for a, b in itertools.pairwise(times)), default=0.0)
+
+    def _run(self) -> None:
+        began = time.monotonic()
+        numbers = [0] * self._partitions
+        while not self._stop.is_set():
+            due = int((time.monotonic() - began) * self._rate) - self.sent
+            for _ in range(max(due, 0)):
+                partition = self.sent % self._partitions
+                place = Place(self.name, partition, numbers[partition])
+                numbers[partition] += 1
+                self.sent += 1
+                self._produce(place, place.value(self._record_bytes))
+            self._poll()
+
+    def _on_ack(self, place: Place, offset: int) -> None:
+        self.acked[place] = offset
+        self.ack_times[place.partition].append(time.monotonic())
+
+    def _on_refusal(self, error: object) -> None:
+        self.refused.append(str(error))
+
+
+class ConfluentProducer(NumberedProducer):
+    """On librdkafka."""
+
+    name = "confluent-kafka"
+
+    def __init__(self, bootstrap_servers: str, topic: str, partitions: int, records_a_second: int, record_bytes: int) -> None:
+        super().__init__(partitions, records_a_second, record_bytes)
+        self._topic = topic
+        self._client = Producer(
+            {
+                "bootstrap.servers": bootstrap_servers,
+                "acks": "all",
+                "enable.idempotence": True,
+                "linger.ms": 5,
+                "message.timeout.ms": _DELIVERY_TIMEOUT_MS,
+                "reconnect.backoff.max.ms": 500,
+                "log_level": 0,
+            }
+        )
+
+    def _produce(self, place: Place, value: bytes) -> None:
+        def on_delivery(error: KafkaError | None, message: Message) -> None:
+            offset = message.offset()
+            if error is not None or offset is None:
+                self._on_refusal(error)
+            else:
+                self._on_ack(place, offset)
+
+        self._client.produce(self._topic, value, partition=place.partition, on_delivery=on_delivery)
+
+    def _poll(self) -> None:
+        self._client.poll(_STEP_S)
+
+    def _flush(self) -> None:
+        self._client.flush(_FLUSH_TIMEOUT_S)
+
+
+class PythonProducer(NumberedProducer):
+    """kafka-python."""
+
+    name = "kafka-python"
+
+    def __init__(self, bootstrap_servers: str, topic: str, partitions: int, records_a_second: int, record_bytes: int) -> None:
+        super().__init__(partitions, records_a_second, record_bytes)
+        self._topic = topic
+        self._client = KafkaProducer(
+            bootstrap_servers=bootstrap_servers.split(","),
+            acks="all",
+            enable_idempotence=True,
+            linger_ms=5,
+            delivery_timeout_ms=_DELIVERY_TIMEOUT_MS,
+            reconnect_backoff_max_ms=500,
+        )
+
+    def _produce(self, place: Place, value: bytes) -> None:
+        future = self._client.send(self._topic, value, partition=place.partition)
+        future.add_callback(lambda record: self._on_ack(place, record.offset))
+        future.add_errback(self._on_refusal)
+
+    def _poll(self) -> None:
+        time.sleep(_STEP_S)
+
+    def _flush(self) -> None:
+        self._client.flush(_FLUSH_TIMEOUT_S)
+        self._client.close()
+
+
+class Found(NamedTuple):
+    """What lies in the partitions beside what was acked."""
+
+    consumed: int
+    lost: int
+    """Acked, but not where the ack said."""
+    duplicates: int
+    out_of_order: int
+    """Records whose number is not above that of the one before, of the same producer in the same partition."""
+    unacked_but_stored: int
+    """Allowed, for an ack can get lost."""
+
+
+def read_all(bootstrap_servers: str, topic: str, partitions: int, timeout_s: float) -> list[tuple[Place, int]]:
+    """Every record and its offset, partition by partition, with kafka-python. Raises TimeoutError when the ends are not reached in time."""
+    consumer = KafkaConsumer(bootstrap_servers=bootstrap_servers.split(","), group_id=None, enable_auto_commit=False, auto_offset_reset="earliest")
+    found: list[tuple[Place, int]] = []
+    try:
+        assigned = [TopicPartition(topic, partition) for partition in range(partitions)]
+        consumer.assign(assigned)
+        ends = consumer.end_offsets(assigned)
+        give_up = time.monotonic() + timeout_s
+        while any(consumer.position(tp) < end for tp, end in ends.items()):
+            if time.monotonic() > give_up:
+                raise TimeoutError(f"the ends of {topic} were not reached within {timeout_s:g} s")
+            for tp, records in consumer.poll(timeout_ms=500).items():
+                for record in records:
+                    place = Place.parse(record.value)
+                    assert place.partition == tp.partition, f"{place} was found in {tp}"
+                    found.append((place, record.offset))
+    finally:
+        consumer.close()
+    return found
+
+
+def compare(acked: dict[Place, int], read: list[tuple[Place, int]]) -> Found:
+    """O(records). `read` must hold the records of a partition in the order of their offsets."""
+    stored = set(read)
+    last: dict[tuple[str, int], int] = {}
+    seen: set[Place] = set()
+    duplicates = out_of_order = 0
+    for place, _ in read:
+        if place in seen:
+            duplicates += 1
+        elif place.number <= last.get(place[:2], -1):
+            out_of_order += 1
+        seen.add(place)
+        last[place[:2]] = max(place.number, last.get(place[:2], -1))
+    lost = sum((place, offset) not in stored for place, offset in acked.items())
+    return Found(len(read), lost, duplicates, out_of_order, len(seen - acked.keys()))
