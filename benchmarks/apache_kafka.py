@@ -19,6 +19,8 @@ from kafka_edu.cli.child_process import rss_anon
 from kafka_edu.zk.apache import free_port
 
 VERSION: Final = "2.8.2"
+#: Version → Scala's, and the ZooKeeper that it runs with: the 3.4 client of Kafka 2.0 does not start on Java 17.
+RELEASES: Final = {"2.8.2": ("2.13", "3.5.9"), "2.0.1": ("2.12", "3.5.9")}
 TOOL_TIMEOUT_S: Final = 300
 #: Of a broker to be measured, and of one that is to take little.
 STRONG: Final = ("-Xms1g", "-Xmx1g", "-XX:+UseG1GC")
@@ -30,16 +32,18 @@ class PeerMissing(Exception):
     """Apache Kafka cannot be run here; says what to install."""
 
 
-def kafka_jars() -> Path:
+def kafka_jars(version: str = VERSION) -> Path:
     """The folder of Apache Kafka's jars. Raises PeerMissing when there is no Java, or no jars and no Maven to fetch them."""
     given = os.environ.get("KAFKA_EDU_KAFKA_JARS")
-    if given:
+    if given and version == VERSION:
         if not any(Path(given).glob("kafka-clients-*.jar")):
             raise PeerMissing(f"KAFKA_EDU_KAFKA_JARS is {given}, where there is no kafka-clients-*.jar")
         _require_java()
         return Path(given)
     log = "org.slf4j:slf4j-log4j12:1.7.30"
-    return maven_jars(f"apache-kafka-{VERSION}", [f"org.apache.kafka:kafka_2.13:{VERSION}", f"org.apache.kafka:kafka-tools:{VERSION}", log])
+    scala, zookeeper = RELEASES[version]
+    kafka = [f"org.apache.kafka:kafka_{scala}:{version}", f"org.apache.kafka:kafka-tools:{version}", f"org.apache.zookeeper:zookeeper:{zookeeper}"]
+    return maven_jars(f"apache-kafka-{version}", [*kafka, log])
 
 
 def _require_java() -> None:
@@ -140,13 +144,17 @@ class ApacheKafka:
                 properties[key] = value
             self._write(f"broker-{broker}", properties)
             self.start(broker)
-        for broker, port in enumerate(self.ports):
-            self._await_port(f"broker-{broker}", port)
+        for broker in range(self._count):
+            self.await_listening(broker)
         self.bootstrap = ",".join(f"127.0.0.1:{port}" for port in self.ports)
 
     def start(self, broker: int) -> None:
         """Start a broker; returns at once."""
         self._spawn(f"broker-{broker}", "kafka.Kafka", self._java)
+
+    def await_listening(self, broker: int) -> None:
+        """Wait for a broker that was started. Raises PeerMissing when it ends instead."""
+        self._await_port(f"broker-{broker}", self.ports[broker])
 
     def kill(self, broker: int) -> None:
         """kill -9."""

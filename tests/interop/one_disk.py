@@ -1,0 +1,255 @@
+"""One log dir that brokers of several makes use in turn, as broker 0 of one cluster, and what was written to it."""
+
+import contextlib
+import itertools
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, Protocol
+
+from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
+
+from benchmarks.apache_kafka import SMALL, ApacheKafka, kafka_jars
+from kafka_edu.common.transport import part_bytes
+from kafka_edu.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
+from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_edu.record.compression import CompressionType
+from kafka_edu.record.memory_records import build_records, read_all
+from kafka_edu.record.record import Record
+from kafka_edu.record.record_batch import build_batch
+from kafka_edu.zk.apache import free_port
+from tests.interop.answers import ListeningBroker
+from tests.interop.questions.asking import Asker
+from tests.interop.questions.basics import create, epoch_end, fetch, offsets, produce
+
+PATIENCE_S: Final = 120
+SETTINGS: Final = {
+    "inter.broker.protocol.version": "2.0",
+    "log.segment.bytes": "5000",
+    "log.index.interval.bytes": "500",
+    "log.index.size.max.bytes": "40000",
+    "log.retention.ms": "-1",
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "1",
+    "log.cleaner.dedupe.buffer.size": "4194304",
+    "zookeeper.session.timeout.ms": "6000",
+    "zookeeper.connection.timeout.ms": "60000",
+    "zookeeper.connect": "",
+}
+#: Topic → its message.format.version when it is created, and the format that clients send.
+TOPICS: Final = {"v0": ("0.9.0", 0), "v1": ("0.10.2", 1), "v2": ("2.0", 2), "mixed": ("0.10.2", 1), "idempotent": ("2.0", 2), "short": ("2.0", 2)}
+CODECS: Final = (CompressionType.NONE, CompressionType.GZIP, CompressionType.SNAPPY, CompressionType.LZ4)
+PRODUCER_ID: Final = 4000
+
+
+class Make(StrEnum):
+    OURS = "kafka-edu"
+    KAFKA_2_0_1 = "2.0.1"
+    KAFKA_2_8_2 = "2.8.2"
+
+
+class _Running(Protocol):
+    port: int
+
+    def end(self, *, kill: bool) -> None: ...
+
+
+class _Ours:
+    def __init__(self, folder: Path, properties: dict[str, str]) -> None:
+        self.port = free_port()
+        path = folder / "ours.properties"
+        given = properties | {"broker.id": "0", "listeners": f"PLAINTEXT://127.0.0.1:{self.port}"}
+        path.write_text("".join(f"{key}={value}\n" for key, value in given.items()))
+        with (folder / "ours.log").open("ab") as log:
+            self._process = subprocess.Popen([sys.executable, "-m", "kafka_edu.server.main", str(path)], stderr=log)
+
+    def end(self, *, kill: bool) -> None:
+        if kill:
+            self._process.kill()
+        else:
+            self._process.terminate()
+        self._process.wait(PATIENCE_S)
+
+
+class _Apache:
+    def __init__(self, version: str, properties: dict[str, str], zookeeper: str) -> None:
+        self._kafka = ApacheKafka(kafka_jars(version), 1, [f"{key}={value}" for key, value in properties.items()], zookeeper, SMALL)
+        self._kafka.up()
+        self.port = self._kafka.ports[0]
+
+    def end(self, *, kill: bool) -> None:
+        if not kill:
+            self._kafka.stop(0)
+        self._kafka.down()
+
+
+class Disk:
+    """The log dir and the records that its logs must hold. Raises PeerMissing when a make cannot run here."""
+
+    def __init__(self, folder: Path, zookeeper: str) -> None:
+        self.folder = folder
+        self.data = folder / "data"
+        self.records: dict[str, list[Record]] = {topic: [] for topic in TOPICS}
+        self.start = dict.fromkeys(TOPICS, 0)
+        self._zookeeper = zookeeper
+        self._formats = {topic: magic for topic, (_, magic) in TOPICS.items()}
+        self._values = itertools.count()
+        self._now_ms = round(time.time() * 1000)
+        """Producers whose last record is a week old are forgotten, so the records' times are of today."""
+        self._last_idempotent: tuple[bytes, int] | None = None
+        self._sequence = 0
+
+    @contextlib.contextmanager
+    def run(self, make: Make, *, kill: bool = False) -> Iterator[Asker]:
+        """A broker of this make on the disk, with leaders; ended by SIGTERM or by SIGKILL."""
+        self._await_no_broker()
+        properties = SETTINGS | {"zookeeper.connect": self._zookeeper, "log.dirs": str(self.data)}
+        running: _Running = _Ours(self.folder, properties) if make is Make.OURS else _Apache(make, properties, self._zookeeper)
+        killed = True
+        try:
+            asker = Asker(ListeningBroker("127.0.0.1", running.port))
+            self._await_leaders(running.port)
+            yield asker
+            killed = kill
+        finally:
+            running.end(kill=killed)
+
+    def _await_no_broker(self) -> None:
+        """After kill -9 the session lives on until it times out, and Apache Kafka does not start beside it."""
+        client = KazooClient(self._zookeeper)
+        client.start()
+        for _ in range(600):
+            if client.exists("/brokers/ids/0") is None:
+                break
+            time.sleep(0.1)
+        client.stop()
+        client.close()
+
+    def _await_leaders(self, port: int) -> None:
+        """Ask until every partition has a leader; before the broker listens, it cannot be asked."""
+        broker = ListeningBroker("127.0.0.1", port)
+        for _ in range(600):
+            with contextlib.suppress(ConnectionError, TimeoutError):
+                answer = Asker(broker).ask("leaders", MetadataRequest(topics=None), 5)
+                if answer is not None and self._has_leaders(answer):
+                    return
+            broker.pause(100)
+        raise AssertionError("no leaders after a minute")
+
+    def _has_leaders(self, answer: MetadataResponse) -> bool:
+        led = {topic.name for topic in answer.topics if all(partition.error_code == 0 for partition in topic.partitions)}
+        return bool(answer.brokers) and (led >= {topic for topic in TOPICS if self.records[topic]})
+
+    # --- write ---
+
+    def create_topics(self, asker: Asker) -> None:
+        for topic, (release, _) in TOPICS.items():
+            answer = asker.ask("create", create(topic, configs={"message.format.version": release}), 2)
+            assert answer.topics[0].error_code in (0, 7), answer
+        self._await_all(asker)
+
+    def _await_all(self, asker: Asker) -> None:
+        asker.ask(
+            "leaders",
+            MetadataRequest(topics=None),
+            5,
+            until=lambda answer: {t.name for t in answer.topics if t.partitions and not any(p.error_code for p in t.partitions)} >= set(TOPICS),
+        )
+
+    def sent_as(self, topic: str, magic: int) -> None:
+        """From now on its clients send this format."""
+        self._formats[topic] = magic
+
+    def write(self, asker: Asker, rounds: int) -> None:
+        """Some records into each topic, in each codec, each later than the one before."""
+        for i in range(rounds):
+            for topic in TOPICS:
+                self._produce(asker, topic, 1 + i % 4, CODECS[i // 2 % 4])
+
+    def _produce(self, asker: Asker, topic: str, count: int, codec: CompressionType) -> None:
+        magic, known = self._formats[topic], self.records[topic]
+        new = []
+        for i in range(count):
+            n = next(self._values)
+            new.append(Record(i, self._now_ms + 10 * n, b"key %d" % (n % 7), b"value %d " % n * 3, (("n", b"%d" % n),) if magic == 2 else ()))
+        if topic == "idempotent":
+            data = build_batch(new, compression=codec, producer_id=PRODUCER_ID, producer_epoch=1, base_sequence=self._sequence)
+            self._sequence += count
+            self._last_idempotent = data, len(known)
+        else:
+            data = build_records(new, magic, codec)
+        answer = asker.ask("write", produce(data, topic=topic), 6 if magic == 2 else 2)
+        partition = answer.responses[0].partition_responses[0]
+        assert (partition.error_code, partition.base_offset) == (0, len(known)), (topic, partition)
+        known += [record._replace(offset=len(known) + i, timestamp=record.timestamp if magic else -1) for i, record in enumerate(new)]
+
+    def delete_before(self, asker: Asker, topic: str, offset: int) -> None:
+        """DeleteRecords."""
+        wanted = DeleteRecordsTopic(name=topic, partitions=[DeleteRecordsPartition(partition_index=0, offset=offset)])
+        answer = asker.ask("delete", DeleteRecordsRequest(topics=[wanted], timeout_ms=5000), 0)
+        assert answer.topics[0].partitions[0].error_code == 0, answer
+        self.start[topic] = offset
+
+    def first_offset(self, asker: Asker, topic: str) -> int:
+        return int(asker.ask("start", offsets(-2, topic=topic), 2).topics[0].partitions[0].offset)
+
+    def active_segment(self, topic: str) -> Path:
+        return max((self.data / f"{topic}-0").glob("*.log"))
+
+    # --- check ---
+
+    def check(self, asker: Asker) -> None:
+        """All records are served, by offset and by time; the producer is still known."""
+        for topic, records in self.records.items():
+            served = self._read_all(asker, topic)
+            assert served == records[self.start[topic] :], topic
+            self._check_look_ups(asker, topic, records)
+        if self._last_idempotent is not None:
+            data, base = self._last_idempotent
+            again = asker.ask("again", produce(data, topic="idempotent"), 6).responses[0].partition_responses[0]
+            assert (again.error_code, again.base_offset) == (0, base), "the producer's last batch is known"
+
+    def check_clean_end(self) -> None:
+        """What a broker leaves that was stopped: checkpoints at the ends of the logs, and the mark that says so."""
+        ends = {f"{topic} 0": len(records) for topic, records in self.records.items()}
+        for name in ("recovery-point-offset-checkpoint", "replication-offset-checkpoint"):
+            assert self._checkpoint(name).items() >= ends.items(), name
+        starts = {f"{topic} 0": start for topic, start in self.start.items() if start}
+        assert self._checkpoint("log-start-offset-checkpoint").items() >= starts.items()
+        assert (self.data / ".kafka_cleanshutdown").exists()
+        assert "broker.id=0" in (self.data / "meta.properties").read_text().splitlines()
+
+    def _checkpoint(self, name: str) -> dict[str, int]:
+        lines = (self.data / name).read_text().splitlines()
+        assert (lines[0], int(lines[1])) == ("0", len(lines) - 2), name
+        return {line.rpartition(" ")[0]: int(line.rpartition(" ")[2]) for line in lines[2:]}
+
+    def _read_all(self, asker: Asker, topic: str) -> list[Record]:
+        found: list[Record] = []
+        offset = self.start[topic]
+        while offset < len(self.records[topic]):
+            answer = asker.ask("read", fetch(offset, topic=topic, size=3000), 7).responses[0].partition_responses[0]
+            assert answer.error_code == 0, (topic, offset, answer.error_code)
+            new = [record for record in read_all(bytes(part_bytes(answer.record_set))) if record.offset >= offset]
+            assert new, (topic, offset)
+            found += new
+            offset = new[-1].offset + 1
+        return found
+
+    def _check_look_ups(self, asker: Asker, topic: str, records: list[Record]) -> None:
+        ends = [asker.ask("end", offsets(which, topic=topic), 2).topics[0].partitions[0].offset for which in (-2, -1)]
+        assert ends == [self.start[topic], len(records)], topic
+        for at in range(self.start[topic], len(records), 37):
+            one = asker.ask("one", fetch(at, topic=topic, size=1), 7).responses[0].partition_responses[0]
+            assert at in [record.offset for record in read_all(bytes(part_bytes(one.record_set)))], (topic, at)
+            wanted = records[at].timestamp
+            if topic != "v0":
+                found = asker.ask("time", offsets(wanted - 5, topic=topic), 2).topics[0].partitions[0]
+                assert (found.offset, found.timestamp) == (at, wanted), (topic, at)
+        if topic not in ("v0", "v1", "mixed"):
+            end = asker.ask("epoch", epoch_end(0, topic=topic), 0).topics[0].partitions[0]
+            assert end.error_code == 0
+            assert 0 < end.end_offset <= len(records)

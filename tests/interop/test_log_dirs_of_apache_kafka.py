@@ -1,0 +1,81 @@
+"""A log dir that Apache Kafka 2.0.1 or 2.8.2 wrote opens here and serves the same records, and the other way round (spec S1).
+
+One dir, one ZooKeeper, and one broker id; brokers take turns. Each writes more, after it has served what is there: by offset, by time, the last batch
+of an idempotent producer, in message formats v0, v1, v2 and mixed, in several segments, after a clean stop and after kill -9, which leaves indexes at
+full length, no last checkpoints, and here a torn batch besides.
+"""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
+
+from benchmarks.apache_kafka import PeerMissing, kafka_jars
+from tests.interop.one_disk import Disk, Make
+
+
+@pytest.fixture
+def zookeeper(tmp_path: Path) -> Iterator[str]:
+    command = [sys.executable, "-m", "kafka_edu.zk.embedded.main", "--port", "0", "--tick-time", "1000", "--data-dir", str(tmp_path / "zookeeper")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    yield f"127.0.0.1:{process.stdout.readline().split()[1]}"
+    process.terminate()
+    assert process.wait(60) == 0
+
+
+def set_format(zookeeper: str, topic: str, release: str) -> None:
+    """What kafka-configs writes; brokers read it when they start."""
+    client = KazooClient(zookeeper)
+    client.start()
+    client.set(f"/config/topics/{topic}", b'{"version":1,"config":{"message.format.version":"%s"}}' % release.encode())
+    client.stop()
+    client.close()
+
+
+def tear(disk: Disk, topic: str) -> None:
+    """What a crash may leave: the beginning of a batch behind the last one."""
+    path = disk.active_segment(topic)
+    whole = path.read_bytes()
+    first = next(iter(sorted((disk.data / f"{topic}-0").glob("*.log")))).read_bytes()
+    path.write_bytes(whole + first[:30])
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("version", [Make.KAFKA_2_0_1, Make.KAFKA_2_8_2])
+def test_a_log_dir_goes_to_and_fro(tmp_path: Path, zookeeper: str, version: Make) -> None:
+    try:
+        kafka_jars(version)
+    except PeerMissing as error:
+        pytest.skip(str(error))
+    disk = Disk(tmp_path, zookeeper)
+    with disk.run(version) as asker:
+        disk.create_topics(asker)
+        disk.write(asker, 60)
+    disk.check_clean_end()
+    with disk.run(Make.OURS) as asker:
+        disk.check(asker)
+        disk.write(asker, 40)
+        disk.delete_before(asker, "short", 33)
+    disk.check_clean_end()
+    set_format(zookeeper, "mixed", "2.0")
+    disk.sent_as("mixed", 2)
+    with disk.run(version, kill=True) as asker:
+        disk.check(asker)
+        disk.write(asker, 40)
+    tear(disk, "v2")
+    tear(disk, "v0")
+    with disk.run(Make.OURS, kill=True) as asker:
+        disk.check(asker)
+        disk.write(asker, 40)
+        disk.delete_before(asker, "v1", 50)  # how much of it lasts is not certain: the checkpoint may not have been written before the kill
+    tear(disk, "v1")
+    tear(disk, "idempotent")
+    with disk.run(version) as asker:
+        disk.start["v1"] = disk.first_offset(asker, "v1")
+        disk.check(asker)
+        assert len(list((disk.data / "v2-0").glob("*.log"))) > 5
+    disk.check_clean_end()
