@@ -5,21 +5,14 @@ a family needs is made by `_purgatory`, which sees to it that its time-outs are 
 """
 
 import asyncio
-from collections.abc import Callable
-from random import Random
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
-from kafka_edu.cluster.metadata_cache import MetadataCache
-from kafka_edu.common.time import Time
-from kafka_edu.controller.kafka_controller import KafkaController
 from kafka_edu.coordinator.coordinator_type import INTERNAL_TOPIC, CoordinatorType
-from kafka_edu.log.log_config import LogConfig
-from kafka_edu.network.request_channel import RequestChannel
+from kafka_edu.coordinator.group.delayed_heartbeat import DelayedHeartbeat
 from kafka_edu.protocol.api_versions_table import API_LEVELS
 from kafka_edu.purgatory.delayed_operation import DelayedOperation
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
 from kafka_edu.purgatory.expired_operation_reaper import ExpiredOperationReaper
-from kafka_edu.replication.assembly import Replication
 from kafka_edu.replication.fetch_manager import FetchManager
 from kafka_edu.replication.fetch_session_cache import FetchSessionCache
 from kafka_edu.server.admin_apis import serve_admin_apis
@@ -33,37 +26,15 @@ from kafka_edu.server.apis.list_offsets import ListOffsetsApi
 from kafka_edu.server.apis.metadata import MetadataApi
 from kafka_edu.server.apis.offset_for_leader_epoch import OffsetForLeaderEpochApi
 from kafka_edu.server.apis.produce import ProduceApi
+from kafka_edu.server.broker_parts import BrokerParts
+from kafka_edu.server.group_service import GroupService
 from kafka_edu.server.kafka_apis import KafkaApis
 from kafka_edu.server.kafka_config import KafkaConfig
 from kafka_edu.server.kafka_request_handler_pool import KafkaRequestHandlerPool
 from kafka_edu.server.producer_id_manager import ProducerIdManager
-from kafka_edu.server.topic_configs import TopicConfigs
-from kafka_edu.trace.tracer import Tracer
-from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_data import TOPIC_IDS
 
 Operation = TypeVar("Operation", bound=DelayedOperation)
-
-
-class BrokerParts(NamedTuple):
-    """What a broker has made before its APIs: the assembly takes from it what each family needs."""
-
-    config: KafkaConfig
-    broker_id: int
-    cluster_id: str
-    time: Time
-    random: Random
-    trace: Tracer | None
-    zk: KafkaZkClient
-    request_channel: RequestChannel
-    cache: MetadataCache
-    replication: Replication
-    controller: KafkaController
-    topic_configs: TopicConfigs
-    defaults: LogConfig
-    """The broker's own values of the topic configs."""
-    on_failure: Callable[[str, BaseException], None]
-    """Told of a background task that died of a bug, by name."""
 
 
 class ApiAssembly:
@@ -95,13 +66,14 @@ class ApiAssembly:
         self._serve_metadata(admin)
         self._serve_records()
         serve_admin_apis(self.apis, parts, admin)
-        self._serve_coordinators(admin)
+        self._groups = self._serve_coordinators(admin)
         self._serve_transactions()
         self._serve_inter_broker(admin)
 
     async def startup(self) -> None:
         """Start the coordinators, the time-outs and the handlers. Raises ZkError."""
         await self._settle_internal_partitions()
+        self._groups.startup()
         for reaper in self._reapers:
             reaper.start().add_done_callback(self._reaper_ended)
         self.handlers.start()
@@ -119,6 +91,7 @@ class ApiAssembly:
 
     async def shutdown(self) -> None:
         """After the handlers: stop what stands behind the APIs."""
+        await self._groups.shutdown()
         for reaper in self._reapers:
             await reaper.shutdown()
 
@@ -148,8 +121,13 @@ class ApiAssembly:
         ListOffsetsApi(replica_manager).register(self.apis)
         OffsetForLeaderEpochApi(replica_manager).register(self.apis)
 
-    def _serve_coordinators(self, admin: AdminManager) -> None:
-        FindCoordinatorApi(self._parts.cache, admin.create_automatically, self._internal_partitions).register(self.apis)
+    def _serve_coordinators(self, admin: AdminManager) -> GroupService:
+        partitions = self._internal_partitions
+        FindCoordinatorApi(self._parts.cache, admin.create_automatically, partitions).register(self.apis)
+        heartbeats, rebalances = self._purgatory("Heartbeat", DelayedHeartbeat), self._purgatory("Rebalance", DelayedOperation)
+        groups = GroupService(self._parts, heartbeats, rebalances, lambda: partitions[CoordinatorType.GROUP])
+        groups.register(self.apis)
+        return groups
 
     def _serve_transactions(self) -> None:
         InitProducerIdApi(ProducerIdManager(self._new_producer_id_block, self._parts.trace)).register(self.apis)
@@ -166,6 +144,7 @@ class ApiAssembly:
             lambda: controller.broker_epoch,
             self._parts.topic_configs,
             admin.try_complete_delayed_topic_operations,
+            self._groups.partitions_deleted,
         ).register(self.apis)
 
 

@@ -28,7 +28,7 @@ from kafka_edu.network.request_channel import RequestChannel
 from kafka_edu.network.socket_server import SocketServer
 from kafka_edu.replication.assembly import Replication
 from kafka_edu.replication.replication_config import ReplicationConfig
-from kafka_edu.server.api_assembly import ApiAssembly, BrokerParts
+from kafka_edu.server.api_assembly import ApiAssembly
 from kafka_edu.server.broker_metadata_checkpoint import (
     BrokerMetadata,
     BrokerMetadataCheckpoint,
@@ -36,6 +36,7 @@ from kafka_edu.server.broker_metadata_checkpoint import (
     read_broker_metadata,
     settle_broker_id,
 )
+from kafka_edu.server.broker_parts import BrokerParts
 from kafka_edu.server.broker_state import VALID_NEXT_STATES, BrokerState
 from kafka_edu.server.controlled_shutdown import ControlledShutdown
 from kafka_edu.server.kafka_config import KafkaConfig

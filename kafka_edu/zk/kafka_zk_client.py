@@ -32,6 +32,7 @@ from kafka_edu.zk.zk_data import (
     ClusterIdZNode,
     ConfigEntityChangeNotificationZNode,
     ConfigEntityZNode,
+    ConsumerOffsetZNode,
     ControllerEpochZNode,
     ControllerZNode,
     DeleteTopicsTopicZNode,
@@ -372,6 +373,16 @@ class KafkaZkClient:
     async def delete_config_change_notifications(self, sequences: Iterable[str]) -> None:
         for sequence in sequences:
             await self._requests.delete(ConfigEntityChangeNotificationZNode.path(sequence))
+
+    # Consumers' offsets, as before 0.9.
+
+    async def get_consumer_offset(self, group: str, tp: TopicPartition) -> int | None:
+        """None if there is none."""
+        found = await self._requests.get(ConsumerOffsetZNode.path(group, tp))
+        return ConsumerOffsetZNode.decode(found[0]) if found else None
+
+    async def set_or_create_consumer_offset(self, group: str, tp: TopicPartition, offset: int) -> None:
+        await self._requests.set_or_create(ConsumerOffsetZNode.path(group, tp), ConsumerOffsetZNode.encode(offset))
 
     # Orders to the controller.
 

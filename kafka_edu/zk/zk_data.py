@@ -319,6 +319,26 @@ class LogDirEventNotificationZNode:
         return broker_id if isinstance(broker_id, int) else None
 
 
+class ConsumerOffsetZNode:
+    """/consumers/<group>/offsets/<topic>/<partition>: an offset as text, `42`; where consumers kept it before brokers did (OffsetCommit v0)."""
+
+    @staticmethod
+    def path(group: str, tp: TopicPartition) -> str:
+        return f"/consumers/{group}/offsets/{tp.topic}/{tp.partition}"
+
+    @staticmethod
+    def encode(offset: int) -> bytes:
+        return str(offset).encode()
+
+    @staticmethod
+    def decode(data: bytes) -> int | None:
+        """None for what is no number."""
+        try:
+            return int(data.decode())
+        except ValueError:
+            return None
+
+
 class ConfigEntityZNode:
     """/config/<type>/<name>: `{"version":1,"config":{"retention.ms":"3600000"}}`. Values are strings; members are in order of name."""
 

@@ -33,12 +33,14 @@ class InterBrokerApi:
         broker_epoch: Callable[[], int],
         topic_configs: TopicConfigs,
         on_topics_updated: Callable[[list[str]], None],
+        on_partitions_deleted: Callable[[list[TopicPartition]], None],
     ) -> None:
         self._replica_manager = replica_manager
         self._topic_configs = topic_configs
         self._controlled_shutdown = controlled_shutdown
         self._broker_epoch = broker_epoch
         self._on_topics_updated = on_topics_updated
+        self._on_partitions_deleted = on_partitions_deleted
 
     def register(self, apis: KafkaApis) -> None:
         apis.serve(ApiKey.LEADER_AND_ISR, LeaderAndIsrRequest, self.handle_leader_and_isr, self._leader_and_isr_error)
@@ -66,10 +68,12 @@ class InterBrokerApi:
         call.respond(self._replica_manager.stop_replicas(request, call.version))
 
     def handle_update_metadata(self, call: ApiCall, request: UpdateMetadataRequest) -> None:
-        """Take it over; then whoever waits for one of these topics to exist (CreateTopics) looks again."""
+        """Take it over; then whoever waits for one of these topics to exist (CreateTopics) looks again, and groups forget offsets of what is deleted."""
         self._check_broker_epoch(request.broker_epoch)
-        for tp in self._replica_manager.maybe_update_metadata_cache(request):
+        deleted = self._replica_manager.maybe_update_metadata_cache(request)
+        for tp in deleted:
             self._topic_configs.forget(tp.topic)
+        self._on_partitions_deleted(deleted)
         topics = {state.topic_name: None for state in request.topic_states} | {s.topic_name: None for s in request.ungrouped_partition_states}
         self._on_topics_updated(list(topics))
         call.respond(UpdateMetadataResponse())

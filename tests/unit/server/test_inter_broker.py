@@ -20,12 +20,15 @@ class World:
     def __init__(self, harness):
         self.done = []
         self.deleted = []
+        self.forgotten = []
         self.overrides = {}
         self.updated = []
         self.remaining = []
         self.broker_epoch = 100
         self.configs = TopicConfigs(LogConfig.parse({}), self.fetch)
-        InterBrokerApi(self, self.controlled_shutdown, lambda: self.broker_epoch, self.configs, self.updated.extend).register(harness.apis)
+        InterBrokerApi(self, self.controlled_shutdown, lambda: self.broker_epoch, self.configs, self.updated.extend, self.forgotten.extend).register(
+            harness.apis
+        )
 
     async def fetch(self, topics):
         self.done.append(("configs", tuple(topics)))

@@ -1,0 +1,331 @@
+"""The groups of this broker and their log (Kafka: GroupMetadataManager.scala; book 001; spec O2).
+
+`__consumer_offsets` has 50 partitions; a group belongs to one of them by its name's hash, and to the broker that leads that partition. Whatever must
+survive that broker is in the partition's log before it is answered: each generation with its assignment, each committed offset.
+
+    partition     not led here → NOT_COORDINATOR; loading → COORDINATOR_LOAD_IN_PROGRESS; owned: its groups are in memory
+    storing       one batch, acks=-1 (offsets.commit.required.acks): the callback comes when all of the ISR have it, or after offsets.commit.timeout.ms
+    expiry        every offsets.retention.check.interval.ms: tombstones for offsets whose time is up, and for groups that have nothing left (KIP-211)
+
+Synchronous; PartitionLoader is the shell that reads logs. Owned by the broker's loop. Next hop: ReplicaManager.append_records.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, Protocol
+
+from kafka_edu.common.errors import Errors
+from kafka_edu.common.files import Buffer
+from kafka_edu.common.time import Time
+from kafka_edu.common.topic import GROUP_METADATA_TOPIC_NAME
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.coordinator.coordinator_type import partition_for
+from kafka_edu.coordinator.group.group_config import OffsetConfig
+from kafka_edu.coordinator.group.group_metadata import GroupMetadata
+from kafka_edu.coordinator.group.group_records import group_key, group_value, offset_key, offset_value
+from kafka_edu.coordinator.group.group_state import GroupState
+from kafka_edu.coordinator.group.offset_and_metadata import OffsetAndMetadata
+from kafka_edu.log.append_origin import AppendOrigin
+from kafka_edu.record.record import Record
+from kafka_edu.record.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, build_batch
+from kafka_edu.replication.replica_manager import ProduceResults
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.group import OffsetsCommitted, OffsetsRemoved, TransactionalOffsetsCompleted
+from kafka_edu.trace.tracer import Tracer
+
+CommitErrors = dict[TopicPartition, Errors]
+Selector = Callable[[GroupMetadata], Collection[TopicPartition]]
+
+#: What a failed append means for one who asked the coordinator. Others are told as they are.
+APPEND_ERRORS: Final[Mapping[Errors, Errors]] = {
+    Errors.UNKNOWN_TOPIC_OR_PARTITION: Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.NOT_ENOUGH_REPLICAS: Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.NOT_LEADER_OR_FOLLOWER: Errors.NOT_COORDINATOR,
+    Errors.KAFKA_STORAGE_ERROR: Errors.NOT_COORDINATOR,
+}
+#: The same for a group's own record, and for committed offsets.
+GROUP_APPEND_ERRORS: Final[Mapping[Errors, Errors]] = {
+    **APPEND_ERRORS,
+    Errors.REQUEST_TIMED_OUT: Errors.REBALANCE_IN_PROGRESS,
+    Errors.MESSAGE_TOO_LARGE: Errors.UNKNOWN_SERVER_ERROR,
+    Errors.RECORD_LIST_TOO_LARGE: Errors.UNKNOWN_SERVER_ERROR,
+    Errors.INVALID_FETCH_SIZE: Errors.UNKNOWN_SERVER_ERROR,
+}
+OFFSET_APPEND_ERRORS: Final[Mapping[Errors, Errors]] = {
+    **APPEND_ERRORS,
+    Errors.MESSAGE_TOO_LARGE: Errors.INVALID_COMMIT_OFFSET_SIZE,
+    Errors.RECORD_LIST_TOO_LARGE: Errors.INVALID_COMMIT_OFFSET_SIZE,
+    Errors.INVALID_FETCH_SIZE: Errors.INVALID_COMMIT_OFFSET_SIZE,
+}
+
+
+class GroupLog(Protocol):
+    """Where records are appended: ReplicaManager."""
+
+    def append_records(
+        self,
+        timeout_ms: int,
+        required_acks: int,
+        entries: dict[TopicPartition, Buffer],
+        respond: Callable[[ProduceResults], None],
+        *,
+        origin: AppendOrigin,
+    ) -> None: ...
+
+
+class GroupMetadataManager:
+    """Owner of this broker's groups. `partitions` is how many `__consumer_offsets` has, as the callable says when it is asked."""
+
+    def __init__(self, config: OffsetConfig, log: GroupLog, time: Time, partitions: Callable[[], int], trace: Tracer | None = None) -> None:
+        self._config = config
+        self._log = log
+        self._time = time
+        self._partitions = partitions
+        self._trace = trace
+        self._owned: dict[int, dict[str, GroupMetadata]] = {}
+        """partition led here and loaded → its groups by name."""
+        self._loading: dict[int, int] = {}
+        """partition → leader epoch."""
+        self._groups_of_producer: dict[int, set[str]] = {}
+        """producer id → the groups in which it has a transaction open."""
+        if trace:
+            trace.on_snapshot(self._snapshot)
+
+    # --- which groups are here ---
+
+    def partition_for(self, group_id: str) -> int:
+        return partition_for(group_id, self._partitions())
+
+    def is_group_loading(self, group_id: str) -> bool:
+        return self.partition_for(group_id) in self._loading
+
+    def is_group_local(self, group_id: str) -> bool:
+        """Whether this broker coordinates it, perhaps not yet."""
+        partition = self.partition_for(group_id)
+        return partition in self._owned or partition in self._loading
+
+    @property
+    def is_loading(self) -> bool:
+        return bool(self._loading)
+
+    def is_loading_partition(self, partition: int, leader_epoch: int) -> bool:
+        """Whether that load is still wanted."""
+        return self._loading.get(partition) == leader_epoch
+
+    def owns(self, partition: int) -> bool:
+        return partition in self._owned
+
+    def get_group(self, group_id: str) -> GroupMetadata | None:
+        """The group if it is here and loaded. O(1)."""
+        return self._owned.get(self.partition_for(group_id), {}).get(group_id)
+
+    def get_or_create_group(self, group_id: str) -> GroupMetadata:
+        """The group, or a new one that is Empty. Its partition must be owned."""
+        groups = self._owned[self.partition_for(group_id)]
+        group = groups.get(group_id)
+        if group is None:
+            group = groups[group_id] = GroupMetadata(group_id, GroupState.EMPTY, self._time.milliseconds(), self._trace)
+        return group
+
+    def groups(self) -> Iterator[GroupMetadata]:
+        """All groups of all partitions led here."""
+        for groups in self._owned.values():
+            yield from groups.values()
+
+    # --- partitions come and go ---
+
+    def begin_loading(self, partition: int, leader_epoch: int) -> None:
+        """Door: this broker leads the partition and must read it first. What it may still have of an earlier time is dropped by the caller before."""
+        self._loading[partition] = leader_epoch
+
+    def loaded(self, partition: int, groups: Iterable[GroupMetadata]) -> None:
+        """Door: the partition is read."""
+        self._loading.pop(partition, None)
+        self._owned[partition] = {group.group_id: group for group in groups}
+        for group in self._owned[partition].values():
+            for producer_id in group.offsets.producers:
+                self._groups_of_producer.setdefault(producer_id, set()).add(group.group_id)
+
+    def unload(self, partition: int) -> list[GroupMetadata]:
+        """Door: the partition is led by another broker, or is not to be loaded any more; returns the groups that are to be told."""
+        self._loading.pop(partition, None)
+        groups = list(self._owned.pop(partition, {}).values())
+        for group in groups:
+            for producer_id in list(group.offsets.producers):
+                self._forget_producer(producer_id, group.group_id)
+        return groups
+
+    def _forget_producer(self, producer_id: int, group_id: str) -> None:
+        groups = self._groups_of_producer.get(producer_id)
+        if groups is not None:
+            groups.discard(group_id)
+            if not groups:
+                del self._groups_of_producer[producer_id]
+
+    # --- storing ---
+
+    def _append(
+        self,
+        partition: int,
+        records: Sequence[tuple[bytes, bytes | None]],
+        required_acks: int,
+        respond: Callable[[Errors, int], None],
+        *,
+        producer_id: int = NO_PRODUCER_ID,
+        producer_epoch: int = NO_PRODUCER_EPOCH,
+    ) -> None:
+        """Append (key, value) pairs as one batch; `respond` gets the error and the batch's offset, now or later. With a producer: in its transaction."""
+        now_ms = self._time.milliseconds()
+        batch = build_batch(
+            [Record(i, now_ms, key, value) for i, (key, value) in enumerate(records)],
+            compression=self._config.compression,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            is_transactional=producer_id != NO_PRODUCER_ID,
+        )
+        tp = TopicPartition(GROUP_METADATA_TOPIC_NAME, partition)
+
+        def appended(results: ProduceResults) -> None:
+            status = results[tp]
+            respond(status.error, status.base_offset)
+
+        self._log.append_records(self._config.commit_timeout_ms, required_acks, {tp: batch}, appended, origin=AppendOrigin.COORDINATOR)
+
+    def store_group(self, group: GroupMetadata, assignments: Mapping[str, bytes], respond: Callable[[Errors], None]) -> None:
+        """Write the group's generation with `assignments`, by member id; `respond` is called once, now or later."""
+        record = group_key(group.group_id), group_value(group, assignments, self._config.inter_broker_protocol)
+        self._append(
+            self.partition_for(group.group_id),
+            [record],
+            self._config.commit_required_acks,
+            lambda error, _: respond(GROUP_APPEND_ERRORS.get(error, error)),
+        )
+
+    def store_offsets(
+        self,
+        group: GroupMetadata,
+        member_id: str,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        respond: Callable[[CommitErrors], None],
+        *,
+        producer_id: int = NO_PRODUCER_ID,
+        producer_epoch: int = NO_PRODUCER_EPOCH,
+    ) -> None:
+        """Commit these; `respond` gets each partition's error, now or later.
+
+        Those with too long a text (OFFSET_METADATA_TOO_LARGE) are left out, the others are one batch. With a producer they wait for the end of its
+        transaction.
+        """
+        limit = self._config.max_metadata_size
+        valid = {tp: value for tp, value in offsets.items() if len(value.metadata) <= limit}
+        errors: CommitErrors = {tp: Errors.OFFSET_METADATA_TOO_LARGE for tp in offsets if tp not in valid}
+        if not valid:
+            respond(errors)
+            return
+        transactional = producer_id != NO_PRODUCER_ID
+        if transactional:
+            group.offsets.prepare_transactional(producer_id, valid)
+            self._groups_of_producer.setdefault(producer_id, set()).add(group.group_id)
+        else:
+            group.offsets.prepare(valid)
+        protocol = self._config.inter_broker_protocol
+
+        def appended(error: Errors, batch_offset: int) -> None:
+            if group.state is not GroupState.DEAD:
+                self._settle(group, member_id, valid, producer_id, error, batch_offset)
+            answer = OFFSET_APPEND_ERRORS.get(error, error)
+            respond({tp: errors.get(tp, answer) for tp in offsets})
+
+        self._append(
+            self.partition_for(group.group_id),
+            [(offset_key(group.group_id, tp), offset_value(value, protocol)) for tp, value in valid.items()],
+            self._config.commit_required_acks,
+            appended,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+        )
+
+    def _settle(
+        self,
+        group: GroupMetadata,
+        member_id: str,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        producer_id: int,
+        error: Errors,
+        batch_offset: int,
+    ) -> None:
+        """Door: the log has them, or it does not."""
+        transactional = producer_id != NO_PRODUCER_ID
+        if error is not Errors.NONE:
+            if transactional:
+                group.offsets.transactional_failed(producer_id, offsets)
+                if not group.offsets.has_pending_from(producer_id):
+                    self._forget_producer(producer_id, group.group_id)
+            else:
+                group.offsets.failed(offsets)
+            return
+        if transactional:
+            group.offsets.transactional_appended(producer_id, offsets, batch_offset)
+        else:
+            group.offsets.appended(offsets, batch_offset)
+        if self._trace is not None and self._trace.hops:
+            told = tuple((tp.topic, tp.partition, value.offset) for tp, value in offsets.items())
+            self._trace(OffsetsCommitted(group.group_id, group.generation_id, member_id, told, producer_id))
+
+    def complete_transaction(self, producer_id: int, partitions: Collection[int], committed: bool) -> None:
+        """Door: the markers of a transaction are in these partitions' logs. O(offsets that it committed)."""
+        for group_id in sorted(self._groups_of_producer.get(producer_id, ())):
+            group = self.get_group(group_id)
+            if group is None or self.partition_for(group_id) not in partitions:
+                continue
+            ended = group.offsets.complete_transaction(producer_id, committed)
+            self._forget_producer(producer_id, group_id)
+            if ended and self._trace:
+                told = tuple((tp.topic, tp.partition, commit.value.offset) for tp, commit in ended.items())
+                self._trace(TransactionalOffsetsCompleted(group_id, producer_id, committed, told))
+
+    # --- the end of offsets and groups ---
+
+    def cleanup_expired(self, groups: Iterable[GroupMetadata]) -> None:
+        """Every offsets.retention.check.interval.ms, of all groups, some at a time. O(offsets)."""
+        now_ms = self._time.milliseconds()
+        self.cleanup(groups, lambda group: group.expired_offsets(now_ms, self._config.retention_ms), "expired")
+
+    def cleanup_deleted(self, partitions: Collection[TopicPartition]) -> None:
+        """Topics are deleted: nobody can go on reading them. O(groups × partitions)."""
+        self.cleanup(list(self.groups()), lambda group: [tp for tp in partitions if tp in group.offsets.committed], "the topic is deleted")
+
+    def delete_group(self, group: GroupMetadata) -> None:
+        """An empty group goes, with all its offsets."""
+        group.transition_to(GroupState.DEAD, self._time.milliseconds())
+        self.cleanup([group], lambda dead: list(dead.offsets.committed), "deleted")
+
+    def cleanup(self, groups: Iterable[GroupMetadata], select: Selector, reason: str) -> None:
+        """Remove the selected offsets of each group; a group that is Empty and has nothing left dies. Tombstones go into the log, and are not waited
+        for: what is missing of them is found out and removed again by the next coordinator."""
+        now_ms = self._time.milliseconds()
+        for group in groups:
+            producers = list(group.offsets.producers)
+            removed = group.offsets.remove(select(group))
+            for producer_id in producers:
+                if not group.offsets.has_pending_from(producer_id):
+                    self._forget_producer(producer_id, group.group_id)
+            if group.state is GroupState.EMPTY and group.offsets.is_empty:
+                group.transition_to(GroupState.DEAD, now_ms)
+            tombstones: list[tuple[bytes, None]] = [(offset_key(group.group_id, tp), None) for tp in removed]
+            partition = self.partition_for(group.group_id)
+            if group.state is GroupState.DEAD:
+                owned = self._owned.get(partition, {})
+                if owned.get(group.group_id) is group:
+                    del owned[group.group_id]
+                    if group.generation_id > 0:
+                        tombstones.append((group_key(group.group_id), None))
+            if removed and self._trace:
+                self._trace(OffsetsRemoved(group.group_id, reason, tuple((tp.topic, tp.partition) for tp in removed)))
+            if tombstones:
+                self._append(partition, tombstones, 0, lambda *_: None)
+
+    def _snapshot(self) -> Iterable[Event]:
+        for partition, groups in self._owned.items():
+            for group in groups.values():
+                yield group.snapshot(partition)

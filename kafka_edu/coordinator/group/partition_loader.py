@@ -1,0 +1,150 @@
+"""Loads and unloads the groups of a partition, in the background (Kafka: scheduleLoadGroupAndOffsets, removeGroupsForPartition).
+
+One task works off what leadership brings about, in that order, as Kafka's one scheduler thread does: so a partition that was lost and won again is
+unloaded before it is loaded. The loop goes on meanwhile: a log is read 64 KiB at a time, groups are taken up and given up a hundred at a time.
+The shell around GroupMetadataManager; the only part of the group coordinator that awaits.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Final, Protocol
+
+from kafka_edu.common.errors import KafkaException
+from kafka_edu.common.time import Time
+from kafka_edu.common.topic import GROUP_METADATA_TOPIC_NAME
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.coordinator.group.group_loader import GroupLoader, make_group
+from kafka_edu.coordinator.group.group_metadata import GroupMetadata
+from kafka_edu.coordinator.group.group_metadata_manager import GroupMetadataManager
+from kafka_edu.coordinator.log_loading import load_log
+from kafka_edu.log.log import Log
+from kafka_edu.trace.events.group import GroupLoaded, GroupsLoaded, GroupsLoading, GroupsUnloaded
+from kafka_edu.trace.tracer import Tracer
+
+log = logging.getLogger(__name__)
+
+GROUPS_AT_A_TIME: Final = 100
+
+
+class Told(Protocol):
+    """Who decides what a loaded and an unloaded group's members are told: GroupCoordinator."""
+
+    def on_group_loaded(self, group: GroupMetadata) -> None: ...
+
+    def on_group_unloaded(self, group: GroupMetadata) -> None: ...
+
+
+class PartitionLoader:
+    """Owner of the background task; a LeadershipListener for `__consumer_offsets`. `log_of` gives the log of a partition that is led here, or None."""
+
+    def __init__(
+        self,
+        manager: GroupMetadataManager,
+        told: Told,
+        log_of: Callable[[TopicPartition], Log | None],
+        time: Time,
+        load_buffer_size: int,
+        trace: Tracer | None = None,
+    ) -> None:
+        self._manager = manager
+        self._told = told
+        self._log_of = log_of
+        self._time = time
+        self._load_buffer_size = load_buffer_size
+        self._trace = trace
+        self._jobs: deque[Callable[[], Awaitable[None]]] = deque()
+        self._wake = asyncio.Event()
+
+    # --- what leadership brings about; each returns at once ---
+
+    def on_election(self, partition: int, leader_epoch: int) -> None:
+        """This broker leads the partition now. Its groups are COORDINATOR_LOAD_IN_PROGRESS from this moment on."""
+        self.on_resignation(partition, leader_epoch)
+        self._manager.begin_loading(partition, leader_epoch)
+        if self._trace:
+            self._trace(GroupsLoading(partition, leader_epoch))
+        self._do(lambda: self._load(partition, leader_epoch))
+
+    def on_resignation(self, partition: int, _: int | None) -> None:
+        """It does not any more. Its groups are NOT_COORDINATOR from this moment on; who waits is told one group after the other."""
+        groups = self._manager.unload(partition)
+        if groups:
+            self._do(lambda: self._unload(partition, groups))
+
+    def complete_transaction(self, producer_id: int, partitions: frozenset[int], committed: bool) -> None:
+        """A transaction's markers are in these partitions. Behind what is being loaded: that may hold what the transaction committed."""
+        if self._manager.is_loading:
+            self._do(lambda: self._complete(producer_id, partitions, committed))
+        else:
+            self._manager.complete_transaction(producer_id, partitions, committed)
+
+    def _do(self, job: Callable[[], Awaitable[None]]) -> None:
+        self._jobs.append(job)
+        self._wake.set()
+
+    # --- the task ---
+
+    async def run(self) -> None:
+        """Work off, for ever."""
+        while True:
+            while self._jobs:
+                await self._jobs.popleft()()
+            self._wake.clear()
+            await self._wake.wait()
+
+    async def _load(self, partition: int, leader_epoch: int) -> None:
+        began_ms = self._time.hi_res_clock_ms()
+
+        def wanted() -> bool:
+            return self._manager.is_loading_partition(partition, leader_epoch)
+
+        partition_log = self._log_of(TopicPartition(GROUP_METADATA_TOPIC_NAME, partition))
+        if partition_log is None or not wanted():
+            return
+        loader = GroupLoader()
+        try:
+            if not await load_log(partition_log, loader.apply, self._time, self._load_buffer_size, wanted):
+                return
+        except KafkaException as error:
+            log.error("the groups of partition %d cannot be loaded, it stays NOT_COORDINATOR: %s", partition, error)
+            self._manager.unload(partition)
+            return
+        now_ms = self._time.milliseconds()
+        groups: list[GroupMetadata] = []
+        for loaded in loader.groups():
+            groups.append(make_group(loaded, now_ms, self._trace))
+            if len(groups) % GROUPS_AT_A_TIME == 0:
+                await self._time.sleep(0)
+        if not wanted():
+            return
+        self._manager.loaded(partition, groups)
+        for i, group in enumerate(groups):
+            if self._trace:
+                self._trace(GroupLoaded(*group.snapshot(partition)))
+            self._told.on_group_loaded(group)
+            if i % GROUPS_AT_A_TIME == GROUPS_AT_A_TIME - 1:
+                await self._time.sleep(0)
+        if self._trace:
+            offsets = sum(len(group.offsets.committed) for group in groups)
+            self._trace(GroupsLoaded(partition, leader_epoch, len(groups), offsets, self._time.hi_res_clock_ms() - began_ms))
+
+    async def _unload(self, partition: int, groups: list[GroupMetadata]) -> None:
+        offsets = sum(len(group.offsets.committed) for group in groups)
+        for i, group in enumerate(groups):
+            self._told.on_group_unloaded(group)
+            if i % GROUPS_AT_A_TIME == GROUPS_AT_A_TIME - 1:
+                await self._time.sleep(0)
+        if self._trace:
+            self._trace(GroupsUnloaded(partition, len(groups), offsets))
+
+    async def cleanup_expired(self) -> None:
+        """Every offsets.retention.check.interval.ms."""
+        groups = list(self._manager.groups())
+        for i in range(0, len(groups), GROUPS_AT_A_TIME):
+            self._manager.cleanup_expired(groups[i : i + GROUPS_AT_A_TIME])
+            await self._time.sleep(0)
+
+    async def _complete(self, producer_id: int, partitions: frozenset[int], committed: bool) -> None:
+        self._manager.complete_transaction(producer_id, partitions, committed)

@@ -1,0 +1,127 @@
+"""Puts the group coordinator together for one broker: its purgatories, its log, its background work (Kafka: GroupCoordinator.apply and startup)."""
+
+from collections.abc import Callable, Collection, Mapping
+
+from kafka_edu.cluster.metadata_cache import MetadataCache
+from kafka_edu.common.topic import GROUP_METADATA_TOPIC_NAME
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.coordinator.group.delayed_heartbeat import DelayedHeartbeat
+from kafka_edu.coordinator.group.group_config import GroupConfig, OffsetConfig
+from kafka_edu.coordinator.group.group_coordinator import GroupCoordinator, Member
+from kafka_edu.coordinator.group.group_metadata_manager import CommitErrors, GroupMetadataManager
+from kafka_edu.coordinator.group.group_rebalancer import GroupRebalancer
+from kafka_edu.coordinator.group.offset_and_metadata import OffsetAndMetadata
+from kafka_edu.coordinator.group.partition_loader import PartitionLoader
+from kafka_edu.log.log import Log
+from kafka_edu.purgatory.delayed_operation import DelayedOperation
+from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
+from kafka_edu.record.compression import CompressionType
+from kafka_edu.replication.replica_manager import ReplicaManager
+from kafka_edu.server.apis.group_admin import GroupAdminApi
+from kafka_edu.server.apis.groups import GroupsApi
+from kafka_edu.server.apis.offsets import ConsumerOffsets, OffsetsApi
+from kafka_edu.server.broker_parts import BrokerParts
+from kafka_edu.server.kafka_apis import KafkaApis
+from kafka_edu.server.kafka_config import KafkaConfig
+from kafka_edu.server.kafka_scheduler import KafkaScheduler
+
+
+class GroupService:
+    """The group coordinator of one broker, and its APIs. `partitions` says how many `__consumer_offsets` has."""
+
+    def __init__(
+        self,
+        parts: BrokerParts,
+        heartbeats: DelayedOperationPurgatory[DelayedHeartbeat],
+        rebalances: DelayedOperationPurgatory[DelayedOperation],
+        partitions: Callable[[], int],
+    ) -> None:
+        self._config = parts.config
+        self._cache: MetadataCache = parts.cache
+        self._zk: ConsumerOffsets = parts.zk
+        self._time = parts.time
+        self._replica_manager: ReplicaManager = parts.replication.replica_manager
+        self._offset_config = offset_config(parts.config)
+        group_settings = group_config(parts.config)
+        manager = self._manager = GroupMetadataManager(self._offset_config, self._replica_manager, parts.time, partitions, parts.trace)
+        rebalancer = GroupRebalancer(group_settings, manager, heartbeats, rebalances, parts.time, parts.trace)
+        self.coordinator = GroupCoordinator(group_settings, manager, rebalancer, parts.random)
+        self._loader = PartitionLoader(manager, self.coordinator, self._log_of, parts.time, self._offset_config.load_buffer_size, parts.trace)
+        self._scheduler = KafkaScheduler(parts.time, parts.on_failure)
+        self._replica_manager.listen_for_leadership(GROUP_METADATA_TOPIC_NAME, self._loader)
+
+    def _log_of(self, tp: TopicPartition) -> Log | None:
+        partition = self._replica_manager.get_partition(tp)
+        return partition.log if partition is not None and partition.is_leader else None
+
+    def register(self, apis: KafkaApis) -> None:
+        """Enter the eight APIs of groups and the two of offsets into the table."""
+        protocol = self._config.inter_broker_protocol_version
+        GroupsApi(self.coordinator, protocol).register(apis)
+        GroupAdminApi(self.coordinator, self._cache).register(apis)
+        OffsetsApi(
+            self.coordinator,
+            self._cache,
+            self._zk,
+            self._time,
+            offset_metadata_max_size=self._offset_config.max_metadata_size,
+            inter_broker_protocol=protocol,
+        ).register(apis)
+
+    def startup(self) -> None:
+        """Start the background work: loading, and the expiry of offsets."""
+        self._scheduler.schedule("group-metadata-manager", self._loader.run)
+        period_ms = self._offset_config.retention_check_interval_ms
+        self._scheduler.schedule("delete-expired-group-metadata", self._loader.cleanup_expired, delay_ms=period_ms, period_ms=period_ms)
+
+    async def shutdown(self) -> None:
+        """From now on COORDINATOR_NOT_AVAILABLE. Whoever waits finds its connection closed, and another coordinator."""
+        self.coordinator.is_active = False
+        await self._scheduler.shutdown()
+
+    def partitions_deleted(self, partitions: Collection[TopicPartition]) -> None:
+        """UpdateMetadata says that they are gone: so are the offsets that groups committed for them."""
+        if partitions:
+            self._manager.cleanup_deleted(partitions)
+
+    # --- for transactions ---
+
+    def store_transactional_offsets(
+        self,
+        group_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        member: Member,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        respond: Callable[[CommitErrors], None],
+    ) -> None:
+        """TxnOffsetCommit: the offsets are in the log when `respond` is called with each partition's error, and count when the transaction commits."""
+        self.coordinator.handle_txn_commit_offsets(group_id, producer_id, producer_epoch, member, offsets, respond)
+
+    def on_transaction_completed(self, producer_id: int, partitions: Collection[int], committed: bool) -> None:
+        """WriteTxnMarkers: the transaction's marker is in these partitions of `__consumer_offsets`, replicated."""
+        self._loader.complete_transaction(producer_id, frozenset(partitions), committed)
+
+
+def group_config(config: KafkaConfig) -> GroupConfig:
+    values = config.values
+    return GroupConfig(
+        min_session_timeout_ms=values.get_int("group.min.session.timeout.ms"),
+        max_session_timeout_ms=values.get_int("group.max.session.timeout.ms"),
+        max_size=values.get_int("group.max.size"),
+        initial_rebalance_delay_ms=values.get_int("group.initial.rebalance.delay.ms"),
+    )
+
+
+def offset_config(config: KafkaConfig) -> OffsetConfig:
+    values = config.values
+    return OffsetConfig(
+        max_metadata_size=values.get_int("offset.metadata.max.bytes"),
+        load_buffer_size=values.get_int("offsets.load.buffer.size"),
+        retention_ms=values.get_int("offsets.retention.minutes") * 60_000,
+        retention_check_interval_ms=values.get_int("offsets.retention.check.interval.ms"),
+        compression=CompressionType(values.get_int("offsets.topic.compression.codec")),
+        commit_timeout_ms=values.get_int("offsets.commit.timeout.ms"),
+        commit_required_acks=values.get_int("offsets.commit.required.acks"),
+        inter_broker_protocol=config.inter_broker_protocol_version,
+    )
