@@ -4,6 +4,7 @@ The jars are looked for in KAFKA_EDU_KAFKA_JARS (a folder of jars), and else fet
 Nothing of Apache Kafka is part of this project.
 """
 
+import asyncio
 import contextlib
 import os
 import shutil
@@ -16,12 +17,16 @@ from pathlib import Path
 from typing import Final
 
 from kafka_edu.cli.child_process import rss_anon
+from kafka_edu.cli.cluster_spec import HOST
+from kafka_edu.cli.readiness import wait_until_listed
+from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.zk.apache import free_port
 
 VERSION: Final = "2.8.2"
 #: Version → Scala's, and the ZooKeeper that it runs with: the 3.4 client of Kafka 2.0 does not start on Java 17.
 RELEASES: Final = {"2.8.2": ("2.13", "3.5.9"), "2.0.1": ("2.12", "3.5.9")}
 TOOL_TIMEOUT_S: Final = 300
+START_TIMEOUT_S: Final = 120
 #: Of a broker to be measured, and of one that is to take little.
 STRONG: Final = ("-Xms1g", "-Xmx1g", "-XX:+UseG1GC")
 SMALL: Final = ("-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
@@ -103,7 +108,7 @@ class ApacheKafka:
     def _write(self, name: str, properties: Mapping[str, object]) -> None:
         (self._root / f"{name}.properties").write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
 
-    def _await_port(self, name: str, port: int, limit_s: float = 120) -> None:
+    def _await_port(self, name: str, port: int, limit_s: float = START_TIMEOUT_S) -> None:
         end = time.monotonic() + limit_s
         process = self._processes[name]
         while time.monotonic() < end:
@@ -116,7 +121,7 @@ class ApacheKafka:
         raise PeerMissing(f"{name} does not listen after {limit_s} s")
 
     def up(self) -> None:
-        """Start everything; returns when each broker listens."""
+        """Start everything; returns when each broker lists all of them, and a controller."""
         self._write(
             "log4j",
             {"log4j.rootLogger": "WARN,o", "log4j.appender.o": f"{_LOG4J}.ConsoleAppender", "log4j.appender.o.layout": f"{_LOG4J}.SimpleLayout"},
@@ -146,7 +151,13 @@ class ApacheKafka:
             self.start(broker)
         for broker in range(self._count):
             self.await_listening(broker)
+        self.wait_until_listed()
         self.bootstrap = ",".join(f"127.0.0.1:{port}" for port in self.ports)
+
+    def wait_until_listed(self) -> None:
+        """Return when each broker lists all of them, and a controller. Raises TimeoutError."""
+        ports = {broker: (HOST, port) for broker, port in enumerate(self.ports)}
+        asyncio.run(asyncio.wait_for(wait_until_listed(SocketTransport(), ports, list(ports)), START_TIMEOUT_S))
 
     def start(self, broker: int) -> None:
         """Start a broker; returns at once."""

@@ -4,18 +4,14 @@ Ready means the same for all: the Metadata of every broker lists three brokers a
 """
 
 import argparse
-import asyncio
 import statistics
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from kafka_edu.cli.cluster_spec import HOST
-from kafka_edu.cli.readiness import wait_until_listed
 from kafka_edu.cli.report import Report
 from kafka_edu.cli.supervisor import ClusterError, running_cluster
-from kafka_edu.common.socket_transport import SocketTransport
 
 from .apache_kafka import ApacheKafka, PeerMissing, kafka_jars
 
@@ -41,8 +37,6 @@ def start_kafka(jars: Path) -> tuple[float, float]:
     began = time.monotonic()
     try:
         kafka.up()
-        ports = {broker: (HOST, port) for broker, port in enumerate(kafka.ports)}
-        asyncio.run(wait_until_listed(SocketTransport(), ports, list(ports)))
         return time.monotonic() - began, max(map(kafka.rss_anon, range(BROKERS))) / MEGABYTE
     finally:
         kafka.down()

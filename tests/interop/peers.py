@@ -1,14 +1,11 @@
 """One broker to ask, of each make, ready and empty."""
 
-import asyncio
 import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 from benchmarks.apache_kafka import SMALL, apache_kafka, kafka_jars
-from kafka_edu.cli.readiness import wait_until_listed
 from kafka_edu.cli.supervisor import running_cluster
-from kafka_edu.common.socket_transport import SocketTransport
 
 #: The cleaner's buffer does not fit into a small heap otherwise.
 OF_A_SMALL_HEAP: Final = {"log.cleaner.dedupe.buffer.size": "4194304"}
@@ -19,7 +16,6 @@ def apache_broker(settings: Mapping[str, str]) -> Iterator[int]:
     """The port of an Apache Kafka 2.8.2 broker with id 0. Raises PeerMissing."""
     properties = [f"{key}={value}" for key, value in (settings | OF_A_SMALL_HEAP).items()]
     with apache_kafka(kafka_jars(), 1, properties, java=SMALL) as kafka:
-        asyncio.run(wait_until_listed(SocketTransport(), {0: ("127.0.0.1", kafka.ports[0])}, [0]))
         yield kafka.ports[0]
 
 
