@@ -20,7 +20,6 @@ from kafka_edu.server.admin_manager import AdminManager, InternalTopic, TopicDef
 from kafka_edu.server.apis.api_versions import ApiVersionsApi
 from kafka_edu.server.apis.fetch import FetchApi
 from kafka_edu.server.apis.find_coordinator import FindCoordinatorApi
-from kafka_edu.server.apis.init_producer_id import InitProducerIdApi
 from kafka_edu.server.apis.inter_broker import InterBrokerApi
 from kafka_edu.server.apis.list_offsets import ListOffsetsApi
 from kafka_edu.server.apis.metadata import MetadataApi
@@ -32,6 +31,7 @@ from kafka_edu.server.kafka_apis import KafkaApis
 from kafka_edu.server.kafka_config import KafkaConfig
 from kafka_edu.server.kafka_request_handler_pool import KafkaRequestHandlerPool
 from kafka_edu.server.producer_id_manager import ProducerIdManager
+from kafka_edu.server.transaction_service import TransactionService
 from kafka_edu.zk.zk_data import TOPIC_IDS
 
 Operation = TypeVar("Operation", bound=DelayedOperation)
@@ -67,7 +67,7 @@ class ApiAssembly:
         self._serve_records()
         serve_admin_apis(self.apis, parts, admin)
         self._groups = self._serve_coordinators(admin)
-        self._serve_transactions()
+        self._transactions = self._serve_transactions()
         self._serve_inter_broker(admin)
 
     async def startup(self) -> None:
@@ -76,6 +76,7 @@ class ApiAssembly:
         self._groups.startup()
         for reaper in self._reapers:
             reaper.start().add_done_callback(self._reaper_ended)
+        self._transactions.startup()
         self.handlers.start()
 
     async def _settle_internal_partitions(self) -> None:
@@ -91,6 +92,7 @@ class ApiAssembly:
 
     async def shutdown(self) -> None:
         """After the handlers: stop what stands behind the APIs."""
+        await self._transactions.shutdown()
         await self._groups.shutdown()
         for reaper in self._reapers:
             await reaper.shutdown()
@@ -129,8 +131,11 @@ class ApiAssembly:
         groups.register(self.apis)
         return groups
 
-    def _serve_transactions(self) -> None:
-        InitProducerIdApi(ProducerIdManager(self._new_producer_id_block, self._parts.trace)).register(self.apis)
+    def _serve_transactions(self) -> TransactionService:
+        producer_ids = ProducerIdManager(self._new_producer_id_block, self._parts.trace)
+        transactions = TransactionService(self._parts, producer_ids, self._groups, self._internal_partitions)
+        transactions.register(self.apis)
+        return transactions
 
     async def _new_producer_id_block(self) -> tuple[int, int]:
         block = await self._parts.zk.generate_producer_id_block(self._parts.broker_id)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.time import Time
+from kafka_edu.common.transport import Transport
 from kafka_edu.controller.kafka_controller import KafkaController
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.network.request_channel import RequestChannel
@@ -23,6 +24,7 @@ class BrokerParts(NamedTuple):
     broker_id: int
     cluster_id: str
     time: Time
+    transport: Transport
     random: Random
     trace: Tracer | None
     zk: KafkaZkClient

@@ -242,6 +242,7 @@ class KafkaServer:
             self._run_blocking,
             self._trace,
             recovery_threads_per_data_dir=self.config.num_recovery_threads_per_data_dir,
+            max_producer_id_expiration_ms=self.config.values.get_int("transactional.id.expiration.ms"),
             on_log_dir_failure=self._on_log_dir_failure,
             on_failure=self.on_failure,
         )
@@ -347,6 +348,7 @@ class KafkaServer:
                 self.broker_id,
                 self.cluster_id,
                 self._time,
+                self._transport,
                 self._random,
                 self._trace,
                 self._zk,

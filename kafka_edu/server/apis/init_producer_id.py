@@ -1,43 +1,49 @@
-"""InitProducerId: a producer id for an idempotent producer (Kafka: KafkaApis.handleInitProducerIdRequest; KIP-98).
+"""InitProducerId: a producer id for an idempotent producer, or the next epoch of a transactional one (Kafka: KafkaApis.handleInitProducerIdRequest;
+KIP-98, KIP-360).
 
-Transactional producers need the transaction coordinator. Until it is there, they are told COORDINATOR_NOT_AVAILABLE, which their clients retry.
+Without transactional id any broker answers, from its own block of ids; with one, its coordinator. Next hop: TransactionCoordinator.
 """
 
 from typing import Final
 
 from kafka_edu.common.errors import Errors
+from kafka_edu.coordinator.transaction.transaction_coordinator import InitProducerIdResult, ProducerIdAndEpoch, TransactionCoordinator
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from kafka_edu.record.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
-from kafka_edu.server.producer_id_manager import ProducerIdManager
-from kafka_edu.zk.zk_client import ZkError
 
-NO_PRODUCER_ID: Final = -1
-NO_PRODUCER_EPOCH: Final = -1
+FIRST_VERSION_WITH_PRODUCER_FENCED: Final = 4
 
 
 class InitProducerIdApi:
-    def __init__(self, producer_ids: ProducerIdManager) -> None:
-        self._producer_ids = producer_ids
+    def __init__(self, coordinator: TransactionCoordinator) -> None:
+        self._coordinator = coordinator
 
     def register(self, apis: KafkaApis) -> None:
         apis.serve(ApiKey.INIT_PRODUCER_ID, InitProducerIdRequest, self.handle, self.error_response)
 
     async def handle(self, call: ApiCall, request: InitProducerIdRequest) -> None:
-        """Without a transactional id every request gets a new id, at epoch 0."""
-        if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH) or request.transactional_id == "":
+        """An id without an epoch, or the other way about, is INVALID_REQUEST."""
+        if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH):
             call.respond_error(Errors.INVALID_REQUEST)
-        elif request.transactional_id is not None:
-            call.respond_error(Errors.COORDINATOR_NOT_AVAILABLE)
-        else:
-            try:
-                producer_id = await self._producer_ids.generate_producer_id()
-            except ZkError:
-                call.respond_error(Errors.COORDINATOR_NOT_AVAILABLE)
-                return
-            call.respond(InitProducerIdResponse(producer_id=producer_id, producer_epoch=0))
+            return
+        expected = None if request.producer_id == NO_PRODUCER_ID else ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
+
+        def respond(result: InitProducerIdResult) -> None:
+            call.respond(_response(call.version, *result))
+
+        await self._coordinator.handle_init_producer_id(request.transactional_id, request.transaction_timeout_ms, expected, respond)
+        if not call.answered:
+            call.waits()
 
     @staticmethod
-    def error_response(_: InitProducerIdRequest, __: int, error: Errors, ___: str) -> InitProducerIdResponse:
-        return InitProducerIdResponse(error_code=error, producer_id=NO_PRODUCER_ID, producer_epoch=NO_PRODUCER_EPOCH)
+    def error_response(_: InitProducerIdRequest, version: int, error: Errors, __: str) -> InitProducerIdResponse:
+        return _response(version, NO_PRODUCER_ID, NO_PRODUCER_EPOCH, error)
+
+
+def _response(version: int, producer_id: int, producer_epoch: int, error: Errors) -> InitProducerIdResponse:
+    if error is Errors.PRODUCER_FENCED and version < FIRST_VERSION_WITH_PRODUCER_FENCED:
+        error = Errors.INVALID_PRODUCER_EPOCH
+    return InitProducerIdResponse(error_code=error, producer_id=producer_id, producer_epoch=producer_epoch)

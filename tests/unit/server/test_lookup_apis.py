@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.coordinator.transaction.transaction_coordinator import TransactionCoordinator
 from kafka_edu.protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_edu.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kafka_edu.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest, OffsetForLeaderPartition, OffsetForLeaderTopic
@@ -14,7 +15,9 @@ from kafka_edu.server.apis.init_producer_id import InitProducerIdApi
 from kafka_edu.server.apis.list_offsets import ListOffsetsApi, legacy_offsets
 from kafka_edu.server.apis.offset_for_leader_epoch import OffsetForLeaderEpochApi
 from kafka_edu.server.producer_id_manager import ProducerIdManager
+from kafka_edu.server.transaction_service import or_unavailable
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
+from tests.unit.coordinator.transaction.world import CONFIG
 
 
 class FakeReplicaManager:
@@ -97,6 +100,11 @@ def test_offset_for_leader_epoch_errors(harness, replicas):
     assert (result.error_code, result.end_offset, result.leader_epoch) == (Errors.FENCED_LEADER_EPOCH, -1, -1)
 
 
+class NobodysCoordinator:
+    def get_transaction_state(self, _):
+        raise KafkaException(Errors.NOT_COORDINATOR)
+
+
 @pytest.fixture
 def blocks(harness):
     """How often a block of three ids was taken from ZooKeeper."""
@@ -109,7 +117,10 @@ def blocks(harness):
         taken.append(len(taken))
         return taken[-1] * 3, taken[-1] * 3 + 2
 
-    InitProducerIdApi(ProducerIdManager(allocate, harness.trace)).register(harness.apis)
+    coordinator = TransactionCoordinator(
+        CONFIG, NobodysCoordinator(), None, or_unavailable(ProducerIdManager(allocate, harness.trace)), harness.time, None
+    )
+    InitProducerIdApi(coordinator).register(harness.apis)
     return taken
 
 
@@ -144,7 +155,7 @@ def test_what_init_producer_id_refuses(harness, blocks):
     assert code(transactional_id="") is Errors.INVALID_REQUEST
     assert code(transactional_id=None, producer_id=5) is Errors.INVALID_REQUEST
     assert code(transactional_id=None, producer_epoch=5) is Errors.INVALID_REQUEST
-    assert code(transactional_id="t") is Errors.COORDINATOR_NOT_AVAILABLE
+    assert code(transactional_id="t") is Errors.NOT_COORDINATOR
     for _ in range(9):
         assert code(transactional_id=None) is Errors.NONE
     assert code(transactional_id=None) is Errors.COORDINATOR_NOT_AVAILABLE

@@ -1,0 +1,23 @@
+"""What of a broker's configuration concerns transactions (Kafka: TransactionConfig in TransactionStateManager.scala)."""
+
+from typing import NamedTuple
+
+
+class TransactionConfig(NamedTuple):
+    """Times in ms."""
+
+    transactional_id_expiration_ms: int
+    """transactional.id.expiration.ms: an id that did nothing for so long is forgotten."""
+    transaction_max_timeout_ms: int
+    """transaction.max.timeout.ms: the longest time a producer may ask for."""
+    load_buffer_size: int
+    """transaction.state.log.load.buffer.size: bytes read at a time while a partition is loaded."""
+    abort_timed_out_interval_ms: int
+    """transaction.abort.timed.out.transaction.cleanup.interval.ms"""
+    remove_expired_interval_ms: int
+    """transaction.remove.expired.transaction.cleanup.interval.ms"""
+    request_timeout_ms: int
+    """request.timeout.ms: of markers and tombstones."""
+    inter_broker_listener_name: str
+    write_txn_markers_version: int
+    """Of WriteTxnMarkers between brokers: 1 since inter.broker.protocol.version 2.8."""

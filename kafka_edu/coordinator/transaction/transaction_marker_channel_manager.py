@@ -1,0 +1,298 @@
+"""Has the markers of decided transactions written by the leaders of their partitions (Kafka: TransactionMarkerChannelManager.scala).
+
+A transaction that is PrepareCommit or PrepareAbort has one marker to be written in each of its partitions. They are queued by leader, and a task a
+broker sends what its queue holds as one WriteTxnMarkers, one request at a time; what this broker leads itself is written directly. What fails is
+looked at again 100 ms later, when the leader may be another. When the last marker is written the transaction's last record, CompleteCommit or
+CompleteAbort, is appended. No marker is given up, but for three reasons: its topic is gone; this broker does not coordinate the transaction any
+more; or a partition has seen a newer coordinator or producer epoch, and so somebody else has ended the transaction.
+
+Core and shell in one: `_route`, `_on_result` and `_maybe_complete` decide, the tasks wait.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable
+from functools import partial
+from typing import Final, NamedTuple
+
+from kafka_edu.cluster.metadata_cache import MetadataCache
+from kafka_edu.common.errors import Errors
+from kafka_edu.common.time import Time
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.transport import Transport
+from kafka_edu.coordinator.transaction.marker_writer import MarkerWriter, TxnMarker
+from kafka_edu.coordinator.transaction.transaction_config import TransactionConfig
+from kafka_edu.coordinator.transaction.transaction_metadata import TransactionMetadata, TxnTransitMetadata
+from kafka_edu.coordinator.transaction.transaction_state import TransactionState
+from kafka_edu.coordinator.transaction.transaction_state_manager import TransactionStateManager
+from kafka_edu.network.network_client import NetworkClient
+from kafka_edu.protocol.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+from kafka_edu.protocol.types import ProtocolError
+from kafka_edu.trace.events.transaction import TransactionMarkerAnswered, TransactionMarkersSent
+from kafka_edu.trace.tracer import Tracer
+
+RETRY_BACKOFF_MS: Final = 100
+#: The transaction is not ours to end any more.
+STOP: Final = frozenset({Errors.INVALID_PRODUCER_EPOCH, Errors.TRANSACTION_COORDINATOR_FENCED})
+#: There is nothing to be marked.
+AS_GOOD_AS_WRITTEN: Final = frozenset({Errors.NONE, Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT, Errors.UNSUPPORTED_VERSION})
+
+
+class PendingCompleteTxn:
+    """A decided transaction, and where its markers are still to be written."""
+
+    __slots__ = ("completing", "coordinator_epoch", "metadata", "remaining", "transit")
+
+    def __init__(self, coordinator_epoch: int, metadata: TransactionMetadata, transit: TxnTransitMetadata) -> None:
+        self.coordinator_epoch = coordinator_epoch
+        self.metadata = metadata
+        self.transit = transit
+        """Its last state."""
+        self.remaining = set(metadata.topic_partitions)
+        self.completing = False
+        """Its last record is on its way into the log."""
+
+    def marker(self, partitions: Iterable[TopicPartition]) -> TxnMarker:
+        committed = self.transit.state is TransactionState.COMPLETE_COMMIT
+        return TxnMarker(self.transit.producer_id, self.transit.producer_epoch, self.coordinator_epoch, committed, tuple(sorted(partitions)))
+
+
+class _Queued(NamedTuple):
+    pending: PendingCompleteTxn
+    partitions: tuple[TopicPartition, ...]
+
+
+class TransactionMarkerChannelManager:
+    """Owned by the broker's loop. Memory O(partitions of decided transactions)."""
+
+    def __init__(
+        self,
+        broker_id: int,
+        config: TransactionConfig,
+        cache: MetadataCache,
+        states: TransactionStateManager,
+        writer: MarkerWriter,
+        transport: Transport,
+        time: Time,
+        on_failure: Callable[[str, BaseException], None],
+        trace: Tracer | None,
+    ) -> None:
+        self._broker_id = broker_id
+        self._config = config
+        self._cache = cache
+        self._states = states
+        self._writer = writer
+        self._transport = transport
+        self._time = time
+        self._on_failure = on_failure
+        self._trace = trace
+        self._pending: dict[str, PendingCompleteTxn] = {}
+        self._queues: dict[int, deque[_Queued]] = {}
+        self._filled: dict[int, asyncio.Event] = {}
+        self._later: list[_Queued] = []
+        self._retry: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._closed = False
+
+    # --- what decides ---
+
+    def add_txn_markers_to_send(self, coordinator_epoch: int, metadata: TransactionMetadata, transit: TxnTransitMetadata) -> None:
+        """The transaction is decided: see it through to `transit`, its last state, for which it is prepared."""
+        pending = self._pending[metadata.transactional_id] = PendingCompleteTxn(coordinator_epoch, metadata, transit)
+        self._route(pending, pending.remaining)
+        self._maybe_complete(pending)
+
+    def remove_markers_for_txn_topic_partition(self, partition: int) -> None:
+        """This broker does not coordinate these transactions any more, or begins anew under a later epoch."""
+        for transactional_id in [t for t in self._pending if self._states.partition_for(t) == partition]:
+            del self._pending[transactional_id]
+
+    def _stands(self, pending: PendingCompleteTxn) -> bool:
+        return self._pending.get(pending.metadata.transactional_id) is pending
+
+    def _route(self, pending: PendingCompleteTxn, partitions: Iterable[TopicPartition]) -> None:
+        """Queue them by leader; those whose leader is not known are looked at again later, those whose topic is gone need no marker."""
+        by_leader: dict[int, list[TopicPartition]] = {}
+        waiting = []
+        for tp in sorted(partitions):
+            state = self._cache.get_partition_state(tp)
+            if state is not None and self._cache.get_alive_end_point(state.leader, self._config.inter_broker_listener_name) is not None:
+                by_leader.setdefault(state.leader, []).append(tp)
+            elif state is not None or not self._cache.get_alive_brokers():
+                waiting.append(tp)
+            else:
+                pending.remaining.discard(tp)
+        if waiting:
+            self._look_again(pending, waiting)
+        for leader, led in by_leader.items():
+            if leader == self._broker_id:
+                self._write_here(pending, led)
+            else:
+                self._queue(leader).append(_Queued(pending, tuple(led)))
+                self._filled[leader].set()
+
+    def _write_here(self, pending: PendingCompleteTxn, partitions: list[TopicPartition]) -> None:
+        self._tell_sent(self._broker_id, [pending], len(partitions))
+        self._writer.write(pending.marker(partitions), partial(self._on_result, pending, self._broker_id))
+
+    def _on_result(self, pending: PendingCompleteTxn, broker_id: int, results: dict[TopicPartition, Errors]) -> None:
+        """What a leader answered for some of a transaction's partitions."""
+        if not self._stands(pending):
+            return
+        transactional_id = pending.metadata.transactional_id
+        again = []
+        for tp, error in results.items():
+            if self._trace:
+                self._trace(TransactionMarkerAnswered(transactional_id, tp.topic, tp.partition, broker_id, error.name))
+            if error in AS_GOOD_AS_WRITTEN:
+                pending.remaining.discard(tp)
+            elif error in STOP:
+                del self._pending[transactional_id]
+                return
+            else:
+                again.append(tp)
+        if again:
+            self._look_again(pending, again)
+        self._maybe_complete(pending)
+
+    def _maybe_complete(self, pending: PendingCompleteTxn) -> None:
+        if pending.remaining or pending.completing or not self._stands(pending):
+            return
+        pending.completing = True
+
+        def appended(error: Errors) -> None:
+            pending.completing = False
+            if error is Errors.COORDINATOR_NOT_AVAILABLE and self._stands(pending):
+                self._look_again(pending, ())
+            elif self._stands(pending):
+                del self._pending[transactional_id]
+
+        transactional_id = pending.metadata.transactional_id
+        self._states.append_transaction_to_log(
+            transactional_id,
+            pending.coordinator_epoch,
+            pending.transit,
+            appended,
+            retry_on_error=lambda error: error is Errors.COORDINATOR_NOT_AVAILABLE,
+        )
+
+    def _tell_sent(self, broker_id: int, pending: list[PendingCompleteTxn], partitions: int) -> None:
+        if self._trace:
+            self._trace(TransactionMarkersSent(broker_id, tuple(p.metadata.transactional_id for p in pending), partitions))
+
+    # --- what waits ---
+
+    def _queue(self, broker_id: int) -> deque[_Queued]:
+        queue = self._queues.get(broker_id)
+        if queue is None:
+            queue = self._queues[broker_id] = deque()  # bounded by the transactions that are being completed
+            self._filled[broker_id] = asyncio.Event()
+            self._spawn(f"txn-marker-sender-{broker_id}", self._send_to(broker_id))
+        return queue
+
+    def _spawn(self, name: str, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work, name=name)
+        self._tasks.append(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.remove(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._on_failure(task.get_name(), error)
+
+    def _look_again(self, pending: PendingCompleteTxn, partitions: Iterable[TopicPartition]) -> None:
+        self._later.append(_Queued(pending, tuple(partitions)))
+        if self._retry is None and not self._closed:
+            self._retry = self._spawn("txn-marker-retry", self._retry_later())
+
+    async def _retry_later(self) -> None:
+        await self._time.sleep(RETRY_BACKOFF_MS)
+        self._retry = None
+        later, self._later = self._later, []
+        for pending, partitions in later:
+            if self._stands(pending):
+                self._route(pending, partitions)
+                self._maybe_complete(pending)
+
+    async def _send_to(self, broker_id: int) -> None:
+        """Empty one broker's queue, a request at a time."""
+        client = NetworkClient(self._transport, f"txn-coordinator-{self._broker_id}")
+        queue, filled = self._queues[broker_id], self._filled[broker_id]
+        address = None
+        try:
+            while True:
+                await filled.wait()
+                filled.clear()
+                markers = self._drain(queue)
+                if not markers:
+                    continue
+                end_point = self._cache.get_alive_end_point(broker_id, self._config.inter_broker_listener_name)
+                try:
+                    if end_point is None:
+                        raise ConnectionError("the broker is gone")
+                    if not client.connected or address != (end_point.host, end_point.port):
+                        address = (end_point.host, end_point.port)
+                        await client.connect(*address, self._config.request_timeout_ms)
+                    self._tell_sent(broker_id, list(markers), sum(map(len, markers.values())))
+                    version, timeout_ms = self._config.write_txn_markers_version, self._config.request_timeout_ms
+                    response = await client.ask(_request(markers), version, WriteTxnMarkersResponse, timeout_ms)
+                except (OSError, ProtocolError):  # ConnectionError and TimeoutError are OSErrors too
+                    client.close()
+                    for pending, partitions in markers.items():
+                        self._look_again(pending, partitions)
+                else:
+                    self._on_response(broker_id, markers, response)
+        finally:
+            client.close()
+
+    def _drain(self, queue: deque[_Queued]) -> dict[PendingCompleteTxn, list[TopicPartition]]:
+        markers: dict[PendingCompleteTxn, list[TopicPartition]] = {}
+        while queue:
+            pending, partitions = queue.popleft()
+            if self._stands(pending):
+                markers.setdefault(pending, []).extend(partitions)
+        return markers
+
+    def _on_response(self, broker_id: int, markers: dict[PendingCompleteTxn, list[TopicPartition]], response: WriteTxnMarkersResponse) -> None:
+        answered = {
+            marker.producer_id: {
+                TopicPartition(topic.name, p.partition_index): Errors.of(p.error_code) for topic in marker.topics for p in topic.partitions
+            }
+            for marker in response.markers
+        }
+        for pending, partitions in markers.items():
+            results = answered.get(pending.transit.producer_id, {})
+            self._on_result(pending, broker_id, {tp: results.get(tp, Errors.UNKNOWN_SERVER_ERROR) for tp in partitions})
+
+    async def shutdown(self) -> None:
+        """Stop; what is not written now is written by the next coordinator."""
+        self._closed = True
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _request(markers: dict[PendingCompleteTxn, list[TopicPartition]]) -> WriteTxnMarkersRequest:
+    entries = []
+    for pending, partitions in markers.items():
+        marker = pending.marker(partitions)
+        topics: dict[str, list[int]] = {}
+        for topic, partition in marker.partitions:
+            topics.setdefault(topic, []).append(partition)
+        entries.append(
+            WritableTxnMarker(
+                producer_id=marker.producer_id,
+                producer_epoch=marker.producer_epoch,
+                transaction_result=marker.committed,
+                topics=[WritableTxnMarkerTopic(name=topic, partition_indexes=indexes) for topic, indexes in topics.items()],
+                coordinator_epoch=marker.coordinator_epoch,
+            )
+        )
+    return WriteTxnMarkersRequest(markers=entries)

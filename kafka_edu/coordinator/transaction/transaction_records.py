@@ -1,0 +1,71 @@
+"""The records of `__transaction_state` (Kafka: TransactionLog.scala): key the transactional id, value its state, no value when it has expired.
+
+The topic is compacted: the last record of an id is all that counts. Partitions are grouped by topic; `last producer id` and `last epoch` are not
+stored (in 2.8), so a new coordinator does not know them, and answers a retry as it would a producer that goes on.
+"""
+
+import struct
+from typing import Final
+
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.coordinator.transaction.transaction_metadata import TxnTransitMetadata
+from kafka_edu.coordinator.transaction.transaction_state import STATE_OF_STATUS, STATUS, TransactionState
+from kafka_edu.protocol.messages.transaction_log import PartitionsSchema, TransactionLogKey, TransactionLogValue
+from kafka_edu.record.record import Record
+from kafka_edu.record.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, build_batch
+
+VERSION: Final = 0
+_VERSION: Final = struct.Struct(">h")
+
+
+def transaction_key(transactional_id: str) -> bytes:
+    return _VERSION.pack(VERSION) + TransactionLogKey(transactional_id=transactional_id).encode(VERSION)
+
+
+def transaction_value(transit: TxnTransitMetadata) -> bytes:
+    """Topics, and each topic's partitions, in ascending order; null partitions for Empty, as in Kafka."""
+    topics: dict[str, list[int]] = {}
+    for topic, partition in sorted(transit.topic_partitions):
+        topics.setdefault(topic, []).append(partition)
+    partitions = [PartitionsSchema(topic=topic, partition_ids=ids) for topic, ids in topics.items()]
+    return _VERSION.pack(VERSION) + TransactionLogValue(
+        producer_id=transit.producer_id,
+        producer_epoch=transit.producer_epoch,
+        transaction_timeout_ms=transit.txn_timeout_ms,
+        transaction_status=STATUS[transit.state],
+        transaction_partitions=None if transit.state is TransactionState.EMPTY else partitions,
+        transaction_last_update_timestamp_ms=transit.txn_last_update_timestamp,
+        transaction_start_timestamp_ms=transit.txn_start_timestamp,
+    ).encode(VERSION)
+
+
+def transaction_batch(transactional_id: str, transit: TxnTransitMetadata | None, now_ms: int) -> bytes:
+    """The batch with this one record; None makes it a tombstone. Never compressed."""
+    value = None if transit is None else transaction_value(transit)
+    return build_batch([Record(0, now_ms, transaction_key(transactional_id), value)])
+
+
+def read_transaction_key(key: bytes) -> str | None:
+    """The transactional id; None for a key of a later version, which is left alone. Raises ProtocolError."""
+    if len(key) < _VERSION.size or _VERSION.unpack_from(key)[0] != VERSION:
+        return None
+    return TransactionLogKey.decode(key, VERSION, _VERSION.size).transactional_id
+
+
+def read_transaction_value(value: bytes) -> TxnTransitMetadata | None:
+    """The state that a value tells; None for a value of a later version. Raises ProtocolError."""
+    if len(value) < _VERSION.size or _VERSION.unpack_from(value)[0] != VERSION:
+        return None
+    stored = TransactionLogValue.decode(value, VERSION, _VERSION.size)
+    partitions = frozenset(TopicPartition(topic.topic, p) for topic in stored.transaction_partitions or () for p in topic.partition_ids)
+    return TxnTransitMetadata(
+        stored.producer_id,
+        NO_PRODUCER_ID,
+        stored.producer_epoch,
+        NO_PRODUCER_EPOCH,
+        stored.transaction_timeout_ms,
+        STATE_OF_STATUS[stored.transaction_status],
+        partitions,
+        stored.transaction_start_timestamp_ms,
+        stored.transaction_last_update_timestamp_ms,
+    )

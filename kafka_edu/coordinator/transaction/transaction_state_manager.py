@@ -1,0 +1,308 @@
+"""The transactional ids of the partitions of `__transaction_state` that this broker leads, in memory and in the log (Kafka: TransactionStateManager.scala).
+
+A broker that becomes leader of a partition reads all of it and is then the coordinator of its transactional ids; the leader epoch is the coordinator's
+epoch. Until it has read them it answers COORDINATOR_LOAD_IN_PROGRESS; for the ids of other partitions NOT_COORDINATOR. A broker that ceases to lead
+forgets.
+
+Every change is appended with acks=all and taken over in memory when the ISR has it; so what a coordinator has told a producer, the next one knows.
+An append that was begun under one epoch and ends under another changes nothing here: who asked is told NOT_COORDINATOR and finds the new coordinator.
+
+Owned by the broker's loop. Wall time: it goes into the records, and must mean the same to the next coordinator.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.time import Time
+from kafka_edu.common.topic import TRANSACTION_STATE_TOPIC_NAME
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.coordinator.coordinator_type import partition_for
+from kafka_edu.coordinator.log_loading import load_log
+from kafka_edu.coordinator.transaction.transaction_config import TransactionConfig
+from kafka_edu.coordinator.transaction.transaction_metadata import TransactionMetadata, TxnTransitMetadata
+from kafka_edu.coordinator.transaction.transaction_records import read_transaction_key, read_transaction_value, transaction_batch
+from kafka_edu.coordinator.transaction.transaction_state import NOTHING_OPEN, TransactionState
+from kafka_edu.log.append_origin import AppendOrigin
+from kafka_edu.record.record_batch import BatchHeader, read_records
+from kafka_edu.replication.replica_manager import ProduceResults, ReplicaManager
+from kafka_edu.trace.events.transaction import (
+    TransactionalIdExpired,
+    TransactionsLoaded,
+    TransactionSnapshot,
+    TransactionStateChanged,
+    TransactionsUnloaded,
+)
+from kafka_edu.trace.tracer import Tracer
+
+#: What the log says of an append → what a client of the coordinator is told; all others go through as they are.
+TOLD_FOR: Final = {
+    Errors.UNKNOWN_TOPIC_OR_PARTITION: Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.NOT_ENOUGH_REPLICAS: Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.REQUEST_TIMED_OUT: Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.NOT_LEADER_OR_FOLLOWER: Errors.NOT_COORDINATOR,
+    Errors.KAFKA_STORAGE_ERROR: Errors.NOT_COORDINATOR,
+    Errors.MESSAGE_TOO_LARGE: Errors.UNKNOWN_SERVER_ERROR,
+    Errors.RECORD_LIST_TOO_LARGE: Errors.UNKNOWN_SERVER_ERROR,
+}
+
+
+class CoordinatorEpochAndTxnMetadata(NamedTuple):
+    coordinator_epoch: int
+    metadata: TransactionMetadata
+
+
+class TxnMetadataCacheEntry:
+    """The ids of one partition, under the leader epoch since which this broker coordinates them."""
+
+    __slots__ = ("coordinator_epoch", "metadata")
+
+    def __init__(self, coordinator_epoch: int, metadata: dict[str, TransactionMetadata]) -> None:
+        self.coordinator_epoch = coordinator_epoch
+        self.metadata = metadata
+
+
+OnLoaded = Callable[[int, int, list[TransactionMetadata]], None]
+"""(partition, coordinator epoch, all that was read): called in the same step in which the ids become known."""
+
+
+class TransactionStateManager:
+    """Memory: about 1 KB an id. Look-ups O(1)."""
+
+    def __init__(
+        self,
+        config: TransactionConfig,
+        replica_manager: ReplicaManager,
+        time: Time,
+        partitions: Callable[[], int],
+        on_failure: Callable[[str, BaseException], None],
+        trace: Tracer | None,
+    ) -> None:
+        """`partitions`: how many `__transaction_state` has, or will have. `on_failure` is told of a load that died of a bug."""
+        self._config = config
+        self._replica_manager = replica_manager
+        self._time = time
+        self._partitions = partitions
+        self._on_failure = on_failure
+        self._trace = trace
+        self._cache: dict[int, TxnMetadataCacheEntry] = {}
+        self._loading: dict[int, int] = {}
+        """partition → the leader epoch that is being loaded."""
+        self._tasks: set[asyncio.Task[None]] = set()
+        if trace:
+            trace.on_snapshot(self._snapshot)
+
+    # --- look-ups ---
+
+    def partition_for(self, transactional_id: str) -> int:
+        """The partition of `__transaction_state` that the id belongs to. O(length)."""
+        return partition_for(transactional_id, self._partitions())
+
+    def get_transaction_state(self, transactional_id: str) -> CoordinatorEpochAndTxnMetadata | None:
+        """The id, None if it is not known. Raises NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS. O(1)."""
+        entry = self._entry(transactional_id)
+        metadata = entry.metadata.get(transactional_id)
+        return None if metadata is None else CoordinatorEpochAndTxnMetadata(entry.coordinator_epoch, metadata)
+
+    def put_transaction_state_if_not_exists(self, metadata: TransactionMetadata) -> CoordinatorEpochAndTxnMetadata:
+        """The id as it is known; `metadata` becomes known if it is not. Raises as above."""
+        entry = self._entry(metadata.transactional_id)
+        return CoordinatorEpochAndTxnMetadata(entry.coordinator_epoch, entry.metadata.setdefault(metadata.transactional_id, metadata))
+
+    def _entry(self, transactional_id: str) -> TxnMetadataCacheEntry:
+        partition = self.partition_for(transactional_id)
+        if partition in self._loading:
+            raise KafkaException(Errors.COORDINATOR_LOAD_IN_PROGRESS)
+        entry = self._cache.get(partition)
+        if entry is None:
+            raise KafkaException(Errors.NOT_COORDINATOR)
+        return entry
+
+    def _all(self) -> Iterator[CoordinatorEpochAndTxnMetadata]:
+        for entry in self._cache.values():
+            for metadata in list(entry.metadata.values()):
+                yield CoordinatorEpochAndTxnMetadata(entry.coordinator_epoch, metadata)
+
+    def timed_out_transactions(self) -> list[TransactionMetadata]:
+        """Those that have been open for longer than their producer asked for. O(ids)."""
+        now_ms = self._time.milliseconds()
+        return [
+            metadata
+            for _, metadata in self._all()
+            if metadata.state is TransactionState.ONGOING
+            and metadata.pending_state is None
+            and metadata.txn_start_timestamp + metadata.txn_timeout_ms < now_ms
+        ]
+
+    # --- append ---
+
+    def append_transaction_to_log(
+        self,
+        transactional_id: str,
+        coordinator_epoch: int,
+        transit: TxnTransitMetadata,
+        respond: Callable[[Errors], None],
+        *,
+        retry_on_error: Callable[[Errors], bool] = lambda _: False,
+    ) -> None:
+        """Write what was prepared; `respond` is called once: with NONE when the ISR has it and memory says it too, else with what to tell the client.
+
+        After an error nothing is pending any more, unless `retry_on_error` says that the caller will try again.
+        """
+        try:
+            known = self.get_transaction_state(transactional_id)
+        except KafkaException as refused:
+            respond(refused.error)
+            return
+        if known is None or known.coordinator_epoch != coordinator_epoch:
+            respond(Errors.NOT_COORDINATOR)
+            return
+        metadata = known.metadata
+        tp = TopicPartition(TRANSACTION_STATE_TOPIC_NAME, self.partition_for(transactional_id))
+
+        def appended(results: ProduceResults) -> None:
+            error = TOLD_FOR.get(results[tp].error, results[tp].error)
+            if not self._still_coordinates(metadata, coordinator_epoch):
+                respond(Errors.NOT_COORDINATOR if error is Errors.NONE else error)
+                return
+            if error is Errors.NONE:
+                self._complete(metadata, transit, coordinator_epoch)
+            elif not retry_on_error(error):
+                metadata.clear_pending()
+            respond(error)
+
+        batch = transaction_batch(transactional_id, transit, self._time.milliseconds())
+        self._replica_manager.append_records(transit.txn_timeout_ms, -1, {tp: batch}, appended, origin=AppendOrigin.COORDINATOR)
+
+    def _still_coordinates(self, metadata: TransactionMetadata, coordinator_epoch: int) -> bool:
+        entry = self._cache.get(self.partition_for(metadata.transactional_id))
+        return entry is not None and entry.coordinator_epoch == coordinator_epoch and entry.metadata.get(metadata.transactional_id) is metadata
+
+    def _complete(self, metadata: TransactionMetadata, transit: TxnTransitMetadata, coordinator_epoch: int) -> None:
+        """Door: the state of a transaction changes here, and nowhere else."""
+        before = metadata.state
+        metadata.complete_transition_to(transit)
+        if self._trace:
+            self._trace(
+                TransactionStateChanged(
+                    metadata.transactional_id,
+                    metadata.producer_id,
+                    metadata.producer_epoch,
+                    before,
+                    metadata.state,
+                    tuple(map(str, sorted(metadata.topic_partitions))),
+                    coordinator_epoch,
+                )
+            )
+
+    # --- leadership ---
+
+    def on_election(self, partition: int, coordinator_epoch: int, on_loaded: OnLoaded) -> None:
+        """This broker leads that partition now: read it."""
+        self._cache.pop(partition, None)
+        self._loading[partition] = coordinator_epoch
+        task = asyncio.get_running_loop().create_task(
+            self._load(partition, coordinator_epoch, on_loaded), name=f"load {TRANSACTION_STATE_TOPIC_NAME}-{partition}"
+        )
+        self._tasks.add(task)
+        task.add_done_callback(self._load_ended)
+
+    def _load_ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._on_failure(task.get_name(), error)
+
+    async def _load(self, partition: int, coordinator_epoch: int, on_loaded: OnLoaded) -> None:
+        began_ms = self._time.hi_res_clock_ms()
+        replica = self._replica_manager.get_partition(TopicPartition(TRANSACTION_STATE_TOPIC_NAME, partition))
+        if replica is None or replica.log is None:
+            return
+        found: dict[str, TransactionMetadata] = {}
+
+        def apply(header: BatchHeader, batch: memoryview) -> None:
+            if not header.is_control:
+                for record in read_records(batch):
+                    _apply_record(found, record.key, record.value)
+
+        def wanted() -> bool:
+            return self._loading.get(partition) == coordinator_epoch
+
+        try:
+            complete = await load_log(replica.log, apply, self._time, self._config.load_buffer_size, wanted)
+        except KafkaException:  # the disk below failed: the partition goes offline, and another broker will coordinate
+            return
+        if complete and wanted():
+            del self._loading[partition]
+            self._cache[partition] = TxnMetadataCacheEntry(coordinator_epoch, found)
+            if self._trace:
+                self._trace(TransactionsLoaded(partition, coordinator_epoch, len(found), self._time.hi_res_clock_ms() - began_ms))
+            on_loaded(partition, coordinator_epoch, list(found.values()))
+
+    def on_resignation(self, partition: int) -> None:
+        """Another broker leads it, or will: forget."""
+        self._loading.pop(partition, None)
+        entry = self._cache.pop(partition, None)
+        if entry is not None and self._trace:
+            self._trace(TransactionsUnloaded(partition, entry.coordinator_epoch, len(entry.metadata)))
+
+    # --- expiry ---
+
+    def remove_expired_transactional_ids(self) -> None:
+        """Every transaction.remove.expired.transaction.cleanup.interval.ms: tombstones for ids of which nothing was heard for so long. O(ids)."""
+        oldest = self._time.milliseconds() - self._config.transactional_id_expiration_ms
+        for coordinator_epoch, metadata in list(self._all()):
+            if metadata.state in NOTHING_OPEN and metadata.pending_state is None and metadata.txn_last_update_timestamp <= oldest:
+                self._expire(metadata, coordinator_epoch)
+
+    def _expire(self, metadata: TransactionMetadata, coordinator_epoch: int) -> None:
+        transactional_id = metadata.transactional_id
+        metadata.prepare_dead()
+        partition = self.partition_for(transactional_id)
+        tp = TopicPartition(TRANSACTION_STATE_TOPIC_NAME, partition)
+
+        def appended(results: ProduceResults) -> None:
+            if not self._still_coordinates(metadata, coordinator_epoch):
+                return
+            metadata.clear_pending()
+            if results[tp].error is Errors.NONE:
+                del self._cache[partition].metadata[transactional_id]
+                if self._trace:
+                    self._trace(TransactionalIdExpired(transactional_id, metadata.producer_id, metadata.producer_epoch, coordinator_epoch))
+
+        tombstone = transaction_batch(transactional_id, None, self._time.milliseconds())
+        self._replica_manager.append_records(self._config.request_timeout_ms, -1, {tp: tombstone}, appended, origin=AppendOrigin.COORDINATOR)
+
+    async def shutdown(self) -> None:
+        """Stop loading."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _snapshot(self) -> Iterable[TransactionSnapshot]:
+        for epoch, metadata in self._all():
+            yield TransactionSnapshot(
+                metadata.transactional_id,
+                metadata.producer_id,
+                metadata.producer_epoch,
+                metadata.state,
+                metadata.pending_state or "",
+                tuple(map(str, sorted(metadata.topic_partitions))),
+                epoch,
+            )
+
+
+def _apply_record(found: dict[str, TransactionMetadata], key: bytes | None, value: bytes | None) -> None:
+    """The last record of an id counts; a tombstone takes it away. Keys and values of later versions are left alone."""
+    transactional_id = read_transaction_key(key) if key is not None else None
+    if transactional_id is None:
+        return
+    if value is None:
+        found.pop(transactional_id, None)
+        return
+    stored = read_transaction_value(value)
+    if stored is not None:
+        metadata = found[transactional_id] = TransactionMetadata(transactional_id, stored.producer_id, stored.txn_timeout_ms, 0)
+        metadata.take_over(stored)

@@ -1,0 +1,97 @@
+"""Puts a broker's transaction coordinator together: what decides, its log, its markers, its clock-work, its APIs (Kafka: KafkaServer.startup)."""
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.topic import TRANSACTION_STATE_TOPIC_NAME
+from kafka_edu.coordinator.coordinator_type import CoordinatorType, partition_for
+from kafka_edu.coordinator.transaction.marker_writer import MarkerWriter
+from kafka_edu.coordinator.transaction.transaction_config import TransactionConfig
+from kafka_edu.coordinator.transaction.transaction_coordinator import TransactionCoordinator
+from kafka_edu.coordinator.transaction.transaction_marker_channel_manager import TransactionMarkerChannelManager
+from kafka_edu.coordinator.transaction.transaction_state_manager import TransactionStateManager
+from kafka_edu.server.apis.describe_producers import DescribeProducersApi
+from kafka_edu.server.apis.init_producer_id import InitProducerIdApi
+from kafka_edu.server.apis.transactions import TransactionsApi
+from kafka_edu.server.apis.txn_offset_commit import TxnOffsetCommitApi
+from kafka_edu.server.apis.write_txn_markers import WriteTxnMarkersApi
+from kafka_edu.server.broker_parts import BrokerParts
+from kafka_edu.server.group_service import GroupService
+from kafka_edu.server.kafka_apis import KafkaApis
+from kafka_edu.server.kafka_config import KafkaConfig
+from kafka_edu.server.kafka_scheduler import KafkaScheduler
+from kafka_edu.server.producer_id_manager import ProducerIdManager
+from kafka_edu.zk.zk_client import ZkError
+
+
+class TransactionService:
+    """The transaction coordinator of one broker, and its APIs. `partitions`: how many each internal topic has."""
+
+    def __init__(self, parts: BrokerParts, producer_ids: ProducerIdManager, groups: GroupService, partitions: Mapping[CoordinatorType, int]) -> None:
+        self._cache = parts.cache
+        self._replica_manager = parts.replication.replica_manager
+        self._groups = groups
+        self._partitions = partitions
+        self._time = parts.time
+        config = self._config = transaction_config(parts.config)
+        replicas, time, on_failure, trace = self._replica_manager, parts.time, parts.on_failure, parts.trace
+        self._writer = MarkerWriter(replicas, time, config.request_timeout_ms, groups.on_transaction_completed)
+        self._states = TransactionStateManager(config, replicas, time, lambda: partitions[CoordinatorType.TRANSACTION], on_failure, trace)
+        self._markers = TransactionMarkerChannelManager(
+            parts.broker_id, config, parts.cache, self._states, self._writer, parts.transport, time, on_failure, trace
+        )
+        self._coordinator = TransactionCoordinator(config, self._states, self._markers, or_unavailable(producer_ids), time, trace)
+        self._scheduler = KafkaScheduler(time, on_failure)
+        replicas.listen_for_leadership(TRANSACTION_STATE_TOPIC_NAME, self._coordinator)
+
+    def register(self, apis: KafkaApis) -> None:
+        """Enter the seven APIs of transactions into the table."""
+        InitProducerIdApi(self._coordinator).register(apis)
+        TransactionsApi(self._coordinator, self._cache, self._group_partition_for).register(apis)
+        WriteTxnMarkersApi(self._writer).register(apis)
+        TxnOffsetCommitApi(self._groups.store_transactional_offsets, self._cache, self._time).register(apis)
+        DescribeProducersApi(self._replica_manager, self._cache).register(apis)
+
+    def _group_partition_for(self, group_id: str) -> int:
+        return partition_for(group_id, self._partitions[CoordinatorType.GROUP])
+
+    def startup(self) -> None:
+        """Begin to look for what is overdue."""
+        config, schedule = self._config, self._scheduler.schedule
+        for name, work, period_ms in (
+            ("transaction-abort", self._coordinator.abort_timed_out_transactions, config.abort_timed_out_interval_ms),
+            ("transactionalId-expiration", self._states.remove_expired_transactional_ids, config.remove_expired_interval_ms),
+        ):
+            schedule(name, work, delay_ms=period_ms, period_ms=period_ms)
+
+    async def shutdown(self) -> None:
+        await self._scheduler.shutdown()
+        await self._markers.shutdown()
+        await self._states.shutdown()
+
+
+def or_unavailable(producer_ids: ProducerIdManager) -> Callable[[], Awaitable[int]]:
+    """Gives producer ids; raises COORDINATOR_NOT_AVAILABLE, which clients try again, when ZooKeeper gives no block of them."""
+
+    async def generate() -> int:
+        try:
+            return await producer_ids.generate_producer_id()
+        except ZkError as error:
+            raise KafkaException(Errors.COORDINATOR_NOT_AVAILABLE, str(error)) from error
+
+    return generate
+
+
+def transaction_config(config: KafkaConfig) -> TransactionConfig:
+    """What of the broker's configuration concerns transactions."""
+    get_int = config.values.get_int
+    return TransactionConfig(
+        get_int("transactional.id.expiration.ms"),
+        get_int("transaction.max.timeout.ms"),
+        get_int("transaction.state.log.load.buffer.size"),
+        get_int("transaction.abort.timed.out.transaction.cleanup.interval.ms"),
+        get_int("transaction.remove.expired.transaction.cleanup.interval.ms"),
+        config.request_timeout_ms,
+        config.inter_broker_listener_name,
+        1 if config.inter_broker_protocol_version >= (2, 8) else 0,
+    )

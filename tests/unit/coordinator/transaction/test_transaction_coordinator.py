@@ -1,0 +1,365 @@
+"""What the coordinator decides, writes down and answers, on real logs."""
+
+import asyncio
+import functools
+import inspect
+
+import pytest
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.coordinator.transaction.marker_writer import TxnMarker
+from kafka_edu.coordinator.transaction.transaction_coordinator import ProducerIdAndEpoch
+from kafka_edu.trace.events.transaction import (
+    ProducerFenced,
+    TransactionalIdExpired,
+    TransactionResumed,
+    TransactionsLoaded,
+    TransactionStateChanged,
+    TransactionsUnloaded,
+    TransactionTimedOut,
+)
+from tests.unit.coordinator.transaction.world import CONFIG, DATA, OFFSETS, STATE, World
+
+UNKNOWN = ProducerIdAndEpoch(77, 0)
+
+
+def in_world(test):
+    """Run the test in a loop, with a world whose coordinator has loaded its (empty) partition."""
+
+    @functools.wraps(test)
+    def run(*args, **kwargs):
+        async def main():
+            world = World()
+            await world.settle()
+            await test(world, *args, **kwargs)
+            await world.markers.shutdown()
+
+        asyncio.run(main())
+
+    asked = inspect.signature(test)
+    run.__signature__ = asked.replace(parameters=list(asked.parameters.values())[1:])  # pytest would take `world` for a fixture
+    return run
+
+
+@in_world
+async def test_a_transaction_from_beginning_to_end(world):
+    a = await world.start()
+    assert a == (1001, 0)
+    assert world.add(a, DATA[0]) is Errors.NONE
+    world.write(a, DATA[0], 0)
+    assert world.add(a, DATA[1], OFFSETS) is Errors.NONE
+    world.write(a, DATA[1], 0)
+    assert world.end(a) is Errors.NONE
+    states = ["Empty", "Ongoing", "Ongoing", "PrepareCommit", "CompleteCommit"]
+    assert world.states_logged() == [("a", state) for state in states]
+    assert [(e.before, e.after) for e in world.events(TransactionStateChanged)] == list(zip(["Empty", *states[:-1]], states, strict=True))
+    for tp in (DATA[0], DATA[1], OFFSETS):
+        assert world.markers_in(tp) == [(1001, 0, "COMMIT", 1)]
+    assert world.markers_in(DATA[2]) == []
+    assert world.offsets_completed == [(1001, [4], True)]
+    assert world.replicas.logs[DATA[0]].last_stable_offset == 2
+    assert world.add(a, DATA[2]) is Errors.NONE
+    assert world.end(a, commit=False) is Errors.NONE
+    assert world.markers_in(DATA[2]) == [(1001, 0, "ABORT", 1)]
+
+
+@in_world
+async def test_what_is_in_the_transaction_already_is_not_written_again(world):
+    a = await world.start()
+    world.add(a, DATA[0], DATA[1])
+    before = len(world.states_logged())
+    assert world.add(a, DATA[1]) is Errors.NONE
+    assert len(world.states_logged()) == before
+
+
+@in_world
+async def test_end_asked_again_and_otherwise(world):
+    a = await world.start()
+    assert world.end(a) is Errors.INVALID_TXN_STATE, "nothing was begun"
+    world.add(a)
+    world.end(a)
+    assert world.end(a) is Errors.NONE
+    assert world.end(a, commit=False) is Errors.INVALID_TXN_STATE
+    world.replicas.errors[DATA[0]] = Errors.NOT_LEADER_OR_FOLLOWER
+    world.add(a)
+    world.end(a, commit=False)
+    assert world.metadata().pending_state == "CompleteAbort", "one marker is missing"
+    assert world.end(a, commit=False) is Errors.CONCURRENT_TRANSACTIONS
+    assert world.add(a) is Errors.CONCURRENT_TRANSACTIONS
+    assert (await world.init()).error is Errors.CONCURRENT_TRANSACTIONS
+
+
+@in_world
+async def test_who_may_ask(world):
+    a = await world.start()
+    assert world.add(UNKNOWN) is Errors.INVALID_PRODUCER_ID_MAPPING
+    assert world.add(UNKNOWN, transactional_id="unheard of") is Errors.INVALID_PRODUCER_ID_MAPPING
+    assert world.end(UNKNOWN) is Errors.INVALID_PRODUCER_ID_MAPPING
+    assert world.add(a._replace(epoch=1)) is Errors.PRODUCER_FENCED, "an epoch that nobody has yet is no better than an old one"
+    assert world.end(a._replace(epoch=1)) is Errors.PRODUCER_FENCED
+    assert world.add(a, transactional_id="") is Errors.INVALID_REQUEST
+    assert world.end(a, transactional_id="") is Errors.INVALID_REQUEST
+
+
+@in_world
+async def test_what_init_refuses(world):
+    for timeout_ms in (0, -1, CONFIG.transaction_max_timeout_ms + 1):
+        assert (await world.init(timeout_ms=timeout_ms)).error is Errors.INVALID_TRANSACTION_TIMEOUT
+    assert (await world.init("")).error is Errors.INVALID_REQUEST
+    assert await world.init(None) == (1001, 0, Errors.NONE), "an idempotent producer's id"
+
+
+@in_world
+async def test_a_second_process_fences_the_first_and_aborts_what_it_left(world):
+    first = await world.start()
+    world.add(first, DATA[0])
+    world.write(first, DATA[0], 0)
+    assert (await world.init()).error is Errors.CONCURRENT_TRANSACTIONS, "while the abort is on its way"
+    assert world.markers_in(DATA[0]) == [(1001, 1, "ABORT", 1)], "with the raised epoch: the log refuses the zombie"
+    second = await world.start()
+    assert second == (1001, 2), "raised by two"
+    assert world.add(first) is Errors.PRODUCER_FENCED
+    assert world.end(first) is Errors.PRODUCER_FENCED
+    with pytest.raises(KafkaException) as refused:
+        world.write(first, DATA[0], 1)
+    assert refused.value.error is Errors.INVALID_PRODUCER_EPOCH
+    assert [(e.producer_epoch, e.current_epoch, e.asked) for e in world.events(ProducerFenced)] == [
+        (0, 1, "InitProducerId of another"),
+        (0, 2, "AddPartitionsToTxn"),
+        (0, 2, "EndTxn"),
+    ]
+
+
+@in_world
+async def test_a_producer_goes_on_after_an_error_and_retries(world):
+    first = await world.start()
+    again = await world.init(expected=first)
+    assert again == (1001, 1, Errors.NONE)
+    assert await world.init(expected=first) == again, "the answer was lost: the same again"
+    other = await world.start()
+    assert other.epoch == 2
+    assert (await world.init(expected=first)).error is Errors.PRODUCER_FENCED
+    assert (await world.init(expected=ProducerIdAndEpoch(5, 2))).error is Errors.PRODUCER_FENCED
+
+
+@in_world
+async def test_epochs_that_are_used_up_bring_a_new_producer_id(world):
+    await world.start()
+    world.metadata().producer_epoch = 32765
+    last = await world.start()
+    assert last == (1001, 32766)
+    world.add(last, DATA[0])
+    assert (await world.init()).error is Errors.CONCURRENT_TRANSACTIONS
+    assert world.markers_in(DATA[0]) == [(1001, 32767, "ABORT", 1)], "the last epoch is for fencing"
+    rotated = await world.start()
+    assert rotated == (1002, 0)
+    assert world.end(last) is Errors.INVALID_PRODUCER_ID_MAPPING
+
+
+@in_world
+async def test_a_producer_whose_id_was_replaced_may_retry(world):
+    await world.start()
+    world.metadata().producer_epoch = 32766
+    old = ProducerIdAndEpoch(1001, 32766)
+    rotated = await world.init(expected=old)
+    assert rotated == (1002, 0, Errors.NONE)
+    assert await world.init(expected=old) == rotated
+
+
+@in_world
+async def test_one_change_at_a_time(world):
+    a = await world.start()
+    world.replicas.hold()
+    assert world.add(a, DATA[0]) is None
+    assert world.add(a, DATA[1]) is Errors.CONCURRENT_TRANSACTIONS
+    assert world.end(a) is Errors.CONCURRENT_TRANSACTIONS
+    assert (await world.init()).error is Errors.CONCURRENT_TRANSACTIONS
+    world.replicas.release()
+    assert world.add(a, DATA[1]) is Errors.NONE
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (Errors.NOT_ENOUGH_REPLICAS, Errors.COORDINATOR_NOT_AVAILABLE),
+        (Errors.REQUEST_TIMED_OUT, Errors.COORDINATOR_NOT_AVAILABLE),
+        (Errors.NOT_LEADER_OR_FOLLOWER, Errors.NOT_COORDINATOR),
+        (Errors.KAFKA_STORAGE_ERROR, Errors.NOT_COORDINATOR),
+        (Errors.MESSAGE_TOO_LARGE, Errors.UNKNOWN_SERVER_ERROR),
+        (Errors.INVALID_TIMESTAMP, Errors.INVALID_TIMESTAMP),
+    ],
+)
+@in_world
+async def test_what_the_log_refuses_is_told_and_forgotten(world, error, told):
+    a = await world.start()
+    world.replicas.errors[STATE] = error
+    assert world.add(a) is told
+    world.replicas.errors.clear()
+    assert world.metadata().state == "Empty"
+    assert world.add(a) is Errors.NONE
+
+
+@in_world
+async def test_a_fencing_that_could_not_be_logged_does_not_raise_the_epoch_twice(world):
+    a = await world.start()
+    world.add(a, DATA[0])
+    world.replicas.errors[STATE] = Errors.NOT_ENOUGH_REPLICAS
+    assert (await world.init()).error is Errors.COORDINATOR_NOT_AVAILABLE
+    world.replicas.errors.clear()
+    assert world.end(a) is Errors.PRODUCER_FENCED, "but it did fence"
+    assert await world.start() == (1001, 2)
+    assert world.markers_in(DATA[0]) == [(1001, 1, "ABORT", 1)]
+
+
+@in_world
+async def test_overdue_transactions_are_aborted_and_their_producers_fenced(world):
+    a = await world.start(timeout_ms=5_000)
+    world.add(a, DATA[0])
+    world.write(a, DATA[0], 0)
+    world.time.advance(5_000)
+    world.coordinator.abort_timed_out_transactions()
+    assert world.metadata().state == "Ongoing", "not overdue yet"
+    world.time.advance(1)
+    world.coordinator.abort_timed_out_transactions()
+    assert world.metadata().state == "CompleteAbort"
+    assert world.markers_in(DATA[0]) == [(1001, 1, "ABORT", 1)]
+    assert world.end(a) is Errors.PRODUCER_FENCED
+    assert world.events(TransactionTimedOut) == [("a", 1001, 0, 5_001, 5_000)]
+    again = await world.init(expected=a)
+    assert again.error is Errors.PRODUCER_FENCED, "in 2.8 an abort by time-out is final for a producer that names its epoch"
+    assert await world.start() == (1001, 2)
+
+
+@in_world
+async def test_a_new_coordinator_knows_what_the_old_one_told(world):
+    a = await world.start()
+    b = await world.start("b")
+    world.add(a, DATA[0])
+    world.add(b, DATA[1], transactional_id="b")
+    world.end(b, transactional_id="b")
+    world.restart()
+    assert world.add(a, DATA[1]) is Errors.COORDINATOR_LOAD_IN_PROGRESS
+    await world.settle()
+    assert world.add(a, DATA[1]) is Errors.NONE
+    assert world.metadata().topic_partitions == {DATA[0], DATA[1]}
+    assert world.metadata("b").state == "CompleteCommit"
+    assert world.end(a) is Errors.NONE
+    assert world.markers_in(DATA[0]) == [(1001, 0, "COMMIT", 2)]
+    assert [(e.coordinator_epoch, e.transactional_ids) for e in world.events(TransactionsLoaded)] == [(1, 0), (2, 2)]
+
+
+@pytest.mark.parametrize("commit", [True, False])
+@in_world
+async def test_a_new_coordinator_writes_the_markers_that_the_old_one_owes(world, commit):
+    a = await world.start()
+    world.add(a)
+    world.replicas.errors = dict.fromkeys(DATA[1:], Errors.NOT_LEADER_OR_FOLLOWER)
+    assert world.end(a, commit) is Errors.NONE
+    assert world.metadata().state == ("PrepareCommit" if commit else "PrepareAbort")
+    await world.markers.shutdown()
+    world.replicas.errors.clear()
+    world.restart()
+    await world.settle()
+    assert world.metadata().state == ("CompleteCommit" if commit else "CompleteAbort")
+    kind = "COMMIT" if commit else "ABORT"
+    assert world.markers_in(DATA[0]) == [(1001, 0, kind, 1), (1001, 0, kind, 2)], "twice does no harm"
+    assert world.markers_in(DATA[1]) == [(1001, 0, kind, 2)]
+    (resumed,) = world.events(TransactionResumed)
+    assert (resumed.transactional_id, resumed.coordinator_epoch) == ("a", 2)
+
+
+@in_world
+async def test_a_coordinator_that_is_replaced_changes_nothing_any_more(world):
+    a = await world.start()
+    world.replicas.hold()
+    answers = []
+    world.coordinator.handle_add_partitions_to_transaction("a", a, DATA, answers.append)
+    world.coordinator.on_resignation(0, 5)
+    world.replicas.release()
+    assert answers == [Errors.NOT_COORDINATOR], "though it is in the log"
+    assert world.add(a) is Errors.NOT_COORDINATOR
+    assert (await world.init()).error is Errors.NOT_COORDINATOR
+    assert world.events(TransactionsUnloaded) == [(0, 1, 1)]
+    world.restart()
+    await world.settle()
+    assert world.metadata().state == "Ongoing"
+
+
+@pytest.mark.parametrize("error", [Errors.TRANSACTION_COORDINATOR_FENCED, Errors.INVALID_PRODUCER_EPOCH])
+@in_world
+async def test_markers_that_are_fenced_are_given_up(world, error):
+    """Somebody else has ended the transaction: this coordinator does not know yet that it was replaced."""
+    a = await world.start()
+    world.add(a, DATA[0], DATA[1])
+    world.replicas.errors[DATA[0]] = error
+    world.end(a)
+    world.replicas.errors.clear()
+    await world.settle()
+    assert world.markers_in(DATA[0]) == []
+    assert world.states_logged()[-1] == ("a", "PrepareCommit")
+
+
+@in_world
+async def test_markers_of_an_older_coordinator_are_refused_by_the_log(world):
+    a = await world.start()
+    told = []
+    for epoch in (7, 6, 7):
+        world.writer.write(TxnMarker(a.producer_id, a.epoch, epoch, True, (DATA[0], TopicPartition("elsewhere", 0))), told.append)
+    elsewhere = {TopicPartition("elsewhere", 0): Errors.UNKNOWN_TOPIC_OR_PARTITION}
+    expected = [Errors.NONE, Errors.TRANSACTION_COORDINATOR_FENCED, Errors.NONE]
+    assert told == [elsewhere | {DATA[0]: error} for error in expected]
+
+
+@in_world
+async def test_markers_wait_for_leaders_and_need_none_where_the_topic_is_gone(world):
+    a = await world.start()
+    world.leaders[DATA[0]] = -1
+    world.learn()
+    gone = TopicPartition("gone", 0)
+    world.add(a, DATA[0], gone)
+    world.end(a)
+    await world.settle()
+    assert world.metadata().state == "PrepareCommit"
+    world.leaders[DATA[0]] = 1
+    world.learn()
+    await world.settle()
+    assert world.metadata().state == "CompleteCommit"
+    assert len(world.markers_in(DATA[0])) == 1
+
+
+@in_world
+async def test_the_last_record_is_tried_again_until_it_is_in_the_log(world):
+    a = await world.start()
+    world.add(a, DATA[0])
+    world.replicas.hold()
+    world.end(a)
+    held, world.replicas.held = world.replicas.held, None
+    world.replicas.errors[STATE] = Errors.NOT_ENOUGH_REPLICAS
+    held[0]()
+    assert world.metadata().state == "PrepareCommit"
+    assert world.end(a) is Errors.CONCURRENT_TRANSACTIONS, "and nothing else may begin meanwhile"
+    world.replicas.errors.clear()
+    await world.settle()
+    assert world.metadata().state == "CompleteCommit"
+    assert len(world.markers_in(DATA[0])) == 1
+
+
+@in_world
+async def test_ids_of_which_nothing_is_heard_expire(world):
+    await world.start()
+    b = await world.start("b")
+    world.add(b, transactional_id="b")
+    world.time.advance(CONFIG.transactional_id_expiration_ms - 1)
+    world.states.remove_expired_transactional_ids()
+    assert world.states.get_transaction_state("a") is not None
+    world.time.advance(1)
+    world.states.remove_expired_transactional_ids()
+    assert world.states.get_transaction_state("a") is None
+    assert world.metadata("b").state == "Ongoing", "what is open does not expire"
+    assert world.states_logged()[-1] == ("a", "")
+    assert world.events(TransactionalIdExpired) == [("a", 1001, 0, 1)]
+    world.restart()
+    await world.settle()
+    assert world.states.get_transaction_state("a") is None
+    assert (await world.init(expected=ProducerIdAndEpoch(1001, 0))).error is Errors.NONE, "recreated: nobody is fenced"
