@@ -5,7 +5,9 @@ list come parsing, checking, the help text and the documentation page. A wrong v
 what is allowed; it is not silently replaced by the default.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
 from enum import Enum, StrEnum
 from typing import Final, NamedTuple, Protocol
 
@@ -26,11 +28,14 @@ class ConfigType(StrEnum):
 
     BOOLEAN = "boolean"
     STRING = "string"
+    SHORT = "short"
     INT = "int"
     LONG = "long"
     DOUBLE = "double"
     LIST = "list"
     """Comma-separated; spaces around an item do not count; the empty text is the empty list."""
+    CLASS = "class"
+    """The name of a Java class."""
     PASSWORD = "password"
     """A string that `ConfigDef.shown` hides."""
 
@@ -43,6 +48,7 @@ REQUIRED: Final = _Required.REQUIRED
 """In the place of a default: the key must be given."""
 
 _INTEGER_BOUNDS: Final = {
+    ConfigType.SHORT: (-(2**15), 2**15 - 1),
     ConfigType.INT: (-(2**31), 2**31 - 1),
     ConfigType.LONG: (-(2**63), 2**63 - 1),
 }
@@ -106,6 +112,15 @@ class NonEmpty(NamedTuple):
         return "not empty"
 
 
+def double_text(value: float) -> str:
+    """A number as Java's Double.toString writes it, as 0.5, 100.0 or 1.7976931348623157E308: so it stands in ZooKeeper and in answers."""
+    if value == 0 or 1e-3 <= abs(value) < 1e7 or value != value or abs(value) == math.inf:
+        return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN" if value != value else repr(float(value)))
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    rest = "".join(map(str, digits[1:])) or "0"
+    return f"{'-' if sign else ''}{digits[0]}.{rest}E{len(digits) - 1 + int(exponent)}"
+
+
 class ConfigKey(NamedTuple):
     """One key. `default` is a parsed value or REQUIRED; a default of None means "not set", and None is then allowed."""
 
@@ -131,7 +146,7 @@ class ConfigKey(NamedTuple):
                 if text.lower() in ("true", "false"):
                     return text.lower() == "true"
                 raise self._refused(raw, "true or false")
-            case ConfigType.INT | ConfigType.LONG:
+            case ConfigType.SHORT | ConfigType.INT | ConfigType.LONG:
                 least, most = _INTEGER_BOUNDS[self.type]
                 try:
                     number = int(text)
@@ -230,6 +245,11 @@ class ConfigDef:
         """The given names that are not defined, in their order."""
         return [name for name in given if name not in self.keys]
 
+    def default_text(self, name: str) -> str:
+        """A key's default as it would stand in a file; "" if it has none."""
+        default = self.keys[name].default
+        return "" if isinstance(default, _Required) else self.shown(name, default)
+
     def shown(self, name: str, value: ConfigValue) -> str:
         """A value as text, as it would stand in a file; a password is hidden."""
         key = self.keys.get(name)
@@ -239,4 +259,6 @@ class ConfigDef:
             return "true" if value else "false"
         if isinstance(value, tuple):
             return ",".join(value)
+        if isinstance(value, float):
+            return double_text(value)
         return "" if value is None else str(value)

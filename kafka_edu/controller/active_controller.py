@@ -344,10 +344,12 @@ class ActiveController:
         return state is not None and broker_id in state.leader_and_isr.isr and self.context.is_replica_online(broker_id, tp)
 
     async def unclean_leader_election_enable(self, topic: str) -> None:
-        """unclean.leader.election.enable became true, for one topic, or for all where `topic` is empty (spec L2)."""
-        if not topic:
-            self._unclean_by_default = True
-        await self._partitions.trigger_online_partition_state_change("unclean election is allowed now", topic or None)
+        """unclean.leader.election.enable may be true now, for one topic, or for all where `topic` is empty (spec L2)."""
+        await self._partitions.trigger_online_partition_state_change("unclean election may be allowed now", topic or None)
+
+    def set_unclean_by_default(self, enabled: bool) -> None:
+        """What holds for topics that do not say themselves."""
+        self._unclean_by_default = enabled
 
     def snapshot(self) -> Iterator[Event]:
         return self.context.snapshot()

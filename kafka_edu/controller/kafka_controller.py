@@ -215,9 +215,17 @@ class KafkaController:
         except (ConnectionError, ControllerMovedError, ZkError) as error:
             raise KafkaException(Errors.STALE_CONTROLLER_EPOCH, str(error)) from error
 
-    def enable_unclean_leader_election(self, topic: str = "") -> None:
-        """unclean.leader.election.enable became true for a topic, or (empty) for the whole cluster."""
+    def topic_config_changed(self, topic: str) -> None:
+        """A topic's configuration has changed: if it allows an unclean election now, a partition of it without a leader may get one."""
         self._events.put(UncleanLeaderElectionEnable(topic))
+
+    def set_unclean_leader_election(self, enabled: bool) -> None:
+        """unclean.leader.election.enable of this broker, and so of all topics that do not say otherwise while it is the controller."""
+        self._config = self._config._replace(unclean_leader_election_enable=enabled)
+        if self._term is not None:
+            self._term.set_unclean_by_default(enabled)
+        if enabled:
+            self._events.put(UncleanLeaderElectionEnable(""))
 
     # The event task.
 

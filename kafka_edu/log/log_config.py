@@ -4,9 +4,10 @@ The keys are a topic's (`segment.bytes`); the broker's own have a `log.` before 
 topic that does not set a key its default. Defaults here are Kafka 2.0's.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from kafka_edu.common.api_version import ProtocolVersion, record_version
 from kafka_edu.common.config_def import ConfigDef, ConfigException, ConfigKey, ConfigType, ConfigValue, ConfigValues, ListOf, OneOf, Range
@@ -36,17 +37,34 @@ _BOOLEAN, _STRING, _INT, _LONG, _DOUBLE, _LIST = (
     ConfigType.LIST,
 )
 
+
+class ThrottledReplicas(NamedTuple):
+    """`*`, or a list of partition:broker; an item may be empty, for that is what appending to an empty list makes."""
+
+    def allows(self, value: ConfigValue) -> bool:
+        return isinstance(value, tuple) and (value == ("*",) or all(re.fullmatch(r"([0-9]+:[0-9]+)?", item) for item in value))
+
+    def __str__(self) -> str:
+        return "* or a list of partition:broker"
+
+
 TOPIC_CONFIG: Final = ConfigDef(
     [
-        ConfigKey("cleanup.policy", _LIST, (DELETE,), ListOf((COMPACT, DELETE)), "delete old segments, keep only each key's last value, or both"),
+        ConfigKey(
+            "cleanup.policy", _LIST, (DELETE,), ListOf((COMPACT, DELETE), empty=True), "delete old segments, keep only each key's last value, or both"
+        ),
         ConfigKey("compression.type", _STRING, PRODUCER_COMPRESSION, OneOf((*CODECS, PRODUCER_COMPRESSION)), "codec on disk; producer: as sent"),
         ConfigKey("delete.retention.ms", _LONG, DAY_MS, Range(0), "how long a tombstone stays in a compacted topic"),
         ConfigKey("file.delete.delay.ms", _LONG, 60_000, Range(0), "from the renaming of a segment to .deleted until its files are removed"),
         ConfigKey("flush.messages", _LONG, MAX_LONG, Range(0), "force the log to the disk after so many messages"),
         ConfigKey("flush.ms", _LONG, MAX_LONG, Range(0), "force the log to the disk after so long"),
-        ConfigKey("follower.replication.throttled.replicas", _LIST, (), None, "replicas whose fetching is throttled, partition:broker or *"),
+        ConfigKey(
+            "follower.replication.throttled.replicas", _LIST, (), ThrottledReplicas(), "replicas whose fetching is throttled, partition:broker or *"
+        ),
         ConfigKey("index.interval.bytes", _INT, 4096, Range(0), "bytes of batches between two entries of the offset index"),
-        ConfigKey("leader.replication.throttled.replicas", _LIST, (), None, "replicas whose serving is throttled, partition:broker or *"),
+        ConfigKey(
+            "leader.replication.throttled.replicas", _LIST, (), ThrottledReplicas(), "replicas whose serving is throttled, partition:broker or *"
+        ),
         ConfigKey("max.compaction.lag.ms", _LONG, MAX_LONG, Range(1), "a record is compacted at the latest after so long"),
         ConfigKey("max.message.bytes", _INT, 1_000_012, Range(0), "the largest record batch, as it comes, compressed if it is"),
         ConfigKey("message.downconversion.enable", _BOOLEAN, True, None, "convert to older formats for older consumers"),

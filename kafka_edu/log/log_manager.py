@@ -219,6 +219,16 @@ class LogManager:
             if log.topic_partition.topic == topic:
                 log.config = config
 
+    def reconfigure(self, default_config: LogConfig, config_of: Callable[[str], LogConfig]) -> None:
+        """The broker's own settings have changed: new logs get them, and all others what `config_of` says of their topic now."""
+        self.default_config = default_config
+        for log in self._logs.values():
+            log.config = config_of(log.topic_partition.topic)
+
+    def resize_recovery_threads(self, threads: int) -> None:
+        """num.recovery.threads.per.data.dir from now on."""
+        self._recovery_threads = threads
+
     def truncate_to(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Cut logs back. A log that is not here is left out."""
         for topic_partition, offset in offsets.items():

@@ -60,9 +60,13 @@ class Acceptor:
             wire.close()
             return _Refused()
         self._connections_by_ip[address] = count + 1
-        processor = self.processors[self._next]
-        self._next = (self._next + 1) % len(self.processors)
+        processor = self.processors[self._next % len(self.processors)]
+        self._next += 1
         return processor.accept(wire)
+
+    def limit_connections_per_ip(self, most: int) -> None:
+        """From now on; connections that stand go on."""
+        self._max_connections_per_ip = most
 
     def on_gone(self, channel: KafkaChannel) -> None:
         """One connection fewer from its address."""

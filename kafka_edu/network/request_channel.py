@@ -106,10 +106,19 @@ class RequestChannel:
                 request = await taker
             except asyncio.CancelledError:
                 if taker.done() and not taker.cancelled():
-                    self._queue.appendleft(taker.result())  # it was given to us and must not be lost
+                    self._put_back(taker.result())  # it was given to us and must not be lost
                 raise
         request.dequeued_ns = self._time.nanoseconds()
         return request
+
+    def _put_back(self, request: Request) -> None:
+        """Give a request to another taker, or else to the next one."""
+        while self._takers:
+            taker = self._takers.popleft()
+            if not taker.done():
+                taker.set_result(request)
+                return
+        self._queue.appendleft(request)
 
     def send_response(self, request: Request, parts: list[Part]) -> None:
         """Answer: queue `parts` (a whole response, its size prefix included) with the processor that owns the connection."""

@@ -39,30 +39,49 @@ class SocketServer:
         max_connections_per_ip: int = MAX_CONNECTIONS_PER_IP,
     ) -> None:
         self._transport = transport
+        self._time = time
         self._request_channel = request_channel
+        self._trace = trace
+        self._max_request_size = max_request_size
+        self._max_idle_ms = max_idle_ms
+        self._processor_numbers = 0
+        self._open = False
         self.acceptors: dict[str, Acceptor] = {}
-        index = 0
         for end_point in end_points:
-            processors: list[Processor] = []
-            acceptor = Acceptor(end_point, processors, trace, max_connections_per_ip)
-            for _ in range(num_network_threads):
-                processors.append(
-                    Processor(
-                        index,
-                        time,
-                        request_channel,
-                        trace,
-                        listener_name=end_point.listener_name,
-                        max_request_size=max_request_size,
-                        max_idle_ms=max_idle_ms,
-                        on_gone=acceptor.on_gone,
-                    )
-                )
-                index += 1
-            self.acceptors[end_point.listener_name] = acceptor
+            self.acceptors[end_point.listener_name] = Acceptor(end_point, [], trace, max_connections_per_ip)
+        self.resize_processors(num_network_threads)
         if trace:
             trace.on_gauges(self._gauges)
             trace.on_snapshot(self._snapshot)
+
+    def resize_processors(self, num_network_threads: int) -> None:
+        """So many processors for each listener from now on. The connections of those too many are closed; their clients come again."""
+        for acceptor in self.acceptors.values():
+            while len(acceptor.processors) > num_network_threads:
+                acceptor.processors.pop().close()
+            while len(acceptor.processors) < num_network_threads:
+                processor = self._new_processor(acceptor)
+                acceptor.processors.append(processor)
+                if self._open:
+                    processor.start()
+
+    def _new_processor(self, acceptor: Acceptor) -> Processor:
+        self._processor_numbers += 1
+        return Processor(
+            self._processor_numbers - 1,
+            self._time,
+            self._request_channel,
+            self._trace,
+            listener_name=acceptor.end_point.listener_name,
+            max_request_size=self._max_request_size,
+            max_idle_ms=self._max_idle_ms,
+            on_gone=acceptor.on_gone,
+        )
+
+    def limit_connections_per_ip(self, most: int) -> None:
+        """max.connections.per.ip from now on."""
+        for acceptor in self.acceptors.values():
+            acceptor.limit_connections_per_ip(most)
 
     @property
     def processors(self) -> list[Processor]:
@@ -83,6 +102,7 @@ class SocketServer:
         return self.acceptors[listener_name].port
 
     def start_processing(self) -> None:
+        self._open = True
         for acceptor in self.acceptors.values():
             acceptor.start()
 

@@ -118,6 +118,9 @@ SERVED: Final[frozenset[ApiKey]] = frozenset(
         ApiKey.ALTER_REPLICA_LOG_DIRS,
         ApiKey.DESCRIBE_CLUSTER,
         ApiKey.UPDATE_FEATURES,
+        ApiKey.DESCRIBE_CONFIGS,
+        ApiKey.ALTER_CONFIGS,
+        ApiKey.INCREMENTAL_ALTER_CONFIGS,
     }
 )
 

@@ -91,6 +91,11 @@ class Replication:
         interval_ms = config.replica_high_watermark_checkpoint_interval_ms
         scheduler.schedule("highwatermark-checkpoint", manager.checkpoint_high_watermarks, delay_ms=interval_ms, period_ms=interval_ms)
 
+    def resize_fetchers(self, num_replica_fetchers: int) -> None:
+        """num.replica.fetchers from now on."""
+        followed = [partition for partition in self.replica_manager.all_partitions.values() if not partition.is_leader]
+        self.fetchers.resize(num_replica_fetchers, followed)
+
     def _reaper_ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
             self._on_failure(task.get_name(), error)

@@ -46,6 +46,7 @@ class ReplicaFetcherManager:
         trace: Tracer | None = None,
     ) -> None:
         self._config = config
+        self._num_fetchers = config.num_replica_fetchers
         self._time = time
         self._transport = transport
         self._logs = logs
@@ -85,6 +86,13 @@ class ReplicaFetcherManager:
             if key is not None:
                 self._fetchers[key].thread.fetcher.remove([tp])
 
+    def resize(self, num_replica_fetchers: int, followed: Sequence[Partition]) -> None:
+        """num.replica.fetchers from now on; the partitions that are followed go to their new fetchers, and begin there as if they were new."""
+        self.remove_fetcher_for_partitions([partition.topic_partition for partition in followed])
+        self._num_fetchers = num_replica_fetchers
+        self.add_fetcher_for_partitions(followed, {})
+        self.shutdown_idle_fetcher_threads()
+
     def shutdown_idle_fetcher_threads(self) -> None:
         """Stop the fetchers that have nothing to follow."""
         for key, running in list(self._fetchers.items()):
@@ -93,12 +101,12 @@ class ReplicaFetcherManager:
 
     def _fetcher_id(self, tp: TopicPartition) -> int:
         """Spreads partitions over num.replica.fetchers, as Kafka: by 31 × (Java's hash of the topic) + partition."""
-        if self._config.num_replica_fetchers == 1:
+        if self._num_fetchers == 1:
             return 0
         topic_hash = 0
         for char in tp.topic:
             topic_hash = (31 * topic_hash + ord(char)) & 0xFFFFFFFF
-        return ((31 * topic_hash + tp.partition) & 0x7FFFFFFF) % self._config.num_replica_fetchers
+        return ((31 * topic_hash + tp.partition) & 0x7FFFFFFF) % self._num_fetchers
 
     def _end_point(self, leader: int) -> tuple[str, int] | None:
         """Where the leader listens: as the metadata say now, or as the controller's last request to us said."""

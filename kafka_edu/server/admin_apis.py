@@ -1,13 +1,9 @@
 """Puts together the admin APIs of one broker: topics, configs, disks, elections, and those whose feature is not configured (part of ApiAssembly)."""
 
-from typing import Protocol
-
-from kafka_edu.cluster.metadata_cache import MetadataCache
-from kafka_edu.controller.kafka_controller import KafkaController
-from kafka_edu.replication.assembly import Replication
 from kafka_edu.replication.replica_log_dirs import ReplicaLogDirs
 from kafka_edu.server.admin_manager import AdminManager
 from kafka_edu.server.apis.acls import AclsApi
+from kafka_edu.server.apis.configs import ConfigsApi
 from kafka_edu.server.apis.create_partitions import CreatePartitionsApi
 from kafka_edu.server.apis.create_topics import CreateTopicsApi
 from kafka_edu.server.apis.delete_records import DeleteRecordsApi
@@ -17,30 +13,13 @@ from kafka_edu.server.apis.log_dirs import LogDirsApi
 from kafka_edu.server.apis.sasl import SaslApi
 from kafka_edu.server.apis.tokens import TokensApi
 from kafka_edu.server.apis.update_features import UpdateFeaturesApi
+from kafka_edu.server.broker_parts import BrokerParts
+from kafka_edu.server.config_admin_manager import ConfigAdminManager
+from kafka_edu.server.config_helper import ConfigHelper
 from kafka_edu.server.kafka_apis import KafkaApis
-from kafka_edu.server.kafka_config import KafkaConfig
 
 
-class AdminParts(Protocol):
-    """What of the broker the admin APIs need (BrokerParts has it)."""
-
-    @property
-    def config(self) -> KafkaConfig: ...
-
-    @property
-    def cluster_id(self) -> str: ...
-
-    @property
-    def cache(self) -> MetadataCache: ...
-
-    @property
-    def replication(self) -> Replication: ...
-
-    @property
-    def controller(self) -> KafkaController: ...
-
-
-def serve_admin_apis(apis: KafkaApis, parts: AdminParts, admin: AdminManager) -> None:
+def serve_admin_apis(apis: KafkaApis, parts: BrokerParts, admin: AdminManager) -> None:
     """Enter all admin APIs into the table."""
     controller, cache, replica_manager = parts.controller, parts.cache, parts.replication.replica_manager
 
@@ -50,6 +29,8 @@ def serve_admin_apis(apis: KafkaApis, parts: AdminParts, admin: AdminManager) ->
     CreateTopicsApi(admin, is_controller).register(apis)
     DeleteTopicsApi(admin, cache, is_controller, parts.config.delete_topic_enable).register(apis)
     CreatePartitionsApi(admin, is_controller, controller.is_topic_queued_for_deletion).register(apis)
+    config_helper = ConfigHelper(parts.dynamic_config)
+    ConfigsApi(ConfigAdminManager(parts.broker_id, parts.zk, cache, parts.dynamic_config, config_helper, parts.trace)).register(apis)
     DeleteRecordsApi(replica_manager, cache).register(apis)
     LogDirsApi(ReplicaLogDirs(replica_manager)).register(apis)
     DescribeClusterApi(cache, parts.cluster_id).register(apis)

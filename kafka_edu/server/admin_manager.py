@@ -20,11 +20,11 @@ from kafka_edu.common.topic import (
     validate_topic_name,
 )
 from kafka_edu.controller.replica_assignment import assign_replicas_to_brokers
-from kafka_edu.log.log_config import TOPIC_CONFIG, LogConfig
 from kafka_edu.protocol.messages.create_partitions import CreatePartitionsTopic, CreatePartitionsTopicResult
 from kafka_edu.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfigs, CreatableTopicResult
 from kafka_edu.purgatory.delayed_operation import DelayedOperation
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
+from kafka_edu.server.config_helper import ConfigHelper
 from kafka_edu.server.delayed_create_topics import DelayedCreateTopics
 from kafka_edu.server.delayed_delete_topics import DelayedDeleteTopics
 from kafka_edu.trace.events.server import PartitionsCreated, TopicCreated, TopicDeletionOrdered
@@ -34,10 +34,6 @@ from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 from kafka_edu.zk.zk_data import ReplicaAssignment, TopicAssignment
 
 UNSPECIFIED: Final = -1
-#: ConfigSource.java: where a topic's value comes from.
-FROM_TOPIC: Final = 1
-FROM_PROPERTIES_FILE: Final = 4
-FROM_DEFAULT: Final = 5
 
 
 class InternalTopic(NamedTuple):
@@ -55,7 +51,6 @@ class TopicDefaults(NamedTuple):
     """num.partitions"""
     replication_factor: int
     """default.replication.factor"""
-    log_config: LogConfig
     internal: Mapping[str, InternalTopic]
 
 
@@ -66,6 +61,7 @@ class AdminManager:
         self,
         zk: KafkaZkClient,
         cache: MetadataCache,
+        configs: ConfigHelper,
         purgatory: DelayedOperationPurgatory[DelayedOperation],
         random: Random,
         trace: Tracer | None,
@@ -75,6 +71,7 @@ class AdminManager:
     ) -> None:
         self._zk = zk
         self._cache = cache
+        self._configs = configs
         self._purgatory = purgatory
         self._random = random
         self._trace = trace
@@ -238,7 +235,7 @@ class AdminManager:
         if sorted(assignment) != list(range(len(assignment))):
             raise KafkaException(Errors.INVALID_REPLICA_ASSIGNMENT, "partitions must be numbered from 0, without gaps")
         try:
-            self._defaults.log_config.with_overrides(overrides)
+            self._configs.check_topic_configs(overrides)
         except ConfigException as wrong:
             raise KafkaException(Errors.INVALID_CONFIG, str(wrong)) from wrong
 
@@ -305,13 +302,10 @@ class AdminManager:
 
     def _told_configs(self, overrides: Mapping[str, str]) -> list[CreatableTopicConfigs]:
         """Every key with its value and whence it comes, as a v5 response tells them (KIP-525)."""
-        values = self._defaults.log_config.with_overrides(overrides).values
-        told = []
-        for key in TOPIC_CONFIG:
-            value = values[key.name]
-            source = FROM_TOPIC if key.name in overrides else FROM_DEFAULT if value == key.default else FROM_PROPERTIES_FILE
-            told.append(CreatableTopicConfigs(name=key.name, value=TOPIC_CONFIG.shown(key.name, value), config_source=source))
-        return told
+        return [
+            CreatableTopicConfigs(name=entry.name, value=entry.value, read_only=entry.read_only, config_source=entry.source)
+            for entry in self._configs.topic_entries(overrides)
+        ]
 
 
 def _without_details(result: CreatableTopicResult, error: Errors) -> CreatableTopicResult:

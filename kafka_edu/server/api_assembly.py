@@ -26,6 +26,7 @@ from kafka_edu.server.apis.metadata import MetadataApi
 from kafka_edu.server.apis.offset_for_leader_epoch import OffsetForLeaderEpochApi
 from kafka_edu.server.apis.produce import ProduceApi
 from kafka_edu.server.broker_parts import BrokerParts
+from kafka_edu.server.config_helper import ConfigHelper
 from kafka_edu.server.group_service import GroupService
 from kafka_edu.server.kafka_apis import KafkaApis
 from kafka_edu.server.kafka_config import KafkaConfig
@@ -57,10 +58,11 @@ class ApiAssembly:
         admin = self._admin = AdminManager(
             parts.zk,
             parts.cache,
+            ConfigHelper(parts.dynamic_config),
             topic_purgatory,
             parts.random,
             parts.trace,
-            defaults=TopicDefaults(config.num_partitions, config.default_replication_factor, parts.defaults, _internal_topics(config)),
+            defaults=TopicDefaults(config.num_partitions, config.default_replication_factor, _internal_topics(config)),
             with_topic_ids=config.inter_broker_protocol_version >= TOPIC_IDS,
         )
         self._serve_metadata(admin)

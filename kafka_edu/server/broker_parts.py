@@ -8,9 +8,9 @@ from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Transport
 from kafka_edu.controller.kafka_controller import KafkaController
-from kafka_edu.log.log_config import LogConfig
 from kafka_edu.network.request_channel import RequestChannel
 from kafka_edu.replication.assembly import Replication
+from kafka_edu.server.dynamic_broker_config import DynamicBrokerConfig
 from kafka_edu.server.kafka_config import KafkaConfig
 from kafka_edu.server.topic_configs import TopicConfigs
 from kafka_edu.trace.tracer import Tracer
@@ -33,7 +33,6 @@ class BrokerParts(NamedTuple):
     replication: Replication
     controller: KafkaController
     topic_configs: TopicConfigs
-    defaults: LogConfig
-    """The broker's own values of the topic configs."""
+    dynamic_config: DynamicBrokerConfig
     on_failure: Callable[[str, BaseException], None]
     """Told of a background task that died of a bug, by name."""

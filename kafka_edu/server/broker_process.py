@@ -106,6 +106,7 @@ class BrokerProcess:
             run_blocking=self._run_blocking,
             process=OsProcess(),
         )
+        server.dynamic_config.add({"background.threads"}, lambda config: self._resize_workers(config.background_threads))
         loop.set_exception_handler(lambda _, context: server.on_failure(str(context.get("message")), context.get("exception") or RuntimeError()))
         with contextlib.ExitStack() as stack:
             tells = [loop.create_task(work) for work in await self._open_sinks(transport, stack)]
@@ -157,6 +158,11 @@ class BrokerProcess:
 
     def _run_blocking(self, call: Callable[[], T]) -> Awaitable[T]:
         return asyncio.get_running_loop().run_in_executor(self._workers, call)
+
+    def _resize_workers(self, background_threads: int) -> None:
+        """background.threads from now on; what the old workers have been given they still do."""
+        old, self._workers = self._workers, ThreadPoolExecutor(background_threads, thread_name_prefix="kafka-worker")
+        old.shutdown(wait=False)
 
     def _log_last_events(self) -> None:
         for envelope in list(self._ring.events)[-LAST_EVENTS_LOGGED:]:

@@ -127,14 +127,19 @@ class KafkaConfig:
     zookeeper_max_in_flight_requests = Int("zookeeper.max.in.flight.requests")
     zookeeper_session_timeout_ms = Int("zookeeper.session.timeout.ms")
 
-    def __init__(self, values: ConfigValues) -> None:
-        """Checks what one key alone cannot tell. Raises ConfigException."""
+    def __init__(self, values: ConfigValues, given: Mapping[str, str] | None = None) -> None:
+        """Checks what one key alone cannot tell. Raises ConfigException. `given`: the text of what is set, by key, unknown ones too."""
         self.values = values
+        self.given: Mapping[str, str] = given or {}
         self.listener_security_protocol_map = _protocol_map(values.get_string("listener.security.protocol.map"))
         self.listeners: tuple[EndPoint, ...] = self._parse_listeners()
         self.inter_broker_listener_name: str = self._inter_broker_listener_name()
         self._advertised = self._parse_advertised()
         self._check()
+
+    def with_overrides(self, overrides: Mapping[str, str]) -> "KafkaConfig":
+        """This configuration with other values for some keys. Raises ConfigException."""
+        return KafkaConfig(CONFIG_DEF.parse({**self.given, **overrides}), self.given)
 
     @property
     def log_dirs(self) -> tuple[str, ...]:
@@ -338,7 +343,8 @@ TOPIC_KEYS: Final[Mapping[str, str]] = {
 def make_config(settings: Mapping[str, Setting]) -> tuple[KafkaConfig, list[str]]:
     """The configuration and a warning for each unknown key. Raises ConfigFileError, which names the place."""
     try:
-        config = KafkaConfig(CONFIG_DEF.parse({key: setting.value for key, setting in settings.items()}))
+        given = {key: setting.value for key, setting in settings.items()}
+        config = KafkaConfig(CONFIG_DEF.parse(given), given)
     except ConfigException as error:
         place = settings.get(error.key)
         raise ConfigFileError(f"{place.where}: {error}" if place else str(error)) from error

@@ -19,8 +19,6 @@ _INT_MAX: Final = 2**31 - 1
 _LONG_MAX: Final = 2**63 - 1
 _AT_LEAST_0: Final = Range(0)
 _AT_LEAST_1: Final = Range(1)
-_SHORT: Final = Range(-(2**15), 2**15 - 1)
-_SHORT_AT_LEAST_1: Final = Range(1, 2**15 - 1)
 LOOPBACK: Final = "127.0.0.1"
 
 
@@ -82,13 +80,11 @@ def _ints() -> Iterator[ConfigKey]:
         ("num.replica.alter.log.dirs.threads", None, None, "Moves between log dirs at a time; default: as many as log dirs."),
         ("num.replica.fetchers", 1, None, "Fetchers for each leader a broker follows."),
         ("offset.metadata.max.bytes", 4096, None, "Longest text that may be committed with an offset."),
-        ("offsets.commit.required.acks", -1, _SHORT, "acks of the broker's own writes of committed offsets."),
         ("offsets.commit.timeout.ms", 5000, _AT_LEAST_1, "How long an offset commit waits for its replicas."),
         ("offsets.load.buffer.size", 5_242_880, _AT_LEAST_1, "Bytes read at a time while offsets are loaded."),
         ("offsets.retention.minutes", 10_080, _AT_LEAST_1, "How long the offsets of an empty group are kept."),
         ("offsets.topic.compression.codec", 0, None, "Compression of __consumer_offsets: 0 none, 1 gzip, 2 snappy, 3 lz4."),
         ("offsets.topic.num.partitions", 50, _AT_LEAST_1, "Partitions of __consumer_offsets."),
-        ("offsets.topic.replication.factor", 3, _SHORT_AT_LEAST_1, "Replicas of __consumer_offsets."),
         ("offsets.topic.segment.bytes", 104_857_600, _AT_LEAST_1, "Segment size of __consumer_offsets."),
         ("password.encoder.iterations", 4096, Range(1024), "Iterations that derive the key for stored passwords."),
         ("password.encoder.key.length", 128, Range(8), "Bits of that key."),
@@ -108,8 +104,6 @@ def _ints() -> Iterator[ConfigKey]:
         ("replication.quota.window.size.seconds", 1, _AT_LEAST_1, "Length of one such sample."),
         ("request.timeout.ms", 30_000, None, "How long the broker, as a client of others, waits for an answer."),
         ("reserved.broker.max.id", 1000, _AT_LEAST_0, "Highest id that may be configured; generated ones are above it."),
-        ("sasl.login.refresh.buffer.seconds", 300, _SHORT, "Reserve before a login expires."),
-        ("sasl.login.refresh.min.period.seconds", 60, _SHORT, "Shortest time from one refresh of a login to the next."),
         ("socket.receive.buffer.bytes", 102_400, None, "SO_RCVBUF; -1: the system's."),
         ("socket.request.max.bytes", 104_857_600, _AT_LEAST_1, "Largest request; a longer one costs its connection."),
         ("socket.send.buffer.bytes", 102_400, None, "SO_SNDBUF; -1: the system's."),
@@ -119,7 +113,6 @@ def _ints() -> Iterator[ConfigKey]:
         ("transaction.state.log.load.buffer.size", 5_242_880, _AT_LEAST_1, "Bytes read at a time while transactions are loaded."),
         ("transaction.state.log.min.isr", 2, _AT_LEAST_1, "min.insync.replicas of __transaction_state."),
         ("transaction.state.log.num.partitions", 50, _AT_LEAST_1, "Partitions of __transaction_state."),
-        ("transaction.state.log.replication.factor", 3, _SHORT_AT_LEAST_1, "Replicas of __transaction_state."),
         ("transaction.state.log.segment.bytes", 104_857_600, _AT_LEAST_1, "Segment size of __transaction_state."),
         ("transactional.id.expiration.ms", 604_800_000, _AT_LEAST_1, "How long a silent transactional id is remembered."),
         ("zookeeper.connection.timeout.ms", None, None, "How long to wait for ZooKeeper; default: zookeeper.session.timeout.ms."),
@@ -128,6 +121,17 @@ def _ints() -> Iterator[ConfigKey]:
         ("zookeeper.sync.time.ms", 2000, None, "Not used, in Kafka neither."),
     ):
         yield ConfigKey(name, ConfigType.INT, default, validator, doc)
+
+
+def _shorts() -> Iterator[ConfigKey]:
+    for name, default, validator, doc in (
+        ("offsets.commit.required.acks", -1, None, "acks of the broker's own writes of committed offsets."),
+        ("offsets.topic.replication.factor", 3, _AT_LEAST_1, "Replicas of __consumer_offsets."),
+        ("sasl.login.refresh.buffer.seconds", 300, None, "Reserve before a login expires."),
+        ("sasl.login.refresh.min.period.seconds", 60, None, "Shortest time from one refresh of a login to the next."),
+        ("transaction.state.log.replication.factor", 3, _AT_LEAST_1, "Replicas of __transaction_state."),
+    ):
+        yield ConfigKey(name, ConfigType.SHORT, default, validator, doc)
 
 
 def _longs() -> Iterator[ConfigKey]:
@@ -181,7 +185,7 @@ def _doubles() -> Iterator[ConfigKey]:
 def _lists() -> Iterator[ConfigKey]:
     no_check: Validator | None = None
     for name, default, validator, doc in (
-        ("log.cleanup.policy", ("delete",), ListOf(("compact", "delete")), "What is done with old segments."),
+        ("log.cleanup.policy", ("delete",), ListOf(("compact", "delete"), empty=True), "What is done with old segments."),
         ("metric.reporters", (), no_check, "Java classes; not used."),
         ("sasl.enabled.mechanisms", ("GSSAPI",), no_check, "SASL mechanisms offered to clients."),
         ("sasl.kerberos.principal.to.local.rules", ("DEFAULT",), no_check, "Kerberos is not served."),
@@ -210,10 +214,8 @@ def _strings() -> Iterator[ConfigKey]:
     for name, default, validator, doc in (
         ("advertised.host.name", None, None, "Old form of advertised.listeners: the host clients are told."),
         ("advertised.listeners", None, None, "Where clients and brokers are told to connect; default: listeners."),
-        ("alter.config.policy.class.name", None, None, "A Java class; not used."),
         ("authorizer.class.name", "", None, "A Java class in Kafka."),
         ("broker.rack", None, None, "Where this broker stands; replicas are spread over racks."),
-        ("client.quota.callback.class", None, None, "A Java class; not used."),
         (
             "compression.type",
             "producer",
@@ -221,7 +223,6 @@ def _strings() -> Iterator[ConfigKey]:
             "Compression of the log; producer: keep what was sent.",
         ),
         ("control.plane.listener.name", None, None, "(2.2) The listener for what the controller sends, apart from the data."),
-        ("create.topic.policy.class.name", None, None, "A Java class; not used."),
         ("host.name", LOOPBACK, None, "Old form of listeners: the host. Kafka's default is every interface; ours is loopback."),
         ("inter.broker.listener.name", None, None, "The listener by which brokers talk to each other."),
         ("inter.broker.protocol.version", "2.8", ProtocolVersion(), "What brokers say to each other. Kafka 2.0's default is 2.0-IV1."),
@@ -234,15 +235,10 @@ def _strings() -> Iterator[ConfigKey]:
         ("metrics.recording.level", "INFO", None, "INFO or DEBUG; not used."),
         ("password.encoder.cipher.algorithm", "AES/CBC/PKCS5Padding", None, "Cipher for stored passwords."),
         ("password.encoder.keyfactory.algorithm", None, None, "Key derivation for stored passwords."),
-        ("principal.builder.class", None, None, "A Java class; not used."),
         ("replica.selector.class", None, None, "(2.4) Which replica a consumer reads from (KIP-392)."),
-        ("sasl.client.callback.handler.class", None, None, "A Java class; not used."),
         ("sasl.kerberos.kinit.cmd", "/usr/bin/kinit", None, "Kerberos is not served."),
         ("sasl.kerberos.service.name", None, None, "Kerberos is not served."),
-        ("sasl.login.callback.handler.class", None, None, "A Java class; not used."),
-        ("sasl.login.class", None, None, "A Java class; not used."),
         ("sasl.mechanism.inter.broker.protocol", "GSSAPI", None, "SASL mechanism between brokers."),
-        ("sasl.server.callback.handler.class", None, None, "A Java class; not used."),
         ("security.inter.broker.protocol", "PLAINTEXT", security_protocols, "Security protocol between brokers, if no listener is named."),
         ("ssl.client.auth", "none", OneOf(("required", "requested", "none")), "Whether clients must show a certificate."),
         ("ssl.endpoint.identification.algorithm", "https", None, "Whether host names of certificates are checked; empty: no."),
@@ -261,6 +257,20 @@ def _strings() -> Iterator[ConfigKey]:
     yield ConfigKey("max.connections.per.ip.overrides", ConfigType.STRING, "", None, "Other limits for single addresses, as in 127.0.0.1:200.")
 
 
+def _classes() -> Iterator[ConfigKey]:
+    for name in (
+        "alter.config.policy.class.name",
+        "client.quota.callback.class",
+        "create.topic.policy.class.name",
+        "principal.builder.class",
+        "sasl.client.callback.handler.class",
+        "sasl.login.callback.handler.class",
+        "sasl.login.class",
+        "sasl.server.callback.handler.class",
+    ):
+        yield ConfigKey(name, ConfigType.CLASS, None, None, "A Java class; not used.")
+
+
 def _own() -> Iterator[ConfigKey]:
     text = ConfigType.STRING
     yield ConfigKey("edu.api.level", text, "2.8", OneOf(("2.0", "2.8")), "Whose table of API versions the broker advertises and serves.")
@@ -271,7 +281,7 @@ def _own() -> Iterator[ConfigKey]:
 
 
 def _all_keys() -> Iterator[ConfigKey]:
-    for family in (_strings, _ints, _longs, _doubles, _booleans, _lists, _passwords, _own):
+    for family in (_strings, _classes, _ints, _shorts, _longs, _doubles, _booleans, _lists, _passwords, _own):
         yield from family()
 
 

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 
 from kafka_edu.common.time import Time
 from kafka_edu.network.request_channel import Request, RequestChannel
-from kafka_edu.trace.events.server import RequestDequeued, RequestHandled
+from kafka_edu.trace.events.server import HandlerPoolResized, RequestDequeued, RequestHandled
 from kafka_edu.trace.tracer import Tracer
 
 Handle = Callable[[Request], Awaitable[None] | None]
@@ -36,7 +36,8 @@ class KafkaRequestHandlerPool:
         self._trace = trace
         self._num_io_threads = num_io_threads
         self._on_failure = on_failure
-        self._tasks: list[asyncio.Task[None]] = []
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._at_work: set[int] = set()
         self.busy = 0
         """Handlers that are at work on a request right now."""
 
@@ -47,14 +48,26 @@ class KafkaRequestHandlerPool:
     def start(self) -> None:
         loop = asyncio.get_running_loop()
         for index in range(self._num_io_threads):
-            task = loop.create_task(self._run(index), name=f"kafka-request-handler-{index}")
-            task.add_done_callback(self._ended)
-            self._tasks.append(task)
+            if index not in self._tasks:
+                task = loop.create_task(self._run(index), name=f"kafka-request-handler-{index}")
+                task.add_done_callback(lambda done, index=index: self._ended(index, done))  # type: ignore[misc]
+                self._tasks[index] = task
+
+    def resize(self, num_io_threads: int) -> None:
+        """Door: so many handlers from now on. Those too many end at once, or with the request they are at."""
+        before, self._num_io_threads = self._num_io_threads, num_io_threads
+        if self._trace:
+            self._trace(HandlerPoolResized(before, num_io_threads))
+        for index, task in self._tasks.items():
+            if index >= num_io_threads and index not in self._at_work:
+                task.cancel()
+        self.start()
 
     async def _run(self, index: int) -> None:
-        while True:
+        while index < self._num_io_threads:
             request = await self._channel.receive_request()
             self.busy += 1
+            self._at_work.add(index)
             try:
                 if self._trace is not None and self._trace.hops:
                     await self._handle_and_tell(index, request, self._trace)
@@ -64,6 +77,7 @@ class KafkaRequestHandlerPool:
                         await waiting
             finally:
                 self.busy -= 1
+                self._at_work.discard(index)
 
     async def _handle_and_tell(self, index: int, request: Request, trace: Tracer) -> None:
         header = request.header
@@ -77,17 +91,18 @@ class KafkaRequestHandlerPool:
         handler_us = (self._time.nanoseconds() - began) // 1000
         trace(RequestHandled(request.connection_id, header.correlation_id, header.api_key, index, handler_us, request.response_ns != 0))
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _ended(self, index: int, task: asyncio.Task[None]) -> None:
+        if self._tasks.get(index) is task:
+            del self._tasks[index]
         if not task.cancelled() and (error := task.exception()) is not None:
             self._on_failure(task.get_name(), error)
 
     def crash(self) -> None:
         """Drop all handlers at once."""
-        for task in self._tasks:
+        for task in self._tasks.values():
             task.cancel()
 
     async def shutdown(self) -> None:
         """Cancel the handlers and return when they have ended."""
         self.crash()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._tasks.clear()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)

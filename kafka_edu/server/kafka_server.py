@@ -38,7 +38,10 @@ from kafka_edu.server.broker_metadata_checkpoint import (
 )
 from kafka_edu.server.broker_parts import BrokerParts
 from kafka_edu.server.broker_state import VALID_NEXT_STATES, BrokerState
+from kafka_edu.server.config_handlers import BrokerConfigHandler, TopicConfigHandler, config_handlers, connect_reconfigurables
 from kafka_edu.server.controlled_shutdown import ControlledShutdown
+from kafka_edu.server.dynamic_broker_config import DynamicBrokerConfig
+from kafka_edu.server.dynamic_config_manager import DynamicConfigManager
 from kafka_edu.server.kafka_config import KafkaConfig
 from kafka_edu.server.kafka_scheduler import KafkaScheduler
 from kafka_edu.server.loop_watchdog import LoopWatchdog
@@ -137,6 +140,7 @@ class KafkaServer:
         self._time = time
         self._transport = transport
         self._zk_client = zk_client
+        self.dynamic_config = DynamicBrokerConfig(config, tracer)
         self._file_system = file_system
         self._random = random
         self._trace = tracer
@@ -153,6 +157,7 @@ class KafkaServer:
         self._replication: Replication | None = None
         self._controller: KafkaController | None = None
         self._apis: ApiAssembly | None = None
+        self._config_changes: DynamicConfigManager | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._session_expired = False
         if tracer:
@@ -171,8 +176,13 @@ class KafkaServer:
         self._spawn("loop-watchdog", LoopWatchdog(self._time, self._trace, self._process.cpu_ms, self._process.rearm_watchdog).run())
         await self._connect_to_zookeeper()
         await self._join_cluster()
-        defaults = LogConfig.parse(config.topic_defaults())
-        topic_configs = TopicConfigs(defaults, self._zk.get_topic_configs)
+        changes = self._config_changes = DynamicConfigManager(self._zk, self._time, self._trace)
+        await changes.startup()
+        broker_configs = BrokerConfigHandler(self.broker_id, self._zk, self.dynamic_config)
+        await broker_configs.read_all()
+        config = self.config = self.dynamic_config.current
+        defaults = self.dynamic_config.log_defaults
+        topic_configs = TopicConfigs(defaults, self._zk.get_topic_configs, self._trace)
         await topic_configs.load(await self._zk.get_all_topics_in_cluster())
         log_manager = self._make_log_manager(defaults)
         await log_manager.load_logs(topic_configs.loaded)
@@ -202,8 +212,11 @@ class KafkaServer:
             self._controller_config(), self._zk, broker, self._time, self._transport, self._random, self._trace
         )
         await controller.startup()
-        self._apis = self._make_apis(cache, replication, controller, topic_configs, defaults)
-        await self._apis.startup()
+        apis = self._apis = self._make_apis(cache, replication, controller, topic_configs)
+        connect_reconfigurables(self.dynamic_config, topic_configs, log_manager, socket_server, replication, controller, apis.handlers)
+        handlers = config_handlers(broker_configs, TopicConfigHandler(topic_configs, log_manager, controller))
+        self._spawn("config-changes", changes.run(handlers))
+        await apis.startup()
         socket_server.start_processing()
         self._enter(BrokerState.RUNNING)
         if self._trace:
@@ -339,9 +352,7 @@ class KafkaServer:
             if checkpoint.read() != metadata:
                 checkpoint.write(metadata)
 
-    def _make_apis(
-        self, cache: MetadataCache, replication: Replication, controller: KafkaController, topic_configs: TopicConfigs, defaults: LogConfig
-    ) -> ApiAssembly:
+    def _make_apis(self, cache: MetadataCache, replication: Replication, controller: KafkaController, topic_configs: TopicConfigs) -> ApiAssembly:
         return ApiAssembly(
             BrokerParts(
                 self.config,
@@ -357,7 +368,7 @@ class KafkaServer:
                 replication,
                 controller,
                 topic_configs,
-                defaults,
+                self.dynamic_config,
                 self.on_failure,
             )
         )
@@ -367,6 +378,8 @@ class KafkaServer:
     def _on_watch(self, watched: WatchedEvent) -> None:
         if self._controller is not None:
             self._controller.on_watch(watched)
+        if self._config_changes is not None:
+            self._config_changes.on_watch(watched)
 
     def _on_session(self, state: SessionState) -> None:
         """An expired session took our registration with it; the controller registers us again when there is a new one (spec Z5)."""
@@ -380,6 +393,8 @@ class KafkaServer:
                 self._trace(SessionLost(self.broker_id, self._zk.session_id))
         elif state is SessionState.AUTH_FAILED:
             self._fail("ZooKeeper refused our credentials")
+        elif state is SessionState.CONNECTED and self._config_changes is not None:
+            self._config_changes.on_new_session()
         self._controller.on_session(state)
 
     # --- failure ---

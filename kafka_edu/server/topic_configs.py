@@ -1,11 +1,18 @@
 """Each topic's log settings: the broker's, overridden by what lies in /config/topics/<topic> (Kafka: LogConfig, TopicConfigHandler).
 
-The log asks while it is being created, and cannot wait for ZooKeeper; so whoever is about to create logs has the overrides fetched first.
+The log asks while it is being created, and cannot wait for ZooKeeper; so whoever is about to create logs has the overrides fetched first. Overrides that were
+written into ZooKeeper by hand, and are wrong, are told in the log and left out, one by one.
 """
 
+import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-from kafka_edu.log.log_config import LogConfig
+from kafka_edu.common.config_def import ConfigException
+from kafka_edu.log.log_config import TOPIC_CONFIG, LogConfig
+from kafka_edu.trace.events.server import TopicConfigChanged
+from kafka_edu.trace.tracer import Tracer
+
+log = logging.getLogger(__name__)
 
 FetchOverrides = Callable[[Iterable[str]], Awaitable[dict[str, dict[str, str]]]]
 
@@ -13,9 +20,11 @@ FetchOverrides = Callable[[Iterable[str]], Awaitable[dict[str, dict[str, str]]]]
 class TopicConfigs:
     """What is known of topics' overrides. Owned by the broker's loop."""
 
-    def __init__(self, defaults: LogConfig, fetch_overrides: FetchOverrides) -> None:
+    def __init__(self, defaults: LogConfig, fetch_overrides: FetchOverrides, trace: Tracer | None = None) -> None:
         self._defaults = defaults
         self._fetch_overrides = fetch_overrides
+        self._trace = trace
+        self._overrides: dict[str, dict[str, str]] = {}
         self._configs: dict[str, LogConfig] = {}
 
     @property
@@ -30,7 +39,14 @@ class TopicConfigs:
     async def load(self, topics: Iterable[str]) -> None:
         """Fetch the overrides of `topics`, all at once. Raises ZkError."""
         for topic, overrides in (await self._fetch_overrides(topics)).items():
-            self._configs[topic] = self._defaults.with_overrides(overrides)
+            self._overrides[topic] = overrides
+            self._set(topic, self._made(topic, overrides))
+
+    def set_defaults(self, defaults: LogConfig) -> None:
+        """The broker's own settings have changed, and with them those of all topics that do not say otherwise."""
+        self._defaults = defaults
+        for topic, overrides in self._overrides.items():
+            self._set(topic, self._made(topic, overrides))
 
     def of(self, topic: str) -> LogConfig:
         """The topic's settings; the broker's defaults if it has none of its own, or was not loaded."""
@@ -38,4 +54,28 @@ class TopicConfigs:
 
     def forget(self, topic: str) -> None:
         """The topic was deleted: one of the same name may come with other settings."""
+        self._overrides.pop(topic, None)
         self._configs.pop(topic, None)
+
+    def _set(self, topic: str, config: LogConfig) -> None:
+        """Door: the topic's settings from now on."""
+        before = self._configs.get(topic)
+        self._configs[topic] = config
+        if self._trace and before is not None and before.values != config.values:
+            shown = TOPIC_CONFIG.shown
+            changed = [name for name, value in config.values.items() if before.values[name] != value]
+            changes = tuple((name, shown(name, before.values[name]), shown(name, config.values[name])) for name in changed)
+            self._trace(TopicConfigChanged(topic, changes))
+
+    def _made(self, topic: str, overrides: Mapping[str, str]) -> LogConfig:
+        """The defaults with the overrides above them, less those that are wrong."""
+        right = {name: value for name, value in overrides.items() if name in TOPIC_CONFIG}
+        for name in overrides.keys() - right.keys():
+            log.warning("/config/topics/%s: %s is no config of a topic; it is ignored", topic, name)
+        while True:
+            try:
+                return self._defaults.with_overrides(right)
+            except ConfigException as wrong:
+                log.warning("/config/topics/%s: %s; it is ignored", topic, wrong)
+                if right.pop(wrong.key, None) is None:
+                    return self._defaults

@@ -370,9 +370,14 @@ class KafkaZkClient:
         found = await self._requests.get_all({sequence: ConfigEntityChangeNotificationZNode.path(sequence) for sequence in sequences})
         return [entity for data, _ in found.values() if (entity := ConfigEntityChangeNotificationZNode.decode(data)) is not None]
 
-    async def delete_config_change_notifications(self, sequences: Iterable[str]) -> None:
+    async def delete_old_config_change_notifications(self, sequences: Iterable[str], before_ms: int) -> None:
+        """Delete those of these that were written before `before_ms` by ZooKeeper's clock. Given the oldest first, one read if there are none."""
         for sequence in sequences:
-            await self._requests.delete(ConfigEntityChangeNotificationZNode.path(sequence))
+            path = ConfigEntityChangeNotificationZNode.path(sequence)
+            found = await self._requests.get(path)
+            if found is not None and found[1].ctime >= before_ms:
+                return
+            await self._requests.delete(path)
 
     # Consumers' offsets, as before 0.9.
 

@@ -121,6 +121,45 @@ class TopicCreated(NamedTuple):
     automatic: bool
 
 
+@event()
+class EntityConfigWritten(NamedTuple):
+    """This broker wrote the whole configuration of an entity, as in `topics/web`, and a notification. Next: EntityConfigTaken, on every broker."""
+
+    entity: str
+    configs: tuple[tuple[str, str], ...]
+
+
+@event()
+class EntityConfigTaken(NamedTuple):
+    """This broker read a notification of /config/changes, and has taken the entity's configuration up."""
+
+    entity: str
+    notification: int
+
+
+@event()
+class BrokerConfigChanged(NamedTuple):
+    """Keys of this broker's configuration have other values now: (key, before, after), as text."""
+
+    changes: tuple[tuple[str, str, str], ...]
+
+
+@event(joins=("topic",))
+class TopicConfigChanged(NamedTuple):
+    """This broker's logs of a topic go by other settings now: (key, before, after), as text."""
+
+    topic: str
+    changes: tuple[tuple[str, str, str], ...]
+
+
+@event()
+class HandlerPoolResized(NamedTuple):
+    """The number of request handlers (num.io.threads) changed."""
+
+    before: int
+    after: int
+
+
 @event(joins=("topic",))
 class PartitionsCreated(NamedTuple):
     """This broker added partitions to a topic's znode: from the number `first` on, with these replicas. Next: the controller's PartitionModifications."""

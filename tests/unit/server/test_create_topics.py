@@ -4,11 +4,13 @@ from random import Random
 import pytest
 
 from kafka_edu.common.errors import Errors
-from kafka_edu.log.log_config import LogConfig
 from kafka_edu.protocol.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateableTopicConfig, CreateTopicsRequest
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
 from kafka_edu.server.admin_manager import AdminManager, TopicDefaults, internal_topics
 from kafka_edu.server.apis.create_topics import CreateTopicsApi
+from kafka_edu.server.config_helper import ConfigHelper
+from kafka_edu.server.dynamic_broker_config import DynamicBrokerConfig
+from kafka_edu.server.kafka_config import Setting, make_config
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 
 
@@ -35,14 +37,16 @@ class World:
         self.zk = FakeZk()
         self.is_controller = True
         self.purgatory = DelayedOperationPurgatory("Topic", harness.time.hi_res_clock_ms)
+        config, _ = make_config({"zookeeper.connect": Setting("z:1", "here"), "log.segment.bytes": Setting("1000", "here")})
         internal = internal_topics((50, 3, 100), (50, 3, 100), 2)
         self.admin = AdminManager(
             self.zk,
             harness.cache,
+            ConfigHelper(DynamicBrokerConfig(config)),
             self.purgatory,
             Random(1),
             harness.trace,
-            defaults=TopicDefaults(4, 2, LogConfig.parse({"segment.bytes": "1000"}), internal),
+            defaults=TopicDefaults(4, 2, internal),
             with_topic_ids=True,
         )
         CreateTopicsApi(self.admin, lambda: self.is_controller).register(harness.apis)

@@ -213,7 +213,9 @@ def test_topics_and_their_configs(zk_world: ZkWorld) -> None:
     zk_world.run(a.create_config_change_notification("topics/t"))
     sequences = zk_world.run(a.get_config_change_notifications())
     assert zk_world.run(a.get_changed_entities(sequences)) == ["topics/t"]
-    zk_world.run(a.delete_config_change_notifications(sequences))
+    zk_world.run(a.delete_old_config_change_notifications(sequences, 0))
+    assert zk_world.run(a.get_config_change_notifications()) == sequences
+    zk_world.run(a.delete_old_config_change_notifications(sequences, 1 << 62))
     assert zk_world.run(a.get_config_change_notifications()) == []
 
 

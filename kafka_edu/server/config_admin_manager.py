@@ -1,0 +1,214 @@
+"""Describes and alters the configs of topics, brokers and loggers (Kafka: ConfigAdminManager, ZkAdminManager.alterConfigs; KIP-133, KIP-226, KIP-339, KIP-412).
+
+A change of a topic or a broker is written to /config/<type>/<name>, and a notification to /config/changes: every broker's DynamicConfigManager reads it and
+takes the change up, ours too. So the answer comes when it is written, and the change a little later. Loggers change at once, on this broker alone.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from enum import IntEnum
+from typing import NamedTuple
+
+from kafka_edu.cluster.metadata_cache import MetadataCache
+from kafka_edu.common.config_def import ConfigDef, ConfigException, ConfigType
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.topic import validate_topic_name
+from kafka_edu.log.log_config import TOPIC_CONFIG
+from kafka_edu.server.broker_loggers import LEVELS, ROOT, logger_levels, set_logger_level, unset_logger_level
+from kafka_edu.server.config_helper import ConfigEntry, ConfigHelper
+from kafka_edu.server.dynamic_broker_config import DEFAULT_ENTITY, ConfigSource, DynamicBrokerConfig
+from kafka_edu.server.kafka_config_keys import CONFIG_DEF
+from kafka_edu.trace.events.server import EntityConfigWritten
+from kafka_edu.trace.tracer import Tracer
+from kafka_edu.zk.kafka_zk_client import KafkaZkClient
+
+TOPICS, BROKERS = "topics", "brokers"
+
+
+class ResourceType(IntEnum):
+    """What has configs, by its number on the wire (ConfigResource.Type)."""
+
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+
+
+class OpType(IntEnum):
+    """What IncrementalAlterConfigs does to a key (AlterConfigOp.OpType)."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+class ConfigOp(NamedTuple):
+    name: str
+    op: int
+    """An OpType, if it is one."""
+    value: str | None
+
+
+class ConfigAdminManager:
+    """Owned by the broker's loop. Every method raises KafkaException, with the error for that one resource."""
+
+    def __init__(
+        self, broker_id: int, zk: KafkaZkClient, cache: MetadataCache, dynamic: DynamicBrokerConfig, helper: ConfigHelper, trace: Tracer | None
+    ) -> None:
+        self._broker_id = broker_id
+        self._zk = zk
+        self._cache = cache
+        self._dynamic = dynamic
+        self._helper = helper
+        self._trace = trace
+
+    async def describe(self, resource_type: int, name: str) -> list[ConfigEntry]:
+        """All entries of a resource. A broker tells of itself alone, and of what is set for all (`name` empty)."""
+        match resource_type:
+            case ResourceType.TOPIC:
+                validate_topic_name(name)
+                if not self._cache.contains_topic(name):
+                    raise KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION)
+                overrides = await self._zk.get_entity_configs(TOPICS, name)
+                try:
+                    return self._helper.topic_entries(overrides)
+                except ConfigException as wrong:  # written into ZooKeeper by hand
+                    raise KafkaException(Errors.INVALID_CONFIG, str(wrong)) from wrong
+            case ResourceType.BROKER:
+                own = self._is_own_broker(name)
+                return list(self._helper.broker_entries() if own else self._helper.default_broker_entries())
+            case ResourceType.BROKER_LOGGER:
+                if not name:
+                    raise KafkaException(Errors.INVALID_REQUEST, "loggers are those of one broker: its id must be given")
+                self._is_own_broker(name)
+                source = ConfigSource.DYNAMIC_BROKER_LOGGER
+                return [ConfigEntry(logger, level, False, source, False, (), None, "") for logger, level in logger_levels().items()]
+        raise KafkaException(Errors.INVALID_REQUEST, f"nothing of the type {resource_type} has configs")
+
+    async def alter(self, resource_type: int, name: str, configs: Sequence[tuple[str, str | None]], validate_only: bool) -> None:
+        """Replace all configs of a resource by `configs`; of a key given twice the last counts."""
+        if resource_type == ResourceType.BROKER_LOGGER:
+            raise KafkaException(Errors.INVALID_REQUEST, "AlterConfigs does not change loggers; IncrementalAlterConfigs does")
+        given: dict[str, str] = {}
+        for key, value in configs:
+            if value is None:
+                raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"{key} has no value")  # the code is Kafka's
+            given[key] = value
+        await self._write(resource_type, name, given, validate_only)
+
+    async def incremental_alter(self, resource_type: int, name: str, ops: Sequence[ConfigOp], validate_only: bool) -> None:
+        """Set, delete, append to or subtract from single configs; each at most once."""
+        names = [op.name for op in ops]
+        if duplicates := sorted({n for n in names if names.count(n) > 1}):
+            raise KafkaException(Errors.INVALID_REQUEST, f"keys that are named twice: {', '.join(duplicates)}")
+        for op in ops:
+            if op.op != OpType.DELETE and op.value is None:
+                raise KafkaException(Errors.INVALID_REQUEST, f"{op.name} has no value")
+        match resource_type:
+            case ResourceType.BROKER_LOGGER:
+                self._is_own_broker(name)
+                self._alter_loggers(ops, validate_only)
+            case ResourceType.TOPIC:
+                configs = _applied(ops, await self._zk.get_entity_configs(TOPICS, name), TOPIC_CONFIG)
+                await self._write(resource_type, name, configs, validate_only)
+            case ResourceType.BROKER:
+                configs = _applied(ops, await self._zk.get_entity_configs(BROKERS, self._broker_entity(name)), CONFIG_DEF)
+                await self._write(resource_type, name, configs, validate_only)
+            case _:
+                raise KafkaException(Errors.INVALID_REQUEST, f"nothing of the type {resource_type} has configs")
+
+    # --- topics and brokers ---
+
+    async def _write(self, resource_type: int, name: str, configs: Mapping[str, str], validate_only: bool) -> None:
+        """Check a resource's whole new configuration, and write it."""
+        match resource_type:
+            case ResourceType.TOPIC:
+                if not self._cache.contains_topic(name):
+                    raise KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+                if unknown := TOPIC_CONFIG.unknown(configs):
+                    raise KafkaException(Errors.INVALID_CONFIG, f"Unknown topic config name: {unknown[0]}")
+                entity_type, entity = TOPICS, name
+                check: Callable[[], object] = lambda: self._dynamic.log_defaults.with_overrides(configs)  # noqa: E731 - one of two
+            case ResourceType.BROKER:
+                entity_type, entity = BROKERS, self._broker_entity(name)
+                check = lambda: self._dynamic.validate(configs, per_broker=entity != DEFAULT_ENTITY)  # noqa: E731 - the other
+            case _:
+                raise KafkaException(Errors.INVALID_REQUEST, f"nothing of the type {resource_type} has configs")
+        try:
+            check()
+        except ConfigException as wrong:
+            raise KafkaException(Errors.INVALID_REQUEST, f"{entity_type} {entity}: {wrong}") from wrong
+        if not validate_only:
+            await self._change(entity_type, entity, configs)
+
+    async def _change(self, entity_type: str, entity: str, configs: Mapping[str, str]) -> None:
+        """Door: the znode, and the notification."""
+        await self._zk.set_or_create_entity_configs(entity_type, entity, configs)
+        await self._zk.create_config_change_notification(f"{entity_type}/{entity}")
+        if self._trace:
+            self._trace(EntityConfigWritten(f"{entity_type}/{entity}", tuple(sorted(configs.items()))))
+
+    def _is_own_broker(self, name: str) -> bool:
+        """Whether `name` is this broker; False: it is empty, and means all brokers."""
+        if name and _broker_number(name) != self._broker_id:
+            raise KafkaException(Errors.INVALID_REQUEST, f"this is broker {self._broker_id}, and not {name}")
+        return bool(name)
+
+    def _broker_entity(self, name: str) -> str:
+        """Below /config/brokers."""
+        return str(self._broker_id) if self._is_own_broker(name) else DEFAULT_ENTITY
+
+    # --- loggers ---
+
+    @staticmethod
+    def _alter_loggers(ops: Collection[ConfigOp], validate_only: bool) -> None:
+        """All or none: whatever is wrong is found before anything is changed."""
+        known = logger_levels()
+        for op in ops:
+            if op.op not in (OpType.SET, OpType.DELETE):
+                raise KafkaException(Errors.INVALID_REQUEST, "a logger's level is set or deleted, nothing else")
+            if op.name not in known:
+                raise KafkaException(Errors.INVALID_REQUEST, f"there is no logger {op.name}")
+            if op.op == OpType.DELETE and op.name == ROOT:
+                raise KafkaException(Errors.INVALID_REQUEST, "the root logger must have a level")
+            if op.op == OpType.SET and op.value not in LEVELS:
+                raise KafkaException(Errors.INVALID_REQUEST, f"{op.value} is no level; levels are {', '.join(LEVELS)}")
+        for op in () if validate_only else ops:
+            if op.op == OpType.SET and op.value is not None:
+                set_logger_level(op.name, op.value)
+            else:
+                unset_logger_level(op.name)
+
+
+def _broker_number(name: str) -> int:
+    try:
+        return int(name)
+    except ValueError:
+        raise KafkaException(Errors.INVALID_REQUEST, f"a broker's id is a number, and not {name}") from None
+
+
+def _applied(ops: Sequence[ConfigOp], current: Mapping[str, str], config_def: ConfigDef) -> dict[str, str]:
+    """`current` with the operations done to it. A list that is not set begins from its default, of Kafka and not of this broker; an item may stand in it
+    twice, and each one subtracted takes one away."""
+    configs = dict(current)
+    for name, op, value in ops:
+        match op:
+            case OpType.SET if value is not None:
+                configs[name] = value
+            case OpType.DELETE:
+                configs.pop(name, None)
+            case OpType.APPEND | OpType.SUBTRACT if value is not None:
+                key = config_def.keys.get(name)
+                if key is None:
+                    raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"nobody knows the key {name}")  # the code is Kafka's
+                if key.type is not ConfigType.LIST:
+                    raise KafkaException(Errors.INVALID_REQUEST, f"{name} is no list: there is nothing to append to or to subtract from")
+                items = configs[name].split(",") if name in configs else config_def.default_text(name).split(",")
+                for item in value.split(","):
+                    if op == OpType.APPEND:
+                        items.append(item)
+                    elif item in items:
+                        items.remove(item)
+                configs[name] = ",".join(items)
+            case _:
+                raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"there is no operation {op}")  # the code is Kafka's
+    return configs

@@ -1,0 +1,90 @@
+"""What this broker does when a configuration in ZooKeeper has changed (Kafka: ConfigHandler.scala, the reconfigurables of DynamicBrokerConfig.scala).
+
+/config/topics/<topic>      its logs here go by the new settings; an unclean election may be allowed now
+/config/brokers/<default>   all brokers' own settings
+/config/brokers/<id>        this one's
+"""
+
+from collections.abc import Mapping
+
+from kafka_edu.controller.kafka_controller import KafkaController
+from kafka_edu.log.log_manager import LogManager
+from kafka_edu.network.socket_server import SocketServer
+from kafka_edu.replication.assembly import Replication
+from kafka_edu.server.config_admin_manager import BROKERS, TOPICS
+from kafka_edu.server.dynamic_broker_config import DEFAULT_ENTITY, LOG_CONFIGS, DynamicBrokerConfig
+from kafka_edu.server.dynamic_config_manager import Handler
+from kafka_edu.server.kafka_config import KafkaConfig
+from kafka_edu.server.kafka_request_handler_pool import KafkaRequestHandlerPool
+from kafka_edu.server.topic_configs import TopicConfigs
+from kafka_edu.zk.kafka_zk_client import KafkaZkClient
+
+UNCLEAN_ELECTION: str = "unclean.leader.election.enable"
+
+
+class BrokerConfigHandler:
+    """Reads this broker's configuration in ZooKeeper: at the start, and whenever it has changed."""
+
+    def __init__(self, broker_id: int, zk: KafkaZkClient, dynamic: DynamicBrokerConfig) -> None:
+        self._broker_id = broker_id
+        self._zk = zk
+        self._dynamic = dynamic
+
+    async def read_all(self) -> None:
+        """Both entities. Raises ZkError."""
+        for name in (DEFAULT_ENTITY, str(self._broker_id)):
+            await self.take_up(name)
+
+    async def take_up(self, name: str) -> None:
+        """One entity, if it concerns this broker. Raises ZkError."""
+        if name == DEFAULT_ENTITY:
+            self._dynamic.update_default(await self._zk.get_entity_configs(BROKERS, name))
+        elif name == str(self._broker_id):
+            self._dynamic.update_broker(await self._zk.get_entity_configs(BROKERS, name))
+
+
+class TopicConfigHandler:
+    """Has the logs of a topic go by its new configuration."""
+
+    def __init__(self, topic_configs: TopicConfigs, log_manager: LogManager, controller: KafkaController) -> None:
+        self._topic_configs = topic_configs
+        self._log_manager = log_manager
+        self._controller = controller
+
+    async def take_up(self, topic: str) -> None:
+        """A topic that was never needed here is left out: it is read when its first log is made. Raises ZkError."""
+        if topic in self._topic_configs.loaded:
+            await self._topic_configs.load([topic])
+            config = self._topic_configs.of(topic)
+            self._log_manager.update_topic_config(topic, config)
+        if self._controller.is_active:
+            self._controller.topic_config_changed(topic)
+
+
+def config_handlers(broker: BrokerConfigHandler, topic: TopicConfigHandler) -> Mapping[str, Handler]:
+    """Handlers by entity type. Quotas of users and clients are stored, and read by nobody yet."""
+    return {BROKERS: broker.take_up, TOPICS: topic.take_up}
+
+
+def connect_reconfigurables(
+    dynamic: DynamicBrokerConfig,
+    topic_configs: TopicConfigs,
+    log_manager: LogManager,
+    socket_server: SocketServer,
+    replication: Replication,
+    controller: KafkaController,
+    handlers: KafkaRequestHandlerPool,
+) -> None:
+    """From now on these parts of the broker hear of changes of the keys that they go by."""
+
+    def reconfigure_logs(_: KafkaConfig) -> None:
+        topic_configs.set_defaults(dynamic.log_defaults)
+        log_manager.reconfigure(dynamic.log_defaults, topic_configs.of)
+
+    dynamic.add(LOG_CONFIGS, reconfigure_logs)
+    dynamic.add({UNCLEAN_ELECTION}, lambda config: controller.set_unclean_leader_election(config.unclean_leader_election_enable))
+    dynamic.add({"num.io.threads"}, lambda config: handlers.resize(config.num_io_threads))
+    dynamic.add({"num.network.threads"}, lambda config: socket_server.resize_processors(config.num_network_threads))
+    dynamic.add({"max.connections.per.ip"}, lambda config: socket_server.limit_connections_per_ip(config.max_connections_per_ip))
+    dynamic.add({"num.replica.fetchers"}, lambda config: replication.resize_fetchers(config.num_replica_fetchers))
+    dynamic.add({"num.recovery.threads.per.data.dir"}, lambda config: log_manager.resize_recovery_threads(config.num_recovery_threads_per_data_dir))
