@@ -13,8 +13,10 @@ from typing import Final, Protocol
 from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
 
 from benchmarks.apache_kafka import SMALL, ApacheKafka, kafka_jars
+from kafka_edu.common.errors import Errors
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
+from kafka_edu.protocol.messages.list_offsets import ListOffsetsResponse
 from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_edu.record.compression import CompressionType
 from kafka_edu.record.memory_records import build_records, read_all
@@ -112,6 +114,8 @@ class Disk:
         try:
             asker = Asker(ListeningBroker("127.0.0.1", running.port))
             self._await_leaders(running.port)
+            for topic in TOPICS:  # the metadata may name a leader that has not yet heard of it itself
+                asker.ask("leads", offsets(-1, topic=topic), 1, until=_is_told)
             yield asker
             killed = kill
         finally:
@@ -253,3 +257,8 @@ class Disk:
             end = asker.ask("epoch", epoch_end(0, topic=topic), 0).topics[0].partitions[0]
             assert end.error_code == 0
             assert 0 < end.end_offset <= len(records)
+
+
+def _is_told(answer: ListOffsetsResponse) -> bool:
+    """Whether the broker knows whether it leads."""
+    return answer.topics[0].partitions[0].error_code != Errors.NOT_LEADER_OR_FOLLOWER
