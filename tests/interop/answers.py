@@ -21,7 +21,20 @@ from tests.interop.frames import read_frame
 PATIENCE_S: Final = 30.0
 CLOSED: Final = "closed"
 #: What differs between two brokers without meaning anything: names and numbers that each makes for itself.
-OWN: Final = {"host", "port", "cluster_id", "topic_id", "session_id", "producer_id", "log_append_time_ms", "member_id", "log_dir", "hmac", "token_id"}
+OWN: Final = {
+    "host",
+    "port",
+    "cluster_id",
+    "topic_id",
+    "session_id",
+    "producer_id",
+    "log_append_time_ms",
+    "last_timestamp",
+    "member_id",
+    "log_dir",
+    "hmac",
+    "token_id",
+}
 #: Also own, where they are text; the leader of a partition is a number.
 OWN_TEXTS: Final = {"leader"}
 #: Texts for people are not compared; this broker also says something where Apache Kafka is silent.
