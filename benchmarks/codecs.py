@@ -1,0 +1,96 @@
+"""`kafka-edu bench codecs`: what it costs to read and write the messages of the hot path, and what kafka-python takes to read the same bytes.
+
+CPU time of one call, the best of five rounds, after a warm-up in which the codec of that version is generated.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kafka.protocol.consumer.fetch import FetchRequest as PythonFetchRequest
+from kafka.protocol.producer.produce import ProduceRequest as PythonProduceRequest
+
+from kafka_edu.cli.report import Report
+from kafka_edu.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from kafka_edu.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+
+NAME = "codecs"
+HELP = "read and write the hot path's messages; kafka-python reads them too (ten seconds)"
+
+ROUNDS = 5
+CALLS = 2_000
+PARTITIONS = 100
+PRODUCE_VERSION = 9
+FETCH_VERSION = 12
+PRODUCE_US = 15
+FETCH_US = 400
+
+
+class Case(NamedTuple):
+    """One message, both ways, and read by kafka-python."""
+
+    name: str
+    decode: Callable[[], object]
+    encode: Callable[[], object]
+    their_decode: Callable[[], object]
+
+
+def microseconds(call: Callable[[], object]) -> float:
+    """CPU time of one call."""
+    for _ in range(CALLS // 10):
+        call()
+    best = float("inf")
+    for _ in range(ROUNDS):
+        began = time.process_time()
+        for _ in range(CALLS):
+            call()
+        best = min(best, (time.process_time() - began) / CALLS)
+    return best * 1_000_000
+
+
+def produce_case() -> Case:
+    """A produce request of one partition with 64 KiB of records, which neither codec looks into."""
+    entry = PartitionProduceData(index=3, records=b"r" * 65_536)
+    ours = ProduceRequest(transactional_id=None, acks=-1, timeout_ms=30_000, topic_data=[TopicProduceData(name="web", partition_data=[entry])])
+    data = ours.encode(PRODUCE_VERSION)
+    return Case(
+        f"Produce v{PRODUCE_VERSION}, one partition",
+        lambda: ProduceRequest.decode(data, PRODUCE_VERSION),
+        lambda: ours.encode_parts(PRODUCE_VERSION),
+        lambda: PythonProduceRequest.decode(data, version=PRODUCE_VERSION),
+    )
+
+
+def fetch_case() -> Case:
+    """A full fetch of a hundred partitions."""
+    partitions = [FetchPartition(partition=i, fetch_offset=1_000 * i, log_start_offset=-1, partition_max_bytes=1 << 20) for i in range(PARTITIONS)]
+    ours = FetchRequest(replica_id=-1, max_wait_ms=500, min_bytes=1, max_bytes=52_428_800, topics=[FetchTopic(topic="web", partitions=partitions)])
+    data = ours.encode(FETCH_VERSION)
+    return Case(
+        f"Fetch v{FETCH_VERSION}, {PARTITIONS} partitions",
+        lambda: FetchRequest.decode(data, FETCH_VERSION),
+        lambda: ours.encode_parts(FETCH_VERSION),
+        lambda: PythonFetchRequest.decode(data, version=FETCH_VERSION),
+    )
+
+
+def main(argv: list[str]) -> int:
+    """Returns 0 when it ran, whether or not the targets hold."""
+    parser = argparse.ArgumentParser(prog=f"kafka-edu bench {NAME}", description=HELP)
+    parser.add_argument("--json", metavar="FILE")
+    args = parser.parse_args(argv)
+    report = Report(NAME)
+    for case, target in ((produce_case(), PRODUCE_US), (fetch_case(), FETCH_US)):
+        decode = microseconds(case.decode)
+        for name, value in (
+            ("decode", decode),
+            ("encode", microseconds(case.encode)),
+            ("decode, kafka-python", microseconds(case.their_decode)),
+        ):
+            report.figure(f"{case.name}: {name}, µs", value)
+        report.target(f"{case.name}: decode, µs", decode, "<=", target)
+    report.show()
+    if args.json:
+        report.write(args.json)
+    return 0
