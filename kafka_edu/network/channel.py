@@ -29,6 +29,7 @@ class KafkaChannel:
         "last_active_ms",
         "listener_name",
         "processor",
+        "unsent_before",
         "wire",
     )
 
@@ -43,18 +44,24 @@ class KafkaChannel:
         """A request of this connection is being worked on: the channel is muted."""
         self.close_reason = ""
         self.last_active_ms = now_ms
+        """When a frame was last begun or completed, or some of a response left. Bytes in the middle of a frame do not count, so that a client that sends
+        one now and then must complete its frame within connections.max.idle.ms (Apache Kafka waits for ever)."""
+        self.unsent_before = 0
+        """Bytes of responses that had not left when the processor last looked for idle connections."""
         self._frames: deque[bytes] = deque()
         self._receiver = FrameReceiver(max_request_size)
 
     def data_received(self, data: memoryview) -> None:
         processor = self.processor
-        self.last_active_ms = processor.now_ms()
         processor.bytes_in += len(data)
+        begins = self._receiver.between_frames
         try:
             frames = self._receiver.feed(data)
         except InvalidReceive as error:
             self.close(str(error))
             return
+        if begins or frames:
+            self.last_active_ms = processor.now_ms()
         if not frames:
             return
         if self.busy:

@@ -169,12 +169,16 @@ class Processor:
             self._trace(ConnectionClosed(channel.connection_id, self.index, reason))
 
     async def _close_idle(self) -> None:
-        """Close connections that were silent for connections.max.idle.ms; one that waits for its answer is not idle."""
+        """Close connections that were silent for connections.max.idle.ms; one that waits for its answer is not idle, one that does not read it is."""
         while True:
             await self._time.sleep(max(self._max_idle_ms / 4, 10))
-            oldest = self.now_ms() - self._max_idle_ms
+            now_ms = self.now_ms()
             for channel in list(self.channels.values()):
-                if not channel.busy and channel.last_active_ms <= oldest:
+                unsent = channel.wire.unsent
+                if unsent != channel.unsent_before:
+                    channel.unsent_before = unsent
+                    channel.last_active_ms = now_ms
+                elif (unsent or not channel.busy) and channel.last_active_ms <= now_ms - self._max_idle_ms:
                     channel.close(f"idle for {self._max_idle_ms} ms (connections.max.idle.ms)")
 
     def snapshot(self) -> Iterable[Event]:

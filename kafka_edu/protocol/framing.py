@@ -36,6 +36,11 @@ class FrameReceiver:
         self._pieces: list[bytes | bytearray] = []
 
     @property
+    def between_frames(self) -> bool:
+        """Whether every frame that was begun is complete."""
+        return not self._missing and not self._size
+
+    @property
     def buffered(self) -> int:
         """Bytes kept of a frame that is not complete. O(pieces)."""
         return len(self._size) + sum(map(len, self._pieces))

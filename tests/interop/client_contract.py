@@ -271,7 +271,6 @@ class ClientContract:
         checker.close()
 
     @pytest.mark.ability("topics")
-    @pytest.mark.xfail(reason="DescribeConfigs is not served yet", strict=False)
     def test_topics(self, servers: str, topic: str) -> None:
         assert self.client.topics(servers, topic) == Topics(3, "3600000", True)
         admin = AdminClient(rd(servers))

@@ -200,6 +200,28 @@ def test_a_frame_never_finished_is_idle_in_the_end_and_a_waiting_request_is_not(
     bench.loop.run_until_complete(main())
 
 
+def test_a_frame_that_comes_byte_by_byte_must_be_complete_in_time() -> None:
+    bench = Bench(max_idle_ms=10_000)
+    bench.start(bench.answer)
+    frame = b"".join(bytes(p) for p in encode_request(ApiVersionsRequest(), 0, 1, "x" * 100) if not isinstance(p, tuple))
+
+    async def main() -> None:
+        clients = [await bench.client() for _ in range(3)]
+        slow, slower, steady = (client._wire for client in clients)
+        assert slow is not None
+        assert slower is not None
+        for at in range(20):
+            slow.send([frame[at * 10 : at * 10 + 10]])  # whole after 8 s; what is answered then, this client did not ask for: it leaves
+            slower.send([frame[at : at + 1]])
+            await clients[2].send(ApiVersionsRequest(), 0, 1000)
+            await bench.time.sleep(700)
+        assert clients[2]._wire is steady
+
+    bench.loop.run_until_complete(main())
+    reasons = [closed.reason for closed in bench.told(ConnectionClosed) if isinstance(closed, ConnectionClosed)]
+    assert reasons == ["closed by the other side", "idle for 10000 ms (connections.max.idle.ms)"]
+
+
 def test_one_connection_too_many_is_refused() -> None:
     bench = Bench(max_connections_per_ip=2)
     bench.start(bench.answer)
