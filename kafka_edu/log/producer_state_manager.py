@@ -333,12 +333,15 @@ def encode_snapshot(entries: Iterable[ProducerStateEntry]) -> bytes:
 def decode_snapshot(data: bytes) -> list[ProducerStateEntry]:
     """The producers of a snapshot file. Raises CorruptSnapshotError."""
     if len(data) < _HEAD.size:
-        raise CorruptSnapshotError(f"a snapshot of {len(data)} bytes")
+        raise CorruptSnapshotError(f"Snapshot failed schema validation: {len(data)} bytes are less than its head of {_HEAD.size}")
     version, crc, count = _HEAD.unpack_from(data)
     if version != SNAPSHOT_VERSION:
-        raise CorruptSnapshotError(f"a snapshot of version {version}")
-    if google_crc32c.value(data[_CRC_FROM:]) != crc or len(data) != _HEAD.size + count * _ENTRY.size:
-        raise CorruptSnapshotError("a snapshot with a wrong checksum or size")
+        raise CorruptSnapshotError(f"Snapshot contained an unknown file version {version}")
+    computed = google_crc32c.value(data[_CRC_FROM:])
+    if computed != crc:
+        raise CorruptSnapshotError(f"Snapshot is corrupt (CRC is no longer valid). Stored crc: {crc}. Computed crc: {computed}")
+    if len(data) != _HEAD.size + count * _ENTRY.size:
+        raise CorruptSnapshotError(f"Snapshot failed schema validation: {count} entries in {len(data)} bytes")
     entries = []
     for row in _ENTRY.iter_unpack(data[_HEAD.size :]):
         producer_id, epoch, last_sequence, last_offset, offset_delta, timestamp, coordinator_epoch, txn_first_offset = row

@@ -35,6 +35,14 @@ class AbortedTxn(NamedTuple):
     """The LSO right after the marker, were it replicated at once."""
 
 
+def decode_aborted(path: str, data: bytes) -> Iterator[AbortedTxn]:
+    """The whole entries in the bytes of the index `path`. Raises CorruptIndexError."""
+    for row in _ENTRY.iter_unpack(data[: len(data) - len(data) % ENTRY_BYTES]):
+        if row[0] > CURRENT_VERSION:
+            raise CorruptIndexError(f"{path} has an entry of version {row[0]}")
+        yield AbortedTxn._make(row[1:])
+
+
 class TransactionIndex:
     """Owned by its segment. Append O(1), search O(entries); 34 bytes an aborted transaction."""
 
@@ -56,11 +64,7 @@ class TransactionIndex:
         file = self._open()
         if file is None:
             return
-        data = file.pread(file.size(), 0)
-        for row in _ENTRY.iter_unpack(data[: len(data) - len(data) % ENTRY_BYTES]):
-            if row[0] > CURRENT_VERSION:
-                raise CorruptIndexError(f"{self.path} has an entry of version {row[0]}")
-            yield AbortedTxn._make(row[1:])
+        yield from decode_aborted(self.path, file.pread(file.size(), 0))
 
     def append(self, aborted: AbortedTxn) -> None:
         """Enter a transaction whose abort marker has been written; markers come in the order of their offsets."""

@@ -45,10 +45,16 @@ class LegacyMessage(NamedTuple):
     key: bytes | None
     value: bytes | None
     size_in_bytes: int
+    crc: int
+    is_valid: bool
+    """The checksum is right."""
 
 
-def iter_messages(buffer: Buffer) -> Iterator[LegacyMessage]:
-    """The messages of format v0 or v1 in `buffer`; an incomplete one at the end is left out. Raises CorruptRecordError. O(bytes)."""
+def iter_messages(buffer: Buffer, *, checked: bool = True) -> Iterator[LegacyMessage]:
+    """The messages of format v0 or v1 in `buffer`; an incomplete one at the end is left out. O(bytes).
+
+    Raises CorruptRecordError; of a wrong checksum only if `checked`.
+    """
     view = memoryview(buffer)
     position = 0
     while len(view) - position > MAGIC_OFFSET:
@@ -60,14 +66,14 @@ def iter_messages(buffer: Buffer) -> Iterator[LegacyMessage]:
             return
         if magic == MAGIC_V2:
             raise InvalidRecordError("a v2 batch among messages of an older format")
-        yield _message(view[position:end])
+        yield _message(view[position:end], checked)
         position = end
 
 
-def _message(raw: memoryview) -> LegacyMessage:
+def _message(raw: memoryview, checked: bool) -> LegacyMessage:
     offset, _, crc, magic, attributes = _HEAD.unpack_from(raw)
     computed = zlib.crc32(raw[MAGIC_OFFSET:])
-    if computed != crc:
+    if checked and computed != crc:
         raise CorruptRecordError(f"Record is corrupt (stored crc = {crc}, computed crc = {computed})")
     at = _HEAD_BYTES
     timestamp = NO_TIMESTAMP
@@ -79,7 +85,7 @@ def _message(raw: memoryview) -> LegacyMessage:
         value, at = _read_bytes(raw, at)
     except struct.error:
         raise CorruptRecordError("a message is shorter than its fields") from None
-    return LegacyMessage(offset, magic, attributes, timestamp, key, value, len(raw))
+    return LegacyMessage(offset, magic, attributes, timestamp, key, value, len(raw), crc, computed == crc)
 
 
 def _read_bytes(raw: memoryview, at: int) -> tuple[bytes | None, int]:
@@ -92,19 +98,22 @@ def _read_bytes(raw: memoryview, at: int) -> tuple[bytes | None, int]:
     return bytes(raw[at : at + length]), at + length
 
 
-def inner_records(message: LegacyMessage) -> list[Record]:
-    """The records in one message: itself, or what its wrapper holds, with absolute offsets. Raises for whatever is wrong inside. O(bytes)."""
+def inner_messages(message: LegacyMessage, *, checked: bool = True) -> list[LegacyMessage]:
+    """What one message holds: itself, or the messages in its wrapper, with absolute offsets and their times. O(bytes).
+
+    Raises for whatever is wrong inside; for a wrong checksum only if `checked`.
+    """
     codec = compression_type(message.attributes)
     if not codec:
-        return [Record(message.offset, message.timestamp, message.key, message.value)]
+        return [message]
     if codec is CompressionType.ZSTD:
         raise InvalidRecordError("zstd in a message of format v0 or v1")
     if message.value is None:
         raise InvalidRecordError("a compressed message without a value")
-    inner = list(iter_messages(decompress(codec, message.value, message.magic)))
+    inner = list(iter_messages(decompress(codec, message.value, message.magic), checked=checked))
     if not inner:
         raise InvalidRecordError("a compressed message set with no message in it")
-    records = []
+    found = []
     last_offset = inner[-1].offset
     for one in inner:
         if one.magic != message.magic:
@@ -113,8 +122,13 @@ def inner_records(message: LegacyMessage) -> list[Record]:
             raise InvalidRecordError("Compressed outer record should not have an inner record with a compression attribute set")
         offset = one.offset if message.magic == 0 else message.offset - last_offset + one.offset
         timestamp = message.timestamp if message.magic and message.attributes & LOG_APPEND_TIME_BIT else one.timestamp
-        records.append(Record(offset, timestamp, one.key, one.value))
-    return records
+        found.append(one._replace(offset=offset, timestamp=timestamp))
+    return found
+
+
+def inner_records(message: LegacyMessage) -> list[Record]:
+    """The records in one message, as `inner_messages` finds them."""
+    return [Record(one.offset, one.timestamp, one.key, one.value) for one in inner_messages(message)]
 
 
 class OldProduce(NamedTuple):
