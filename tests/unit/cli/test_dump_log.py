@@ -52,7 +52,7 @@ def test_indexes_and_snapshots(folder: Path) -> None:
 def test_what_is_wrong_is_told_and_unknown_files_are_left_out(folder: Path) -> None:
     (folder / "notes.txt").write_text("")
     data = bytearray((folder / LOG).read_bytes())
-    data[90] ^= 1
+    data[200] ^= 1
     (folder / LOG).write_bytes(data + b"\0" * 5)
     lines, errors, code = run(folder, "--files", f"FOLDER/notes.txt,FOLDER/{LOG}")
     assert (errors, code) == (["Ignoring unknown file FOLDER/notes.txt"], 0)
