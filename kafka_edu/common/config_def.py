@@ -55,7 +55,7 @@ _INTEGER_BOUNDS: Final = {
 
 
 class Validator(Protocol):
-    """Says whether a parsed value is allowed; its text, as in `at least 14`, completes the sentence "the value must be …"."""
+    """Says whether a parsed value is allowed; its text says what is. Both are told in Kafka's words."""
 
     def allows(self, value: ConfigValue) -> bool: ...
 
@@ -72,9 +72,8 @@ class Range(NamedTuple):
         return isinstance(value, int | float) and (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
 
     def __str__(self) -> str:
-        if self.most is None:
-            return f"at least {self.least}"
-        return f"at most {self.most}" if self.least is None else f"from {self.least} to {self.most}"
+        bounds = [f"at least {self.least}"] if self.least is not None else []
+        return "Value must be " + " and ".join([*bounds, f"no more than {self.most}"] if self.most is not None else bounds)
 
 
 class OneOf(NamedTuple):
@@ -86,7 +85,7 @@ class OneOf(NamedTuple):
         return value in self.values
 
     def __str__(self) -> str:
-        return "one of " + ", ".join(self.values)
+        return "String must be one of: " + ", ".join(self.values)
 
 
 class ListOf(NamedTuple):
@@ -99,7 +98,7 @@ class ListOf(NamedTuple):
         return isinstance(value, tuple) and all(v in self.values for v in value) and (self.empty or len(value) > 0)
 
     def __str__(self) -> str:
-        return "a list of " + ", ".join(self.values)
+        return "String must be one of: " + ", ".join(self.values)
 
 
 class NonEmpty(NamedTuple):
@@ -109,7 +108,7 @@ class NonEmpty(NamedTuple):
         return isinstance(value, str | tuple) and len(value) > 0
 
     def __str__(self) -> str:
-        return "not empty"
+        return "Value must be non-empty"
 
 
 def double_text(value: float) -> str:
@@ -134,7 +133,7 @@ class ConfigKey(NamedTuple):
         """`raw` (mostly text) as a value of this key's type, checked. Raises ConfigException."""
         value = self._typed(raw)
         if self.validator is not None and not (value is None and self.default is None) and not self.validator.allows(value):
-            raise ConfigException(self.name, f"Invalid value {raw} for configuration {self.name}: the value must be {self.validator}")
+            raise ConfigException(self.name, f"Invalid value {raw} for configuration {self.name}: {self.validator}")
         return value
 
     def _typed(self, raw: ConfigValue) -> ConfigValue:
@@ -145,29 +144,29 @@ class ConfigKey(NamedTuple):
             case ConfigType.BOOLEAN:
                 if text.lower() in ("true", "false"):
                     return text.lower() == "true"
-                raise self._refused(raw, "true or false")
+                raise self._refused(raw, "Expected value to be either true or false")
             case ConfigType.SHORT | ConfigType.INT | ConfigType.LONG:
                 least, most = _INTEGER_BOUNDS[self.type]
                 try:
                     number = int(text)
                 except ValueError:
-                    raise self._refused(raw, f"a whole number (type {self.type})") from None
+                    raise self._refused(raw, f"Not a number of type {self.type.name}") from None
                 if "_" in text or not least <= number <= most:
-                    raise self._refused(raw, f"a whole number from {least} to {most}")
+                    raise self._refused(raw, f"Not a number of type {self.type.name}")
                 return number
             case ConfigType.DOUBLE:
                 try:
                     return float(text)
                 except ValueError:
-                    raise self._refused(raw, "a number") from None
+                    raise self._refused(raw, f"Not a number of type {self.type.name}") from None
             case ConfigType.LIST:
                 return tuple(item.strip() for item in text.split(",")) if text else ()
             case _:
                 return text
 
-    def _refused(self, raw: ConfigValue, allowed: str) -> ConfigException:
+    def _refused(self, raw: ConfigValue, why: str) -> ConfigException:
         shown = "[hidden]" if self.type is ConfigType.PASSWORD else raw
-        return ConfigException(self.name, f"Invalid value {shown} for configuration {self.name}: the value must be {allowed}")
+        return ConfigException(self.name, f"Invalid value {shown} for configuration {self.name}: {why}")
 
 
 class ConfigValues(dict[str, ConfigValue]):

@@ -20,13 +20,13 @@ def is_internal(topic: str) -> bool:
 def validate_topic_name(topic: str) -> None:
     """Raises KafkaException(INVALID_TOPIC_EXCEPTION) if no topic may be called that."""
     if not topic:
-        reason = "a topic name cannot be empty"
+        reason = "Topic name is illegal, it can't be empty"
     elif topic in (".", ".."):
-        reason = 'a topic cannot be called "." or ".."'
+        reason = 'Topic name cannot be "." or ".."'
     elif len(topic) > MAX_NAME_LENGTH:
-        reason = f"a topic name has at most {MAX_NAME_LENGTH} characters; this one has {len(topic)}"
+        reason = f"Topic name is illegal, it can't be longer than {MAX_NAME_LENGTH} characters, topic name: {topic}"
     elif not _LEGAL.issuperset(topic):
-        reason = f'the topic name "{topic}" has characters other than ASCII letters and digits, ".", "_" and "-"'
+        reason = f"Topic name \"{topic}\" is illegal, it contains a character other than ASCII alphanumerics, '.', '_' and '-'"
     else:
         return
     raise KafkaException(Errors.INVALID_TOPIC_EXCEPTION, reason)

@@ -1,0 +1,122 @@
+"""What all tools have in common: how they are called, how they fail, and what their log lines look like.
+
+A tool is a function from its words to an exit code. It is a click command only so that `kafka-edu` finds it: its words are parsed by
+`kafka_edu.cli.tools.options`, as Kafka's are.
+"""
+
+import contextlib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Final, NoReturn
+
+import click
+
+from kafka_edu.cli.tools.options import InvalidPropertiesError, OptionError, OptionParser, UsageError
+from kafka_edu.cli.tools.usage import usage
+from kafka_edu.common.errors import Errors, KafkaException
+
+_API: Final = "org.apache.kafka.common.errors."
+#: The exception that stands for an error in what Kafka's tools print, where its name is not simply the error's.
+_JAVA_CLASSES: Final[Mapping[Errors, str]] = {
+    Errors.UNKNOWN_SERVER_ERROR: "UnknownServerException",
+    Errors.TOPIC_ALREADY_EXISTS: "TopicExistsException",
+    Errors.INVALID_TOPIC_EXCEPTION: "InvalidTopicException",
+    Errors.INVALID_CONFIG: "InvalidConfigurationException",
+    Errors.REQUEST_TIMED_OUT: "TimeoutException",
+    Errors.GROUP_ID_NOT_FOUND: "GroupIdNotFoundException",
+    Errors.NON_EMPTY_GROUP: "GroupNotEmptyException",
+    Errors.NOT_LEADER_OR_FOLLOWER: "NotLeaderForPartitionException",
+}
+
+
+class ToolError(Exception):
+    """A failure, with the Java exception that Kafka's tool would show for it: `kafka.admin.AdminOperationException`."""
+
+    def __init__(self, java_class: str, message: str) -> None:
+        super().__init__(message)
+        self.java_class = java_class
+
+
+def illegal_argument(message: str) -> ToolError:
+    return ToolError("java.lang.IllegalArgumentException", message)
+
+
+def java_class(error: Exception) -> str:
+    """The Java exception that stands for `error`."""
+    match error:
+        case ToolError():
+            return error.java_class
+        case KafkaException():
+            words = error.error.name.title().replace("_", "")
+            return _API + _JAVA_CLASSES.get(error.error, f"{words}Exception")
+        case OptionError():
+            return f"joptsimple.{error.kind}Exception"
+        case TimeoutError():
+            return _API + "TimeoutException"
+        case _:
+            return type(error).__name__
+
+
+def text_of(error: Exception) -> str:
+    """What the error says, without its code."""
+    return error.message if isinstance(error, KafkaException) else str(error)
+
+
+def log_error(message: str, logger: str) -> None:
+    log_line("ERROR", message, logger)
+
+
+def log_line(level: str, message: str, logger: str) -> None:
+    """A line as Kafka's tools log it, by config/tools-log4j.properties: on standard error, from WARN on."""
+    now = datetime.now()
+    sys.stderr.write(f"[{now:%Y-%m-%d %H:%M:%S},{now.microsecond // 1000:03}] {level} {message} ({logger})\n")
+
+
+class ToolCommand(click.Command):
+    """Gives the words behind the command's name to `run`, as they are."""
+
+    def __init__(self, name: str, run: Callable[[Sequence[str]], int], help_line: str) -> None:
+        super().__init__(name, help=help_line, add_help_option=False)
+        self._run = run
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.args = list(args)
+        return []
+
+    def invoke(self, ctx: click.Context) -> NoReturn:
+        raise click.exceptions.Exit(self._run(ctx.args))
+
+
+def run_tool(parser: OptionParser, words: Sequence[str], run: Callable[[], int], purpose: str) -> int:
+    """The exit code of `run`, or 1 with what Kafka's tools print for a wrong command line. `--help` shows the options, as it does from 2.4 on."""
+    if "--help" in words:
+        sys.stdout.write(f"{purpose}\n{usage(parser)}")
+        return 0
+    try:
+        return run()
+    except UsageError as wrong:
+        sys.stderr.write(f"{wrong}\n{usage(parser)}")
+    except InvalidPropertiesError as wrong:
+        sys.stderr.write(f"{wrong}\n")
+    except (OptionError, ToolError, KafkaException, OSError) as failed:
+        sys.stderr.write(f'Exception in thread "main" {java_class(failed)}: {text_of(failed)}\n')
+    return 1
+
+
+def read_text_file(path: str) -> str:
+    """Raises ToolError(NoSuchFileException)."""
+    with contextlib.suppress(IsADirectoryError):
+        try:
+            return Path(path).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise ToolError("java.nio.file.NoSuchFileException", path) from None
+    raise ToolError("java.io.IOException", "Is a directory")
+
+
+def load_properties(path: str) -> dict[str, str]:
+    """A .properties file, as --command-config, --producer.config and --consumer.config name it. Raises ToolError."""
+    from kafka_edu.server.properties_file import parse_properties
+
+    return {key: setting.value for key, setting in parse_properties(read_text_file(path)).items()}
