@@ -1,0 +1,48 @@
+"""server-start: run a broker, in the foreground or with -daemon behind it (Kafka: kafka-server-start.sh, Kafka.scala).
+
+With -daemon its output goes to kafkaServer.out in $LOG_DIR, or in <home>/logs (`kafka_edu.common.cluster_home`), and the broker has a session of its
+own: it stays when the shell goes. Brokers of `cluster up` are started by their supervisor instead, and end with it.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from kafka_edu.cli.python_process import python_command, python_environment
+from kafka_edu.cli.tools.tool import ToolCommand
+from kafka_edu.common.cluster_home import cluster_home
+
+PURPOSE: Final = "Start a broker."
+USAGE: Final = "USAGE: kafka-edu server-start [-daemon] server.properties [--override property=value]*"
+BROKER_MODULE: Final = "kafka_edu.server.main"
+OUTPUT: Final = "kafkaServer.out"
+
+
+def log_dir() -> Path:
+    """Where the output of a broker in the background goes."""
+    return Path(os.environ["LOG_DIR"]) if os.environ.get("LOG_DIR") else cluster_home() / "logs"
+
+
+def main(words: Sequence[str]) -> int:
+    """In the foreground it does not return: this process becomes the broker, so that a signal to it reaches the broker."""
+    in_background = words[:1] == ["-daemon"]
+    arguments = list(words[1:] if in_background else words)
+    if not arguments or arguments[0].startswith("-"):
+        print(USAGE, file=sys.stdout if "--help" in arguments else sys.stderr)
+        return 0 if "--help" in arguments else 1
+    properties, *others = arguments
+    command = python_command(BROKER_MODULE, os.path.abspath(properties), *others)
+    if not in_background:
+        sys.stdout.flush()
+        os.execve(command[0], command, python_environment())
+    folder = log_dir()
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / OUTPUT, "ab") as output:
+        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True, env=python_environment())
+    return 0
+
+
+server_start = ToolCommand("server-start", main, PURPOSE)
