@@ -16,14 +16,13 @@ from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic import (
     GROUP_METADATA_TOPIC_NAME,
     TRANSACTION_STATE_TOPIC_NAME,
-    colliding_topics,
-    validate_topic_name,
 )
 from kafka_edu.controller.replica_assignment import assign_replicas_to_brokers
 from kafka_edu.protocol.messages.create_partitions import CreatePartitionsTopic, CreatePartitionsTopicResult
 from kafka_edu.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfigs, CreatableTopicResult
 from kafka_edu.purgatory.delayed_operation import DelayedOperation
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
+from kafka_edu.server.admin_zk_client import Assignment, check_new_topic, new_partitions, topic_exists, with_partitions
 from kafka_edu.server.config_helper import ConfigHelper
 from kafka_edu.server.delayed_create_topics import DelayedCreateTopics
 from kafka_edu.server.delayed_delete_topics import DelayedDeleteTopics
@@ -31,7 +30,7 @@ from kafka_edu.trace.events.server import PartitionsCreated, TopicCreated, Topic
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
-from kafka_edu.zk.zk_data import ReplicaAssignment, TopicAssignment
+from kafka_edu.zk.zk_data import TopicAssignment
 
 UNSPECIFIED: Final = -1
 
@@ -193,7 +192,7 @@ class AdminManager:
     async def _check(self, topic: CreatableTopic) -> tuple[dict[int, tuple[int, ...]], dict[str, str]]:
         """The assignment and the configs of a topic to be created. Raises KafkaException."""
         if self._cache.contains_topic(topic.name):
-            raise KafkaException(Errors.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
+            raise topic_exists(topic.name)
         overrides: dict[str, str] = {}
         for config in topic.configs:
             if config.value is None:
@@ -210,81 +209,40 @@ class AdminManager:
         await self._validate(topic.name, assignment, overrides)
         return assignment, overrides
 
-    def _assign(self, partitions: int, replication_factor: int, *, start: int = -1, first_partition: int = 0) -> dict[int, tuple[int, ...]]:
-        racks = {broker.id: broker.rack for broker in self._cache.get_alive_brokers()}
-        return assign_replicas_to_brokers(
-            racks, partitions, replication_factor, self._random, fixed_start_index=start, start_partition_id=first_partition
-        )
+    def _assign(self, partitions: int, replication_factor: int) -> dict[int, tuple[int, ...]]:
+        return assign_replicas_to_brokers(self._racks(), partitions, replication_factor, self._random)
+
+    def _racks(self) -> dict[int, str | None]:
+        return {broker.id: broker.rack for broker in self._cache.get_alive_brokers()}
 
     async def _validate(self, topic: str, assignment: Mapping[int, tuple[int, ...]], overrides: Mapping[str, str]) -> None:
-        """Name, assignment, configs (Kafka: AdminZkClient.validateTopicCreate). Brokers that do not exist may be assigned, as in Kafka."""
-        validate_topic_name(topic)
-        existing = await self._zk.get_all_topics_in_cluster()
-        if topic in existing:
-            raise KafkaException(Errors.TOPIC_ALREADY_EXISTS, f"Topic '{topic}' already exists.")
-        if collisions := colliding_topics(topic, existing):
-            raise KafkaException(
-                Errors.INVALID_TOPIC_EXCEPTION,
-                f"Topic '{topic}' collides with existing topics: {', '.join(collisions)}: '.' and '_' are the same in names of metrics",
-            )
-        if len({len(replicas) for replicas in assignment.values()}) != 1:
-            raise KafkaException(Errors.INVALID_REPLICA_ASSIGNMENT, "all partitions must have the same number of replicas")
-        for partition, replicas in assignment.items():
-            if len(set(replicas)) < len(replicas):
-                raise KafkaException(Errors.INVALID_REPLICA_ASSIGNMENT, f"partition {partition} names a broker twice: {list(replicas)}")
-        if sorted(assignment) != list(range(len(assignment))):
-            raise KafkaException(Errors.INVALID_REPLICA_ASSIGNMENT, "partitions must be numbered from 0, without gaps")
+        """Name, assignment, configs."""
+        check_new_topic(topic, await self._zk.get_all_topics_in_cluster(), assignment)
         try:
             self._configs.check_topic_configs(overrides)
         except ConfigException as wrong:
             raise KafkaException(Errors.INVALID_CONFIG, str(wrong)) from wrong
 
-    async def _check_new_partitions(self, topic: CreatePartitionsTopic) -> tuple[TopicAssignment, dict[int, tuple[int, ...]]]:
+    async def _check_new_partitions(self, topic: CreatePartitionsTopic) -> tuple[TopicAssignment, Assignment]:
         """What the topic has, and what it is to get besides. Raises KafkaException."""
         if not topic.name:
             raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, "a topic's name cannot be empty")  # the code is Kafka's
         current = (await self._zk.get_assignment_for_topics([topic.name])).get(topic.name)
         if current is None:
             raise KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{topic.name}' does not exist.")
-        known = len(current.partitions)
-        if topic.count <= known:
-            than = "as many as" if topic.count == known else "more than"
-            raise KafkaException(Errors.INVALID_PARTITIONS, f"topic {topic.name} has {known} partitions, {than} the {topic.count} asked for")
-        first = current.partitions[0].replicas
-        brokers = sorted(broker.id for broker in self._cache.get_alive_brokers())
-        if topic.assignments is None:
-            start = next((index for index, broker_id in enumerate(brokers) if broker_id >= first[0]), 0)
-            return current, self._assign(topic.count - known, len(first), start=start, first_partition=known)
-        added = {known + index: tuple(given.broker_ids) for index, given in enumerate(topic.assignments)}
-        self._check_assignment(added, brokers, topic.count - known, len(first))
-        return current, added
+        assigned = None
+        if topic.assignments is not None:
+            assigned = {len(current.partitions) + index: tuple(given.broker_ids) for index, given in enumerate(topic.assignments)}
+        return current, new_partitions(topic.name, current, topic.count, assigned, self._racks(), self._random)
 
-    @staticmethod
-    def _check_assignment(added: Mapping[int, Sequence[int]], brokers: Collection[int], count: int, replication_factor: int) -> None:
-        """A manual assignment of new partitions, unlike that of a new topic, names live brokers only."""
-        unknown = sorted({broker_id for replicas in added.values() for broker_id in replicas if broker_id not in brokers})
-        reason = ""
-        if unknown:
-            reason = f"there are no brokers {unknown}"
-        elif len(added) != count:
-            reason = f"{count} partitions are to be added, but {len(added)} are assigned"
-        for partition, replicas in added.items():
-            if len(set(replicas)) < len(replicas):
-                reason = reason or f"partition {partition} names a broker twice: {list(replicas)}"
-            elif len(replicas) != replication_factor:
-                reason = reason or f"partition {partition} has {len(replicas)} replicas, the topic's others {replication_factor}"
-        if reason:
-            raise KafkaException(Errors.INVALID_REPLICA_ASSIGNMENT, reason)
-
-    async def _add_partitions(self, topic: str, current: TopicAssignment, added: Mapping[int, tuple[int, ...]]) -> None:
+    async def _add_partitions(self, topic: str, current: TopicAssignment, added: Assignment) -> None:
         """Door: write the new assignment beside the old one."""
-        partitions = {**current.partitions, **{number: ReplicaAssignment(replicas) for number, replicas in added.items()}}
         try:
-            await self._zk.set_topic_assignment(topic, TopicAssignment(current.topic_id, partitions))
+            await self._zk.set_topic_assignment(topic, with_partitions(current, added))
         except ZkError as error:
             raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"ZooKeeper: {error}") from error
         if self._trace:
-            self._trace(PartitionsCreated(topic, len(current.partitions), tuple(replicas for _, replicas in sorted(added.items()))))
+            self._trace(PartitionsCreated(topic, len(current.partitions), tuple(tuple(replicas) for _, replicas in sorted(added.items()))))
 
     async def _create(self, topic: str, assignment: dict[int, tuple[int, ...]], overrides: Mapping[str, str], *, automatic: bool) -> UUID:
         """Door: write the znodes. Returns the topic's id, or zeros."""
@@ -294,7 +252,7 @@ class AdminManager:
             await self._zk.create_topic_assignment(topic, TopicAssignment.of(assignment, topic_id))
         except ZkError as error:
             if error.code is ZkErrorCode.NODE_EXISTS:
-                raise KafkaException(Errors.TOPIC_ALREADY_EXISTS, f"Topic '{topic}' already exists.") from error
+                raise topic_exists(topic) from error
             raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"ZooKeeper: {error}") from error
         if self._trace:
             self._trace(TopicCreated(topic, tuple(replicas for _, replicas in sorted(assignment.items())), automatic))

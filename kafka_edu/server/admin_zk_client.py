@@ -1,7 +1,7 @@
 """What an administrator changes in ZooKeeper directly, with Kafka's checks and Kafka's words (Kafka: AdminZkClient.scala, AdminUtils.scala).
 
 The tools that take --zookeeper use it, as 2.0's do, while brokers may or may not run: the controller sees the znodes change, or finds them changed
-when it starts. An AdminManager does the same for requests, from the broker's metadata cache.
+when it starts. What the checks are is below the class; an AdminManager makes the same ones for requests, from the broker's metadata cache.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -43,31 +43,16 @@ class AdminZkClient:
         await self.create_topic_with_assignment(topic, assign_replicas_to_brokers(racks, partitions, replication_factor, self._random), configs)
 
     async def create_topic_with_assignment(self, topic: str, assignment: Assignment, configs: Mapping[str, str]) -> None:
-        """Check all, then write configs and assignment, the assignment last; the controller gives the topic its id.
-
-        Brokers that do not exist may be assigned, as in Kafka.
-        """
-        validate_topic_name(topic)
-        await self._check_new_name(topic)
-        if len({len(replicas) for replicas in assignment.values()}) != 1:
-            raise KafkaException(Errors.INVALID_REPLICA_ASSIGNMENT, "All partitions should have the same number of replicas")
-        if any(len(set(replicas)) < len(replicas) for replicas in assignment.values()):
-            raise KafkaException(Errors.INVALID_REPLICA_ASSIGNMENT, f"Duplicate replica assignment found: {assignment}")
+        """Check all, then write configs and assignment, the assignment last; the controller gives the topic its id."""
+        check_new_topic(topic, await self._zk.get_all_topics_in_cluster(), assignment)
         validate_topic_configs(configs)
         await self._zk.set_or_create_entity_configs("topics", topic, configs)
         try:
             await self._zk.create_topic_assignment(topic, TopicAssignment.of(assignment))
         except ZkError as error:
             if error.code is ZkErrorCode.NODE_EXISTS:
-                raise _exists(topic) from error
+                raise topic_exists(topic) from error
             raise AdminOperationError(str(error)) from error
-
-    async def _check_new_name(self, topic: str) -> None:
-        existing = await self._zk.get_all_topics_in_cluster()
-        if topic in existing:
-            raise _exists(topic)
-        if collisions := colliding_topics(topic, existing):
-            raise KafkaException(Errors.INVALID_TOPIC_EXCEPTION, f"Topic '{topic}' collides with existing topics: {', '.join(collisions)}")
 
     async def add_partitions(self, topic: str, partitions: int, assigned: Assignment | None = None) -> None:
         """Extend the topic to `partitions`; `assigned` are the new ones' brokers, if not chosen here. Raises KafkaException, AdminOperationError."""
@@ -76,24 +61,9 @@ class AdminZkClient:
             raise KafkaException(Errors.INVALID_TOPIC_EXCEPTION, f"The topic {topic} does not exist")
         if 0 not in current.partitions:
             raise AdminOperationError(f"Unexpected existing replica assignment for topic '{topic}', partition id 0 is missing.")
-        known = len(current.partitions)
-        if partitions <= known:
-            raise KafkaException(
-                Errors.INVALID_PARTITIONS,
-                "The number of partitions for a topic can only be increased. "
-                f"Topic {topic} currently has {known} partitions, {partitions} would not be an increase.",
-            )
         racks = await self.get_broker_racks(RackAwareMode.ENFORCED)
-        first = current.partitions[0].replicas
-        if assigned is None:
-            start = next((index for index, broker_id in enumerate(sorted(racks)) if broker_id >= first[0]), 0)
-            assigned = assign_replicas_to_brokers(
-                racks, partitions - known, len(first), self._random, fixed_start_index=start, start_partition_id=known
-            )
-        else:
-            _check_assignment(assigned, len(first), racks)
-        added = {number: ReplicaAssignment(tuple(replicas)) for number, replicas in assigned.items()}
-        await self._zk.set_topic_assignment(topic, current._replace(partitions={**current.partitions, **added}))
+        added = new_partitions(topic, current, partitions, assigned, racks, self._random)
+        await self._zk.set_topic_assignment(topic, with_partitions(current, added))
 
     async def get_broker_racks(self, rack_aware: RackAwareMode) -> dict[int, str | None]:
         """The live brokers and their racks. Raises AdminOperationError if racks count and only some brokers tell theirs."""
@@ -131,28 +101,69 @@ def validate_topic_config_names(names: Collection[str]) -> None:
         raise KafkaException(Errors.INVALID_CONFIG, f"Unknown topic config name: {name}")
 
 
-def _exists(topic: str) -> KafkaException:
+def topic_exists(topic: str) -> KafkaException:
     return KafkaException(Errors.TOPIC_ALREADY_EXISTS, f"Topic '{topic}' already exists.")
 
 
-def _check_assignment(assigned: Assignment, replication_factor: int, live: Collection[int]) -> None:
-    """A manual assignment of new partitions, unlike that of a new topic, names live brokers only."""
+def check_new_topic(topic: str, existing: Collection[str], assignment: Assignment) -> None:
+    """Name and assignment (Kafka: validateTopicCreate). Brokers that do not exist may be assigned, as in Kafka. Raises KafkaException."""
+    validate_topic_name(topic)
+    if topic in existing:
+        raise topic_exists(topic)
+    if collisions := colliding_topics(topic, existing):
+        raise KafkaException(Errors.INVALID_TOPIC_EXCEPTION, f"Topic '{topic}' collides with existing topics: {', '.join(collisions)}")
+    if len({len(replicas) for replicas in assignment.values()}) != 1:
+        raise KafkaException(Errors.INVALID_REPLICA_ASSIGNMENT, "All partitions should have the same number of replicas")
+    if any(len(set(replicas)) < len(replicas) for replicas in assignment.values()):
+        listed = ", ".join(f"{partition} -> {list(replicas)}" for partition, replicas in assignment.items())
+        raise KafkaException(Errors.INVALID_REPLICA_ASSIGNMENT, f"Duplicate replica assignment found: {listed}")
+    if sorted(assignment) != list(range(len(assignment))):
+        raise KafkaException(Errors.INVALID_REPLICA_ASSIGNMENT, "partitions should be a consecutive 0-based integer sequence")
+
+
+def new_partitions(
+    topic: str, current: TopicAssignment, partitions: int, assigned: Assignment | None, racks: Mapping[int, str | None], random: Random
+) -> Assignment:
+    """The brokers of the partitions that bring `topic` to so many; as `assigned`, if given. Raises KafkaException."""
+    known = len(current.partitions)
+    if partitions <= known:
+        raise KafkaException(
+            Errors.INVALID_PARTITIONS,
+            "The number of partitions for a topic can only be increased. "
+            f"Topic {topic} currently has {known} partitions, {partitions} would not be an increase.",
+        )
+    first = current.partitions[0].replicas
+    if assigned is None:
+        start = next((index for index, broker_id in enumerate(sorted(racks)) if broker_id >= first[0]), 0)
+        return assign_replicas_to_brokers(racks, partitions - known, len(first), random, fixed_start_index=start, start_partition_id=known)
+    if reason := _wrong_assignment(assigned, partitions - known, len(first), racks):
+        raise KafkaException(Errors.INVALID_REPLICA_ASSIGNMENT, reason)
+    return assigned
+
+
+def with_partitions(current: TopicAssignment, added: Assignment) -> TopicAssignment:
+    """A topic's assignment with new partitions beside the old ones."""
+    new = {number: ReplicaAssignment(tuple(replicas)) for number, replicas in added.items()}
+    return current._replace(partitions={**current.partitions, **new})
+
+
+def _wrong_assignment(assigned: Assignment, count: int, replication_factor: int, live: Collection[int]) -> str:
+    """Why a manual assignment of new partitions cannot be, or nothing. Unlike that of a new topic, it names live brokers only."""
     for partition, replicas in assigned.items():
         listed = ", ".join(map(str, replicas))
         if len(set(replicas)) < len(replicas):
-            raise KafkaException(
-                Errors.INVALID_REPLICA_ASSIGNMENT, f"Duplicate brokers not allowed in replica assignment: {listed} for partition id {partition}."
-            )
+            return f"Duplicate brokers not allowed in replica assignment: {listed} for partition id {partition}."
         if not set(replicas) <= set(live):
-            raise KafkaException(
-                Errors.BROKER_NOT_AVAILABLE,
+            return (
                 f"Some brokers specified for partition id {partition} are not available. "
-                f"Specified brokers: {listed}, available brokers: {', '.join(map(str, live))}.",
+                f"Specified brokers: {listed}, available brokers: {', '.join(map(str, live))}."
             )
+    if len(assigned) != count:
+        return f"Increasing the number of partitions by {count} but {len(assigned)} assignments provided."
     wrong = {partition: len(replicas) for partition, replicas in sorted(assigned.items()) if len(replicas) != replication_factor}
-    if wrong:
-        raise KafkaException(
-            Errors.INVALID_REPLICA_ASSIGNMENT,
-            f"Inconsistent replication factor between partitions, partition 0 has {replication_factor} while partitions "
-            f"[{', '.join(map(str, wrong))}] have replication factors [{', '.join(map(str, wrong.values()))}], respectively.",
-        )
+    if not wrong:
+        return ""
+    return (
+        f"Inconsistent replication factor between partitions, partition 0 has {replication_factor} while partitions "
+        f"[{', '.join(map(str, wrong))}] have replication factors [{', '.join(map(str, wrong.values()))}], respectively."
+    )

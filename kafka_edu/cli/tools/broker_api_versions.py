@@ -1,4 +1,4 @@
-"""broker-api-versions: which requests each broker serves, in which versions (Kafka: kafka-broker-api-versions.sh, BrokerApiVersionsCommand.scala)."""
+"""Show which requests each broker serves, in which versions (Kafka: kafka-broker-api-versions.sh, BrokerApiVersionsCommand.scala)."""
 
 import asyncio
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""console-consumer: write the records of a topic to standard output (Kafka: kafka-console-consumer.sh, ConsoleConsumer.scala).
+"""Write the records of a topic to standard output (Kafka: kafka-console-consumer.sh, ConsoleConsumer.scala).
 
 Stands on kafka-python's consumer. It ends after --max-messages, when nothing has come for --timeout-ms, or by Ctrl-C; what it was given and did not
 show is not committed.

@@ -1,4 +1,4 @@
-"""console-producer: send each line of standard input as a record (Kafka: kafka-console-producer.sh, ConsoleProducer.scala).
+"""Send each line of standard input as a record (Kafka: kafka-console-producer.sh, ConsoleProducer.scala).
 
 Stands on kafka-python's producer. Records without a key go round the partitions, as with Kafka's default partitioner of 2.0.
 """

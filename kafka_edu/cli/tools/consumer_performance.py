@@ -1,4 +1,4 @@
-"""consumer-perf-test: read many records, and tell how fast it went (Kafka: kafka-consumer-perf-test.sh, ConsumerPerformance.scala).
+"""Read many records, and tell how fast it went (Kafka: kafka-consumer-perf-test.sh, ConsumerPerformance.scala).
 
 Stands on librdkafka: what it measures is a broker with that client.
 """

@@ -1,4 +1,4 @@
-"""producer-perf-test: send many records, and tell how fast it went (Kafka: kafka-producer-perf-test.sh, ProducerPerformance.java).
+"""Send many records, and tell how fast it went (Kafka: kafka-producer-perf-test.sh, ProducerPerformance.java).
 
 Stands on librdkafka: what it measures is a broker with that client. Latency is from the call that sends a record to the call that tells of its ack.
 """

@@ -1,4 +1,4 @@
-"""server-start: run a broker, in the foreground or with -daemon behind it (Kafka: kafka-server-start.sh, Kafka.scala).
+"""Run a broker, in the foreground or with -daemon behind it (Kafka: kafka-server-start.sh, Kafka.scala).
 
 With -daemon its output goes to kafkaServer.out in $LOG_DIR, or in <home>/logs (`kafka_edu.common.cluster_home`), and the broker has a session of its
 own: it stays when the shell goes. Brokers of `cluster up` are started by their supervisor instead, and end with it.

@@ -1,6 +1,6 @@
-"""server-stop: send SIGTERM to brokers, which then shut down in good order (Kafka: kafka-server-stop.sh).
+"""Stop brokers in good order (Kafka: kafka-server-stop.sh).
 
-Kafka's script looks for the text `kafka.Kafka` in what `ps` prints, which has been cut (book 000 §6.4.2). Here a broker is a process of which one
+It sends them SIGTERM. Kafka's script looks for the text `kafka.Kafka` in what `ps` prints, which has been cut (book 000 §6.4.2). Here a broker is a process of which one
 whole argument is the name of the broker's module, and the next its properties file. Without a file all brokers of this user on this machine are
 stopped, as by Kafka's script; with one, only the broker that was started with it.
 """

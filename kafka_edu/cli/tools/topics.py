@@ -1,4 +1,4 @@
-"""topics: create, delete, describe, or change a topic (Kafka: kafka-topics.sh, TopicCommand.scala).
+"""Create, delete, describe, or change topics (Kafka: kafka-topics.sh, TopicCommand.scala).
 
 By --zookeeper it reads and writes Kafka's znodes itself, as 2.0's does; by --bootstrap-server it asks the brokers, as from 2.2 on.
 """
