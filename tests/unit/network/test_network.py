@@ -14,7 +14,7 @@ from kafka_edu.network.socket_server import SocketServer
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.headers import encode_request, encode_response
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from kafka_edu.sim.memory_transport import MemoryNetwork
+from kafka_edu.sim.memory_transport import MemoryNetwork, MemoryWire
 from kafka_edu.sim.sim_loop import SimLoop, SimTime
 from kafka_edu.trace.event import Level
 from kafka_edu.trace.events.network import ConnectionClosed, ConnectionRefused, ResponseSent
@@ -220,6 +220,33 @@ def test_a_frame_that_comes_byte_by_byte_must_be_complete_in_time() -> None:
     bench.loop.run_until_complete(main())
     reasons = [closed.reason for closed in bench.told(ConnectionClosed) if isinstance(closed, ConnectionClosed)]
     assert reasons == ["closed by the other side", "idle for 10000 ms (connections.max.idle.ms)"]
+
+
+def test_who_does_not_read_the_answer_is_closed_and_who_reads_slowly_is_not() -> None:
+    bench = Bench(max_idle_ms=10_000)
+
+    async def never(_: Request) -> None:
+        await bench.time.sleep(1_000_000)
+
+    bench.start(never, handlers=2)
+
+    async def main() -> None:
+        clients = [await bench.client() for _ in range(2)]
+        for client in clients:
+            bench.loop.create_task(client.send(ApiVersionsRequest(), 0, 1_000_000))
+        await bench.time.sleep(100)
+        channels = [channel for processor in bench.server.processors for channel in processor.channels.values()]
+        slow, stuck = (next(channel for channel in channels if channel.wire.peer == client.local) for client in clients)
+        assert isinstance(slow.wire, MemoryWire)
+        assert isinstance(stuck.wire, MemoryWire)
+        slow.wire.unsent = stuck.wire.unsent = 1000  # as if the kernel took no more
+        for _ in range(30):
+            await bench.time.sleep(1000)
+            slow.wire.unsent -= 1
+        assert [client.connected for client in clients] == [True, False]
+        bench.server.shutdown()
+
+    bench.loop.run_until_complete(main())
 
 
 def test_one_connection_too_many_is_refused() -> None:
