@@ -4,18 +4,22 @@ One object is one term: made when the broker has won the election, thrown away w
 channels. All its methods run in the event task, one after the other. Next hop: the two state machines, then ControllerBrokersRequestBatch.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 
 from kafka_edu.cluster.broker import Broker
+from kafka_edu.cluster.leader_and_isr import LeaderAndIsr
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.controller_brokers_request_batch import ControllerBrokersRequestBatch
 from kafka_edu.controller.controller_channel_manager import ControllerChannels
 from kafka_edu.controller.controller_context import ControllerContext, PartitionAndReplica
+from kafka_edu.controller.isr_alterations import AlteredIsr, alter_isrs
 from kafka_edu.controller.leader_election import ElectionStrategy
+from kafka_edu.controller.leader_elections_asked import ElectionResult, ElectionType, elect_leaders
 from kafka_edu.controller.partition_state_machine import PartitionState
+from kafka_edu.controller.reassignments_asked import ReassignmentResult, alter_reassignments, list_reassignments
 from kafka_edu.controller.replica_state_machine import ReplicaState
 from kafka_edu.controller.topic_deletion_manager import TopicDeletionManager
 from kafka_edu.controller.zk_partition_state_machine import ZkPartitionStateMachine
@@ -23,7 +27,7 @@ from kafka_edu.controller.zk_replica_state_machine import ZkReplicaStateMachine
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.controller import BrokerFailed, BrokerJoined, ControlledShutdownProcessed
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
-from kafka_edu.zk.zk_data import TOPIC_IDS, TopicAssignment, random_uuid
+from kafka_edu.zk.zk_data import TOPIC_IDS, ReplicaAssignment, TopicAssignment, random_uuid
 
 
 class ControllerConfig(NamedTuple):
@@ -342,6 +346,23 @@ class ActiveController:
     def _in_sync(self, tp: TopicPartition, broker_id: int) -> bool:
         state = self.context.partition_leadership_info(tp)
         return state is not None and broker_id in state.leader_and_isr.isr and self.context.is_replica_online(broker_id, tp)
+
+    async def elect_leaders(self, partitions: Iterable[TopicPartition], election_type: ElectionType) -> dict[TopicPartition, ElectionResult]:
+        return await elect_leaders(self.context, self._partitions, partitions, election_type)
+
+    async def alter_partition_reassignments(self, wanted: Mapping[TopicPartition, Sequence[int] | None]) -> dict[TopicPartition, ReassignmentResult]:
+        return alter_reassignments(self.context, wanted)
+
+    async def list_partition_reassignments(self, partitions: Iterable[TopicPartition] | None) -> dict[TopicPartition, ReplicaAssignment]:
+        return list_reassignments(self.context, partitions)
+
+    async def alter_isrs(self, broker_id: int, broker_epoch: int, wanted: Mapping[TopicPartition, LeaderAndIsr]) -> dict[TopicPartition, AlteredIsr]:
+        """Write what a leader wants, and tell all brokers."""
+        results = await alter_isrs(self.context, self._zk, broker_id, broker_epoch, wanted)
+        altered = [tp for tp, result in results.items() if result.error is Errors.NONE]
+        if altered:
+            self._send_update_metadata(self.context.live_or_shutting_down_broker_ids, altered)
+        return results
 
     async def unclean_leader_election_enable(self, topic: str) -> None:
         """unclean.leader.election.enable may be true now, for one topic, or for all where `topic` is empty (spec L2)."""

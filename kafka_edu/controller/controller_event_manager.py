@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from kafka_edu.common.time import Time
-from kafka_edu.controller.controller_events import ControlledShutdown, ControllerEvent, detail_of
+from kafka_edu.controller.controller_events import Asked, ControllerEvent, detail_of
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.controller import ControllerEventProcessed, ControllerEventQueued, ControllerEventStarted
 from kafka_edu.trace.tracer import Tracer
@@ -64,7 +64,7 @@ class ControllerEventManager:
 
     def _drop(self, reason: str) -> None:
         for queued in self._queue:
-            if isinstance(queued.event, ControlledShutdown) and not queued.event.answer.done():
+            if isinstance(queued.event, Asked) and not queued.event.answer.done():
                 queued.event.answer.set_exception(ConnectionError(reason))
         self._queue.clear()
 

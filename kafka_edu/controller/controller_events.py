@@ -4,9 +4,16 @@ Watches, requests and timers all become one of these; `KafkaController` has one 
 """
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from kafka_edu.cluster.leader_and_isr import LeaderAndIsr
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.words import joined
+from kafka_edu.controller.isr_alterations import AlteredIsr
+from kafka_edu.controller.leader_elections_asked import ElectionResult, ElectionType
+from kafka_edu.controller.reassignments_asked import ReassignmentResult
+from kafka_edu.zk.zk_data import ReplicaAssignment
 
 
 class Startup(NamedTuple):
@@ -83,6 +90,37 @@ class ControlledShutdown(NamedTuple):
     answer: asyncio.Future[list[TopicPartition]]
 
 
+class ReplicaLeaderElection(NamedTuple):
+    """Somebody asks for elections. `answer` gets what came of each partition, or the error."""
+
+    partitions: tuple[TopicPartition, ...]
+    election_type: ElectionType
+    answer: asyncio.Future[dict[TopicPartition, ElectionResult]]
+
+
+class ApiPartitionReassignment(NamedTuple):
+    """Somebody wishes partitions on other brokers; None: as before."""
+
+    wanted: Mapping[TopicPartition, Sequence[int] | None]
+    answer: asyncio.Future[dict[TopicPartition, ReassignmentResult]]
+
+
+class ListPartitionReassignments(NamedTuple):
+    """Somebody wants to know which of these partitions (None: of all) are being reassigned."""
+
+    partitions: tuple[TopicPartition, ...] | None
+    answer: asyncio.Future[dict[TopicPartition, ReplicaAssignment]]
+
+
+class AlterIsrReceived(NamedTuple):
+    """A leader asks for new ISRs (KIP-497)."""
+
+    broker_id: int
+    broker_epoch: int
+    wanted: Mapping[TopicPartition, LeaderAndIsr]
+    answer: asyncio.Future[dict[TopicPartition, AlteredIsr]]
+
+
 class LeaderAndIsrResponseReceived(NamedTuple):
     """A broker answered; it may have found some replicas on a dead disk, and others alive again."""
 
@@ -98,6 +136,9 @@ class TopicDeletionStopReplicaResponseReceived(NamedTuple):
     deleted: tuple[TopicPartition, ...]
     failed: tuple[TopicPartition, ...]
 
+
+Asked = ControlledShutdown | ReplicaLeaderElection | ApiPartitionReassignment | ListPartitionReassignments | AlterIsrReceived
+"""Events by which somebody waits for an answer."""
 
 ControllerEvent = (
     Startup
@@ -116,6 +157,10 @@ ControllerEvent = (
     | AutoPreferredReplicaLeaderElection
     | UncleanLeaderElectionEnable
     | ControlledShutdown
+    | ReplicaLeaderElection
+    | ApiPartitionReassignment
+    | ListPartitionReassignments
+    | AlterIsrReceived
     | LeaderAndIsrResponseReceived
     | TopicDeletionStopReplicaResponseReceived
 )
@@ -126,8 +171,12 @@ def detail_of(event: ControllerEvent) -> str:
     match event:
         case PartitionModifications(topic) | UncleanLeaderElectionEnable(topic):
             return topic
-        case BrokerModifications(broker_id) | ControlledShutdown(broker_id, _, _):
+        case BrokerModifications(broker_id) | ControlledShutdown(broker_id, _, _) | AlterIsrReceived(broker_id, _, _, _):
             return str(broker_id)
+        case ReplicaLeaderElection(partitions, election_type, _):
+            return f"{election_type.name.lower()} of {joined(partitions)}"
+        case ApiPartitionReassignment(wanted, _):
+            return joined(wanted)
         case LeaderAndIsrResponseReceived(broker_id, _, _) | TopicDeletionStopReplicaResponseReceived(broker_id, _, _):
             return str(broker_id)
     return ""

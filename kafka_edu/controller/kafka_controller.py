@@ -16,11 +16,12 @@ that is named in it takes itself for the controller without having been elected.
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from random import Random
-from typing import Final
+from typing import Final, NoReturn, TypeVar
 
 from kafka_edu.cluster.broker import Broker
+from kafka_edu.cluster.leader_and_isr import LeaderAndIsr
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
@@ -29,6 +30,9 @@ from kafka_edu.controller.active_controller import ActiveController, ControllerC
 from kafka_edu.controller.controller_channel_manager import ControllerChannelManager, ControllerChannels, OnResponse
 from kafka_edu.controller.controller_event_manager import ControllerEventManager
 from kafka_edu.controller.controller_events import (
+    AlterIsrReceived,
+    ApiPartitionReassignment,
+    Asked,
     AutoPreferredReplicaLeaderElection,
     BrokerChange,
     BrokerModifications,
@@ -38,11 +42,13 @@ from kafka_edu.controller.controller_events import (
     Expire,
     IsrChangeNotification,
     LeaderAndIsrResponseReceived,
+    ListPartitionReassignments,
     LogDirEventNotification,
     PartitionModifications,
     PreferredReplicaElection,
     Reelect,
     RegisterBrokerAndReelect,
+    ReplicaLeaderElection,
     Startup,
     TopicChange,
     TopicDeletion,
@@ -50,6 +56,9 @@ from kafka_edu.controller.controller_events import (
     UncleanLeaderElectionEnable,
 )
 from kafka_edu.controller.controller_responses import event_of_response
+from kafka_edu.controller.isr_alterations import AlteredIsr
+from kafka_edu.controller.leader_elections_asked import ElectionResult, ElectionType
+from kafka_edu.controller.reassignments_asked import ReassignmentResult
 from kafka_edu.protocol.schema import Message
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.controller import (
@@ -71,11 +80,13 @@ from kafka_edu.zk.zk_data import (
     IsrChangeNotificationZNode,
     LogDirEventNotificationZNode,
     PreferredReplicaElectionZNode,
+    ReplicaAssignment,
     TopicZNode,
     decode_number,
 )
 from kafka_edu.zk.zk_requests import ControllerMovedError
 
+T = TypeVar("T")
 NO_CONTROLLER: Final = -1
 FIRST_REBALANCE_DELAY_MS: Final = 5_000
 
@@ -208,12 +219,32 @@ class KafkaController:
 
         Raises KafkaException: STALE_CONTROLLER_EPOCH if we are not the controller, STALE_BROKER_EPOCH, BROKER_NOT_AVAILABLE.
         """
-        answer: asyncio.Future[list[TopicPartition]] = asyncio.get_running_loop().create_future()
-        self._events.put(ControlledShutdown(broker_id, broker_epoch, answer))
+        return await self._asked(lambda answer: ControlledShutdown(broker_id, broker_epoch, answer), Errors.STALE_CONTROLLER_EPOCH)
+
+    async def elect_leaders(self, partitions: Iterable[TopicPartition], election_type: ElectionType) -> dict[TopicPartition, ElectionResult]:
+        """See `leader_elections_asked`. Raises KafkaException(NOT_CONTROLLER)."""
+        return await self._asked(lambda answer: ReplicaLeaderElection(tuple(partitions), election_type, answer))
+
+    async def alter_partition_reassignments(self, wanted: Mapping[TopicPartition, Sequence[int] | None]) -> dict[TopicPartition, ReassignmentResult]:
+        """See `reassignments_asked`. Raises KafkaException(NOT_CONTROLLER)."""
+        return await self._asked(lambda answer: ApiPartitionReassignment(wanted, answer))
+
+    async def list_partition_reassignments(self, partitions: Iterable[TopicPartition] | None) -> dict[TopicPartition, ReplicaAssignment]:
+        """See `reassignments_asked`. Raises KafkaException(NOT_CONTROLLER)."""
+        return await self._asked(lambda answer: ListPartitionReassignments(None if partitions is None else tuple(partitions), answer))
+
+    async def alter_isrs(self, broker_id: int, broker_epoch: int, wanted: Mapping[TopicPartition, LeaderAndIsr]) -> dict[TopicPartition, AlteredIsr]:
+        """See `isr_alterations`. Raises KafkaException: NOT_CONTROLLER, STALE_BROKER_EPOCH."""
+        return await self._asked(lambda answer: AlterIsrReceived(broker_id, broker_epoch, wanted, answer))
+
+    async def _asked(self, make: Callable[[asyncio.Future[T]], Asked], moved: Errors = Errors.NOT_CONTROLLER) -> T:
+        """Queue an event that somebody waits for. Raises KafkaException: `moved` if the controller is, or becomes, another."""
+        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._events.put(make(answer))
         try:
             return await answer
         except (ConnectionError, ControllerMovedError, ZkError) as error:
-            raise KafkaException(Errors.STALE_CONTROLLER_EPOCH, str(error)) from error
+            raise KafkaException(moved, str(error)) from error
 
     def topic_config_changed(self, topic: str) -> None:
         """A topic's configuration has changed: if it allows an unclean election now, a partition of it without a leader may get one."""
@@ -258,8 +289,17 @@ class KafkaController:
                 await self._register_again()
                 await self._look_at_controller()
                 await self._elect()
-            case ControlledShutdown(_, _, answer):
-                await _answer(answer, self._controlled_shutdown(event))
+            case ControlledShutdown(broker_id, broker_epoch, answer):
+                term = self._term
+                await _answer(answer, term.controlled_shutdown(broker_id, broker_epoch) if term else _refuse(Errors.STALE_CONTROLLER_EPOCH))
+            case ReplicaLeaderElection(partitions, election_type, answer):
+                await _answer(answer, self._term.elect_leaders(partitions, election_type) if self._term else _refuse())
+            case ApiPartitionReassignment(wanted, answer):
+                await _answer(answer, self._term.alter_partition_reassignments(wanted) if self._term else _refuse())
+            case ListPartitionReassignments(partitions, answer):
+                await _answer(answer, self._term.list_partition_reassignments(partitions) if self._term else _refuse())
+            case AlterIsrReceived(broker_id, broker_epoch, wanted, answer):
+                await _answer(answer, self._term.alter_isrs(broker_id, broker_epoch, wanted) if self._term else _refuse())
             case _:
                 if self._term is not None:
                     await self._process_in_office(self._term, event)
@@ -296,11 +336,6 @@ class KafkaController:
                 await term.leader_and_isr_response(broker_id, offline, online)
             case TopicDeletionStopReplicaResponseReceived(broker_id, deleted, failed):
                 await term.stop_replica_response(broker_id, deleted, failed)
-
-    async def _controlled_shutdown(self, event: ControlledShutdown) -> list[TopicPartition]:
-        if self._term is None:
-            raise KafkaException(Errors.STALE_CONTROLLER_EPOCH, "this broker is not the controller")
-        return await self._term.controlled_shutdown(event.broker_id, event.broker_epoch)
 
     # Election and resignation.
 
@@ -405,7 +440,11 @@ class KafkaController:
         )
 
 
-async def _answer(answer: "asyncio.Future[list[TopicPartition]]", work: Awaitable[list[TopicPartition]]) -> None:
+async def _refuse(error: Errors = Errors.NOT_CONTROLLER) -> NoReturn:
+    raise KafkaException(error, "this broker is not the controller")
+
+
+async def _answer(answer: asyncio.Future[T], work: Awaitable[T]) -> None:
     """Give the outcome of `work`, whatever it is, to who waits for it; what concerns the controller itself is raised too."""
     try:
         result = await work

@@ -5,7 +5,7 @@ znodes, decide, write them by version, remember, tell the brokers. Whoever write
 write fail; then that partition is read and decided again. Every step is done for all partitions at once.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from kafka_edu.cluster.leader_and_isr import INITIAL_LEADER_EPOCH, INITIAL_ZK_VERSION, NO_LEADER, LeaderAndIsr, LeaderIsrAndControllerEpoch
 from kafka_edu.common.topic_partition import TopicPartition
@@ -64,9 +64,12 @@ class ZkPartitionStateMachine:
         target: PartitionState,
         reason: str,
         strategy: ElectionStrategy = ElectionStrategy.OFFLINE_PARTITION,
+        *,
+        allow_unclean: bool = False,
     ) -> list[TopicPartition]:
         """Take `partitions` to `target`; returns those that arrived. `strategy` is for those that go to Online and have a state already.
 
+        `allow_unclean`: a leader that is not in sync will do, whatever the topic says.
         A transition that the table does not have is told as an event, and not done.
         """
         chosen = list(dict.fromkeys(partitions))
@@ -74,7 +77,7 @@ class ZkPartitionStateMachine:
             return []
         self._batch.new_batch()
         try:
-            arrived = await self._change(chosen, target, reason, strategy)
+            arrived = await self._change(chosen, target, reason, strategy, allow_unclean)
         except BaseException:
             self._batch.clear()
             raise
@@ -82,7 +85,7 @@ class ZkPartitionStateMachine:
         return arrived
 
     async def _change(
-        self, partitions: Sequence[TopicPartition], target: PartitionState, reason: str, strategy: ElectionStrategy
+        self, partitions: Sequence[TopicPartition], target: PartitionState, reason: str, strategy: ElectionStrategy, allow_unclean: bool
     ) -> list[TopicPartition]:
         valid = []
         for tp in partitions:
@@ -97,7 +100,7 @@ class ZkPartitionStateMachine:
         new = [tp for tp in valid if self._context.partition_state(tp) is PartitionState.NEW]
         arrived = await self._initialize_leader_and_isr(new) if new else []
         existing = [tp for tp in valid if self._context.partition_state(tp) is not PartitionState.NEW]
-        arrived += await self._elect_leaders(existing, strategy) if existing else []
+        arrived += await self._elect_leaders(existing, strategy, allow_unclean) if existing else []
         for tp in arrived:
             self._context.put_partition_state(tp, PartitionState.ONLINE, reason)
         return arrived
@@ -123,23 +126,25 @@ class ZkPartitionStateMachine:
             arrived.append(tp)
         return arrived
 
-    async def _elect_leaders(self, partitions: Sequence[TopicPartition], strategy: ElectionStrategy) -> list[TopicPartition]:
+    async def _elect_leaders(self, partitions: Sequence[TopicPartition], strategy: ElectionStrategy, allow_unclean: bool) -> list[TopicPartition]:
         """Elect until every partition has a leader or cannot have one; again and again only for those whose znode changed under our hands."""
         arrived: list[TopicPartition] = []
         remaining = list(partitions)
         while remaining:
-            elected, remaining = await self._elect_leaders_once(remaining, strategy)
+            elected, remaining = await self._elect_leaders_once(remaining, strategy, allow_unclean)
             arrived += elected
         return arrived
 
     async def _elect_leaders_once(
-        self, partitions: Sequence[TopicPartition], strategy: ElectionStrategy
+        self, partitions: Sequence[TopicPartition], strategy: ElectionStrategy, allow_unclean: bool
     ) -> tuple[list[TopicPartition], list[TopicPartition]]:
         """(elected, to be tried again)."""
         context = self._context
         states = await self._zk.get_topic_partition_states(partitions)
         live = {tp: self._live_replicas(tp, strategy) for tp in partitions}
-        unclean = await self._unclean_allowed(states, live) if strategy is ElectionStrategy.OFFLINE_PARTITION else frozenset()
+        unclean: Collection[str] = frozenset()
+        if strategy is ElectionStrategy.OFFLINE_PARTITION:
+            unclean = {tp.topic for tp in partitions} if allow_unclean else await self._unclean_allowed(states, live)
         wanted = {}
         for tp in partitions:
             state = states.get(tp)

@@ -3,6 +3,7 @@
 from kafka_edu.replication.replica_log_dirs import ReplicaLogDirs
 from kafka_edu.server.admin_manager import AdminManager
 from kafka_edu.server.apis.acls import AclsApi
+from kafka_edu.server.apis.alter_isr import AlterIsrApi
 from kafka_edu.server.apis.configs import ConfigsApi
 from kafka_edu.server.apis.create_partitions import CreatePartitionsApi
 from kafka_edu.server.apis.create_topics import CreateTopicsApi
@@ -10,13 +11,19 @@ from kafka_edu.server.apis.delete_records import DeleteRecordsApi
 from kafka_edu.server.apis.delete_topics import DeleteTopicsApi
 from kafka_edu.server.apis.describe_cluster import DescribeClusterApi
 from kafka_edu.server.apis.log_dirs import LogDirsApi
+from kafka_edu.server.apis.quotas import QuotasApi
+from kafka_edu.server.apis.reassignments import ReassignmentsApi
 from kafka_edu.server.apis.sasl import SaslApi
+from kafka_edu.server.apis.scram import ScramApi
 from kafka_edu.server.apis.tokens import TokensApi
 from kafka_edu.server.apis.update_features import UpdateFeaturesApi
 from kafka_edu.server.broker_parts import BrokerParts
+from kafka_edu.server.client_quotas import ClientQuotas
 from kafka_edu.server.config_admin_manager import ConfigAdminManager
 from kafka_edu.server.config_helper import ConfigHelper
+from kafka_edu.server.entity_configs import EntityConfigs
 from kafka_edu.server.kafka_apis import KafkaApis
+from kafka_edu.server.user_scram_manager import UserScramManager
 
 
 def serve_admin_apis(apis: KafkaApis, parts: BrokerParts, admin: AdminManager) -> None:
@@ -34,6 +41,11 @@ def serve_admin_apis(apis: KafkaApis, parts: BrokerParts, admin: AdminManager) -
     DeleteRecordsApi(replica_manager, cache).register(apis)
     LogDirsApi(ReplicaLogDirs(replica_manager)).register(apis)
     DescribeClusterApi(cache, parts.cluster_id).register(apis)
+    configs = EntityConfigs(parts.zk, parts.trace)
+    QuotasApi(ClientQuotas(parts.zk, configs)).register(apis)
+    ScramApi(UserScramManager(parts.zk, configs), is_controller).register(apis)
+    ReassignmentsApi(controller).register(apis)
+    AlterIsrApi(controller).register(apis)
     UpdateFeaturesApi(is_controller).register(apis)
     SaslApi().register(apis)
     AclsApi().register(apis)

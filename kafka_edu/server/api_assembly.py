@@ -5,6 +5,7 @@ a family needs is made by `_purgatory`, which sees to it that its time-outs are 
 """
 
 import asyncio
+from collections.abc import Sequence
 from typing import TypeVar
 
 from kafka_edu.coordinator.coordinator_type import INTERNAL_TOPIC, CoordinatorType
@@ -18,6 +19,7 @@ from kafka_edu.replication.fetch_session_cache import FetchSessionCache
 from kafka_edu.server.admin_apis import serve_admin_apis
 from kafka_edu.server.admin_manager import AdminManager, InternalTopic, TopicDefaults, internal_topics
 from kafka_edu.server.apis.api_versions import ApiVersionsApi
+from kafka_edu.server.apis.elect_leaders import ElectLeadersApi
 from kafka_edu.server.apis.fetch import FetchApi
 from kafka_edu.server.apis.find_coordinator import FindCoordinatorApi
 from kafka_edu.server.apis.inter_broker import InterBrokerApi
@@ -27,6 +29,7 @@ from kafka_edu.server.apis.offset_for_leader_epoch import OffsetForLeaderEpochAp
 from kafka_edu.server.apis.produce import ProduceApi
 from kafka_edu.server.broker_parts import BrokerParts
 from kafka_edu.server.config_helper import ConfigHelper
+from kafka_edu.server.delayed_elect_leader import DelayedElectLeader
 from kafka_edu.server.group_service import GroupService
 from kafka_edu.server.kafka_apis import KafkaApis
 from kafka_edu.server.kafka_config import KafkaConfig
@@ -68,6 +71,8 @@ class ApiAssembly:
         self._serve_metadata(admin)
         self._serve_records()
         serve_admin_apis(self.apis, parts, admin)
+        self._elections = ElectLeadersApi(parts.controller, parts.cache, self._purgatory("ElectLeader", DelayedElectLeader), parts.time)
+        self._elections.register(self.apis)
         self._groups = self._serve_coordinators(admin)
         self._transactions = self._serve_transactions()
         self._serve_inter_broker(admin)
@@ -150,9 +155,14 @@ class ApiAssembly:
             controller.controlled_shutdown,
             lambda: controller.broker_epoch,
             self._parts.topic_configs,
-            admin.try_complete_delayed_topic_operations,
+            self._on_topics_updated,
             self._groups.partitions_deleted,
         ).register(self.apis)
+
+    def _on_topics_updated(self, topics: Sequence[str]) -> None:
+        """UpdateMetadata told of these topics."""
+        self._admin.try_complete_delayed_topic_operations(topics)
+        self._elections.on_topics_updated(topics)
 
 
 def _internal_topics(config: KafkaConfig) -> dict[str, InternalTopic]:

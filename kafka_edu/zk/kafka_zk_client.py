@@ -344,6 +344,10 @@ class KafkaZkClient:
         found = await self._requests.get(ConfigEntityZNode.path(entity_type, name))
         return ConfigEntityZNode.decode(found[0]) if found else {}
 
+    async def get_entities(self, parent: str) -> list[str]:
+        """Names of the entities below /config/<parent>, as in `users` or `users/alice/clients`; sorted."""
+        return await self._requests.children(ConfigEntityZNode.parent(parent))
+
     async def get_topic_configs(self, topics: Iterable[str]) -> dict[str, dict[str, str]]:
         """The overrides of many topics, in order of name; empty where there are none."""
         names = sorted(topics)

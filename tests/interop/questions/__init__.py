@@ -15,7 +15,18 @@ from typing import Final, NamedTuple
 
 from tests.interop.questions.asking import Asker
 
-MODULES: Final = ("admin_configs", "admin_refused", "admin_topics", "basics", "groups", "offsets", "records", "transactions")
+MODULES: Final = (
+    "admin_configs",
+    "admin_controller",
+    "admin_quotas",
+    "admin_refused",
+    "admin_topics",
+    "basics",
+    "groups",
+    "offsets",
+    "records",
+    "transactions",
+)
 
 COMMON: Final = {
     "auto.create.topics.enable": "false",

@@ -127,6 +127,7 @@ def test_dynamic_configs_hold_after_a_restart(world: World) -> None:
     world.alter(1, BROKER, "", log_retention_ms="77")
     world.cluster.stop(2)
     world.cluster.start(2)
+    world.cluster.advance(1000)
     assert world.cluster.brokers[2].running.config.values["log.retention.ms"] == 77
     assert {log.config.retention_ms for log in world.logs(2)} == {77}
 

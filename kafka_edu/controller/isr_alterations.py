@@ -1,0 +1,56 @@
+"""AlterIsr: a leader has the controller write its new ISR (Kafka: KafkaController.processAlterIsr; KIP-497).
+
+Brokers of this project write their ISRs to ZooKeeper themselves, as 2.0 did; a Java broker of inter.broker.protocol.version 2.7 or later in the same cluster
+asks the controller, which then need not be told of the change by a notification.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kafka_edu.cluster.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.controller.controller_context import ControllerContext
+from kafka_edu.zk.kafka_zk_client import KafkaZkClient
+
+
+class AlteredIsr(NamedTuple):
+    """What came of one partition."""
+
+    error: Errors
+    state: LeaderAndIsr | None = None
+    """As it stands in ZooKeeper now; None with an error."""
+
+
+async def alter_isrs(
+    context: ControllerContext, zk: KafkaZkClient, broker_id: int, broker_epoch: int, wanted: Mapping[TopicPartition, LeaderAndIsr]
+) -> dict[TopicPartition, AlteredIsr]:
+    """Write the wanted states, each by the znode version that its leader knows.
+
+    UNKNOWN_TOPIC_OR_PARTITION; FENCED_LEADER_EPOCH: the broker does not lead any more; INVALID_UPDATE_VERSION: somebody wrote in between. Raises
+    STALE_BROKER_EPOCH for a broker that is not alive, or was in another life.
+    """
+    broker = context.live_broker(broker_id)
+    if broker is None or broker.epoch != broker_epoch:
+        raise KafkaException(Errors.STALE_BROKER_EPOCH)
+    results: dict[TopicPartition, AlteredIsr] = {}
+    to_write: dict[TopicPartition, LeaderAndIsr] = {}
+    for tp, state in wanted.items():
+        known = context.partition_leadership_info(tp)
+        if known is None:
+            results[tp] = AlteredIsr(Errors.UNKNOWN_TOPIC_OR_PARTITION)
+        elif state.leader_epoch < known.leader_and_isr.leader_epoch:
+            results[tp] = AlteredIsr(Errors.FENCED_LEADER_EPOCH)
+        elif state._replace(zk_version=known.leader_and_isr.zk_version) == known.leader_and_isr:
+            results[tp] = AlteredIsr(Errors.NONE, known.leader_and_isr)
+        else:
+            to_write[tp] = state
+    written = await zk.update_leader_and_isr(to_write, context.epoch, context.epoch_zk_version)
+    for tp, state in written.finished.items():
+        results[tp] = AlteredIsr(Errors.NONE, state)
+        context.put_partition_leadership_info(tp, LeaderIsrAndControllerEpoch(state, context.epoch))
+    for tp in written.bad_version:
+        results[tp] = AlteredIsr(Errors.INVALID_UPDATE_VERSION)
+    for tp in written.failed:
+        results[tp] = AlteredIsr(Errors.UNKNOWN_SERVER_ERROR)
+    return results

@@ -1,0 +1,71 @@
+"""Elections that somebody asks for by name: the preferred leader, or any leader at all (Kafka: KafkaController.processReplicaLeaderElection; KIP-460).
+
+preferred   the first of AR shall lead, if another does; it must be alive and in sync
+unclean     a partition without a live leader shall have one, in sync or not: whoever asks for it accepts that records are lost
+"""
+
+from collections.abc import Iterable
+from enum import IntEnum
+from typing import NamedTuple
+
+from kafka_edu.common.errors import Errors
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.controller.controller_context import ControllerContext
+from kafka_edu.controller.leader_election import ElectionStrategy
+from kafka_edu.controller.partition_state_machine import PartitionState
+from kafka_edu.controller.zk_partition_state_machine import ZkPartitionStateMachine
+
+
+class ElectionType(IntEnum):
+    """By its number on the wire."""
+
+    PREFERRED = 0
+    UNCLEAN = 1
+
+
+class ElectionResult(NamedTuple):
+    """What came of one partition."""
+
+    error: Errors
+    leader: int = -1
+    """The new leader; brokers hear of it a little later."""
+
+
+async def elect_leaders(
+    context: ControllerContext, machine: ZkPartitionStateMachine, partitions: Iterable[TopicPartition], election_type: ElectionType
+) -> dict[TopicPartition, ElectionResult]:
+    """Elect where it is needed.
+
+    UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION (it is being deleted), ELECTION_NOT_NEEDED; and where nobody may lead
+    PREFERRED_LEADER_NOT_AVAILABLE or ELIGIBLE_LEADERS_NOT_AVAILABLE.
+    """
+    results: dict[TopicPartition, ElectionResult] = {}
+    chosen: list[TopicPartition] = []
+    for tp in dict.fromkeys(partitions):
+        if not context.has_partition(tp):
+            results[tp] = ElectionResult(Errors.UNKNOWN_TOPIC_OR_PARTITION)
+        elif context.is_topic_queued_up_for_deletion(tp.topic):
+            results[tp] = ElectionResult(Errors.INVALID_TOPIC_EXCEPTION)
+        elif not _is_needed(context, tp, election_type):
+            results[tp] = ElectionResult(Errors.ELECTION_NOT_NEEDED)
+        else:
+            chosen.append(tp)
+    preferred = election_type is ElectionType.PREFERRED
+    strategy = ElectionStrategy.PREFERRED_REPLICA if preferred else ElectionStrategy.OFFLINE_PARTITION
+    reason = f"a {election_type.name.lower()} election was asked for"
+    elected = await machine.handle_state_changes(chosen, PartitionState.ONLINE, reason, strategy, allow_unclean=not preferred)
+    for tp in chosen:
+        state = context.partition_leadership_info(tp)
+        if tp in elected and state is not None:
+            results[tp] = ElectionResult(Errors.NONE, state.leader_and_isr.leader)
+        else:
+            results[tp] = ElectionResult(Errors.PREFERRED_LEADER_NOT_AVAILABLE if preferred else Errors.ELIGIBLE_LEADERS_NOT_AVAILABLE)
+    return results
+
+
+def _is_needed(context: ControllerContext, tp: TopicPartition, election_type: ElectionType) -> bool:
+    state = context.partition_leadership_info(tp)
+    leader = state.leader_and_isr.leader if state is not None else -1
+    if election_type is ElectionType.PREFERRED:
+        return context.partition_replica_assignment(tp)[:1] != (leader,)
+    return not context.is_replica_online(leader, tp)

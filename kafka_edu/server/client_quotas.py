@@ -1,0 +1,201 @@
+"""Quotas of users, clients and addresses, in ZooKeeper (Kafka: ZkAdminManager.describeClientQuotas, alterClientQuotas; KIP-546, KIP-612).
+
+    /config/users/<user>                     a user          /config/users/<user>/clients/<client>   a client of a user
+    /config/clients/<client>                 a client id     /config/ips/<address>                   connections of an address
+
+`<default>` in the place of a name is everybody who has nothing of his own. Names are percent-encoded. They are stored, and read by nobody yet: to slow a client
+down comes later.
+"""
+
+import ipaddress
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from kafka_edu.common.config_def import ConfigType, double_text
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.server.dynamic_broker_config import DEFAULT_ENTITY
+from kafka_edu.server.entity_configs import EntityConfigs, desanitized, sanitized
+from kafka_edu.server.user_scram_manager import ScramMechanism
+from kafka_edu.zk.kafka_zk_client import KafkaZkClient
+
+USER, CLIENT_ID, IP = "user", "client-id", "ip"
+ENTITY_TYPES: Final = (USER, CLIENT_ID, IP)
+USERS, CLIENTS, IPS = "users", "clients", "ips"
+CLIENT_QUOTAS: Final[Mapping[str, ConfigType]] = {
+    "consumer_byte_rate": ConfigType.LONG,
+    "controller_mutation_rate": ConfigType.DOUBLE,
+    "producer_byte_rate": ConfigType.LONG,
+    "request_percentage": ConfigType.DOUBLE,
+}
+IP_QUOTAS: Final[Mapping[str, ConfigType]] = {"connection_creation_rate": ConfigType.INT}
+_LIMITS: Final = {ConfigType.INT: 2**31 - 1, ConfigType.LONG: 2**63 - 1}
+#: Whole numbers come as floating-point ones: so far off they may be.
+_EPSILON: Final = 1e-6
+
+QuotaEntity = frozenset[tuple[str, str | None]]
+"""Type and name of each part; None is the default of its kind."""
+
+
+class MatchType(IntEnum):
+    """By its number on the wire."""
+
+    EXACT = 0
+    DEFAULT = 1
+    ANY = 2
+
+
+class QuotaFilter(NamedTuple):
+    """What one part of an entity must be."""
+
+    entity_type: str
+    match_type: int
+    match: str | None
+
+
+class QuotaOp(NamedTuple):
+    key: str
+    value: float | None
+    """None: take the quota away."""
+
+
+class ClientQuotas:
+    """Owned by the broker's loop."""
+
+    def __init__(self, zk: KafkaZkClient, configs: EntityConfigs) -> None:
+        self._zk = zk
+        self._configs = configs
+
+    # --- describe ---
+
+    async def describe(self, filters: Sequence[QuotaFilter], strict: bool) -> dict[QuotaEntity, dict[str, float]]:
+        """Entities that have quotas and all the parts that are asked for; with `strict` no others. Raises KafkaException for a wrong filter."""
+        wanted: dict[str, QuotaFilter] = {}
+        for each in filters:
+            _check_filter(each, wanted)
+            wanted[each.entity_type] = each
+        if IP in wanted and len(wanted) > 1:
+            raise KafkaException(Errors.INVALID_REQUEST, "an address goes together with neither a user nor a client")
+        found = {}
+        for entity, configs in (await self._stored()).items():
+            quotas = {key: number for key, text in configs.items() if _is_quota(key) and (number := _number(text)) is not None}
+            if quotas and _matches(dict(entity), wanted, strict):
+                found[entity] = quotas
+        return found
+
+    async def _stored(self) -> dict[QuotaEntity, dict[str, str]]:
+        stored: dict[QuotaEntity, dict[str, str]] = {}
+        for root, entity_type in ((USERS, USER), (CLIENTS, CLIENT_ID), (IPS, IP)):
+            for name in await self._zk.get_entities(root):
+                stored[frozenset({(entity_type, _entity_name(name))})] = await self._zk.get_entity_configs(root, name)
+                if entity_type == USER:
+                    for client in await self._zk.get_entities(f"{USERS}/{name}/{CLIENTS}"):
+                        both = frozenset({(USER, _entity_name(name)), (CLIENT_ID, _entity_name(client))})
+                        stored[both] = await self._zk.get_entity_configs(USERS, f"{name}/{CLIENTS}/{client}")
+        return stored
+
+    # --- alter ---
+
+    async def alter(self, entries: Mapping[QuotaEntity, Iterable[QuotaOp]], validate_only: bool) -> dict[QuotaEntity, tuple[Errors, str]]:
+        """Change the quotas of each entity; one's error leaves the others alone."""
+        results = {}
+        for entity, ops in entries.items():
+            try:
+                await self._alter(dict(entity), ops, validate_only)
+            except KafkaException as refused:
+                results[entity] = (refused.error, refused.message)
+            else:
+                results[entity] = (Errors.NONE, "")
+        return results
+
+    async def _alter(self, entity: Mapping[str, str | None], ops: Iterable[QuotaOp], validate_only: bool) -> None:
+        root, name = _place(entity)
+        allowed = IP_QUOTAS if root == IPS else CLIENT_QUOTAS
+        changes: dict[str, str | None] = {}
+        for key, value in ops:
+            if value is None:
+                changes[key] = None
+            elif key in allowed:
+                changes[key] = _text(key, allowed[key], value)
+            elif set(entity) == {USER} and key in {mechanism.key for mechanism in ScramMechanism}:
+                raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"{key} is a credential and no quota")  # the code is Kafka's
+            else:
+                raise KafkaException(Errors.INVALID_REQUEST, f"{key} is no quota of {' and '.join(entity)}")
+        if not validate_only:
+            await self._configs.change(root, name, await self._zk.get_entity_configs(root, name), changes)
+
+
+def _check_filter(wanted: QuotaFilter, before: Mapping[str, QuotaFilter]) -> None:
+    if not wanted.entity_type:
+        raise KafkaException(Errors.INVALID_REQUEST, "the type of an entity cannot be empty")
+    if wanted.match_type not in set(MatchType) or (wanted.match_type == MatchType.EXACT and wanted.match is None):
+        raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"no entity can be matched by {wanted}")  # the code is Kafka's
+    if wanted.entity_type in before:
+        raise KafkaException(Errors.INVALID_REQUEST, f"the filter names {wanted.entity_type} twice")
+    if wanted.entity_type not in ENTITY_TYPES:
+        raise KafkaException(Errors.UNSUPPORTED_VERSION, f"there are no quotas of {wanted.entity_type}")
+
+
+def _matches(entity: Mapping[str, str | None], wanted: Mapping[str, QuotaFilter], strict: bool) -> bool:
+    if not wanted.keys() <= entity.keys() or (strict and wanted.keys() != entity.keys()):
+        return False
+    for entity_type, (_, match_type, match) in wanted.items():
+        name = entity[entity_type]
+        if (match_type == MatchType.EXACT and name != match) or (match_type == MatchType.DEFAULT and name is not None):
+            return False
+    return True
+
+
+def _place(entity: Mapping[str, str | None]) -> tuple[str, str]:
+    """(root, name below it) of an entity's znode. Raises KafkaException for what is no entity."""
+    if not entity:
+        raise KafkaException(Errors.INVALID_REQUEST, "an entity has a type and a name")
+    for entity_type, name in entity.items():
+        if entity_type not in ENTITY_TYPES:
+            raise KafkaException(Errors.INVALID_REQUEST, f"there are no quotas of {entity_type}")
+        if name == "":
+            raise KafkaException(Errors.INVALID_REQUEST, f"the name of a {entity_type} cannot be empty")
+    names = {entity_type: DEFAULT_ENTITY if name is None else sanitized(name) for entity_type, name in entity.items()}
+    if IP in entity:
+        if len(entity) > 1:
+            raise KafkaException(Errors.INVALID_REQUEST, "an address goes together with neither a user nor a client")
+        _check_address(entity[IP])
+        return IPS, names[IP]
+    if USER not in entity:
+        return CLIENTS, names[CLIENT_ID]
+    return USERS, f"{names[USER]}/{CLIENTS}/{names[CLIENT_ID]}" if CLIENT_ID in entity else names[USER]
+
+
+def _check_address(name: str | None) -> None:
+    if name is not None:
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            raise KafkaException(Errors.INVALID_REQUEST, f"{name} is no address") from None
+
+
+def _text(key: str, quota_type: ConfigType, value: float) -> str:
+    """The value as it is stored. NaN becomes 0, as in Kafka, where a whole number is wanted."""
+    if quota_type is ConfigType.DOUBLE:
+        return double_text(value)
+    limit = _LIMITS[quota_type]
+    whole = 0 if math.isnan(value) else limit if value >= limit else -limit if value <= -limit else int(value + _EPSILON)
+    if abs(whole - value) > _EPSILON:
+        raise KafkaException(Errors.INVALID_REQUEST, f"{key} must be a whole number of type {quota_type}, not {value}")
+    return str(whole)
+
+
+def _is_quota(key: str) -> bool:
+    return key in CLIENT_QUOTAS or key in IP_QUOTAS
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _entity_name(name: str) -> str | None:
+    return None if name == DEFAULT_ENTITY else desanitized(name)

@@ -1,0 +1,48 @@
+"""ElectLeaders requests that wait until this broker knows the new leaders (Kafka: DelayedElectLeader.scala).
+
+The controller has elected, and written it to ZooKeeper; the answer waits until its UpdateMetadata has come here too, so that a client that asks next for
+metadata is told the new leader.
+"""
+
+from collections.abc import Callable
+
+from kafka_edu.cluster.metadata_cache import MetadataCache
+from kafka_edu.common.errors import Errors
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.words import joined
+from kafka_edu.purgatory.delayed_operation import DelayedOperation
+from kafka_edu.trace.events.purgatory import Requirement
+
+
+class DelayedElectLeader(DelayedOperation):
+    """Done when the metadata cache has every leader that was elected. What it lacks when the time is up is told as REQUEST_TIMED_OUT."""
+
+    __slots__ = ("_cache", "_expected", "_respond")
+
+    def __init__(
+        self, timeout_ms: int, expected: dict[TopicPartition, int], cache: MetadataCache, respond: Callable[[dict[TopicPartition, Errors]], None]
+    ) -> None:
+        """`expected`: the new leaders."""
+        super().__init__(timeout_ms)
+        self._expected = expected
+        self._cache = cache
+        self._respond = respond
+
+    @property
+    def label(self) -> str:
+        return f"elect leaders of {joined(self._expected)}"
+
+    def _known(self, tp: TopicPartition) -> int:
+        state = self._cache.get_partition_state(tp)
+        return state.leader if state is not None else -1
+
+    def try_complete(self) -> bool:
+        """O(partitions)."""
+        return all(self._known(tp) == leader for tp, leader in self._expected.items()) and self.force_complete()
+
+    def on_complete(self) -> None:
+        self._respond({tp: Errors.NONE if self._known(tp) == leader else Errors.REQUEST_TIMED_OUT for tp, leader in self._expected.items()})
+
+    def why_waiting(self) -> tuple[Requirement, ...]:
+        """For each partition whose leader is not known yet: which is to come, and which is known."""
+        return tuple(Requirement(str(tp), "leader", leader, self._known(tp)) for tp, leader in self._expected.items() if self._known(tp) != leader)

@@ -1,0 +1,38 @@
+"""Configs of users, clients and addresses, below /config, under names that ZooKeeper takes (Kafka: AdminZkClient.scala, Sanitizer.java)."""
+
+from collections.abc import Mapping
+from urllib.parse import quote, unquote
+
+from kafka_edu.trace.events.server import EntityConfigWritten
+from kafka_edu.trace.tracer import Tracer
+from kafka_edu.zk.kafka_zk_client import KafkaZkClient
+
+
+def sanitized(name: str) -> str:
+    """A name as part of a path: percent-encoded but for letters, digits and `.`, `-`, `_`, `~`: `a b*` → `a%20b%2A`."""
+    return quote(name, safe="")
+
+
+def desanitized(name: str) -> str:
+    return unquote(name)
+
+
+class EntityConfigs:
+    """The door by which such configs are written; every broker is told."""
+
+    def __init__(self, zk: KafkaZkClient, trace: Tracer | None) -> None:
+        self._zk = zk
+        self._trace = trace
+
+    async def change(self, entity_type: str, name: str, before: Mapping[str, str], changes: Mapping[str, str | None]) -> None:
+        """Write `before` with `changes`, None to take a key away, and the notification."""
+        after = {key: value for key, value in {**before, **changes}.items() if value is not None}
+        await self._zk.set_or_create_entity_configs(entity_type, name, after)
+        await self._zk.create_config_change_notification(f"{entity_type}/{name}")
+        if self._trace:
+            self._trace(EntityConfigWritten(f"{entity_type}/{name}", tuple((key, _shown(key, value)) for key, value in sorted(after.items()))))
+
+
+def _shown(key: str, value: str) -> str:
+    """Credentials are not told."""
+    return "[hidden]" if key.startswith("SCRAM-") else value

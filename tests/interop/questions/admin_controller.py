@@ -1,0 +1,76 @@
+"""What the controller is asked: elections, reassignments, ISRs."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from kafka_edu.protocol.messages.alter_isr import AlterIsrRequest, AlterIsrRequestPartition, AlterIsrRequestTopic
+from kafka_edu.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from kafka_edu.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
+from kafka_edu.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest, ListPartitionReassignmentsTopics
+from tests.interop.questions.admin_topics import create
+from tests.interop.questions.asking import Asker
+
+SETTINGS: Final[dict[str, str]] = {}
+DIFFERENT: Final[dict[str, str]] = {}
+PREFERRED, UNCLEAN = 0, 1
+
+
+def elect(kind: int, *partitions: tuple[str, list[int]], timeout_ms: int = 10_000) -> ElectLeadersRequest:
+    topics = [TopicPartitions(topic=topic, partition_id=numbers) for topic, numbers in partitions]
+    return ElectLeadersRequest(election_type=kind, topic_partitions=topics, timeout_ms=timeout_ms)
+
+
+def reassign(*wishes: tuple[str, int, list[int] | None]) -> AlterPartitionReassignmentsRequest:
+    topics = [ReassignableTopic(name=name, partitions=[ReassignablePartition(partition_index=p, replicas=ids)]) for name, p, ids in wishes]
+    return AlterPartitionReassignmentsRequest(topics=topics)
+
+
+def reassignments(*topics: tuple[str, list[int]]) -> ListPartitionReassignmentsRequest:
+    listed = [ListPartitionReassignmentsTopics(name=name, partition_indexes=numbers) for name, numbers in topics]
+    return ListPartitionReassignmentsRequest(topics=listed)
+
+
+def isr(broker_id: int, epoch: int, *partitions: tuple[str, int, Sequence[int]]) -> AlterIsrRequest:
+    topics = [
+        AlterIsrRequestTopic(name=name, partitions=[AlterIsrRequestPartition(partition_index=p, new_isr=list(ids))]) for name, p, ids in partitions
+    ]
+    return AlterIsrRequest(broker_id=broker_id, broker_epoch=epoch, topics=topics)
+
+
+def ask_all(asker: Asker) -> None:
+    asker.ask("create", create("l", 2), 4)
+    for version in range(3):
+        asker.ask("preferred, and there already", elect(PREFERRED, ("l", [0])), version)
+        asker.ask("all partitions", ElectLeadersRequest(election_type=PREFERRED, topic_partitions=None, timeout_ms=10_000), version)
+    for version in (1, 2):
+        asker.ask("unclean, with a leader", elect(UNCLEAN, ("l", [0])), version)
+        asker.ask("unclean, all partitions", ElectLeadersRequest(election_type=UNCLEAN, topic_partitions=None, timeout_ms=10_000), version)
+    for topic, partition in (("nope", 0), ("l", 9), ("a b", 0)):
+        asker.ask(f"elect {topic} {partition}", elect(PREFERRED, (topic, [partition])), 2)
+    asker.ask("no partitions", elect(PREFERRED), 1)
+    asker.ask("an election type that is none", elect(2, ("l", [0])), 1)
+    asker.ask("one partition twice", elect(PREFERRED, ("l", [0, 0]), ("l", [0])), 2)
+    asker.ask("several without time", elect(PREFERRED, ("l", [0, 1]), ("nope", [1]), timeout_ms=0), 2)
+
+    for replicas in ([0], None, [], [0, 0], [-1], [7], [0, 7], [0, -2]):
+        asker.ask(f"to {replicas}", reassign(("l", 0, replicas)), 0)
+    asker.ask("reassign an unknown topic", reassign(("nope", 0, [0])), 0)
+    asker.ask("reassign an unknown topic to nobody alive", reassign(("nope", 0, [7])), 0)
+    asker.ask("cancel for an unknown topic", reassign(("nope", 0, None)), 0)
+    asker.ask("reassign an unknown partition", reassign(("l", 9, [0])), 0)
+    asker.ask("reassign a bad name", reassign(("a b", 0, [0])), 0)
+    asker.ask("reassign one twice", reassign(("l", 0, [0]), ("l", 0, [])), 0)
+    asker.ask("reassign two", reassign(("l", 0, [0]), ("l", 1, [0])), 0)
+    asker.ask("reassign nothing", reassign(), 0)
+    asker.ask("all reassignments", ListPartitionReassignmentsRequest(topics=None), 0)
+    asker.ask("reassignments of one", reassignments(("l", [0])), 0)
+    asker.ask("reassignments of an unknown topic", reassignments(("nope", [0])), 0)
+    asker.ask("reassignments of nothing", reassignments(), 0)
+
+    asker.ask("an ISR of a broker of long ago", isr(0, -1, ("l", 0, [0])), 0)
+    asker.ask("an ISR of an unknown broker", isr(7, 1, ("l", 0, [0])), 0)
+    asker.ask("no ISR", isr(0, -1), 0)
