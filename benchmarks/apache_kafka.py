@@ -18,6 +18,8 @@ from typing import Final
 
 from kafka_edu.cli.child_process import rss_anon
 from kafka_edu.cli.cluster_spec import HOST
+from kafka_edu.cli.maven_jars import PeerMissing as PeerMissing  # also for those who start it
+from kafka_edu.cli.maven_jars import maven_jars, require_java
 from kafka_edu.cli.readiness import wait_until_listed
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.zk.apache import free_port
@@ -33,47 +35,18 @@ SMALL: Final = ("-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _LOG4J: Final = "org.apache.log4j"
 
 
-class PeerMissing(Exception):
-    """Apache Kafka cannot be run here; says what to install."""
-
-
 def kafka_jars(version: str = VERSION) -> Path:
     """The folder of Apache Kafka's jars. Raises PeerMissing when there is no Java, or no jars and no Maven to fetch them."""
     given = os.environ.get("KAFKA_EDU_KAFKA_JARS")
     if given and version == VERSION:
         if not any(Path(given).glob("kafka-clients-*.jar")):
             raise PeerMissing(f"KAFKA_EDU_KAFKA_JARS is {given}, where there is no kafka-clients-*.jar")
-        _require_java()
+        require_java()
         return Path(given)
     log = "org.slf4j:slf4j-log4j12:1.7.30"
     scala, zookeeper = RELEASES[version]
     kafka = [f"org.apache.kafka:kafka_{scala}:{version}", f"org.apache.kafka:kafka-tools:{version}", f"org.apache.zookeeper:zookeeper:{zookeeper}"]
     return maven_jars(f"apache-kafka-{version}", [*kafka, log])
-
-
-def _require_java() -> None:
-    if shutil.which("java") is None:
-        raise PeerMissing("Apache Kafka needs Java 8 or later on the PATH (Debian: apt-get install default-jre-headless)")
-
-
-def maven_jars(name: str, artifacts: Sequence[str]) -> Path:
-    """A folder with these artifacts (group:artifact:version) and all that they need; fetched by Maven the first time, about 40 MB."""
-    _require_java()
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kafka-edu" / name
-    if not (cache / "complete").exists():
-        if shutil.which("mvn") is None:
-            raise PeerMissing(f"{', '.join(artifacts)} are fetched by Maven (mvn), which is not installed (Debian: apt-get install maven)")
-        wanted = "".join(
-            "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>".format(*artifact.split(":"))
-            for artifact in artifacts
-        )
-        head = "<modelVersion>4.0.0</modelVersion><groupId>peer</groupId><artifactId>peer</artifactId><version>1</version>"
-        cache.mkdir(parents=True, exist_ok=True)
-        (cache / "pom.xml").write_text(f'<project xmlns="http://maven.apache.org/POM/4.0.0">{head}<dependencies>{wanted}</dependencies></project>')
-        command = ["mvn", "-q", "-B", "-f", str(cache / "pom.xml"), "dependency:copy-dependencies", f"-DoutputDirectory={cache / 'jars'}"]
-        subprocess.run(command, check=True)
-        (cache / "complete").touch()
-    return cache / "jars"
 
 
 def run_tool(jars: Path, *command: str, heap: str = "512m") -> str:

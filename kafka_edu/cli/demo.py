@@ -22,6 +22,7 @@ from rich.table import Table
 from kafka_edu.cli.cluster_spec import Wish
 from kafka_edu.cli.demo_clients import LogConsumer, LogProducer, Verdict, compare, longest_silence
 from kafka_edu.cli.demo_kills import kills
+from kafka_edu.cli.demo_transactions import transactions
 from kafka_edu.cli.report import Report
 from kafka_edu.cli.supervisor import Cluster, ClusterError, is_up, start_cluster
 from kafka_edu.clients.web_log import WebLog
@@ -271,3 +272,4 @@ def demo(context: click.Context, seconds: float, rate: int, seed: int, zookeeper
 
 
 demo.add_command(kills)
+demo.add_command(transactions)

@@ -59,17 +59,17 @@ def create_topic(admin: AdminClient) -> None:
         future.result()
 
 
-def wait_until_in_sync(admin: AdminClient) -> dict[int, int]:
-    """Return when every partition has all replicas in its ISR: partition → leader. Raises ClusterError after a minute."""
+def wait_until_in_sync(admin: AdminClient, topic: str = TOPIC, count: int = PARTITIONS) -> dict[int, int]:
+    """Return when every one of the topic's `count` partitions has all replicas in its ISR: partition → leader. Raises ClusterError after a minute."""
     end = time.monotonic() + SETTLE_TIMEOUT_S
     isrs: dict[int, list[int]] = {}
     while time.monotonic() < end:
         try:
-            partitions = admin.list_topics(TOPIC, timeout=5).topics[TOPIC].partitions
+            partitions = admin.list_topics(topic, timeout=5).topics[topic].partitions
         except KafkaException:  # the broker that was asked is just dying: the next look asks another
             continue
         isrs = {number: partition.isrs for number, partition in partitions.items()}
-        if len(isrs) == PARTITIONS and all(len(isr) == BROKERS for isr in isrs.values()):
+        if len(isrs) == count and all(len(isr) == BROKERS for isr in isrs.values()):
             return {number: partition.leader for number, partition in partitions.items()}
         time.sleep(_LOOK_EVERY_S)
     raise ClusterError(f"the replicas were not in sync within {SETTLE_TIMEOUT_S:g} s: ISRs {isrs}")

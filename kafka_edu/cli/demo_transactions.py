@@ -1,0 +1,324 @@
+"""Exactly once under kill -9: two applications consume, transform and produce in transactions while they, their coordinators and leaders are killed.
+
+Numbered records go into one topic. Each application, one on confluent-kafka and one on the Java client, turns every input record into one output record,
+in a topic of its own, and commits its place in the input in the same transaction. Applications are killed in the middle of transactions and started
+again; so are the broker that coordinates their transactions, the one that coordinates their groups, and leaders of the output. In the end a
+read_committed reader must find each input exactly once; beside it stands what a read_uncommitted reader sees.
+"""
+
+import subprocess
+import threading
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import click
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import Message, NewTopic, TopicPartition
+from rich.console import Console
+
+from kafka_edu.cli.demo_kills import wait_until_in_sync
+from kafka_edu.cli.maven_jars import PeerMissing, compiled, maven_jars
+from kafka_edu.cli.python_process import python_command, python_environment
+from kafka_edu.cli.report import Report
+from kafka_edu.cli.supervisor import Cluster, ClusterError, running_cluster
+from kafka_edu.common.topic import GROUP_METADATA_TOPIC_NAME, TRANSACTION_STATE_TOPIC_NAME
+from kafka_edu.coordinator.coordinator_type import partition_for
+
+INPUT: Final = "in"
+PARTITIONS: Final = 6
+BROKERS: Final = 3
+PAUSE_MS: Final = 150
+"""How long each transaction stays open at least: so a kill finds one."""
+JAVA_CLIENT: Final = "3.9.1"
+WARM_UP_S: Final = 6.0
+DOWN_S: Final = 2.0
+DRAIN_TIMEOUT_S: Final = 120.0
+READ_TIMEOUT_S: Final = 60.0
+_RESTART_S: Final = 0.2
+_LOOK_EVERY_S: Final = 0.1
+#: What is killed, in turn, over the time of the run.
+STORY: Final = ("applications", "transaction coordinator", "applications", "leader", "group coordinator", "applications", "transaction coordinator")
+
+
+class Application:
+    """One process, started again whenever it ends, until `stop`."""
+
+    def __init__(self, name: str, command: Sequence[str]) -> None:
+        self.name = name
+        self.topic = f"out-{name}"
+        self.kills = 0
+        self.ends: list[str] = []
+        """What it said when it ended by itself: a fencing, a time-out."""
+        self._command = command
+        self._stopping = threading.Event()
+        self._process = self._spawn()
+        self._keeper = threading.Thread(target=self._keep, name=f"keeper of {name}", daemon=True)
+        self._keeper.start()
+
+    def _spawn(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(self._command, env=python_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+    def _keep(self) -> None:
+        while True:
+            said = self._process.communicate()[1]
+            if self._stopping.is_set():
+                return
+            if self._process.returncode > 0:
+                self.ends.append(said.strip().rpartition("\n")[2])
+            time.sleep(_RESTART_S)
+            self._process = self._spawn()
+            if self._stopping.is_set():
+                self._process.kill()
+
+    def kill(self) -> None:
+        """kill -9."""
+        self.kills += 1
+        self._process.kill()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._process.kill()
+        self._keeper.join()
+
+
+class Input:
+    """Sends numbers into the input topic at a steady rate, with acks=all and idempotence."""
+
+    def __init__(self, servers: str, rate: int) -> None:
+        self.acked = 0
+        self.refused: list[str] = []
+        self._sent = 0
+        self._rate = rate
+        self._stop = threading.Event()
+        self._client = Producer({"bootstrap.servers": servers, "enable.idempotence": True, "linger.ms": 5, "log_level": 0})
+        self._thread = threading.Thread(target=self._run, name="input", daemon=True)
+        self._thread.start()
+
+    def _on_delivery(self, error: KafkaError | None, _: Message) -> None:
+        if error is None:
+            self.acked += 1
+        else:
+            self.refused.append(str(error))
+
+    def _run(self) -> None:
+        began = time.monotonic()
+        while not self._stop.is_set():
+            for _ in range(int((time.monotonic() - began) * self._rate) - self._sent):
+                self._client.produce(INPUT, str(self._sent), partition=self._sent % PARTITIONS, on_delivery=self._on_delivery)
+                self._sent += 1
+            self._client.poll(0.01)
+
+    def finish(self) -> None:
+        """Send no more; returns when each record's fate is known."""
+        self._stop.set()
+        self._thread.join()
+        self._client.flush(DRAIN_TIMEOUT_S)
+
+
+class Counted(NamedTuple):
+    """What became of the input records in one application's output."""
+
+    application: str
+    committed: int
+    """Records that a read_committed reader finds."""
+    lost: int
+    """Input records that it does not find."""
+    duplicates: int
+    """Records that it finds besides the first of each input record."""
+    uncommitted: int
+    """Records that a read_uncommitted reader finds."""
+    application_kills: int
+    own_ends: int
+    """How often the application ended by itself, on an error."""
+
+
+class Outcome(NamedTuple):
+    inputs: int
+    refused: int
+    broker_kills: Counter[str]
+    counted: list[Counted]
+
+
+def read_all(servers: str, topic: str, isolation_level: str) -> list[bytes]:
+    """The value of every record up to the end, as a reader of that isolation level gets them. Raises ClusterError when it does not come to the end."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": "counter",
+            "isolation.level": isolation_level,
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "log_level": 0,
+        }
+    )
+    try:
+        consumer.assign([TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)])
+        values: list[bytes] = []
+        ended: set[int | None] = set()
+        end = time.monotonic() + READ_TIMEOUT_S
+        while len(ended) < PARTITIONS:
+            if time.monotonic() > end:
+                raise ClusterError(f"{topic} was not read to its end within {READ_TIMEOUT_S:g} s")
+            for message in consumer.consume(5_000, 0.2):
+                error, value = message.error(), message.value()
+                if error is None and value is not None:
+                    values.append(value)
+                    ended.discard(message.partition())
+                elif error is not None and error.code() == KafkaError._PARTITION_EOF:
+                    ended.add(message.partition())
+        return values
+    finally:
+        consumer.close()
+
+
+def count(application: Application, servers: str, inputs: int) -> Counted:
+    committed = Counter(read_all(servers, application.topic, "read_committed"))
+    uncommitted = len(read_all(servers, application.topic, "read_uncommitted"))
+    lost = sum(str(number).encode() not in committed for number in range(inputs))
+    found = committed.total()
+    return Counted(application.name, found, lost, found - len(committed), uncommitted, application.kills, len(application.ends))
+
+
+def java_application(servers: str) -> list[str]:
+    """The command that runs Transform.java. Raises PeerMissing without Java, its compiler, or Maven."""
+    jars = maven_jars(f"java-clients-{JAVA_CLIENT}", [f"org.apache.kafka:kafka-clients:{JAVA_CLIENT}", "org.slf4j:slf4j-nop:1.7.36"])
+    classes = compiled(Path(__file__).parent / "java" / "Transform.java", jars)
+    java = ["java", "-XX:TieredStopAtLevel=1", "-Xmx128m", "-cp", f"{classes}:{jars}/*", "Transform"]
+    return [*java, servers, INPUT, "out-java", "java", str(PAUSE_MS)]
+
+
+def applications(servers: str, console: Console) -> list[Application]:
+    """One for each client that can run here."""
+    module = python_command("kafka_edu.cli.transform_app", servers, INPUT, "out-confluent-kafka", "confluent-kafka", str(PAUSE_MS))
+    found = [Application("confluent-kafka", module)]
+    try:
+        found.append(Application("java", java_application(servers)))
+    except PeerMissing as missing:
+        console.print(f"[yellow]confluent-kafka alone, without the Java client:[/] {missing}")
+    return found
+
+
+def victim_of(act: str, admin: AdminClient, application: Application) -> int:
+    """The broker that is to die. Raises ClusterError when it is not known."""
+    topic, key = {
+        "transaction coordinator": (TRANSACTION_STATE_TOPIC_NAME, application.name),
+        "group coordinator": (GROUP_METADATA_TOPIC_NAME, application.name),
+        "leader": (application.topic, None),
+    }[act]
+    partitions = admin.list_topics(topic, timeout=10).topics[topic].partitions
+    if not partitions:
+        raise ClusterError(f"{topic} does not exist yet")
+    return partitions[0 if key is None else partition_for(key, len(partitions))].leader
+
+
+def kill_and_restart(act: str, cluster: Cluster, admin: AdminClient, application: Application, console: Console) -> None:
+    cluster.wait_ready()
+    wait_until_in_sync(admin, application.topic, PARTITIONS)
+    victim = victim_of(act, admin, application)
+    cluster.kill(victim)
+    console.print(f"[red]✕[/] kill -9: broker {victim}, the {act} of {application.name}; back in {DOWN_S:g} s", soft_wrap=True)
+    time.sleep(DOWN_S)
+    cluster.start(victim)
+
+
+def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcome:
+    """The story, spread over `seconds` (or longer, if the replicas take longer to catch up)."""
+    servers = cluster.bootstrap_servers
+    admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
+    for topic in (INPUT, "out-confluent-kafka", "out-java"):
+        wanted = NewTopic(topic, num_partitions=PARTITIONS, replication_factor=BROKERS, config={"min.insync.replicas": "2"})
+        admin.create_topics([wanted], operation_timeout=20)[topic].result()
+        wait_until_in_sync(admin, topic, PARTITIONS)
+    running = applications(servers, console)
+    killed: Counter[str] = Counter()
+    try:
+        source = Input(servers, rate)
+        began = time.monotonic()
+        for i, act in enumerate(STORY):
+            time.sleep(max(0.0, began + WARM_UP_S + i * (seconds - WARM_UP_S) / len(STORY) - time.monotonic()))
+            if act == "applications":
+                for application in running:
+                    application.kill()
+                console.print(f"[red]✕[/] kill -9: {' and '.join(application.name for application in running)}")
+            else:
+                kill_and_restart(act, cluster, admin, running[i % len(running)], console)
+                killed[act] += 1
+        time.sleep(max(0.0, began + seconds - time.monotonic()))
+        source.finish()
+        told = f"{source.acked:,} input records in {time.monotonic() - began:.0f} s; the applications turn what is left"
+        console.print(f"[green]●[/] {told}", soft_wrap=True)
+        wait_until_drained(admin, running, servers)
+    finally:
+        for application in running:
+            application.stop()
+    return Outcome(source.acked, len(source.refused), killed, [count(application, servers, source.acked) for application in running])
+
+
+def wait_until_drained(admin: AdminClient, running: Sequence[Application], servers: str) -> None:
+    """Return when each application has committed the end of the input. Gives up after two minutes: what is missing then is lost."""
+    end = time.monotonic() + DRAIN_TIMEOUT_S
+    for application in running:
+        client = Consumer({"bootstrap.servers": servers, "group.id": application.name, "log_level": 0})
+        try:
+            places = [TopicPartition(INPUT, partition) for partition in range(PARTITIONS)]
+            ends = {place.partition: client.get_watermark_offsets(place, timeout=10)[1] for place in places}
+            while time.monotonic() < end:
+                try:
+                    if {place.partition: place.offset for place in client.committed(places, timeout=10)} == ends:
+                        break
+                except KafkaException:  # offsets of an open transaction are not told
+                    pass
+                time.sleep(_LOOK_EVERY_S)
+        finally:
+            client.close()
+    wait_until_in_sync(admin, INPUT, PARTITIONS)
+
+
+def report_of(outcome: Outcome) -> Report:
+    report = Report("transactions")
+    report.figure("input records", outcome.inputs)
+    report.figure("input records refused", outcome.refused)
+    for act, kills in outcome.broker_kills.items():
+        report.figure(f"brokers killed as {act}", kills)
+    for counted in outcome.counted:
+        name = counted.application
+        report.figure(f"{name}: times killed", counted.application_kills)
+        report.figure(f"{name}: times ended by itself, on an error", counted.own_ends)
+        report.figure(f"{name}: records for read_committed", counted.committed)
+        report.figure(f"{name}: records for read_uncommitted", counted.uncommitted)
+        report.figure(f"{name}: of these, of aborted transactions", counted.uncommitted - counted.committed)
+    report.target("input records", outcome.inputs, ">", 0)
+    report.target("brokers killed", outcome.broker_kills.total(), "==", len([act for act in STORY if act != "applications"]))
+    for counted in outcome.counted:
+        report.target(f"{counted.application}: input records lost", counted.lost, "==", 0)
+        report.target(f"{counted.application}: input records counted twice", counted.duplicates, "==", 0)
+        report.target(f"{counted.application}: records for read_committed", counted.committed, "==", outcome.inputs)
+    return report
+
+
+@click.command()
+@click.option("--seconds", type=click.FloatRange(20), default=60.0, show_default=True, help="How long to produce input, at least.")
+@click.option("--rate", type=click.IntRange(1, 100_000), default=500, show_default=True, help="Input records a second.")
+@click.option("--zookeeper", default="embedded", show_default=True, metavar="WHICH", help="embedded, apache, or HOST:PORT/chroot.")
+@click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the figures here too.")
+def transactions(seconds: float, rate: int, zookeeper: str, json_file: Path | None) -> None:
+    """Consume, transform and produce in transactions while applications, coordinators and leaders are killed; each input counts exactly once.
+
+    With confluent-kafka, and with the Java client where Java and Maven are. Exits with 1 when a target does not hold.
+    """
+    console = Console()
+    try:
+        with running_cluster("transactions", brokers=BROKERS, zookeeper=zookeeper, props={"group.initial.rebalance.delay.ms": "0"}) as cluster:
+            outcome = run(cluster, seconds, rate, console)
+    except ClusterError as error:
+        raise click.ClickException(str(error)) from error
+    report = report_of(outcome)
+    report.show(console)
+    if json_file is not None:
+        report.write(json_file)
+    if not report.holds:
+        raise SystemExit(1)

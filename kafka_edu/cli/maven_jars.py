@@ -1,0 +1,53 @@
+"""Java programs of others, from Maven's jars: fetched once into the user's cache. Nothing of them is part of this project."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+
+class PeerMissing(Exception):
+    """A Java program cannot be run here; says what to install."""
+
+
+def require_java() -> None:
+    if shutil.which("java") is None:
+        raise PeerMissing("Apache Kafka needs Java 8 or later on the PATH (Debian: apt-get install default-jre-headless)")
+
+
+def maven_jars(name: str, artifacts: Sequence[str]) -> Path:
+    """A folder with these artifacts (group:artifact:version) and all that they need; fetched by Maven the first time, about 40 MB."""
+    require_java()
+    cache = _cache(name)
+    if not (cache / "complete").exists():
+        if shutil.which("mvn") is None:
+            raise PeerMissing(f"{', '.join(artifacts)} are fetched by Maven (mvn), which is not installed (Debian: apt-get install maven)")
+        wanted = "".join(
+            "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>".format(*artifact.split(":"))
+            for artifact in artifacts
+        )
+        head = "<modelVersion>4.0.0</modelVersion><groupId>peer</groupId><artifactId>peer</artifactId><version>1</version>"
+        cache.mkdir(parents=True, exist_ok=True)
+        (cache / "pom.xml").write_text(f'<project xmlns="http://maven.apache.org/POM/4.0.0">{head}<dependencies>{wanted}</dependencies></project>')
+        command = ["mvn", "-q", "-B", "-f", str(cache / "pom.xml"), "dependency:copy-dependencies", f"-DoutputDirectory={cache / 'jars'}"]
+        subprocess.run(command, check=True)
+        (cache / "complete").touch()
+    return cache / "jars"
+
+
+def compiled(source: Path, jars: Path) -> Path:
+    """A folder with the classes of one Java source, compiled against `jars`, into the user's cache, when it has changed. Raises PeerMissing."""
+    if shutil.which("javac") is None:
+        raise PeerMissing(f"{source.name} needs a Java compiler, javac, on the PATH (Debian: apt-get install default-jdk-headless)")
+    digest = hashlib.sha256(source.read_bytes() + str(jars).encode()).hexdigest()[:12]
+    folder = _cache(f"{source.stem.lower()}-{digest}")
+    if not (folder / "complete").exists():
+        subprocess.run(["javac", "-nowarn", "-cp", f"{jars}/*", "-d", str(folder), str(source)], check=True)
+        (folder / "complete").touch()
+    return folder
+
+
+def _cache(name: str) -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kafka-edu" / name

@@ -1,0 +1,64 @@
+"""Consume, transform, produce, on confluent-kafka: `python -m kafka_edu.cli.transform_app SERVERS INPUT OUTPUT NAME PAUSE_MS`.
+
+Each input record becomes one output record, in transactions that commit the input's offsets too. NAME is group, member and transactional id; a
+transaction takes at least PAUSE_MS. Whatever goes wrong ends the process: whoever starts it again goes on behind the last committed transaction, and
+what this one left open is aborted when the next one initialises. `java/Transform.java` is the same for the Java client.
+"""
+
+import sys
+import time
+from typing import Final
+
+from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka.cimpl import Message, TopicPartition
+
+TIMEOUT_S: Final = 60.0
+MOST_RECORDS: Final = 200
+
+
+def transform(servers: str, topic_in: str, topic_out: str, name: str, pause_ms: int) -> None:
+    """Run until killed. Raises KafkaException."""
+    producer = Producer({"bootstrap.servers": servers, "transactional.id": name, "transaction.timeout.ms": 20_000, "linger.ms": 0, "log_level": 0})
+    consumer = Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": name,
+            "group.instance.id": name,
+            "isolation.level": "read_committed",
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+            "session.timeout.ms": 10_000,
+            "log_level": 0,
+        }
+    )
+    producer.init_transactions(TIMEOUT_S)
+    consumer.subscribe([topic_in])
+    while True:
+        messages = [m for m in consumer.consume(MOST_RECORDS, 0.2) if m.error() is None]
+        if messages:
+            _one_transaction(producer, consumer, messages, topic_out, pause_ms)
+
+
+def _one_transaction(producer: Producer, consumer: Consumer, messages: list[Message], topic_out: str, pause_ms: int) -> None:
+    producer.begin_transaction()
+    ends: dict[tuple[str, int], int] = {}
+    for message in messages:
+        topic, partition, offset = message.topic(), message.partition(), message.offset()
+        assert topic is not None
+        assert partition is not None
+        assert offset is not None
+        producer.produce(topic_out, message.value(), message.key(), partition=partition)
+        ends[topic, partition] = offset + 1
+    producer.flush(TIMEOUT_S)
+    time.sleep(pause_ms / 1000)
+    offsets = [TopicPartition(topic, partition, offset) for (topic, partition), offset in ends.items()]
+    producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), TIMEOUT_S)
+    producer.commit_transaction(TIMEOUT_S)
+
+
+if __name__ == "__main__":
+    try:
+        _, servers, topic_in, topic_out, name, pause_ms = sys.argv
+        transform(servers, topic_in, topic_out, name, int(pause_ms))
+    except KafkaException as failure:
+        sys.exit(str(failure))
