@@ -1,0 +1,301 @@
+"""Transactions with unmodified clients: committed and aborted, read_committed, consume-transform-produce, a zombie fenced.
+
+The client under test does; librdkafka's readers check.
+"""
+
+import asyncio
+import json
+import subprocess
+import time
+import uuid
+from collections.abc import Coroutine
+from typing import Any, ClassVar, Final, Protocol
+
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.errors import InvalidProducerEpoch, ProducerFenced
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+
+from benchmarks.apache_kafka import PeerMissing, maven_jars
+from tests.interop.client_contract import create_topic, rd
+from tests.interop.foreign import built, missing, tool
+
+PARTITIONS: Final = 3
+PATIENCE_S: Final = 60.0
+STORY: Final = (("a1", "a2", "a3", "a4"), ("-", "b1", "b2", "b3"), ("c1",), ("-", "d1", "d2"), ("e1", "e2", "e3"))
+"""Transactions, and what each writes; those that begin with "-" are aborted."""
+COMMITTED: Final = [value for values in STORY if values[0] != "-" for value in values]
+WRITTEN: Final = [value for values in STORY for value in values if value != "-"]
+
+
+class Client(Protocol):
+    """One client library, driven."""
+
+    def write(self, servers: str, topic: str, transactional_id: str) -> None:
+        """The story, record i to partition i % 3."""
+        ...
+
+    def read(self, servers: str, topic: str, count: int) -> list[str]:
+        """The topic's values with read_committed."""
+        ...
+
+    def transform(self, servers: str, topic_in: str, topic_out: str, name: str, count: int, commit: bool) -> None:
+        """Read `count` records, write each in upper case, commit their offsets for the group `name`: all in one transaction."""
+        ...
+
+    def zombie(self, servers: str, topic: str, transactional_id: str) -> str:
+        """A producer with an open transaction, another with its id, then the first commits: `fenced`, or `committed`."""
+        ...
+
+
+def read_all(servers: str, topic: str, isolation_level: str) -> list[str]:
+    """Up to the end, by librdkafka."""
+    settings = rd(servers, group_id="check", isolation_level=isolation_level, enable_auto_commit=False, enable_partition_eof=True)
+    consumer = Consumer(settings)
+    try:
+        consumer.assign([TopicPartition(topic, p, 0) for p in range(PARTITIONS)])
+        values: list[str] = []
+        ended: set[int] = set()
+        end = time.monotonic() + PATIENCE_S
+        while len(ended) < PARTITIONS:
+            assert time.monotonic() < end, (values, ended)
+            for message in consumer.consume(100, 0.2):
+                if message.error() is None:
+                    values.append(message.value().decode())
+                elif message.error().code() == KafkaError._PARTITION_EOF:
+                    ended.add(message.partition())
+        return values
+    finally:
+        consumer.close()
+
+
+class ConfluentTransactions:
+    """librdkafka."""
+
+    def _producer(self, servers: str, transactional_id: str) -> Producer:
+        producer = Producer(rd(servers, transactional_id=transactional_id))
+        producer.init_transactions(PATIENCE_S)
+        return producer
+
+    def write(self, servers: str, topic: str, transactional_id: str) -> None:
+        producer = self._producer(servers, transactional_id)
+        i = 0
+        for values in STORY:
+            producer.begin_transaction()
+            for value in values[values[0] == "-" :]:
+                producer.produce(topic, value, partition=i % PARTITIONS)
+                i += 1
+            producer.flush(PATIENCE_S)
+            if values[0] == "-":
+                producer.abort_transaction(PATIENCE_S)
+            else:
+                producer.commit_transaction(PATIENCE_S)
+
+    def read(self, servers: str, topic: str, count: int) -> list[str]:
+        return read_all(servers, topic, "read_committed")
+
+    def transform(self, servers: str, topic_in: str, topic_out: str, name: str, count: int, commit: bool) -> None:
+        producer = self._producer(servers, name)
+        consumer = Consumer(rd(servers, group_id=name, isolation_level="read_committed", auto_offset_reset="earliest", enable_auto_commit=False))
+        try:
+            consumer.subscribe([topic_in])
+            producer.begin_transaction()
+            while count:
+                for message in consumer.consume(count, 0.2):
+                    producer.produce(topic_out, message.value().upper(), partition=message.partition())
+                    count -= 1
+            producer.send_offsets_to_transaction(consumer.position(consumer.assignment()), consumer.consumer_group_metadata(), PATIENCE_S)
+            if commit:
+                producer.commit_transaction(PATIENCE_S)
+            else:
+                producer.abort_transaction(PATIENCE_S)
+        finally:
+            consumer.close()
+
+    def zombie(self, servers: str, topic: str, transactional_id: str) -> str:
+        first = self._producer(servers, transactional_id)
+        first.begin_transaction()
+        first.produce(topic, "zombie", partition=0)
+        first.flush(PATIENCE_S)
+        second = self._producer(servers, transactional_id)
+        second.begin_transaction()
+        second.produce(topic, "living", partition=0)
+        told = "committed"
+        try:
+            first.commit_transaction(PATIENCE_S)
+        except KafkaException as error:
+            told = "fenced" if error.args[0].code() == KafkaError._FENCED else str(error)
+        second.commit_transaction(PATIENCE_S)
+        return told
+
+
+class AiokafkaTransactions:
+    """aiokafka, all in Python."""
+
+    def write(self, servers: str, topic: str, transactional_id: str) -> None:
+        async def run() -> None:
+            producer = AIOKafkaProducer(bootstrap_servers=servers, transactional_id=transactional_id)
+            await producer.start()
+            i = 0
+            for values in STORY:
+                await producer.begin_transaction()
+                for value in values[values[0] == "-" :]:
+                    await producer.send_and_wait(topic, value.encode(), partition=i % PARTITIONS)
+                    i += 1
+                await (producer.abort_transaction() if values[0] == "-" else producer.commit_transaction())
+            await producer.stop()
+
+        self._run(run())
+
+    @staticmethod
+    def _run(work: Coroutine[Any, Any, Any]) -> Any:
+        async def limited() -> Any:
+            async with asyncio.timeout(PATIENCE_S):
+                return await work
+
+        return asyncio.run(limited())
+
+    def read(self, servers: str, topic: str, count: int) -> list[str]:
+        async def run() -> list[str]:
+            consumer = AIOKafkaConsumer(topic, bootstrap_servers=servers, isolation_level="read_committed", auto_offset_reset="earliest")
+            await consumer.start()
+            values: list[str] = []
+            while len(values) < count:
+                for messages in (await consumer.getmany(timeout_ms=200)).values():
+                    values += [message.value.decode() for message in messages]
+            await consumer.stop()
+            return values
+
+        found: list[str] = self._run(run())
+        return found
+
+    def transform(self, servers: str, topic_in: str, topic_out: str, name: str, count: int, commit: bool) -> None:
+        async def run() -> None:
+            producer = AIOKafkaProducer(bootstrap_servers=servers, transactional_id=name)
+            consumer = AIOKafkaConsumer(
+                topic_in,
+                bootstrap_servers=servers,
+                group_id=name,
+                isolation_level="read_committed",
+                auto_offset_reset="earliest",
+                enable_auto_commit=False,
+            )
+            await producer.start()
+            await consumer.start()
+            await producer.begin_transaction()
+            left, offsets = count, {}
+            while left:
+                for tp, messages in (await consumer.getmany(timeout_ms=200)).items():
+                    for message in messages:
+                        await producer.send(topic_out, message.value.upper(), partition=tp.partition)
+                    offsets[tp] = messages[-1].offset + 1
+                    left -= len(messages)
+            await producer.send_offsets_to_transaction(offsets, name)
+            await (producer.commit_transaction() if commit else producer.abort_transaction())
+            await consumer.stop()
+            await producer.stop()
+
+        self._run(run())
+
+    def zombie(self, servers: str, topic: str, transactional_id: str) -> str:
+        async def run() -> str:
+            first = AIOKafkaProducer(bootstrap_servers=servers, transactional_id=transactional_id)
+            await first.start()
+            await first.begin_transaction()
+            await first.send_and_wait(topic, b"zombie", partition=0)
+            second = AIOKafkaProducer(bootstrap_servers=servers, transactional_id=transactional_id)
+            await second.start()
+            await second.begin_transaction()
+            await second.send_and_wait(topic, b"living", partition=0)
+            told = "committed"
+            try:
+                await first.commit_transaction()
+            except (ProducerFenced, InvalidProducerEpoch):
+                told = "fenced"
+            await second.commit_transaction()
+            await second.stop()
+            await first.stop()
+            return told
+
+        told: str = self._run(run())
+        return told
+
+
+class JavaTransactions:
+    """The Java client 3.9, by java_transactions/Transactions.java."""
+
+    command: ClassVar[list[str]] = []
+
+    def _ask(self, *arguments: object) -> list[str]:
+        done = subprocess.run([*self._program(), *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr[-3000:]
+        values: list[str] = json.loads(done.stdout.strip().splitlines()[-1]) if done.stdout.strip() else []
+        return values
+
+    def _program(self) -> list[str]:
+        if not self.command:
+            java, javac = tool("java", "default-jdk-headless"), tool("javac", "default-jdk-headless")
+            try:
+                jars = maven_jars("java-clients-3.9.1", ["org.apache.kafka:kafka-clients:3.9.1", "org.slf4j:slf4j-nop:1.7.36"])
+            except PeerMissing as error:
+                missing(str(error))
+            folder = built("java_transactions", (javac, "-nowarn", "-cp", f"{jars}/*", "-d", "classes", "Transactions.java"))
+            self.command.extend([java, "-XX:TieredStopAtLevel=1", "-cp", f"{folder / 'classes'}:{jars}/*", "Transactions"])
+        return self.command
+
+    def write(self, servers: str, topic: str, transactional_id: str) -> None:
+        self._ask("write", servers, topic, transactional_id, ",".join(" ".join(values).replace("- ", "-") for values in STORY))
+
+    def read(self, servers: str, topic: str, count: int) -> list[str]:
+        return self._ask("read", servers, topic, count)
+
+    def transform(self, servers: str, topic_in: str, topic_out: str, name: str, count: int, commit: bool) -> None:
+        self._ask("transform", servers, topic_in, topic_out, name, count, commit)
+
+    def zombie(self, servers: str, topic: str, transactional_id: str) -> str:
+        return self._ask("zombie", servers, topic, transactional_id)[0]
+
+
+@pytest.fixture(params=[ConfluentTransactions, AiokafkaTransactions, JavaTransactions], ids=["confluent-kafka", "aiokafka", "java"])
+def client(request: pytest.FixtureRequest) -> Client:
+    made: Client = request.param()
+    return made
+
+
+@pytest.fixture
+def topic(servers: str) -> str:
+    name = f"txn-{uuid.uuid4().hex[:8]}"
+    create_topic(servers, name, PARTITIONS)
+    return name
+
+
+@pytest.mark.timeout(180)
+def test_what_is_committed_is_seen_and_what_is_aborted_is_not(client: Client, servers: str, topic: str) -> None:
+    client.write(servers, topic, f"writer of {topic}")
+    assert sorted(client.read(servers, topic, len(COMMITTED))) == sorted(COMMITTED)
+    assert sorted(read_all(servers, topic, "read_committed")) == sorted(COMMITTED)
+    assert sorted(read_all(servers, topic, "read_uncommitted")) == sorted(WRITTEN)
+
+
+@pytest.mark.timeout(180)
+def test_offsets_and_output_count_together(client: Client, servers: str, topic: str) -> None:
+    client.write(servers, topic, f"writer of {topic}")
+    output, name = f"{topic}-out", f"transform {topic}"
+    create_topic(servers, output, PARTITIONS)
+    checker = Consumer(rd(servers, group_id=name))
+    places = [TopicPartition(topic, p) for p in range(PARTITIONS)]
+    client.transform(servers, topic, output, name, len(COMMITTED), False)
+    assert read_all(servers, output, "read_committed") == []
+    assert all(place.offset < 0 for place in checker.committed(places, timeout=PATIENCE_S)), "the offsets were aborted too"
+    client.transform(servers, topic, output, name, len(COMMITTED), True)
+    assert sorted(read_all(servers, output, "read_committed")) == sorted(value.upper() for value in COMMITTED)
+    assert all(place.offset > 0 for place in checker.committed(places, timeout=PATIENCE_S))
+    assert len(read_all(servers, output, "read_uncommitted")) == 2 * len(COMMITTED)
+    checker.close()
+
+
+@pytest.mark.timeout(180)
+def test_a_zombie_is_fenced(client: Client, servers: str, topic: str) -> None:
+    assert client.zombie(servers, topic, f"zombie of {topic}") == "fenced"
+    assert read_all(servers, topic, "read_committed") == ["living"]
+    assert sorted(read_all(servers, topic, "read_uncommitted")) == ["living", "zombie"]
