@@ -212,22 +212,26 @@ def _check_size(size: int, config: LogConfig) -> None:
 
 def _check_header(header: BatchHeader, size: int, config: LogConfig, api_version: int, origin: AppendOrigin) -> None:
     if header.base_offset != 0:
-        raise InvalidRecordError(f"The baseOffset of the record batch should be 0, but it is {header.base_offset}")
+        raise _refused_header(f"The baseOffset of the record batch should be 0, but it is {header.base_offset}")
     _check_size(size, config)
     count = header.records_count
     if header.last_offset_delta < 0:
-        raise InvalidRecordError(f"Batch has an invalid offset range: [{header.base_offset}, {header.last_offset}]")
+        raise _refused_header(f"Batch has an invalid offset range: [{header.base_offset}, {header.last_offset}]")
     if count <= 0:
-        raise InvalidRecordError(f"Invalid reported count for record batch: {count}")
+        raise _refused_header(f"Invalid reported count for record batch: {count}")
     if count != header.last_offset_delta + 1:
-        raise InvalidRecordError(f"Inconsistent batch offset range [0, {header.last_offset}] and count of records {count}")
+        raise _refused_header(f"Inconsistent batch offset range [0, {header.last_offset}] and count of records {count}")
     if origin is AppendOrigin.CLIENT:
         if header.producer_id != NO_PRODUCER_ID and header.base_sequence < 0:
-            raise InvalidRecordError(f"Invalid sequence number {header.base_sequence} in record batch with producerId {header.producer_id}")
+            raise _refused_header(f"Invalid sequence number {header.base_sequence} in record batch with producerId {header.producer_id}")
         if header.attributes & CONTROL_BIT:
-            raise InvalidRecordError("Clients are not allowed to write control records")
+            raise _refused_header("Clients are not allowed to write control records")
     if header.attributes & COMPRESSION_MASK == CompressionType.ZSTD and _FIRST_VERSION_OF_V2 <= api_version < _FIRST_VERSION_WITH_ZSTD:
         raise KafkaException(Errors.UNSUPPORTED_COMPRESSION_TYPE, "Produce requests with version < 7 are not allowed to use ZStandard compression")
+
+
+def _refused_header(why: str) -> RecordValidationError:
+    return RecordValidationError(Errors.INVALID_RECORD, why, ())
 
 
 def _look_inside(header: BatchHeader, rest: memoryview, config: LogConfig, now_ms: int) -> ValidBatch | None:

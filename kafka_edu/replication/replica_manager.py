@@ -265,8 +265,9 @@ class ReplicaManager:
             partition.wake_after_append(advanced)
 
     def _refused(self, tp: TopicPartition, failure: KafkaException) -> ProducePartitionStatus:
+        seen = isinstance(failure, RecordValidationError)
         record_errors = failure.record_errors if isinstance(failure, RecordValidationError) else ()
-        unseen = failure.error in REFUSED_UNSEEN and not record_errors
+        unseen = failure.error in REFUSED_UNSEEN and not seen
         partition = None if unseen else self.all_partitions.get(tp)
         log_start_offset = partition.log_start_offset if partition is not None else -1
         return ProducePartitionStatus.failed(failure.error, failure.message, log_start_offset, record_errors)

@@ -195,10 +195,21 @@ def normalised(value: Any, name: str = "", *, records: Callable[[bytes], object]
         return {field.name: normalised(getattr(value, field.name), field.name, records=records) for field in type(value).FIELDS}
     if isinstance(value, list):
         items = [normalised(item, name, records=records) for item in value]
-        return sorted(items, key=repr) if items and isinstance(items[0], dict) else items
+        return sorted(_by_topic(items), key=repr) if items and isinstance(items[0], dict) else items
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value).hex()
     return str(value) if isinstance(value, uuid.UUID) else value
+
+
+def _by_topic(items: list[Any]) -> list[Any]:
+    """Of a list of topics, each only a name and its partitions, those of one name as one: Apache Kafka groups neighbours alone, here and there."""
+    name, *rest = items[0]
+    if name not in ("topic", "name") or len(rest) != 1 or not isinstance(items[0][rest[0]], list):
+        return items
+    partitions: dict[str, list[Any]] = {}
+    for item in items:
+        partitions.setdefault(item[name], []).extend(item[rest[0]])
+    return [{name: topic, rest[0]: sorted(found, key=repr)} for topic, found in partitions.items()]
 
 
 def own_bytes(value: Any, name: str = "") -> Iterator[bytes]:

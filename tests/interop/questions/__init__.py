@@ -23,8 +23,10 @@ MODULES: Final = (
     "admin_topics",
     "basics",
     "groups",
+    "idempotence",
     "offsets",
     "records",
+    "sessions",
     "transactions",
 )
 

@@ -4,6 +4,8 @@ import struct
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+import google_crc32c
+
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateableTopicConfig, CreateTopicsRequest
 from kafka_edu.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -42,6 +44,11 @@ def batch(count: int, at: int = NOW, **more: Any) -> bytes:
 
 def damaged(data: bytes, position: int, value: bytes) -> bytes:
     return data[:position] + value + data[position + len(value) :]
+
+
+def resealed(data: bytes) -> bytes:
+    """The batch with a checksum that is right."""
+    return damaged(data, 17, google_crc32c.value(data[21:]).to_bytes(4, "big"))
 
 
 def produce(records: bytes | None, *, topic: str = TOPIC, partition: int = 0, acks: int = 1) -> ProduceRequest:
@@ -133,6 +140,11 @@ def cases() -> Iterator[Case]:
     yield Case("a negative length", produce(damaged(good, 8, struct.pack(">i", -1))), (3, 8))
     yield Case("two batches", produce(good + good), (3, 8))
     yield Case("no records", produce(b""), (3, 8))
+    yield Case("a base offset", produce(damaged(good, 0, struct.pack(">q", 7))), (3, 8))
+    yield Case("a last offset that is too large", produce(resealed(damaged(good, 23, struct.pack(">i", 5)))), (3, 8))
+    yield Case("a last offset that is negative", produce(resealed(damaged(good, 23, struct.pack(">i", -1)))), (8,))
+    yield Case("a count of none", produce(resealed(damaged(good, 57, struct.pack(">i", 0)))), (8,))
+    yield Case("a control batch", produce(build_batch([Record(0, NOW, b"\0\0\0\0", b"")], is_control=True)), (3, 8))
     yield Case("larger than max.message.bytes", produce(build_batch([Record(0, NOW, None, b"x" * 101)]), topic="small"), (3, 8))
     yield Case("an unknown producer's second sequence", produce(batch(2, producer_id=4711, producer_epoch=0, base_sequence=5)), (3, 8))
     yield Case("a producer's first", produce(batch(2, producer_id=4712, producer_epoch=0, base_sequence=0)), (8,))
