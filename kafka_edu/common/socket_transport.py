@@ -188,13 +188,16 @@ class SocketWire:
 
     def _write(self) -> None:
         """Send until the queue is empty, the kernel takes no more, or this wire has had its turn."""
-        budget = MAX_BYTES_A_TURN
+        budget, made = MAX_BYTES_A_TURN, False
         queue = self._queue
         try:
             while queue and budget > 0:
                 first = queue[0]
                 if isinstance(first, LazyPart):
+                    if made:  # one piece a turn: making it may take much longer than sending it
+                        break
                     self._make_piece(first)
+                    made = True
                     continue
                 sent = self._send_region(first) if isinstance(first, FileRegion) else self._send_buffers()
                 self.unsent -= sent

@@ -125,6 +125,35 @@ def test_kafka_python_pinned_to_an_old_broker(cluster: Cluster, version: tuple[i
     consumer.close()
 
 
+@pytest.mark.parametrize("release", ["0.9.0", "0.10.2", "2.0"])
+def test_old_clients_and_logs_of_every_format(cluster: Cluster, release: str) -> None:
+    """Who writes message sets of v0, v1 and batches of v2 writes into one log; each reads all of it, converted to what it knows."""
+    topic = f"format-{release}"
+    create(cluster, topic, config={"message.format.version": release})
+    tp, versions, sent = TopicPartition(topic, 0), [(0, 9), (0, 10, 0), (0, 11), (2, 0)], []
+    for version in versions:
+        producer = KafkaProducer(
+            bootstrap_servers=cluster.bootstrap_servers, api_version=version, acks="all", enable_idempotence=False, compression_type="gzip"
+        )
+        for i in range(30):
+            sent.append(f"{version} {i}".encode())
+            producer.send(topic, value=sent[-1], key=b"k")
+        producer.flush(PATIENCE_S)
+        producer.close()
+    for version in versions:
+        consumer = KafkaConsumer(
+            bootstrap_servers=cluster.bootstrap_servers,
+            api_version=version,
+            enable_auto_commit=False,
+            consumer_timeout_ms=PATIENCE_S * 1000,
+            max_partition_fetch_bytes=800,  # in several pieces
+        )
+        consumer.assign([tp])
+        consumer.seek(tp, 0)
+        assert [(message.offset, message.value) for message in (next(consumer) for _ in sent)] == list(enumerate(sent)), version
+        consumer.close()
+
+
 def test_big_messages_and_too_big_ones(cluster: Cluster) -> None:
     create(cluster, "big")
     producer = Producer({**rd(cluster), "acks": "all", "message.max.bytes": 4_000_000})

@@ -1,13 +1,15 @@
 """Real sockets: order, back pressure, files, and what is lost when a side goes away."""
 
 import asyncio
+import errno
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from kafka_edu.common.files import OsFileSystem
 from kafka_edu.common.socket_transport import SocketTransport
-from kafka_edu.common.transport import FileRegion, Wire
+from kafka_edu.common.transport import FileRegion, LazyPart, Wire
 
 
 class Ear:
@@ -119,6 +121,45 @@ def test_a_file_shorter_than_promised_costs_the_connection(tmp_path: Path) -> No
         assert "ends before byte" in await here.until_lost()
         await there.until_lost()
         file.close()
+
+    asyncio.run(main())
+
+
+def test_what_is_made_while_it_is_sent_is_made_piece_by_piece() -> None:
+    made = []
+
+    def pieces() -> Iterator[bytes]:
+        for i in range(200):
+            made.append(i)
+            yield bytes((i,)) * 100_000
+
+    async def main() -> None:
+        here, there = await Pair().open()
+        there.wire.pause_reading()
+        here.wire.send([b"head", LazyPart(20_000_000, pieces()), b"tail"])
+        await asyncio.sleep(0)
+        assert len(made) == 1, "one piece a turn of the loop"
+        assert here.wire.unsent > 19_000_000
+        there.wire.resume_reading()
+        await there.until_size(20_000_008)
+        assert bytes(there.data) == b"head" + b"".join(bytes((i,)) * 100_000 for i in range(200)) + b"tail"
+        assert here.wire.unsent == 0
+        here.wire.close()
+        await there.until_lost()
+
+    asyncio.run(main())
+
+
+def test_what_cannot_be_made_to_its_end_costs_the_connection() -> None:
+    def pieces() -> Iterator[bytes]:
+        yield b"some"
+        raise OSError(errno.EIO, "the batch cannot be read")
+
+    async def main() -> None:
+        here, there = await Pair().open()
+        here.wire.send([LazyPart(100, pieces())])
+        assert await here.until_lost() == "the batch cannot be read"
+        await there.until_lost()
 
     asyncio.run(main())
 

@@ -89,7 +89,7 @@ def test_a_file_is_converted_piece_by_piece() -> None:
     part = lazily_down_converted(FileRegion(file, 6, file.size() - 6), 1, 0)
     assert not isinstance(part, (bytes, bytearray, memoryview, FileRegion))
     pieces = list(part.pieces)
-    assert max(map(len, pieces)) <= CHUNK_BYTES
+    assert max(map(len, pieces)) <= CHUNK_BYTES < 900_000
     assert read_all(b"".join(pieces))[:98] == [Record(i, i, None, value) for i in range(98)]
     file.truncate(500_000)
     with pytest.raises(OSError, match="ends within"):
