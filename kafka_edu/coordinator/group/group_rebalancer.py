@@ -115,6 +115,8 @@ class GroupRebalancer:
             group.answer_join(member, JoinGroupResult(error, member_id, generation_id, protocol_type, protocol_name, leader_before or ""))
             if failed:
                 self._replace_static_member(group, instance, new_member_id, old_member_id)
+            else:
+                self.heard_from(group, member)
 
         self._manager.store_group(group, {m.member_id: m.assignment for m in group.members.values()}, stored)
 
