@@ -82,7 +82,7 @@ class Run:
                 world.replicas.held = None if world.replicas.held is None else []
                 world.restart()
                 await world.settle()
-            case "re-elect",:  # the same process: what it has appended is still to be answered
+            case ("re-elect",):  # the same process: what it has appended is still to be answered
                 world.epoch += 1
                 world.coordinator.on_resignation(0, None)
                 world.coordinator.on_election(0, world.epoch)

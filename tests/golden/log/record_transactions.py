@@ -18,11 +18,12 @@ from tests.interop.questions.asking import Asker
 
 TARGET = Path(__file__).parent / "transactions"
 TOPIC_CONFIG = {"segment.bytes": "1200", "index.interval.bytes": "200", "segment.index.bytes": "960", "retention.ms": "-1"}
+STATE_PARTITIONS = 2
 SETTINGS = [
     "log.cleaner.dedupe.buffer.size=4194304",
     "transaction.state.log.replication.factor=1",
     "transaction.state.log.min.isr=1",
-    "transaction.state.log.num.partitions=2",
+    f"transaction.state.log.num.partitions={STATE_PARTITIONS}",
 ]
 SIZES = (120, 300, 700, 100_000)
 #: producer, and what it does: b(egin), w(rite), c(ommit), a(bort).
@@ -73,6 +74,9 @@ def main() -> None:
         told = aborted(kafka.ports[0])
         kafka.stop(0)
         shutil.copytree(kafka.log_dir(0) / "golden-0", TARGET, ignore=shutil.ignore_patterns("*.lock"))
+        for partition in range(STATE_PARTITIONS):
+            name = f"__transaction_state-{partition}"
+            shutil.copyfile(kafka.log_dir(0) / name / f"{0:020d}.log", TARGET / f"{name}.records")
     (TARGET / "aborted.json").write_text("[\n" + ",\n".join(json.dumps(row) for row in told) + "\n]\n")
 
 
