@@ -240,6 +240,17 @@ class ConfigDef:
                 values[name] = key.default
         return values
 
+    def problems(self, given: Mapping[str, ConfigValue]) -> list[ConfigException]:
+        """Every wrong value and missing key, in the order of `given`, those missing last: all that `parse` would raise, one after the other."""
+        found: list[ConfigException] = []
+        missing = [name for name, key in self.keys.items() if isinstance(key.default, _Required) and name not in given]
+        for name in [*(name for name in given if name in self.keys), *missing]:
+            try:
+                ConfigDef([self.keys[name]]).parse(given)
+            except ConfigException as wrong:
+                found.append(wrong)
+        return found
+
     def unknown(self, given: Iterable[str]) -> list[str]:
         """The given names that are not defined, in their order."""
         return [name for name in given if name not in self.keys]

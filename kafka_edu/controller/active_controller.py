@@ -358,7 +358,7 @@ class ActiveController:
 
     async def alter_isrs(self, broker_id: int, broker_epoch: int, wanted: Mapping[TopicPartition, LeaderAndIsr]) -> dict[TopicPartition, AlteredIsr]:
         """Write what a leader wants, and tell all brokers."""
-        results = await alter_isrs(self.context, self._zk, broker_id, broker_epoch, wanted)
+        results = await alter_isrs(self.context, self._zk, broker_id, broker_epoch, wanted, self._tell)
         altered = [tp for tp, result in results.items() if result.error is Errors.NONE]
         if altered:
             self._send_update_metadata(self.context.live_or_shutting_down_broker_ids, altered)

@@ -4,13 +4,15 @@ Brokers of this project write their ISRs to ZooKeeper themselves, as 2.0 did; a 
 asks the controller, which then need not be told of the change by a notification.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from kafka_edu.cluster.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.controller_context import ControllerContext
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.controller import IsrAltered
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 
 
@@ -23,7 +25,12 @@ class AlteredIsr(NamedTuple):
 
 
 async def alter_isrs(
-    context: ControllerContext, zk: KafkaZkClient, broker_id: int, broker_epoch: int, wanted: Mapping[TopicPartition, LeaderAndIsr]
+    context: ControllerContext,
+    zk: KafkaZkClient,
+    broker_id: int,
+    broker_epoch: int,
+    wanted: Mapping[TopicPartition, LeaderAndIsr],
+    tell: Callable[[Event], int] | None,
 ) -> dict[TopicPartition, AlteredIsr]:
     """Write the wanted states, each by the znode version that its leader knows.
 
@@ -48,6 +55,10 @@ async def alter_isrs(
     written = await zk.update_leader_and_isr(to_write, context.epoch, context.epoch_zk_version)
     for tp, state in written.finished.items():
         results[tp] = AlteredIsr(Errors.NONE, state)
+        before = context.partition_leadership_info(tp)
+        if tell:
+            isr_before = before.leader_and_isr.isr if before is not None else ()
+            tell(IsrAltered(*tp, state.leader, state.leader_epoch, isr_before, state.isr, state.zk_version))
         context.put_partition_leadership_info(tp, LeaderIsrAndControllerEpoch(state, context.epoch))
     for tp in written.bad_version:
         results[tp] = AlteredIsr(Errors.INVALID_UPDATE_VERSION)

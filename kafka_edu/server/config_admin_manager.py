@@ -17,7 +17,7 @@ from kafka_edu.server.broker_loggers import LEVELS, ROOT, logger_levels, set_log
 from kafka_edu.server.config_helper import ConfigEntry, ConfigHelper
 from kafka_edu.server.dynamic_broker_config import DEFAULT_ENTITY, ConfigSource, DynamicBrokerConfig
 from kafka_edu.server.kafka_config_keys import CONFIG_DEF
-from kafka_edu.trace.events.server import EntityConfigWritten
+from kafka_edu.trace.events.server import EntityConfigWritten, LoggerLevelChanged
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 
@@ -159,8 +159,7 @@ class ConfigAdminManager:
 
     # --- loggers ---
 
-    @staticmethod
-    def _alter_loggers(ops: Collection[ConfigOp], validate_only: bool) -> None:
+    def _alter_loggers(self, ops: Collection[ConfigOp], validate_only: bool) -> None:
         """All or none: whatever is wrong is found before anything is changed."""
         known = logger_levels()
         for op in ops:
@@ -173,10 +172,13 @@ class ConfigAdminManager:
             if op.op == OpType.SET and op.value not in LEVELS:
                 raise KafkaException(Errors.INVALID_REQUEST, f"{op.value} is no level; levels are {', '.join(LEVELS)}")
         for op in () if validate_only else ops:
-            if op.op == OpType.SET and op.value is not None:
-                set_logger_level(op.name, op.value)
+            level = op.value if op.op == OpType.SET and op.value is not None else ""
+            if level:
+                set_logger_level(op.name, level)
             else:
                 unset_logger_level(op.name)
+            if self._trace:
+                self._trace(LoggerLevelChanged(op.name, level))
 
 
 def _broker_number(name: str) -> int:

@@ -341,15 +341,21 @@ TOPIC_KEYS: Final[Mapping[str, str]] = {
 
 
 def make_config(settings: Mapping[str, Setting]) -> tuple[KafkaConfig, list[str]]:
-    """The configuration and a warning for each unknown key. Raises ConfigFileError, which names the place."""
-    try:
-        given = {key: setting.value for key, setting in settings.items()}
-        config = KafkaConfig(CONFIG_DEF.parse(given), given)
-    except ConfigException as error:
-        place = settings.get(error.key)
-        raise ConfigFileError(f"{place.where}: {error}" if place else str(error)) from error
+    """The configuration and a warning for each unknown key.
+
+    Raises ConfigFileError with a line for everything that is wrong, each naming its place; unknown keys are told there too, for a key that is missing is
+    often one that was mistyped. What several keys together get wrong is told when each is right by itself.
+    """
+    given = {key: setting.value for key, setting in settings.items()}
     warnings = [f"{settings[key].where}: {key} is no key of a broker's configuration; it is ignored" for key in CONFIG_DEF.unknown(settings)]
-    return config, warnings
+    wrong = CONFIG_DEF.problems(given)
+    if not wrong:
+        try:
+            return KafkaConfig(CONFIG_DEF.parse(given), given), warnings
+        except ConfigException as error:
+            wrong.append(error)
+    told = [f"{settings[error.key].where}: {error}" if error.key in settings else str(error) for error in wrong]
+    raise ConfigFileError("\n".join(told + warnings))
 
 
 def load_config(path: str, file_system: FileSystem, overrides: Sequence[str] = ()) -> tuple[KafkaConfig, list[str]]:

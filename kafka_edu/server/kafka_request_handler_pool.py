@@ -58,9 +58,8 @@ class KafkaRequestHandlerPool:
         before, self._num_io_threads = self._num_io_threads, num_io_threads
         if self._trace:
             self._trace(HandlerPoolResized(before, num_io_threads))
-        for index, task in self._tasks.items():
-            if index >= num_io_threads and index not in self._at_work:
-                task.cancel()
+        for index in [index for index in self._tasks if index >= num_io_threads and index not in self._at_work]:
+            self._tasks.pop(index).cancel()
         self.start()
 
     async def _run(self, index: int) -> None:

@@ -4,9 +4,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.interop.test_clients_java import HERE, java_clients
 
 from kafka_edu.cli.supervisor import running_cluster
-from tests.interop.test_clients_java import HERE, java_clients
 
 __all__ = ["java_clients"]
 
@@ -15,7 +15,7 @@ COOPERATIVE = "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
 
 
 @pytest.mark.timeout(300)
-def test_members_come_commit_and_go(java_clients: Path) -> None:  # noqa: F811
+def test_members_come_commit_and_go(java_clients: Path) -> None:
     with running_cluster("java-groups", props={"group.initial.rebalance.delay.ms": "100", "offsets.topic.num.partitions": "10"}) as cluster:
         for topic, assignor, instances in (("eager", EAGER, ""), ("cooperative", COOPERATIVE, ""), ("static", EAGER, "i-")):
             command = ["java", "-cp", f"{java_clients}/*", str(HERE / "Groups.java"), cluster.bootstrap_servers, topic, assignor, instances]

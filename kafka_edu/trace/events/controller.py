@@ -101,6 +101,19 @@ class StateChangeRefused(NamedTuple):
     reason: str
 
 
+@event(joins=("topic", "partition", "leader_epoch", "zk_version"))
+class IsrAltered(NamedTuple):
+    """The controller wrote the ISR that a leader asked for (AlterIsr). Next: MetadataUpdated, on every broker."""
+
+    topic: str
+    partition: int
+    leader: int
+    leader_epoch: int
+    isr_before: tuple[int, ...]
+    isr: tuple[int, ...]
+    zk_version: int
+
+
 @event(joins=("topic", "partition", "leader_epoch", "controller_epoch"))
 class LeaderElected(NamedTuple):
     """A leader was chosen by the strategy from these sets, and it stands in the partition's znode as of that version."""

@@ -153,6 +153,14 @@ class TopicConfigChanged(NamedTuple):
 
 
 @event()
+class LoggerLevelChanged(NamedTuple):
+    """A logger of this broker's process has another level; empty: its parent's."""
+
+    logger: str
+    level: str
+
+
+@event()
 class HandlerPoolResized(NamedTuple):
     """The number of request handlers (num.io.threads) changed."""
 

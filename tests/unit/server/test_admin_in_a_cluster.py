@@ -10,6 +10,7 @@ from kafka_edu.network.network_client import NetworkClient
 from kafka_edu.protocol.messages import REGISTRY
 from kafka_edu.protocol.messages.alter_isr import AlterIsrRequest, AlterIsrRequestPartition, AlterIsrRequestTopic
 from kafka_edu.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest, ReassignablePartition, ReassignableTopic
+from kafka_edu.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDir, AlterReplicaLogDirsRequest, AlterReplicaLogDirTopic
 from kafka_edu.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest, ScramCredentialDeletion
 from kafka_edu.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from kafka_edu.protocol.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
@@ -20,7 +21,7 @@ from kafka_edu.protocol.messages.list_partition_reassignments import ListPartiti
 from kafka_edu.protocol.messages.update_features import UpdateFeaturesRequest
 from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
-from kafka_edu.trace.events.controller import LeaderElected, TopicDeletionChanged
+from kafka_edu.trace.events.controller import IsrAltered, LeaderElected, TopicDeletionChanged
 from kafka_edu.trace.events.log import LogStartOffsetIncremented
 
 T = TopicPartition("t", 0)
@@ -211,6 +212,8 @@ def test_an_isr_is_written_by_the_controller_for_a_leader_that_asks(world: World
 
     written = ask()
     assert (written.error_code, written.leader_id, written.isr, written.current_isr_version) == (0, 1, [1, 2], 1)
+    (altered,) = [e.event for e in world.cluster.facts(IsrAltered)]
+    assert altered == ("t", 0, 1, 0, (1, 2, 3), (1, 2), 1)
     assert ask().error_code == 0  # it is so already
     assert ask(isr=(1,)).error_code == Errors.INVALID_UPDATE_VERSION
     assert ask(leader_epoch=-1).error_code == Errors.FENCED_LEADER_EPOCH
@@ -221,6 +224,15 @@ def test_a_reassignment_that_would_move_replicas_is_refused(world: World) -> Non
     request = AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(name="t", partitions=[wish])])
     refused = world.ask(world.controller, request, 0).responses[0].partitions[0]
     assert (refused.error_code, refused.error_message) == (Errors.INVALID_REQUEST, "replicas cannot be moved from broker to broker yet")
+
+
+def test_a_log_dir_is_asked_for_a_replica_that_is_elsewhere(world: World) -> None:
+    assignment = CreatableReplicaAssignment(partition_index=0, broker_ids=[1])
+    topic = CreatableTopic(name="one", num_partitions=-1, replication_factor=-1, assignments=[assignment])
+    world.ask(world.controller, CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 4)
+    wanted = AlterReplicaLogDir(path="/data", topics=[AlterReplicaLogDirTopic(name="one", partitions=[0])])
+    errors = [world.ask(b, AlterReplicaLogDirsRequest(dirs=[wanted]), 2).results[0].partitions[0].error_code for b in (1, 2)]
+    assert errors == [Errors.NONE, Errors.REPLICA_NOT_AVAILABLE]
 
 
 def test_only_the_controller_does_what_the_controller_does(world: World) -> None:

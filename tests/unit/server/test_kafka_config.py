@@ -95,6 +95,25 @@ def test_errors_and_warnings_name_file_and_line(tmp_path: Path) -> None:
     assert warnings == [f"{path}, line 3: num.partition is no key of a broker's configuration; it is ignored"]
 
 
+def test_everything_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text("num.io.threads=0\nzookeeper.conect=127.0.0.1:2181\nlog.dirs=/tmp/x\nauto.create.topics.enable=maybe\nbroker.id=\\\n  one\n")
+    with pytest.raises(ConfigFileError) as caught:
+        load_config(str(path), OsFileSystem(), ["num.partitions=few"])
+    lines = str(caught.value).splitlines()
+    places = [line.partition(": ")[0] for line in lines]
+    assert places == [
+        f"{path}, line 1",
+        f"{path}, line 4",
+        f"{path}, line 5",
+        "--override num.partitions=few",
+        lines[4].partition(": ")[0],
+        f"{path}, line 2",
+    ]
+    assert "zookeeper.connect" in lines[4]
+    assert lines[5].endswith("zookeeper.conect is no key of a broker's configuration; it is ignored")
+
+
 def test_zookeeper_connect_is_needed(tmp_path: Path) -> None:
     path = tmp_path / "server.properties"
     path.write_text("broker.id=1\n")
