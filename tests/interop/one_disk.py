@@ -36,6 +36,9 @@ SETTINGS: Final = {
     "log.retention.ms": "-1",
     "offsets.topic.replication.factor": "1",
     "offsets.topic.num.partitions": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "transaction.state.log.num.partitions": "1",
     "log.cleaner.dedupe.buffer.size": "4194304",
     "zookeeper.session.timeout.ms": "6000",
     "zookeeper.connection.timeout.ms": "60000",
@@ -94,6 +97,8 @@ class Disk:
     def __init__(self, folder: Path, zookeeper: str) -> None:
         self.folder = folder
         self.data = folder / "data"
+        self.port = 0
+        """Of the broker that runs."""
         self.records: dict[str, list[Record]] = {topic: [] for topic in TOPICS}
         self.start = dict.fromkeys(TOPICS, 0)
         self._zookeeper = zookeeper
@@ -112,6 +117,7 @@ class Disk:
         running: _Running = _Ours(self.folder, properties) if make is Make.OURS else _Apache(make, properties, self._zookeeper)
         killed = True
         try:
+            self.port = running.port
             asker = Asker(ListeningBroker("127.0.0.1", running.port))
             self._await_leaders(running.port)
             for topic in TOPICS:  # the metadata may name a leader that has not yet heard of it itself

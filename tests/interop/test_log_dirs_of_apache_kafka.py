@@ -11,10 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
 
 from benchmarks.apache_kafka import PeerMissing, kafka_jars
-from tests.interop.one_disk import Disk, Make
+from tests.interop.client_contract import rd
+from tests.interop.one_disk import PATIENCE_S, Disk, Make
+from tests.interop.questions.basics import create
+from tests.interop.test_transactions import read_all
 
 
 @pytest.fixture
@@ -79,3 +83,45 @@ def test_a_log_dir_goes_to_and_fro(tmp_path: Path, zookeeper: str, version: Make
         disk.check(asker)
         assert len(list((disk.data / "v2-0").glob("*.log"))) > 5
     disk.check_clean_end()
+
+
+def transact(servers: str, turn: str, committed: list[str]) -> None:
+    """Aborts what the broker before left open; commits, aborts, commits; leaves another transaction open."""
+    producer = Producer(rd(servers, transactional_id="to and fro"))
+    producer.init_transactions(PATIENCE_S)
+    for i, end in enumerate(("commit", "abort", "commit", "abort", "leave")):
+        producer.begin_transaction()
+        values = [f"{turn} {i} {n} {end} {'x' * 200}" for n in range(10)]
+        for value in values:
+            producer.produce("txn", value, partition=0)
+            assert producer.flush(PATIENCE_S) == 0
+        if end == "commit":
+            producer.commit_transaction(PATIENCE_S)
+            committed += values
+        elif end == "abort":
+            producer.abort_transaction(PATIENCE_S)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("version", [Make.KAFKA_2_0_1, Make.KAFKA_2_8_2])
+def test_transactions_go_to_and_fro(tmp_path: Path, zookeeper: str, version: Make) -> None:
+    """Snapshots, transaction indexes and `__transaction_state`: what one broker leaves open, the other's coordinator aborts."""
+    try:
+        kafka_jars(version)
+    except PeerMissing as error:
+        pytest.skip(str(error))
+    disk = Disk(tmp_path, zookeeper)
+    committed: list[str] = []
+    for i, (make, kill) in enumerate(
+        [(version, False), (Make.OURS, False), (version, True), (Make.OURS, True), (version, False), (Make.OURS, False)]
+    ):
+        with disk.run(make, kill=kill) as asker:
+            servers = f"127.0.0.1:{disk.port}"
+            if i == 0:
+                assert asker.ask("create", create("txn"), 2).topics[0].error_code == 0
+            else:
+                assert read_all(servers, "txn", "read_committed", 1) == committed
+            transact(servers, f"{i} {make}", committed)
+            assert read_all(servers, "txn", "read_committed", 1) == committed
+    indexes = [path for path in (disk.data / "txn-0").glob("*.txnindex") if path.stat().st_size]
+    assert len(indexes) > 10

@@ -48,16 +48,16 @@ class Client(Protocol):
         ...
 
 
-def read_all(servers: str, topic: str, isolation_level: str) -> list[str]:
+def read_all(servers: str, topic: str, isolation_level: str, partitions: int = PARTITIONS) -> list[str]:
     """Up to the end, by librdkafka."""
     settings = rd(servers, group_id="check", isolation_level=isolation_level, enable_auto_commit=False, enable_partition_eof=True)
     consumer = Consumer(settings)
     try:
-        consumer.assign([TopicPartition(topic, p, 0) for p in range(PARTITIONS)])
+        consumer.assign([TopicPartition(topic, p, 0) for p in range(partitions)])
         values: list[str] = []
         ended: set[int] = set()
         end = time.monotonic() + PATIENCE_S
-        while len(ended) < PARTITIONS:
+        while len(ended) < partitions:
             assert time.monotonic() < end, (values, ended)
             for message in consumer.consume(100, 0.2):
                 if message.error() is None:
