@@ -74,6 +74,10 @@ class FileSystem(Protocol):
 
     def exists(self, path: str) -> bool: ...
 
+    def modified_ms(self, path: str) -> int:
+        """When the file was last written to, in ms since 1970. Raises OSError."""
+        ...
+
     def list(self, path: str) -> list[str]:
         """Names in a folder, sorted."""
         ...
@@ -167,6 +171,9 @@ class OsFileSystem:
 
     def exists(self, path: str) -> bool:
         return os.path.exists(path)
+
+    def modified_ms(self, path: str) -> int:
+        return os.stat(path).st_mtime_ns // 1_000_000
 
     def list(self, path: str) -> list[str]:
         return sorted(os.listdir(path))

@@ -345,7 +345,8 @@ class Log:
 
     def delete_old_segments(self, now_ms: int) -> int:
         """Retention: drop what `deletable_segments` names; returns how many segments went. If all must go, a new one is begun before. O(segments)."""
-        reasons = deletable_segments(self._segments, self.log_start_offset, self.high_watermark, self.log_end_offset, self.config, now_ms)
+        with self._storage():
+            reasons = deletable_segments(self._segments, self.log_start_offset, self.high_watermark, self.log_end_offset, self.config, now_ms)
         if reasons:
             if len(reasons) == len(self._segments):
                 self.roll(now_ms, reasons[-1])

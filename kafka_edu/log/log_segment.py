@@ -227,8 +227,8 @@ class LogSegment:
 
     @property
     def largest_timestamp(self) -> int:
-        """For retention: the latest record's time; for a segment whose records have none, when it was opened."""
-        return self.max_timestamp_so_far if self.max_timestamp_so_far >= 0 else self.created_ms
+        """For retention: the latest record's time; if its records have none, as those of message format v0, when it was last written to."""
+        return self.max_timestamp_so_far if self.max_timestamp_so_far >= 0 else self._file_system.modified_ms(self.log.path)
 
     # --- recover, truncate ---
 

@@ -6,8 +6,8 @@ from kafka_edu.log.log import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Log
 def legacy_offsets_before(log: Log, timestamp: int, max_offsets: int, high_watermark: int | None, wall_ms: int) -> list[int]:
     """At most `max_offsets` offsets, newest first: the log end if that is old enough, and the starts of segments that are. O(segments).
 
-    A segment is as old as its last record (Kafka asks its file when it was written to). -1: the newest, -2: the oldest. With `high_watermark`, a
-    consumer's, offsets above it are replaced by it.
+    A segment is as old as its last record; if its records have no times, as its file (Kafka always asks the file). -1: the newest, -2: the oldest.
+    With `high_watermark`, a consumer's, offsets above it are replaced by it.
     """
     found = [(max(segment.base_offset, log.log_start_offset), segment.largest_timestamp) for segment in log.segments]
     if log.active_segment.size:

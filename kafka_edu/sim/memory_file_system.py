@@ -14,7 +14,7 @@ by the `random.Random` that is handed in.
 import errno
 import mmap
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kafka_edu.common.files import Buffer
 
@@ -30,9 +30,10 @@ class _Content:
     it gets new `data`, for a view must not move.
     """
 
-    __slots__ = ("data", "durable", "durable_size", "size")
+    __slots__ = ("data", "durable", "durable_size", "modified_ms", "size")
 
-    def __init__(self) -> None:
+    def __init__(self, modified_ms: int) -> None:
+        self.modified_ms = modified_ms
         self.data: bytearray | mmap.mmap = bytearray()
         self.size = 0
         self.durable = b""
@@ -104,6 +105,7 @@ class MemoryFile:
         content = self._content
         allowed, failure = self._file_system._allow(len(data), max(position + len(data) - content.size, 0))
         content.write(bytes(data[:allowed]), position)
+        content.modified_ms = self._file_system.now_ms()
         if failure is not None:
             raise failure
 
@@ -111,6 +113,7 @@ class MemoryFile:
         self._check_open()
         self._file_system._check_alive()
         self._content.resize(size)
+        self._content.modified_ms = self._file_system.now_ms()
 
     def flush(self) -> None:
         self._check_open()
@@ -135,8 +138,10 @@ class MemoryFile:
 class MemoryFileSystem:
     """Files and folders by path. `capacity` in bytes, None for no bound. Outlives the broker that uses it, as a disk does."""
 
-    def __init__(self, capacity: int | None = None) -> None:
+    def __init__(self, capacity: int | None = None, now_ms: Callable[[], int] = lambda: 0) -> None:
         self.capacity = capacity
+        self.now_ms = now_ms
+        """The clock that says when a file was written to."""
         self.flushes = 0
         """How often a file was forced to the disk, for tests that count."""
         self._files: dict[str, _Content] = {}
@@ -152,7 +157,7 @@ class MemoryFileSystem:
         if content is None:
             if not create or path in self._folders or path.rpartition("/")[0] not in self._folders:
                 raise FileNotFoundError(errno.ENOENT, "no such file or folder", path)
-            content = self._files[path] = _Content()
+            content = self._files[path] = _Content(self.now_ms())
         return MemoryFile(self, path, content)
 
     def read(self, path: str) -> bytes:
@@ -169,6 +174,12 @@ class MemoryFileSystem:
         if sync:
             file.flush()
         self.rename(aside, path)
+
+    def modified_ms(self, path: str) -> int:
+        content = self._files.get(path)
+        if content is None:
+            raise FileNotFoundError(errno.ENOENT, "no such file", path)
+        return content.modified_ms
 
     def exists(self, path: str) -> bool:
         return path in self._files or path in self._folders

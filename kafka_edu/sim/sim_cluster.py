@@ -86,7 +86,7 @@ class SimCluster:
         zk_tracer.add_sink(self.sink)
         self.zookeeper = MemoryZooKeeper(self.time, tick_time_ms=2000, latency_ms=lambda: zk_random.uniform(0.1, 0.6), trace=zk_tracer)
         self.loop.run_in(self._zk_process, self.zookeeper.start)
-        self.brokers = {broker_id: SimBroker(broker_id, MemoryFileSystem()) for broker_id in broker_ids}
+        self.brokers = {broker_id: SimBroker(broker_id, MemoryFileSystem(now_ms=self.time.milliseconds)) for broker_id in broker_ids}
         self.advance(0)
 
     def _random(self, name: str) -> random.Random:

@@ -5,12 +5,10 @@ record not older than that time. v0 knew no time index: it answers with the base
 """
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Final
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.log.log import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages.list_offsets import (
     ListOffsetsPartition,
@@ -19,7 +17,6 @@ from kafka_edu.protocol.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from kafka_edu.replication.fetch_params import CONSUMER_REPLICA_ID, DEBUGGING_REPLICA_ID
 from kafka_edu.replication.replica_manager import ReplicaManager
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
@@ -44,7 +41,8 @@ class ListOffsetsApi:
                 tp = TopicPartition(topic.name, partition.partition_index)
                 try:
                     if call.version == 0:
-                        results.append(self._legacy(tp, partition, request.replica_id))
+                        old = self._replica_manager.legacy_fetch_offsets(tp, partition.timestamp, partition.max_num_offsets, request.replica_id)
+                        results.append(ListOffsetsPartitionResponse(partition_index=tp.partition, old_style_offsets=old))
                     elif asked[tp] > 1:
                         raise KafkaException(Errors.INVALID_REQUEST)
                     else:
@@ -53,20 +51,6 @@ class ListOffsetsApi:
                     results.append(ListOffsetsPartitionResponse(partition_index=tp.partition, error_code=_error_for(failure.error, call.version)))
             topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=results))
         call.respond(ListOffsetsResponse(topics=topics))
-
-    def _legacy(self, tp: TopicPartition, asked: ListOffsetsPartition, replica_id: int) -> ListOffsetsPartitionResponse:
-        """At most `max_num_offsets` offsets where segments begin, of those not newer than the time asked for; the end of the log counts as one.
-
-        A consumer is told the high watermark in the place of all that lies above it.
-        """
-        partition = self._replica_manager.partition_or_exception(tp)
-        log = partition.log_for_request(NO_LEADER_EPOCH, replica_id != DEBUGGING_REPLICA_ID)
-        segments = [(max(s.base_offset, log.log_start_offset), s.max_timestamp_so_far) for s in log.segments]
-        offsets = legacy_offsets(segments, log.log_end_offset if log.active_segment.size else None, asked.timestamp, asked.max_num_offsets)
-        high_watermark = partition.high_watermark.message_offset
-        if replica_id == CONSUMER_REPLICA_ID and any(offset > high_watermark for offset in offsets):
-            offsets = [high_watermark] + [offset for offset in offsets if offset <= high_watermark]
-        return ListOffsetsPartitionResponse(partition_index=tp.partition, old_style_offsets=offsets)
 
     def _by_timestamp(
         self, tp: TopicPartition, asked: ListOffsetsPartition, request: ListOffsetsRequest, version: int
@@ -94,21 +78,6 @@ class ListOffsetsApi:
                 for topic in request.topics
             ]
         )
-
-
-def legacy_offsets(segments: Sequence[tuple[int, int]], log_end: int | None, timestamp: int, max_num_offsets: int) -> list[int]:
-    """v0's answer, newest first. `segments`: (base offset, time of the newest record), ascending; `log_end` None if the last segment is empty.
-
-    Kafka takes the file's time of modification for the segment's time; here it is that of its newest record.
-    """
-    offsets = [base for base, _ in segments] + ([] if log_end is None else [log_end])
-    if timestamp == LATEST_TIMESTAMP:
-        count = len(offsets)
-    elif timestamp == EARLIEST_TIMESTAMP:
-        count = 1
-    else:
-        count = sum(newest <= timestamp for _, newest in segments)
-    return sorted(offsets[:count][max(0, count - max(0, max_num_offsets)) :], reverse=True)
 
 
 def _error_for(error: Errors, version: int) -> Errors:

@@ -106,3 +106,21 @@ def test_a_format_that_goes_back_takes_the_epochs_with_it() -> None:
     log.append_as_leader(build_records(RECORDS, 1), 4, NOW)
     assert log.latest_epoch == -1
     assert [r.offset for r in stored(log)[1]] == list(range(6))
+
+
+def test_messages_without_times_are_as_old_as_their_file() -> None:
+    clock = [NOW]
+    disk = MemoryFileSystem(now_ms=lambda: clock[0])
+    log = open_log(0, disk=disk, retention_ms="1000")
+    for time in (NOW, NOW + 900, NOW + 1800):
+        clock[0] = time
+        log.append_as_leader(build_records(RECORDS, 0), 0, time)
+        if time == NOW + 900:
+            log.roll(time)
+    log.on_high_watermark_incremented(9)
+    assert log.delete_old_segments(NOW + 1900) == 0, "the first segment was written to 1000 ms ago"
+    log.close()
+    log = open_log(0, disk=disk, clean=True, retention_ms="1000")
+    log.on_high_watermark_incremented(9)
+    assert log.delete_old_segments(NOW + 1901) == 1, "a restart does not make it younger"
+    assert log.log_start_offset == 6

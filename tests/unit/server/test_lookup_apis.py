@@ -12,7 +12,7 @@ from kafka_edu.protocol.messages.offset_for_leader_epoch import OffsetForLeaderE
 from kafka_edu.replication.log_read_result import EpochAndOffset
 from kafka_edu.replication.partition import TimestampOffset
 from kafka_edu.server.apis.init_producer_id import InitProducerIdApi
-from kafka_edu.server.apis.list_offsets import ListOffsetsApi, legacy_offsets
+from kafka_edu.server.apis.list_offsets import ListOffsetsApi
 from kafka_edu.server.apis.offset_for_leader_epoch import OffsetForLeaderEpochApi
 from kafka_edu.server.producer_id_manager import ProducerIdManager
 from kafka_edu.server.transaction_service import or_unavailable
@@ -30,6 +30,12 @@ class FakeReplicaManager:
         if self.error:
             raise KafkaException(self.error)
         return TimestampOffset(timestamp, 42, 7) if timestamp != 99 else None
+
+    def legacy_fetch_offsets(self, tp, timestamp, max_offsets, replica_id):
+        self.asked.append((str(tp), timestamp, max_offsets, replica_id))
+        if self.error:
+            raise KafkaException(self.error)
+        return [20, 10, 0]
 
     def last_offset_for_leader_epoch(self, tp, leader_epoch, current_leader_epoch):
         self.asked.append((str(tp), leader_epoch, current_leader_epoch))
@@ -70,16 +76,12 @@ def test_offset_not_available_is_told_by_another_name_before_v5(harness, replica
     assert harness.ask(list_offsets((0, -1)), 4).topics[0].partitions[0].error_code == Errors.LEADER_NOT_AVAILABLE
 
 
-@pytest.mark.parametrize(
-    ("timestamp", "count", "offsets"),
-    [(-1, 5, [25, 20, 10, 0]), (-1, 1, [25]), (-1, 0, []), (-2, 5, [0]), (1500, 5, [10, 0]), (1500, 1, [10]), (500, 5, [])],
-)
-def test_version_0_lists_where_segments_begin(timestamp, count, offsets):
-    assert legacy_offsets([(0, 1000), (10, 1500), (20, 2000)], 25, timestamp, count) == offsets
-
-
-def test_version_0_does_not_count_the_end_of_an_empty_segment():
-    assert legacy_offsets([(0, 1000), (10, -1)], None, -1, 5) == [10, 0]
+def test_version_0_gets_several_offsets(harness, replicas):
+    (result,) = harness.ask(list_offsets((0, -1)), 0).topics[0].partitions
+    assert (result.error_code, result.old_style_offsets) == (0, [20, 10, 0])
+    assert replicas.asked == [("web-0", -1, 1, -1)]
+    replicas.error = Errors.NOT_LEADER_OR_FOLLOWER
+    assert harness.ask(list_offsets((0, -1)), 0).topics[0].partitions[0].error_code == Errors.NOT_LEADER_OR_FOLLOWER
 
 
 def epochs(*leader_epochs):

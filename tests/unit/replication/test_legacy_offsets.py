@@ -1,0 +1,56 @@
+import pytest
+
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.log import Log
+from kafka_edu.log.log_config import LogConfig
+from kafka_edu.log.log_loader import load_log
+from kafka_edu.record.memory_records import build_records
+from kafka_edu.record.record import Record
+from kafka_edu.replication.legacy_offsets import legacy_offsets_before
+from kafka_edu.sim.memory_file_system import MemoryFileSystem
+
+NOW = 9000
+
+
+def log_of(release: str, now_ms: int) -> Log:
+    """Segments from 0, 10 and 20, whose newest records are of 1000, 1500 and 2000; the log ends at 25."""
+    clock = [0]
+    disk = MemoryFileSystem(now_ms=lambda: clock[0])
+    log, _ = load_log(TopicPartition("t", 0), "/d", "/d/t-0", disk, LogConfig.parse({"message.format.version": release}), now_ms=now_ms)
+    for time, count in ((1000, 10), (1500, 10), (2000, 5)):
+        if log.log_end_offset:
+            log.roll(time)
+        clock[0] = time
+        log.append_as_leader(
+            build_records([Record(i, time - 10 + i, None, b"v") for i in range(count - 1)] + [Record(count - 1, time, None, b"v")], 1), 0, time
+        )
+    return log
+
+
+@pytest.mark.parametrize("release", ["0.9.0", "2.0"])
+@pytest.mark.parametrize(
+    ("timestamp", "count", "offsets"),
+    [
+        (-1, 5, [25, 20, 10, 0]),
+        (-1, 1, [25]),
+        (-1, 0, []),
+        (-1, -3, []),
+        (-2, 5, [0]),
+        (1500, 5, [10, 0]),
+        (1500, 1, [10]),
+        (500, 5, []),
+        (NOW - 1, 5, [20, 10, 0]),
+        (NOW, 2, [25, 20]),
+    ],
+)
+def test_where_segments_begin(release: str, timestamp: int, count: int, offsets: list[int]) -> None:
+    """Messages of v0 have no time: there a segment is as old as its file, which was written to at the same times."""
+    assert legacy_offsets_before(log_of(release, 0), timestamp, count, None, NOW) == offsets
+
+
+def test_the_end_of_an_empty_segment_does_not_count_and_consumers_see_no_further_than_the_high_watermark() -> None:
+    log = log_of("2.0", 0)
+    assert legacy_offsets_before(log, -1, 5, 17, NOW) == [17, 10, 0]
+    assert legacy_offsets_before(log, -1, 5, 25, NOW) == [25, 20, 10, 0]
+    log.roll(NOW)
+    assert legacy_offsets_before(log, -1, 5, None, NOW) == [25, 20, 10, 0], "the empty segment begins there"
