@@ -13,8 +13,9 @@ from kafka_edu.common.transport import part_bytes
 from kafka_edu.log.log import Log
 from kafka_edu.record.record_batch import BatchHeader, iter_headers
 
-PIECE_BYTES: Final = 64 * 1024
-"""Most bytes worked on before other tasks run: some 1,000 small records, 5 ms. offsets.load.buffer.size and its like bound it further."""
+PIECE_BYTES: Final = 32 * 1024
+"""Most bytes worked on before other tasks run: some 300 committed offsets, at 12 µs of one core each. offsets.load.buffer.size and its like bound it
+further."""
 
 ApplyBatch = Callable[[BatchHeader, memoryview], None]
 """Takes one whole batch: its header and its bytes, valid during the call."""

@@ -26,13 +26,15 @@ from kafka_edu.coordinator.group.group_state import GroupState
 from kafka_edu.coordinator.group.offset_and_metadata import OffsetAndMetadata
 from kafka_edu.log.append_origin import AppendOrigin
 from kafka_edu.record.record import Record
-from kafka_edu.record.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, build_batch
+from kafka_edu.record.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, build_batch
 from kafka_edu.replication.replica_manager import ProduceResults
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.group import OffsetsCommitted, OffsetsRemoved, TransactionalOffsetsCompleted
 from kafka_edu.trace.tracer import Tracer
 
 CommitErrors = dict[TopicPartition, Errors]
+OFFSETS_SEQUENCE: Final = 0
+"""What Kafka writes as the sequence number of a batch of offsets. It says nothing: a coordinator's sequences are not checked."""
 Selector = Callable[[GroupMetadata], Collection[TopicPartition]]
 
 #: What a failed append means for one who asked the coordinator. Others are told as they are.
@@ -173,6 +175,7 @@ class GroupMetadataManager:
         *,
         producer_id: int = NO_PRODUCER_ID,
         producer_epoch: int = NO_PRODUCER_EPOCH,
+        base_sequence: int = NO_SEQUENCE,
     ) -> None:
         """Append (key, value) pairs as one batch; `respond` gets the error and the batch's offset, now or later. With a producer: in its transaction."""
         now_ms = self._time.milliseconds()
@@ -181,6 +184,7 @@ class GroupMetadataManager:
             compression=self._config.compression,
             producer_id=producer_id,
             producer_epoch=producer_epoch,
+            base_sequence=base_sequence,
             is_transactional=producer_id != NO_PRODUCER_ID,
         )
         tp = TopicPartition(GROUP_METADATA_TOPIC_NAME, partition)
@@ -243,6 +247,7 @@ class GroupMetadataManager:
             appended,
             producer_id=producer_id,
             producer_epoch=producer_epoch,
+            base_sequence=OFFSETS_SEQUENCE,
         )
 
     def _settle(

@@ -1,7 +1,7 @@
 """Loads and unloads the groups of a partition, in the background (Kafka: scheduleLoadGroupAndOffsets, removeGroupsForPartition).
 
 One task works off what leadership brings about, in that order, as Kafka's one scheduler thread does: so a partition that was lost and won again is
-unloaded before it is loaded. The loop goes on meanwhile: a log is read 64 KiB at a time, groups are taken up and given up a hundred at a time.
+unloaded before it is loaded. The loop goes on meanwhile: a log is read 32 KiB at a time, groups are taken up and given up a hundred at a time.
 The shell around GroupMetadataManager; the only part of the group coordinator that awaits.
 """
 

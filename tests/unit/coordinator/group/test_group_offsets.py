@@ -116,7 +116,7 @@ def test_its_batch_is_transactional_and_a_loader_counts_it_after_the_marker() ->
     world.commit({T0: 1})
     txn_commit(world, {T0: 5}, epoch=3)
     header = parse_header(world.log.batches[-1])
-    assert (header.is_transactional, header.producer_id, header.producer_epoch, header.base_sequence) == (True, PRODUCER, 3, -1)
+    assert (header.is_transactional, header.producer_id, header.producer_epoch, header.base_sequence) == (True, PRODUCER, 3, 0)
     loaded = world.log.load()[GROUP]
     assert (loaded.offsets[T0].value.offset, loaded.pending[PRODUCER][T0].value.offset) == (1, 5)
     for kind, counts in ((ControlRecordType.COMMIT, 5), (ControlRecordType.ABORT, 1)):
