@@ -110,6 +110,12 @@ class Log:
         self._note = note
         self._on_disk_failure = on_disk_failure
 
+    def update_config(self, config: LogConfig) -> None:
+        """The topic's settings have changed: what is appended, rolled and deleted from now on goes by them; what is stored stays as it is."""
+        before, self.config = self.config, config
+        if config.record_version < MAGIC_V2 <= before.record_version:
+            self._forget_epochs()
+
     # --- what it is ---
 
     @property

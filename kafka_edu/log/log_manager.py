@@ -217,13 +217,13 @@ class LogManager:
         """A topic's configuration has changed: its logs go by it from now on."""
         for log in self._logs.values():
             if log.topic_partition.topic == topic:
-                log.config = config
+                log.update_config(config)
 
     def reconfigure(self, default_config: LogConfig, config_of: Callable[[str], LogConfig]) -> None:
         """The broker's own settings have changed: new logs get them, and all others what `config_of` says of their topic now."""
         self.default_config = default_config
         for log in self._logs.values():
-            log.config = config_of(log.topic_partition.topic)
+            log.update_config(config_of(log.topic_partition.topic))
 
     def resize_recovery_threads(self, threads: int) -> None:
         """num.recovery.threads.per.data.dir from now on."""

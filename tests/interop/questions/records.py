@@ -12,6 +12,7 @@ from kafka_edu.record.legacy import build_message_set, encode_message
 from kafka_edu.record.memory_records import build_records
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import TimestampType, build_batch
+from tests.interop.questions.admin_configs import alter
 from tests.interop.questions.asking import Asker
 from tests.interop.questions.basics import NOW, batch, create, damaged, epoch_end, fetch, offsets, produce
 
@@ -20,6 +21,8 @@ DIFFERENT: Final[dict[str, str]] = {}
 
 #: Stored format → a release that writes it.
 RELEASES: Final = {0: "0.9.0", 1: "0.10.2", 2: "2.8"}
+#: In which a change of a topic's configuration has reached the broker.
+CHANGE_MS: Final = 1000
 OLD_CODECS: Final = (CompressionType.NONE, CompressionType.GZIP, CompressionType.SNAPPY, CompressionType.LZ4)
 
 
@@ -181,7 +184,29 @@ def lz4_of_other_checksum(magic: int, inner: bytes) -> bytes:
     return compress(CompressionType.LZ4, inner, 1 - magic)
 
 
+def ask_while_the_format_changes(asker: Asker) -> None:
+    """One log whose format goes up and back, step by step."""
+    asker.ask("create mixed", create("mixed", configs={"message.format.version": "0.9.0"}), 4)
+    for step, (release, magic) in enumerate((("0.9.0", 0), ("0.10.2", 1), ("2.8", 2), ("0.10.2", 1), ("2.8", 2))):
+        if step:
+            asker.ask(f"alter mixed to {release}", alter(2, "mixed", ("message.format.version", release)), 0)
+            asker.pause(CHANGE_MS)
+        for codec in (CompressionType.NONE, CompressionType.LZ4):
+            asker.ask(
+                f"v{magic} {codec.name} into mixed",
+                produce(build_records(records(), magic, codec), topic="mixed"),
+                3 if magic == 2 else 2,
+                decoded=True,
+            )
+        for version in (1, 3, 4):
+            asker.ask(f"fetch mixed, now {release}", fetch(0, topic="mixed"), version, decoded=True)
+        for version in (1, 4):
+            asker.ask(f"offsets of mixed, now {release}", offsets(NOW + 20, topic="mixed"), version)
+        asker.ask(f"the end of epoch 0 in mixed, now {release}", epoch_end(0, topic="mixed"), 3)
+
+
 def ask_all(asker: Asker) -> None:
     for case in (*topics(), *every_way(), *what_topics_want(), *what_is_wrong()):
         for version in case.versions:
             asker.ask(case.name, case.request, version, decoded=True)
+    ask_while_the_format_changes(asker)
