@@ -83,7 +83,7 @@ def _ints() -> Iterator[ConfigKey]:
         ("offsets.commit.timeout.ms", 5000, _AT_LEAST_1, "How long an offset commit waits for its replicas."),
         ("offsets.load.buffer.size", 5_242_880, _AT_LEAST_1, "Bytes read at a time while offsets are loaded."),
         ("offsets.retention.minutes", 10_080, _AT_LEAST_1, "How long the offsets of an empty group are kept."),
-        ("offsets.topic.compression.codec", 0, None, "Compression of __consumer_offsets: 0 none, 1 gzip, 2 snappy, 3 lz4."),
+        ("offsets.topic.compression.codec", 0, Range(0, 4), "Compression of __consumer_offsets: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd."),
         ("offsets.topic.num.partitions", 50, _AT_LEAST_1, "Partitions of __consumer_offsets."),
         ("offsets.topic.segment.bytes", 104_857_600, _AT_LEAST_1, "Segment size of __consumer_offsets."),
         ("password.encoder.iterations", 4096, Range(1024), "Iterations that derive the key for stored passwords."),

@@ -297,8 +297,9 @@ class GroupMetadataManager:
         self.cleanup(groups, lambda group: group.expired_offsets(now_ms, self._config.retention_ms), "expired")
 
     def cleanup_deleted(self, partitions: Collection[TopicPartition]) -> None:
-        """Topics are deleted: nobody can go on reading them. O(groups × partitions)."""
-        self.cleanup(list(self.groups()), lambda group: [tp for tp in partitions if tp in group.offsets.committed], "the topic is deleted")
+        """Topics are deleted: nobody can go on reading them. O(groups + their offsets)."""
+        deleted = frozenset(partitions)
+        self.cleanup(list(self.groups()), lambda group: group.offsets.among(deleted), "the topic is deleted")
 
     def delete_group(self, group: GroupMetadata) -> None:
         """An empty group goes, with all its offsets."""

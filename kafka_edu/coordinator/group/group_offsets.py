@@ -10,7 +10,7 @@ A commit within a transaction is prepared and appended alike, but waits then, by
 count, an abort drops it. While it waits a reader that asks for stable offsets is refused (UNSTABLE_OFFSET_COMMIT).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.group.offset_and_metadata import CommittedOffset, OffsetAndMetadata
@@ -43,6 +43,11 @@ class GroupOffsets:
     def producers(self) -> Iterable[int]:
         """Who has a transaction open here."""
         return self._pending_transactional
+
+    def among(self, partitions: Set[TopicPartition]) -> set[TopicPartition]:
+        """Those of `partitions` for which an offset is committed or on its way, in a transaction too. O(offsets)."""
+        known: list[Iterable[TopicPartition]] = [self.committed, self._pending, *self._pending_transactional.values()]
+        return {tp for offsets in known for tp in offsets if tp in partitions}
 
     def load(self, committed: Mapping[TopicPartition, CommittedOffset], pending: Mapping[int, Mapping[TopicPartition, CommittedOffset]]) -> None:
         """Take over what was read from the log; `pending` are commits of transactions that are still open, by producer id."""

@@ -95,8 +95,8 @@ class GroupsApi:
     def handle_leave_group(self, call: ApiCall, request: LeaveGroupRequest) -> None:
         """One member up to v2, whose error is the response's; from v3 on several, each with its own."""
         if call.version < FIRST_LEAVE_OF_SEVERAL:
-            error, (member_error, *_) = self._leave(request.group_id, [Member(request.member_id)])
-            call.respond(LeaveGroupResponse(error_code=error or member_error))
+            error, errors = self._coordinator.handle_leave_group(request.group_id, [Member(request.member_id)])
+            call.respond(LeaveGroupResponse(error_code=error or errors[0]))
             return
         members = [Member(member.member_id, member.group_instance_id) for member in request.members]
         error, errors = self._coordinator.handle_leave_group(request.group_id, members)
@@ -105,10 +105,6 @@ class GroupsApi:
             for member, member_error in zip(members, errors, strict=bool(errors))
         ]
         call.respond(LeaveGroupResponse(error_code=error, members=responses))
-
-    def _leave(self, group_id: str, members: list[Member]) -> tuple[Errors, list[Errors]]:
-        error, errors = self._coordinator.handle_leave_group(group_id, members)
-        return error, errors or [error]
 
     @staticmethod
     def _join_error(_: JoinGroupRequest, version: int, error: Errors, __: str) -> JoinGroupResponse:

@@ -225,8 +225,8 @@ def test_an_offset_on_its_way_keeps_its_group_alive() -> None:
 def test_offsets_of_a_deleted_topic_go_also_those_of_transactions() -> None:
     world = World()
     world.commit({T0: 1, U0: 2})
-    txn_commit(world, {T0: 3, U0: 4})
-    world.manager.cleanup_deleted([T0])
+    txn_commit(world, {T0: 3, T1: 3, U0: 4})
+    world.manager.cleanup_deleted([T0, T1])
     world.manager.complete_transaction(PRODUCER, {0}, True)
     assert world.committed() == {U0: 4}
 
