@@ -138,7 +138,8 @@ def create_topic(servers: str, topic: str, partitions: int) -> None:
     """Create it with as many replicas as there are brokers; returns when each partition has a leader that librdkafka sees."""
     admin = AdminClient(rd(servers))
     brokers = len(admin.list_topics(timeout=PATIENCE_S).brokers)
-    admin.create_topics([NewTopic(topic, partitions, min(3, brokers))], operation_timeout=PATIENCE_S)[topic].result(PATIENCE_S)
+    kept = {"retention.ms": "-1"}  # FIRST_TIME is long ago: a retention check that came in between would delete the records
+    admin.create_topics([NewTopic(topic, partitions, min(3, brokers), config=kept)], operation_timeout=PATIENCE_S)[topic].result(PATIENCE_S)
     wait_for(lambda: leaders(servers, topic, partitions), f"leaders of {topic}")
 
 
@@ -205,6 +206,7 @@ def codecs_in(servers: str, topic: str, partitions: int) -> set[str]:
     return found
 
 
+@pytest.mark.timeout(300)  # for the first one has its client fetched and built
 class ClientContract:
     """The tests. A client's module has one subclass `Test…` with `client`."""
 

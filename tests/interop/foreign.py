@@ -11,7 +11,7 @@ from typing import Final, NoReturn
 import pytest
 
 HERE: Final = Path(__file__).parent
-BUILD_S: Final = 600
+BUILD_S: Final = 280
 
 
 def missing(why: str) -> NoReturn:

@@ -1,19 +1,22 @@
 """kafkajs, unmodified, on Node.js."""
 
-from typing import ClassVar
+import json
+from typing import ClassVar, Final
 
 import pytest
 
 from tests.interop.client_contract import Client, ClientContract, Program
-from tests.interop.foreign import built, tool
+from tests.interop.foreign import HERE, built, tool
+
+NAME: Final = f"kafkajs {json.loads((HERE / 'kafkajs' / 'package.json').read_text())['dependencies']['kafkajs']}"
 
 
 class TestKafkaJs(ClientContract):
-    client: ClassVar[Client] = Program("kafkajs 2.2.4", ())
+    client: ClassVar[Client] = Program(NAME, ())
 
     @pytest.fixture(scope="class", autouse=True)
     @classmethod
     def _program(cls) -> None:
         node = tool("node", "nodejs npm")
-        folder = built("kafkajs", (tool("npm", "npm"), "install", "--no-audit", "--no-fund", "--silent"))
-        cls.client = Program("kafkajs 2.2.4", (node, folder / "client.js"))
+        folder = built("kafkajs", (tool("npm", "npm"), "ci", "--no-audit", "--no-fund"))
+        cls.client = Program(NAME, (node, folder / "client.js"))

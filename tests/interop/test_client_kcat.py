@@ -50,7 +50,7 @@ class Member:
 
 
 class Kcat:
-    name = "kcat 1.7.1"
+    name = "kcat"  # and its version, when it was asked
     lacks: ClassVar[dict[str, str]] = {"topics": "kcat has no admin API", "time": "kcat sets no timestamps"}
 
     def _kcat(self, servers: str, *arguments: str, given: str = "") -> str:
@@ -103,4 +103,5 @@ class TestKcat(ClientContract):
     @pytest.fixture(scope="class", autouse=True)
     @classmethod
     def _program(cls) -> None:
-        tool("kcat", "kcat")
+        told = subprocess.run([tool("kcat", "kcat"), "-V"], capture_output=True, text=True, check=True)
+        Kcat.name = "kcat " + re.findall(r"^Version (\S+)", told.stdout + told.stderr, re.MULTILINE)[0]

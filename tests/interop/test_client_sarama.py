@@ -1,13 +1,14 @@
-"""sarama, unmodified, in a Go program."""
+"""sarama, unmodified, in a Go program. Its version is the last that Debian 12's Go, 1.19, compiles."""
 
-from typing import ClassVar
+import re
+from typing import ClassVar, Final
 
 import pytest
 
 from tests.interop.client_contract import Client, ClientContract, Program
-from tests.interop.foreign import built, tool
+from tests.interop.foreign import HERE, built, tool
 
-NAME = "sarama 1.43.3"  # the last that Go 1.19 compiles, Debian 12's
+NAME: Final = "sarama " + re.findall(r"IBM/sarama v(\S+)", (HERE / "sarama" / "go.mod").read_text())[0]
 
 
 class TestSarama(ClientContract):

@@ -31,7 +31,7 @@ PATIENCE_S = 60
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    with running_cluster(brokers=3, props={"replica.lag.time.max.ms": "10000"}) as running:
+    with running_cluster(brokers=3, props={"replica.lag.time.max.ms": "10000", "log.retention.ms": "-1"}) as running:
         yield running
 
 
