@@ -365,8 +365,8 @@ class ActiveController:
         return results
 
     async def unclean_leader_election_enable(self, topic: str) -> None:
-        """unclean.leader.election.enable may be true now, for one topic, or for all where `topic` is empty (spec L2)."""
-        await self._partitions.trigger_online_partition_state_change("unclean election may be allowed now", topic or None)
+        """unclean.leader.election.enable became true, for one topic, or for all where `topic` is empty (spec L2)."""
+        await self._partitions.trigger_online_partition_state_change("unclean election is allowed now", topic or None)
 
     def set_unclean_by_default(self, enabled: bool) -> None:
         """What holds for topics that do not say themselves."""

@@ -246,8 +246,8 @@ class KafkaController:
         except (ConnectionError, ControllerMovedError, ZkError) as error:
             raise KafkaException(moved, str(error)) from error
 
-    def topic_config_changed(self, topic: str) -> None:
-        """A topic's configuration has changed: if it allows an unclean election now, a partition of it without a leader may get one."""
+    def enable_unclean_leader_election(self, topic: str) -> None:
+        """A topic allows unclean elections now: its partitions without a leader may get one."""
         self._events.put(UncleanLeaderElectionEnable(topic))
 
     def set_unclean_leader_election(self, enabled: bool) -> None:

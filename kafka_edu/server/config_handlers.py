@@ -52,13 +52,12 @@ class TopicConfigHandler:
         self._controller = controller
 
     async def take_up(self, topic: str) -> None:
-        """A topic that was never needed here is left out: it is read when its first log is made. Raises ZkError."""
+        """A topic that was never needed here is not kept: it is read when its first log is made. Raises ZkError."""
         if topic in self._topic_configs.loaded:
             await self._topic_configs.load([topic])
-            config = self._topic_configs.of(topic)
-            self._log_manager.update_topic_config(topic, config)
-        if self._controller.is_active:
-            self._controller.topic_config_changed(topic)
+            self._log_manager.update_topic_config(topic, self._topic_configs.of(topic))
+        if self._controller.is_active and (await self._topic_configs.read(topic)).unclean_leader_election_enable:
+            self._controller.enable_unclean_leader_election(topic)
 
 
 def config_handlers(broker: BrokerConfigHandler, topic: TopicConfigHandler) -> Mapping[str, Handler]:

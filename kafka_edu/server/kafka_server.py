@@ -20,14 +20,12 @@ from kafka_edu.common.files import FileSystem
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Transport
-from kafka_edu.controller.active_controller import ControllerConfig
 from kafka_edu.controller.kafka_controller import KafkaController
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_manager import LogManager
 from kafka_edu.network.request_channel import RequestChannel
 from kafka_edu.network.socket_server import SocketServer
 from kafka_edu.replication.assembly import Replication
-from kafka_edu.replication.replication_config import ReplicationConfig
 from kafka_edu.server.api_assembly import ApiAssembly
 from kafka_edu.server.broker_metadata_checkpoint import (
     BrokerMetadata,
@@ -45,6 +43,7 @@ from kafka_edu.server.dynamic_config_manager import DynamicConfigManager
 from kafka_edu.server.kafka_config import KafkaConfig
 from kafka_edu.server.kafka_scheduler import KafkaScheduler
 from kafka_edu.server.loop_watchdog import LoopWatchdog
+from kafka_edu.server.part_configs import controller_config, replication_config
 from kafka_edu.server.topic_configs import TopicConfigs
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.server import (
@@ -191,7 +190,7 @@ class KafkaServer:
         socket_server = self._socket_server = self._make_socket_server()
         await socket_server.bind()
         replication = self._replication = Replication(
-            self._replication_config(),
+            replication_config(self.config, self.broker_id),
             self._time,
             self._transport,
             log_manager,
@@ -209,7 +208,7 @@ class KafkaServer:
         broker = await self._register(socket_server)
         self._checkpoint_broker_metadata()
         controller = self._controller = KafkaController(
-            self._controller_config(), self._zk, broker, self._time, self._transport, self._random, self._trace
+            controller_config(self.config), self._zk, broker, self._time, self._transport, self._random, self._trace
         )
         await controller.startup()
         apis = self._apis = self._make_apis(cache, replication, controller, topic_configs)
@@ -272,39 +271,6 @@ class KafkaServer:
             max_request_size=config.socket_request_max_bytes,
             max_idle_ms=config.connections_max_idle_ms,
             max_connections_per_ip=config.max_connections_per_ip,
-        )
-
-    def _replication_config(self) -> ReplicationConfig:
-        config = self.config
-        return ReplicationConfig(
-            broker_id=self.broker_id,
-            replica_lag_time_max_ms=config.replica_lag_time_max_ms,
-            replica_fetch_wait_max_ms=config.replica_fetch_wait_max_ms,
-            replica_fetch_min_bytes=config.replica_fetch_min_bytes,
-            replica_fetch_max_bytes=config.replica_fetch_max_bytes,
-            replica_fetch_response_max_bytes=config.replica_fetch_response_max_bytes,
-            replica_fetch_backoff_ms=config.replica_fetch_backoff_ms,
-            replica_socket_timeout_ms=config.replica_socket_timeout_ms,
-            replica_high_watermark_checkpoint_interval_ms=config.replica_high_watermark_checkpoint_interval_ms,
-            num_replica_fetchers=config.num_replica_fetchers,
-            inter_broker_listener_name=config.inter_broker_listener_name,
-            inter_broker_protocol_version=config.inter_broker_protocol_version,
-            max_incremental_fetch_session_cache_slots=config.max_incremental_fetch_session_cache_slots,
-            delete_records_purgatory_purge_interval_requests=config.delete_records_purgatory_purge_interval_requests,
-            fetch_purgatory_purge_interval_requests=config.fetch_purgatory_purge_interval_requests,
-            producer_purgatory_purge_interval_requests=config.producer_purgatory_purge_interval_requests,
-        )
-
-    def _controller_config(self) -> ControllerConfig:
-        config = self.config
-        return ControllerConfig(
-            inter_broker_listener_name=config.inter_broker_listener_name,
-            unclean_leader_election_enable=config.unclean_leader_election_enable,
-            delete_topic_enable=config.delete_topic_enable,
-            auto_leader_rebalance_enable=config.auto_leader_rebalance_enable,
-            leader_imbalance_check_interval_seconds=config.leader_imbalance_check_interval_seconds,
-            leader_imbalance_per_broker_percentage=config.leader_imbalance_per_broker_percentage,
-            socket_timeout_ms=config.controller_socket_timeout_ms,
         )
 
     def _schedule_log_work(self, log_manager: LogManager) -> None:

@@ -42,6 +42,10 @@ class TopicConfigs:
             self._overrides[topic] = overrides
             self._set(topic, self._made(topic, overrides))
 
+    async def read(self, topic: str) -> LogConfig:
+        """The settings of a topic as they stand in ZooKeeper now, without keeping them. Raises ZkError."""
+        return self._made(topic, (await self._fetch_overrides([topic])).get(topic, {}))
+
     def set_defaults(self, defaults: LogConfig) -> None:
         """The broker's own settings have changed, and with them those of all topics that do not say otherwise."""
         self._defaults = defaults

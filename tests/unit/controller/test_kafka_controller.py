@@ -229,7 +229,7 @@ def test_unclean_election_is_allowed_afterwards(cluster: "ControllerCluster") ->
     cluster.write_isr(T0, [2])
     cluster.kill(2)
     cluster.run(cluster.admin.set_or_create_entity_configs("topics", "t", {"unclean.leader.election.enable": "true"}))
-    cluster.controller.controller.topic_config_changed("t")
+    cluster.controller.controller.enable_unclean_leader_election("t")
     cluster.settle()
     assert cluster.states() == ["t-0 leader=3 epoch=2 isr=3 controller=1"]
 

@@ -8,6 +8,7 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.network.network_client import NetworkClient
 from kafka_edu.protocol.messages import REGISTRY
+from kafka_edu.protocol.messages.alter_configs import AlterableConfig, AlterConfigsRequest, AlterConfigsResource
 from kafka_edu.protocol.messages.alter_isr import AlterIsrRequest, AlterIsrRequestPartition, AlterIsrRequestTopic
 from kafka_edu.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest, ReassignablePartition, ReassignableTopic
 from kafka_edu.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDir, AlterReplicaLogDirsRequest, AlterReplicaLogDirTopic
@@ -132,6 +133,23 @@ def test_an_unclean_election_takes_who_is_alive(world: World) -> None:
     assert world.elect(UNCLEAN) is Errors.NONE
     assert world.leader() == 3
     assert world.elect(UNCLEAN) is Errors.ELECTION_NOT_NEEDED
+
+
+@pytest.mark.parametrize(("kind", "name"), [(2, "t"), (4, "")])
+def test_a_config_that_allows_unclean_elections_brings_one_about(world: World, kind: int, name: str) -> None:
+    """Of the topic, or of all brokers."""
+    world.cluster.pause(3)
+    world.cluster.advance(20_000)
+    for broker_id in (1, 2):
+        world.cluster.kill(broker_id)
+    world.cluster.resume(3)
+    world.cluster.advance(30_000)
+    assert world.leader() == -1
+    entry = AlterableConfig(name="unclean.leader.election.enable", value="true")
+    resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=[entry])
+    assert world.ask(3, AlterConfigsRequest(resources=[resource]), 1).responses[0].error_code == 0
+    world.cluster.advance(1000)
+    assert world.leader() == 3
 
 
 def test_records_are_deleted_on_all_replicas_before_the_answer(world: World) -> None:

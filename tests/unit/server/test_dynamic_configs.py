@@ -141,6 +141,17 @@ def test_what_is_changed_while_a_broker_is_away_it_reads_when_it_is_back(world: 
     assert {log.config.retention_ms for log in world.logs(3)} == {1234}
 
 
+def test_what_is_changed_while_a_session_is_lost_is_read_with_the_next(world: World) -> None:
+    client = world.cluster.brokers[3].zk_client
+    assert client is not None
+    world.cluster.zookeeper.expire(client.session_id)
+    world.alter(1, TOPIC, "t", retention_ms="1234")
+    world.cluster.advance(10_000)
+    assert {log.config.retention_ms for log in world.logs(3)} == {1234}
+    world.alter(1, TOPIC, "t", retention_ms="4321")
+    assert {log.config.retention_ms for log in world.logs(3)} == {4321}
+
+
 def test_wrong_values_written_by_hand_are_left_out(world: World) -> None:
     world.write_by_hand(f"brokers/{DEFAULT_ENTITY}", {"log.retention.ms": "soon", "log.segment.bytes": "9000", "log.roll.ms": "-5", "broker.id": "9"})
     world.write_by_hand("topics/t", {"min.insync.replicas": "many", "no.such.key": "1", "retention.ms": "5"})
