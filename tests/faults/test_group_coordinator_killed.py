@@ -1,0 +1,129 @@
+"""A group of real consumers while the broker that coordinates it is killed with -9, twice: nothing is lost, what was committed stays committed (spec O2)."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import pytest
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from kafka_edu.cli.supervisor import Cluster, running_cluster
+from kafka_edu.common.errors import Errors
+from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest
+from tests.interop.answers import ListeningBroker
+from tests.interop.questions.asking import Asker
+
+PATIENCE_S = 60
+GROUP, TOPIC = "the-group", "t"
+PARTITIONS = 4
+PROPS = {
+    "group.initial.rebalance.delay.ms": "100",
+    "offsets.topic.num.partitions": "3",
+    "zookeeper.session.timeout.ms": "3000",
+    "min.insync.replicas": "2",
+}
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    with running_cluster("group-faults", brokers=3, props=PROPS) as running:
+        yield running
+
+
+def rd(cluster: Cluster, **more: object) -> dict[str, object]:
+    return {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0, **{name.replace("_", "."): value for name, value in more.items()}}
+
+
+class Member(threading.Thread):
+    """Reads, and commits after each record with a request of its own; notes what was read and what was answered to be committed."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        super().__init__()
+        settings = rd(cluster, group_id=GROUP, auto_offset_reset="earliest", enable_auto_commit=False, session_timeout_ms=10_000)
+        self._consumer = Consumer(settings)
+        self.read: list[tuple[int, int]] = []
+        self.committed: dict[int, int] = {}
+        self._stopped = threading.Event()
+        self.start()
+
+    def run(self) -> None:
+        self._consumer.subscribe([TOPIC])
+        while not self._stopped.is_set():
+            message = self._consumer.poll(0.1)
+            if message is None or message.error() is not None:
+                continue
+            partition, offset = message.partition(), message.offset()
+            self.read.append((partition, offset))
+            try:
+                self._consumer.commit(message=message, asynchronous=False)
+            except KafkaException:
+                continue  # the coordinator is away, or the group gathers: a later commit says it again
+            self.committed[partition] = offset + 1
+        self._consumer.close()
+
+    def close(self) -> None:
+        self._stopped.set()
+        self.join(PATIENCE_S)
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    """Wait for what other threads and processes bring about. Raises AssertionError after a minute."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+
+
+def coordinator(cluster: Cluster, asked: int) -> int:
+    asker = Asker(ListeningBroker("127.0.0.1", cluster.port(asked)))
+    answer = asker.ask("find", FindCoordinatorRequest(key=GROUP), 1, until=lambda found: found.error_code == Errors.NONE)
+    asker.close()
+    return int(answer.node_id)
+
+
+@pytest.mark.timeout(240)
+def test_consumers_go_on_and_no_commit_is_lost(cluster: Cluster) -> None:
+    admin = AdminClient(rd(cluster))
+    admin.create_topics([NewTopic(TOPIC, PARTITIONS, 3)])[TOPIC].result(PATIENCE_S)
+    producer = Producer(rd(cluster, acks="all", enable_idempotence=True))
+    sent = 0
+
+    def produce(count: int) -> None:
+        nonlocal sent
+        for _ in range(count):
+            producer.produce(TOPIC, b"%d" % sent, partition=sent % PARTITIONS)
+            sent += 1
+        assert producer.flush(PATIENCE_S) == 0
+
+    produce(200)
+    members = [Member(cluster), Member(cluster)]
+
+    def everything() -> bool:
+        return len({record for member in members for record in member.read}) == sent
+
+    until(everything, "the first 200 were read")
+    for _ in range(2):
+        victim = coordinator(cluster, next(iter(cluster.broker_ids)))
+        cluster.kill(victim)
+        survivor = next(broker_id for broker_id in cluster.broker_ids if broker_id != victim)
+        until(lambda: coordinator(cluster, survivor) != victim, "another coordinates")  # noqa: B023 - called within the turn
+        produce(200)
+        until(everything, "what was produced while the coordinator was away was read")
+        cluster.start(victim)
+        cluster.wait_ready()
+    produce(40)  # a commit that failed on the way is made good by these
+    until(everything, "the last were read")
+    until(lambda: all(sum(m.committed.get(p, 0) == sent // PARTITIONS for m in members) for p in range(PARTITIONS)), "all was committed")
+    for member in members:
+        member.close()
+    reader = Consumer(rd(cluster, group_id=GROUP))
+    committed = reader.committed([TopicPartition(TOPIC, p) for p in range(PARTITIONS)], PATIENCE_S)
+    reader.close()
+    assert [each.offset for each in committed] == [sent // PARTITIONS] * PARTITIONS
+    reads = Counter(record for member in members for record in member.read)
+    assert len(reads) == sent, "no record was left out"
+    for member in members:
+        for partition, offset in member.committed.items():
+            assert offset <= committed[partition].offset, "no answered commit went back"
