@@ -2,12 +2,12 @@
 
 import signal
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # A shell starts its background jobs with SIGINT ignored, and so would be every process that a test starts and means to interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes says more of the machine than of the code; a test that hangs is ended by its time-out.
-settings.register_profile("kafka-edu", deadline=None)
+settings.register_profile("kafka-edu", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kafka-edu")
