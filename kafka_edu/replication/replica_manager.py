@@ -38,6 +38,7 @@ from kafka_edu.replication.fetch_params import (
     CONSUMER_REPLICA_ID,
     DEBUGGING_REPLICA_ID,
     READ_UNCOMMITTED,
+    FetchIsolation,
     FetchParams,
     PartitionFetch,
     fetch_isolation,
@@ -301,12 +302,13 @@ class ReplicaManager:
         left = params.max_bytes
         hard_limit = params.hard_max_bytes_limit
         only_from_leader, isolation = params.only_from_leader, params.isolation
+        read_committed = isolation is FetchIsolation.TXN_COMMITTED
         min_one_message = not hard_limit
         results: FetchResults = []
         for tp, wanted in infos:
             at_end = wanted.at_end
             if at_end is not None:
-                if at_end.holds():
+                if at_end.holds() and (at_end.read.aborted_transactions is not None) is read_committed:
                     results.append((tp, at_end.read))
                     continue
                 wanted.at_end = None

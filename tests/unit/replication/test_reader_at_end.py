@@ -6,7 +6,7 @@ import pytest
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.replication.fetch_params import FetchParams, PartitionFetch
+from kafka_edu.replication.fetch_params import READ_COMMITTED, READ_UNCOMMITTED, FetchParams, PartitionFetch
 from kafka_edu.replication.log_read_result import LogReadResult
 from kafka_edu.replication.partition import Partition
 from tests.unit.replication.replication_cluster import Cluster, T
@@ -36,11 +36,22 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[TopicPartition]:
     return made
 
 
-def consumer(cluster: Cluster, wanted: PartitionFetch) -> LogReadResult:
+def consumer(cluster: Cluster, wanted: PartitionFetch, isolation: int = READ_UNCOMMITTED) -> LogReadResult:
     """A fetch in a session, which keeps `wanted`."""
     answer: list[LogReadResult] = []
-    cluster.leader.manager.fetch_messages(FetchParams(-1, 0, 1, 1 << 20, 10), [(T, wanted)], lambda results: answer.extend(r for _, r in results))
+    params = FetchParams(-1, 0, 1, 1 << 20, 10, isolation)
+    cluster.leader.manager.fetch_messages(params, [(T, wanted)], lambda results: answer.extend(r for _, r in results))
     return answer[0]
+
+
+def test_a_consumer_that_changes_its_isolation_is_told_as_it_asks() -> None:
+    cluster = quiet_cluster()
+    wanted = PartitionFetch(2, -1, 1 << 20)
+    told = [
+        consumer(cluster, wanted, isolation).aborted_transactions
+        for isolation in (READ_UNCOMMITTED, READ_COMMITTED, READ_COMMITTED, READ_UNCOMMITTED)
+    ]
+    assert told == [None, (), (), None]
 
 
 def test_idle_followers_are_not_read_for_and_stay_in_sync(reads: list[TopicPartition]) -> None:
