@@ -14,8 +14,12 @@ With racks, the brokers are first listed alternating by rack, and no rack takes 
 
 from collections.abc import Mapping, Sequence
 from random import Random
+from typing import Final
 
 from kafka_edu.common.errors import Errors, KafkaException
+
+MAX_NEW_PARTITIONS: Final = 10_000
+"""More are not made at once: a count is four bytes of a stranger, and two thousand million partitions would take all memory (so do brokers since KRaft)."""
 
 
 def assign_replicas_to_brokers(
@@ -31,7 +35,8 @@ def assign_replicas_to_brokers(
 
     `racks` is broker id → rack, of the live brokers. `fixed_start_index` ≥ 0 takes the place of the two random draws. To add partitions to a
     topic, `start_partition_id` is the first new number and `fixed_start_index` where its partition 0 began. Raises KafkaException with
-    INVALID_PARTITIONS, or INVALID_REPLICATION_FACTOR: also when some brokers have a rack and some have none.
+    INVALID_PARTITIONS, POLICY_VIOLATION for more than MAX_NEW_PARTITIONS, or INVALID_REPLICATION_FACTOR: also when some brokers have a rack and some
+    have none.
     """
     if partitions <= 0:
         raise KafkaException(Errors.INVALID_PARTITIONS, "Number of partitions must be larger than 0.")
@@ -41,6 +46,8 @@ def assign_replicas_to_brokers(
         raise KafkaException(
             Errors.INVALID_REPLICATION_FACTOR, f"Replication factor: {replication_factor} larger than available brokers: {len(racks)}."
         )
+    if partitions > MAX_NEW_PARTITIONS:
+        raise KafkaException(Errors.POLICY_VIOLATION, f"{partitions} new partitions are more than {MAX_NEW_PARTITIONS}: ask for fewer at a time.")
     known = {broker_id: rack for broker_id, rack in sorted(racks.items()) if rack is not None}
     if known and len(known) < len(racks):
         raise KafkaException(Errors.INVALID_REPLICATION_FACTOR, "Not all brokers have rack information for replica rack aware assignment.")

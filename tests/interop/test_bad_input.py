@@ -200,6 +200,8 @@ def test_bad_batches_and_names_get_kafkas_errors(cluster: Cluster, bystander: By
         topics = [CreatableTopic(name=name, num_partitions=1, replication_factor=1) for name in names]
         created = connection.ask(CreateTopicsRequest(topics=topics, timeout_ms=5000), 4)
         assert {Errors.of(topic.error_code) for topic in created.topics} <= {Errors.INVALID_TOPIC_EXCEPTION, Errors.NOT_CONTROLLER}
+        vast = CreateTopicsRequest(topics=[CreatableTopic(name="vast", num_partitions=2**31 - 1, replication_factor=1)], timeout_ms=5000)
+        assert Errors.of(connection.ask(vast, 4).topics[0].error_code) in (Errors.POLICY_VIOLATION, Errors.NOT_CONTROLLER)
     bystander.is_served()
 
 

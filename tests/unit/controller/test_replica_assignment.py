@@ -51,6 +51,8 @@ def test_partitions_are_added_behind_those_there_are() -> None:
     ("racks", "partitions", "factor", "error"),
     [
         ({1: None}, 0, 1, Errors.INVALID_PARTITIONS),
+        ({1: None}, 10_001, 1, Errors.POLICY_VIOLATION),
+        ({1: None}, 2**31 - 1, 1, Errors.POLICY_VIOLATION),
         ({1: None}, 1, 0, Errors.INVALID_REPLICATION_FACTOR),
         ({1: None}, 1, 2, Errors.INVALID_REPLICATION_FACTOR),
         ({1: None, 2: "a"}, 1, 1, Errors.INVALID_REPLICATION_FACTOR),
