@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic import TRANSACTION_STATE_TOPIC_NAME
+from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.coordinator_type import CoordinatorType, partition_for
 from kafka_edu.coordinator.transaction.marker_writer import MarkerWriter
 from kafka_edu.coordinator.transaction.transaction_config import TransactionConfig
@@ -29,6 +30,7 @@ class TransactionService:
 
     def __init__(self, parts: BrokerParts, producer_ids: ProducerIdManager, groups: GroupService, partitions: Mapping[CoordinatorType, int]) -> None:
         self._cache = parts.cache
+        self._zk = parts.zk
         self._replica_manager = parts.replication.replica_manager
         self._groups = groups
         self._partitions = partitions
@@ -38,7 +40,7 @@ class TransactionService:
         self._writer = MarkerWriter(replicas, time, config.request_timeout_ms, groups.on_transaction_completed)
         self._states = TransactionStateManager(config, replicas, time, lambda: partitions[CoordinatorType.TRANSACTION], on_failure, trace)
         self._markers = TransactionMarkerChannelManager(
-            parts.broker_id, config, parts.cache, self._states, self._writer, parts.transport, time, on_failure, trace
+            parts.broker_id, config, parts.cache, self._states, self._writer, self._exists, parts.transport, time, on_failure, trace
         )
         self._coordinator = TransactionCoordinator(config, self._states, self._markers, or_unavailable(producer_ids), time, trace)
         self._scheduler = KafkaScheduler(time, on_failure)
@@ -54,6 +56,14 @@ class TransactionService:
 
     def _group_partition_for(self, group_id: str) -> int:
         return partition_for(group_id, self._partitions[CoordinatorType.GROUP])
+
+    async def _exists(self, tp: TopicPartition) -> bool:
+        """Whether ZooKeeper has it; True also when ZooKeeper does not answer."""
+        try:
+            assignment = await self._zk.get_assignment_for_topics([tp.topic])
+        except ZkError:
+            return True
+        return tp.topic in assignment and tp.partition in assignment[tp.topic].partitions
 
     def startup(self) -> None:
         """Begin to look for what is overdue."""

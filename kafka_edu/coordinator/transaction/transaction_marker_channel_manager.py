@@ -11,7 +11,7 @@ Core and shell in one: `_route`, `_on_result` and `_maybe_complete` decide, the 
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -77,16 +77,20 @@ class TransactionMarkerChannelManager:
         cache: MetadataCache,
         states: TransactionStateManager,
         writer: MarkerWriter,
+        exists: Callable[[TopicPartition], Awaitable[bool]],
         transport: Transport,
         time: Time,
         on_failure: Callable[[str, BaseException], None],
         trace: Tracer | None,
     ) -> None:
+        """`exists`: whether ZooKeeper has that partition, or cannot tell now. The metadata cache is no witness: a broker that has just begun may
+        lead and coordinate before it has been told of all partitions."""
         self._broker_id = broker_id
         self._config = config
         self._cache = cache
         self._states = states
         self._writer = writer
+        self._exists = exists
         self._transport = transport
         self._time = time
         self._on_failure = on_failure
@@ -116,17 +120,15 @@ class TransactionMarkerChannelManager:
         return self._pending.get(pending.metadata.transactional_id) is pending
 
     def _route(self, pending: PendingCompleteTxn, partitions: Iterable[TopicPartition]) -> None:
-        """Queue them by leader; those whose leader is not known are looked at again later, those whose topic is gone need no marker."""
+        """Queue them by leader; those whose leader is not known are looked at again later."""
         by_leader: dict[int, list[TopicPartition]] = {}
         waiting = []
         for tp in sorted(partitions):
             state = self._cache.get_partition_state(tp)
             if state is not None and self._cache.get_alive_end_point(state.leader, self._config.inter_broker_listener_name) is not None:
                 by_leader.setdefault(state.leader, []).append(tp)
-            elif state is not None or not self._cache.get_alive_brokers():
-                waiting.append(tp)
             else:
-                pending.remaining.discard(tp)
+                waiting.append(tp)
         if waiting:
             self._look_again(pending, waiting)
         for leader, led in by_leader.items():
@@ -216,8 +218,10 @@ class TransactionMarkerChannelManager:
         self._retry = None
         later, self._later = self._later, []
         for pending, partitions in later:
+            gone = {tp for tp in partitions if self._cache.get_partition_state(tp) is None and not await self._exists(tp)}
             if self._stands(pending):
-                self._route(pending, partitions)
+                pending.remaining -= gone
+                self._route(pending, [tp for tp in partitions if tp not in gone])
                 self._maybe_complete(pending)
 
     async def _send_to(self, broker_id: int) -> None:

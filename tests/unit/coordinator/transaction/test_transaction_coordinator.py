@@ -6,6 +6,7 @@ import inspect
 
 import pytest
 
+from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.transaction.marker_writer import TxnMarker
@@ -326,6 +327,26 @@ async def test_markers_wait_for_leaders_and_need_none_where_the_topic_is_gone(wo
     await world.settle()
     assert world.metadata().state == "CompleteCommit"
     assert len(world.markers_in(DATA[0])) == 1
+
+
+@in_world
+async def test_a_partition_that_the_metadata_does_not_name_yet_still_needs_its_marker(world):
+    """A broker that has just begun may coordinate before it has been told of all partitions."""
+    a = await world.start()
+    world.add(a, DATA[0])
+    world.write(a, DATA[0], 0)
+    world.replicas.errors[DATA[0]] = Errors.NOT_LEADER_OR_FOLLOWER
+    world.end(a)
+    await world.markers.shutdown()
+    world.replicas.errors.clear()
+    world.cache = MetadataCache(1)
+    world.restart()
+    await world.settle()
+    assert world.metadata().state == "PrepareCommit"
+    world.learn()
+    await world.settle()
+    assert world.metadata().state == "CompleteCommit"
+    assert world.markers_in(DATA[0]) == [(1001, 0, "COMMIT", 2)]
 
 
 @in_world

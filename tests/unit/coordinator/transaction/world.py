@@ -137,9 +137,14 @@ class World:
         # Fakes where only their methods are used; tests are not type-checked.
         self.states = TransactionStateManager(CONFIG, self.replicas, self.time, lambda: 1, self._failed, self.trace)
         self.writer = MarkerWriter(self.replicas, self.time, 30_000, lambda *told: self.offsets_completed.append(told))
-        self.markers = TransactionMarkerChannelManager(HERE, CONFIG, self.cache, self.states, self.writer, None, self.time, self._failed, self.trace)
+        self.markers = TransactionMarkerChannelManager(
+            HERE, CONFIG, self.cache, self.states, self.writer, self._exists, None, self.time, self._failed, self.trace
+        )
         self.coordinator = TransactionCoordinator(CONFIG, self.states, self.markers, self._generate, self.time, self.trace)
         self.coordinator.on_election(0, self.epoch)
+
+    async def _exists(self, tp: TopicPartition) -> bool:
+        return tp in self.leaders
 
     def _failed(self, _: str, error: BaseException) -> None:
         self.failures.append(error)
