@@ -70,6 +70,11 @@ class ApacheKafka:
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self.ports: list[int] = []
 
+    @property
+    def zookeeper(self) -> str:
+        """Where its ZooKeeper is, host:port/chroot."""
+        return self._zookeeper
+
     def _spawn(self, name: str, main: str, java: Sequence[str]) -> None:
         """Run `main` on the properties that `_write` left for `name`."""
         command = ["java", *java, f"-Dlog4j.configuration=file:{self._root}/log4j.properties", "-cp", f"{self.jars}/*", main]

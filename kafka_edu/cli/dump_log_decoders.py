@@ -11,7 +11,7 @@ from typing import Final
 from kafka_edu.cli.dump_log_segments import DumpError, ParseRecord
 from kafka_edu.coordinator.group.group_records import GroupKey, OffsetKey, read_group_value, read_key, read_offset_value
 from kafka_edu.protocol.messages.consumer_protocol import ConsumerProtocolAssignment
-from kafka_edu.protocol.messages.transaction_log import TransactionLogKey, TransactionLogValue
+from kafka_edu.protocol.messages.transaction_log import TRANSACTION_STATES, TransactionLogKey, TransactionLogValue
 from kafka_edu.protocol.types import ProtocolError
 from kafka_edu.record.record import Record
 
@@ -19,8 +19,6 @@ STRING_DECODER: Final = "kafka.serializer.StringDecoder"
 CONSUMER: Final = "consumer"
 DELETED: Final = "<DELETE>"
 _VERSION: Final = struct.Struct(">h")
-#: By their number in the records.
-TRANSACTION_STATES: Final = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead", "PrepareEpochFence")
 
 Decode = Callable[[bytes], str]
 

@@ -12,11 +12,9 @@ _FIRST_WITH_V2: Final = (0, 11)
 class ProtocolVersion:
     """A release, as in `2.0`, `2.0.1` or `2.0-IV1`, from 0.8.0 to 2.8."""
 
-    def allows(self, value: ConfigValue) -> bool:
-        return isinstance(value, str) and release_of(value) is not None
-
-    def __str__(self) -> str:
-        return "a Kafka release from 0.8.0 to 2.8, as in 2.0, 2.0.1 or 2.0-IV1"
+    def refusal(self, value: ConfigValue) -> str:
+        allowed = isinstance(value, str) and release_of(value) is not None
+        return "" if allowed else "Value must be a Kafka release from 0.8.0 to 2.8, as in 2.0, 2.0.1 or 2.0-IV1"
 
 
 def release_of(version: str) -> tuple[int, int] | None:

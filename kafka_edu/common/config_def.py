@@ -55,11 +55,9 @@ _INTEGER_BOUNDS: Final = {
 
 
 class Validator(Protocol):
-    """Says whether a parsed value is allowed; its text says what is. Both are told in Kafka's words."""
+    """Says why a parsed value is not allowed, in Kafka's words; the empty text if it is."""
 
-    def allows(self, value: ConfigValue) -> bool: ...
-
-    def __str__(self) -> str: ...
+    def refusal(self, value: ConfigValue) -> str: ...
 
 
 class Range(NamedTuple):
@@ -68,12 +66,12 @@ class Range(NamedTuple):
     least: float | None = None
     most: float | None = None
 
-    def allows(self, value: ConfigValue) -> bool:
-        return isinstance(value, int | float) and (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
-
-    def __str__(self) -> str:
-        bounds = [f"at least {self.least}"] if self.least is not None else []
-        return "Value must be " + " and ".join([*bounds, f"no more than {self.most}"] if self.most is not None else bounds)
+    def refusal(self, value: ConfigValue) -> str:
+        if not isinstance(value, int | float):
+            return "Value must be a number"
+        if self.least is not None and value < self.least:
+            return f"Value must be at least {self.least}"
+        return f"Value must be no more than {self.most}" if self.most is not None and value > self.most else ""
 
 
 class OneOf(NamedTuple):
@@ -81,11 +79,8 @@ class OneOf(NamedTuple):
 
     values: tuple[str, ...]
 
-    def allows(self, value: ConfigValue) -> bool:
-        return value in self.values
-
-    def __str__(self) -> str:
-        return "String must be one of: " + ", ".join(self.values)
+    def refusal(self, value: ConfigValue) -> str:
+        return "" if value in self.values else "String must be one of: " + ", ".join(self.values)
 
 
 class ListOf(NamedTuple):
@@ -94,21 +89,16 @@ class ListOf(NamedTuple):
     values: tuple[str, ...]
     empty: bool = False
 
-    def allows(self, value: ConfigValue) -> bool:
-        return isinstance(value, tuple) and all(v in self.values for v in value) and (self.empty or len(value) > 0)
-
-    def __str__(self) -> str:
-        return "String must be one of: " + ", ".join(self.values)
+    def refusal(self, value: ConfigValue) -> str:
+        allowed = isinstance(value, tuple) and all(v in self.values for v in value) and (self.empty or len(value) > 0)
+        return "" if allowed else "String must be one of: " + ", ".join(self.values)
 
 
 class NonEmpty(NamedTuple):
     """A text or list with something in it."""
 
-    def allows(self, value: ConfigValue) -> bool:
-        return isinstance(value, str | tuple) and len(value) > 0
-
-    def __str__(self) -> str:
-        return "Value must be non-empty"
+    def refusal(self, value: ConfigValue) -> str:
+        return "" if isinstance(value, str | tuple) and len(value) > 0 else "Value must be non-empty"
 
 
 def double_text(value: float) -> str:
@@ -132,8 +122,10 @@ class ConfigKey(NamedTuple):
     def parse(self, raw: ConfigValue) -> ConfigValue:
         """`raw` (mostly text) as a value of this key's type, checked. Raises ConfigException."""
         value = self._typed(raw)
-        if self.validator is not None and not (value is None and self.default is None) and not self.validator.allows(value):
-            raise ConfigException(self.name, f"Invalid value {raw} for configuration {self.name}: {self.validator}")
+        if self.validator is not None and not (value is None and self.default is None) and (why := self.validator.refusal(value)):
+            raise ConfigException(
+                self.name, f"Invalid value {double_text(value) if isinstance(value, float) else raw} for configuration {self.name}: {why}"
+            )
         return value
 
     def _typed(self, raw: ConfigValue) -> ConfigValue:

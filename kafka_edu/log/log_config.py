@@ -41,11 +41,9 @@ _BOOLEAN, _STRING, _INT, _LONG, _DOUBLE, _LIST = (
 class ThrottledReplicas(NamedTuple):
     """`*`, or a list of partition:broker; an item may be empty, for that is what appending to an empty list makes."""
 
-    def allows(self, value: ConfigValue) -> bool:
-        return isinstance(value, tuple) and (value == ("*",) or all(re.fullmatch(r"([0-9]+:[0-9]+)?", item) for item in value))
-
-    def __str__(self) -> str:
-        return "* or a list of partition:broker"
+    def refusal(self, value: ConfigValue) -> str:
+        allowed = isinstance(value, tuple) and (value == ("*",) or all(re.fullmatch(r"([0-9]+:[0-9]+)?", item) for item in value))
+        return "" if allowed else "Value must be * or a list of partition:broker"
 
 
 TOPIC_CONFIG: Final = ConfigDef(

@@ -6,12 +6,13 @@ controller has moved, the coordinator is still reading) is asked again, until th
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from typing import Final, NamedTuple, TypeVar
 
-from kafka_edu.cli.tools.tool import ToolError
+from kafka_edu.cli.tools.tool import ToolError, log_line
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.socket_transport import SocketTransport
+from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.network.network_client import NetworkClient
 from kafka_edu.protocol.messages import REGISTRY
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -26,6 +27,7 @@ CONNECT_TIMEOUT_MS: Final = 10_000
 REQUEST_TIMEOUT_MS: Final = 30_000
 RETRY_PAUSE_S: Final = 0.1
 ANY_VERSION: Final = 0x7FFF
+LOGGER: Final = "org.apache.kafka.clients.NetworkClient"
 #: What passes by itself.
 NOT_YET: Final = frozenset({Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS, Errors.NOT_COORDINATOR})
 
@@ -50,7 +52,10 @@ class _Connection(NamedTuple):
 
 
 class Brokers:
-    """The brokers of one cluster. Every method raises OSError (TimeoutError too) when a broker cannot be reached, KafkaException when it refuses."""
+    """The brokers of one cluster.
+
+    Every method raises OSError (TimeoutError too) when a broker cannot be reached, ToolError when none can, and KafkaException when one refuses.
+    """
 
     def __init__(self, bootstrap: list[tuple[str, int]], client_id: str) -> None:
         self._bootstrap = bootstrap
@@ -75,15 +80,24 @@ class Brokers:
         self._take(answer)
         return answer
 
+    async def leaders(self, topics: Collection[str]) -> dict[TopicPartition, int | Errors]:
+        """Each partition's leader, or why there is none; a topic that does not exist has no partitions."""
+        found: dict[TopicPartition, int | Errors] = {}
+        for topic in (await self.metadata(sorted(topics))).topics if topics else ():
+            for partition in topic.partitions:
+                there = partition.leader_id in self.nodes
+                found[TopicPartition(topic.name, partition.partition_index)] = partition.leader_id if there else Errors.LEADER_NOT_AVAILABLE
+        return found
+
     async def ask_any(self, request: Message, response_type: type[R]) -> R:
         """Ask the first bootstrap server that answers."""
-        last: OSError = ConnectionError("there is no bootstrap server")
-        for host, port in self._bootstrap:
+        for number, (host, port) in enumerate(self._bootstrap, 1):
             try:
                 return await self._ask(host, port, request, response_type)
-            except OSError as error:
-                last = error
-        raise last
+            except OSError:
+                client = f"[AdminClient clientId={self._client_id}]"
+                log_line("WARN", f"{client} Connection to node -{number} could not be established. Broker may not be available.", LOGGER)
+        raise ToolError("org.apache.kafka.common.errors.TimeoutException", "Timed out waiting for a node assignment.")
 
     async def ask(self, node: Node, request: Message, response_type: type[R], *, newest: int = ANY_VERSION) -> R:
         """`newest` is the newest version in which `request` can be sent, if it has no fields for newer ones."""

@@ -105,7 +105,7 @@ class LineMessageReader:
             return Line(key.encode(), value.encode())
         if self._ignore_error:
             return Line(None, line.encode())
-        raise ToolError("kafka.common.KafkaException", f"No key found on line {number}: {line}")
+        raise ToolError("org.apache.kafka.common.KafkaException", f"No key found on line {number}: {line}")
 
 
 def _is_true(text: str | None) -> bool:

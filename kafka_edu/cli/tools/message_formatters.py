@@ -10,7 +10,7 @@ from typing import Final, Protocol, TypeVar
 
 from kafka_edu.cli.tools.tool import ToolError
 from kafka_edu.protocol.messages.group_metadata_log import GroupMetadataKey, GroupMetadataValue, MemberMetadata, OffsetCommitKey, OffsetCommitValue
-from kafka_edu.protocol.messages.transaction_log import TransactionLogKey, TransactionLogValue
+from kafka_edu.protocol.messages.transaction_log import TRANSACTION_STATES, TransactionLogKey, TransactionLogValue
 from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import ProtocolError
 
@@ -42,7 +42,6 @@ _NUMBERS: Final = {
     "FloatDeserializer": ">f",
     "DoubleDeserializer": ">d",
 }
-_TRANSACTION_STATES: Final = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead", "PrepareEpochFence")
 
 
 def formatter(class_name: str, properties: Properties) -> Formatter:
@@ -158,7 +157,7 @@ def _transaction_line(key: bytes, value: bytes | None) -> str:
     partitions = ", ".join(f"{part.topic}-{number}" for part in txn.transaction_partitions or [] for number in part.partition_ids)
     return (
         f"{transactional_id}::TransactionMetadata(transactionalId={transactional_id}, producerId={txn.producer_id}, "
-        f"producerEpoch={txn.producer_epoch}, txnTimeoutMs={txn.transaction_timeout_ms}, state={_TRANSACTION_STATES[txn.transaction_status]}, "
+        f"producerEpoch={txn.producer_epoch}, txnTimeoutMs={txn.transaction_timeout_ms}, state={TRANSACTION_STATES[txn.transaction_status]}, "
         f"pendingState=None, topicPartitions=Set({partitions}), txnStartTimestamp={txn.transaction_start_timestamp_ms}, "
         f"txnLastUpdateTimestamp={txn.transaction_last_update_timestamp_ms})"
     )

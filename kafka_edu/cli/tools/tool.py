@@ -4,7 +4,6 @@ A tool is a function from its words to an exit code. It is a click command only 
 `kafka_edu.cli.tools.options`, as Kafka's are.
 """
 
-import contextlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -28,6 +27,13 @@ _JAVA_CLASSES: Final[Mapping[Errors, str]] = {
     Errors.GROUP_ID_NOT_FOUND: "GroupIdNotFoundException",
     Errors.NON_EMPTY_GROUP: "GroupNotEmptyException",
     Errors.NOT_LEADER_OR_FOLLOWER: "NotLeaderForPartitionException",
+}
+
+#: By name, for a tool imports what raises them only when it needs it.
+_OTHER_JAVA_CLASSES: Final = {
+    "AdminOperationError": "kafka.admin.AdminOperationException",
+    "ConfigException": "org.apache.kafka.common.config.ConfigException",
+    "ZkError": "org.apache.zookeeper.KeeperException",
 }
 
 
@@ -56,7 +62,7 @@ def java_class(error: Exception) -> str:
         case TimeoutError():
             return _API + "TimeoutException"
         case _:
-            return type(error).__name__
+            return _OTHER_JAVA_CLASSES.get(type(error).__name__, "java.io.IOException")
 
 
 def text_of(error: Exception) -> str:
@@ -106,17 +112,19 @@ def run_tool(parser: OptionParser, words: Sequence[str], run: Callable[[], int],
 
 
 def read_text_file(path: str) -> str:
-    """Raises ToolError(NoSuchFileException)."""
-    with contextlib.suppress(IsADirectoryError):
-        try:
-            return Path(path).read_text(encoding="utf-8")
-        except FileNotFoundError:
-            raise ToolError("java.nio.file.NoSuchFileException", path) from None
-    raise ToolError("java.io.IOException", "Is a directory")
+    """Raises ToolError(FileNotFoundException)."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ToolError("java.io.FileNotFoundException", f"{path} ({error.strerror})") from None
 
 
 def load_properties(path: str) -> dict[str, str]:
-    """A .properties file, as --command-config, --producer.config and --consumer.config name it. Raises ToolError."""
+    """A .properties file, as --command-config, --producer.config and --consumer.config name it. Raises ToolError(NoSuchFileException)."""
     from kafka_edu.server.properties_file import parse_properties
 
-    return {key: setting.value for key, setting in parse_properties(read_text_file(path)).items()}
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError:
+        raise ToolError("java.nio.file.NoSuchFileException", path) from None
+    return {key: setting.value for key, setting in parse_properties(text).items()}

@@ -269,6 +269,7 @@ def main(words: Sequence[str]) -> int:
     options = TopicOptions()
 
     def run() -> int:
+        from kafka_edu.cli.tools.zookeeper import ZooKeeperClientTimeoutError
         from kafka_edu.common.config_def import ConfigException
         from kafka_edu.server.admin_zk_client import AdminOperationError
         from kafka_edu.zk.zk_client import ZkError
@@ -279,6 +280,8 @@ def main(words: Sequence[str]) -> int:
         options.check(given)
         try:
             asyncio.run(TopicCommand(options, given).run())
+        except ZooKeeperClientTimeoutError:
+            raise
         except (ToolError, KafkaException, ConfigException, OptionError, AdminOperationError, ZkError, OSError) as error:
             print(f"Error while executing topic command : {text_of(error)}")
             log_error(f"{java_class(error)}: {text_of(error)}\n", LOGGER)

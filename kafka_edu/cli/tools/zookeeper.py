@@ -17,14 +17,21 @@ CONNECTION_TIMEOUT_MS: Final = 30_000
 TOOL_PROTOCOL: Final[ProtocolVersion] = (2, 8)
 
 
+class ZooKeeperClientTimeoutError(ToolError):
+    """Nobody answers there."""
+
+    def __init__(self) -> None:
+        super().__init__("kafka.zookeeper.ZooKeeperClientTimeoutException", "Timed out waiting for connection while in state: CONNECTING")
+
+
 @contextlib.asynccontextmanager
 async def zookeeper(connect: str) -> AsyncIterator[KafkaZkClient]:
-    """Connected to `connect`, host:port[,host:port…][/chroot]. Raises ToolError if nobody answers."""
+    """Connected to `connect`, host:port[,host:port…][/chroot]. Raises ZooKeeperClientTimeoutError."""
     zk = KafkaZkClient(KazooZkClient(connect, SESSION_TIMEOUT_MS), SystemTime(), inter_broker_protocol=TOOL_PROTOCOL)
     try:
         await zk.start(lambda _: None, lambda _: None, CONNECTION_TIMEOUT_MS)
     except ZkError as error:
-        raise ToolError("kafka.zookeeper.ZooKeeperClientTimeoutException", "Timed out waiting for connection while in state: CONNECTING") from error
+        raise ZooKeeperClientTimeoutError from error
     try:
         yield zk
     finally:

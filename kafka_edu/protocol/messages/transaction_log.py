@@ -3,9 +3,14 @@
 Each key and value begins with its version, an int16. A null value is a tombstone.
 """
 
+from typing import Final
+
 from kafka_edu.protocol.fields import field
 from kafka_edu.protocol.schema import Message, Struct
 from kafka_edu.protocol.types import Array, Int8, Int16, Int32, Int64, String
+
+#: By their number in the records.
+TRANSACTION_STATES: Final = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead", "PrepareEpochFence")
 
 
 class TransactionLogKey(Message, valid="0", flexible="none"):

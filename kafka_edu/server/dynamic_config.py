@@ -1,0 +1,30 @@
+"""Which configs clients, users and brokers can have in ZooKeeper (Kafka: DynamicConfig.scala).
+
+Quotas are those of KIP-13 and KIP-124; a user's SCRAM credentials (KIP-84) lie beside them. Keys of brokers that nobody knows are accepted, as in
+Kafka: they may be those of a plug-in.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from kafka_edu.common.config_def import ConfigDef, ConfigKey, ConfigType, Range
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.server.dynamic_broker_config import DYNAMIC_ONLY
+
+_MAX_LONG: Final = 2**63 - 1
+_QUOTAS: Final = (
+    ConfigKey("producer_byte_rate", ConfigType.LONG, _MAX_LONG, None, "bytes a second that it may produce"),
+    ConfigKey("consumer_byte_rate", ConfigType.LONG, _MAX_LONG, None, "bytes a second that it may fetch"),
+    ConfigKey("request_percentage", ConfigType.DOUBLE, float(2**31 - 1), None, "share of the request handlers' time, in percent of one thread's"),
+)
+SCRAM_MECHANISMS: Final = ("SCRAM-SHA-256", "SCRAM-SHA-512")
+CLIENT_CONFIG: Final = ConfigDef(_QUOTAS)
+USER_CONFIG: Final = ConfigDef([*(ConfigKey(name, ConfigType.STRING, None, None, "its credential") for name in SCRAM_MECHANISMS), *_QUOTAS])
+BROKER_CONFIG: Final = ConfigDef(ConfigKey(name, kind, _MAX_LONG, Range(0), "bytes a second") for name, kind in DYNAMIC_ONLY.items())
+
+
+def validate_dynamic_config(kind: ConfigDef, configs: Mapping[str, str], *, custom: bool = False) -> None:
+    """Raises KafkaException(INVALID_CONFIG) for keys that are not known, unless these are allowed, and ConfigException for a wrong value."""
+    if not custom and (unknown := kind.unknown(configs)):
+        raise KafkaException(Errors.INVALID_CONFIG, f"requirement failed: Unknown Dynamic Configuration: Set({', '.join(unknown)}).")
+    kind.parse(configs)

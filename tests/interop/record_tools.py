@@ -1,0 +1,39 @@
+"""Records what Apache Kafka 2.0.1's tools print, told the stories on a cluster of 2.0.1: `python -m tests.interop.record_tools [STORY …]`."""
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchmarks.apache_kafka import SMALL, apache_kafka, kafka_jars
+from tests.interop.peers import OF_A_SMALL_HEAP
+from tests.interop.tool_stories import SETTINGS, STORIES, write_files
+from tests.interop.tools import Cluster, record, tell
+
+NOWHERE = "127.0.0.1:1"
+
+
+@contextmanager
+def apache_cluster(folder: Path) -> Iterator[Cluster]:
+    """One broker of 2.0.1. Raises PeerMissing."""
+    jars = kafka_jars("2.0.1")
+    write_files(folder)
+    properties = [f"{key}={value}" for key, value in (SETTINGS | OF_A_SMALL_HEAP).items()]
+    with apache_kafka(jars, 1, properties, java=SMALL) as kafka:
+        yield Cluster(kafka.zookeeper, kafka.bootstrap, folder, jars)
+
+
+def main(stories: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder, apache_cluster(Path(folder)) as cluster:
+        for story in stories or STORIES:
+            record(story, tell(of(story, cluster), STORIES[story], java=True))
+
+
+def of(story: str, cluster: Cluster) -> Cluster:
+    """Wrong command lines must be found to be wrong before anybody is asked."""
+    return cluster._replace(zookeeper=NOWHERE, bootstrap=NOWHERE) if story == "usage" else cluster
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

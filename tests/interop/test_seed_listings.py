@@ -1,0 +1,350 @@
+"""The listings of the seeds (`001`: shell, kafka-python, sarama), in their least form, give what the seed prints, where the seed is right.
+
+One broker with id 0, as in the seed; where the seed says `kafka-topics.sh`, here stands `kafka-edu topics`.
+"""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.admin import NewTopic
+from kafka.structs import OffsetAndMetadata
+
+from kafka_edu.cli.python_process import python_command, python_environment
+from kafka_edu.cli.supervisor import Cluster, running_cluster
+from kafka_edu.zk.apache import free_port
+from tests.interop.foreign import built, tool
+
+#: As in the sample server.properties that the seed begins with: one broker cannot hold three replicas of __consumer_offsets.
+SETTINGS: Final = {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "1", "offsets.topic.replication.factor": "1"}
+TIMEOUT_S: Final = 60
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with running_cluster("listings", brokers=1, props=SETTINGS) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def zookeeper(cluster: Cluster) -> str:
+    return cluster.status().zookeeper_connect
+
+
+def run(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    command = python_command("kafka_edu", *words)
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=TIMEOUT_S, env=python_environment())
+
+
+def topics(zookeeper: str, *words: str) -> str:
+    """What `topics` prints to standard output, if it does what it is told."""
+    done = run("topics", "--zookeeper", zookeeper, *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def create(zookeeper: str, topic: str, partitions: int = 2) -> None:
+    topics(zookeeper, "--create", "--topic", topic, "--partitions", str(partitions), "--replication-factor", "1")
+    until(lambda: "none" not in (told := topics(zookeeper, "--describe", "--topic", topic)) and told.count("Leader: 0") == partitions)
+
+
+def until(condition: Any, patience_s: float = 20.0) -> None:
+    """Ask again and again: a broker takes up what it is told through ZooKeeper a little later, and there is nothing here to wait on."""
+    end = time.monotonic() + patience_s
+    while not condition():
+        assert time.monotonic() < end, "it did not come about"
+        time.sleep(0.05)
+
+
+# ---- shell ----------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_topics_are_created_altered_described_and_deleted(zookeeper: str) -> None:
+    assert "aqua" not in topics(zookeeper, "--list")
+    create(zookeeper, "aqua", 1)
+    again = run("topics", "--zookeeper", zookeeper, "--create", "--topic", "aqua", "--partitions", "1", "--replication-factor", "1")
+    assert again.returncode == 1
+    assert again.stdout == "Error while executing topic command : Topic 'aqua' already exists.\n"
+
+    told = topics(zookeeper, "--delete", "--topic", "aqua")
+    assert told == "Topic aqua is marked for deletion.\nNote: This will have no impact if delete.topic.enable is not set to true.\n"
+    until(lambda: "aqua" not in topics(zookeeper, "--list"))
+    sizes = ("--partitions", "1", "--replication-factor", "1")
+    assert topics(zookeeper, "--create", "--topic", "aqua", *sizes, "--config", "max.message.bytes=2048") == 'Created topic "aqua".\n'
+
+    told = topics(zookeeper, "--alter", "--topic", "aqua", "--partitions", "2")
+    assert told.startswith("WARNING: If partitions are increased for a topic that has a key, the partition logic or ordering of the messages")
+    assert told.endswith("Adding partitions succeeded!\n")
+    fewer = run("topics", "--zookeeper", zookeeper, "--alter", "--topic", "aqua", "--partitions", "1")
+    assert fewer.returncode == 1
+    assert "can only be increased" in fewer.stdout
+    told = topics(zookeeper, "--alter", "--topic", "aqua", "--config", "max.message.bytes=4096")
+    assert "has been deprecated and may be removed in future releases" in told
+    assert "please use kafka-configs.sh" in told
+
+    until(lambda: topics(zookeeper, "--describe", "--topic", "aqua").count("Leader: 0") == 2)
+    assert topics(zookeeper, "--describe", "--topic", "aqua") == (
+        "Topic:aqua\tPartitionCount:2\tReplicationFactor:1\tConfigs:max.message.bytes=4096\n"
+        "\tTopic: aqua\tPartition: 0\tLeader: 0\tReplicas: 0\tIsr: 0\n"
+        "\tTopic: aqua\tPartition: 1\tLeader: 0\tReplicas: 0\tIsr: 0\n"
+    )
+
+
+def test_a_console_consumer_hears_what_comes_while_it_listens_and_all_from_the_beginning(cluster: Cluster, zookeeper: str) -> None:
+    create(zookeeper, "shell", 1)
+    produce = ("console-producer", "--topic", "shell", "--broker-list", cluster.bootstrap_servers)
+    consume = ("console-consumer", "--topic", "shell", "--bootstrap-server", cluster.bootstrap_servers)
+    assert run(*produce, stdin="before\n").returncode == 0
+
+    command = python_command("kafka_edu", *consume, "--group", "listening")
+    listening = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=python_environment())
+    try:
+        described = ("consumer-groups", "--bootstrap-server", cluster.bootstrap_servers, "--describe", "--group", "listening", "--state")
+        until(lambda: "Stable" in run(*described).stdout)
+        heard: list[str] = []
+        assert listening.stdout is not None
+        lines = listening.stdout
+        ear = threading.Thread(target=lambda: heard.append(lines.readline()))
+        ear.start()
+        while ear.is_alive():  # it may still be looking up where the end is
+            assert run(*produce, stdin="while\n").returncode == 0
+            ear.join(1)
+        assert heard == ["while\n"]
+    finally:
+        listening.send_signal(signal.SIGINT)
+        listening.communicate(timeout=TIMEOUT_S)
+    everything = run(*consume, "--from-beginning", "--max-messages", "2")
+    assert everything.stdout == "before\nwhile\n"
+    assert everything.stderr == "Processed a total of 2 messages\n"
+
+
+def test_a_broker_starts_by_its_properties_and_stops(zookeeper: str, tmp_path: Path) -> None:
+    """kafka-server-start.sh [-daemon] config/server.properties; kafka-server-stop.sh config/server.properties."""
+    properties, port = tmp_path / "server.properties", free_port()
+    properties.write_text(
+        f"broker.id=7\nlisteners=PLAINTEXT://127.0.0.1:{port}\nlog.dirs={tmp_path}/logs\nzookeeper.connect={zookeeper}/alone\n", encoding="utf-8"
+    )
+    environment = {**python_environment(), "LOG_DIR": str(tmp_path)}
+    start = python_command("kafka_edu", "server-start", "-daemon", str(properties), "--override", "num.partitions=3")
+    assert subprocess.run(start, env=environment, timeout=TIMEOUT_S).returncode == 0
+    try:
+        until(lambda: f"127.0.0.1:{port} (id: 7 " in run("broker-api-versions", "--bootstrap-server", f"127.0.0.1:{port}").stdout)
+        stopped = run("server-stop", str(properties))
+        assert (stopped.returncode, stopped.stdout) == (0, "")
+        until(lambda: "the broker has stopped" in (tmp_path / "kafkaServer.out").read_text())
+        assert (tmp_path / "logs" / ".kafka_cleanshutdown").exists()
+    finally:
+        run("server-stop", str(properties))
+    until(lambda: run("server-stop", str(properties)).stdout == "No kafka server to stop\n")
+
+    foreground = subprocess.Popen(
+        python_command("kafka_edu", "server-start", str(properties)), stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
+    )
+    assert foreground.stderr is not None
+    for line in foreground.stderr:
+        if "started" in line:
+            break
+    os.kill(foreground.pid, signal.SIGINT)
+    foreground.communicate(timeout=TIMEOUT_S)
+    assert foreground.returncode == 0
+
+
+# ---- kafka-python ---------------------------------------------------------------------------------------------------------------------------
+
+
+def test_python_admin(cluster: Cluster) -> None:
+    client = KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)
+    new = [
+        NewTopic("matsuri", num_partitions=2, replication_factor=1, topic_configs={"max.message.bytes": "2048"}),
+        NewTopic("mea-admin", num_partitions=4, replication_factor=1),
+    ]
+    client.create_topics(new_topics=new, timeout_ms=3000)
+    assert {"matsuri", "mea-admin"} <= set(client.list_topics())
+    client.delete_topics(topics=["mea-admin"], timeout_ms=3000)
+    assert "mea-admin" not in client.list_topics()
+    (described,) = client.describe_topics(["matsuri"])
+    assert described["error_code"] == 0
+    assert described["is_internal"] is False
+    partitions = described["partitions"]
+    assert sorted(p.get("partition", p.get("partition_index")) for p in partitions) == [0, 1]
+    for partition in partitions:
+        assert partition["error_code"] == 0
+        assert partition.get("leader", partition.get("leader_id")) == 0
+        assert partition.get("isr", partition.get("isr_nodes")) == [0]
+        assert partition.get("replicas", partition.get("replica_nodes")) == [0]
+        assert partition["offline_replicas"] == []
+    client.close()
+
+
+def test_python_producer_futures_callbacks_partitions_and_keys(cluster: Cluster, zookeeper: str) -> None:
+    create(zookeeper, "lulu")
+    producer = KafkaProducer(bootstrap_servers=[cluster.bootstrap_servers], acks=-1, retries=8)
+    first = producer.send("lulu", "夏色祭".encode(), partition=1).get(5)
+    assert (first.topic, first.partition, first.offset) == ("lulu", 1, 0)
+    told: list[tuple[str, int, int]] = []
+    future = producer.send("lulu", b"second", partition=1)
+    future.add_callback(lambda record: told.append((record.topic, record.partition, record.offset))).add_errback(pytest.fail)
+    future.get(5)
+    assert told == [("lulu", 1, 1)]
+    for partition in (0, 1):
+        for _ in range(3):
+            producer.send("lulu", f"to {partition}".encode(), partition=partition)
+    producer.flush(5)
+    by_key = {producer.send("lulu", key=b"same", value=b"v").get(5).partition for _ in range(5)}
+    assert len(by_key) == 1
+
+    consumer = KafkaConsumer("lulu", bootstrap_servers=[cluster.bootstrap_servers], auto_offset_reset="earliest", consumer_timeout_ms=3000)
+    read = [(message.partition, message.offset, message.value.decode()) for message in consumer if message.key is None]
+    assert sorted(read) == [
+        (0, 0, "to 0"),
+        (0, 1, "to 0"),
+        (0, 2, "to 0"),
+        (1, 0, "夏色祭"),
+        (1, 1, "second"),
+        (1, 2, "to 1"),
+        (1, 3, "to 1"),
+        (1, 4, "to 1"),
+    ]
+    consumer.close()
+    producer.close()
+
+
+def test_python_consumer_reads_from_the_beginning_each_partition_in_order(cluster: Cluster, zookeeper: str) -> None:
+    create(zookeeper, "mea")
+    producer = KafkaProducer(bootstrap_servers=[cluster.bootstrap_servers], value_serializer=lambda text: bytes(text, encoding="utf-8"))
+    for i in range(1, 20):
+        producer.send("mea", f"message{i}", partition=i % 2)
+    producer.flush()
+    producer.close()
+    settings = {"bootstrap_servers": [cluster.bootstrap_servers], "value_deserializer": lambda data: str(data, encoding="utf-8")}
+    consumer = KafkaConsumer("mea", auto_offset_reset="earliest", consumer_timeout_ms=3000, **settings)
+    read = [(message.partition, message.offset, message.value) for message in consumer]
+    consumer.close()
+    assert [row for row in read if row[0] == 0] == [(0, i, f"message{2 * i + 2}") for i in range(9)]
+    assert [row for row in read if row[0] == 1] == [(1, i, f"message{2 * i + 1}") for i in range(10)]
+
+
+def test_python_group_of_four_on_two_partitions_leaves_two_idle(cluster: Cluster, zookeeper: str) -> None:
+    create(zookeeper, "kagura")
+    producer = KafkaProducer(bootstrap_servers=[cluster.bootstrap_servers])
+    for i in range(20):
+        producer.send("kagura", f"message{i}".encode(), partition=i % 2)
+    producer.flush()
+    producer.close()
+    assigned: dict[str, set[int]] = {}
+    read: list[tuple[int, int]] = []
+    done = threading.Event()
+
+    def consume(name: str) -> None:
+        consumer = KafkaConsumer("kagura", group_id="kagura", bootstrap_servers=[cluster.bootstrap_servers], auto_offset_reset="earliest")
+        while not done.is_set():
+            for batch in consumer.poll(200).values():
+                read.extend((message.partition, message.offset) for message in batch)
+            assigned[name] = {tp.partition for tp in consumer.assignment()}
+        consumer.close()
+
+    threads = [threading.Thread(target=consume, args=(f"consumer{i}",)) for i in range(1, 5)]
+    for thread in threads:
+        thread.start()
+    try:
+        until(lambda: len(assigned) == 4 and sorted(map(sorted, assigned.values())) == [[], [], [0], [1]] and len(set(read)) == 20, 60)
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+
+
+def consume_and_commit(cluster: Cluster, commits: dict[int, int]) -> list[tuple[int, int]]:
+    """The seed's consumer of group hololive, without auto-commit; at the end of each partition it commits what is in `commits`."""
+    settings = {"bootstrap_servers": [cluster.bootstrap_servers], "enable_auto_commit": False, "auto_offset_reset": "earliest"}
+    consumer = KafkaConsumer("hololive", group_id="hololive", consumer_timeout_ms=4000, **settings)
+    read = []
+    for message in consumer:
+        read.append((message.partition, message.offset))
+        if message.offset == 9 and message.partition in commits:
+            consumer.commit({TopicPartition("hololive", message.partition): OffsetAndMetadata(commits[message.partition], "", -1)})
+    consumer.close()
+    return read
+
+
+def test_a_committed_offset_is_where_the_group_goes_on_also_backward(cluster: Cluster, zookeeper: str) -> None:
+    create(zookeeper, "hololive")
+    producer = KafkaProducer(bootstrap_servers=[cluster.bootstrap_servers])
+    for i in range(10):
+        for partition in (0, 1):
+            producer.send("hololive", f"message{i}".encode(), partition=partition)
+    producer.flush()
+    producer.close()
+    everything = [(partition, offset) for partition in (0, 1) for offset in range(10)]
+    assert sorted(consume_and_commit(cluster, {0: 6, 1: 8})) == everything
+    assert sorted(consume_and_commit(cluster, {})) == [(0, 6), (0, 7), (0, 8), (0, 9), (1, 8), (1, 9)]
+    assert sorted(consume_and_commit(cluster, {0: 5, 1: 5})) == [(0, 6), (0, 7), (0, 8), (0, 9), (1, 8), (1, 9)]
+    assert sorted(consume_and_commit(cluster, {})) == [(p, o) for p in (0, 1) for o in range(5, 10)]
+
+
+# ---- sarama ---------------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def go(cluster: Cluster) -> Any:
+    """Runs a Go listing; its lines."""
+    program = built("sarama_listings", (tool("go", "golang"), "build", "-o", "listings", ".")) / "listings"
+
+    def listing(name: str, *arguments: object) -> list[str]:
+        done = subprocess.run(
+            [str(program), name, cluster.bootstrap_servers, *map(str, arguments)], capture_output=True, text=True, timeout=2 * TIMEOUT_S
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    return listing
+
+
+@pytest.mark.timeout(700)
+def test_go_admin(go: Any) -> None:
+    lines = "\n".join(go("admin", "nana"))
+    before, created, described, deleted = (part.strip().splitlines() for part in lines.split("--\n", 3))
+    assert "nana partitions=1 replicas=1" not in before
+    assert set(created) - set(before) == {"nana partitions=1 replicas=1"}
+    assert described == ["nana error=0 internal=false partition=0 leader=0 replicas=[0] isr=[0]"] or described == [
+        "nana error=kafka server: Not an error, why are you printing me? internal=false partition=0 leader=0 replicas=[0] isr=[0]"
+    ]
+    assert "nana partitions=1 replicas=1" not in deleted
+
+
+@pytest.mark.timeout(700)
+@pytest.mark.parametrize("acks", [1, -1])
+def test_go_producer_and_consumer(go: Any, zookeeper: str, acks: int) -> None:
+    topic = f"fubuki{acks}"
+    create(zookeeper, topic)
+    assert go("produce", topic, 0, 10, acks) == [f"partition=0 offset={i} value=message{i}" for i in range(10)]
+    assert go("consume", topic, 0, -2, 10) == ["ready", *(f"value:message{i},partition:0,offset:{i}" for i in range(10))]
+    assert go("consume", topic, 0, 7, 3) == ["ready", *(f"value:message{i},partition:0,offset:{i}" for i in (7, 8, 9))]
+
+
+@pytest.mark.timeout(700)
+def test_go_consumer_group_resets_its_offsets(go: Any, zookeeper: str) -> None:
+    create(zookeeper, "gogroup")
+    for partition in (0, 1):
+        go("produce", "gogroup", partition, 10, 1)
+    lines = go("group", "gogroup", "my_group", 20, 5, 5)
+    assert (lines[0], lines[-1]) == ("setup", "cleanup")
+    assert sorted(lines[1:-1]) == sorted(f"partition={p} value=message{i} offset={i}" for p in (0, 1) for i in range(10))
+    again = go("group", "gogroup", "my_group", 10)
+    assert sorted(again[1:-1]) == sorted(f"partition={p} value=message{i} offset={i}" for p in (0, 1) for i in range(5, 10))
+
+
+@pytest.mark.timeout(700)
+def test_go_interceptors(go: Any, zookeeper: str) -> None:
+    create(zookeeper, "intercepted", 1)
+    sent = go("intercepted-produce", "intercepted")
+    assert [line for line in sent if not line.startswith("partition")] == ["first message0", "second message0", "first message1", "second message1"]
+    seen = go("intercepted-group", "intercepted", "interceptors", 2)
+    assert [line for line in seen if line in ("first", "second")] == ["first", "second", "first", "second"]

@@ -1,0 +1,278 @@
+"""What Kafka's tools are asked to do and say, story by story (`tests.interop.tools` tells them)."""
+
+from pathlib import Path
+from typing import Final
+
+from tests.interop.tools import MARKS, Step
+
+SETTINGS: Final = {"offsets.topic.num.partitions": "1", "offsets.topic.replication.factor": "1", "group.initial.rebalance.delay.ms": "0"}
+
+TOPICS: Final = "topics --zookeeper {zk}"
+#: None of them gets as far as the cluster.
+USAGE: Final = [
+    Step("topics"),
+    Step("topics --list"),
+    Step("topics --zookeeper {zk}"),
+    Step("topics --zookeeper {zk} --list --create"),
+    Step("topics --zookeeper {zk} --create"),
+    Step("topics --zookeeper {zk} --create --topic a --replica-assignment 0 --partitions 1"),
+    Step("topics --zookeeper {zk} --delete --topic a --config a=b"),
+    Step("topics --zookeeper {zk} --describe --under-replicated-partitions --unavailable-partitions"),
+    Step("topics --zookeeper {zk} --list --if-exists"),
+    Step("topics --zookeeper {zk} --alter --topic a --replication-factor 2"),
+    Step("topics --zoo {zk} --list"),
+    Step("topics --list --zookeeper"),
+    Step("console-producer"),
+    Step("console-producer --topic a"),
+    Step("console-producer --topic a --broker-list nowhere"),
+    Step("console-producer --topic a --broker-list {bootstrap} --no-such"),
+    Step("console-producer --topic a --broker-list {bootstrap} --property a=b=c"),
+    Step("console-producer --topic a --broker-list {bootstrap} --timeout soon"),
+    Step("console-producer --topic a --broker-list {bootstrap} --request-required-acks 2"),
+    Step("console-producer --topic a --broker-list {bootstrap} --line-reader com.example.Mine"),
+    Step("console-consumer"),
+    Step("console-consumer --bootstrap-server {bootstrap}"),
+    Step("console-consumer --topic a"),
+    Step("console-consumer --bootstrap-server {bootstrap} --topic a --whitelist b"),
+    Step("console-consumer --bootstrap-server {bootstrap} --topic a --offset 3"),
+    Step("console-consumer --bootstrap-server {bootstrap} --whitelist a --partition 0"),
+    Step("console-consumer --bootstrap-server {bootstrap} --topic a --partition 0 --offset -3"),
+    Step("console-consumer --bootstrap-server {bootstrap} --topic a --partition 0 --offset soon"),
+    Step("console-consumer --bootstrap-server {bootstrap} --topic a --partition 0 --offset 3 --from-beginning"),
+    Step("console-consumer --bootstrap-server {bootstrap} --topic a --no-such"),
+    Step("console-consumer --bootstrap-server {bootstrap} --topic a --group g --consumer-property group.id=h"),
+    Step("console-consumer --bootstrap-server {bootstrap} --topic a --from-beginning --consumer-property auto.offset.reset=latest"),
+    Step("consumer-groups"),
+    Step("consumer-groups --bootstrap-server {bootstrap}"),
+    Step("consumer-groups --list"),
+    Step("consumer-groups --bootstrap-server {bootstrap} --list --describe"),
+    Step("consumer-groups --bootstrap-server {bootstrap} --describe"),
+    Step("consumer-groups --bootstrap-server {bootstrap} --delete"),
+    Step("consumer-groups --bootstrap-server {bootstrap} --delete --group a --topic b"),
+    Step("consumer-groups --bootstrap-server {bootstrap} --list --group a"),
+    Step("consumer-groups --bootstrap-server {bootstrap} --list --members"),
+    Step("consumer-groups --bootstrap-server {bootstrap} --describe --group a --members --state"),
+    Step("consumer-groups --bootstrap-server {bootstrap} --reset-offsets --group a --dry-run --execute"),
+    Step("consumer-groups --bootstrap-server {bootstrap} --reset-offsets --topic t"),
+    Step("consumer-groups --bootstrap-server {bootstrap} --reset-offsets --group a --topic t --to-earliest --to-latest --dry-run"),
+    Step("delete-records"),
+    Step("delete-records --bootstrap-server {bootstrap}"),
+    Step("delete-records --bootstrap-server {bootstrap} --offset-json-file {dir}/no-such-file"),
+    Step("broker-api-versions"),
+    Step("broker-api-versions --no-such"),
+    Step("configs"),
+    Step("configs --zookeeper {zk}"),
+    Step("configs --zookeeper {zk} --describe"),
+    Step("configs --describe --entity-type brokers"),
+    Step("configs --zookeeper {zk} --bootstrap-server {bootstrap} --describe --entity-type topics"),
+    Step("configs --bootstrap-server {bootstrap} --describe --entity-type topics"),
+    Step("configs --zookeeper {zk} --alter --entity-type topics --add-config a=b"),
+    Step("configs --zookeeper {zk} --alter --entity-type clients --add-config a=b"),
+    Step("configs --zookeeper {zk} --alter --entity-type topics --entity-name a"),
+    Step("configs --zookeeper {zk} --describe --entity-type things"),
+    Step("configs --zookeeper {zk} --describe --entity-type topics --entity-type brokers"),
+    Step("configs --zookeeper {zk} --describe --entity-type topics --add-config a=b"),
+    Step("configs --bootstrap-server {bootstrap} --describe --entity-type brokers"),
+    Step("consumer-perf-test"),
+    Step("consumer-perf-test --topic a --broker-list {bootstrap}"),
+    Step("consumer-perf-test --topic a --broker-list {bootstrap} --messages many"),
+    Step("consumer-perf-test --topic a --broker-list {bootstrap} --messages 1 --reporting-interval 0"),
+]
+
+CREATION: Final = [
+    Step("topics --zookeeper {zk} --create --topic a --partitions 1"),
+    Step("topics -list -zookeeper={zk} --topic a{x}"),
+    Step(f"{TOPICS} --create --topic a{{x}} --partitions 2 --replication-factor 1"),
+    Step(f"{TOPICS} --create --topic a{{x}} --partitions 2 --replication-factor 1"),
+    Step(f"{TOPICS} --create --topic a{{x}} --partitions 2 --replication-factor 1 --if-not-exists"),
+    Step(f"{TOPICS} --create --topic b.{{x}} --partitions 1 --replication-factor 1 --config retention.ms=1000 --config cleanup.policy=compact"),
+    Step(f"{TOPICS} --create --topic b_{{x}} --partitions 1 --replication-factor 1"),
+    Step(f"{TOPICS} --create --topic c{{x}} --replica-assignment 0,0,0"),
+    Step(f"{TOPICS} --create --topic d{{x}} --replica-assignment 0:0"),
+    Step(f"{TOPICS} --create --topic d{{x}} --replica-assignment zero"),
+    Step(f"{TOPICS} --create --topic d{{x}} --partitions 1 --replication-factor 5"),
+    Step(f"{TOPICS} --create --topic d{{x}} --partitions 0 --replication-factor 1"),
+    Step(f"{TOPICS} --create --topic d{{x}} --partitions 1 --replication-factor 0"),
+    Step(f"{TOPICS} --create --topic d{{x}} --partitions one --replication-factor 1"),
+    Step(f"{TOPICS} --create --topic d{{x}} --topic e{{x}} --partitions 1 --replication-factor 1"),
+    Step(f"{TOPICS} --create --topic d%20{{x}} --partitions 1 --replication-factor 1"),
+    Step(f"{TOPICS} --create --topic .. --partitions 1 --replication-factor 1"),
+    Step(f"{TOPICS} --create --topic {'long' * 70} --partitions 1 --replication-factor 1"),
+    Step(f"{TOPICS} --create --topic d{{x}} --partitions 1 --replication-factor 1 --config no.such=1"),
+    Step(f"{TOPICS} --create --topic d{{x}} --partitions 1 --replication-factor 1 --config retention.ms=soon"),
+    Step(f"{TOPICS} --create --topic d{{x}} --partitions 1 --replication-factor 1 --config segment.bytes=1"),
+    Step(f"{TOPICS} --create --topic d{{x}} --partitions 1 --replication-factor 1 --config cleanup.policy=shred"),
+    Step(f"{TOPICS} --create --topic d{{x}} --partitions 1 --replication-factor 1 --config preallocate=maybe"),
+    Step(f"{TOPICS} --create --topic d{{x}} --partitions 1 --replication-factor 1 --config min.cleanable.dirty.ratio=2"),
+    Step(f"{TOPICS} --create --topic d{{x}} --partitions 1 --replication-factor 1 --config message.timestamp.type=Never"),
+    Step(f"{TOPICS} --create --topic d{{x}} --partitions 1 --replication-factor 1 --config retention.ms"),
+    Step(f"{TOPICS} --describe --topic a{{x}}", until="Leader: 0.*\n.*Leader: 0"),
+    Step(f"{TOPICS} --describe --topic .*{{x}}", until="(?s)(Leader: 0.*){6}"),
+    Step(f"{TOPICS} --describe --topic .*{{x}} --topics-with-overrides"),
+    Step(f"{TOPICS} --describe --topic .*{{x}} --under-replicated-partitions"),
+    Step(f"{TOPICS} --describe --topic .*{{x}} --unavailable-partitions"),
+    Step(f"{TOPICS} --describe --topic no-such-topic"),
+    Step(f"{TOPICS} --describe --topic ("),
+    Step(f"{TOPICS} --list --topic a{{x}},c{{x}}"),
+]
+CHANGE: Final = [
+    Step(f"{TOPICS} --create --topic ch{{x}} --partitions 1 --replication-factor 1"),
+    Step(f"{TOPICS} --describe --topic ch{{x}}", until="Leader: 0"),
+    Step(f"{TOPICS} --alter --topic ch{{x}} --partitions 2"),
+    Step(f"{TOPICS} --alter --topic ch{{x}} --partitions 2"),
+    Step(f"{TOPICS} --alter --topic ch{{x}} --partitions 1"),
+    Step(f"{TOPICS} --alter --topic ch{{x}} --partitions 3 --replica-assignment 0,0,0"),
+    Step(f"{TOPICS} --alter --topic ch{{x}} --partitions 4 --replica-assignment 0,0,0,7", but_errors=True),  # by 2.0 BrokerNotAvailable
+    Step(f"{TOPICS} --alter --topic ch{{x}} --config max.message.bytes=2048 --config retention.ms=5"),
+    Step(f"{TOPICS} --alter --topic ch{{x}} --delete-config retention.ms"),
+    Step(f"{TOPICS} --alter --topic ch{{x}} --delete-config no.such"),
+    Step(f"{TOPICS} --alter --topic ch{{x}} --config retention.ms=x"),
+    Step(f"{TOPICS} --describe --topic ch{{x}}", until="(?s)(Leader: 0.*){3}"),
+    Step(f"{TOPICS} --alter --topic no-such-topic --partitions 2"),
+    Step(f"{TOPICS} --alter --topic no-such-topic --partitions 2 --if-exists"),
+    Step(f"{TOPICS} --delete --topic ch{{x}}"),
+    Step(f"{TOPICS} --delete --topic no-such-topic"),
+    Step(f"{TOPICS} --delete --topic no-such-topic --if-exists"),
+    Step(f"{TOPICS} --list --topic ch{{x}}", until="^$"),
+]
+CONFIGS: Final = [
+    Step(f"{TOPICS} --create --topic co{{x}} --partitions 1 --replication-factor 1"),
+    Step("configs --zookeeper {zk} --describe --entity-type topics --entity-name co{x}"),
+    Step("configs --zookeeper {zk} --alter --entity-type topics --entity-name co{x} --add-config retention.ms=5,cleanup.policy=[compact,delete]"),
+    Step("configs --zookeeper {zk} --alter --entity-type topics --entity-name co{x} --add-config message.format.version=1.0"),
+    Step("configs --zookeeper {zk} --describe --entity-type topics --entity-name co{x}"),
+    Step("configs --zookeeper {zk} --alter --entity-type topics --entity-name co{x} --delete-config retention.ms"),
+    Step("configs --zookeeper {zk} --alter --entity-type topics --entity-name co{x} --delete-config retention.ms,cleanup.policy"),
+    Step("configs --zookeeper {zk} --alter --entity-type topics --entity-name co{x} --add-config retention.ms=soon"),
+    Step("configs --zookeeper {zk} --alter --entity-type topics --entity-name co{x} --add-config no.such=1"),
+    Step("configs --zookeeper {zk} --alter --entity-type topics --entity-name co{x} --add-config retention.ms"),
+    Step("configs --zookeeper {zk} --alter --entity-type topics --entity-name no-such-topic --add-config retention.ms=5"),
+    Step("configs --zookeeper {zk} --describe --entity-type topics --entity-name co{x}"),
+    Step("configs --zookeeper {zk} --alter --entity-type clients --entity-name cl{x}/1 --add-config producer_byte_rate=1024"),
+    Step("configs --zookeeper {zk} --alter --entity-type clients --entity-name cl{x} --add-config no.such=1024"),
+    Step("configs --zookeeper {zk} --alter --entity-type clients --entity-name cl{x} --add-config producer_byte_rate=many"),
+    Step("configs --zookeeper {zk} --describe --entity-type clients --entity-name cl{x}/1"),
+    Step("configs --zookeeper {zk} --describe --entity-type clients"),
+    Step(
+        "configs --zookeeper {zk} --alter --entity-type users --entity-name us{x} --entity-type clients --entity-name cl --add-config request_percentage=50"
+    ),
+    Step(
+        "configs --zookeeper {zk} --alter --entity-type clients --entity-name cl --entity-type users --entity-name us{x} --add-config request_percentage=60"
+    ),
+    Step("configs --zookeeper {zk} --alter --entity-type users --entity-name us{x} --entity-type clients --add-config request_percentage=50"),
+    Step("configs --zookeeper {zk} --alter --entity-type users --entity-name us{x} --add-config consumer_byte_rate=5"),
+    Step("configs --zookeeper {zk} --describe --entity-type users --entity-name us{x} --entity-type clients"),
+    Step("configs --zookeeper {zk} --describe --entity-type users --entity-name us{x}"),
+    Step("configs --zookeeper {zk} --alter --entity-type brokers --entity-name 0 --add-config log.cleaner.threads=2"),
+    Step("configs --zookeeper {zk} --alter --entity-type brokers --entity-default --add-config log.cleaner.threads=2"),
+    Step("configs --zookeeper {zk} --alter --entity-type brokers --entity-name zero --add-config log.cleaner.threads=2"),
+]
+CONSOLE: Final = [
+    Step(f"{TOPICS} --create --topic cp{{x}} --partitions 1 --replication-factor 1"),
+    Step(f"{TOPICS} --describe --topic cp{{x}}", until="Leader: 0"),
+    Step("console-producer --broker-list {bootstrap} --topic cp{x}", "one\ntwo\n\nthree"),
+    Step("console-producer --broker-list {bootstrap} --topic cp{x} --property parse.key=true", "k1\tv1\nk2\tv2\tand more\n\tno key\n"),
+    Step("console-producer --broker-list {bootstrap} --topic cp{x} --property parse.key=true --property key.separator=:: --sync", "a::b\nc\nd::e\n"),
+    Step(
+        "console-producer --broker-list {bootstrap} --topic cp{x} --property parse.key=true --property ignore.error=true --compression-codec",
+        "z\tip\nno key\n",
+    ),
+    Step("console-producer --broker-list {bootstrap} --topic cp{x} --request-required-acks all --compression-codec lz4", "grüße, 世界\n"),
+    Step("console-consumer --bootstrap-server {bootstrap} --topic cp{x} --from-beginning --timeout-ms 3000"),
+    Step("console-consumer --bootstrap-server {bootstrap} --topic cp{x} --from-beginning --max-messages 2 --group cg{x}"),
+    Step("console-consumer --bootstrap-server {bootstrap} --topic cp{x} --max-messages 3 --group cg{x} --property print.key=true"),
+    Step("console-consumer --bootstrap-server {bootstrap} --topic cp{x} --partition 0 --offset 4 --max-messages 2 --property print.key=true"),
+    Step("console-consumer --bootstrap-server {bootstrap} --topic cp{x} --partition 0 --offset earliest --max-messages 1"),
+    Step("console-consumer --bootstrap-server {bootstrap} --topic cp{x} --partition 0 --timeout-ms 1000"),
+    Step("console-consumer --bootstrap-server {bootstrap} --whitelist c[p]{x} --from-beginning --max-messages 1 --property print.value=false"),
+    Step(
+        "console-consumer --bootstrap-server {bootstrap} --topic cp{x} --from-beginning --max-messages 5 --isolation-level read_committed "
+        "--property print.key=true --property key.separator=|"
+    ),
+    Step("console-consumer --bootstrap-server {bootstrap} --topic cp{x} --from-beginning --max-messages 0 --enable-systest-events"),
+    Step("consumer-groups --bootstrap-server {bootstrap} --describe --group cg{x}", any_order=True),
+]
+GROUPS: Final = [
+    Step(f"{TOPICS} --create --topic gr{{x}} --partitions 3 --replication-factor 1"),
+    Step(f"{TOPICS} --describe --topic gr{{x}}", until="(?s)(Leader: 0.*){3}"),
+    Step("console-producer --broker-list {bootstrap} --topic gr{x}", "".join(f"{number}\n" for number in range(30))),
+    Step(
+        "console-consumer --bootstrap-server {bootstrap} --topic gr{x} --from-beginning --max-messages 30 --group gg{x}",
+        but_errors=True,
+        any_order=True,
+    ),
+    Step("consumer-groups --bootstrap-server {bootstrap} --list", any_order=True),
+    Step("consumer-groups --bootstrap-server {bootstrap} --describe --group gg{x}", any_order=True),
+    Step("consumer-groups --bootstrap-server {bootstrap} --describe --group gg{x} --state"),
+    Step("consumer-groups --bootstrap-server {bootstrap} --describe --group gg{x} --members --verbose"),
+    Step("consumer-groups --bootstrap-server {bootstrap} --describe --group nobody"),
+    Step("consumer-groups --bootstrap-server {bootstrap} --describe --group nobody --state"),
+    Step("consumer-groups --bootstrap-server {bootstrap} --reset-offsets --group gg{x} --topic gr{x} --to-offset 4", any_order=True),
+    Step("consumer-groups --bootstrap-server {bootstrap} --reset-offsets --group gg{x} --topic gr{x}:0,2 --to-offset 4 --execute", any_order=True),
+    Step("consumer-groups --bootstrap-server {bootstrap} --reset-offsets --group gg{x} --topic gr{x}:1 --to-offset 99 --execute", any_order=True),
+    Step("consumer-groups --bootstrap-server {bootstrap} --reset-offsets --group gg{x} --all-topics --shift-by -2 --execute", any_order=True),
+    Step(
+        "consumer-groups --bootstrap-server {bootstrap} --reset-offsets --group gg{x} --all-topics --shift-by -90 --dry-run --export", any_order=True
+    ),
+    Step("consumer-groups --bootstrap-server {bootstrap} --describe --group gg{x}", any_order=True),
+    Step("consumer-groups --bootstrap-server {bootstrap} --reset-offsets --group gg{x} --all-topics --to-current --dry-run", any_order=True),
+    Step("consumer-groups --bootstrap-server {bootstrap} --reset-offsets --group new{x} --topic gr{x} --to-current --dry-run", any_order=True),
+    Step("consumer-groups --bootstrap-server {bootstrap} --reset-offsets --group new{x} --topic gr{x}:0 --shift-by 1 --dry-run", any_order=True),
+    Step(
+        "consumer-groups --bootstrap-server {bootstrap} --reset-offsets --group gg{x} --all-topics --to-datetime 2018-01-31T00:00:00.000 --dry-run",
+        any_order=True,
+    ),
+    Step(
+        "consumer-groups --bootstrap-server {bootstrap} --reset-offsets --group gg{x} --all-topics --to-datetime 2099-01-31T00:00:00.000+01 --dry-run",
+        any_order=True,
+    ),
+    Step(
+        "consumer-groups --bootstrap-server {bootstrap} --reset-offsets --group gg{x} --all-topics --to-datetime 2018-01-31Tnoon --dry-run",
+        any_order=True,
+    ),
+    Step(
+        "consumer-groups --bootstrap-server {bootstrap} --reset-offsets --group gg{x} --all-topics --by-duration P1Y2M3DT4H5M6.5S --dry-run",
+        any_order=True,
+    ),
+    Step("consumer-groups --bootstrap-server {bootstrap} --reset-offsets --group gg{x} --all-topics --by-duration PT0S --dry-run", any_order=True),
+    Step("consumer-groups --bootstrap-server {bootstrap} --reset-offsets --group gg{x} --from-file {dir}/plan-{x}.csv --execute", any_order=True),
+    Step("consumer-groups --bootstrap-server {bootstrap} --reset-offsets --group gg{x} --topic gr{x} --to-earliest --execute", any_order=True),
+    Step("consumer-groups --bootstrap-server {bootstrap} --reset-offsets --group gg{x} --topic gr{x} --to-latest --execute", any_order=True),
+    Step("consumer-groups --bootstrap-server {bootstrap} --reset-offsets --group gg{x} --topic gr{x} --to-offset x --dry-run", any_order=True),
+    Step("consumer-groups --bootstrap-server {bootstrap} --reset-offsets --group gg{x} --to-earliest --dry-run", any_order=True),
+    Step("consumer-groups --bootstrap-server {bootstrap} --reset-offsets --group gg{x} --topic gr{x} --dry-run", any_order=True),
+    Step("consumer-groups --bootstrap-server {bootstrap} --delete --group gg{x} --group nobody"),
+    Step("consumer-groups --bootstrap-server {bootstrap} --delete --group gg{x}"),
+]
+DELETION: Final = [
+    Step(f"{TOPICS} --create --topic dr{{x}} --partitions 1 --replication-factor 1"),
+    Step(f"{TOPICS} --describe --topic dr{{x}}", until="Leader: 0"),
+    Step("console-producer --broker-list {bootstrap} --topic dr{x}", "a\nb\nc\nd\n"),
+    Step("delete-records --bootstrap-server {bootstrap} --offset-json-file {dir}/delete-{x}.json"),
+    Step("delete-records --bootstrap-server {bootstrap} --offset-json-file {dir}/twice-{x}.json"),
+    Step("delete-records --bootstrap-server {bootstrap} --offset-json-file {dir}/no.json"),
+    Step("delete-records --bootstrap-server {bootstrap} --offset-json-file {dir}/version.json"),
+    Step("delete-records --bootstrap-server {bootstrap} --offset-json-file {dir}/nothing.json"),
+    Step("console-consumer --bootstrap-server {bootstrap} --topic dr{x} --partition 0 --offset earliest --max-messages 2"),
+]
+STORIES: Final = {
+    "usage": USAGE,
+    "creation": CREATION,
+    "change": CHANGE,
+    "configs": CONFIGS,
+    "console": CONSOLE,
+    "groups": GROUPS,
+    "deletion": DELETION,
+}
+
+
+def write_files(folder: Path) -> None:
+    """Those that steps name."""
+    for mark in MARKS:
+        (folder / f"plan-{mark}.csv").write_text(f"gr{mark},0,3\ngr{mark},1,90\n")
+        entry = f'{{"topic": "dr{mark}", "partition": 0, "offset": 2}}'
+        (folder / f"delete-{mark}.json").write_text(f'{{"partitions": [{entry}], "version": 1}}')
+        (folder / f"twice-{mark}.json").write_text(f'{{"partitions": [{entry}, {entry}]}}')
+    (folder / "no.json").write_text("{")
+    (folder / "version.json").write_text('{"partitions": [], "version": 2}')
+    (folder / "nothing.json").write_text('{"version": 1}')
