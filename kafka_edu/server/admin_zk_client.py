@@ -12,6 +12,7 @@ from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic import colliding_topics, validate_topic_name
 from kafka_edu.controller.replica_assignment import assign_replicas_to_brokers
 from kafka_edu.log.log_config import TOPIC_CONFIG, LogConfig
+from kafka_edu.server.entity_configs import EntityConfigs
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 from kafka_edu.zk.zk_data import ReplicaAssignment, TopicAssignment
@@ -85,9 +86,8 @@ class AdminZkClient:
         await self.change_entity_config("topics", topic, configs)
 
     async def change_entity_config(self, entity_type: str, name: str, configs: Mapping[str, str]) -> None:
-        """Door: write what has been checked, and tell all brokers."""
-        await self._zk.set_or_create_entity_configs(entity_type, name, configs)
-        await self._zk.create_config_change_notification(f"{entity_type}/{name}")
+        """Write what has been checked, and tell all brokers."""
+        await EntityConfigs(self._zk, None).change(entity_type, name, configs, {})
 
 
 def validate_topic_configs(configs: Mapping[str, str]) -> None:

@@ -9,17 +9,16 @@ from typing import Final
 
 from kafka_edu.common.config_def import ConfigDef, ConfigKey, ConfigType, Range
 from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.server.client_quotas import CLIENT_QUOTAS
 from kafka_edu.server.dynamic_broker_config import DYNAMIC_ONLY
+from kafka_edu.server.user_scram_manager import ScramMechanism
 
 _MAX_LONG: Final = 2**63 - 1
-_QUOTAS: Final = (
-    ConfigKey("producer_byte_rate", ConfigType.LONG, _MAX_LONG, None, "bytes a second that it may produce"),
-    ConfigKey("consumer_byte_rate", ConfigType.LONG, _MAX_LONG, None, "bytes a second that it may fetch"),
-    ConfigKey("request_percentage", ConfigType.DOUBLE, float(2**31 - 1), None, "share of the request handlers' time, in percent of one thread's"),
-)
-SCRAM_MECHANISMS: Final = ("SCRAM-SHA-256", "SCRAM-SHA-512")
+_QUOTAS: Final = [ConfigKey(name, kind, None, None, "a quota") for name, kind in CLIENT_QUOTAS.items()]
 CLIENT_CONFIG: Final = ConfigDef(_QUOTAS)
-USER_CONFIG: Final = ConfigDef([*(ConfigKey(name, ConfigType.STRING, None, None, "its credential") for name in SCRAM_MECHANISMS), *_QUOTAS])
+USER_CONFIG: Final = ConfigDef(
+    [*(ConfigKey(mechanism.key, ConfigType.STRING, None, None, "its credential") for mechanism in ScramMechanism), *_QUOTAS]
+)
 BROKER_CONFIG: Final = ConfigDef(ConfigKey(name, kind, _MAX_LONG, Range(0), "bytes a second") for name, kind in DYNAMIC_ONLY.items())
 
 

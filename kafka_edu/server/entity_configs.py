@@ -9,8 +9,8 @@ from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 
 
 def sanitized(name: str) -> str:
-    """A name as part of a path: percent-encoded but for letters, digits and `.`, `-`, `_`, `~`: `a b*` → `a%20b%2A`."""
-    return quote(name, safe="")
+    """A name as part of a path: percent-encoded but for letters, digits and `.`, `-`, `_`: `a b*~` → `a%20b%2A%7E`."""
+    return quote(name, safe="").replace("~", "%7E")
 
 
 def desanitized(name: str) -> str:

@@ -6,10 +6,10 @@ a slash in one of them is no path: `CN=web,O=a/b` is `CN%3Dweb%2CO%3Da%2Fb`.
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
-from urllib.parse import quote, unquote
 
 from kafka_edu.cli.tools.tool import illegal_argument
 from kafka_edu.server.dynamic_broker_config import DEFAULT_ENTITY
+from kafka_edu.server.entity_configs import desanitized, sanitized
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 
 TOPICS: Final = "topics"
@@ -18,11 +18,6 @@ CLIENTS: Final = "clients"
 USERS: Final = "users"
 ENTITY_TYPES: Final = (TOPICS, CLIENTS, USERS, BROKERS)
 _SINGULAR: Final = {USERS: "user-principal", CLIENTS: "client-id", TOPICS: "topic", BROKERS: "brokers"}
-
-
-def sanitize(name: str) -> str:
-    """As it stands in ZooKeeper (Kafka: Sanitizer.java)."""
-    return quote(name, safe="-._").replace("~", "%7E")
 
 
 class Entity(NamedTuple):
@@ -41,7 +36,7 @@ class Entity(NamedTuple):
             return self.type
         if self.name == DEFAULT_ENTITY:
             return f"default {kind}"
-        return f"{kind} '{unquote(self.name) if self.type in (USERS, CLIENTS) else self.name}'"
+        return f"{kind} '{desanitized(self.name) if self.type in (USERS, CLIENTS) else self.name}'"
 
 
 class ConfigEntity(NamedTuple):
@@ -82,7 +77,7 @@ def parse_entity(types: Sequence[str], names: Sequence[str], *, is_alter: bool) 
     ordered_types = list(reversed(types)) if reverse else list(types)
     ordered_names = list(reversed(names)) if reverse and len(names) == 2 else list(names)
     entities = [
-        Entity(kind, None if number >= len(ordered_names) else sanitize(ordered_names[number]) or DEFAULT_ENTITY)
+        Entity(kind, None if number >= len(ordered_names) else sanitized(ordered_names[number]) or DEFAULT_ENTITY)
         for number, kind in enumerate(ordered_types)
     ]
     return ConfigEntity(entities[0], entities[1] if len(entities) > 1 else None)

@@ -137,7 +137,11 @@ class ConfigCommand:
     async def _alter(self, zk: "KafkaZkClient", entity: "ConfigEntity") -> None:
         added = configs_to_add(self._given, self._options)
         deleted = [name.strip() for name in self._given.values(self._options.delete_config)]
-        if entity.root.type == "brokers":
+        if entity.root.type == "users":
+            from kafka_edu.cli.tools.scram_credentials import with_scram_credentials
+
+            added = with_scram_credentials(entity.full_name, added)
+        elif entity.root.type == "brokers":
             await _check_broker_configs(zk, entity.full_name, added)
         configs = await zk.get_entity_configs(entity.root.type, entity.full_name)
         if missing := [name for name in deleted if name not in configs]:
@@ -190,7 +194,7 @@ async def _change(zk: "KafkaZkClient", entity: "ConfigEntity", configs: Mapping[
 
     from kafka_edu.server.admin_zk_client import AdminZkClient
     from kafka_edu.server.dynamic_broker_config import DEFAULT_ENTITY
-    from kafka_edu.server.dynamic_config import BROKER_CONFIG, CLIENT_CONFIG, SCRAM_MECHANISMS, USER_CONFIG, validate_dynamic_config
+    from kafka_edu.server.dynamic_config import BROKER_CONFIG, CLIENT_CONFIG, USER_CONFIG, validate_dynamic_config
 
     admin = AdminZkClient(zk, SystemRandom())
     kind, name = entity.root.type, entity.full_name
@@ -204,8 +208,6 @@ async def _change(zk: "KafkaZkClient", entity: "ConfigEntity", configs: Mapping[
     elif kind == "clients" or name == DEFAULT_ENTITY or "/clients" in name:
         validate_dynamic_config(CLIENT_CONFIG, configs)
     else:
-        if any(mechanism in configs for mechanism in SCRAM_MECHANISMS):
-            raise illegal_argument("SCRAM credentials are to come with SASL; none is written")
         validate_dynamic_config(USER_CONFIG, configs)
     await admin.change_entity_config(kind, name, configs)
 

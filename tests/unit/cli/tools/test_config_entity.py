@@ -2,8 +2,9 @@
 
 import pytest
 
-from kafka_edu.cli.tools.config_entity import ConfigEntity, parse_entity, sanitize
+from kafka_edu.cli.tools.config_entity import ConfigEntity, parse_entity
 from kafka_edu.cli.tools.tool import ToolError
+from kafka_edu.server.entity_configs import sanitized
 
 
 @pytest.mark.parametrize(
@@ -32,4 +33,4 @@ def test_to_alter_all_names_must_be_there() -> None:
 
 
 def test_names_are_written_as_in_a_url() -> None:
-    assert sanitize("CN=web,O=a/b ~*+") == "CN%3Dweb%2CO%3Da%2Fb%20%7E%2A%2B"
+    assert sanitized("CN=web,O=a/b ~*+") == "CN%3Dweb%2CO%3Da%2Fb%20%7E%2A%2B"
