@@ -112,7 +112,7 @@ def test_pause_shrink_kill_elect_truncate_catch_up(tmp_path: Path, zookeeper: st
     elected = [e.event for e in history if isinstance(e.event, LeaderElected) and e.event.topic == TOPIC]
     assert [(e.old_leader, e.new_leader, e.unclean) for e in elected if e.new_leader == 1 and e.isr_before], elected
     assert not any(e.unclean for e in elected)
-    returned = [e.event for e in history if e.broker == 0 and isinstance(e.event, LogTruncatedByEpoch)]
+    returned = [e.event for e in history if e.broker == 0 and isinstance(e.event, LogTruncatedByEpoch) and e.event.topic == TOPIC]
     assert returned, "the old leader did not ask by leader epoch where to cut"
     assert returned[-1].leader == 1
     assert returned[-1].after <= returned[-1].leader_end_offset
