@@ -3,6 +3,7 @@
 Kafka's were recorded (tests/golden/tools): they print that still, and so do ours, on a broker of Apache Kafka 2.0.1 and on one of ours.
 """
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.apache_kafka import PeerMissing
+from kafka_edu.cli.python_process import python_command
 from kafka_edu.cli.supervisor import running_cluster
 from tests.interop.record_tools import apache_cluster, of
-from tests.interop.tool_stories import SETTINGS, STORIES, write_files
+from tests.interop.tool_stories import OF_THE_ONE_BROKER, SETTINGS, STORIES, write_files
 from tests.interop.tools import Cluster, differences, golden, tell
 
 
@@ -43,11 +45,58 @@ def test_our_tools_on_a_broker_of_ours(ours: Cluster, story: str) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("story", STORIES)
 def test_kafkas_tools_and_ours_on_apache_kafka(theirs: Cluster, story: str) -> None:
-    """Both at once, each with names of its own."""
+    """Both at once, each with names of its own, where they are not in each other's way."""
     cluster = of(story, theirs)
     with ThreadPoolExecutor(1) as pool:
         java = pool.submit(tell, cluster, STORIES[story], java=True)
+        if story in OF_THE_ONE_BROKER:
+            java.result()
         found = differences(tell(cluster, STORIES[story], java=False), golden(story))
         still = differences(java.result(), golden(story))
     assert not still, "\n".join(map(str, still))
     assert not found, "\n".join(map(str, found))
+
+
+def lines(cluster: Cluster, words: str) -> list[str]:
+    """What a tool of ours prints when all is well."""
+    tool, *arguments = words.format(zk=cluster.zookeeper, bootstrap=cluster.bootstrap).split()
+    printed = cluster.run(python_command("kafka_edu", tool), arguments, "")
+    assert printed.code == 0, printed
+    return printed.out.splitlines()
+
+
+def test_topics_by_brokers_prints_what_it_prints_by_zookeeper(ours: Cluster) -> None:
+    by_brokers = "topics --bootstrap-server {bootstrap}"
+    created = lines(ours, f"{by_brokers} --create --topic brokers --partitions 2 --replication-factor 1 --config retention.ms=5000")
+    assert created == ['Created topic "brokers".']
+    assert lines(ours, f"{by_brokers} --create --topic brokers --partitions 2 --replication-factor 1 --if-not-exists") == []
+    assert lines(ours, f"{by_brokers} --create --topic brokers-too --replica-assignment 0,0") == ['Created topic "brokers-too".']
+    assert lines(ours, f"{by_brokers} --alter --topic brokers --partitions 3")[-1] == "Adding partitions succeeded!"
+    for question in ("--describe --topic brokers.*", "--list --topic brokers.*", "--describe --topic brokers.* --topics-with-overrides"):
+        told = lines(ours, f"{by_brokers} {question}")
+        assert told
+        assert told == lines(ours, f"topics --zookeeper {{zk}} {question}")
+    assert lines(ours, f"{by_brokers} --delete --topic brokers-too") == []
+    assert lines(ours, f"{by_brokers} --list --topic brokers.*") == ["brokers"]
+    again = ours.run(python_command("kafka_edu", "topics"), f"{by_brokers} --create --topic brokers".format(bootstrap=ours.bootstrap).split()[1:], "")
+    assert again.code == 1
+    assert 'Missing required argument "[partitions]"' in again.out + again.err
+
+
+def test_the_performance_tools_print_kafkas_lines(ours: Cluster) -> None:
+    lines(ours, "topics --bootstrap-server {bootstrap} --create --topic perf --partitions 1 --replication-factor 1")
+    props = "bootstrap.servers={bootstrap} acks=all linger.ms=5 batch.size=65536 buffer.memory=33554432"
+    (sent,) = lines(ours, f"producer-perf-test --topic perf --num-records 5000 --record-size 100 --throughput -1 --producer-props {props}")
+    number = r"[0-9]+\.[0-9]+"
+    assert re.fullmatch(
+        rf"5000 records sent, {number} records/sec \({number} MB/sec\), {number} ms avg latency, {number} ms max latency, "
+        r"[0-9]+ ms 50th, [0-9]+ ms 95th, [0-9]+ ms 99th, [0-9]+ ms 99\.9th\.",
+        sent,
+    )
+    header, read = lines(ours, "consumer-perf-test --topic perf --messages 5000 --broker-list {bootstrap}")
+    assert header == (
+        "start.time, end.time, data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec, rebalance.time.ms, fetch.time.ms, fetch.MB.sec, fetch.nMsg.sec"
+    )
+    fields = read.split(", ")
+    assert len(fields) == 10
+    assert (fields[2], fields[4]) == ("0.4768", "5000")

@@ -255,7 +255,26 @@ DELETION: Final = [
     Step("delete-records --bootstrap-server {bootstrap} --offset-json-file {dir}/nothing.json"),
     Step("console-consumer --bootstrap-server {bootstrap} --topic dr{x} --partition 0 --offset earliest --max-messages 2"),
 ]
+ALTER_BROKER: Final = "configs --bootstrap-server {bootstrap} --alter --entity-type brokers"
+DESCRIBE_BROKER: Final = "configs --bootstrap-server {bootstrap} --describe --entity-type brokers"
+BROKERS: Final = [
+    Step(f"{ALTER_BROKER} --entity-name 0 --add-config num.io.threads=10"),
+    Step(f"{DESCRIBE_BROKER} --entity-name 0", until="num.io.threads=10"),
+    Step(f"{ALTER_BROKER} --entity-default --add-config num.io.threads=12,log.retention.ms=5000000"),
+    Step(f"{DESCRIBE_BROKER} --entity-default", until="num.io.threads=12", any_order=True),
+    Step(f"{DESCRIBE_BROKER} --entity-name 0", until="DYNAMIC_DEFAULT"),
+    Step(f"{ALTER_BROKER} --entity-name 0 --delete-config no.such"),
+    Step(f"{ALTER_BROKER} --entity-name 0 --add-config num.io.threads=many", but_errors=True),
+    Step(f"{ALTER_BROKER} --entity-name 0 --add-config broker.id=7", but_errors=True),
+    Step(f"{ALTER_BROKER} --entity-name zero --add-config num.io.threads=8"),
+    Step(f"{ALTER_BROKER} --entity-name 0 --delete-config num.io.threads"),
+    Step(f"{ALTER_BROKER} --entity-default --delete-config num.io.threads,log.retention.ms"),
+    Step(f"{DESCRIBE_BROKER} --entity-name 0", until="are:\n$"),
+]
+#: Told by one kind of tools after the other: there is but one broker.
+OF_THE_ONE_BROKER: Final = frozenset({"brokers"})
 STORIES: Final = {
+    "brokers": BROKERS,
     "usage": USAGE,
     "creation": CREATION,
     "change": CHANGE,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from kafka_edu.cli.tools.brokers import Brokers, Node, connect_brokers, raise_for
 from kafka_edu.cli.tools.options import OptionSet
-from kafka_edu.cli.tools.tool import illegal_argument
+from kafka_edu.cli.tools.tool import ToolError, illegal_argument, java_class
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.protocol.messages.alter_configs import AlterableConfig, AlterConfigsRequest, AlterConfigsResource, AlterConfigsResponse
 from kafka_edu.protocol.messages.describe_configs import (
@@ -78,7 +78,9 @@ async def _alter(brokers: Brokers, o: "ConfigOptions", given: OptionSet, name: s
     configs = [AlterableConfig(name=key, value=value) for key, value in new.items()]
     request = AlterConfigsRequest(resources=[AlterConfigsResource(resource_type=BROKER, resource_name=name, configs=configs)])
     answer = (await brokers.ask(_to_ask(brokers, name), request, AlterConfigsResponse)).responses[0]
-    raise_for(answer.error_code, answer.error_message)
+    if answer.error_code:
+        refused = KafkaException(Errors.of(answer.error_code), answer.error_message or "")
+        raise ToolError("java.util.concurrent.ExecutionException", f"{java_class(refused)}: {refused.message}")
     print(f"Completed updating config for broker: {name}." if name else "Completed updating default config for brokers in the cluster,")
 
 
@@ -97,7 +99,7 @@ def _to_ask(brokers: Brokers, name: str) -> Node:
     if not name:
         return next(iter(brokers.nodes.values()))
     if not name.isdecimal():
-        raise illegal_argument(f"Invalid broker id: {name}")
+        raise illegal_argument(f'For input string: "{name}"')
     if int(name) not in brokers.nodes:
         raise KafkaException(Errors.BROKER_NOT_AVAILABLE, f"there is no broker {name} in the cluster")
     return brokers.nodes[int(name)]
