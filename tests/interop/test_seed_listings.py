@@ -4,6 +4,7 @@ One broker with id 0, as in the seed; where the seed says `kafka-topics.sh`, her
 """
 
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -104,7 +105,7 @@ def test_a_console_consumer_hears_what_comes_while_it_listens_and_all_from_the_b
     assert run(*produce, stdin="before\n").returncode == 0
 
     command = python_command("kafka_edu", *consume, "--group", "listening")
-    listening = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=python_environment())
+    listening = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=python_environment())
     try:
         described = ("consumer-groups", "--bootstrap-server", cluster.bootstrap_servers, "--describe", "--group", "listening", "--state")
         until(lambda: "Stable" in run(*described).stdout)
@@ -119,7 +120,9 @@ def test_a_console_consumer_hears_what_comes_while_it_listens_and_all_from_the_b
         assert heard == ["while\n"]
     finally:
         listening.send_signal(signal.SIGINT)
-        listening.communicate(timeout=TIMEOUT_S)
+        _, said = listening.communicate(timeout=TIMEOUT_S)
+    assert listening.returncode == 130
+    assert re.fullmatch(r"Processed a total of [1-9][0-9]* messages\n", said)
     everything = run(*consume, "--from-beginning", "--max-messages", "2")
     assert everything.stdout == "before\nwhile\n"
     assert everything.stderr == "Processed a total of 2 messages\n"

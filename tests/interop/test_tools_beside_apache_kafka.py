@@ -13,6 +13,7 @@ import pytest
 from benchmarks.apache_kafka import PeerMissing
 from kafka_edu.cli.python_process import python_command
 from kafka_edu.cli.supervisor import running_cluster
+from tests.interop.foreign import missing
 from tests.interop.record_tools import apache_cluster, of
 from tests.interop.tool_stories import OF_THE_ONE_BROKER, SETTINGS, STORIES, write_files
 from tests.interop.tools import Cluster, differences, golden, tell
@@ -32,7 +33,7 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         with apache_cluster(tmp_path_factory.mktemp("tools-of-kafka")) as cluster:
             yield cluster
     except PeerMissing as error:
-        pytest.skip(str(error))
+        missing(str(error))
 
 
 @pytest.mark.timeout(400)
@@ -100,3 +101,11 @@ def test_the_performance_tools_print_kafkas_lines(ours: Cluster) -> None:
     fields = read.split(", ")
     assert len(fields) == 10
     assert (fields[2], fields[4]) == ("0.4768", "5000")
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("story", ["change", "console", "groups", "deletion", "brokers"])
+def test_kafkas_tools_on_a_broker_of_ours(ours: Cluster, theirs: Cluster, story: str) -> None:
+    """Kafka's own tools cannot tell our broker from theirs; the other stories never ask one."""
+    found = differences(tell(ours._replace(jars=theirs.jars), STORIES[story], java=True), golden(story))
+    assert not found, "\n".join(map(str, found))

@@ -16,6 +16,7 @@ from kafka_edu.cli.tools.options import InvalidPropertiesError, OptionError, Opt
 from kafka_edu.cli.tools.usage import usage
 from kafka_edu.common.errors import Errors, KafkaException
 
+_INTERRUPTED: Final = 130
 _API: Final = "org.apache.kafka.common.errors."
 #: The exception that stands for an error in what Kafka's tools print, where its name is not simply the error's.
 _JAVA_CLASSES: Final[Mapping[Errors, str]] = {
@@ -92,7 +93,11 @@ class ToolCommand(click.Command):
         return []
 
     def invoke(self, ctx: click.Context) -> NoReturn:
-        raise click.exceptions.Exit(self._run(ctx.args))
+        try:
+            code = self._run(ctx.args)
+        except KeyboardInterrupt:  # the tool has said what is to be said
+            code = _INTERRUPTED
+        raise click.exceptions.Exit(code)
 
 
 def run_tool(parser: OptionParser, words: Sequence[str], run: Callable[[], int], purpose: str) -> int:
