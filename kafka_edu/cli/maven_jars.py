@@ -1,10 +1,12 @@
 """Java programs of others, from Maven's jars: fetched once into the user's cache. Nothing of them is part of this project."""
 
+import contextlib
+import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 
@@ -21,20 +23,26 @@ def maven_jars(name: str, artifacts: Sequence[str]) -> Path:
     """A folder with these artifacts (group:artifact:version) and all that they need; fetched by Maven the first time, about 40 MB."""
     require_java()
     cache = _cache(name)
-    if not (cache / "complete").exists():
+    if not _is_complete(cache):
         if shutil.which("mvn") is None:
             raise PeerMissing(f"{', '.join(artifacts)} are fetched by Maven (mvn), which is not installed (Debian: apt-get install maven)")
-        wanted = "".join(
-            "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>".format(*artifact.split(":"))
-            for artifact in artifacts
-        )
-        head = "<modelVersion>4.0.0</modelVersion><groupId>peer</groupId><artifactId>peer</artifactId><version>1</version>"
-        cache.mkdir(parents=True, exist_ok=True)
-        (cache / "pom.xml").write_text(f'<project xmlns="http://maven.apache.org/POM/4.0.0">{head}<dependencies>{wanted}</dependencies></project>')
-        command = ["mvn", "-q", "-B", "-f", str(cache / "pom.xml"), "dependency:copy-dependencies", f"-DoutputDirectory={cache / 'jars'}"]
-        subprocess.run(command, check=True)
-        (cache / "complete").touch()
+        with _alone():
+            if not _is_complete(cache):  # another process may have fetched them meanwhile
+                _fetch(cache, artifacts)
     return cache / "jars"
+
+
+def _fetch(cache: Path, artifacts: Sequence[str]) -> None:
+    wanted = "".join(
+        "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>".format(*artifact.split(":"))
+        for artifact in artifacts
+    )
+    head = "<modelVersion>4.0.0</modelVersion><groupId>peer</groupId><artifactId>peer</artifactId><version>1</version>"
+    cache.mkdir(parents=True, exist_ok=True)
+    (cache / "pom.xml").write_text(f'<project xmlns="http://maven.apache.org/POM/4.0.0">{head}<dependencies>{wanted}</dependencies></project>')
+    command = ["mvn", "-q", "-B", "-f", str(cache / "pom.xml"), "dependency:copy-dependencies", f"-DoutputDirectory={cache / 'jars'}"]
+    subprocess.run(command, check=True)
+    (cache / "complete").touch()
 
 
 def compiled(source: Path, jars: Path) -> Path:
@@ -43,11 +51,27 @@ def compiled(source: Path, jars: Path) -> Path:
         raise PeerMissing(f"{source.name} needs a Java compiler, javac, on the PATH (Debian: apt-get install default-jdk-headless)")
     digest = hashlib.sha256(source.read_bytes() + str(jars).encode()).hexdigest()[:12]
     folder = _cache(f"{source.stem.lower()}-{digest}")
-    if not (folder / "complete").exists():
-        subprocess.run(["javac", "-nowarn", "-cp", f"{jars}/*", "-d", str(folder), str(source)], check=True)
-        (folder / "complete").touch()
+    if not _is_complete(folder):
+        with _alone():
+            if not _is_complete(folder):
+                subprocess.run(["javac", "-nowarn", "-cp", f"{jars}/*", "-d", str(folder), str(source)], check=True)
+                (folder / "complete").touch()
     return folder
 
 
 def _cache(name: str) -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kafka-edu" / name
+
+
+def _is_complete(folder: Path) -> bool:
+    return (folder / "complete").exists()
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """One process at a time: Maven's own store of jars does not bear two."""
+    lock = _cache("lock")
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
