@@ -84,7 +84,16 @@ def test_topics_by_brokers_prints_what_it_prints_by_zookeeper(ours: Cluster) -> 
     assert 'Missing required argument "[partitions]"' in again.out + again.err
 
 
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("story", ["console", "groups", "deletion", "brokers"])
+def test_kafkas_tools_on_a_broker_of_ours(ours: Cluster, theirs: Cluster, story: str) -> None:
+    """Kafka's own tools cannot tell our broker from theirs; the other stories ask ZooKeeper."""
+    found = differences(tell(ours._replace(jars=theirs.jars), STORIES[story], java=True), golden(story))
+    assert not found, "\n".join(map(str, found))
+
+
 def test_the_performance_tools_print_kafkas_lines(ours: Cluster) -> None:
+    """Last, for its group stays, and a story lists the groups."""
     lines(ours, "topics --bootstrap-server {bootstrap} --create --topic perf --partitions 1 --replication-factor 1")
     props = "bootstrap.servers={bootstrap} acks=all linger.ms=5 batch.size=65536 buffer.memory=33554432"
     (sent,) = lines(ours, f"producer-perf-test --topic perf --num-records 5000 --record-size 100 --throughput -1 --producer-props {props}")
@@ -101,11 +110,3 @@ def test_the_performance_tools_print_kafkas_lines(ours: Cluster) -> None:
     fields = read.split(", ")
     assert len(fields) == 10
     assert (fields[2], fields[4]) == ("0.4768", "5000")
-
-
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("story", ["console", "groups", "deletion", "brokers"])
-def test_kafkas_tools_on_a_broker_of_ours(ours: Cluster, theirs: Cluster, story: str) -> None:
-    """Kafka's own tools cannot tell our broker from theirs; the other stories ask ZooKeeper."""
-    found = differences(tell(ours._replace(jars=theirs.jars), STORIES[story], java=True), golden(story))
-    assert not found, "\n".join(map(str, found))
