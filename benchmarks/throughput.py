@@ -107,6 +107,13 @@ def create_topic(bootstrap: str, topic: str, rf: int) -> list[tuple[str, int]]:
     return [(str(metadata.brokers[leader].host), metadata.brokers[leader].port) for leader in leaders]
 
 
+def delete_topic(bootstrap: str, topic: str) -> None:
+    """What was measured must not weigh on what is measured next."""
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    for future in admin.delete_topics([topic], request_timeout=30).values():
+        future.result(60)
+
+
 @contextlib.contextmanager
 def mock_brokers() -> Iterator[Peer]:
     """librdkafka's mock cluster: brokers in C, in memory, inside a client's process."""
@@ -125,23 +132,28 @@ class Run:
         self._say = say
         self._topics = 0
 
-    def _topic(self, peer: Peer, rf: int) -> tuple[str, list[tuple[str, int]]]:
-        """A new topic; the mock takes no CreateTopics: it makes a topic when it is first asked for."""
+    @contextlib.contextmanager
+    def _topic(self, peer: Peer, rf: int) -> Iterator[tuple[str, list[tuple[str, int]]]]:
+        """A new topic for the length of a block. The mock takes no CreateTopics: it makes a topic when it is first asked for, and keeps it."""
         self._topics += 1
         name = f"bench-{self._topics}"
-        return name, [] if peer.is_mock else create_topic(peer.bootstrap, name, rf)
+        if peer.is_mock:
+            yield name, []
+        else:
+            yield name, create_topic(peer.bootstrap, name, rf)
+            delete_topic(peer.bootstrap, name)
 
     def throughput(self, peer: Peer, cell: Cell) -> Measured:
         """One measurement of a cell."""
-        topic, _ = self._topic(peer, cell.rf)
         size, acks, records = cell.size, cell.acks, cell.records
-        if cell.client == "java":
-            produced = java_clients.produce(self._jars, peer.bootstrap, topic, size=size, acks=acks, records=records)
-            return Measured(produced, java_clients.consume(self._jars, peer.bootstrap, topic, records=records))
-        produced = confluent_clients.produce(peer.bootstrap, topic, size=size, acks=acks, records=records)
-        if peer.is_mock:
-            return Measured(produced, math.nan)
-        return Measured(produced, confluent_clients.consume(peer.bootstrap, topic, PARTITIONS, size=size, records=records))
+        with self._topic(peer, cell.rf) as (topic, _):
+            if cell.client == "java":
+                produced = java_clients.produce(self._jars, peer.bootstrap, topic, size=size, acks=acks, records=records)
+                return Measured(produced, java_clients.consume(self._jars, peer.bootstrap, topic, records=records))
+            produced = confluent_clients.produce(peer.bootstrap, topic, size=size, acks=acks, records=records)
+            if peer.is_mock:
+                return Measured(produced, math.nan)
+            return Measured(produced, confluent_clients.consume(peer.bootstrap, topic, PARTITIONS, size=size, records=records))
 
     def warm_up(self, cells: list[Cell]) -> None:
         """Measurements that do not count: large records and small ones, RF 3, so that a JVM has compiled what it will run."""
@@ -170,8 +182,8 @@ class Run:
         for _ in range(self._repeats):
             for peer in self._peers:
                 if not peer.is_mock:
-                    topic, leaders = self._topic(peer, rf)
-                    runs[peer.name].append(request_rate(leaders, topic, acks=acks, seconds=RATE_SECONDS))
+                    with self._topic(peer, rf) as (topic, leaders):
+                        runs[peer.name].append(request_rate(leaders, topic, acks=acks, seconds=RATE_SECONDS))
         return {name: statistics.median(many) for name, many in runs.items()}
 
     def latencies(self, rf: int) -> dict[str, Latency]:
@@ -180,8 +192,8 @@ class Run:
         for _ in range(self._repeats):
             for peer in self._peers:
                 if not peer.is_mock:
-                    topic, _ = self._topic(peer, rf)
-                    runs[peer.name].append(end_to_end_latency(peer.bootstrap, topic, PARTITIONS, seconds=LATENCY_SECONDS))
+                    with self._topic(peer, rf) as (topic, _):
+                        runs[peer.name].append(end_to_end_latency(peer.bootstrap, topic, PARTITIONS, seconds=LATENCY_SECONDS))
         return {name: Latency(statistics.median(m.p50 for m in many), statistics.median(m.p99 for m in many)) for name, many in runs.items()}
 
 
