@@ -104,6 +104,7 @@ class ConfluentTransactions:
                 for message in consumer.consume(count, 0.2):
                     producer.produce(topic_out, message.value().upper(), partition=message.partition())
                     count -= 1
+            producer.flush(PATIENCE_S)  # an abort drops what was not sent yet
             producer.send_offsets_to_transaction(consumer.position(consumer.assignment()), consumer.consumer_group_metadata(), PATIENCE_S)
             if commit:
                 producer.commit_transaction(PATIENCE_S)
@@ -190,6 +191,7 @@ class AiokafkaTransactions:
                         await producer.send(topic_out, message.value.upper(), partition=tp.partition)
                     offsets[tp] = messages[-1].offset + 1
                     left -= len(messages)
+            await producer.flush()
             await producer.send_offsets_to_transaction(offsets, name)
             await (producer.commit_transaction() if commit else producer.abort_transaction())
             await consumer.stop()

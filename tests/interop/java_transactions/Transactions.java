@@ -37,7 +37,7 @@ public class Transactions {
                 boolean abort = group.startsWith("-");
                 producer.beginTransaction();
                 for (String value : (abort ? group.substring(1) : group).split(" ")) producer.send(new ProducerRecord<>(topic, i++ % 3, null, value));
-                producer.flush();
+                producer.flush(); // an abort drops what was not sent yet
                 if (abort) producer.abortTransaction();
                 else producer.commitTransaction();
             }
@@ -69,6 +69,7 @@ public class Transactions {
                 }
             }
             producer.sendOffsetsToTransaction(offsets, consumer.groupMetadata());
+            producer.flush();
             if (commit) producer.commitTransaction();
             else producer.abortTransaction();
         }
