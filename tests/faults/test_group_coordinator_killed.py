@@ -13,6 +13,7 @@ from kafka_edu.cli.supervisor import Cluster, running_cluster
 from kafka_edu.common.errors import Errors
 from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest
 from tests.interop.answers import ListeningBroker
+from tests.interop.client_contract import rd
 from tests.interop.questions.asking import Asker
 
 PATIENCE_S = 60
@@ -32,16 +33,12 @@ def cluster() -> Iterator[Cluster]:
         yield running
 
 
-def rd(cluster: Cluster, **more: object) -> dict[str, object]:
-    return {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0, **{name.replace("_", "."): value for name, value in more.items()}}
-
-
 class Member(threading.Thread):
     """Reads, and commits after each record with a request of its own; notes what was read and what was answered to be committed."""
 
     def __init__(self, cluster: Cluster) -> None:
         super().__init__()
-        settings = rd(cluster, group_id=GROUP, auto_offset_reset="earliest", enable_auto_commit=False, session_timeout_ms=10_000)
+        settings = rd(cluster.bootstrap_servers, group_id=GROUP, auto_offset_reset="earliest", enable_auto_commit=False, session_timeout_ms=10_000)
         self._consumer = Consumer(settings)
         self.read: list[tuple[int, int]] = []
         self.committed: dict[int, int] = {}
@@ -85,9 +82,9 @@ def coordinator(cluster: Cluster, asked: int) -> int:
 
 @pytest.mark.timeout(240)
 def test_consumers_go_on_and_no_commit_is_lost(cluster: Cluster) -> None:
-    admin = AdminClient(rd(cluster))
+    admin = AdminClient(rd(cluster.bootstrap_servers))
     admin.create_topics([NewTopic(TOPIC, PARTITIONS, 3)])[TOPIC].result(PATIENCE_S)
-    producer = Producer(rd(cluster, acks="all", enable_idempotence=True))
+    producer = Producer(rd(cluster.bootstrap_servers, acks="all", enable_idempotence=True))
     sent = 0
 
     def produce(count: int) -> None:
@@ -118,7 +115,7 @@ def test_consumers_go_on_and_no_commit_is_lost(cluster: Cluster) -> None:
     until(lambda: all(sum(m.committed.get(p, 0) == sent // PARTITIONS for m in members) for p in range(PARTITIONS)), "all was committed")
     for member in members:
         member.close()
-    reader = Consumer(rd(cluster, group_id=GROUP))
+    reader = Consumer(rd(cluster.bootstrap_servers, group_id=GROUP))
     committed = reader.committed([TopicPartition(TOPIC, p) for p in range(PARTITIONS)], PATIENCE_S)
     reader.close()
     assert [each.offset for each in committed] == [sent // PARTITIONS] * PARTITIONS

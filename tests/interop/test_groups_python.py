@@ -12,6 +12,7 @@ from kafka import KafkaAdminClient, KafkaConsumer
 from kafka import TopicPartition as PyTopicPartition
 
 from kafka_edu.cli.supervisor import Cluster, running_cluster
+from tests.interop.client_contract import rd
 
 PATIENCE_S = 60
 PARTITIONS = 4
@@ -29,24 +30,20 @@ def cluster() -> Iterator[Cluster]:
 def topic(cluster: Cluster) -> str:
     """A topic of four partitions with 50 records each."""
     name = f"t-{uuid.uuid4().hex[:8]}"
-    admin = AdminClient(rd(cluster))
+    admin = AdminClient(rd(cluster.bootstrap_servers))
     admin.create_topics([NewTopic(name, PARTITIONS, 3)])[name].result(PATIENCE_S)
-    producer = Producer(rd(cluster))
+    producer = Producer(rd(cluster.bootstrap_servers))
     for i in range(RECORDS):
         producer.produce(name, value=b"%d" % i, partition=i % PARTITIONS)
     assert producer.flush(PATIENCE_S) == 0
     return name
 
 
-def rd(cluster: Cluster, **more: object) -> dict[str, object]:
-    return {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0, **more}
-
-
 class Member:
     """A confluent consumer that polls until it is told to stop; remembers what it was given, and what it read."""
 
     def __init__(self, cluster: Cluster, group: str, topic: str, **more: object) -> None:
-        settings = rd(cluster, **{"group.id": group, "auto.offset.reset": "earliest", "enable.auto.commit": False, **more})
+        settings = rd(cluster.bootstrap_servers, **{"group.id": group, "auto.offset.reset": "earliest", "enable.auto.commit": False, **more})
         self.consumer = Consumer(settings)
         self.assigned: set[int] = set()
         self.rebalances = 0
@@ -136,7 +133,7 @@ def test_the_admin_client_lists_describes_and_deletes_groups(cluster: Cluster, t
     group = f"g-{topic}"
     one = Member(cluster, group, topic, **{"client.id": "the-client"})
     until(lambda: one.assigned == {0, 1, 2, 3}, "the first has all")
-    admin = AdminClient(rd(cluster))
+    admin = AdminClient(rd(cluster.bootstrap_servers))
     listed = {each.group_id: each for each in admin.list_consumer_groups().result(PATIENCE_S).valid}
     assert listed[group].state is ConsumerGroupState.STABLE
     described = admin.describe_consumer_groups([group])[group].result(PATIENCE_S)
