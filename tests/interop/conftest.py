@@ -14,7 +14,6 @@ RESULTS = pytest.StashKey[Results]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "ability(name): what a foreign client shows by this test; a column of the README's table")
     config.stash[RESULTS] = {}
 
 
