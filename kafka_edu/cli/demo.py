@@ -21,6 +21,7 @@ from rich.table import Table
 
 from kafka_edu.cli.cluster_spec import Wish
 from kafka_edu.cli.demo_clients import LogConsumer, LogProducer, Verdict, compare, longest_silence
+from kafka_edu.cli.demo_frame import json_option, zookeeper_option
 from kafka_edu.cli.demo_kills import kills
 from kafka_edu.cli.demo_transactions import transactions
 from kafka_edu.cli.report import Report
@@ -242,9 +243,9 @@ def report_of(result: Result) -> Report:
 @click.option("--seconds", type=click.FloatRange(0), default=12.0, show_default=True, help="How long to stream, at least; it takes a new leader too.")
 @click.option("--rate", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="Records a second.")
 @click.option("--seed", type=int, default=7, show_default=True, help="Of the web log.")
-@click.option("--zookeeper", default="embedded", show_default=True, metavar="WHICH", help="embedded, apache, or HOST:PORT/chroot.")
+@zookeeper_option
 @click.option("--keep", is_flag=True, help="Leave the cluster up at the end.")
-@click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the figures here too.")
+@json_option
 @click.pass_context
 def demo(context: click.Context, seconds: float, rate: int, seed: int, zookeeper: str, keep: bool, json_file: Path | None) -> None:
     """Stream a web log through three brokers, kill a leader with -9, and show that no acked record is lost; or another demo, named by COMMAND.

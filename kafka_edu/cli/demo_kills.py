@@ -14,6 +14,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from rich.console import Console
 
+from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
 from kafka_edu.cli.numbered_clients import ConfluentProducer, Found, NumberedProducer, PythonProducer, compare, read_all
 from kafka_edu.cli.report import Report
 from kafka_edu.cli.supervisor import Cluster, ClusterError, running_cluster
@@ -158,27 +159,17 @@ def report_of(outcome: Outcome) -> Report:
     return report
 
 
-@click.command()
+@demo_command("kills")
 @click.option("--seconds", type=click.FloatRange(10), default=60.0, show_default=True, help="How long to produce, at least.")
 @click.option("--rate", type=click.IntRange(2, 100_000), default=1000, show_default=True, help="Records a second, of both producers together.")
-@click.option("--zookeeper", default="embedded", show_default=True, metavar="WHICH", help="embedded, apache, or HOST:PORT/chroot.")
-@click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the figures here too.")
-def kills(seconds: float, rate: int, zookeeper: str, json_file: Path | None) -> None:
+@zookeeper_option
+def kills(console: Console, seconds: float, rate: int, zookeeper: str) -> Report:
     """Kill five brokers with -9 under two producers, and account for every record.
 
     Exits with 1 when a target does not hold.
     """
-    console = Console()
-    try:
-        with running_cluster("kills", brokers=BROKERS, zookeeper=zookeeper) as cluster:
-            outcome = run(cluster, seconds, rate, console)
-    except ClusterError as error:
-        raise click.ClickException(str(error)) from error
+    with running_cluster("kills", brokers=BROKERS, zookeeper=zookeeper) as cluster:
+        outcome = run(cluster, seconds, rate, console)
     for reason in sorted(set(outcome.refused)):
         console.print(f"[red]refused[/] {reason}")
-    report = report_of(outcome)
-    report.show(console)
-    if json_file is not None:
-        report.write(json_file)
-    if not report.holds:
-        raise SystemExit(1)
+    return report_of(outcome)

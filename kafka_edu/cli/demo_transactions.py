@@ -20,6 +20,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import Message, NewTopic, TopicPartition
 from rich.console import Console
 
+from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
 from kafka_edu.cli.demo_kills import wait_until_in_sync
 from kafka_edu.cli.maven_jars import PeerMissing, compiled, maven_jars
 from kafka_edu.cli.python_process import python_command, python_environment
@@ -300,25 +301,14 @@ def report_of(outcome: Outcome) -> Report:
     return report
 
 
-@click.command()
+@demo_command("transactions")
 @click.option("--seconds", type=click.FloatRange(20), default=60.0, show_default=True, help="How long to produce input, at least.")
 @click.option("--rate", type=click.IntRange(1, 100_000), default=500, show_default=True, help="Input records a second.")
-@click.option("--zookeeper", default="embedded", show_default=True, metavar="WHICH", help="embedded, apache, or HOST:PORT/chroot.")
-@click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the figures here too.")
-def transactions(seconds: float, rate: int, zookeeper: str, json_file: Path | None) -> None:
+@zookeeper_option
+def transactions(console: Console, seconds: float, rate: int, zookeeper: str) -> Report:
     """Consume, transform and produce in transactions while applications, coordinators and leaders are killed; each input counts exactly once.
 
     With confluent-kafka, and with the Java client where Java and Maven are. Exits with 1 when a target does not hold.
     """
-    console = Console()
-    try:
-        with running_cluster("transactions", brokers=BROKERS, zookeeper=zookeeper, props={"group.initial.rebalance.delay.ms": "0"}) as cluster:
-            outcome = run(cluster, seconds, rate, console)
-    except ClusterError as error:
-        raise click.ClickException(str(error)) from error
-    report = report_of(outcome)
-    report.show(console)
-    if json_file is not None:
-        report.write(json_file)
-    if not report.holds:
-        raise SystemExit(1)
+    with running_cluster("transactions", brokers=BROKERS, zookeeper=zookeeper, props={"group.initial.rebalance.delay.ms": "0"}) as cluster:
+        return report_of(run(cluster, seconds, rate, console))

@@ -1,0 +1,48 @@
+"""What demos that run on clusters of their own share: options, the report at the end, and what the exit code says."""
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Concatenate, Final, ParamSpec
+
+import click
+from rich.console import Console
+
+from kafka_edu.cli.report import Report
+from kafka_edu.cli.supervisor import ClusterError
+
+P = ParamSpec("P")
+Work = Callable[Concatenate[Console, P], Report]
+
+zookeeper_option: Final = click.option(
+    "--zookeeper", default="embedded", show_default=True, metavar="WHICH", help="embedded, apache, or HOST:PORT/chroot."
+)
+json_option: Final = click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the figures here too.")
+
+
+def demo_command(name: str, *, figures: bool = True) -> Callable[[Work[P]], click.Command]:
+    """Turn `work(console, **options) -> Report` into the demo NAME.
+
+    The command has the options of `work` and --json FILE. It shows the report (its targets only, where `figures` is false: the demo has shown them in
+    a better form), writes it, and exits with 1 when a target does not hold. A ClusterError ends it with its words.
+    """
+
+    def command_of(work: Work[P]) -> click.Command:
+        @functools.wraps(work)
+        def run(json_file: Path | None, *args: P.args, **kwargs: P.kwargs) -> None:
+            console = Console()
+            try:
+                report = work(console, *args, **kwargs)
+            except ClusterError as error:
+                raise click.ClickException(str(error)) from error
+            report.show(console, figures)
+            if json_file is not None:
+                report.write(json_file)
+            if not report.holds:
+                raise SystemExit(1)
+
+        command = click.command(name)(json_option(run))
+        command.params.append(command.params.pop(0))  # --json, which stands last in every help
+        return command
+
+    return command_of
