@@ -49,12 +49,14 @@ def parse_broker_setting(text: str) -> tuple[int, str, str]:
     return int(broker), *parse_setting(rest)
 
 
-def _wish(brokers: int | None, port: int | None, zookeeper: str | None, props: tuple[str, ...], broker_props: tuple[str, ...]) -> Wish:
+def _wish(
+    brokers: int | None, port: int | None, zookeeper: str | None, zookeepers: int | None, props: tuple[str, ...], broker_props: tuple[str, ...]
+) -> Wish:
     own: dict[int, dict[str, str]] = {}
     for text in broker_props:
         broker_id, key, value = parse_broker_setting(text)
         own.setdefault(broker_id, {})[key] = value
-    return Wish(brokers, port, zookeeper, dict(map(parse_setting, props)) if props else None, own or None)
+    return Wish(brokers, port, zookeeper, dict(map(parse_setting, props)) if props else None, own or None, zookeepers)
 
 
 @click.group()
@@ -67,6 +69,7 @@ def cluster() -> None:
 @click.option("--brokers", type=click.IntRange(1, 100), help="How many (default: 3, or as many as last time).")
 @click.option("--port", type=click.IntRange(1, 65535), help="Of broker 0; the others follow it (default: as last time, or free ones).")
 @click.option("--zookeeper", metavar="WHICH", help="embedded (default), apache, or HOST:PORT/chroot of one that runs.")
+@click.option("--zookeepers", type=int, metavar="N", help="How many servers of Apache's, which make an ensemble (default: 1, or as last time).")
 @click.option("--prop", "props", multiple=True, metavar="KEY=VALUE", help="A setting of every broker; may be repeated.")
 @click.option("--broker-prop", "broker_props", multiple=True, metavar="ID:KEY=VALUE", help="A setting of one broker; may be repeated.")
 @_json_option
@@ -75,6 +78,7 @@ def up(
     brokers: int | None,
     port: int | None,
     zookeeper: str | None,
+    zookeepers: int | None,
     props: tuple[str, ...],
     broker_props: tuple[str, ...],
     json_file: Path | None,
@@ -84,7 +88,7 @@ def up(
     What is not said is as it was when this cluster was last up: its topics and records are there again.
     """
     began = time.monotonic()
-    wish = _wish(brokers, port, zookeeper, props, broker_props)
+    wish = _wish(brokers, port, zookeeper, zookeepers, props, broker_props)
     with _told():
         started = start_cluster(name, wish)
         try:
@@ -148,14 +152,18 @@ def down(name: str, delete: bool, all_: bool) -> None:
                 click.echo(f"cluster {each} is not up")
 
 
-def _act_command(action: str, help_: str) -> Callable[[str, int], None]:
+def _act_command(action: str, help_: str) -> Callable[[str, str], None]:
     @cluster.command(action, help=help_)
     @_name_option
-    @click.argument("broker_id", type=int, metavar="ID")
-    def command(name: str, broker_id: int) -> None:
+    @click.argument("who", metavar="ID")
+    def command(name: str, who: str) -> None:
         with _told(), contextlib.closing(attach(name)) as found:
-            with _progress(f"{action} broker {broker_id} …"):
-                message = found.act(action, broker_id)
+            try:
+                child_id = found.spec.child_id(who)
+            except ClusterSpecError as error:
+                raise ClusterError(str(error)) from error
+            with _progress(f"{action} {'broker ' if child_id >= 0 else ''}{who} …"):
+                message = found.act(action, child_id)
                 if action == "start":
                     began = time.monotonic()
                     _wait_for_start(found)
@@ -171,11 +179,12 @@ def _wait_for_start(found: Cluster) -> None:
         found.wait_ready()
 
 
-_act_command("stop", "Stop broker ID with SIGTERM: it hands its leaders over first.")
-_act_command("start", "Start broker ID again.")
-_act_command("kill", "Kill broker ID with SIGKILL: no goodbye to anybody.")
-_act_command("pause", "Pause broker ID with SIGSTOP: it lives, and answers nothing.")
-_act_command("resume", "Let a paused broker ID go on.")
+_ID = "ID is a broker's, or zookeeper, in an ensemble zookeeper-1 and so on."
+_act_command("stop", f"Stop broker ID with SIGTERM: it hands its leaders over first.\n\n{_ID}")
+_act_command("start", f"Start broker ID again.\n\n{_ID}")
+_act_command("kill", f"Kill broker ID with SIGKILL: no goodbye to anybody.\n\n{_ID}")
+_act_command("pause", f"Pause broker ID with SIGSTOP: it lives, and answers nothing.\n\n{_ID}")
+_act_command("resume", f"Let a paused broker ID go on.\n\n{_ID}")
 
 
 def _folder(name: str) -> ClusterFolder:
@@ -207,6 +216,8 @@ def _show(status: ClusterStatus, controller: int | None) -> None:
         state = f"[{_COLOURS[process.state]}]{process.state}[/]"
         if process.state == "stopped" and process.ended:
             state += f" ({process.ended})"
+        elif process.mode:
+            state += f", {process.mode}"
         mark = " ♛" if controller is not None and process.broker == controller else ""
         table.add_row(process.process + mark, state, str(process.port), str(process.pid or "-"), memory)
     Console().print(table)

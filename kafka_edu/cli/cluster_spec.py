@@ -4,11 +4,12 @@ import contextlib
 import json
 import random
 import socket
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from kafka_edu.common.cluster_home import ClusterFolder, cluster_names
+from kafka_edu.common.words import plural
 from kafka_edu.server.properties_file import format_properties
 
 HOST: Final = "127.0.0.1"
@@ -17,6 +18,10 @@ FORMAT_VERSION: Final = 1
 #: Kafka's and ZooKeeper's own ports, for the cluster `default` if they are free.
 USUAL_BROKER_PORT: Final = 9092
 USUAL_ZOOKEEPER_PORT: Final = 2181
+
+#: Beside the brokers' ids, the supervisor is -1, ZooKeeper's first server -2, the next -3.
+FIRST_ZOOKEEPER: Final = -2
+MAX_ZOOKEEPERS: Final = 7
 
 #: Elsewhere ports are picked below those that the system hands to outgoing connections (from 32768 on Linux). A client that tries again and
 #: again to reach a dead broker would otherwise now and then be given the broker's own port as its source, and find itself connected to itself.
@@ -27,12 +32,36 @@ class ClusterSpecError(Exception):
     """The cluster cannot be as asked; the message says why and what to do."""
 
 
+class ZooKeeperServer(NamedTuple):
+    """One server of ours: where clients find it, and where the other servers of its ensemble do (0 where it stands alone)."""
+
+    id: int
+    port: int
+    quorum_port: int = 0
+    election_port: int = 0
+
+    @property
+    def child_id(self) -> int:
+        """What stands for it where brokers have their ids: -2 for server 1, -3 for server 2 …"""
+        return FIRST_ZOOKEEPER - (self.id - 1)
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """Those it uses."""
+        return tuple(port for port in self[1:] if port)
+
+
 class ZooKeeperSpec(NamedTuple):
-    """`kind` is embedded, apache or external; an external one has its own connect string, the others a port of ours."""
+    """`kind` is embedded, apache or external; an external one has its own connect string, the others servers of ours."""
 
     kind: str
     connect: str
-    port: int = 0
+    servers: tuple[ZooKeeperServer, ...] = ()
+
+    @staticmethod
+    def of(kind: str, servers: Sequence[ZooKeeperServer]) -> "ZooKeeperSpec":
+        """One whose servers the supervisor runs; clients are told all of them."""
+        return ZooKeeperSpec(kind, ",".join(f"{HOST}:{server.port}" for server in servers), tuple(servers))
 
     @staticmethod
     def parse(text: str) -> "ZooKeeperSpec":
@@ -50,6 +79,30 @@ class ZooKeeperSpec(NamedTuple):
     def ours(self) -> bool:
         """Whether the supervisor starts and stops it."""
         return self.kind != "external"
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """All that its servers use."""
+        return tuple(port for server in self.servers for port in server.ports)
+
+    def server_name(self, server: ZooKeeperServer) -> str:
+        """Of its process and its folder: `zookeeper`, in an ensemble `zookeeper-1` …"""
+        return "zookeeper" if len(self.servers) == 1 else f"zookeeper-{server.id}"
+
+    def as_json(self) -> dict[str, object]:
+        """For cluster.json."""
+        return {"kind": self.kind, "connect": self.connect, "servers": [server._asdict() for server in self.servers]}
+
+    @staticmethod
+    def from_json(fields: object) -> "ZooKeeperSpec":
+        """What `as_json` wrote; before there were ensembles it had one `port`. Raises TypeError, ValueError."""
+        match fields:
+            case {"kind": str(kind), "connect": str(connect), "servers": list(servers)}:
+                return ZooKeeperSpec(kind, connect, tuple(ZooKeeperServer(**server) for server in servers))
+            case {"kind": str(kind), "connect": str(connect), "port": int(port)}:
+                return ZooKeeperSpec(kind, connect, (ZooKeeperServer(1, port),) if port else ())
+            case _:
+                raise ValueError(f"no ZooKeeper: {fields!r}")
 
 
 class BrokerSpec(NamedTuple):
@@ -83,6 +136,16 @@ class ClusterSpec(NamedTuple):
                 return broker
         raise ClusterSpecError(f"there is no broker {broker_id}; there are {', '.join(map(str, self.broker_ids))}")
 
+    def child_id(self, text: str) -> int:
+        """What a person calls a process: a broker's id, or `zookeeper`, `zookeeper-2` … Raises ClusterSpecError."""
+        zookeepers = {self.zookeeper.server_name(server): server.child_id for server in self.zookeeper.servers}
+        if text in zookeepers:
+            return zookeepers[text]
+        if text.isdigit():
+            return self.broker(int(text)).id
+        there = [*map(str, self.broker_ids), *zookeepers]
+        raise ClusterSpecError(f"there is no '{text}'; there are {', '.join(there)}")
+
     def server_properties(self, broker_id: int, folder: ClusterFolder) -> dict[str, str]:
         """The settings of one broker: what must be said, then the cluster's, then its own. All else keeps Kafka's defaults."""
         broker = self.broker(broker_id)
@@ -102,7 +165,7 @@ class ClusterSpec(NamedTuple):
         folder.path.mkdir(parents=True, exist_ok=True, mode=0o700)
         document = {
             "format": FORMAT_VERSION,
-            "zookeeper": self.zookeeper._asdict(),
+            "zookeeper": self.zookeeper.as_json(),
             "props": dict(self.props),
             "brokers": [{**broker._asdict(), "props": dict(broker.props)} for broker in self.brokers],
         }
@@ -122,7 +185,7 @@ class ClusterSpec(NamedTuple):
             return ClusterSpec(
                 folder.name,
                 tuple(BrokerSpec(int(b["id"]), int(b["port"]), dict(b["props"])) for b in document["brokers"]),
-                ZooKeeperSpec(**document["zookeeper"]),
+                ZooKeeperSpec.from_json(document["zookeeper"]),
                 dict(document["props"]),
             )
         except FileNotFoundError:
@@ -145,6 +208,7 @@ class Wish(NamedTuple):
     zookeeper: str | None = None
     props: Mapping[str, str] | None = None
     broker_props: Mapping[int, Mapping[str, str]] | None = None
+    zookeepers: int | None = None
 
 
 def plan(name: str, wish: Wish, remembered: ClusterSpec | None, home: Path | None = None) -> ClusterSpec:
@@ -155,9 +219,7 @@ def plan(name: str, wish: Wish, remembered: ClusterSpec | None, home: Path | Non
     count = wish.brokers if wish.brokers is not None else len(remembered.brokers) if remembered else 3
     if not 1 <= count <= 100:
         raise ClusterSpecError(f"a cluster has 1 to 100 brokers, not {count}")
-    zookeeper = (
-        ZooKeeperSpec.parse(wish.zookeeper) if wish.zookeeper is not None else remembered.zookeeper if remembered else ZooKeeperSpec("embedded", "")
-    )
+    zookeeper, servers = _wished_zookeeper(wish, remembered)
     props = dict(wish.props) if wish.props is not None else dict(remembered.props) if remembered else {}
     own = {broker.id: dict(broker.props) for broker in remembered.brokers} if remembered else {}
     if wish.broker_props is not None:
@@ -178,17 +240,50 @@ def plan(name: str, wish: Wish, remembered: ClusterSpec | None, home: Path | Non
             if i not in ports:
                 ports[i] = USUAL_BROKER_PORT + i if usual and USUAL_BROKER_PORT + i not in reserved else next(free)
     if zookeeper.ours:
-        kept = remembered.zookeeper.port if remembered and remembered.zookeeper.ours else 0
-        if not kept:
-            usual = name == "default" and USUAL_ZOOKEEPER_PORT not in reserved and _is_free(USUAL_ZOOKEEPER_PORT)
-            kept = USUAL_ZOOKEEPER_PORT if usual else next(_free_ports(reserved | set(ports.values())))
-        zookeeper = ZooKeeperSpec(zookeeper.kind, f"{HOST}:{kept}", kept)
-    wanted = [ports[i] for i in range(count)] + ([zookeeper.port] if zookeeper.ours else [])
+        zookeeper = _placed(zookeeper.kind, servers, name == "default", remembered, reserved | set(ports.values()))
+    wanted = [*(ports[i] for i in range(count)), *zookeeper.ports]
     if taken := [port for port in wanted if not _is_free(port)]:
         raise ClusterSpecError(
             f"port {taken[0]} is taken by another program: stop that one, choose others with --port, or give this cluster another --name"
         )
     return ClusterSpec(name, tuple(BrokerSpec(i, ports[i], own.get(i, {})) for i in range(count)), zookeeper, props)
+
+
+def _wished_zookeeper(wish: Wish, remembered: ClusterSpec | None) -> tuple[ZooKeeperSpec, int]:
+    """Which ZooKeeper, and of how many servers. Raises ClusterSpecError."""
+    if wish.zookeeper is not None:
+        zookeeper = ZooKeeperSpec.parse(wish.zookeeper)
+    else:
+        zookeeper = remembered.zookeeper if remembered else ZooKeeperSpec("embedded", "")
+    kept = len(remembered.zookeeper.servers) if remembered and remembered.zookeeper.kind == zookeeper.kind else 0
+    count = wish.zookeepers if wish.zookeepers is not None else kept or 1
+    if not 1 <= count <= MAX_ZOOKEEPERS:
+        raise ClusterSpecError(f"an ensemble has 1 to {MAX_ZOOKEEPERS} servers, not {count}; three bear the loss of one")
+    if wish.zookeepers is not None and not zookeeper.ours:
+        raise ClusterSpecError(
+            f"--zookeepers is for those that are started here, and {zookeeper.connect} is not: name all its servers in --zookeeper HOST:PORT,HOST:PORT"
+        )
+    if zookeeper.kind == "embedded" and count > 1:
+        raise ClusterSpecError(f"the embedded ZooKeeper is one server: leave --zookeepers out, or say --zookeeper apache --zookeepers {count}")
+    if kept and count != kept:
+        raise ClusterSpecError(
+            f"this cluster's ZooKeeper has {plural(kept, 'server')} with its data, and cannot get {count}: "
+            "give the new cluster another --name, or forget this one (cluster down --delete)"
+        )
+    return zookeeper, count
+
+
+def _placed(kind: str, count: int, usual: bool, remembered: ClusterSpec | None, reserved: Collection[int]) -> ZooKeeperSpec:
+    """`count` servers with the ports they had, or new ones: if `usual`, Kafka's and ZooKeeper's own as far as they are free."""
+    if remembered is not None and len(remembered.zookeeper.servers) == count:
+        return ZooKeeperSpec.of(kind, remembered.zookeeper.servers)
+    free = _free_ports(reserved)
+    servers = []
+    for number in range(1, count + 1):
+        port = USUAL_ZOOKEEPER_PORT + number - 1
+        client_port = port if usual and port not in reserved and _is_free(port) else next(free)
+        servers.append(ZooKeeperServer(number, client_port, *((next(free), next(free)) if count > 1 else ())))
+    return ZooKeeperSpec.of(kind, servers)
 
 
 def _ports_of_others(name: str, home: Path | None) -> set[int]:
@@ -200,7 +295,7 @@ def _ports_of_others(name: str, home: Path | None) -> set[int]:
         with contextlib.suppress(ClusterSpecError):  # one that cannot be read reserves nothing
             spec = ClusterSpec.load(ClusterFolder.of(other, home))
             if spec is not None:
-                ports |= {broker.port for broker in spec.brokers} | {spec.zookeeper.port}
+                ports |= {broker.port for broker in spec.brokers} | set(spec.zookeeper.ports)
     return ports
 
 

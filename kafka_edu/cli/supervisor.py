@@ -40,7 +40,8 @@ class ClusterError(Exception):
 
 
 class ProcessStatus(NamedTuple):
-    """One child of the supervisor. `broker` is -2 for ZooKeeper; `rss_anon` is in bytes, None where unknown; `ended` tells how it ended last."""
+    """One child of the supervisor. `broker` is -2 for ZooKeeper, in an ensemble -2, -3 …; `rss_anon` is in bytes, None where unknown; `mode` is leader or
+    follower for a server of an ensemble that serves; `ended` tells how it ended last."""
 
     process: str
     broker: int
@@ -48,6 +49,7 @@ class ProcessStatus(NamedTuple):
     pid: int
     port: int
     rss_anon: int | None
+    mode: str
     ended: str
 
 
@@ -87,6 +89,11 @@ class ClusterStatus(NamedTuple):
             if process.broker == broker_id:
                 return process
         raise ClusterError(f"there is no broker {broker_id}")
+
+    @property
+    def zookeeper_leader(self) -> int | None:
+        """The server that leads ZooKeeper's ensemble, None while there is none."""
+        return next((process.broker for process in self.processes if process.mode == "leader"), None)
 
     @property
     def running_brokers(self) -> tuple[int, ...]:
@@ -165,7 +172,9 @@ class Cluster:
             raise ClusterError(str(error)) from error
 
     def act(self, action: str, broker_id: int) -> str:
-        """Have the supervisor stop, start, kill, pause or resume a broker; what came of it, in words. Raises ClusterError."""
+        """Have the supervisor stop, start, kill, pause or resume a broker, or from -2 down a server of ZooKeeper; what came of it, in words.
+
+        Raises ClusterError."""
         return str(self._ask(action, broker=broker_id)["message"])
 
     def stop(self, broker_id: int) -> None:
@@ -325,6 +334,7 @@ def running_cluster(
     props: Mapping[str, str] | None = None,
     broker_props: Mapping[int, Mapping[str, str]] | None = None,
     zookeeper: str = "embedded",
+    zookeepers: int | None = None,
     home: Path | None = None,
     wait: bool = True,
 ) -> Iterator[Cluster]:
@@ -335,7 +345,7 @@ def running_cluster(
     with contextlib.ExitStack() as stack:
         if home is None:
             home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kafka-edu-", ignore_cleanup_errors=True)))
-        cluster = start_cluster(name, Wish(brokers, None, zookeeper, props or {}, broker_props or {}), home, temporary=True)
+        cluster = start_cluster(name, Wish(brokers, None, zookeeper, props or {}, broker_props or {}, zookeepers), home, temporary=True)
         try:
             if wait:
                 cluster.wait_ready()

@@ -22,7 +22,9 @@ from typing import Final
 
 from kafka_edu.cli.action_server import ActionRefused, ActionServer, Answer, Request
 from kafka_edu.cli.child_process import ChildProcess, ProcessState, ProcessStateError
-from kafka_edu.cli.cluster_spec import HOST, ClusterSpec
+from kafka_edu.cli.cluster_spec import FIRST_ZOOKEEPER, HOST, ClusterSpec
+from kafka_edu.cli.zookeeper_servers import PATIENCE_S as ZOOKEEPER_PATIENCE_S
+from kafka_edu.cli.zookeeper_servers import ZooKeeperServers
 from kafka_edu.common.action_client import READY_TIMEOUT_S
 from kafka_edu.common.cluster_home import EXIT_ALREADY_UP, ClusterFolder
 from kafka_edu.common.private_file import write_private_json
@@ -32,20 +34,13 @@ from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone, ClusterReady, ProcessMemory, ProcessSnapshot, SupervisorStarted
 from kafka_edu.trace.socket_sink import EventServer
 from kafka_edu.trace.tracer import Tracer
-from kafka_edu.zk.apache import is_ready, prepare
 
 SUPERVISOR: Final = -1
-ZOOKEEPER: Final = -2
 
 #: How long a broker may take to stop by itself: three tries of a controlled shutdown, five seconds apart, and the flush of its logs.
 BROKER_PATIENCE_S: Final = 30.0
-ZOOKEEPER_PATIENCE_S: Final = 5.0
 
 BROKER_MODULE: Final = "kafka_edu.server.main"
-EMBEDDED_ZOOKEEPER_MODULE: Final = "kafka_edu.zk.embedded.main"
-#: Sessions of 1 to 10 s, around zookeeper.session.timeout.ms = 6000.
-TICK_TIME_MS: Final = 500
-_LOOK_EVERY_S: Final = 0.01
 
 
 class Supervisor:
@@ -65,8 +60,8 @@ class Supervisor:
             )
             for broker in spec.brokers
         }
-        self._zookeeper = self._child("zookeeper", ZOOKEEPER, self._zookeeper_command(), folder.zookeeper_log) if spec.zookeeper.ours else None
-        self._locks = {broker_id: asyncio.Lock() for broker_id in self._brokers}
+        self._zookeepers = ZooKeeperServers(spec.zookeeper, folder, self._child, self._trace)
+        self._locks = {child.broker: asyncio.Lock() for child in self._children()}
         self._end = asyncio.Event()
         self._all_started = asyncio.Event()
         self._delete = temporary
@@ -79,36 +74,18 @@ class Supervisor:
     def _child(self, name: str, broker: int, command: list[str], log: Path) -> ChildProcess:
         return ChildProcess(name, broker, command, log, self._trace, self._on_end)
 
-    def _zookeeper_command(self) -> list[str]:
-        port = self._spec.zookeeper.port
-        if self._spec.zookeeper.kind == "apache":
-            return ["--exec", *prepare(self._folder.zookeeper, host=HOST, port=port, tick_time_ms=TICK_TIME_MS)]
-        return [
-            EMBEDDED_ZOOKEEPER_MODULE,
-            "--host",
-            HOST,
-            "--port",
-            str(port),
-            "--tick-time",
-            str(TICK_TIME_MS),
-            "--data-dir",
-            str(self._folder.zookeeper),
-            "--events-file",
-            str(self._folder.zookeeper_events),
-        ]
-
     def _children(self) -> Iterator[ChildProcess]:
         """ZooKeeper first."""
-        if self._zookeeper is not None:
-            yield self._zookeeper
+        yield from self._zookeepers.children.values()
         yield from self._brokers.values()
 
     def _port(self, child: ChildProcess) -> int:
-        return self._spec.zookeeper.port if child.broker == ZOOKEEPER else self._spec.broker(child.broker).port
+        return self._spec.broker(child.broker).port if child.broker >= 0 else self._zookeepers.port(child)
 
     def _snapshot(self) -> Iterator[Event]:
         for child in self._children():
             yield ProcessSnapshot(child.name, child.broker, child.state.value, child.pid, self._port(child))
+        yield from self._zookeepers.snapshot()
 
     def _gauges(self) -> Iterator[Event]:
         for child in self._children():
@@ -126,10 +103,13 @@ class Supervisor:
         self._watch_owner(loop)
         self._trace(
             SupervisorStarted(
-                self._spec.name, os.getpid(), self._spec.broker_ids, self._spec.zookeeper.kind if self._zookeeper else self._spec.zookeeper.connect
+                self._spec.name,
+                os.getpid(),
+                self._spec.broker_ids,
+                self._spec.zookeeper.kind if self._spec.zookeeper.ours else self._spec.zookeeper.connect,
             )
         )
-        gauges = asyncio.create_task(self._events.run())
+        watching = [asyncio.create_task(self._events.run()), asyncio.create_task(self._zookeepers.watch())]
         starting = asyncio.create_task(self._start_all())  # first, for they take longest
         starting.add_done_callback(self._on_started)
         try:
@@ -139,7 +119,8 @@ class Supervisor:
             starting.cancel()
             (failure,) = await asyncio.gather(starting, return_exceptions=True)
             await self._stop_all()
-            gauges.cancel()
+            for task in watching:
+                task.cancel()
             self._events.close()
             await self._actions.close()
             for path in (self._folder.action_address, self._folder.supervisor_events):
@@ -168,13 +149,10 @@ class Supervisor:
         write_private_json(self._folder.action_address, address)
 
     async def _start_all(self) -> None:
-        """ZooKeeper, then the brokers. The embedded one takes whoever comes while it starts; Apache's has to answer first, for it may swallow the
-        request of one that connects just when it opens its port, and that one would wait for six seconds."""
-        if self._zookeeper is not None:
-            await self._zookeeper.start()
-            if self._spec.zookeeper.kind == "apache" and not await self._zookeeper_answers(self._zookeeper):
-                self._all_started.set()  # nobody starts; `wait-ready` tells how ZooKeeper ended
-                return
+        """ZooKeeper, then the brokers."""
+        if not await self._zookeepers.start():
+            self._all_started.set()  # nobody starts; `wait-ready` tells how ZooKeeper ended
+            return
         for broker in self._brokers.values():
             async with self._locks[broker.broker]:
                 if broker.state is ProcessState.STOPPED:  # else somebody has asked for it already
@@ -187,14 +165,6 @@ class Supervisor:
         if not starting.cancelled() and starting.exception() is not None:
             self._end.set()
 
-    async def _zookeeper_answers(self, zookeeper: ChildProcess) -> bool:
-        """True when it does, False when it has ended instead."""
-        while zookeeper.state is ProcessState.RUNNING:
-            if await asyncio.to_thread(is_ready, HOST, self._spec.zookeeper.port):
-                return True
-            await asyncio.sleep(_LOOK_EVERY_S)
-        return False
-
     async def _stop_all(self) -> None:
         """Brokers side by side, then ZooKeeper, which they need for stopping. What is to be deleted needs no farewell."""
         running = [broker for broker in self._brokers.values() if broker.state is not ProcessState.STOPPED]
@@ -202,13 +172,12 @@ class Supervisor:
             await asyncio.gather(*(child.kill() for child in self._children()))
             return
         await asyncio.gather(*(broker.stop(BROKER_PATIENCE_S) for broker in running))
-        if self._zookeeper is not None and self._zookeeper.state is not ProcessState.STOPPED:
-            await self._zookeeper.stop(ZOOKEEPER_PATIENCE_S)
+        await self._zookeepers.stop()
 
     def _on_end(self, child: ChildProcess) -> None:
-        """A child ended: its event tells; an events file of a dead broker would mislead."""
-        if child.broker >= 0:
-            self._folder.broker_events(child.broker).unlink(missing_ok=True)
+        """A child ended: its event tells; an events file of one that is dead would mislead."""
+        path = self._folder.broker_events(child.broker) if child.broker >= 0 else self._folder.zookeeper_events
+        path.unlink(missing_ok=True)
 
     # ---- acts -------------------------------------------------------------------------------------------------------------------------------
 
@@ -218,51 +187,56 @@ class Supervisor:
             return {"status": self._status()}
         if action == "wait-ready":
             return await self._wait_ready(_number(request, "timeout_s", READY_TIMEOUT_S))
-        broker = self._broker_of(request) if action not in ("down", "release") else None
-        broker_id = broker.broker if broker is not None else SUPERVISOR
-        asked = self._trace(ActionAsked(action, broker_id))
+        child = self._child_of(request) if action not in ("down", "release") else None
+        child_id = child.broker if child is not None else SUPERVISOR
+        asked = self._trace(ActionAsked(action, child_id))
         try:
-            message = await self._do(action, broker, request)
+            message = await self._do(action, child, request)
         except (ActionRefused, ProcessStateError, OSError) as error:
             with self._trace.because(asked):
-                self._trace(ActionDone(action, broker_id, False, str(error)))
+                self._trace(ActionDone(action, child_id, False, str(error)))
             raise ActionRefused(str(error)) from error
         with self._trace.because(asked):
-            self._trace(ActionDone(action, broker_id, True, message))
+            self._trace(ActionDone(action, child_id, True, message))
         return {"message": message}
 
-    def _broker_of(self, request: Request) -> ChildProcess:
-        broker_id = request.get("broker")
-        if not isinstance(broker_id, int) or broker_id not in self._brokers:
-            raise ActionRefused(f"there is no broker {broker_id}; there are {', '.join(map(str, self._brokers))}")
-        return self._brokers[broker_id]
+    def _child_of(self, request: Request) -> ChildProcess:
+        """A broker, or where the id is -2 or less a server of ZooKeeper."""
+        child_id = request.get("broker")
+        kind, children = "broker", self._brokers
+        if isinstance(child_id, int) and child_id <= FIRST_ZOOKEEPER:
+            kind, children = "ZooKeeper of ours with the number", self._zookeepers.children
+        if not isinstance(child_id, int) or child_id not in children:
+            raise ActionRefused(f"there is no {kind} {child_id}; there are {', '.join(map(str, children)) or 'none'}")
+        return children[child_id]
 
-    async def _do(self, action: str, broker: ChildProcess | None, request: Request) -> str:
-        if broker is None and action == "release":
+    async def _do(self, action: str, child: ChildProcess | None, request: Request) -> str:
+        if child is None and action == "release":
             self._released = True
             return f"cluster {self._spec.name} stays up"
-        if broker is None:
+        if child is None:
             self._delete = self._delete or request.get("delete") is True
             self._end.set()
             return f"cluster {self._spec.name} is going down"
-        async with self._locks[broker.broker]:
+        async with self._locks[child.broker]:
             match action:
                 case "start":
-                    await broker.start()
-                    return f"{broker.name} started as process {broker.pid}"
+                    await child.start()
+                    return f"{child.name} started as process {child.pid}"
                 case "stop":
-                    ended = await broker.stop(_number(request, "patience_s", BROKER_PATIENCE_S))
-                    return f"{broker.name} {ended}"
+                    patience = BROKER_PATIENCE_S if child.broker >= 0 else ZOOKEEPER_PATIENCE_S
+                    ended = await child.stop(_number(request, "patience_s", patience))
+                    return f"{child.name} {ended}"
                 case "kill":
-                    if broker.state is ProcessState.STOPPED:
-                        raise ProcessStateError(f"{broker.name} is stopped")
-                    return f"{broker.name} {await broker.kill()}"
+                    if child.state is ProcessState.STOPPED:
+                        raise ProcessStateError(f"{child.name} is stopped")
+                    return f"{child.name} {await child.kill()}"
                 case "pause":
-                    broker.pause()
-                    return f"{broker.name} paused"
+                    child.pause()
+                    return f"{child.name} paused"
                 case "resume":
-                    broker.resume()
-                    return f"{broker.name} goes on"
+                    child.resume()
+                    return f"{child.name} goes on"
                 case _:
                     raise ActionRefused(f"there is no action '{action}'")
 
@@ -272,9 +246,11 @@ class Supervisor:
 
         deadline = time.monotonic() + timeout_s
         try:
-            await asyncio.wait_for(self._all_started.wait(), timeout_s)
+            async with asyncio.timeout(timeout_s):
+                await self._all_started.wait()
+                await self._zookeepers.answer()
         except TimeoutError:
-            raise ActionRefused(f"ZooKeeper does not answer within {timeout_s:g} s; see {self._folder.zookeeper_log}") from None
+            raise ActionRefused(f"ZooKeeper does not answer within {timeout_s:g} s; see {self._folder.path}/zookeeper*.log") from None
         running = {i: broker for i, broker in self._brokers.items() if broker.state is ProcessState.RUNNING}
         dead = [child for child in self._children() if child.last_exit is not None and not child.last_exit.asked]
         if dead:
@@ -313,6 +289,7 @@ class Supervisor:
                     "pid": child.pid,
                     "port": self._port(child),
                     "rss_anon": child.rss_anon(),
+                    "mode": self._zookeepers.modes.get(child.broker, ""),
                     "ended": str(child.last_exit) if child.last_exit is not None else "",
                 }
                 for child in self._children()

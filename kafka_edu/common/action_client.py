@@ -6,8 +6,8 @@ One line of JSON each way, over loopback:
     ← {"id": 1, "ok": true, "message": "broker 0 killed with SIGKILL"}          or {"id": 1, "ok": false, "error": "…"}
 
 The token stands in a file that only the owner can read. What came of an action is told as an event too (supervisor events, broker id -1).
-Actions: status, which adds `status` to its answer; stop, start, kill, pause, resume with `broker` (an id); wait-ready with `timeout_s`; release (from
-the process that started it); down with `delete`.
+Actions: status, which adds `status` to its answer; stop, start, kill, pause, resume with `broker` (an id; from -2 down a server of ZooKeeper);
+wait-ready with `timeout_s`; release (from the process that started it); down with `delete`.
 """
 
 import json

@@ -6,7 +6,7 @@
   supervisor.json            address, token and pid of the action socket while the cluster is up; readable by its owner alone
   supervisor-events.json     address of the supervisor's event socket
   supervisor.log
-  zookeeper/                 ZooKeeper's data; the embedded one's events.json
+  zookeeper/                 ZooKeeper's data; the embedded one's events.json. Of an ensemble: zookeeper-1/, zookeeper-2/ …
   zookeeper.log
   broker-<id>/server.properties, data/, events.json, broker.log
 """
@@ -72,18 +72,17 @@ class ClusterFolder(NamedTuple):
     def supervisor_log(self) -> Path:
         return self.path / "supervisor.log"
 
-    @property
-    def zookeeper(self) -> Path:
-        return self.path / "zookeeper"
+    def zookeeper(self, name: str = "zookeeper") -> Path:
+        """The data of the server that is called so."""
+        return self.path / name
+
+    def zookeeper_log(self, name: str) -> Path:
+        return self.path / f"{name}.log"
 
     @property
     def zookeeper_events(self) -> Path:
         """Of the embedded one: Apache's tells no events."""
-        return self.zookeeper / "events.json"
-
-    @property
-    def zookeeper_log(self) -> Path:
-        return self.path / "zookeeper.log"
+        return self.zookeeper() / "events.json"
 
     def broker(self, broker_id: int) -> Path:
         return self.path / f"broker-{broker_id}"

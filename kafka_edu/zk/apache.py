@@ -1,5 +1,7 @@
 """Apache ZooKeeper itself, from the jars that PySpark ships (spec Z1): finds Java and the jars, writes a zoo.cfg, starts and stops one server.
 
+An ensemble is several of them, each with `myid` in its data and a `server.N` line for every one in its zoo.cfg; the supervisor runs each as a process.
+
 Only the jars ZooKeeper needs go on its class path, and none that logs: log4j alone would double the time to start (1 s against 2 s on two cores, and
 28 MB of memory against 50). `with_log=True` puts it back, to learn why a server does not start.
 """
@@ -14,12 +16,15 @@ import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, NamedTuple
 
 JARS_VARIABLE: Final = "KAFKA_EDU_ZOOKEEPER_JARS"
 MAIN_CLASS: Final = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 READY_TIMEOUT_S: Final = 60.0
 STOP_TIMEOUT_S: Final = 5.0
+#: Ticks that a server may take to join its leader, and that a leader or follower may be silent before it counts as gone: ZooKeeper's sample file.
+INIT_LIMIT: Final = 10
+SYNC_LIMIT: Final = 5
 _REQUIRED: Final = ("zookeeper-3*.jar", "zookeeper-jute-*.jar", "slf4j-api-*.jar")
 _ALSO: Final = ("metrics-core-*.jar", "snappy-java-*.jar", "netty-*.jar", "commons-cli-*.jar", "audience-annotations-*.jar")
 _LOGGING: Final = ("log4j-*.jar", "slf4j-log4j12-*.jar", "logback-*.jar", "reload4j-*.jar", "slf4j-reload4j-*.jar")
@@ -74,17 +79,50 @@ def free_port(host: str = "127.0.0.1") -> int:
         return port
 
 
-def prepare(data_dir: Path, *, host: str, port: int, tick_time_ms: int, heap_mb: int = 64, with_log: bool = False) -> list[str]:
-    """Write `data_dir`/zoo.cfg and return the command that runs a server on it. Raises ApacheZooKeeperError."""
+class Member(NamedTuple):
+    """A server of an ensemble, as the others reach it: by `quorum_port` it follows or leads, by `election_port` they vote."""
+
+    id: int
+    quorum_port: int
+    election_port: int
+
+
+def prepare(
+    data_dir: Path,
+    *,
+    host: str,
+    port: int,
+    tick_time_ms: int,
+    heap_mb: int = 64,
+    with_log: bool = False,
+    words: Sequence[str] = ("srvr",),
+    my_id: int = 0,
+    ensemble: Sequence[Member] = (),
+) -> list[str]:
+    """Write `data_dir`/zoo.cfg and return the command that runs a server on it, alone or as `my_id` of `ensemble`. Raises ApacheZooKeeperError.
+
+    `words` are the four-letter words that it answers; `srvr` is how it is seen to be ready, and who leads.
+    """
     java, jars = find_java(), find_jars(with_log=with_log)
     config = data_dir / "zoo.cfg"
+    data = data_dir / "data"
+    lines = [
+        f"dataDir={data.absolute().as_posix()}",
+        f"clientPort={port}",
+        f"clientPortAddress={host}",
+        f"tickTime={tick_time_ms}",
+        "maxClientCnxns=0",
+        "admin.enableServer=false",
+        f"4lw.commands.whitelist={','.join(words)}",
+    ]
+    if ensemble:
+        lines += [f"initLimit={INIT_LIMIT}", f"syncLimit={SYNC_LIMIT}"]
+        lines += [f"server.{member.id}={host}:{member.quorum_port}:{member.election_port}" for member in ensemble]
     try:
-        data_dir.mkdir(parents=True, exist_ok=True)
-        config.write_text(
-            f"dataDir={(data_dir / 'data').absolute().as_posix()}\nclientPort={port}\nclientPortAddress={host}\ntickTime={tick_time_ms}\n"
-            "maxClientCnxns=0\nadmin.enableServer=false\n4lw.commands.whitelist=*\n",
-            encoding="utf-8",
-        )
+        data.mkdir(parents=True, exist_ok=True)
+        if ensemble:
+            (data / "myid").write_text(f"{my_id}\n", encoding="ascii")
+        config.write_text("\n".join(lines) + "\n", encoding="utf-8")
     except OSError as error:
         raise ApacheZooKeeperError(f"cannot write {config}: {error.strerror}. Choose a folder that you may write to.") from error
     return [
@@ -112,19 +150,33 @@ def four_letter_word(host: str, port: int, word: str, timeout_s: float = 1.0) ->
         return answer.decode("utf-8", "replace")
 
 
+def mode(host: str, port: int) -> str:
+    """`leader`, `follower` or `standalone`; empty where no requests are served: nobody listens, the data are being loaded, or there is no quorum."""
+    try:
+        said = four_letter_word(host, port, "srvr", timeout_s=0.3)
+    except OSError:
+        return ""
+    return next((line.removeprefix("Mode: ") for line in said.splitlines() if line.startswith("Mode: ")), "")
+
+
 def is_ready(host: str, port: int) -> bool:
     """Whether requests are served. (`ruok` is answered too early: when the port is open, but the data are not loaded.)"""
-    try:
-        return "Mode:" in four_letter_word(host, port, "srvr", timeout_s=0.3)
-    except OSError:
-        return False
+    return mode(host, port) != ""
 
 
 class ApacheZooKeeper:
     """One Apache ZooKeeper process on the loopback address. Data survive `stop` and `start` in `data_dir`."""
 
     def __init__(
-        self, data_dir: Path, *, host: str = "127.0.0.1", port: int = 0, tick_time_ms: int = 500, heap_mb: int = 64, with_log: bool = False
+        self,
+        data_dir: Path,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        tick_time_ms: int = 500,
+        heap_mb: int = 64,
+        with_log: bool = False,
+        words: Sequence[str] = ("srvr",),
     ) -> None:
         self.data_dir = data_dir
         self.host = host
@@ -132,6 +184,7 @@ class ApacheZooKeeper:
         self._tick_time_ms = tick_time_ms
         self._heap_mb = heap_mb
         self._with_log = with_log
+        self._words = words
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -147,7 +200,13 @@ class ApacheZooKeeper:
     def start(self, timeout_s: float = READY_TIMEOUT_S) -> None:
         """Start and return when it answers. Raises ApacheZooKeeperError; then nothing is left running."""
         command = prepare(
-            self.data_dir, host=self.host, port=self.port, tick_time_ms=self._tick_time_ms, heap_mb=self._heap_mb, with_log=self._with_log
+            self.data_dir,
+            host=self.host,
+            port=self.port,
+            tick_time_ms=self._tick_time_ms,
+            heap_mb=self._heap_mb,
+            with_log=self._with_log,
+            words=self._words,
         )
         self._check_port()
         with open(self.data_dir / "zookeeper.out", "wb") as out:

@@ -88,7 +88,7 @@ def make_server(kind: str, folder: Path) -> Server:
         find_jars()
     except ApacheZooKeeperError as error:
         pytest.skip(str(error))
-    return ApacheZooKeeper(folder, tick_time_ms=TICK_MS)
+    return ApacheZooKeeper(folder, tick_time_ms=TICK_MS, words=("*",))
 
 
 @pytest.fixture(scope="module", params=["embedded", "apache"])

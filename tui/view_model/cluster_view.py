@@ -6,7 +6,14 @@ from kafka_edu.common.words import joined, plural
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.controller import ActiveControllerChanged, ControllerElected, ControllerResigned, ControllerSnapshot
 from kafka_edu.trace.events.replication import ControllerEpochSeen
-from kafka_edu.trace.events.supervisor import ProcessEnded, ProcessSnapshot, ProcessStarted, SupervisorStarted
+from kafka_edu.trace.events.supervisor import (
+    ProcessEnded,
+    ProcessSnapshot,
+    ProcessStarted,
+    SupervisorStarted,
+    ZooKeeperModeChanged,
+    ZooKeeperModeSnapshot,
+)
 
 from ..link_events import ClusterKnown, LinkLost, LinkMade
 from .broker_view import BrokersView
@@ -23,6 +30,8 @@ HEADER_EVENTS: Final = (
     ProcessStarted,
     ProcessEnded,
     SupervisorStarted,
+    ZooKeeperModeChanged,
+    ZooKeeperModeSnapshot,
 )
 
 
@@ -39,7 +48,10 @@ class ClusterView:
         self.controller_epoch = 0
         self.zookeeper = ""
         """embedded, apache, or where an external one is."""
-        self.zookeeper_up: bool | None = None
+        self.zookeepers: dict[int, bool] = {}
+        """Which of its servers run; none where it is not ours, or nothing was heard of them yet."""
+        self.zookeeper_leader: int | None = None
+        """The server that leads the ensemble: 1, 2 …"""
         self.supervised: bool | None = None
         """Whether the supervisor is there; None: nothing was heard of it."""
         self._up_since_us: int | None = None
@@ -75,16 +87,24 @@ class ClusterView:
                 self._controller(-1, self.controller_epoch)
             case ControllerEpochSeen() as e:
                 self._controller(e.controller, e.controller_epoch)
-            case ProcessSnapshot() as e if e.broker == ZOOKEEPER:
-                self.zookeeper_up = e.state == "running"
-            case ProcessStarted() as e if e.broker == ZOOKEEPER:
-                self.zookeeper_up = True
-            case ProcessEnded() as e if e.broker == ZOOKEEPER:
-                self.zookeeper_up = False
+            case ProcessSnapshot() as e if e.broker <= ZOOKEEPER:
+                self.zookeepers[e.broker] = e.state == "running"
+            case ProcessStarted() as e if e.broker <= ZOOKEEPER:
+                self.zookeepers[e.broker] = True
+            case ProcessEnded() as e if e.broker <= ZOOKEEPER:
+                self.zookeepers[e.broker] = False
+            case ZooKeeperModeChanged() | ZooKeeperModeSnapshot() as e:
+                self._zookeeper_mode(ZOOKEEPER + 1 - e.broker, e.mode)
             case LinkMade() if envelope.broker == ZOOKEEPER:
-                self.zookeeper_up = True
+                self.zookeepers[ZOOKEEPER] = True
             case _:
                 pass
+
+    def _zookeeper_mode(self, server: int, mode: str) -> None:
+        if mode == "leader":
+            self.zookeeper_leader = server
+        elif self.zookeeper_leader == server:
+            self.zookeeper_leader = None
 
     def _controller(self, broker: int, epoch: int) -> None:
         """A controller of an older epoch is none."""

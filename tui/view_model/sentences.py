@@ -75,6 +75,8 @@ def _supervisor(event: Event) -> Sentence | None:
             return Sentence(f"{_process(e.process)} paused", after="(SIGSTOP): it holds its sockets and answers nothing")
         case supervisor.ProcessResumed() as e:
             return Sentence(f"{_process(e.process)} goes on", after="(SIGCONT)")
+        case supervisor.ZooKeeperModeChanged() as e:
+            return Sentence(f"{_process(e.process)} {'leads' if e.mode == 'leader' else 'follows' if e.mode == 'follower' else 'serves nobody'}")
         case supervisor.ClusterReady() as e:
             return Sentence(f"cluster ready after {duration(e.after_ms)}", after=f"brokers {_ids(e.brokers)}, controller {e.controller}")
         case supervisor.ActionAsked() as e:

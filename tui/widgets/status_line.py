@@ -47,11 +47,13 @@ class StatusLine(Drawn, can_focus=True):
         else:
             controller.append("none", style=f"bold {colours.error}")
         parts.append(controller)
-        if view.zookeeper_up is None:
+        if not view.zookeepers:
             parts.append(Text(f"zk {view.zookeeper}" if view.zookeeper else "zk ?"))
         else:
-            state = ("1/1", colours.ok) if view.zookeeper_up else ("✕ 0/1", colours.error)
-            parts.append(Text.assemble("zk ", state, f" {view.zookeeper}" if view.zookeeper else ""))
+            up, count = sum(view.zookeepers.values()), len(view.zookeepers)
+            state = (f"{up}/{count}", colours.ok) if up == count else (f"✕ {up}/{count}", colours.error)
+            leader = f", {view.zookeeper_leader} leads" if view.zookeeper_leader is not None else ""
+            parts.append(Text.assemble("zk ", state, f" {view.zookeeper}" if view.zookeeper else "", leader))
         partitions, under, offline = view.partitions.counts()
         parts.append(Text(f"{partitions:,} partitions, {under:,} under-replicated, {offline:,} offline"))
         while len(parts) > 2 and sum(part.cell_len + 3 for part in parts) - 3 > width:

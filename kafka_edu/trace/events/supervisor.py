@@ -1,6 +1,7 @@
 """What the supervisor of a cluster tells: its processes as the operating system sees them, and what came of each act (spec M4).
 
-Its events bear the broker id -1. `process` names a child: `broker-0`, `zookeeper`; `broker` is that broker's id, or -2 for ZooKeeper.
+Its events bear the broker id -1. `process` names a child: `broker-0`, `zookeeper`; `broker` is that broker's id, or -2 for ZooKeeper. The servers
+of an ensemble are `zookeeper-1`, -2, `zookeeper-2`, -3, and so on.
 """
 
 from typing import NamedTuple
@@ -58,6 +59,15 @@ class ProcessResumed(NamedTuple):
 
 
 @event()
+class ZooKeeperModeChanged(NamedTuple):
+    """A server of an ensemble says so of itself: `mode` is leader or follower, empty while it serves nobody. Asked four times a second."""
+
+    process: str
+    broker: int
+    mode: str
+
+
+@event()
 class ClusterReady(NamedTuple):
     """The Metadata of every broker that runs lists all that run and a controller; `after_ms` since they were started."""
 
@@ -68,7 +78,7 @@ class ClusterReady(NamedTuple):
 
 @event()
 class ActionAsked(NamedTuple):
-    """Somebody asked the supervisor to act; `broker` is -1 where the act concerns the whole cluster. Next: ActionDone, with this as its cause."""
+    """Somebody asked the supervisor to act; `broker` is -1 where the act concerns the whole cluster, less for ZooKeeper. Next: ActionDone, with this as its cause."""
 
     action: str
     broker: int
@@ -93,6 +103,15 @@ class ProcessSnapshot(NamedTuple):
     state: str
     pid: int
     port: int
+
+
+@event(kind=Kind.SNAPSHOT)
+class ZooKeeperModeSnapshot(NamedTuple):
+    """What a server of an ensemble is: leader or follower; empty while it serves nobody."""
+
+    process: str
+    broker: int
+    mode: str
 
 
 @event(kind=Kind.GAUGE)

@@ -11,14 +11,14 @@ from kafka_edu.server.properties_file import parse_properties
 
 
 def ports(spec: ClusterSpec) -> list[int]:
-    return [broker.port for broker in spec.brokers] + [spec.zookeeper.port]
+    return [broker.port for broker in spec.brokers] + list(spec.zookeeper.ports)
 
 
 def test_three_brokers_and_an_embedded_zookeeper_by_default(tmp_path: Path) -> None:
     spec = plan("a", Wish(), None, tmp_path)
     assert spec.broker_ids == (0, 1, 2)
     assert spec.zookeeper.kind == "embedded"
-    assert spec.zookeeper.connect == f"127.0.0.1:{spec.zookeeper.port}"
+    assert spec.zookeeper.connect == f"127.0.0.1:{spec.zookeeper.servers[0].port}"
     assert len(set(ports(spec))) == 4
     assert all(port in PICKED_PORTS for port in ports(spec))
     assert spec.bootstrap_servers == ",".join(f"127.0.0.1:{port}" for port in ports(spec)[:3])
@@ -83,7 +83,62 @@ def test_server_properties(tmp_path: Path) -> None:
 def test_zookeeper_of_ours_gets_a_port(tmp_path: Path, text: str) -> None:
     spec = plan("a", Wish(zookeeper=text), None, tmp_path)
     assert spec.zookeeper.ours
-    assert spec.zookeeper.port
+    assert len(spec.zookeeper.ports) == 1
+
+
+def test_an_ensemble_has_three_ports_a_server_and_keeps_them(tmp_path: Path) -> None:
+    folder = ClusterFolder.of("a", tmp_path)
+    spec = plan("a", Wish(zookeeper="apache", zookeepers=3), None, tmp_path)
+    servers = spec.zookeeper.servers
+    assert [server.id for server in servers] == [1, 2, 3]
+    assert len(set(ports(spec))) == 3 + 9
+    assert spec.zookeeper.connect == ",".join(f"127.0.0.1:{server.port}" for server in servers)
+    spec.save(folder)
+    remembered = ClusterSpec.load(folder)
+    assert remembered == spec
+    assert plan("a", Wish(), remembered, tmp_path) == spec
+    assert not set(ports(plan("b", Wish(zookeeper="apache", zookeepers=3), None, tmp_path))) & set(ports(spec))
+
+
+def test_a_spec_from_before_there_were_ensembles(tmp_path: Path) -> None:
+    spec = plan("a", Wish(), None, tmp_path)
+    (server,) = spec.zookeeper.servers
+    assert ZooKeeperSpec.from_json({"kind": "embedded", "connect": spec.zookeeper.connect, "port": server.port}) == spec.zookeeper
+    assert ZooKeeperSpec.from_json({"kind": "external", "connect": "h:1/a", "port": 0}) == ZooKeeperSpec("external", "h:1/a")
+
+
+def test_what_a_person_calls_a_process(tmp_path: Path) -> None:
+    alone = plan("a", Wish(brokers=2), None, tmp_path)
+    assert [alone.child_id(text) for text in ("0", "1", "zookeeper")] == [0, 1, -2]
+    ensemble = plan("b", Wish(brokers=1, zookeeper="apache", zookeepers=3), None, tmp_path)
+    assert [ensemble.child_id(f"zookeeper-{number}") for number in (1, 2, 3)] == [-2, -3, -4]
+    for text in ("zookeeper", "zookeeper-4", "-2", "broker-0", ""):
+        with pytest.raises(ClusterSpecError, match="there are 0, zookeeper-1, zookeeper-2, zookeeper-3"):
+            ensemble.child_id(text)
+    with pytest.raises(ClusterSpecError, match="there is no broker 1; there are 0"):
+        ensemble.child_id("1")
+
+
+@pytest.mark.parametrize(
+    ("wish", "advice"),
+    [
+        (Wish(zookeepers=3), "leave --zookeepers out, or say --zookeeper apache --zookeepers 3"),
+        (Wish(zookeeper="h:1", zookeepers=3), "name all its servers in --zookeeper"),
+        (Wish(zookeeper="apache", zookeepers=0), "an ensemble has 1 to 7 servers, not 0"),
+        (Wish(zookeeper="apache", zookeepers=8), "an ensemble has 1 to 7 servers, not 8"),
+    ],
+)
+def test_ensembles_that_cannot_be(tmp_path: Path, wish: Wish, advice: str) -> None:
+    with pytest.raises(ClusterSpecError, match=advice):
+        plan("a", wish, None, tmp_path)
+
+
+def test_an_ensemble_neither_grows_nor_shrinks(tmp_path: Path) -> None:
+    """Two new servers would be a majority that knows nothing."""
+    one = plan("a", Wish(zookeeper="apache"), None, tmp_path)
+    with pytest.raises(ClusterSpecError, match="has 1 server with its data, and cannot get 3"):
+        plan("a", Wish(zookeepers=3), one, tmp_path)
+    assert len(plan("a", Wish(zookeeper="apache", zookeepers=3), plan("a", Wish(), None, tmp_path), tmp_path).zookeeper.servers) == 3
 
 
 def test_zookeeper_elsewhere_with_chroot(tmp_path: Path) -> None:

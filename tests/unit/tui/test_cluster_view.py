@@ -60,7 +60,7 @@ def signs(view: ClusterView) -> str:
 
 def test_a_snapshot_gives_the_whole_picture() -> None:
     view = running(Story())
-    assert (view.controller, view.controller_epoch, view.zookeeper_up) == (0, 4, True)
+    assert (view.controller, view.controller_epoch, view.zookeepers) == (0, 4, {-2: True})
     assert [(b.id, b.port, b.process, b.in_cluster) for b in view.brokers.by_id.values()] == [
         (0, 9092, "running", True),
         (1, 9093, "running", True),

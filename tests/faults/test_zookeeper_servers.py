@@ -1,0 +1,113 @@
+"""ZooKeeper's servers killed and paused under an acks=all producer: no acked record is lost, and no broker loses its session (spec Z1).
+
+With Apache's as an ensemble of three it is the leader that goes, and another leads; the single embedded one comes back with what its log holds.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import pytest
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+from kazoo.client import KazooClient
+
+from kafka_edu.cli.demo_kills import PARTITIONS, TOPIC, create_topic, wait_until_in_sync
+from kafka_edu.cli.numbered_clients import ConfluentProducer, compare, read_all
+from kafka_edu.cli.supervisor import Cluster, running_cluster
+from kafka_edu.trace.trace_client import TraceClient
+from kafka_edu.zk.apache import ApacheZooKeeperError, find_jars, find_java
+
+PATIENCE_S = 30
+RATE = 400
+ALONE = -2
+
+
+class Registration(NamedTuple):
+    """What a broker's or the controller's znode says of the session behind it."""
+
+    session: int
+    created: int
+
+
+@pytest.fixture(scope="module", params=["apache", "embedded"])
+def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    kind: str = request.param
+    if kind == "apache":
+        try:
+            find_java()
+            find_jars()
+        except ApacheZooKeeperError as error:
+            pytest.skip(str(error))
+    with running_cluster("zk-faults", zookeeper=kind, zookeepers=3 if kind == "apache" else None) as cluster:
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+        create_topic(admin)
+        wait_until_in_sync(admin)
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def producer(cluster: Cluster) -> Iterator[ConfluentProducer]:
+    """Produces all the while."""
+    producer = ConfluentProducer(cluster.bootstrap_servers, TOPIC, PARTITIONS, RATE, 100)
+    producer.start()
+    yield producer
+    producer.finish()
+    assert len(producer.acked) == producer.sent
+    found = compare(producer.acked, read_all(cluster.bootstrap_servers, TOPIC, PARTITIONS, PATIENCE_S))
+    assert (found.lost, found.duplicates, found.out_of_order) == (0, 0, 0)
+
+
+def registrations(cluster: Cluster) -> dict[str, Registration]:
+    """Asked by a client of its own, when ZooKeeper serves again."""
+    zk = KazooClient(cluster.zookeeper_connect)
+    zk.start(PATIENCE_S)
+    try:
+        paths = ["/controller", *(f"/brokers/ids/{broker_id}" for broker_id in cluster.broker_ids)]
+        stats = {path: zk.get(path)[1] for path in paths}
+    finally:
+        zk.stop()
+        zk.close()
+    return {path: Registration(stat.ephemeralOwner, stat.czxid) for path, stat in stats.items()}
+
+
+def acked_after(producer: ConfluentProducer, moment: float) -> bool:
+    """Whether each partition has acked something since."""
+    return all(times and times[-1] > moment for times in [producer.ack_times[partition] for partition in range(PARTITIONS)])
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+
+
+def create(cluster: Cluster, topic: str) -> None:
+    """What the broker and the controller write into ZooKeeper, by the sessions that they hold."""
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+    admin.create_topics([NewTopic(topic, 1, 3)])[topic].result(PATIENCE_S)
+
+
+@pytest.mark.parametrize("act", ["kill", "pause"])
+@pytest.mark.timeout(180)
+def test_no_acked_record_and_no_session_is_lost(cluster: Cluster, producer: ConfluentProducer, act: str) -> None:
+    until(lambda: acked_after(producer, 0), "nothing is acked at all")
+    before = registrations(cluster)
+    leader = cluster.status().zookeeper_leader
+    victim = ALONE if leader is None else leader
+    with TraceClient(cluster.supervisor_events_address()) as events:
+        cluster.act(act, victim)
+        gone = time.monotonic()
+        until(lambda: acked_after(producer, gone), "nothing is acked while the server is away")
+        if leader is not None:
+            told = events.wait_for(lambda envelope: envelope.name == "ZooKeeperModeChanged" and envelope.event[2] == "leader", PATIENCE_S)
+            assert told.event[1] != victim
+            assert cluster.status().zookeeper_leader == told.event[1]
+            assert registrations(cluster) == before, "the servers that are left know the brokers' sessions"
+            create(cluster, f"without-the-leader-{act}")
+    cluster.act("start" if act == "kill" else "resume", victim)
+    cluster.wait_ready()
+    assert registrations(cluster) == before
+    create(cluster, f"after-{act}")
+    until(lambda: acked_after(producer, time.monotonic() - 1), "nothing is acked any more")
