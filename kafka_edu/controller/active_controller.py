@@ -224,6 +224,7 @@ class ActiveController:
         self._batch.send_requests_to_brokers()
         await self._replicas.handle_state_changes([PartitionAndReplica(tp, broker_id) for tp in followed], ReplicaState.OFFLINE, reason)
         remaining = [tp for tp in context.partitions_led_by(broker_id) if len(context.partition_replica_assignment(tp)) > 1]
+        remaining = [tp for tp in remaining if not context.is_topic_queued_up_for_deletion(tp.topic)]
         if self._tell:
             self._tell(ControlledShutdownProcessed(broker_id, broker.epoch, len(led), len(followed), len(remaining)))
         return remaining

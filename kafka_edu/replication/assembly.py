@@ -105,6 +105,10 @@ class Replication:
         if told and self._trace:
             self._trace(IsrChangesPropagated(tuple(map(str, told))))
 
+    def begin_shutdown(self) -> None:
+        """The broker is about to stop: no partition is followed anew."""
+        self.fetchers.begin_shutdown()
+
     async def shutdown(self) -> None:
         """Stop fetching, stop waiting, and write the high watermarks. The scheduler has been stopped before."""
         await self.fetchers.shutdown()

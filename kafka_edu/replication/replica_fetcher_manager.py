@@ -57,6 +57,7 @@ class ReplicaFetcherManager:
         self._fetchers: dict[FetcherKey, _Running] = {}
         self._of: dict[TopicPartition, FetcherKey] = {}
         self._live_leaders: dict[int, tuple[str, int]] = {}
+        self._broker_is_leaving = False
         self._stopping: dict[asyncio.Task[None], None] = {}
         if trace:
             trace.on_snapshot(self._snapshot)
@@ -65,8 +66,17 @@ class ReplicaFetcherManager:
         """Whom to tell when a partition's disk fails: the replica manager."""
         self._on_storage_error = on_storage_error
 
+    def begin_shutdown(self) -> None:
+        """The broker is about to stop: what it ceases to lead it does not follow any more (Kafka: isShuttingDown in makeFollowers).
+
+        As a follower it would be back in the ISR within milliseconds, and with it gone every produce with acks=all would wait for it.
+        """
+        self._broker_is_leaving = True
+
     def add_fetcher_for_partitions(self, partitions: Sequence[Partition], live_leaders: Mapping[int, tuple[str, int]]) -> None:
         """Follow these partitions at their leaders. A partition without a leader (-1) waits for the controller."""
+        if self._broker_is_leaving:
+            return
         self._live_leaders.update(live_leaders)
         for partition in partitions:
             if partition.leader == NO_LEADER or partition.log is None:

@@ -1,7 +1,7 @@
 """One broker: all its parts, started and stopped in order (Kafka: KafkaServer.scala).
 
     startup    ZooKeeper, cluster id, broker id, logs (recovered after a crash), ports, replication, registration, controller, APIs, handlers, doors
-    shutdown   controlled shutdown, doors, handlers, scheduler, replication, logs (flushed, .kafka_cleanshutdown), controller, ZooKeeper
+    shutdown   controlled shutdown, doors, handlers, scheduler, APIs, connections, replication, logs (flushed, .kafka_cleanshutdown), controller, ZooKeeper
 
 Time, transport, ZooKeeper, disk, randomness and workers are handed in: the same object runs in a process of its own under real clients, and three of
 them in one process in virtual time. Everything hangs on this object; nothing of a broker lives in a module.
@@ -413,9 +413,14 @@ class KafkaServer:
         if self._trace:
             self._trace(ServerStopping(self.broker_id, reason))
         was_running = self.state is BrokerState.RUNNING
+        if self._replication is not None:
+            self._replication.begin_shutdown()
         if was_running and self.config.controlled_shutdown_enable and self._controller is not None:
             self._enter(BrokerState.PENDING_CONTROLLED_SHUTDOWN)
-            await self._controlled_shutdown(self._controller).run()
+            if not await self._controlled_shutdown(self._controller).run():
+                log.warning(
+                    "the controlled shutdown did not succeed: the broker stops all the same, and what it leads has no leader until it is missed"
+                )
         self._enter(BrokerState.SHUTTING_DOWN)
         if self._socket_server is not None:
             self._socket_server.stop_accepting()
@@ -424,6 +429,8 @@ class KafkaServer:
         await self._scheduler.shutdown()
         if self._apis is not None:
             await self._apis.shutdown()
+        if self._socket_server is not None:
+            self._socket_server.shutdown()  # who still asks us finds out at once, and does not wait while logs are flushed
         if self._replication is not None:
             await self._replication.shutdown()
         if self._log_manager is not None:
@@ -431,8 +438,6 @@ class KafkaServer:
         if self._controller is not None:
             await self._controller.shutdown()
         await self._zk.close()
-        if self._socket_server is not None:
-            self._socket_server.shutdown()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

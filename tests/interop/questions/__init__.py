@@ -22,6 +22,7 @@ MODULES: Final = (
     "admin_refused",
     "admin_topics",
     "basics",
+    "controlled_shutdown",
     "groups",
     "idempotence",
     "offsets",

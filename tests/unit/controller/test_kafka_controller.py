@@ -280,6 +280,17 @@ def test_controlled_shutdown_leaves_what_nobody_else_can_lead(cluster: "Controll
     assert cluster.states() == ["t-0 leader=1 epoch=1 isr=1 controller=1"]
 
 
+def test_controlled_shutdown_does_not_wait_for_what_is_being_deleted(cluster: "ControllerCluster") -> None:
+    """Nobody moves the leaders of a topic that is queued for deletion, and they are none of those that remain (Kafka: partitionLeadersOnBroker)."""
+    cluster.start(1, 2, 3)
+    cluster.create_topic("t", [2, 3])
+    term = cluster.controller.controller._term
+    assert term is not None
+    term.context.topics_to_be_deleted.add("t")  # as while something holds the deletion up
+    assert cluster.run(cluster.controller.controller.controlled_shutdown(2, -1)) == []
+    assert cluster.states() == ["t-0 leader=2 epoch=0 isr=2,3 controller=1"]
+
+
 def test_controlled_shutdown_is_refused(cluster: "ControllerCluster") -> None:
     cluster.start(1, 2)
     controller, epoch = cluster.controller.controller, cluster.brokers[2].controller.broker_epoch

@@ -179,6 +179,7 @@ def test_a_stopping_coordinator_hands_its_groups_over_and_tells_who_waits() -> N
     cluster.advance(100)
     assert member.heartbeat(new, "g") == Errors.REBALANCE_IN_PROGRESS
     assert member.join(new, "g") == Errors.NONE
+    cluster.advance(100)
     assert (member.generation, [answer.generation_id for answer in answers]) == (2, [-1, 2])
 
 
