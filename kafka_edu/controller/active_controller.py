@@ -17,7 +17,7 @@ from kafka_edu.controller.controller_channel_manager import ControllerChannels
 from kafka_edu.controller.controller_context import ControllerContext, PartitionAndReplica
 from kafka_edu.controller.isr_alterations import AlteredIsr, alter_isrs
 from kafka_edu.controller.leader_election import ElectionStrategy
-from kafka_edu.controller.leader_elections_asked import ElectionResult, ElectionType, elect_leaders
+from kafka_edu.controller.leader_elections_asked import ElectionResult, ElectionTrigger, ElectionType, elect_leaders, measure_imbalance
 from kafka_edu.controller.partition_state_machine import PartitionState
 from kafka_edu.controller.reassignments_asked import ReassignmentResult, alter_reassignments, list_reassignments
 from kafka_edu.controller.replica_state_machine import ReplicaState
@@ -25,7 +25,14 @@ from kafka_edu.controller.topic_deletion_manager import TopicDeletionManager
 from kafka_edu.controller.zk_partition_state_machine import ZkPartitionStateMachine
 from kafka_edu.controller.zk_replica_state_machine import ZkReplicaStateMachine
 from kafka_edu.trace.event import Event
-from kafka_edu.trace.events.controller import BrokerFailed, BrokerJoined, ControlledShutdownProcessed
+from kafka_edu.trace.events.controller import (
+    BrokerFailed,
+    BrokerJoined,
+    BrokerListenersChanged,
+    ControlledShutdownProcessed,
+    ElectionsHeld,
+    LeaderImbalanceMeasured,
+)
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_data import TOPIC_IDS, ReplicaAssignment, TopicAssignment, random_uuid
 
@@ -153,11 +160,19 @@ class ActiveController:
             await self._on_broker_failure(dead)
 
     async def broker_modifications(self, broker_id: int) -> None:
-        """A broker has written other listeners: everybody is told."""
+        """A broker has written other listeners: everybody is told, and itself where it listens now.
+
+        It keeps the epoch by which we know it: if it has another, it was away meanwhile, and that is for `broker_change` to find.
+        """
         broker, known = await self._zk.get_broker(broker_id, watch=True), self.context.live_broker(broker_id)
-        if broker is not None and known is not None and broker != known:
-            self.context.add_live_brokers([broker])
-            self._send_update_metadata(self.context.live_or_shutting_down_broker_ids, ())
+        if broker is None or known is None or broker.end_points == known.end_points:
+            return
+        self.context.add_live_brokers([broker._replace(epoch=known.epoch)])
+        self._channels.update_broker(broker)
+        if self._tell:
+            before, after = tuple(map(str, known.end_points)), tuple(map(str, broker.end_points))
+            self._tell(BrokerListenersChanged(broker_id, known.epoch, before, after))
+        self._send_update_metadata(self.context.live_or_shutting_down_broker_ids, ())
 
     async def _on_broker_startup(self, brokers: list[Broker], bounced: bool) -> None:
         """Tell the old brokers of the new, and the new everything; put the new ones' replicas online; see whom they can lead."""
@@ -313,43 +328,28 @@ class ActiveController:
         """Work off /admin/preferred_replica_election, if it is there; in any case its next coming is told."""
         ordered = await self._zk.get_preferred_replica_election(watch=True)
         if ordered is not None:
-            await self._elect_preferred(ordered)
+            await self.elect_leaders(ordered, ElectionType.PREFERRED, ElectionTrigger.ZOOKEEPER)
             await self._zk.delete_preferred_replica_election(self.context.epoch_zk_version)
 
     async def auto_leader_rebalance(self) -> None:
-        """For each live broker of whose preferred partitions more than 10 % are led by others: give them back, where the replica is in sync."""
-        context = self.context
-        preferred: dict[int, list[TopicPartition]] = {}
-        for tp in context.partitions_with_leaders:
-            preferred.setdefault(context.partition_replica_assignment(tp)[0], []).append(tp)
-        for broker_id in context.live_broker_ids:
-            own = preferred.get(broker_id, [])
-            elsewhere = [tp for tp in own if self._leads_elsewhere(tp, broker_id)]
-            if len(elsewhere) * 100 > len(own) * self._config.leader_imbalance_per_broker_percentage:
-                await self._elect_preferred([tp for tp in elsewhere if self._in_sync(tp, broker_id)])
+        """For each broker of whose preferred partitions more than 10 % are led by others: give them back, where the replica is in sync."""
+        allowed = self._config.leader_imbalance_per_broker_percentage
+        for imbalance in measure_imbalance(self.context, allowed):
+            if self._tell:
+                broker_id, preferred, elsewhere, to_give_back = imbalance
+                self._tell(LeaderImbalanceMeasured(broker_id, preferred, elsewhere, allowed, len(to_give_back)))
+            if imbalance.to_give_back:
+                await self.elect_leaders(imbalance.to_give_back, ElectionType.PREFERRED, ElectionTrigger.AUTO)
 
-    async def _elect_preferred(self, partitions: Iterable[TopicPartition]) -> None:
-        context = self.context
-        chosen = [
-            tp
-            for tp in partitions
-            if context.has_partition(tp)
-            and not context.is_topic_queued_up_for_deletion(tp.topic)
-            and self._leads_elsewhere(tp, context.partition_replica_assignment(tp)[0])
-        ]
-        strategy = ElectionStrategy.PREFERRED_REPLICA
-        await self._partitions.handle_state_changes(chosen, PartitionState.ONLINE, "the preferred replica is to lead", strategy)
-
-    def _leads_elsewhere(self, tp: TopicPartition, broker_id: int) -> bool:
-        state = self.context.partition_leadership_info(tp)
-        return state is not None and state.leader_and_isr.leader != broker_id
-
-    def _in_sync(self, tp: TopicPartition, broker_id: int) -> bool:
-        state = self.context.partition_leadership_info(tp)
-        return state is not None and broker_id in state.leader_and_isr.isr and self.context.is_replica_online(broker_id, tp)
-
-    async def elect_leaders(self, partitions: Iterable[TopicPartition], election_type: ElectionType) -> dict[TopicPartition, ElectionResult]:
-        return await elect_leaders(self.context, self._partitions, partitions, election_type)
+    async def elect_leaders(
+        self, partitions: Iterable[TopicPartition], election_type: ElectionType, trigger: ElectionTrigger
+    ) -> dict[TopicPartition, ElectionResult]:
+        """See `leader_elections_asked`."""
+        results = await elect_leaders(self.context, self._partitions, partitions, election_type)
+        if self._tell:
+            refused = tuple((str(tp), result.error.name) for tp, result in results.items() if result.error is not Errors.NONE)
+            self._tell(ElectionsHeld(trigger, election_type.name.lower(), len(results), len(results) - len(refused), refused))
+        return results
 
     async def alter_partition_reassignments(self, wanted: Mapping[TopicPartition, Sequence[int] | None]) -> dict[TopicPartition, ReassignmentResult]:
         return alter_reassignments(self.context, wanted)
@@ -365,9 +365,9 @@ class ActiveController:
             self._send_update_metadata(self.context.live_or_shutting_down_broker_ids, altered)
         return results
 
-    async def unclean_leader_election_enable(self, topic: str) -> None:
-        """unclean.leader.election.enable became true, for one topic, or for all where `topic` is empty (spec L2)."""
-        await self._partitions.trigger_online_partition_state_change("unclean election is allowed now", topic or None)
+    async def unclean_leader_election_enable(self, topic: str | None = None) -> None:
+        """unclean.leader.election.enable became true, for one topic, or for all that do not say otherwise (spec L2)."""
+        await self._partitions.trigger_online_partition_state_change("unclean election is allowed now", topic)
 
     def set_unclean_by_default(self, enabled: bool) -> None:
         """What holds for topics that do not say themselves."""

@@ -35,6 +35,8 @@ class ControllerChannels(Protocol):
 
     def remove_broker(self, broker_id: int) -> None: ...
 
+    def update_broker(self, broker: Broker) -> None: ...
+
     def send_request(self, broker_id: int, request: Message, api_version: int, partitions: int) -> None: ...
 
     @property
@@ -98,6 +100,16 @@ class ControllerChannelManager:
             self._ended = [task for task in self._ended if not task.done()]
             self._ended.append(channel.stop())
 
+    def update_broker(self, broker: Broker) -> None:
+        """A broker may listen elsewhere now: what is queued for it goes there."""
+        end_point, channel = broker.end_point(self._listener_name), self._channels.get(broker.id)
+        if channel is None:
+            self.add_broker(broker)
+        elif end_point is None:
+            self.remove_broker(broker.id)
+        else:
+            channel.move(end_point)
+
     def send_request(self, broker_id: int, request: Message, api_version: int, partitions: int) -> None:
         """Queue one request. O(1)."""
         if channel := self._channels.get(broker_id):
@@ -146,6 +158,12 @@ class RequestSendTask:
     def put(self, queued: QueuedRequest) -> None:
         self._queue.append(queued)
         self._filled.set()
+
+    def move(self, end_point: EndPoint) -> None:
+        """Go on at another place; a request that is not answered yet is sent again there."""
+        if end_point != self._end_point:
+            self._end_point = end_point
+            self._client.close()
 
     def stop(self) -> asyncio.Task[None]:
         self._client.close()

@@ -77,7 +77,11 @@ class AutoPreferredReplicaLeaderElection(NamedTuple):
 
 
 class UncleanLeaderElectionEnable(NamedTuple):
-    """unclean.leader.election.enable was switched on; for all topics if `topic` is empty."""
+    """This broker's unclean.leader.election.enable was switched on: it holds for all topics that do not say otherwise."""
+
+
+class TopicUncleanLeaderElectionEnable(NamedTuple):
+    """A topic's unclean.leader.election.enable is on, or another of its configs was changed while it is."""
 
     topic: str
 
@@ -156,6 +160,7 @@ ControllerEvent = (
     | PreferredReplicaElection
     | AutoPreferredReplicaLeaderElection
     | UncleanLeaderElectionEnable
+    | TopicUncleanLeaderElectionEnable
     | ControlledShutdown
     | ReplicaLeaderElection
     | ApiPartitionReassignment
@@ -169,7 +174,7 @@ ControllerEvent = (
 def detail_of(event: ControllerEvent) -> str:
     """What an event is about, in a word or two, for those who watch."""
     match event:
-        case PartitionModifications(topic) | UncleanLeaderElectionEnable(topic):
+        case PartitionModifications(topic) | TopicUncleanLeaderElectionEnable(topic):
             return topic
         case BrokerModifications(broker_id) | ControlledShutdown(broker_id, _, _) | AlterIsrReceived(broker_id, _, _, _):
             return str(broker_id)

@@ -11,7 +11,7 @@ watches are ignored, channels closed, the context thrown away. The first control
 
 /controller may be deleted or written by hand. Deleted: everybody runs for election. Written: the controller sees another id (or none) and resigns, as
 in Kafka; and as the znode is still its own, it deletes it, so that there is an election, as the book says. (Kafka leaves it there, and the broker
-that is named in it takes itself for the controller without having been elected.)
+that is named in it takes itself for the controller without having been elected.) Made by hand, without a session behind it: whoever sees it deletes it.
 """
 
 import asyncio
@@ -53,11 +53,13 @@ from kafka_edu.controller.controller_events import (
     TopicChange,
     TopicDeletion,
     TopicDeletionStopReplicaResponseReceived,
+    TopicUncleanLeaderElectionEnable,
     UncleanLeaderElectionEnable,
 )
 from kafka_edu.controller.controller_responses import event_of_response
+from kafka_edu.controller.controller_watches import event_of_watch
 from kafka_edu.controller.isr_alterations import AlteredIsr
-from kafka_edu.controller.leader_elections_asked import ElectionResult, ElectionType
+from kafka_edu.controller.leader_elections_asked import ElectionResult, ElectionTrigger, ElectionType
 from kafka_edu.controller.reassignments_asked import ReassignmentResult
 from kafka_edu.protocol.schema import Message
 from kafka_edu.trace.event import Event
@@ -72,51 +74,14 @@ from kafka_edu.trace.events.controller import (
 from kafka_edu.trace.events.server import BrokerRegistered
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
-from kafka_edu.zk.zk_client import SessionState, WatchedEvent, WatchType, ZkError
-from kafka_edu.zk.zk_data import (
-    BrokerIdZNode,
-    ControllerZNode,
-    DeleteTopicsTopicZNode,
-    IsrChangeNotificationZNode,
-    LogDirEventNotificationZNode,
-    PreferredReplicaElectionZNode,
-    ReplicaAssignment,
-    TopicZNode,
-    decode_number,
-)
+from kafka_edu.zk.zk_client import SessionState, WatchedEvent, ZkError
+from kafka_edu.zk.zk_data import ControllerZNode, ReplicaAssignment
 from kafka_edu.zk.zk_requests import ControllerMovedError
 
 T = TypeVar("T")
 NO_CONTROLLER: Final = -1
+NO_SESSION: Final = 0
 FIRST_REBALANCE_DELAY_MS: Final = 5_000
-
-#: The children of these znodes are watched.
-EVENT_OF_CHILDREN: Final[dict[str, Callable[[], ControllerEvent]]] = {
-    BrokerIdZNode.PARENT: BrokerChange,
-    TopicZNode.PARENT: TopicChange,
-    DeleteTopicsTopicZNode.PARENT: TopicDeletion,
-    IsrChangeNotificationZNode.PARENT: IsrChangeNotification,
-    LogDirEventNotificationZNode.PARENT: LogDirEventNotification,
-}
-
-
-def event_of_watch(watched: WatchedEvent) -> ControllerEvent | None:
-    """What a change of a znode is to the controller; None: nothing. Pure."""
-    path = watched.path
-    if path == ControllerZNode.PATH:
-        return Reelect() if watched.type is WatchType.DELETED else ControllerChange()
-    if watched.type is WatchType.CHILDREN_CHANGED:
-        make = EVENT_OF_CHILDREN.get(path)
-        return make() if make else None
-    if path == PreferredReplicaElectionZNode.PATH:
-        return PreferredReplicaElection()
-    parent, _, name = path.rpartition("/")
-    if watched.type is WatchType.DATA_CHANGED and parent == TopicZNode.PARENT:
-        return PartitionModifications(name)
-    broker_id = decode_number(name)
-    if watched.type is WatchType.DATA_CHANGED and parent == BrokerIdZNode.PARENT and broker_id is not None:
-        return BrokerModifications(broker_id)
-    return None
 
 
 class KafkaController:
@@ -248,7 +213,7 @@ class KafkaController:
 
     def enable_unclean_leader_election(self, topic: str) -> None:
         """A topic allows unclean elections now: its partitions without a leader may get one."""
-        self._events.put(UncleanLeaderElectionEnable(topic))
+        self._events.put(TopicUncleanLeaderElectionEnable(topic))
 
     def set_unclean_leader_election(self, enabled: bool) -> None:
         """unclean.leader.election.enable of this broker, and so of all topics that do not say otherwise while it is the controller."""
@@ -256,7 +221,7 @@ class KafkaController:
         if self._term is not None:
             self._term.set_unclean_by_default(enabled)
         if enabled:
-            self._events.put(UncleanLeaderElectionEnable(""))
+            self._events.put(UncleanLeaderElectionEnable())
 
     # The event task.
 
@@ -293,7 +258,7 @@ class KafkaController:
                 term = self._term
                 await _answer(answer, term.controlled_shutdown(broker_id, broker_epoch) if term else _refuse(Errors.STALE_CONTROLLER_EPOCH))
             case ReplicaLeaderElection(partitions, election_type, answer):
-                await _answer(answer, self._term.elect_leaders(partitions, election_type) if self._term else _refuse())
+                await _answer(answer, self._term.elect_leaders(partitions, election_type, ElectionTrigger.ADMIN) if self._term else _refuse())
             case ApiPartitionReassignment(wanted, answer):
                 await _answer(answer, self._term.alter_partition_reassignments(wanted) if self._term else _refuse())
             case ListPartitionReassignments(partitions, answer):
@@ -330,7 +295,9 @@ class KafkaController:
                 await term.preferred_replica_election()
             case AutoPreferredReplicaLeaderElection():
                 await term.auto_leader_rebalance()
-            case UncleanLeaderElectionEnable(topic):
+            case UncleanLeaderElectionEnable():
+                await term.unclean_leader_election_enable()
+            case TopicUncleanLeaderElectionEnable(topic):
                 await term.unclean_leader_election_enable(topic)
             case LeaderAndIsrResponseReceived(broker_id, offline, online):
                 await term.leader_and_isr_response(broker_id, offline, online)
@@ -341,22 +308,20 @@ class KafkaController:
 
     async def _look_at_controller(self) -> None:
         """Read /controller, watch it, and resign if it says so. A znode that nobody in office stands behind is deleted (see above)."""
-        controller_id = await self._zk.watch_controller()
+        controller_id, owner = await self._zk.watch_controller()
         self._set_active_controller_id(NO_CONTROLLER if controller_id is None else controller_id)
-        if self._term is not None and controller_id != self._broker.id:
-            await self._resign(f"/controller says {controller_id}")
-            if await self._zk.get_controller_owner() == self._zk.session_id:
-                with contextlib.suppress(ControllerMovedError):
-                    await self._zk.delete_controller(self._epoch_zk_version)
-        elif self._term is None and controller_id == self._broker.id and await self._zk.get_controller_owner() != self._zk.session_id:
-            await self._zk.delete_stray_controller()  # of our life before, or written by hand
+        if self._term is not None and controller_id == self._broker.id:
+            return
+        await self._resign(f"/controller says {controller_id}")
+        if owner is not None and (owner in (NO_SESSION, self._zk.session_id) or controller_id == self._broker.id):
+            await self._zk.delete_stray_controller(owner)
 
     async def _give_way(self) -> None:
         """A write was refused, for /controller_epoch has moved on. If /controller still names us, somebody wrote the epoch by hand: elect anew."""
         await self._look_at_controller()
         if self._term is not None:
             await self._resign("/controller_epoch is not ours any more")
-            await self._zk.delete_stray_controller()
+            await self._zk.delete_stray_controller(self._zk.session_id)
 
     async def _elect(self) -> None:
         """Run for election if there is no controller."""

@@ -6,11 +6,12 @@ All strategies go by the order of AR, never by that of the ISR: AR keeps its ord
     AR [1, 2, 0]   ISR [2, 0, 1]   live {0, 2}      → OfflinePartition elects 2: the first of AR that lives and is in sync
     AR [1, 2, 0]   ISR [1]         live {0, 2}      → nobody; or 2, with unclean.leader.election.enable, and what 1 alone had is lost
 
-Each is O(replicas).
+Each is O(replicas). `explain` says in words why a decision fell as it did; it is asked only when somebody watches.
 """
 
 from collections.abc import Collection, Sequence
 from enum import StrEnum
+from typing import NamedTuple
 
 from kafka_edu.cluster.leader_and_isr import LeaderAndIsr
 
@@ -82,3 +83,87 @@ def elect(
             leader = controlled_shutdown_partition_leader_election(assignment, isr, live_replicas, shutting_down_brokers)
             isr = tuple(replica for replica in isr if replica not in shutting_down_brokers)
     return None if leader is None else current.with_leader(leader, isr)
+
+
+class Explanation(NamedTuple):
+    """Why an election ended as it did."""
+
+    why: str
+    passed_over: tuple[tuple[int, str], ...]
+    """Of each other replica of AR, in that order: why it does not lead."""
+
+
+def explain(
+    strategy: ElectionStrategy,
+    isr: Collection[int],
+    assignment: Sequence[int],
+    live_replicas: Collection[int],
+    shutting_down_brokers: Collection[int],
+    unclean_leader_election_enabled: bool,
+    leader: int | None,
+) -> Explanation:
+    """The decision of `elect` on the same sets, in words; `leader` None: nobody may lead.
+
+        AR [1, 2, 0]   ISR [2, 0, 1]   live {0, 2}
+        why            2 is the first of AR [1, 2, 0] that is alive and in the ISR [2, 0, 1]
+        passed over    1: it is not alive
+                       0: it could lead too, but stands behind 2 in AR; the order of the ISR does not count
+
+    O(replicas).
+    """
+    going = shutting_down_brokers if strategy is ElectionStrategy.CONTROLLED_SHUTDOWN else ()
+    passed_over = tuple((r, _objection(strategy, r, isr, assignment, live_replicas, going, leader)) for r in assignment if r != leader)
+    return Explanation(_why(strategy, isr, assignment, unclean_leader_election_enabled, leader), passed_over)
+
+
+def first_leader(assignment: Sequence[int], live_replicas: Sequence[int]) -> Explanation:
+    """Why a new partition is led by the first of `live_replicas`, which are in AR order, or by nobody: there is no ISR yet that it could be missing from."""
+    leader = live_replicas[0] if live_replicas else None
+    words = {True: f"it could lead too, but stands behind {leader} in AR", False: "it is not alive"}
+    passed_over = tuple((replica, words[replica in live_replicas]) for replica in assignment if replica != leader)
+    who = f"{leader} is the first" if live_replicas else "nobody"
+    return Explanation(f"the partition is new, and {who} of AR {list(assignment)} {'that ' if live_replicas else ''}is alive", passed_over)
+
+
+def _objection(
+    strategy: ElectionStrategy,
+    replica: int,
+    isr: Collection[int],
+    assignment: Sequence[int],
+    live_replicas: Collection[int],
+    going: Collection[int],
+    leader: int | None,
+) -> str:
+    """Why `replica`, of AR, does not lead."""
+    unclean = leader is not None and leader not in isr
+    if replica not in live_replicas:
+        return "it is in the ISR, but not alive" if unclean and replica in isr else "it is not alive"
+    if replica in going:
+        return "its broker is shutting down"
+    if replica not in isr and not unclean:
+        return "it is not in the ISR: it may lack records that were acknowledged"
+    if strategy is ElectionStrategy.PREFERRED_REPLICA and replica != assignment[0]:
+        return "it is not the first of AR"
+    return f"it could lead too, but stands behind {leader} in AR; the order of the ISR does not count"
+
+
+def _why(strategy: ElectionStrategy, isr: Collection[int], assignment: Sequence[int], unclean_allowed: bool, leader: int | None) -> str:
+    ar, in_sync = list(assignment), list(isr)
+    new = "the new " if strategy is ElectionStrategy.REASSIGN_PARTITION else ""
+    conditions = f"alive and in the ISR {in_sync}"
+    if strategy is ElectionStrategy.CONTROLLED_SHUTDOWN:
+        conditions = f"alive, in the ISR {in_sync} and not shutting down"
+    match strategy, leader:
+        case ElectionStrategy.PREFERRED_REPLICA, None:
+            return f"the preferred replica, the first of AR {ar}, is not {conditions}: the leader stays"
+        case ElectionStrategy.PREFERRED_REPLICA, _:
+            return f"{leader} is the preferred replica, the first of AR {ar}, and {conditions}"
+        case ElectionStrategy.OFFLINE_PARTITION, None if unclean_allowed:
+            return f"nobody of AR {ar} is alive"
+        case ElectionStrategy.OFFLINE_PARTITION, None:
+            return f"nobody of AR {ar} is {conditions}, and an unclean election is not allowed: the partition waits for its ISR"
+        case _, None:
+            return f"nobody of {new}AR {ar} is {conditions}"
+        case _, int() if leader not in isr:
+            return f"nobody of AR {ar} is {conditions}; an unclean election is allowed, and {leader} is the first of AR that is alive: what it lacks is lost"
+    return f"{leader} is the first of {new}AR {ar} that is {conditions}"

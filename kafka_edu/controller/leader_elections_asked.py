@@ -5,7 +5,7 @@ unclean     a partition without a live leader shall have one, in sync or not: wh
 """
 
 from collections.abc import Iterable
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
 from kafka_edu.common.errors import Errors
@@ -21,6 +21,14 @@ class ElectionType(IntEnum):
 
     PREFERRED = 0
     UNCLEAN = 1
+
+
+class ElectionTrigger(StrEnum):
+    """Who asks."""
+
+    ADMIN = "admin client"
+    ZOOKEEPER = "/admin/preferred_replica_election"
+    AUTO = "auto.leader.rebalance"
 
 
 class ElectionResult(NamedTuple):
@@ -69,3 +77,37 @@ def _is_needed(context: ControllerContext, tp: TopicPartition, election_type: El
     if election_type is ElectionType.PREFERRED:
         return context.partition_replica_assignment(tp)[:1] != (leader,)
     return not context.is_replica_online(leader, tp)
+
+
+class LeaderImbalance(NamedTuple):
+    """How many of a broker's own partitions, those that prefer it, others lead."""
+
+    broker_id: int
+    preferred: int
+    elsewhere: int
+    to_give_back: tuple[TopicPartition, ...]
+    """None, unless the imbalance is more than what is allowed."""
+
+
+def measure_imbalance(context: ControllerContext, allowed_percentage: int) -> list[LeaderImbalance]:
+    """Every broker with partitions that prefer it, by id (Kafka: checkAndTriggerAutoLeaderRebalance). Pure. O(partitions).
+
+    leader.imbalance.per.broker.percentage 10: of 10 partitions one may be led by another, at the second both are given back. Nothing is given back
+    where the preferred replica is not alive and in sync, nor while any partition is being reassigned.
+    """
+    preferred: dict[int, list[TopicPartition]] = {}
+    moving = False
+    for tp in context.all_partitions:
+        assignment = context.partition_full_replica_assignment(tp)
+        moving = moving or bool(assignment.adding_replicas or assignment.removing_replicas)
+        if assignment.replicas and not context.is_topic_queued_up_for_deletion(tp.topic):
+            preferred.setdefault(assignment.replicas[0], []).append(tp)
+    measured = []
+    for broker_id, own in sorted(preferred.items()):
+        states = [(tp, state.leader_and_isr) for tp in own if (state := context.partition_leadership_info(tp)) is not None]
+        elsewhere = [(tp, state) for tp, state in states if state.leader != broker_id]
+        to_give_back: tuple[TopicPartition, ...] = ()
+        if len(elsewhere) * 100 > len(own) * allowed_percentage and not moving:
+            to_give_back = tuple(tp for tp, state in elsewhere if broker_id in state.isr and context.is_replica_online(broker_id, tp))
+        measured.append(LeaderImbalance(broker_id, len(own), len(elsewhere), to_give_back))
+    return measured

@@ -11,7 +11,7 @@ from kafka_edu.cluster.leader_and_isr import INITIAL_LEADER_EPOCH, INITIAL_ZK_VE
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.controller_brokers_request_batch import ControllerBrokersRequestBatch
 from kafka_edu.controller.controller_context import ControllerContext
-from kafka_edu.controller.leader_election import ElectionStrategy, elect
+from kafka_edu.controller.leader_election import ElectionStrategy, Explanation, elect, explain, first_leader
 from kafka_edu.controller.partition_state_machine import PartitionState, may_become
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.controller import LeaderElected, LeaderElectionFailed, StateChangeRefused
@@ -114,14 +114,14 @@ class ZkPartitionStateMachine:
             if live:
                 states[tp] = LeaderIsrAndControllerEpoch(LeaderAndIsr(live[0], INITIAL_LEADER_EPOCH, live, INITIAL_ZK_VERSION), self._context.epoch)
             else:
-                self._fail(tp, ElectionStrategy.OFFLINE_PARTITION, (), (), "no replica of the new partition is alive")
+                self._fail(tp, ElectionStrategy.OFFLINE_PARTITION, (), (), first_leader(replicas, ()))
         arrived = []
         for tp, error in (await self._zk.create_topic_partition_states(states, self._context.epoch_zk_version)).items():
             if error is not None:
                 self._refuse(tp, PartitionState.ONLINE, str(error))
                 continue
             state = states[tp]
-            self._lead(tp, ElectionStrategy.OFFLINE_PARTITION, None, state, state.leader_and_isr.isr)
+            self._lead(tp, ElectionStrategy.OFFLINE_PARTITION, None, state, state.leader_and_isr.isr, False)
             self._batch.add_leader_and_isr_request(state.leader_and_isr.isr, tp, state, is_new=True)
             arrived.append(tp)
         return arrived
@@ -149,14 +149,14 @@ class ZkPartitionStateMachine:
         for tp in partitions:
             state = states.get(tp)
             if state is None:
-                self._fail(tp, strategy, (), live[tp], "it has no state in ZooKeeper")
+                self._fail(tp, strategy, (), live[tp], Explanation("it has no state in ZooKeeper", ()))
             elif state.controller_epoch > context.epoch:
                 raise ControllerMovedError(f"{tp} was written by the controller of epoch {state.controller_epoch}; ours is {context.epoch}")
             else:
                 replicas = self._candidates(tp, strategy)
                 new = elect(strategy, state.leader_and_isr, replicas, live[tp], context.shutting_down_broker_ids, tp.topic in unclean)
                 if new is None:
-                    self._fail(tp, strategy, state.leader_and_isr.isr, live[tp], "no replica may lead")
+                    self._fail(tp, strategy, state.leader_and_isr.isr, live[tp], None, tp.topic in unclean)
                 else:
                     wanted[tp] = new
         result = await self._zk.update_leader_and_isr(wanted, context.epoch, context.epoch_zk_version)
@@ -164,7 +164,7 @@ class ZkPartitionStateMachine:
             self._refuse(tp, PartitionState.ONLINE, str(error))
         for tp, leader_and_isr in result.finished.items():
             new_state = LeaderIsrAndControllerEpoch(leader_and_isr, context.epoch)
-            self._lead(tp, strategy, states[tp].leader_and_isr, new_state, live[tp])
+            self._lead(tp, strategy, states[tp].leader_and_isr, new_state, live[tp], tp.topic in unclean)
             self._batch.add_leader_and_isr_request(live[tp], tp, new_state, is_new=False)
         return list(result.finished), result.bad_version
 
@@ -187,33 +187,57 @@ class ZkPartitionStateMachine:
         return frozenset(topic for topic, config in configs.items() if config.get(UNCLEAN_ELECTION_KEY, default).strip().lower() == "true")
 
     def _lead(
-        self, tp: TopicPartition, strategy: ElectionStrategy, before: LeaderAndIsr | None, state: LeaderIsrAndControllerEpoch, live: tuple[int, ...]
+        self,
+        tp: TopicPartition,
+        strategy: ElectionStrategy,
+        before: LeaderAndIsr | None,
+        state: LeaderIsrAndControllerEpoch,
+        live: tuple[int, ...],
+        unclean_allowed: bool,
     ) -> None:
         """The door by which a partition gets a leader: it stands in ZooKeeper; now we remember it, and tell."""
         self._context.put_partition_leadership_info(tp, state)
         if self._tell:
             leader, leader_epoch, isr, zk_version = state.leader_and_isr
+            isr_before, going = (before.isr if before else ()), self._context.shutting_down_broker_ids
+            if before is None:
+                explanation = first_leader(self._context.partition_replica_assignment(tp), live)
+            else:
+                explanation = explain(strategy, isr_before, self._candidates(tp, strategy), live, going, unclean_allowed, leader)
             self._tell(
                 LeaderElected(
                     *tp,
                     strategy.value,
-                    self._context.partition_replica_assignment(tp),
-                    before.isr if before else (),
+                    self._candidates(tp, strategy),
+                    isr_before,
                     live,
                     before.leader if before else NO_LEADER,
                     leader,
                     isr,
                     leader_epoch,
-                    before is not None and leader not in before.isr,
+                    before is not None and leader not in isr_before,
                     state.controller_epoch,
                     TopicPartitionStateZNode.path(tp),
                     zk_version,
+                    tuple(sorted(going)),
+                    *explanation,
                 )
             )
 
-    def _fail(self, tp: TopicPartition, strategy: ElectionStrategy, isr: tuple[int, ...], live: tuple[int, ...], reason: str) -> None:
+    def _fail(
+        self,
+        tp: TopicPartition,
+        strategy: ElectionStrategy,
+        isr: tuple[int, ...],
+        live: tuple[int, ...],
+        explanation: Explanation | None,
+        unclean_allowed: bool = False,
+    ) -> None:
+        """Tell that nobody was elected. `explanation` None: it is what the strategy says of these sets."""
         if self._tell:
-            self._tell(LeaderElectionFailed(*tp, strategy.value, self._candidates(tp, strategy), isr, live, reason))
+            candidates, going = self._candidates(tp, strategy), self._context.shutting_down_broker_ids
+            why, passed_over = explanation or explain(strategy, isr, candidates, live, going, unclean_allowed, None)
+            self._tell(LeaderElectionFailed(*tp, strategy.value, candidates, isr, live, why, tuple(sorted(going)), passed_over))
 
     def _refuse(self, tp: TopicPartition, target: PartitionState, reason: str) -> None:
         if self._tell:

@@ -11,8 +11,9 @@ ride on Kafka's wire from one process to another, so events carry natural join k
 epoch; connection and correlation id; follower and fetch offset), by which `reader` joins several brokers into one chain.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final, NamedTuple, TypeVar
 
 Scalar = int | str | bool | float | None
@@ -49,6 +50,8 @@ class EventType(NamedTuple):
     fields: tuple[str, ...]
     make: Callable[[Iterable[object]], Event]
     """The event of these values, in the order of `fields`."""
+    defaults: Mapping[str, object] = MappingProxyType({})
+    """Fields that came later, with what they are in recordings made before."""
 
 
 #: name → type. Filled by the decorator when `kafka_edu.trace.events` is imported, and not changed after.
@@ -69,7 +72,8 @@ def event(*, level: Level = Level.STATE, kind: Kind = Kind.FACT, joins: tuple[st
             raise ValueError(f"event {name} has no docstring")
         if unknown := set(joins) - set(fields):
             raise ValueError(f"event {name} joins by {sorted(unknown)}, which it does not have")
-        EVENT_TYPES[name] = EventType(cls, cls.__module__.rsplit(".", 1)[-1], level, kind, joins, fields, getattr(cls, "_make"))  # noqa: B009 - as above
+        make, defaults = getattr(cls, "_make"), getattr(cls, "_field_defaults")  # noqa: B009 - as above
+        EVENT_TYPES[name] = EventType(cls, cls.__module__.rsplit(".", 1)[-1], level, kind, joins, fields, make, defaults)
         return cls
 
     return register

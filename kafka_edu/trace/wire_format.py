@@ -2,7 +2,7 @@
 
 One event a line: `[broker, seq, cause, wall_ms, mono_us, "Name", [fields in declared order]]`. A stream begins with a header that names every event
 type and its fields, so that a recording made today can be read when the classes have changed: fields are matched by name, unknown events
-and fields are left out, missing ones fail with a clear error.
+and fields are left out, missing ones have their defaults, or fail with a clear error.
 """
 
 import json
@@ -53,6 +53,7 @@ class Decoder:
         self.broker: int = head.get("broker", -1)
         self.cluster: str = head.get("cluster", "")
         self._orders: dict[str, list[int] | None] = {}
+        self._defaults: dict[str, tuple[object, ...]] = {}
         self._learn(fields)
 
     def _learn(self, fields: Mapping[str, list[str]]) -> None:
@@ -62,9 +63,11 @@ class Decoder:
                 continue
             ours = known.fields
             missing = [f for f in ours if f not in theirs]
-            if missing:
-                raise TraceFormatError(f"event {name} of this stream lacks {', '.join(missing)}")
-            order = [theirs.index(f) for f in ours]
+            if unknown := [f for f in missing if f not in known.defaults]:
+                raise TraceFormatError(f"event {name} of this stream lacks {', '.join(unknown)}")
+            self._defaults[name] = tuple(known.defaults[f] for f in missing)
+            places = [*theirs, *missing]
+            order = [places.index(f) for f in ours]
             self._orders[name] = None if order == list(range(len(theirs))) else order
 
     def decode(self, line: bytes) -> Envelope | None:
@@ -77,5 +80,6 @@ class Decoder:
             return None
         order = self._orders[name]
         if order is not None:
+            values = [*values, *self._defaults[name]]
             values = [values[i] for i in order]
         return Envelope(broker, seq, cause, wall_ms, mono_us, EVENT_TYPES[name].make(map(_tuples, values)))

@@ -7,6 +7,7 @@ when another one has been elected since (`ZkRequests.fenced`). Whatever is asked
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -158,10 +159,10 @@ class KafkaZkClient:
 
     # The controller.
 
-    async def watch_controller(self) -> int | None:
-        """The id in /controller, or None; either way the next change, creation or deletion of it is told."""
-        await self._requests.exists(ControllerZNode.PATH, watch=True)
-        return await self.get_controller_id()
+    async def watch_controller(self) -> tuple[int | None, int | None]:
+        """The id in /controller and the session that made it, 0 if it is not ephemeral; None each where there is none. Its next change is told."""
+        stat = await self._requests.exists(ControllerZNode.PATH, watch=True)
+        return (await self.get_controller_id(), stat.ephemeral_owner) if stat else (None, None)
 
     async def get_controller_id(self) -> int | None:
         """The id in /controller; None if there is no such znode or it holds something else."""
@@ -205,9 +206,19 @@ class KafkaZkClient:
                 raise ControllerMovedError(f"broker {broker_id} lost the election for epoch {epoch}") from error
         return epoch, version + 1
 
-    async def delete_stray_controller(self) -> None:
-        """Delete a /controller that belongs to nobody who is in office, so that there is a new election."""
-        await self._requests.delete(ControllerZNode.PATH)
+    async def delete_stray_controller(self, owner: int) -> None:
+        """Delete a /controller behind which nobody in office stands, so that there is a new election. `owner` is the session that made it, as just seen.
+
+        The epoch is read before the owner is looked at again, and must not have moved when the znode goes: who is elected meanwhile keeps the office.
+        """
+        epoch = await self.get_controller_epoch()
+        if await self.get_controller_owner() != owner:
+            return
+        if epoch is None:
+            await self._requests.delete(ControllerZNode.PATH)
+            return
+        with contextlib.suppress(ControllerMovedError):
+            await self.delete_controller(epoch[1])
 
     async def delete_controller(self, epoch_zk_version: int) -> None:
         """Step down, so that there is a new election; only while nobody has been elected since."""

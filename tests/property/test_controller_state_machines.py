@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kafka_edu.cluster.leader_and_isr import LeaderAndIsr
 from kafka_edu.controller import partition_state_machine, replica_state_machine
-from kafka_edu.controller.leader_election import ElectionStrategy, elect
+from kafka_edu.controller.leader_election import ElectionStrategy, elect, explain
 from kafka_edu.controller.partition_state_machine import PartitionState
 from kafka_edu.controller.replica_state_machine import ReplicaState
 
@@ -56,7 +56,12 @@ def test_a_partition_is_forgotten_only_when_offline(path: list[PartitionState]) 
             assert before is PartitionState.NON_EXISTENT
 
 
-@given(
+def isr_of(assignment: list[int], random: Random) -> tuple[int, ...]:
+    """Some of them, in any order."""
+    return tuple(random.sample(assignment, random.randrange(len(assignment) + 1)))
+
+
+ELECTIONS = given(
     st.sampled_from(ElectionStrategy),
     st.lists(BROKERS, unique=True, min_size=1),
     st.randoms(use_true_random=False),
@@ -64,11 +69,14 @@ def test_a_partition_is_forgotten_only_when_offline(path: list[PartitionState]) 
     st.sets(BROKERS),
     st.booleans(),
 )
+
+
+@ELECTIONS
 def test_whoever_is_elected_may_be(
     strategy: ElectionStrategy, assignment: list[int], random: Random, live: set[int], going: set[int], unclean: bool
 ) -> None:
 
-    isr = tuple(random.sample(assignment, random.randrange(len(assignment) + 1)))
+    isr = isr_of(assignment, random)
     before = LeaderAndIsr(assignment[0], 3, isr, 9)
     alive = [replica for replica in assignment if replica in live]
     result = elect(strategy, before, assignment, alive, going, unclean)
@@ -91,3 +99,46 @@ def test_whoever_is_elected_may_be(
         assert not set(result.isr) & going
     if strategy is ElectionStrategy.PREFERRED_REPLICA:
         assert result.leader == assignment[0]
+
+
+@ELECTIONS
+def test_what_is_said_of_an_election_is_so(
+    strategy: ElectionStrategy, assignment: list[int], random: Random, live: set[int], going: set[int], unclean: bool
+) -> None:
+    """Each replica of AR is accounted for once; each reason is true of it; whoever is said to be able to lead would lead if those before it were dead."""
+    isr = isr_of(assignment, random)
+    alive = [replica for replica in assignment if replica in live]
+    before = LeaderAndIsr(assignment[0], 3, isr, 9)
+    result = elect(strategy, before, assignment, alive, going, unclean)
+    leader = result.leader if result else None
+    why, passed_over = explain(strategy, isr, assignment, alive, going, unclean, leader)
+    assert [replica for replica, _ in passed_over] == [replica for replica in assignment if replica != leader]
+    assert why.startswith(f"{leader} is ") or "nobody" in why or "the leader stays" in why
+    assert ("lost" in why) == (leader is not None and leader not in isr)
+    for replica, reason in passed_over:
+        if "not alive" in reason:
+            assert replica not in live
+        elif "shutting down" in reason:
+            assert replica in going
+            assert strategy is ElectionStrategy.CONTROLLED_SHUTDOWN
+        elif "not in the ISR" in reason:
+            assert replica not in isr
+        elif "not the first" in reason:
+            assert (strategy, assignment[0] != replica) == (ElectionStrategy.PREFERRED_REPLICA, True)
+        else:
+            assert "could lead too" in reason
+            others = [each for each in alive if assignment.index(each) >= assignment.index(replica)]
+            instead = elect(strategy, before, assignment, others, going, unclean)
+            assert instead is not None
+            assert instead.leader == replica
+
+
+@ELECTIONS
+def test_elections_do_not_look_at_the_order_of_the_isr_nor_of_the_live(
+    strategy: ElectionStrategy, assignment: list[int], random: Random, live: set[int], going: set[int], unclean: bool
+) -> None:
+    isr = isr_of(assignment, random)
+    shuffled = tuple(random.sample(isr, len(isr)))
+    results = [elect(strategy, LeaderAndIsr(0, 3, each, 9), assignment, sorted(live), going, unclean) for each in (isr, shuffled)]
+    leaders = [None if result is None else (result.leader, set(result.isr)) for result in results]
+    assert leaders[0] == leaders[1]

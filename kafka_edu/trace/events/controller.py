@@ -116,7 +116,11 @@ class IsrAltered(NamedTuple):
 
 @event(joins=("topic", "partition", "leader_epoch", "controller_epoch"))
 class LeaderElected(NamedTuple):
-    """A leader was chosen by the strategy from these sets, and it stands in the partition's znode as of that version."""
+    """A leader was chosen by the strategy from these sets, and it stands in the partition's znode as of that version.
+
+    `why` says it in words, and `passed_over` of each other replica, in AR order, why it does not lead. Those who look have it with the event, for the
+    sets change.
+    """
 
     topic: str
     partition: int
@@ -132,11 +136,14 @@ class LeaderElected(NamedTuple):
     controller_epoch: int
     zk_path: str
     zk_version: int
+    shutting_down: tuple[int, ...] = ()
+    why: str = ""
+    passed_over: tuple[tuple[int, str], ...] = ()
 
 
 @event(joins=("topic", "partition"))
 class LeaderElectionFailed(NamedTuple):
-    """No replica may lead by this strategy: the partition stays as it was."""
+    """No replica may lead by this strategy: the partition stays as it was. `reason` and `passed_over` say why."""
 
     topic: str
     partition: int
@@ -145,6 +152,31 @@ class LeaderElectionFailed(NamedTuple):
     isr: tuple[int, ...]
     live: tuple[int, ...]
     reason: str
+    shutting_down: tuple[int, ...] = ()
+    passed_over: tuple[tuple[int, str], ...] = ()
+
+
+@event()
+class ElectionsHeld(NamedTuple):
+    """Elections that were asked for, by an admin client, a znode or the rebalance timer: how many were won. `refused`: partitions and why not."""
+
+    trigger: str
+    election_type: str
+    asked: int
+    elected: int
+    refused: tuple[tuple[str, str], ...]
+
+
+@event(joins=("broker_id",))
+class LeaderImbalanceMeasured(NamedTuple):
+    """auto.leader.rebalance: of the partitions that prefer this broker, so many are led by others. Over `allowed_percentage`, they are given back,
+    but for those whose replica here is not alive and in sync."""
+
+    broker_id: int
+    preferred_here: int
+    led_elsewhere: int
+    allowed_percentage: int
+    given_back: int
 
 
 @event(joins=("topic", "partition", "leader_epoch", "zk_path", "zk_version"))
@@ -169,6 +201,16 @@ class BrokerJoined(NamedTuple):
     broker_id: int
     broker_epoch: int
     bounced: bool
+
+
+@event(joins=("broker_id", "broker_epoch"))
+class BrokerListenersChanged(NamedTuple):
+    """The controller saw a broker write other listeners into its znode; all brokers are told."""
+
+    broker_id: int
+    broker_epoch: int
+    before: tuple[str, ...]
+    after: tuple[str, ...]
 
 
 @event(joins=("broker_id",))

@@ -47,6 +47,9 @@ class RecordingChannels:
     def remove_broker(self, broker_id: int) -> None:
         self.brokers.discard(broker_id)
 
+    def update_broker(self, broker: Broker) -> None:
+        self._cluster.moved.append(broker)
+
     def send_request(self, broker_id: int, request: Message, api_version: int, partitions: int) -> None:
         if broker_id in self.brokers:
             type(request).decode(request.encode(api_version), api_version)  # it fits into that version
@@ -116,6 +119,7 @@ class ControllerCluster:
         self.transport = MemoryTransport(MemoryNetwork(self.loop, Random(0)))
         self.inter_broker_protocol = inter_broker_protocol
         self.requests: list[tuple[int, Message]] = []
+        self.moved: list[Broker] = []
         self.dead_disks: set[tuple[int, TopicPartition]] = set()
         self.undeletable: set[tuple[int, TopicPartition]] = set()
         self.brokers: dict[int, ControllerBroker] = {}

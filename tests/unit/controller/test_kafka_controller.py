@@ -7,8 +7,15 @@ import pytest
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.active_controller import ControllerConfig
-from kafka_edu.controller.kafka_controller import event_of_watch
-from kafka_edu.trace.events.controller import BrokerJoined, ControllerElected, ControllerResigned, LeaderElected, TopicDeletionChanged
+from kafka_edu.controller.controller_watches import event_of_watch
+from kafka_edu.trace.events.controller import (
+    BrokerJoined,
+    ControllerElected,
+    ControllerResigned,
+    LeaderElected,
+    LeaderElectionFailed,
+    TopicDeletionChanged,
+)
 from kafka_edu.zk.zk_client import CreateOp, DeleteOp, WatchedEvent, WatchType
 from kafka_edu.zk.zk_data import ControllerZNode, ReplicaAssignment, TopicAssignment
 
@@ -86,7 +93,23 @@ def test_a_dead_leader_is_replaced_by_ar_order_not_isr_order(cluster: "Controlle
     ]
     elected = cluster.controller.facts("LeaderElected")[-1]
     assert elected == LeaderElected(
-        "t", 0, "OfflinePartition", (3, 2, 1), (1, 3, 2), (2, 1), 3, 2, (1, 2), 1, False, 1, "/brokers/topics/t/partitions/0/state", 2
+        "t",
+        0,
+        "OfflinePartition",
+        replicas=(3, 2, 1),
+        isr_before=(1, 3, 2),
+        live=(2, 1),
+        old_leader=3,
+        new_leader=2,
+        isr=(1, 2),
+        leader_epoch=1,
+        unclean=False,
+        controller_epoch=1,
+        zk_path="/brokers/topics/t/partitions/0/state",
+        zk_version=2,
+        shutting_down=(),
+        why="2 is the first of AR [3, 2, 1] that is alive and in the ISR [1, 3, 2]",
+        passed_over=((3, "it is not alive"), (1, "it could lead too, but stands behind 2 in AR; the order of the ISR does not count")),
     )
 
 
@@ -208,7 +231,12 @@ def test_nobody_of_the_isr_is_left_and_unclean_is_off(cluster: "ControllerCluste
     cluster.write_isr(T0, [2])
     cluster.kill(2)
     assert cluster.states() == ["t-0 leader=-1 epoch=1 isr=2 controller=1"]
-    assert cluster.controller.facts("LeaderElectionFailed")[-1][-1] == "no replica may lead"
+    failed = cluster.controller.facts("LeaderElectionFailed")[-1]
+    assert isinstance(failed, LeaderElectionFailed)
+    assert failed.reason == (
+        "nobody of AR [2, 3] is alive and in the ISR [2], and an unclean election is not allowed: the partition waits for its ISR"
+    )
+    assert failed.passed_over == ((2, "it is not alive"), (3, "it is not in the ISR: it may lack records that were acknowledged"))
     cluster.start(2)
     assert cluster.states() == ["t-0 leader=2 epoch=2 isr=2 controller=1"]
 

@@ -35,6 +35,14 @@ class ProbeWatch(NamedTuple):
     zxid: int
 
 
+@event()
+class ProbeGrown(NamedTuple):
+    """For these tests: it has got another field since."""
+
+    before: int
+    later: tuple[str, ...] = ("as it was",)
+
+
 @event(kind=Kind.SNAPSHOT)
 class ProbeState(NamedTuple):
     """For these tests: the state."""
@@ -83,6 +91,15 @@ def test_fields_are_matched_by_name_and_unknown_events_left_out() -> None:
         Decoder(b'{"kafka-edu-events":1,"broker":1,"fields":{"ProbeZnode":["path"]}}')
     with pytest.raises(TraceFormatError, match="header"):
         Decoder(b"hello")
+
+
+def test_a_field_that_came_later_has_its_default_in_an_old_recording() -> None:
+    header = b'{"kafka-edu-events":1,"broker":1,"fields":{"ProbeGrown":["before","dropped"]}}'
+    found = Decoder(header).decode(b'[1,1,0,0,0,"ProbeGrown",[7,"gone"]]')
+    assert found is not None
+    assert found.event == ProbeGrown(7, ("as it was",))
+    sent = Envelope(1, 2, 1, 3, 4, ProbeGrown(1, ("now",)))
+    assert Decoder(encode_header(1)).decode(encode(sent)) == sent
 
 
 def test_a_recording_begins_with_a_keyframe_and_bears_a_cut_off_end() -> None:
