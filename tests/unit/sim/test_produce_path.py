@@ -21,7 +21,7 @@ def documented_hops() -> list[tuple[str, str]]:
 
 
 def test_the_page_tells_the_hops_in_the_order_in_which_they_happen() -> None:
-    cluster = SimCluster(2, (1, 2, 3), level=Level.HOPS)
+    cluster = SimCluster(4, (1, 2, 3), level=Level.HOPS)
     cluster.start_all()
     client = SimClient(cluster)
     assert cluster.run_as(client.process, client.create_topic("t", 1, 3)) is Errors.NONE
