@@ -6,6 +6,7 @@ again; so are the broker that coordinates their transactions, the one that coord
 read_committed reader must find each input exactly once; beside it stands what a read_uncommitted reader sees.
 """
 
+import contextlib
 import subprocess
 import threading
 import time
@@ -15,8 +16,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import click
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._listoffsets import OffsetSpec  # exported, but not for type checkers
 from confluent_kafka.cimpl import Message, NewTopic, TopicPartition
 from rich.console import Console
 
@@ -37,6 +39,8 @@ PAUSE_MS: Final = 150
 JAVA_CLIENT: Final = "3.9.1"
 WARM_UP_S: Final = 6.0
 DOWN_S: Final = 2.0
+LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # confluent-kafka has no types here
+OPEN_TRANSACTION_TIMEOUT_S: Final = 5.0
 DRAIN_TIMEOUT_S: Final = 120.0
 READ_TIMEOUT_S: Final = 60.0
 _RESTART_S: Final = 0.2
@@ -203,6 +207,22 @@ def applications(servers: str, console: Console) -> list[Application]:
     return found
 
 
+def end_of(admin: AdminClient, topic: str, isolation_level: IsolationLevel) -> int:
+    """How many records, all partitions together, lie below the end that a reader of that isolation level sees."""
+    places = {TopicPartition(topic, partition): LATEST for partition in range(PARTITIONS)}
+    told = admin.list_offsets(places, isolation_level=isolation_level, request_timeout=10)
+    return sum(future.result().offset for future in told.values())
+
+
+def wait_for_open_transaction(admin: AdminClient, topic: str) -> None:
+    """Return when a transaction has written to `topic` and has not ended; also when there is none for 5 s, as while the application is fenced."""
+    end = time.monotonic() + OPEN_TRANSACTION_TIMEOUT_S
+    with contextlib.suppress(KafkaException):
+        while time.monotonic() < end:
+            if end_of(admin, topic, IsolationLevel.READ_COMMITTED) < end_of(admin, topic, IsolationLevel.READ_UNCOMMITTED):
+                return
+
+
 def victim_of(act: str, admin: AdminClient, application: Application) -> int:
     """The broker that is to die. Raises ClusterError when it is not known."""
     topic, key = {
@@ -243,6 +263,7 @@ def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcom
             time.sleep(max(0.0, began + WARM_UP_S + i * (seconds - WARM_UP_S) / len(STORY) - time.monotonic()))
             if act == "applications":
                 for application in running:
+                    wait_for_open_transaction(admin, application.topic)
                     application.kill()
                 console.print(f"[red]✕[/] kill -9: {' and '.join(application.name for application in running)}")
             else:
