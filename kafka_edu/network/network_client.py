@@ -24,6 +24,8 @@ class _InFlight(NamedTuple):
     api_key: int
     api_version: int
     answer: asyncio.Future[Message]
+    deadline: float
+    """On the loop's clock, in s."""
 
 
 class NetworkClient:
@@ -35,6 +37,8 @@ class NetworkClient:
         self._wire: Wire | None = None
         self._receiver = FrameReceiver(MAX_RESPONSE_BYTES)
         self._in_flight: deque[_InFlight] = deque()
+        self._alarm: asyncio.TimerHandle | None = None
+        """Set for the earliest deadline in flight, or before it: it is not put off when that request is answered."""
         self._next_correlation_id = 0
 
     @property
@@ -60,7 +64,7 @@ class NetworkClient:
         """Send and wait for the answer.
 
         Raises ConnectionError when the connection is or goes away, TimeoutError after `timeout_ms` (and closes), ProtocolError on an answer
-        that cannot be read (and closes). One in flight costs one future and one timer of the loop.
+        that cannot be read (and closes). One in flight costs one future.
         """
         if request.KEY is None:
             raise ValueError(f"{type(request).__name__} is no request")
@@ -68,15 +72,34 @@ class NetworkClient:
             raise ConnectionError("not connected")
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
-        answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
-        self._in_flight.append(_InFlight(correlation_id, request.KEY, api_version, answer))
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Message] = loop.create_future()
+        deadline = loop.time() + timeout_ms / 1000
+        self._in_flight.append(_InFlight(correlation_id, request.KEY, api_version, answer, deadline))
         self._wire.send(encode_request(request, api_version, correlation_id, self._client_id))
-        try:
-            async with asyncio.timeout(timeout_ms / 1000):
-                return await answer
-        except TimeoutError:
+        if self._alarm is None or deadline < self._alarm.when():
+            self._set_alarm(loop, deadline)
+        return await answer
+
+    def _set_alarm(self, loop: asyncio.AbstractEventLoop, deadline: float) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm = loop.call_at(deadline, self._look_at_deadlines, loop, deadline)
+
+    def _look_at_deadlines(self, loop: asyncio.AbstractEventLoop, now: float) -> None:
+        """A request that is in flight for too long ends with TimeoutError, and the connection with it. O(in flight).
+
+        `now` is what the alarm was set for: a clock may be read a little before it.
+        """
+        self._alarm = None
+        late = [waiting for waiting in self._in_flight if waiting.deadline <= now]
+        for waiting in late:
+            if not waiting.answer.done():
+                waiting.answer.set_exception(TimeoutError("no answer in time"))
+        if late:
             self.close()
-            raise
+        elif self._in_flight:
+            self._set_alarm(loop, min(waiting.deadline for waiting in self._in_flight))
 
     async def ask(self, request: Message, api_version: int, response_type: type[R], timeout_ms: float) -> R:
         """`send`, for a caller that knows what it gets."""
@@ -93,6 +116,9 @@ class NetworkClient:
         self._fail("the connection was closed")
 
     def _fail(self, reason: str) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
         in_flight, self._in_flight = self._in_flight, deque()
         for waiting in in_flight:
             if not waiting.answer.done():

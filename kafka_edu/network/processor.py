@@ -113,13 +113,13 @@ class Processor:
                 await self._request_channel.wait_for_room()
         self._blocked_task = None
 
-    def enqueue_response(self, request: Request, parts: list[Part] | None) -> None:
-        """Put a response into this processor's queue; None means: no answer, only unmute."""
-        if not self._responses:
-            asyncio.get_running_loop().call_soon(self._process_new_responses)
+    def enqueue_response(self, request: Request, parts: list[Part] | None) -> bool:
+        """Put a response into this processor's queue (None: no answer, only unmute); returns whether it is the first there: then we must be woken."""
         self._responses.append((request, parts))
+        return len(self._responses) == 1
 
-    def _process_new_responses(self) -> None:
+    def process_new_responses(self) -> None:
+        """Send what is queued."""
         responses, self._responses = self._responses, deque()
         for request, parts in responses:
             channel = request.channel

@@ -15,6 +15,7 @@ from kafka_edu.protocol.headers import RequestHeader
 
 if TYPE_CHECKING:
     from kafka_edu.network.channel import KafkaChannel
+    from kafka_edu.network.processor import Processor
 
 QUEUED_MAX_REQUESTS: Final = 500
 
@@ -63,6 +64,8 @@ class RequestChannel:
         self._queue: deque[Request] = deque()
         self._takers: deque[asyncio.Future[Request]] = deque()
         self._putters: deque[asyncio.Future[None]] = deque()
+        self._handling = False
+        self._to_wake: list[Processor] = []
         self.requests_total = 0
 
     @property
@@ -120,15 +123,30 @@ class RequestChannel:
                 return
         self._queue.appendleft(request)
 
-    def send_response(self, request: Request, parts: list[Part]) -> None:
-        """Answer: queue `parts` (a whole response, its size prefix included) with the processor that owns the connection."""
-        request.response_ns = self._time.nanoseconds()
-        request.channel.processor.enqueue_response(request, parts)
+    def begin_handling(self) -> None:
+        """A handler begins with a request. Whom it answers, this client or others who waited for it, is not told before `end_handling`."""
+        self._handling = True
 
-    def send_no_response(self, request: Request) -> None:
-        """Done without an answer (Produce with acks=0): the connection may go on with its next request."""
+    def end_handling(self) -> None:
+        """The handler has done its part: each processor that got responses meanwhile is woken, once (Kafka: selector.wakeup)."""
+        self._handling = False
+        if self._to_wake:
+            to_wake, self._to_wake = self._to_wake, []
+            for processor in to_wake:
+                processor.process_new_responses()
+
+    def send_response(self, request: Request, parts: list[Part] | None) -> None:
+        """Answer: queue `parts` (a whole response, its size prefix included) with the processor that owns the connection, and wake it.
+
+        None: done without an answer (Produce with acks=0); the connection may go on with its next request.
+        """
         request.response_ns = self._time.nanoseconds()
-        request.channel.processor.enqueue_response(request, None)
+        processor = request.channel.processor
+        if processor.enqueue_response(request, parts):
+            if self._handling:
+                self._to_wake.append(processor)
+            else:
+                asyncio.get_running_loop().call_soon(processor.process_new_responses)
 
     def close_connection(self, request: Request, reason: str) -> None:
         """Close the connection the request came by."""

@@ -36,6 +36,8 @@ class ExpiredOperationReaper:
         self._round_ms = round_ms
         self._task: asyncio.Task[None] | None = None
         self._sleep: asyncio.Task[None] | None = None
+        self._until_ms = 0
+        """When the sleep ends."""
 
     def start(self) -> asyncio.Task[None]:
         """Begin; returns the task, whose failure is a bug of an operation and should stop the broker."""
@@ -44,8 +46,9 @@ class ExpiredOperationReaper:
         return self._task
 
     def wake(self) -> None:
-        """An earlier bucket came in: look again now."""
-        if self._sleep is not None:
+        """An earlier bucket came in: look again now, if it is due before we would."""
+        due_ms = self._purgatory.next_expiration_ms()
+        if self._sleep is not None and due_ms is not None and due_ms < self._until_ms:
             self._sleep.cancel()
 
     async def shutdown(self) -> None:
@@ -64,10 +67,13 @@ class ExpiredOperationReaper:
                 self._purgatory.advance_clock(now_ms)
                 due_ms = self._purgatory.next_expiration_ms()
                 wait_ms = self._round_ms if due_ms is None else min(due_ms - now_ms, self._round_ms)
+                self._until_ms = now_ms + wait_ms
                 self._sleep = asyncio.ensure_future(self._time.sleep(wait_ms))
-                await asyncio.wait([self._sleep])
-                if not self._sleep.cancelled():
-                    self._sleep.result()
+                try:
+                    await self._sleep
+                except asyncio.CancelledError:
+                    if self._task is None or self._task.cancelling():  # not the sleep, we ourselves are to end
+                        raise
         finally:
             self._purgatory.on_earlier(None)
             if self._sleep is not None:

@@ -54,7 +54,7 @@ class ApiCall:
     def respond_nothing(self) -> None:
         """The client waits for no answer: its next request may come."""
         self._answer()
-        self._channel.send_no_response(self.request)
+        self._channel.send_response(self.request, None)
 
     def respond_error(self, error: Errors, message: str = "") -> None:
         """The whole request failed: the response of its type that says so in every place it has for that; if it has none, close."""

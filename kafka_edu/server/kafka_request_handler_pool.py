@@ -71,12 +71,19 @@ class KafkaRequestHandlerPool:
                 if self._trace is not None and self._trace.hops:
                     await self._handle_and_tell(index, request, self._trace)
                 else:
-                    waiting = self._handle(request)
+                    waiting = self._start(request)
                     if waiting is not None:
                         await waiting
             finally:
                 self.busy -= 1
                 self._at_work.discard(index)
+
+    def _start(self, request: Request) -> Awaitable[None] | None:
+        self._channel.begin_handling()
+        try:
+            return self._handle(request)
+        finally:
+            self._channel.end_handling()
 
     async def _handle_and_tell(self, index: int, request: Request, trace: Tracer) -> None:
         header = request.header
@@ -84,7 +91,7 @@ class KafkaRequestHandlerPool:
         dequeued = trace(RequestDequeued(request.connection_id, header.correlation_id, header.api_key, index, queued_us))
         began = self._time.nanoseconds()
         with trace.because(dequeued):
-            waiting = self._handle(request)
+            waiting = self._start(request)
         if waiting is not None:
             await waiting
         handler_us = (self._time.nanoseconds() - began) // 1000
