@@ -4,7 +4,7 @@ One object is one term: made when the broker has won the election, thrown away w
 channels. All its methods run in the event task, one after the other. Next hop: the two state machines, then ControllerBrokersRequestBatch.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from random import Random
 from typing import NamedTuple
 
@@ -18,8 +18,9 @@ from kafka_edu.controller.controller_context import ControllerContext, Partition
 from kafka_edu.controller.isr_alterations import AlteredIsr, alter_isrs
 from kafka_edu.controller.leader_election import ElectionStrategy
 from kafka_edu.controller.leader_elections_asked import ElectionResult, ElectionTrigger, ElectionType, elect_leaders, measure_imbalance
+from kafka_edu.controller.partition_reassignment_plan import list_reassignments
+from kafka_edu.controller.partition_reassignments import PartitionReassignments
 from kafka_edu.controller.partition_state_machine import PartitionState
-from kafka_edu.controller.reassignments_asked import ReassignmentResult, alter_reassignments, list_reassignments
 from kafka_edu.controller.replica_state_machine import ReplicaState
 from kafka_edu.controller.topic_deletion_manager import TopicDeletionManager
 from kafka_edu.controller.zk_partition_state_machine import ZkPartitionStateMachine
@@ -83,6 +84,7 @@ class ActiveController:
         self._partitions = ZkPartitionStateMachine(context, zk, batch, lambda: self._unclean_by_default, tell)
         self._replicas = ZkReplicaStateMachine(context, zk, batch, tell)
         self._deletions = TopicDeletionManager(config.delete_topic_enable, context, zk, self._partitions, self._replicas, batch, tell)
+        self.reassignments = PartitionReassignments(context, zk, batch, self._partitions, self._replicas, self._deletions, tell)
 
     # Taking office and leaving it.
 
@@ -106,6 +108,7 @@ class ActiveController:
         self._send_update_metadata(context.live_or_shutting_down_broker_ids, ())
         await self._replicas.startup()
         await self._partitions.startup()
+        await self.reassignments.resume()
         await self._deletions.resume_deletions()
         await self.preferred_replica_election()
 
@@ -188,6 +191,7 @@ class ActiveController:
         replicas = context.replicas_on_brokers(new_ids)
         await self._replicas.handle_state_changes(replicas, ReplicaState.ONLINE, "its broker has started")
         await self._partitions.trigger_online_partition_state_change("a broker has started")
+        await self.reassignments.brokers_started(new_ids)
         await self._deletions.resume_deletion_for_topics({replica.topic_partition.topic for replica in replicas})
 
     async def _on_broker_failure(self, broker_ids: list[int]) -> None:
@@ -292,6 +296,7 @@ class ActiveController:
         if partitions:
             await self._update_leadership(partitions)
             self._send_update_metadata(self.context.live_or_shutting_down_broker_ids, partitions)
+            await self.reassignments.isr_changed(partitions)
         await self._zk.delete_isr_change_notifications(sequences, self.context.epoch_zk_version)
 
     # Disks.
@@ -317,10 +322,14 @@ class ActiveController:
             await self._on_replicas_become_offline([PartitionAndReplica(tp, broker_id) for tp in found], "its log dir has failed")
 
     async def stop_replica_response(self, broker_id: int, deleted: Iterable[TopicPartition], failed: Iterable[TopicPartition]) -> None:
-        await self._deletions.fail_replica_deletion([PartitionAndReplica(tp, broker_id) for tp in failed], "its broker could not delete it")
-        started = [PartitionAndReplica(tp, broker_id) for tp in deleted]
-        started = [replica for replica in started if self.context.replica_state(replica) is ReplicaState.DELETION_STARTED]
-        await self._deletions.complete_replica_deletion(started)
+        """Replicas of topics that are being deleted; those that a reassignment has removed are forgotten already."""
+
+        def started(partitions: Iterable[TopicPartition]) -> list[PartitionAndReplica]:
+            replicas = [PartitionAndReplica(tp, broker_id) for tp in partitions]
+            return [replica for replica in replicas if self.context.replica_state(replica) is ReplicaState.DELETION_STARTED]
+
+        await self._deletions.fail_replica_deletion(started(failed), "its broker could not delete it")
+        await self._deletions.complete_replica_deletion(started(deleted))
 
     # Elections that are asked for.
 
@@ -332,7 +341,12 @@ class ActiveController:
             await self._zk.delete_preferred_replica_election(self.context.epoch_zk_version)
 
     async def auto_leader_rebalance(self) -> None:
-        """For each broker of whose preferred partitions more than 10 % are led by others: give them back, where the replica is in sync."""
+        """For each broker of whose preferred partitions more than 10 % are led by others: give them back, where the replica is in sync.
+
+        Not while partitions are being reassigned: who is to lead them is about to change.
+        """
+        if self.context.partitions_being_reassigned:
+            return
         allowed = self._config.leader_imbalance_per_broker_percentage
         for imbalance in measure_imbalance(self.context, allowed):
             if self._tell:
@@ -351,9 +365,6 @@ class ActiveController:
             self._tell(ElectionsHeld(trigger, election_type.name.lower(), len(results), len(results) - len(refused), refused))
         return results
 
-    async def alter_partition_reassignments(self, wanted: Mapping[TopicPartition, Sequence[int] | None]) -> dict[TopicPartition, ReassignmentResult]:
-        return alter_reassignments(self.context, wanted)
-
     async def list_partition_reassignments(self, partitions: Iterable[TopicPartition] | None) -> dict[TopicPartition, ReplicaAssignment]:
         return list_reassignments(self.context, partitions)
 
@@ -363,6 +374,7 @@ class ActiveController:
         altered = [tp for tp, result in results.items() if result.error is Errors.NONE]
         if altered:
             self._send_update_metadata(self.context.live_or_shutting_down_broker_ids, altered)
+            await self.reassignments.isr_changed(altered)
         return results
 
     async def unclean_leader_election_enable(self, topic: str | None = None) -> None:
@@ -374,4 +386,5 @@ class ActiveController:
         self._unclean_by_default = enabled
 
     def snapshot(self) -> Iterator[Event]:
-        return self.context.snapshot()
+        yield from self.context.snapshot()
+        yield from self.reassignments.snapshot()

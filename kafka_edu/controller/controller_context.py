@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from kafka_edu.cluster.broker import Broker
 from kafka_edu.cluster.leader_and_isr import NO_LEADER, LeaderIsrAndControllerEpoch
+from kafka_edu.cluster.topic_assignment import ReplicaAssignment, TopicAssignment
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.partition_state_machine import PartitionState
 from kafka_edu.controller.replica_state_machine import ReplicaState
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.controller import ControllerBrokerSnapshot, ControllerPartitionSnapshot, PartitionStateChanged, ReplicaStateChanged
-from kafka_edu.zk.zk_data import ReplicaAssignment, TopicAssignment
 
 NO_ASSIGNMENT = ReplicaAssignment(())
 
@@ -48,6 +48,7 @@ class ControllerContext:
         self.topics_to_be_deleted: set[str] = set()
         self.topics_with_deletion_started: set[str] = set()
         self.topics_ineligible_for_deletion: set[str] = set()
+        self.partitions_being_reassigned: set[TopicPartition] = set()
 
     # Brokers.
 
@@ -99,6 +100,8 @@ class ControllerContext:
     def add_topic(self, topic: str, assignment: TopicAssignment) -> None:
         """A topic, with those partitions of it that are known to be there."""
         self._assignments[topic] = dict(assignment.partitions)
+        moving = (TopicPartition(topic, number) for number, a in assignment.partitions.items() if a.is_being_reassigned)
+        self.partitions_being_reassigned.update(moving)
         if assignment.topic_id is not None:
             self.topic_ids[topic] = assignment.topic_id
 
@@ -109,6 +112,7 @@ class ControllerContext:
                 self._replica_states.pop(PartitionAndReplica(tp, replica), None)
             self._partition_states.pop(tp, None)
             self._leadership.pop(tp, None)
+            self.partitions_being_reassigned.discard(tp)
         self._assignments.pop(topic, None)
         self.topic_ids.pop(topic, None)
         self.topics_to_be_deleted.discard(topic)
@@ -144,6 +148,10 @@ class ControllerContext:
 
     def replicas_for_topic(self, topic: str) -> list[PartitionAndReplica]:
         return self.replicas_for_partitions(self.partitions_for_topic(topic))
+
+    def is_topic_being_reassigned(self, topic: str) -> bool:
+        """Whether one of its partitions is. O(partitions that are)."""
+        return any(tp.topic == topic for tp in self.partitions_being_reassigned)
 
     def is_topic_queued_up_for_deletion(self, topic: str) -> bool:
         return topic in self.topics_to_be_deleted

@@ -12,7 +12,7 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.words import joined
 from kafka_edu.controller.isr_alterations import AlteredIsr
 from kafka_edu.controller.leader_elections_asked import ElectionResult, ElectionType
-from kafka_edu.controller.reassignments_asked import ReassignmentResult
+from kafka_edu.controller.partition_reassignment_plan import ReassignmentResult
 from kafka_edu.zk.zk_data import ReplicaAssignment
 
 
@@ -84,6 +84,16 @@ class TopicUncleanLeaderElectionEnable(NamedTuple):
     """A topic's unclean.leader.election.enable is on, or another of its configs was changed while it is."""
 
     topic: str
+
+
+class ZkPartitionReassignment(NamedTuple):
+    """/admin/reassign_partitions was written, or is gone."""
+
+
+class PartitionReassignmentIsrChange(NamedTuple):
+    """The state of a partition that is being reassigned was written: maybe a new replica has caught up. Others that are noted by then are meant too."""
+
+    topic_partition: TopicPartition
 
 
 class ControlledShutdown(NamedTuple):
@@ -159,6 +169,8 @@ ControllerEvent = (
     | LogDirEventNotification
     | PreferredReplicaElection
     | AutoPreferredReplicaLeaderElection
+    | ZkPartitionReassignment
+    | PartitionReassignmentIsrChange
     | UncleanLeaderElectionEnable
     | TopicUncleanLeaderElectionEnable
     | ControlledShutdown
@@ -180,6 +192,8 @@ def detail_of(event: ControllerEvent) -> str:
             return str(broker_id)
         case ReplicaLeaderElection(partitions, election_type, _):
             return f"{election_type.name.lower()} of {joined(partitions)}"
+        case PartitionReassignmentIsrChange(tp):
+            return str(tp)
         case ApiPartitionReassignment(wanted, _):
             return joined(wanted)
         case LeaderAndIsrResponseReceived(broker_id, _, _) | TopicDeletionStopReplicaResponseReceived(broker_id, _, _):

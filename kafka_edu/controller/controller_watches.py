@@ -18,10 +18,12 @@ from kafka_edu.controller.controller_events import (
     IsrChangeNotification,
     LogDirEventNotification,
     PartitionModifications,
+    PartitionReassignmentIsrChange,
     PreferredReplicaElection,
     Reelect,
     TopicChange,
     TopicDeletion,
+    ZkPartitionReassignment,
 )
 from kafka_edu.zk.zk_client import WatchedEvent, WatchType
 from kafka_edu.zk.zk_data import (
@@ -31,6 +33,8 @@ from kafka_edu.zk.zk_data import (
     IsrChangeNotificationZNode,
     LogDirEventNotificationZNode,
     PreferredReplicaElectionZNode,
+    ReassignPartitionsZNode,
+    TopicPartitionStateZNode,
     TopicZNode,
     decode_number,
 )
@@ -55,6 +59,10 @@ def event_of_watch(watched: WatchedEvent) -> ControllerEvent | None:
         return make() if make else None
     if path == PreferredReplicaElectionZNode.PATH:
         return PreferredReplicaElection()
+    if path == ReassignPartitionsZNode.PATH:
+        return ZkPartitionReassignment()
+    if watched.type is WatchType.DATA_CHANGED and (tp := TopicPartitionStateZNode.partition_of(path)) is not None:
+        return PartitionReassignmentIsrChange(tp)
     parent, _, name = path.rpartition("/")
     if watched.type is WatchType.DATA_CHANGED and parent == TopicZNode.PARENT:
         return PartitionModifications(name)

@@ -45,6 +45,7 @@ from kafka_edu.controller.controller_events import (
     ListPartitionReassignments,
     LogDirEventNotification,
     PartitionModifications,
+    PartitionReassignmentIsrChange,
     PreferredReplicaElection,
     Reelect,
     RegisterBrokerAndReelect,
@@ -55,12 +56,13 @@ from kafka_edu.controller.controller_events import (
     TopicDeletionStopReplicaResponseReceived,
     TopicUncleanLeaderElectionEnable,
     UncleanLeaderElectionEnable,
+    ZkPartitionReassignment,
 )
 from kafka_edu.controller.controller_responses import event_of_response
 from kafka_edu.controller.controller_watches import event_of_watch
 from kafka_edu.controller.isr_alterations import AlteredIsr
 from kafka_edu.controller.leader_elections_asked import ElectionResult, ElectionTrigger, ElectionType
-from kafka_edu.controller.reassignments_asked import ReassignmentResult
+from kafka_edu.controller.partition_reassignment_plan import ReassignmentResult
 from kafka_edu.protocol.schema import Message
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.controller import (
@@ -164,6 +166,8 @@ class KafkaController:
         event = event_of_watch(watched)
         if event is None or (self._term is None and watched.path != ControllerZNode.PATH):
             return
+        if isinstance(event, PartitionReassignmentIsrChange) and self._term and not self._term.reassignments.note_isr_change(event.topic_partition):
+            return  # the event that is queued will see this change too
         if self._trace:
             with self._trace.because(self._trace(ZkWatchFired(watched.path, watched.type.name))):
                 self._events.put(event)
@@ -191,11 +195,11 @@ class KafkaController:
         return await self._asked(lambda answer: ReplicaLeaderElection(tuple(partitions), election_type, answer))
 
     async def alter_partition_reassignments(self, wanted: Mapping[TopicPartition, Sequence[int] | None]) -> dict[TopicPartition, ReassignmentResult]:
-        """See `reassignments_asked`. Raises KafkaException(NOT_CONTROLLER)."""
+        """See `PartitionReassignments.alter`. Raises KafkaException(NOT_CONTROLLER)."""
         return await self._asked(lambda answer: ApiPartitionReassignment(wanted, answer))
 
     async def list_partition_reassignments(self, partitions: Iterable[TopicPartition] | None) -> dict[TopicPartition, ReplicaAssignment]:
-        """See `reassignments_asked`. Raises KafkaException(NOT_CONTROLLER)."""
+        """Those of `partitions` (None: of all) that are being reassigned. Raises KafkaException(NOT_CONTROLLER)."""
         return await self._asked(lambda answer: ListPartitionReassignments(None if partitions is None else tuple(partitions), answer))
 
     async def alter_isrs(self, broker_id: int, broker_epoch: int, wanted: Mapping[TopicPartition, LeaderAndIsr]) -> dict[TopicPartition, AlteredIsr]:
@@ -260,7 +264,7 @@ class KafkaController:
             case ReplicaLeaderElection(partitions, election_type, answer):
                 await _answer(answer, self._term.elect_leaders(partitions, election_type, ElectionTrigger.ADMIN) if self._term else _refuse())
             case ApiPartitionReassignment(wanted, answer):
-                await _answer(answer, self._term.alter_partition_reassignments(wanted) if self._term else _refuse())
+                await _answer(answer, self._term.reassignments.alter(wanted) if self._term else _refuse())
             case ListPartitionReassignments(partitions, answer):
                 await _answer(answer, self._term.list_partition_reassignments(partitions) if self._term else _refuse())
             case AlterIsrReceived(broker_id, broker_epoch, wanted, answer):
@@ -295,6 +299,10 @@ class KafkaController:
                 await term.preferred_replica_election()
             case AutoPreferredReplicaLeaderElection():
                 await term.auto_leader_rebalance()
+            case ZkPartitionReassignment():
+                await term.reassignments.order()
+            case PartitionReassignmentIsrChange():
+                await term.reassignments.isr_changed()
             case UncleanLeaderElectionEnable():
                 await term.unclean_leader_election_enable()
             case TopicUncleanLeaderElectionEnable(topic):

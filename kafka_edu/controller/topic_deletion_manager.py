@@ -57,6 +57,8 @@ class TopicDeletionManager:
             dead = [r for r in context.replicas_for_topic(topic) if not context.is_replica_online(r.replica, r.topic_partition)]
             if dead:
                 self.mark_ineligible([topic], f"broker {dead[0].replica} is dead")
+            if context.is_topic_being_reassigned(topic):
+                self.mark_ineligible([topic], "its replicas are being reassigned")
 
     async def order(self, ordered: Iterable[str]) -> None:
         """New orders, as they stand in /admin/delete_topics."""
@@ -70,13 +72,16 @@ class TopicDeletionManager:
             if topic not in context.topics_to_be_deleted and topic not in unknown and topic not in forbidden:
                 context.topics_to_be_deleted.add(topic)
                 self._step(topic, "queued", "it was ordered")
+                if context.is_topic_being_reassigned(topic):
+                    self.mark_ineligible([topic], "its replicas are being reassigned")
         await self.resume_deletions()
 
     async def resume_deletion_for_topics(self, topics: Iterable[str]) -> None:
         """What was in the way of these topics may be gone."""
-        waiting = sorted(set(topics) & self._context.topics_to_be_deleted)
+        context = self._context
+        waiting = [t for t in sorted(set(topics) & context.topics_to_be_deleted) if not context.is_topic_being_reassigned(t)]
         if waiting:
-            self._context.topics_ineligible_for_deletion.difference_update(waiting)
+            context.topics_ineligible_for_deletion.difference_update(waiting)
             await self.resume_deletions()
 
     async def fail_replica_deletion(self, replicas: Iterable[PartitionAndReplica], reason: str) -> None:

@@ -160,8 +160,7 @@ class ZkReplicaStateMachine:
 
     def _leave_assignment(self, replica: PartitionAndReplica) -> None:
         tp, broker_id = replica
-        assignment = self._context.partition_full_replica_assignment(tp)
-        self._context.update_assignment(tp, assignment._replace(replicas=tuple(r for r in assignment.replicas if r != broker_id)))
+        self._context.update_assignment(tp, self._context.partition_full_replica_assignment(tp).remove_replica(broker_id))
 
     def _refuse(self, replica: PartitionAndReplica, target: ReplicaState, reason: str) -> None:
         if self._tell:

@@ -44,6 +44,7 @@ from kafka_edu.zk.zk_data import (
     ProducerIdBlockZNode,
     ProtocolVersion,
     ReassignPartitionsZNode,
+    ReplicaAssignment,
     TopicAssignment,
     TopicPartitionStateZNode,
     TopicZNode,
@@ -253,6 +254,30 @@ class KafkaZkClient:
         else:
             await self._requests.fenced_or_raise({0: SetDataOp(path, data)}, epoch_zk_version, unless=ZkErrorCode.OK)
 
+    async def update_replica_assignments(self, changes: Mapping[TopicPartition, ReplicaAssignment], epoch_zk_version: int) -> list[str]:
+        """Write other assignments of some partitions as the controller, by the znodes' versions: partitions that are added meanwhile stay.
+
+        Two rounds for all topics together, and two more for those that somebody wrote in between. Returns the topics that are gone.
+        """
+        by_topic: dict[str, dict[int, ReplicaAssignment]] = {}
+        for tp, assignment in changes.items():
+            by_topic.setdefault(tp.topic, {})[tp.partition] = assignment
+        gone: list[str] = []
+        while by_topic:
+            found = await self._requests.get_all({topic: TopicZNode.path(topic) for topic in by_topic})
+            gone += [topic for topic in by_topic if topic not in found]
+            ops = {}
+            for topic, (data, stat) in found.items():
+                current = TopicZNode.decode(data)
+                changed = TopicAssignment(current.topic_id, {**current.partitions, **by_topic[topic]})
+                ops[topic] = SetDataOp(TopicZNode.path(topic), TopicZNode.encode(changed, self.inter_broker_protocol), stat.version)
+            answers = await self._requests.fenced(ops, epoch_zk_version)
+            for answer in answers.values():
+                if isinstance(answer, ZkError) and answer.code not in (ZkErrorCode.BAD_VERSION, ZkErrorCode.NO_NODE):
+                    raise answer
+            by_topic = {topic: by_topic[topic] for topic, answer in answers.items() if isinstance(answer, ZkError)}
+        return gone
+
     async def delete_topic(self, topic: str, epoch_zk_version: int) -> None:
         """Delete a topic's znodes, then its configs, and the order to delete it last: a controller that dies in between is followed by one that goes on."""
         await self._requests.delete_recursive(TopicZNode.path(topic), epoch_zk_version)
@@ -262,9 +287,11 @@ class KafkaZkClient:
 
     # Partition states.
 
-    async def get_topic_partition_states(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, LeaderIsrAndControllerEpoch]:
-        """The states that there are, each with the version of its znode, in order of `partitions`."""
-        found = await self._requests.get_all({tp: TopicPartitionStateZNode.path(tp) for tp in partitions})
+    async def get_topic_partition_states(
+        self, partitions: Iterable[TopicPartition], *, watch: bool = False
+    ) -> dict[TopicPartition, LeaderIsrAndControllerEpoch]:
+        """The states that there are, each with the version of its znode, in order of `partitions`; `watch` is on each."""
+        found = await self._requests.get_all({tp: TopicPartitionStateZNode.path(tp) for tp in partitions}, watch=watch)
         decoded = ((tp, TopicPartitionStateZNode.decode(data, stat.version)) for tp, (data, stat) in found.items())
         return {tp: state for tp, state in decoded if state is not None}
 
@@ -431,8 +458,34 @@ class KafkaZkClient:
     async def delete_preferred_replica_election(self, epoch_zk_version: int) -> None:
         await self._requests.fenced_or_raise({0: DeleteOp(PreferredReplicaElectionZNode.PATH)}, epoch_zk_version, unless=ZkErrorCode.NO_NODE)
 
+    async def create_partition_reassignment(self, reassignment: Mapping[TopicPartition, Sequence[int]]) -> None:
+        """Order partitions to other brokers. Raises ZkError(NODE_EXISTS) while an order stands."""
+        await self._requests.create_new(ReassignPartitionsZNode.PATH, ReassignPartitionsZNode.encode(reassignment))
+
     async def get_partition_reassignment(self, *, watch: bool = False) -> dict[TopicPartition, tuple[int, ...]] | None:
+        """The partitions ordered to other brokers, or None; with `watch`, the next writing or deletion of such an order is told."""
         if watch:
             await self._requests.exists(ReassignPartitionsZNode.PATH, watch=True)
         found = await self._requests.get(ReassignPartitionsZNode.PATH)
         return ReassignPartitionsZNode.decode(found[0]) if found else None
+
+    async def remove_from_partition_reassignment(
+        self, done: Callable[[TopicPartition, tuple[int, ...]], bool], epoch_zk_version: int
+    ) -> dict[TopicPartition, tuple[int, ...]] | None:
+        """Take what is `done` out of the order, as the controller; the order goes with its last entry. What is left, None if there is no order.
+
+        By the znode's version: an entry that is added by hand meanwhile stays.
+        """
+        while found := await self._requests.get(ReassignPartitionsZNode.PATH):
+            ordered = ReassignPartitionsZNode.decode(found[0])
+            left = {tp: replicas for tp, replicas in ordered.items() if not done(tp, replicas)}
+            if left and len(left) == len(ordered):
+                return left
+            path, version = ReassignPartitionsZNode.PATH, found[1].version
+            op = SetDataOp(path, ReassignPartitionsZNode.encode(left), version) if left else DeleteOp(path, version)
+            answer = (await self._requests.fenced({0: op}, epoch_zk_version))[0]
+            if not isinstance(answer, ZkError):
+                return left or None
+            if answer.code not in (ZkErrorCode.BAD_VERSION, ZkErrorCode.NO_NODE):
+                raise answer
+        return None

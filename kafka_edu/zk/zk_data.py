@@ -28,6 +28,8 @@ from typing import Final, NamedTuple
 
 from kafka_edu.cluster.broker import Broker, EndPoint
 from kafka_edu.cluster.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
+from kafka_edu.cluster.topic_assignment import ReplicaAssignment as ReplicaAssignment  # also for those above
+from kafka_edu.cluster.topic_assignment import TopicAssignment as TopicAssignment
 from kafka_edu.common.topic_partition import TopicPartition
 
 ProtocolVersion = tuple[int, int]
@@ -93,30 +95,6 @@ def random_uuid(random: Random) -> uuid.UUID:
     while encode_uuid(value := uuid.UUID(int=random.getrandbits(128), version=4)).startswith("-"):
         pass
     return value
-
-
-class ReplicaAssignment(NamedTuple):
-    """The brokers that hold a partition; while it is being reassigned (KIP-455), also those that come and go. Kafka: ReplicaAssignment."""
-
-    replicas: tuple[int, ...]
-    adding_replicas: tuple[int, ...] = ()
-    removing_replicas: tuple[int, ...] = ()
-
-    @property
-    def target_replicas(self) -> tuple[int, ...]:
-        return tuple(r for r in self.replicas if r not in self.removing_replicas)
-
-
-class TopicAssignment(NamedTuple):
-    """What a topic's znode holds."""
-
-    topic_id: uuid.UUID | None
-    partitions: Mapping[int, ReplicaAssignment]
-
-    @classmethod
-    def of(cls, replicas: Mapping[int, Sequence[int]], topic_id: uuid.UUID | None = None) -> "TopicAssignment":
-        """A topic as it is created: partition → brokers, none coming or going."""
-        return cls(topic_id, {number: ReplicaAssignment(tuple(brokers)) for number, brokers in sorted(replicas.items())})
 
 
 class BrokerIdZNode:
@@ -222,6 +200,14 @@ class TopicPartitionStateZNode:
     @staticmethod
     def path(tp: TopicPartition) -> str:
         return f"/brokers/topics/{tp.topic}/partitions/{tp.partition}/state"
+
+    @staticmethod
+    def partition_of(path: str) -> TopicPartition | None:
+        """Whose state lies there, if any's."""
+        match path.split("/"):
+            case ["", "brokers", "topics", topic, "partitions", number, "state"] if number.isdecimal():
+                return TopicPartition(topic, int(number))
+        return None
 
     @staticmethod
     def encode(state: LeaderIsrAndControllerEpoch) -> bytes:

@@ -39,6 +39,7 @@ ALWAYS = ["/controller"]
 IN_OFFICE = [
     "/admin/delete_topics",
     "/admin/preferred_replica_election",
+    "/admin/reassign_partitions",
     "/brokers/ids",
     "/brokers/ids/1",
     "/brokers/ids/2",

@@ -1,0 +1,97 @@
+"""The sets of a reassignment, and which wishes are taken up."""
+
+import pytest
+
+from kafka_edu.cluster.broker import Broker
+from kafka_edu.cluster.topic_assignment import ReplicaAssignment, TopicAssignment
+from kafka_edu.common.errors import Errors
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.controller.controller_context import ControllerContext
+from kafka_edu.controller.partition_reassignment_plan import list_reassignments, missing_replicas, plan_reassignments
+
+T0, T1, NOPE = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("nope", 0)
+
+
+def test_a_reassignment_a_new_target_over_it_and_its_cancellation() -> None:
+    """The worked example of the module."""
+    moving = ReplicaAssignment((1, 2, 3)).reassign_to((3, 4, 5))
+    assert moving == ReplicaAssignment((3, 4, 5, 1, 2), (4, 5), (1, 2))
+    assert (moving.target_replicas, moving.origin_replicas) == ((3, 4, 5), (3, 1, 2))
+    assert moving.reassign_to((1, 2, 6)) == ReplicaAssignment((1, 2, 6, 3), (6,), (3,))
+    cancelled = moving.reassign_to(moving.origin_replicas)
+    assert cancelled == ReplicaAssignment((3, 1, 2))
+    assert not cancelled.is_being_reassigned
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ((2, 1), ReplicaAssignment((2, 1))),  # another order, nobody comes or goes
+        ((1,), ReplicaAssignment((1, 2), (), (2,))),
+        ((1, 2, 3), ReplicaAssignment((1, 2, 3), (3,), ())),
+    ],
+)
+def test_order_and_replication_factor_change_the_same_way(target: tuple[int, ...], expected: ReplicaAssignment) -> None:
+    assert ReplicaAssignment((1, 2)).reassign_to(target) == expected
+
+
+def test_a_replica_leaves_every_set() -> None:
+    assert ReplicaAssignment((3, 1, 2), (3,), (1, 2)).remove_replica(1) == ReplicaAssignment((3, 2), (3,), (2,))
+
+
+def test_nobody_goes_before_the_whole_target_is_in_sync() -> None:
+    moving = ReplicaAssignment((1, 2)).reassign_to((3, 4))
+    assert missing_replicas(moving, (1, 2)) == (3, 4)
+    assert missing_replicas(moving, (1, 2, 4)) == (3,)
+    assert missing_replicas(moving, (4, 3)) == ()
+    assert missing_replicas(ReplicaAssignment((1, 2)), (1,)) == (), "at rest nothing is waited for"
+
+
+@pytest.fixture
+def context() -> ControllerContext:
+    context = ControllerContext(1, 1)
+    context.set_live_brokers(Broker(broker_id, (), None, 1) for broker_id in (1, 2, 3))
+    context.add_topic("t", TopicAssignment(None, {0: ReplicaAssignment((1, 2)), 1: ReplicaAssignment((3, 1), (3,), ())}))
+    return context
+
+
+@pytest.mark.parametrize(
+    ("target", "error"),
+    [
+        ((), Errors.INVALID_REPLICA_ASSIGNMENT),
+        ((1, 1), Errors.INVALID_REPLICA_ASSIGNMENT),
+        ((1, -1), Errors.INVALID_REPLICA_ASSIGNMENT),
+        ((1, 9), Errors.INVALID_REPLICA_ASSIGNMENT),
+        (None, Errors.NO_REASSIGNMENT_IN_PROGRESS),
+    ],
+)
+def test_what_is_refused(context: ControllerContext, target: tuple[int, ...] | None, error: Errors) -> None:
+    plan = plan_reassignments(context, {T0: target}, new_replicas_must_live=True)
+    assert (plan.accepted, plan.refused[T0].error) == ({}, error)
+
+
+def test_an_order_by_znode_may_name_brokers_that_are_dead(context: ControllerContext) -> None:
+    plan = plan_reassignments(context, {T0: (1, 9)}, new_replicas_must_live=False)
+    assert plan.accepted == {T0: ReplicaAssignment((1, 9, 2), (9,), (2,))}
+
+
+def test_a_replica_that_stays_may_be_dead(context: ControllerContext) -> None:
+    context.remove_live_brokers([2])
+    assert plan_reassignments(context, {T0: (2, 3)}, new_replicas_must_live=True).refused == {}
+
+
+def test_what_does_not_exist_or_is_about_to_go(context: ControllerContext) -> None:
+    unknown = Errors.UNKNOWN_TOPIC_OR_PARTITION
+    assert plan_reassignments(context, {NOPE: (1,)}, new_replicas_must_live=True).refused[NOPE].error is unknown
+    context.topics_to_be_deleted.add("t")
+    assert plan_reassignments(context, {T0: (1,)}, new_replicas_must_live=True).refused[T0].error is unknown
+
+
+def test_only_what_moves_can_be_cancelled_and_is_listed(context: ControllerContext) -> None:
+    plan = plan_reassignments(context, {T0: None, T1: None}, new_replicas_must_live=True)
+    assert plan.accepted == {T1: ReplicaAssignment((1,))}
+    assert plan.refused[T0].error is Errors.NO_REASSIGNMENT_IN_PROGRESS
+    moving = {T1: ReplicaAssignment((3, 1), (3,), ())}
+    assert list_reassignments(context, None) == moving
+    assert list_reassignments(context, [T0, T1, NOPE]) == moving
+    assert list_reassignments(context, [T0]) == {}
