@@ -1,12 +1,13 @@
 """DescribeCluster: brokers and controller, without any topics (Kafka: KafkaApis.handleDescribeCluster; KIP-700)."""
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
+from kafka_edu.cluster.metadata_response import NOT_ASKED
 from kafka_edu.common.errors import Errors
 from kafka_edu.controller.kafka_controller import NO_CONTROLLER
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages.describe_cluster import DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse
 from kafka_edu.server.api_call import ApiCall
-from kafka_edu.server.apis.metadata import CLUSTER_OPERATIONS, NOT_ASKED
+from kafka_edu.server.apis.metadata import CLUSTER_OPERATIONS
 from kafka_edu.server.kafka_apis import KafkaApis
 
 

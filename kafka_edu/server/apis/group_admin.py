@@ -3,6 +3,7 @@
 from typing import Final
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
+from kafka_edu.cluster.metadata_response import NOT_ASKED
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.group.group_coordinator import GroupCoordinator
@@ -17,7 +18,6 @@ from kafka_edu.protocol.messages.offset_delete import (
     OffsetDeleteResponseTopic,
 )
 from kafka_edu.server.api_call import ApiCall
-from kafka_edu.server.apis.metadata import NOT_ASKED
 from kafka_edu.server.kafka_apis import KafkaApis
 
 #: Bit n stands for the AclOperation of that code: Read, Delete, Describe; all that there are for a group, where no authorizer forbids any.

@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
-from kafka_edu.common.errors import Errors, KafkaException
-from kafka_edu.common.topic import INTERNAL_TOPICS, is_internal, validate_topic_name
+from kafka_edu.cluster.metadata_response import NOT_ASKED, error_of_missing, metadata_error, topics_asked_for
+from kafka_edu.common.errors import Errors
+from kafka_edu.common.topic import INTERNAL_TOPICS, is_internal
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker, MetadataResponseTopic
-from kafka_edu.protocol.types import ZERO_UUID
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
 
@@ -22,7 +22,6 @@ CreateTopicAutomatically = Callable[[str], Awaitable[Errors]]
 #: Bit n stands for the operation with that code (AclOperation.java): what anybody may do where no authorizer forbids it (KIP-430).
 TOPIC_OPERATIONS: Final = sum(1 << code for code in (3, 4, 5, 6, 7, 8, 10, 11))
 CLUSTER_OPERATIONS: Final = sum(1 << code for code in (5, 7, 8, 9, 10, 11, 12))
-NOT_ASKED: Final = -0x80000000
 
 
 class MetadataApi:
@@ -36,16 +35,11 @@ class MetadataApi:
         apis.serve(ApiKey.METADATA, MetadataRequest, self.handle, self.error_response)
 
     def handle(self, call: ApiCall, request: MetadataRequest) -> Awaitable[None] | None:
-        """All topics are asked for by null, in v0 by an empty list; nothing is created then."""
-        asked = request.topics
-        if asked is None or (call.version == 0 and not asked):
+        """Nothing is created for one who asks for all topics."""
+        names = topics_asked_for(request, call.version)
+        if names is None:
             self._respond(call, request, [self._topic(call, topic, request) for topic in self._cache.topics])
             return None
-        names: dict[str, None] = {}
-        for topic in asked:
-            if topic.name is None or topic.topic_id != ZERO_UUID:
-                raise KafkaException(Errors.INVALID_REQUEST, "topics are asked for by name, not by id, up to version 11")
-            names[topic.name] = None
         known = [self._topic(call, name, request) for name in names if self._cache.contains_topic(name)]
         missing = [name for name in names if not self._cache.contains_topic(name)]
         if not missing:
@@ -53,7 +47,7 @@ class MetadataApi:
             return None
         may_create = request.allow_auto_topic_creation and self._auto_create_topics_enable
         if not may_create and INTERNAL_TOPICS.isdisjoint(missing):
-            self._respond(call, request, known + [self._missing(name, _error_of(name), request) for name in missing])
+            self._respond(call, request, known + [self._missing(name, error_of_missing(name), request) for name in missing])
             return None
         return self._create_and_respond(call, request, known, missing, may_create)
 
@@ -63,7 +57,7 @@ class MetadataApi:
         """Create one after the other what may be created; internal topics always are, when somebody asks for them."""
         topics = list(known)
         for name in missing:
-            error = await self._create_topic(name) if may_create or is_internal(name) else _error_of(name)
+            error = await self._create_topic(name) if may_create or is_internal(name) else error_of_missing(name)
             topics.append(self._missing(name, error, request))
         self._respond(call, request, topics)
 
@@ -99,15 +93,4 @@ class MetadataApi:
 
     @staticmethod
     def error_response(request: MetadataRequest, _: int, error: Errors, __: str) -> MetadataResponse:
-        """No brokers, no cluster id, no controller; the error beside each topic, a null name told as an empty one."""
-        topics = [MetadataResponseTopic(error_code=error, name=topic.name or "") for topic in request.topics or []]
-        return MetadataResponse(topics=topics)
-
-
-def _error_of(name: str) -> Errors:
-    """What is wrong with a topic that does not exist and is not created."""
-    try:
-        validate_topic_name(name)
-    except KafkaException as error:
-        return error.error
-    return Errors.UNKNOWN_TOPIC_OR_PARTITION
+        return metadata_error(request, error)

@@ -1,8 +1,9 @@
 import pytest
 
+from kafka_edu.cluster.metadata_response import NOT_ASKED
 from kafka_edu.common.errors import Errors
 from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from kafka_edu.server.apis.metadata import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS, MetadataApi
+from kafka_edu.server.apis.metadata import CLUSTER_OPERATIONS, TOPIC_OPERATIONS, MetadataApi
 
 
 @pytest.fixture

@@ -1,0 +1,112 @@
+"""What a metadata proxy needs of a real process: clocks, sockets, signals, and where its events go: lines on the terminal, and a recording."""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from kafka_edu.clients.proxy.metadata_proxy import MetadataProxy
+from kafka_edu.clients.proxy.proxy_server import PROXY_ID, ProxyServer
+from kafka_edu.clients.proxy.target import Address, Target
+from kafka_edu.clients.proxy.target_copier import TargetCopier
+from kafka_edu.common.socket_transport import SocketTransport
+from kafka_edu.common.time import SystemTime
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.trace.event import Envelope, Level
+from kafka_edu.trace.events.proxy import ProxyRefused, ProxyStarted, ProxyStopped, TargetStateChanged
+from kafka_edu.trace.file_sink import FileSink
+from kafka_edu.trace.socket_sink import GAUGE_PERIOD_MS
+from kafka_edu.trace.tracer import Tracer
+
+Say = Callable[[str], None]
+
+
+class TerminalSink:
+    """The proxy's doings as lines."""
+
+    level = Level.STATE
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+
+    def accept(self, envelope: Envelope) -> None:
+        match envelope.event:
+            case ProxyStarted(listener=listener):
+                self._say(f"the proxy listens on {listener}: give it to clients as bootstrap.servers")
+            case TargetStateChanged(target=target, before=before, after=after, reason=reason):
+                self._say(f"{target}: {before} → {after}: {reason}")
+            case ProxyRefused(client_id=client, api_key=key, reason=reason):
+                self._say(f"client {client or '(no id)'} refused on {ApiKey(key).name}: {reason}")
+            case ProxyStopped(reason=reason, requests=requests, refused=refused, bytes_in=bytes_in, bytes_out=bytes_out):
+                answered = ", ".join(f"{ApiKey(key).name} {count:,}" for key, count in requests) or "nothing"
+                self._say(f"stopped by {reason}; answered: {answered}; refused: {refused:,}; {bytes_in:,} bytes came in, {bytes_out:,} went out")
+
+
+async def take_copies(targets: Sequence[Target], timeout_ms: float) -> None:
+    """Ask each target once, all at the same time; what came of it stands in the target."""
+    transport, time = SocketTransport(), SystemTime()
+    copiers = [TargetCopier(target, transport, time, timeout_ms) for target in targets]
+    await asyncio.gather(*(copier.copy() for copier in copiers))
+    for copier in copiers:
+        copier.close()
+
+
+class ProxyProcess:
+    """Runs one proxy until SIGTERM or SIGINT comes, or it fails."""
+
+    def __init__(self, say: Say, events_file: Path | None) -> None:
+        self._say = say
+        self._events_file = events_file
+        self._time = SystemTime()
+        self._stop = asyncio.Event()
+        self._reason = ""
+        self.tracer = Tracer(PROXY_ID, self._time)
+        self.tracer.add_sink(TerminalSink(say))
+
+    async def run(self, listen: Address, proxy: MetadataProxy, *, refresh_ms: float, timeout_ms: float) -> int:
+        """The exit code: 0 after a signal, 1 when it could not start or a part failed."""
+        server = ProxyServer(
+            listen.host, listen.port, proxy, SocketTransport(), self._time, self.tracer, refresh_ms=refresh_ms, timeout_ms=timeout_ms
+        )
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, self._on_signal, number.name)
+        with self._recording():
+            started = asyncio.ensure_future(server.startup())
+            stopped = asyncio.ensure_future(self._stop.wait())
+            await asyncio.wait([started, stopped], return_when=asyncio.FIRST_COMPLETED)
+            if started.done() and (error := started.exception()) is not None:
+                self._say(f"the proxy cannot start: {error}")
+                return 1
+            started.cancel()
+            failed = asyncio.ensure_future(server.failed.wait())
+            await asyncio.wait([failed, stopped], return_when=asyncio.FIRST_COMPLETED)
+            for task in (failed, stopped):
+                task.cancel()
+            await server.shutdown(self._reason or f"a failure: {server.failure!r}")
+        return 0 if self._reason else 1
+
+    def _on_signal(self, name: str) -> None:
+        self._reason = self._reason or name
+        self._stop.set()
+
+    @contextlib.contextmanager
+    def _recording(self) -> Iterator[None]:
+        """Everything that is told within goes to the events file too."""
+        if self._events_file is None:
+            yield
+            return
+        with self._events_file.open("wb") as file:
+            sink = FileSink(self.tracer, file)
+            self.tracer.add_sink(sink)
+            ticking = asyncio.ensure_future(self._tick(sink))
+            try:
+                yield
+            finally:
+                ticking.cancel()
+                sink.tick()
+
+    async def _tick(self, sink: FileSink) -> None:
+        while True:
+            sink.tick()
+            await self._time.sleep(GAUGE_PERIOD_MS)

@@ -1,0 +1,144 @@
+"""The proxy as a server: a broker's network layer with MetadataProxy behind it, and a task for each target that keeps its copy fresh (spec B1, B3).
+
+    client ⇒ SocketServer → Processor → RequestChannel → MetadataProxy → Processor ⇒ client
+    TargetCopier ⇒ a broker of the target, every `refresh_ms`
+
+Connections, limits, queues and time-outs are the broker's own: num.network.threads processors, queued.max.requests, socket.request.max.bytes,
+connections.max.idle.ms, max.connections.per.ip at Kafka's defaults. One handler is enough: no answer waits for anything.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Coroutine, Sequence
+from typing import Final
+
+from kafka_edu.clients.proxy.metadata_proxy import MetadataProxy, Refusal
+from kafka_edu.clients.proxy.target import TargetState
+from kafka_edu.clients.proxy.target_copier import TargetCopier
+from kafka_edu.cluster.broker import EndPoint
+from kafka_edu.common.time import Time
+from kafka_edu.common.transport import Transport
+from kafka_edu.network.request_channel import Request, RequestChannel
+from kafka_edu.network.socket_server import SocketServer
+from kafka_edu.protocol.headers import encode_response
+from kafka_edu.protocol.types import ProtocolError
+from kafka_edu.trace.events.proxy import ProxyAnswered, ProxyRefused, ProxyStarted, ProxyStopped
+from kafka_edu.trace.tracer import Tracer
+
+PROXY_ID: Final = -4
+"""Who tells, in the events of a proxy."""
+REFRESH_MS: Final = 5_000
+TIMEOUT_MS: Final = 3_000
+LISTENER_NAME: Final = "PLAINTEXT"
+
+
+class ProxyServer:
+    """Owns the listener, the handler and the refreshing tasks. `failed` is set, with `failure`, when a part of it raises: no part ends silently."""
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        proxy: MetadataProxy,
+        transport: Transport,
+        time: Time,
+        trace: Tracer | None,
+        *,
+        refresh_ms: float = REFRESH_MS,
+        timeout_ms: float = TIMEOUT_MS,
+    ) -> None:
+        """`port` 0 takes a free one. Targets that are played back are not asked."""
+        self.failed = asyncio.Event()
+        self.failure: BaseException | None = None
+        self._proxy = proxy
+        self._time = time
+        self._trace = trace
+        self._refresh_ms = refresh_ms
+        self._channel = RequestChannel(time)
+        self._end_point = EndPoint(host, port, LISTENER_NAME, LISTENER_NAME)
+        self._sockets = SocketServer([self._end_point], transport, time, self._channel, trace)
+        asked = [target for target in proxy.targets.values() if target.state is not TargetState.RECORDED]
+        self._copiers = [TargetCopier(target, transport, time, timeout_ms) for target in asked]
+        self._tasks: list[asyncio.Task[None]] = []
+        self._requests: Counter[int] = Counter()
+        self._refused = 0
+        if trace:
+            trace.on_snapshot(proxy.snapshot)
+
+    @property
+    def address(self) -> str:
+        """host:port, once started."""
+        return f"{self._end_point.host}:{self._sockets.bound_port(LISTENER_NAME)}"
+
+    async def startup(self) -> None:
+        """Take the port, ask every target once, then open. Raises OSError when the port is taken; a target that does not answer hinders nothing."""
+        await self._sockets.bind()
+        await asyncio.gather(*(copier.copy() for copier in self._copiers))
+        self._spawn("proxy-handler", self._handle())
+        for copier in self._copiers:
+            self._spawn(f"refresh-{copier.target.name}", self._refresh(copier))
+        self._sockets.start_processing()
+        if self._trace:
+            self._trace(ProxyStarted(self.address, tuple(self._proxy.targets), tuple(map(str, self._proxy.routes.routes))))
+
+    async def _refresh(self, copier: TargetCopier) -> None:
+        while True:
+            await self._time.sleep(self._refresh_ms)
+            await copier.copy()
+
+    async def _handle(self) -> None:
+        while True:
+            self._answer(await self._channel.receive_request())
+
+    def _answer(self, request: Request) -> None:
+        header = request.header
+        answer = self._proxy.answer(header, request.client_address, request.frame, request.body_offset)
+        if isinstance(answer, Refusal):
+            self._refuse(request, answer.reason)
+            return
+        try:
+            parts = encode_response(header.api_key, answer.version, header.correlation_id, answer.response)
+        except ProtocolError as error:  # the target has said what this version has no room for
+            self._refuse(request, str(error))
+            return
+        self._requests[header.api_key] += 1
+        if self._trace:
+            self._trace(ProxyAnswered(*_who(request), answer.target, answer.topics, answer.error.name))
+        self._channel.send_response(request, parts)
+
+    def _refuse(self, request: Request, reason: str) -> None:
+        self._refused += 1
+        if self._trace:
+            self._trace(ProxyRefused(*_who(request), reason))
+        self._channel.close_connection(request, reason)
+
+    def _spawn(self, name: str, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work, name=name)
+        task.add_done_callback(self._on_end)
+        self._tasks.append(task)
+
+    def _on_end(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.failure = self.failure or error
+            self.failed.set()
+
+    async def shutdown(self, reason: str) -> None:
+        """Close everything; what a client has asked and not been answered is dropped, for it asks the next of its bootstrap.servers."""
+        self._sockets.stop_accepting()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for copier in self._copiers:
+            copier.close()
+        bytes_in = sum(processor.bytes_in for processor in self._sockets.processors)
+        bytes_out = sum(processor.bytes_out for processor in self._sockets.processors)
+        self._sockets.shutdown()
+        if self._trace:
+            requests: Sequence[tuple[int, int]] = sorted(self._requests.items())
+            self._trace(ProxyStopped(reason, tuple(requests), self._refused, bytes_in, bytes_out))
+
+
+def _who(request: Request) -> tuple[str, int, str, int, int]:
+    """The fields by which an event names a request."""
+    header = request.header
+    return request.connection_id, header.correlation_id, header.client_id or "", header.api_key, header.api_version

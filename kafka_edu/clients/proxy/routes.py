@@ -1,0 +1,128 @@
+"""Which cluster a client is led to (spec B3): by its client id, by the topic it asks for, and where several clusters do, spread over them.
+
+    client=billing-* to=money          one rule a line; the first that matches counts
+    topic=audit.* to=archive
+    to=east,west                       everybody else, spread over two
+
+A client belongs to one cluster: a Metadata answer names the brokers of one, and broker ids are unique in one only. So of several topics the first decides,
+and a topic that is led elsewhere does not exist for this client. A request without a topic (each client's first may be one) is led by the first
+rule without a topic: there must be one.
+
+Who is spread is spread by rendezvous hashing over client id and address: the same client always finds the same cluster, on every connection and on
+every proxy with the same rules; when a cluster is left out only its own clients move, and they move back when it is back.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from fnmatch import fnmatchcase
+from hashlib import blake2b
+from typing import Final, NamedTuple
+
+_EVERYTHING: Final = "*"
+
+
+class RouteError(Exception):
+    """The rules are wrong; the text says what is wrong where."""
+
+
+class Route(NamedTuple):
+    """One rule. `client` and `topic` are patterns, as a shell has them for files: * ? [abc]."""
+
+    client: str
+    topic: str | None
+    """None: for requests with any topic, or without one."""
+    clusters: tuple[str, ...]
+
+    def __str__(self) -> str:
+        topic = "" if self.topic is None else f" topic={self.topic}"
+        return f"client={self.client}{topic} to={','.join(self.clusters)}"
+
+    def matches(self, client_id: str, topic: str | None) -> bool:
+        if self.topic is not None and (topic is None or not fnmatchcase(topic, self.topic)):
+            return False
+        return fnmatchcase(client_id, self.client)
+
+    def covers(self, other: "Route") -> bool:
+        """Whether no request is left for `other` behind this rule; as far as that can be seen: equal patterns, or *."""
+        return self.client in (_EVERYTHING, other.client) and self.topic in (None, other.topic)
+
+
+def parse_route(text: str, where: str, clusters: Collection[str]) -> Route:
+    """`client=… topic=… to=a,b`, in any order; `to` alone must be there. Raises RouteError."""
+    values: dict[str, str] = {}
+    for word in text.split():
+        key, equals, value = word.partition("=")
+        if key not in ("client", "topic", "to") or not equals or not value:
+            raise RouteError(f"{where}: {word} is not client=PATTERN, topic=PATTERN or to=CLUSTER[,CLUSTER…]")
+        if key in values:
+            raise RouteError(f"{where}: {key} is given twice")
+        values[key] = value
+    if "to" not in values:
+        raise RouteError(f"{where}: it does not say where to: to=CLUSTER[,CLUSTER…]")
+    targets = tuple(values["to"].split(","))
+    for target in targets:
+        if target not in clusters:
+            raise RouteError(f"{where}: there is no cluster {target or '(empty name)'}, only {', '.join(clusters)}")
+    if len(set(targets)) < len(targets):
+        raise RouteError(f"{where}: to names a cluster twice")
+    return Route(values.get("client", _EVERYTHING), values.get("topic"), targets)
+
+
+def parse_routes(lines: Sequence[tuple[str, str]], clusters: Collection[str]) -> "Routes":
+    """Rules from (where, text); empty text and what begins with # is no rule. Without any rule everybody is spread over all clusters. Raises RouteError."""
+    rules: list[tuple[str, Route]] = []
+    for where, line in lines:
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        route = parse_route(text, where, clusters)
+        for earlier_where, earlier in rules:
+            if earlier.covers(route):
+                raise RouteError(f"{where}: {route} never comes to its turn: {earlier} goes before it ({earlier_where})")
+        rules.append((where, route))
+    if not rules:
+        return Routes((Route(_EVERYTHING, None, tuple(clusters)),))
+    if all(route.topic is not None for _, route in rules):
+        raise RouteError("no rule says where a request without a topic goes: end with to=CLUSTER")
+    return Routes(tuple(route for _, route in rules))
+
+
+class Choice(NamedTuple):
+    """Where a request goes: `cluster`, or None, and then `reason` says why."""
+
+    cluster: str | None
+    reason: str
+
+
+class Routes:
+    """The rules, asked. Immutable."""
+
+    def __init__(self, routes: tuple[Route, ...]) -> None:
+        self.routes = routes
+
+    def clusters_for(self, client_id: str, topic: str | None) -> tuple[str, ...]:
+        """Those of the first rule that matches; none if there is no such rule. O(rules)."""
+        return next((route.clusters for route in self.routes if route.matches(client_id, topic)), ())
+
+    def reachable(self, client_id: str) -> frozenset[str]:
+        """All clusters that this client may be led to, by whatever topic. O(rules)."""
+        found: set[str] = set()
+        for route in self.routes:
+            if fnmatchcase(client_id, route.client):
+                found.update(route.clusters)
+                if route.topic is None:
+                    break
+        return frozenset(found)
+
+    def choose(self, client_id: str, address: str, topic: str | None, serves: Callable[[str], bool]) -> Choice:
+        """The cluster for this client, of those that serve."""
+        wanted = self.clusters_for(client_id, topic)
+        if not wanted:
+            return Choice(None, f"no route for client {client_id or '(no id)'}" + ("" if topic is None else f" and topic {topic}"))
+        living = [cluster for cluster in wanted if serves(cluster)]
+        if not living:
+            return Choice(None, f"no target answers of {', '.join(wanted)}")
+        return Choice(max(living, key=lambda cluster: _weight(client_id, address, cluster)), "")
+
+
+def _weight(client_id: str, address: str, cluster: str) -> bytes:
+    return blake2b("\0".join((client_id, address, cluster)).encode("utf-8", "replace"), digest_size=8).digest()

@@ -1,0 +1,103 @@
+"""One cluster that the proxy speaks for: its copy, and whether it answers.
+
+    Unknown → Up ⇄ Down                 Recorded
+    Unknown → Down
+
+A target that was not asked yet, or does not answer, is left out: a client would be sent to brokers that are not there. It is asked on, and back as soon as
+it answers once. One failure is not yet Down: the proxy asks brokers one after the other, but a lost connection is no lost cluster. A copy that is
+played back from a file is never asked for, and always serves.
+"""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from kafka_edu.clients.proxy.metadata_copy import MetadataCopy
+from kafka_edu.trace.events.proxy import MetadataCopied, MetadataCopyFailed, TargetStateChanged
+from kafka_edu.trace.tracer import Tracer
+
+FAILURES_UNTIL_DOWN: Final = 2
+
+
+class TargetState(StrEnum):
+    UNKNOWN = "Unknown"
+    UP = "Up"
+    DOWN = "Down"
+    RECORDED = "Recorded"
+
+
+#: state → the states it may be entered from.
+VALID_PREVIOUS_STATES: Final[Mapping[TargetState, frozenset[TargetState]]] = {
+    TargetState.UP: frozenset({TargetState.UNKNOWN, TargetState.DOWN}),
+    TargetState.DOWN: frozenset({TargetState.UNKNOWN, TargetState.UP}),
+    TargetState.RECORDED: frozenset({TargetState.UNKNOWN}),
+}
+
+
+class Address(NamedTuple):
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class Target:
+    """Owned by the proxy's loop."""
+
+    def __init__(self, name: str, addresses: Sequence[Address], trace: Tracer | None) -> None:
+        self.name = name
+        self.state = TargetState.UNKNOWN
+        self.copy: MetadataCopy | None = None
+        self.failures = 0
+        """In a row, up to now."""
+        self.last_error = ""
+        self._addresses = tuple(addresses)
+        self._trace = trace
+
+    @property
+    def serves(self) -> bool:
+        return self.state in (TargetState.UP, TargetState.RECORDED)
+
+    def to_ask(self) -> list[Address]:
+        """Whom to ask, in this order: who answered last, the addresses that were given, then the brokers that the copy names.
+
+        As clients do: an address that was given is needed for the first answer only.
+        """
+        known = [Address(broker.host, broker.port) for broker in self.copy.brokers] if self.copy else []
+        order = dict.fromkeys((*self._addresses, *known))
+        return sorted(order, key=lambda address: self.copy is None or str(address) != self.copy.source)
+
+    def play_back(self, copy: MetadataCopy) -> None:
+        """Door: this copy, for ever."""
+        self.copy = copy
+        self._enter(TargetState.RECORDED, f"taken from {copy.source}")
+
+    def copied(self, copy: MetadataCopy, took_ms: int) -> None:
+        """Door: the target has answered."""
+        self.copy = copy
+        self.failures = 0
+        self.last_error = ""
+        if self._trace:
+            brokers = tuple(sorted(broker.node_id for broker in copy.brokers))
+            topics = len(copy.response.topics)
+            cluster_id = copy.response.cluster_id or ""
+            self._trace(MetadataCopied(self.name, cluster_id, copy.source, copy.version, brokers, topics, copy.partitions, took_ms))
+        if self.state is not TargetState.UP:
+            self._enter(TargetState.UP, f"{copy.source} answered")
+
+    def failed(self, reason: str) -> None:
+        """Door: none of its brokers has answered."""
+        self.failures += 1
+        self.last_error = reason
+        if self._trace:
+            self._trace(MetadataCopyFailed(self.name, self.failures, reason))
+        if self.state is TargetState.UNKNOWN or (self.state is TargetState.UP and self.failures >= FAILURES_UNTIL_DOWN):
+            self._enter(TargetState.DOWN, reason)
+
+    def _enter(self, state: TargetState, reason: str) -> None:
+        if self.state not in VALID_PREVIOUS_STATES.get(state, frozenset()):
+            raise RuntimeError(f"a target does not go from {self.state} to {state}")
+        before, self.state = self.state, state
+        if self._trace:
+            self._trace(TargetStateChanged(self.name, before, state, reason))

@@ -1,0 +1,91 @@
+"""Asks a target's brokers for the cluster's metadata, over one connection that stays (shell of Target; spec B1, B3).
+
+The first broker that answers is asked again next time; the others only when it does not.
+Hop before: ProxyServer's refresh. Next hop: the target's brokers; what they say goes to Target.
+"""
+
+from typing import Final
+
+from kafka_edu.clients.proxy.metadata_copy import READ_VERSION, MetadataCopy
+from kafka_edu.clients.proxy.target import Address, Target
+from kafka_edu.common.errors import Errors
+from kafka_edu.common.time import Time
+from kafka_edu.common.transport import Transport
+from kafka_edu.network.network_client import NetworkClient
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_edu.protocol.types import ProtocolError
+
+CLIENT_ID: Final = "kafka-edu-proxy"
+_KEYS: Final = frozenset(map(int, ApiKey))
+
+
+class TargetCopier:
+    """Takes copies of one target. Owned by the proxy's loop; one caller at a time."""
+
+    def __init__(self, target: Target, transport: Transport, time: Time, timeout_ms: float) -> None:
+        """`timeout_ms`: for a broker to be reached, and for each of its answers."""
+        self.target = target
+        self._time = time
+        self._timeout_ms = timeout_ms
+        self._client = NetworkClient(transport, CLIENT_ID)
+        self._connected_to: Address | None = None
+        self._apis: dict[ApiKey, tuple[int, int]] = {}
+
+    async def copy(self) -> None:
+        """Ask until one broker has answered, each once; tell the target what came of it. Takes at most 3 time-outs a broker."""
+        began_ms = self._time.hi_res_clock_ms()
+        problems: list[str] = []
+        for address in self.target.to_ask():
+            try:
+                copy = await self._copy_from(address)
+            except TimeoutError:
+                self._close()
+                problems.append(f"{address}: no answer within {self._timeout_ms:g} ms")
+            except (OSError, ProtocolError) as error:
+                self._close()
+                problems.append(f"{address}: {error}")
+            else:
+                self.target.copied(copy, self._time.hi_res_clock_ms() - began_ms)
+                return
+        self.target.failed("; ".join(problems))
+
+    async def _copy_from(self, address: Address) -> MetadataCopy:
+        if self._connected_to != address or not self._client.connected:
+            self._close()
+            await self._client.connect(address.host, address.port, self._timeout_ms)
+            self._apis = await self._ask_versions()
+            self._connected_to = address
+        request = MetadataRequest(topics=None, allow_auto_topic_creation=False)
+        highest = min(self._apis[ApiKey.METADATA][1], MetadataResponse.VALID.highest)
+        version = min(highest, READ_VERSION)
+        if version == 0:
+            request.topics = []
+        if version < 4:
+            request.allow_auto_topic_creation = True  # the field's default: older versions lack it
+        if version >= 8:
+            request.include_cluster_authorized_operations = request.include_topic_authorized_operations = True
+        response = await self._client.ask(request, version, MetadataResponse, self._timeout_ms)
+        if not response.brokers:
+            raise ProtocolError("it names no brokers")
+        return MetadataCopy(response, self._apis, highest, str(address), self._time.milliseconds())
+
+    async def _ask_versions(self) -> dict[ApiKey, tuple[int, int]]:
+        """What it serves, of the keys that we know; a version of Metadata that we know is among it."""
+        answer = await self._client.ask(ApiVersionsRequest(), 0, ApiVersionsResponse, self._timeout_ms)
+        if answer.error_code:
+            raise ProtocolError(f"it answers ApiVersions with {Errors.of(answer.error_code).name}")
+        apis = {ApiKey(api.api_key): (api.min_version, api.max_version) for api in answer.api_keys if api.api_key in _KEYS}
+        lowest, highest = apis.get(ApiKey.METADATA, (0, -1))
+        if min(highest, MetadataResponse.VALID.highest) < lowest:
+            raise ProtocolError(f"it serves no version of Metadata that we know ({MetadataResponse.VALID})")
+        return apis
+
+    def _close(self) -> None:
+        self._connected_to = None
+        self._client.close()
+
+    def close(self) -> None:
+        """Close the connection; a copy that is being taken fails."""
+        self._close()
