@@ -18,6 +18,7 @@ from kafka_edu.clients.proxy.proxy_server import REFRESH_MS, TIMEOUT_MS
 from kafka_edu.clients.proxy.recording import RecordingError, read_recording, write_recording
 from kafka_edu.clients.proxy.routes import RouteError, Routes, parse_routes
 from kafka_edu.clients.proxy.target import Address, Target
+from kafka_edu.common.words import plural
 from kafka_edu.trace.tracer import Tracer
 
 _MAX_PORT: Final = 65535
@@ -102,8 +103,11 @@ def health_of(target: Target) -> str:
         return f"{target.name}  {target.state}  {target.last_error}"
     brokers = ", ".join(f"{broker.node_id} at {Address(broker.host, broker.port)}" for broker in copy.brokers)
     cluster = f"cluster {copy.response.cluster_id or '(without an id)'}, controller {copy.response.controller_id}, brokers {brokers}"
-    counts = f"{len(copy.response.topics)} topics, {copy.partitions} partitions, Metadata up to version {copy.version}"
-    return f"{target.name}  {target.state}  {copy.source} says: {cluster}; {counts}"
+    return f"{target.name}  {target.state}  {copy.source} says: {cluster}; {_counts(copy)}, Metadata up to version {copy.version}"
+
+
+def _counts(copy: MetadataCopy) -> str:
+    return f"{plural(len(copy.response.topics), 'topic')}, {plural(copy.partitions, 'partition')}"
 
 
 def record(targets: Sequence[Target], path: Path, timeout_ms: float, say: Say) -> Target:
@@ -121,7 +125,7 @@ def record(targets: Sequence[Target], path: Path, timeout_ms: float, say: Say) -
         os.replace(temporary, path)
     except OSError as error:
         raise click.ClickException(f"cannot write {path}: {error.strerror}") from error
-    say(f"recorded in {path}: {len(copy.brokers)} brokers, {len(copy.response.topics)} topics, {copy.partitions} partitions, told by {copy.source}")
+    say(f"recorded in {path}: {plural(len(copy.brokers), 'broker')}, {_counts(copy)}, told by {copy.source}")
     played_back = Target(target.name, [], None)
     played_back.play_back(copy)
     return played_back

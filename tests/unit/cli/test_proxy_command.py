@@ -92,7 +92,7 @@ def test_health_of_a_recording_and_of_nobody(recording):
     assert result.exit_code == 0
     assert result.output == (
         "cluster-1  Recorded  10.0.0.1:9093 says: cluster cluster-a, controller 1, brokers 1 at 10.0.0.1:9093, 2 at 10.0.0.1:9094; "
-        "1 topics, 1 partitions, Metadata up to version 11\n"
+        "1 topic, 1 partition, Metadata up to version 11\n"
     )
     result = CliRunner().invoke(proxy, ["--target", "nobody=127.0.0.1:1", "--health", "--timeout-ms", "2000"])
     assert result.exit_code == 1
