@@ -1,0 +1,240 @@
+"""The two that are compared by `bench failover`, behind one face: our cluster and Apache Kafka's, on the same Apache ZooKeeper with the same settings."""
+
+import asyncio
+import contextlib
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, Protocol
+
+from confluent_kafka import ElectionType, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
+
+from kafka_edu.cli.cluster_spec import HOST
+from kafka_edu.cli.supervisor import Cluster, running_cluster
+from kafka_edu.common.errors import Errors
+from kafka_edu.common.socket_transport import SocketTransport
+from kafka_edu.network.network_client import NetworkClient
+from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponsePartition
+from kafka_edu.protocol.types import ProtocolError
+from kafka_edu.zk.apache import ApacheZooKeeper
+
+from .apache_kafka import ApacheKafka, apache_kafka
+from .failover_probes import Addresses
+
+BROKERS: Final = 3
+TICK_TIME_MS: Final = 500
+SESSION_TIMEOUT_MS: Final = 6_000
+ZOOKEEPER_HEAP_MB: Final = 256
+#: The same for both. Leaders are not to move but by what is measured.
+SETTINGS: Final[Mapping[str, str]] = {
+    "zookeeper.session.timeout.ms": str(SESSION_TIMEOUT_MS),
+    "auto.leader.rebalance.enable": "false",
+    "offsets.topic.num.partitions": "5",
+}
+_LOOK_EVERY_S: Final = 0.1
+_SETTLE_TIMEOUT_S: Final = 300.0
+_ANSWER_TIMEOUT_MS: Final = 10_000
+_METADATA_VERSION: Final = 7
+
+Partitions = Sequence[MetadataResponsePartition]
+
+
+class Peer(Protocol):
+    """A cluster of three brokers, 0 to 2."""
+
+    name: str
+    bootstrap: str
+    addresses: Addresses
+    zookeeper: str
+    """host:port/chroot"""
+
+    def kill(self, broker: int) -> None:
+        """kill -9; returns when the process is gone."""
+        ...
+
+    def stop(self, broker: int) -> None:
+        """SIGTERM; returns when the process is gone."""
+        ...
+
+    def start(self, broker: int) -> None:
+        """Returns when every broker lists it."""
+        ...
+
+
+class OurPeer:
+    name = "ours"
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self.bootstrap = cluster.bootstrap_servers
+        self.addresses: Addresses = {broker: (HOST, cluster.port(broker)) for broker in cluster.broker_ids}
+        self.zookeeper = cluster.zookeeper_connect
+        self.kill = cluster.kill
+        self.stop = cluster.stop
+
+    def start(self, broker: int) -> None:
+        self._cluster.start(broker)
+
+
+class ApachePeer:
+    name = "kafka"
+
+    def __init__(self, kafka: ApacheKafka) -> None:
+        self._kafka = kafka
+        self.bootstrap = kafka.bootstrap
+        self.addresses: Addresses = {broker: (HOST, port) for broker, port in enumerate(kafka.ports)}
+        self.zookeeper = kafka.zookeeper
+        self.kill = kafka.kill
+        self.stop = kafka.stop
+
+    def start(self, broker: int) -> None:
+        self._kafka.start(broker)
+        self._kafka.await_listening(broker)
+        self._kafka.wait_until_listed()
+
+
+@contextlib.contextmanager
+def running_peer(name: str, jars: Path) -> Iterator[Peer]:
+    """A new cluster and a new ZooKeeper for the length of a block. Raises ClusterError, PeerMissing, ApacheZooKeeperError."""
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="kafka-edu-bench-", ignore_cleanup_errors=True))
+        zookeeper = ApacheZooKeeper(Path(folder), tick_time_ms=TICK_TIME_MS, heap_mb=ZOOKEEPER_HEAP_MB)
+        zookeeper.start()
+        stack.callback(zookeeper.stop)
+        connect = f"{zookeeper.connect_string}/{name}"
+        if name == OurPeer.name:
+            yield OurPeer(stack.enter_context(running_cluster("bench-failover", brokers=BROKERS, props=SETTINGS, zookeeper=connect)))
+        else:
+            lines = [f"{key}={value}" for key, value in SETTINGS.items()]
+            yield ApachePeer(stack.enter_context(apache_kafka(jars, BROKERS, lines, connect)))
+
+
+# What the brokers say.
+
+
+async def _describe(client: NetworkClient, address: tuple[str, int], topic: str) -> MetadataResponse | None:
+    """One broker's Metadata of one topic; None while it does not answer."""
+    try:
+        if not client.connected:
+            await client.connect(*address, _ANSWER_TIMEOUT_MS)
+        request = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
+        return await client.ask(request, _METADATA_VERSION, MetadataResponse, _ANSWER_TIMEOUT_MS)
+    except (OSError, ProtocolError):
+        client.close()
+        return None
+
+
+async def _wait_for_each(addresses: Addresses, topic: str, wanted: Callable[[Partitions], bool], timeout_s: float) -> None:
+    transport = SocketTransport()
+
+    async def wait_for(address: tuple[str, int]) -> None:
+        client = NetworkClient(transport, "bench-failover")
+        try:
+            while True:
+                answer = await _describe(client, address, topic)
+                if answer is not None and wanted(answer.topics[0].partitions):
+                    return
+                await asyncio.sleep(_LOOK_EVERY_S)
+        finally:
+            client.close()
+
+    async with asyncio.timeout(timeout_s):
+        await asyncio.gather(*(wait_for(address) for address in addresses.values()))
+
+
+def wait_for_each(addresses: Addresses, topic: str, wanted: Callable[[Partitions], bool], timeout_s: float = _SETTLE_TIMEOUT_S) -> None:
+    """Return when the Metadata of each of these brokers shows the topic as `wanted`, looked at every 100 ms. Raises TimeoutError."""
+    asyncio.run(_wait_for_each(addresses, topic, wanted, timeout_s))
+
+
+def describe(peer: Peer, topic: str) -> MetadataResponse:
+    """What any broker says of the topic, and who is the controller. Raises TimeoutError."""
+
+    async def ask() -> MetadataResponse:
+        transport = SocketTransport()
+        async with asyncio.timeout(_SETTLE_TIMEOUT_S):
+            while True:
+                for address in peer.addresses.values():
+                    client = NetworkClient(transport, "bench-failover")
+                    answer = await _describe(client, address, topic)
+                    client.close()
+                    if answer is not None and answer.controller_id >= 0:
+                        return answer
+                await asyncio.sleep(_LOOK_EVERY_S)
+
+    return asyncio.run(ask())
+
+
+def all_in_sync(count: int) -> Callable[[Partitions], bool]:
+    """Whether all `count` partitions are there, each with a leader and all of its replicas in the ISR."""
+    return lambda partitions: (
+        len(partitions) == count and all(p.error_code == Errors.NONE and p.leader_id >= 0 and len(p.isr_nodes) == BROKERS for p in partitions)
+    )
+
+
+def all_led_by_others(victim: int) -> Callable[[Partitions], bool]:
+    """Whether every partition has a leader, and none has the victim."""
+    return lambda partitions: all(p.leader_id not in (-1, victim) for p in partitions)
+
+
+# What is done to them.
+
+
+def create_topic(peer: Peer, topic: str, partitions: int) -> float:
+    """Create it with RF 3; seconds until each broker's Metadata shows every partition with a full ISR.
+
+    A broker is told its roles before it is told the Metadata: so by then it has made all its logs.
+    """
+    admin = AdminClient({"bootstrap.servers": peer.bootstrap, "log_level": 0})
+    began = time.monotonic()
+    for future in admin.create_topics([NewTopic(topic, partitions, BROKERS)], request_timeout=_SETTLE_TIMEOUT_S).values():
+        future.result()
+    wait_for_each(peer.addresses, topic, all_in_sync(partitions))
+    return time.monotonic() - began
+
+
+def settle(peer: Peer, topic: str, partitions: int) -> dict[int, list[int]]:
+    """Wait until all replicas are in sync, and give each partition to its preferred leader: broker → partitions that it leads."""
+    wait_for_each(peer.addresses, topic, all_in_sync(partitions))
+    admin = AdminClient({"bootstrap.servers": peer.bootstrap, "log_level": 0})
+    everything = [TopicPartition(topic, partition) for partition in range(partitions)]
+    admin.elect_leaders(ElectionType.PREFERRED, everything).result()
+    wait_for_each(peer.addresses, topic, lambda found: all(p.leader_id == p.replica_nodes[0] for p in found))
+    led: dict[int, list[int]] = {}
+    for partition in describe(peer, topic).topics[0].partitions:
+        led.setdefault(partition.leader_id, []).append(partition.partition_index)
+    return {broker: sorted(led[broker]) for broker in sorted(led)}
+
+
+class ZnodeGone:
+    """Notes when the znode of one broker goes, in s of the monotonic clock. `with ZnodeGone(…) as znode: …; znode.wait(60)`."""
+
+    def __init__(self, zookeeper: str, broker: int) -> None:
+        self._client = KazooClient(zookeeper)
+        self._path = f"/brokers/ids/{broker}"
+        self._gone = threading.Event()
+        self.when = 0.0
+
+    def __enter__(self) -> "ZnodeGone":
+        self._client.start()
+        self._client.exists(self._path, watch=self._fired)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.stop()
+        self._client.close()
+
+    def _fired(self, _: object) -> None:
+        self.when = self.when or time.monotonic()
+        self._gone.set()
+
+    def wait(self, timeout_s: float) -> float:
+        """When it went. Raises TimeoutError."""
+        if not self._gone.wait(timeout_s):
+            raise TimeoutError(f"{self._path} is still there after {timeout_s:g} s")
+        return self.when

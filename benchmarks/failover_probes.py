@@ -1,0 +1,156 @@
+"""Who is without a leader, and for how long: two producers with acks=all, side by side on the same partitions.
+
+The application's is confluent-kafka (librdkafka) with its default retries: what it sees is what an application sees. The raw one has no back-off of
+its own: it asks each broker in turn, every 20 ms, until one takes the record; so what it sees is what the cluster takes, within 20 ms a broker, and
+the difference between the two is what the client library adds.
+
+A gap is the time from a partition's last ack to its next one.
+"""
+
+import asyncio
+import itertools
+import math
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from confluent_kafka import KafkaError, Message, Producer
+
+from kafka_edu.common.errors import Errors
+from kafka_edu.common.socket_transport import SocketTransport
+from kafka_edu.network.network_client import NetworkClient
+from kafka_edu.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
+from kafka_edu.protocol.types import ProtocolError
+from kafka_edu.record.record import Record
+from kafka_edu.record.record_batch import build_batch
+
+Addresses = Mapping[int, tuple[str, int]]
+"""Broker → host and port."""
+
+EVERY_S: Final = 0.05
+"""Between two records of a partition."""
+_AGAIN_S: Final = 0.02
+_TIMEOUT_MS: Final = 30_000
+_FLUSH_S: Final = 60.0
+_PRODUCE_VERSION: Final = 7
+_VALUE: Final = b"x" * 100
+
+
+class AckTimes:
+    """When each partition's records were acked, in s of the monotonic clock. Written by one thread, read by others."""
+
+    def __init__(self, partitions: Iterable[int]) -> None:
+        self.of: dict[int, list[float]] = {partition: [] for partition in partitions}
+
+    def note(self, partition: int) -> None:
+        self.of[partition].append(time.monotonic())
+
+    def all_acked_after(self, when: float) -> bool:
+        """Whether every partition has an ack later than `when`."""
+        return all(times and times[-1] > when for times in self.of.values())
+
+    def first_after(self, when: float) -> float:
+        """The first ack of any partition after `when`; infinity if there is none."""
+        return min((t for times in self.of.values() for t in times if t > when), default=math.inf)
+
+    def longest_gap(self, since: float, partitions: Iterable[int] | None = None) -> float:
+        """The longest gap of a partition, of those that ended after `since`; infinity where one has no ack after it."""
+        return max((_longest_gap(self.of[p], since) for p in (self.of if partitions is None else partitions)), default=math.inf)
+
+
+def _longest_gap(times: Sequence[float], since: float) -> float:
+    if not times or times[-1] <= since:
+        return math.inf
+    return max((b - a for a, b in itertools.pairwise(times) if b > since), default=0.0)
+
+
+class ApplicationProbe:
+    """confluent-kafka in a thread of its own, a record a partition every 50 ms, all but acks left at its defaults."""
+
+    def __init__(self, bootstrap: str, topic: str, partitions: Sequence[int]) -> None:
+        self.acks = AckTimes(partitions)
+        self.failed: list[str] = []
+        """Why records were given up."""
+        self._topic = topic
+        self._producer = Producer({"bootstrap.servers": bootstrap, "acks": "all", "log_level": 0})
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="application-probe", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def finish(self) -> None:
+        """Send no more; returns when each record's fate is known."""
+        self._stop.set()
+        self._thread.join()
+        if left := self._producer.flush(_FLUSH_S):
+            self.failed.append(f"{left} records without an answer {_FLUSH_S:g} s after the end")
+
+    def _run(self) -> None:
+        due = time.monotonic()
+        while not self._stop.is_set():
+            for partition in self.acks.of:
+                self._producer.produce(self._topic, _VALUE, partition=partition, on_delivery=self._delivered)
+            due = max(due + EVERY_S, time.monotonic())
+            while (left := due - time.monotonic()) > 0:
+                self._producer.poll(left)
+
+    def _delivered(self, error: KafkaError | None, message: Message) -> None:
+        partition = message.partition()
+        if error is not None or partition is None:
+            self.failed.append(str(error))
+        else:
+            self.acks.note(partition)
+
+
+class RawProbe:
+    """One task a partition, on a loop in a thread of its own; a connection to each broker that it asks."""
+
+    def __init__(self, addresses: Addresses, topic: str, partitions: Sequence[int]) -> None:
+        self.acks = AckTimes(partitions)
+        self._addresses = addresses
+        self._topic = topic
+        self._stopping = False
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="raw-probe", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def finish(self) -> None:
+        """Returns when all tasks have ended."""
+        self._stopping = True
+        self._thread.join()
+
+    async def _run(self) -> None:
+        transport = SocketTransport()
+        await asyncio.gather(*(self._probe(transport, partition) for partition in self.acks.of))
+
+    async def _probe(self, transport: SocketTransport, partition: int) -> None:
+        clients = {broker: NetworkClient(transport, "raw-probe") for broker in self._addresses}
+        turns = itertools.cycle(clients)
+        broker = next(turns)
+        request = _produce_request(self._topic, partition)
+        while not self._stopping:
+            if await self._is_acked(clients[broker], self._addresses[broker], request):
+                self.acks.note(partition)
+                await asyncio.sleep(EVERY_S)
+            else:
+                broker = next(turns)
+                await asyncio.sleep(_AGAIN_S)
+        for client in clients.values():
+            client.close()
+
+    async def _is_acked(self, client: NetworkClient, address: tuple[str, int], request: ProduceRequest) -> bool:
+        try:
+            if not client.connected:
+                await client.connect(*address, _TIMEOUT_MS)
+            response = await client.ask(request, _PRODUCE_VERSION, ProduceResponse, _TIMEOUT_MS)
+        except (OSError, ProtocolError):  # it is gone, or is just going
+            return False
+        return response.responses[0].partition_responses[0].error_code == Errors.NONE
+
+
+def _produce_request(topic: str, partition: int) -> ProduceRequest:
+    entry = PartitionProduceData(index=partition, records=build_batch([Record(0, 1_700_000_000_000, None, _VALUE)]))
+    return ProduceRequest(acks=-1, timeout_ms=_TIMEOUT_MS, topic_data=[TopicProduceData(name=topic, partition_data=[entry])])

@@ -1,0 +1,46 @@
+"""The table of docs/performance.md, from what `bench failover --json FILE` wrote: `kafka-edu bench failover --table FILE`."""
+
+import json
+from pathlib import Path
+from typing import Final
+
+from kafka_edu.cli.report import number
+
+#: Row → figure, without the peer's name before it.
+ROWS: Final = (
+    ("creation until every ISR is full, s", "creation until every ISR is full, s"),
+    ("SIGTERM: until the process is gone, s", "sigterm, signal until the process is gone, s"),
+    ("… longest gap of a partition, s", "sigterm, longest gap of a partition, s"),
+    ("… of it the client library's part, s", "sigterm, of the gap the client library's part, s"),
+    ("… failed produces, all rounds", "sigterm, failed produces, all rounds"),
+    ("kill -9: until the znode is deleted, s", "kill, signal until the znode is deleted, s"),
+    ("… from then until all leaders are moved, s", "kill, from then until all leaders are moved, s"),
+    ("… longest gap of a partition, s", "kill, longest gap of a partition, s"),
+    ("… of it the client library's part, s", "kill, of the gap the client library's part, s"),
+    ("kill -9 of the controller: until the znode is deleted, s", "controller-kill, signal until the znode is deleted, s"),
+    ("… from then until all leaders are moved, s", "controller-kill, from then until all leaders are moved, s"),
+    ("… longest gap of a partition, s", "controller-kill, longest gap of a partition, s"),
+    ("… of it the client library's part, s", "controller-kill, of the gap the client library's part, s"),
+    ("small cluster: znode to first ack, application, median, ms", "small, znode to first ack, application, median, ms"),
+    ("… p95, ms", "small, znode to first ack, application, p95, ms"),
+    ("… raw probe, median, ms", "small, znode to first ack, raw probe, median, ms"),
+    ("… raw probe, p95, ms", "small, znode to first ack, raw probe, p95, ms"),
+)
+
+
+def table(path: Path) -> str:
+    """In Markdown; a figure that was not measured is a dash. Then the targets, one a line."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    figures = document["figures"]
+
+    def cell(peer: str, figure: str) -> str:
+        value = figures.get(f"{peer}: {figure}")
+        return "-" if value is None else number(value)
+
+    lines = [f"| {figures['partitions']:,} partitions | ours | Apache Kafka 2.8.2 |", "| --- | --- | --- |"]
+    lines += [f"| {row} | {cell('ours', figure)} | {cell('kafka', figure)} |" for row, figure in ROWS]
+    lines += ["", "| target | measured | is to be | |", "| --- | --- | --- | --- |"]
+    for target in document["targets"]:
+        verdict = "holds" if target["holds"] else "**does not hold**"
+        lines.append(f"| {target['name']} | {number(target['value'])} | {target['relation']} {number(target['target'])} | {verdict} |")
+    return "\n".join(lines)
