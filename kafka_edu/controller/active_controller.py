@@ -209,9 +209,12 @@ class ActiveController:
         leaderless = context.partitions_with_offline_leader
         await self._partitions.handle_state_changes(leaderless, PartitionState.OFFLINE, "its leader is gone")
         await self._partitions.trigger_online_partition_state_change("its leader is gone")
-        staying = [r for r in replicas if not context.is_topic_queued_up_for_deletion(r.topic_partition.topic)]
+        staying: list[PartitionAndReplica] = []
+        being_deleted: list[PartitionAndReplica] = []
+        for replica in replicas:
+            (being_deleted if context.is_topic_queued_up_for_deletion(replica.topic_partition.topic) else staying).append(replica)
         await self._replicas.handle_state_changes(staying, ReplicaState.OFFLINE, reason)
-        await self._deletions.fail_replica_deletion([r for r in replicas if r not in staying], reason)
+        await self._deletions.fail_replica_deletion(being_deleted, reason)
         if not leaderless:
             self._send_update_metadata(context.live_or_shutting_down_broker_ids, ())
 

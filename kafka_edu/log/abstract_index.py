@@ -8,7 +8,7 @@ length, with zeros behind the last entry: that is how the next start knows it ca
 
 import mmap
 
-from kafka_edu.common.files import FileSystem
+from kafka_edu.common.files import File, FileSystem
 
 
 class CorruptIndexError(Exception):
@@ -37,33 +37,41 @@ class AbstractIndex:
         """Map the file as it is: all of it counts as entries. O(1)."""
         if not self._loaded:
             file = self._file_system.open(self.path)
-            size = file.size()
-            if size:
-                self._bytes = file.map(size)
+            self._load(file)
             file.close()  # the mapping holds on to it
-            self._mapped_size = size
-            self.entries = self.max_entries = size // self.ENTRY_BYTES
-            self._loaded = True
-            self._after_load()
+
+    def _load(self, file: File) -> None:
+        size = file.size()
+        if size:
+            self._bytes = file.map(size)
+        self._mapped_size = size
+        self.entries = self.max_entries = size // self.ENTRY_BYTES
+        self._loaded = True
+        self._after_load()
 
     def _after_load(self) -> None:
         """Read what is kept of the last entry."""
 
     def resize(self, size: int) -> None:
-        """Make the file `size` bytes long, rounded down to whole entries, and map it anew; entries within stay."""
-        self.load()
+        """Make the file `size` bytes long, rounded down to whole entries, and map it anew; entries within stay.
+
+        The file is opened once: a broker makes the indexes of thousands of new logs at a time, and opening files is most of what that costs.
+        """
         size -= size % self.ENTRY_BYTES
-        if size == self._mapped_size:
+        if self._loaded and size == self._mapped_size:
             return
-        self._unmap()
         file = self._file_system.open(self.path)
-        file.truncate(size)
-        if size:
-            self._bytes = file.map(size)
+        if not self._loaded:
+            self._load(file)
+        if size != self._mapped_size:
+            self._unmap()
+            file.truncate(size)
+            if size:
+                self._bytes = file.map(size)
+            self._mapped_size = size
+            self.max_entries = size // self.ENTRY_BYTES
+            self.entries = min(self.entries, self.max_entries)
         file.close()
-        self._mapped_size = size
-        self.max_entries = size // self.ENTRY_BYTES
-        self.entries = min(self.entries, self.max_entries)
 
     def trim_to_valid_size(self) -> None:
         """Cut the file behind the last entry: the segment will not grow any more."""

@@ -207,7 +207,11 @@ class LogManager:
         return log
 
     def _next_log_dir(self) -> str:
-        counts = dict.fromkeys(self.live_log_dirs, 0)
+        """O(1) with one dir; else O(logs), as in Kafka."""
+        live = self.live_log_dirs
+        if len(live) == 1:
+            return live[0]
+        counts = dict.fromkeys(live, 0)
         for log in self._logs.values():
             if log.log_dir in counts:
                 counts[log.log_dir] += 1
@@ -394,7 +398,8 @@ class LogManager:
         if self._tasks:
             await asyncio.wait(list(self._tasks.values()))
         for log in list(self._logs.values()):
-            await self._flush(log, log.log_end_offset)
+            if log.recovery_point < log.log_end_offset:  # of thousands of logs most are on the disk already
+                await self._flush(log, log.log_end_offset)
         await self.checkpoint_recovery_point_offsets()
         await self.checkpoint_log_start_offsets()
         for log_dir in self.live_log_dirs:

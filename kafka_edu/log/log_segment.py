@@ -210,6 +210,8 @@ class LogSegment:
     def next_offset(self) -> int:
         """The offset behind the last batch: from the last index entry, a short walk to the end."""
         last = self.base_offset
+        if not self.size:
+            return last
         for _, header in iter_file_headers(self.log, self.offset_index.lookup(2**63 - 1).position, self.size):
             last = header.next_offset
         return last

@@ -102,6 +102,16 @@ class ControllerRequests:
         self._replicas.leadership_changed(elected, changed)
         return _leader_and_isr_response(request, errors, version)
 
+    def new_logs(self, request: LeaderAndIsrRequest) -> list[tuple[TopicPartition, bool]]:
+        """The partitions of the request whose logs are not there yet, and whether they are new. None for an older controller than the latest."""
+        if request.controller_epoch < self.controller_epoch:
+            return []
+        return [
+            (tp, state.is_new)
+            for tp, state in _partition_states(request)
+            if self._replicas.log_manager.get_log(tp) is None and self._check(tp, state) is Errors.NONE
+        ]
+
     def _failed(self, tp: TopicPartition, failure: KafkaException) -> Errors:
         if failure.error is Errors.KAFKA_STORAGE_ERROR:
             self._replicas.on_storage_error(tp, failure)

@@ -410,6 +410,9 @@ class ReplicaManager:
     def controller_epoch(self) -> int:
         return self.controller_requests.controller_epoch
 
+    def new_logs(self, request: LeaderAndIsrRequest) -> list[tuple[TopicPartition, bool]]:
+        return self.controller_requests.new_logs(request)
+
     def become_leader_or_follower(self, request: LeaderAndIsrRequest, version: int) -> LeaderAndIsrResponse:
         return self.controller_requests.become_leader_or_follower(request, version)
 

@@ -4,6 +4,8 @@ Two fences. The controller's epoch: an older controller is refused with STALE_CO
 broker's epoch, the czxid of its registration: a request meant for an earlier life of this broker is refused with STALE_BROKER_EPOCH (KIP-380).
 """
 
+import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -20,6 +22,8 @@ from kafka_edu.server.kafka_apis import KafkaApis
 from kafka_edu.server.topic_configs import TopicConfigs
 
 NO_BROKER_EPOCH: Final = -1
+LOGS_AT_ONCE: Final = 50
+"""Before other requests get their turn."""
 
 ControlledShutdown = Callable[[int, int], Awaitable[list[TopicPartition]]]
 """The controller's part of a controlled shutdown: (broker id, broker epoch) → the partitions that broker still leads. Raises KafkaException."""
@@ -39,6 +43,8 @@ class InterBrokerApi:
         self._topic_configs = topic_configs
         self._controlled_shutdown = controlled_shutdown
         self._broker_epoch = broker_epoch
+        self._role_changes = asyncio.Lock()
+        """Held while a LeaderAndIsr is carried out in pieces (Kafka: replicaStateChangeLock)."""
         self._on_topics_updated = on_topics_updated
         self._on_partitions_deleted = on_partitions_deleted
 
@@ -53,19 +59,36 @@ class InterBrokerApi:
         self._check_broker_epoch(request.broker_epoch)
         topics = {state.topic_name: None for state in request.topic_states} | {s.topic_name: None for s in request.ungrouped_partition_states}
         missing = self._topic_configs.missing(topics)
-        if missing:
-            return self._load_configs_and_lead(call, request, missing)
+        if missing or self._role_changes.locked() or len(self._replica_manager.new_logs(request)) > LOGS_AT_ONCE:
+            return self._make_logs_and_lead(call, request, missing)
         call.respond(self._replica_manager.become_leader_or_follower(request, call.version))
         return None
 
-    async def _load_configs_and_lead(self, call: ApiCall, request: LeaderAndIsrRequest, topics: list[str]) -> None:
-        await self._topic_configs.load(topics)
-        self._check_broker_epoch(request.broker_epoch)
-        call.respond(self._replica_manager.become_leader_or_follower(request, call.version))
+    async def _make_logs_and_lead(self, call: ApiCall, request: LeaderAndIsrRequest, topics: list[str]) -> None:
+        """A new topic may bring thousands of logs, a third of a millisecond each: they are made a few at a time, with other requests in between.
+        Only then are the roles taken, all together."""
+        async with self._role_changes:
+            if topics:
+                await self._topic_configs.load(topics)
+            for made, (tp, is_new) in enumerate(self._replica_manager.new_logs(request), 1):
+                with contextlib.suppress(KafkaException):  # it will fail again below, where each partition gets its error
+                    self._replica_manager.get_or_create_log(tp, is_new=is_new)
+                if made % LOGS_AT_ONCE == 0:
+                    await asyncio.sleep(0)
+            self._check_broker_epoch(request.broker_epoch)
+            call.respond(self._replica_manager.become_leader_or_follower(request, call.version))
 
-    def handle_stop_replica(self, call: ApiCall, request: StopReplicaRequest) -> None:
+    def handle_stop_replica(self, call: ApiCall, request: StopReplicaRequest) -> Awaitable[None] | None:
         self._check_broker_epoch(request.broker_epoch)
+        if self._role_changes.locked():
+            return self._stop_after_role_changes(call, request)
         call.respond(self._replica_manager.stop_replicas(request, call.version))
+        return None
+
+    async def _stop_after_role_changes(self, call: ApiCall, request: StopReplicaRequest) -> None:
+        async with self._role_changes:
+            self._check_broker_epoch(request.broker_epoch)
+            call.respond(self._replica_manager.stop_replicas(request, call.version))
 
     def handle_update_metadata(self, call: ApiCall, request: UpdateMetadataRequest) -> None:
         """Take it over; then whoever waits for one of these topics to exist (CreateTopics) looks again, and groups forget offsets of what is deleted."""

@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 
 from kafka_edu.common.errors import Errors, KafkaException
@@ -12,7 +14,7 @@ from kafka_edu.protocol.messages.leader_and_isr import (
 )
 from kafka_edu.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from kafka_edu.protocol.messages.update_metadata import UpdateMetadataPartitionState, UpdateMetadataRequest, UpdateMetadataTopicState
-from kafka_edu.server.apis.inter_broker import InterBrokerApi
+from kafka_edu.server.apis.inter_broker import LOGS_AT_ONCE, InterBrokerApi
 from kafka_edu.server.topic_configs import TopicConfigs
 
 
@@ -24,11 +26,11 @@ class World:
         self.overrides = {}
         self.updated = []
         self.remaining = []
+        self.logs_wanted = []
         self.broker_epoch = 100
         self.configs = TopicConfigs(LogConfig.parse({}), self.fetch)
-        InterBrokerApi(self, self.controlled_shutdown, lambda: self.broker_epoch, self.configs, self.updated.extend, self.forgotten.extend).register(
-            harness.apis
-        )
+        self.api = InterBrokerApi(self, self.controlled_shutdown, lambda: self.broker_epoch, self.configs, self.updated.extend, self.forgotten.extend)
+        self.api.register(harness.apis)
 
     async def fetch(self, topics):
         self.done.append(("configs", tuple(topics)))
@@ -41,6 +43,12 @@ class World:
         return self.remaining
 
     # the replica manager's part
+    def new_logs(self, request):
+        return self.logs_wanted
+
+    def get_or_create_log(self, tp, *, is_new):
+        self.done.append(("log", tp))
+
     def become_leader_or_follower(self, request, version):
         self.done.append(("lead", version))
         return LeaderAndIsrResponse()
@@ -54,6 +62,17 @@ class World:
             raise KafkaException(Errors.STALE_CONTROLLER_EPOCH)
         self.done.append(("update", request.controller_epoch))
         return self.deleted
+
+
+class Answered:
+    """Stands for an ApiCall."""
+
+    def __init__(self, version):
+        self.version = version
+        self.response = None
+
+    def respond(self, response):
+        self.response = response
 
 
 @pytest.fixture
@@ -83,6 +102,30 @@ def test_configs_of_new_topics_are_fetched_before_their_logs_are_made(harness, w
     assert (world.configs.of("a").segment_bytes, world.configs.of("b").segment_bytes) == (77, 1 << 30)
     harness.ask(lead("a", version=version), version)
     assert world.done[2:] == [("lead", version)]
+
+
+def test_many_new_logs_are_made_before_the_roles_are_taken_with_others_served_in_between(harness, world):
+    """As the controller's requests come over one connection, only a new controller's StopReplica can come in between; it waits for its turn."""
+    world.logs_wanted = [(TopicPartition("a", number), True) for number in range(2 * LOGS_AT_ONCE + 1)]
+    api = world.api
+
+    async def both():
+        leading = asyncio.create_task(api._make_logs_and_lead(Answered(5), lead("a", version=5), []))
+        await asyncio.sleep(0)
+        made = len(world.done)
+        stopping = api.handle_stop_replica(Answered(1), StopReplicaRequest(controller_id=2, controller_epoch=6, broker_epoch=-1))
+        await asyncio.gather(leading, stopping)
+        return made
+
+    assert asyncio.run(both()) == LOGS_AT_ONCE
+    assert world.done == [*(("log", tp) for tp, _ in world.logs_wanted), ("lead", 5), ("stop", 1)]
+
+
+def test_a_few_new_logs_are_made_at_once(harness, world):
+    world.logs_wanted = [(TopicPartition("a", 0), True)]
+    harness.ask(lead("a", version=5), 5)
+    harness.ask(lead("a", version=5), 5)
+    assert [name for name, *_ in world.done] == ["configs", "log", "lead", "lead"]
 
 
 def test_a_request_for_an_earlier_life_of_this_broker_is_refused(harness, world):

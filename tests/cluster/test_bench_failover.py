@@ -1,0 +1,27 @@
+"""`bench failover` runs: on a few partitions, without the peer, which takes Java and minutes."""
+
+import json
+
+import pytest
+
+from benchmarks import failover
+from kafka_edu.zk.apache import ApacheZooKeeperError, find_jars, find_java
+
+
+def test_a_broker_is_stopped_and_the_controller_killed_under_the_probes(tmp_path):
+    try:
+        find_java()
+        find_jars()
+    except ApacheZooKeeperError as error:
+        pytest.skip(str(error))
+    file = tmp_path / "failover.json"
+    only = ["--only", "creation", "--only", "sigterm", "--only", "controller-kill"]
+    assert failover.main(["--peer", "ours", "--partitions", "30", "--rounds", "1", *only, "--json", str(file)]) == 0
+    document = json.loads(file.read_text())
+    figures = document["figures"]
+    assert 0 < figures["ours: creation until every ISR is full, s"] < 60
+    assert figures["ours: sigterm, failed produces, all rounds"] == 0
+    assert 0 < figures["ours: sigterm, longest gap, raw probe, s"] < 30
+    assert 2 < figures["ours: controller-kill, signal until the znode is deleted, s"] < 10, "a session of 6 s"
+    assert figures["ours: controller-kill, longest gap of a partition, s"] > 2
+    assert {target["name"].partition(":")[0] for target in document["targets"]} == {"sigterm", "controller-kill"}
