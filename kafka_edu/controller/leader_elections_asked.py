@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.controller_context import ControllerContext
-from kafka_edu.controller.leader_election import ElectionStrategy
+from kafka_edu.controller.leader_election import ElectionStrategy, explain
 from kafka_edu.controller.partition_state_machine import PartitionState
 from kafka_edu.controller.zk_partition_state_machine import ZkPartitionStateMachine
 
@@ -37,6 +37,8 @@ class ElectionResult(NamedTuple):
     error: Errors
     leader: int = -1
     """The new leader; brokers hear of it a little later."""
+    message: str = ""
+    """Why there is none, in Kafka's words and then in ours."""
 
 
 async def elect_leaders(
@@ -51,9 +53,9 @@ async def elect_leaders(
     chosen: list[TopicPartition] = []
     for tp in dict.fromkeys(partitions):
         if not context.has_partition(tp):
-            results[tp] = ElectionResult(Errors.UNKNOWN_TOPIC_OR_PARTITION)
+            results[tp] = ElectionResult(Errors.UNKNOWN_TOPIC_OR_PARTITION, message="The partition does not exist.")
         elif context.is_topic_queued_up_for_deletion(tp.topic):
-            results[tp] = ElectionResult(Errors.INVALID_TOPIC_EXCEPTION)
+            results[tp] = ElectionResult(Errors.INVALID_TOPIC_EXCEPTION, message="The topic is being deleted")
         elif not _is_needed(context, tp, election_type):
             results[tp] = ElectionResult(Errors.ELECTION_NOT_NEEDED)
         else:
@@ -67,8 +69,20 @@ async def elect_leaders(
         if tp in elected and state is not None:
             results[tp] = ElectionResult(Errors.NONE, state.leader_and_isr.leader)
         else:
-            results[tp] = ElectionResult(Errors.PREFERRED_LEADER_NOT_AVAILABLE if preferred else Errors.ELIGIBLE_LEADERS_NOT_AVAILABLE)
+            error = Errors.PREFERRED_LEADER_NOT_AVAILABLE if preferred else Errors.ELIGIBLE_LEADERS_NOT_AVAILABLE
+            results[tp] = ElectionResult(error, message=_why_not(context, tp, strategy))
     return results
+
+
+def _why_not(context: ControllerContext, tp: TopicPartition, strategy: ElectionStrategy) -> str:
+    state, assignment = context.partition_leadership_info(tp), context.partition_replica_assignment(tp)
+    live = [replica for replica in assignment if context.is_replica_online(replica, tp)]
+    isr = state.leader_and_isr.isr if state is not None else ()
+    why = explain(strategy, isr, assignment, live, context.shutting_down_broker_ids, True, None).why
+    name = "OfflinePartitionLeaderElectionStrategy(true)"
+    if strategy is ElectionStrategy.PREFERRED_REPLICA:
+        name = "PreferredReplicaPartitionLeaderElectionStrategy"
+    return f"Failed to elect leader for partition {tp} under strategy {name}: {why}"
 
 
 def _is_needed(context: ControllerContext, tp: TopicPartition, election_type: ElectionType) -> bool:

@@ -1,4 +1,4 @@
-"""Records what Apache Kafka 2.0.1's tools print, told the stories on a cluster of 2.0.1: `python -m tests.interop.record_tools [STORY …]`."""
+"""Records what Apache Kafka 2.0.1's tools (2.8.2's of stories that end so) print, told the stories on a cluster of 2.0.1: `python -m tests.interop.record_tools [STORY …]`."""
 
 import sys
 import tempfile
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.apache_kafka import SMALL, apache_kafka, kafka_jars
 from tests.interop.peers import OF_A_SMALL_HEAP
-from tests.interop.tool_stories import SETTINGS, STORIES, write_files
+from tests.interop.tool_stories import OF_NOBODY, SETTINGS, STORIES, write_files
 from tests.interop.tools import Cluster, record, tell
 
 NOWHERE = "127.0.0.1:1"
@@ -27,12 +27,13 @@ def apache_cluster(folder: Path) -> Iterator[Cluster]:
 def main(stories: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder, apache_cluster(Path(folder)) as cluster:
         for story in stories or STORIES:
-            record(story, tell(of(story, cluster), STORIES[story], java=True))
+            version = cluster._replace(jars=kafka_jars("2.8.2")) if story.endswith("2.8") else cluster
+            record(story, tell(of(story, version), STORIES[story], java=True))
 
 
 def of(story: str, cluster: Cluster) -> Cluster:
     """Wrong command lines must be found to be wrong before anybody is asked."""
-    return cluster._replace(zookeeper=NOWHERE, bootstrap=NOWHERE) if story == "usage" else cluster
+    return cluster._replace(zookeeper=NOWHERE, bootstrap=NOWHERE) if story in OF_NOBODY else cluster
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from kafka_edu.cli.python_process import python_command
 from kafka_edu.cli.supervisor import running_cluster
 from tests.interop.foreign import missing
 from tests.interop.record_tools import apache_cluster, of
-from tests.interop.tool_stories import OF_THE_ONE_BROKER, SETTINGS, STORIES, write_files
+from tests.interop.tool_stories import OF_NOBODY, OF_THE_ONE_BROKER, SETTINGS, STORIES, write_files
 from tests.interop.tools import Cluster, differences, golden, tell
 
 
@@ -44,7 +44,7 @@ def test_our_tools_on_a_broker_of_ours(ours: Cluster, story: str) -> None:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("story", [story for story in STORIES if story != "usage"])  # wrong command lines ask no broker, and take a JVM each
+@pytest.mark.parametrize("story", [story for story in STORIES if story not in OF_NOBODY])  # wrong command lines ask no broker, and take a JVM each
 def test_kafkas_tools_and_ours_on_apache_kafka(theirs: Cluster, story: str) -> None:
     """Both at once, each with names of its own, where they are not in each other's way."""
     cluster = of(story, theirs)

@@ -73,10 +73,35 @@ USAGE: Final = [
     Step("configs --zookeeper {zk} --describe --entity-type topics --entity-type brokers"),
     Step("configs --zookeeper {zk} --describe --entity-type topics --add-config a=b"),
     Step("configs --bootstrap-server {bootstrap} --describe --entity-type brokers"),
+    Step("preferred-replica-election"),
+    Step("preferred-replica-election --path-to-json-file {dir}/no.json"),
+    Step("preferred-replica-election --zookeeper"),
+    Step("preferred-replica-election --zookeeper {zk} --no-such"),
     Step("consumer-perf-test"),
     Step("consumer-perf-test --topic a --broker-list {bootstrap}"),
     Step("consumer-perf-test --topic a --broker-list {bootstrap} --messages many"),
     Step("consumer-perf-test --topic a --broker-list {bootstrap} --messages 1 --reporting-interval 0"),
+]
+
+#: Of a tool that came after 2.0.
+USAGE_2_8: Final = [
+    Step("leader-election"),
+    Step("leader-election --no-such"),
+    Step("leader-election --election-type preferred"),
+    Step("leader-election --bootstrap-server {bootstrap}"),
+    Step("leader-election --bootstrap-server {bootstrap} --election-type preferred"),
+    Step("leader-election --bootstrap-server {bootstrap} --election-type preferred --topic a"),
+    Step("leader-election --bootstrap-server {bootstrap} --election-type preferred --topic a --partition one"),
+    Step("leader-election --bootstrap-server {bootstrap} --election-type preferred --partition 0"),
+    Step("leader-election --bootstrap-server {bootstrap} --election-type preferred --partition 0 --all-topic-partitions"),
+    Step("leader-election --bootstrap-server {bootstrap} --election-type preferred --topic a --partition 0 --all-topic-partitions"),
+    Step("leader-election --bootstrap-server {bootstrap} --election-type wild --all-topic-partitions"),
+    Step("leader-election --bootstrap-server {bootstrap} --election-type unclean --path-to-json-file {dir}/no.json"),
+    Step("leader-election --bootstrap-server {bootstrap} --election-type unclean --path-to-json-file {dir}/nothing.json"),
+    Step("leader-election --bootstrap-server {bootstrap} --election-type unclean --path-to-json-file {dir}/elect-twice-{x}.json"),
+    Step("leader-election --bootstrap-server {bootstrap} --election-type unclean --path-to-json-file {dir}/elect-no-field.json"),
+    Step("leader-election --bootstrap-server {bootstrap} --election-type unclean --path-to-json-file {dir}/elect-array.json"),
+    Step("leader-election --bootstrap-server {bootstrap} --election-type unclean --path-to-json-file {dir}/no-such-file"),
 ]
 
 CREATION: Final = [
@@ -255,6 +280,22 @@ DELETION: Final = [
     Step("delete-records --bootstrap-server {bootstrap} --offset-json-file {dir}/nothing.json"),
     Step("console-consumer --bootstrap-server {bootstrap} --topic dr{x} --partition 0 --offset earliest --max-messages 2"),
 ]
+PREFERRED: Final = "preferred-replica-election --zookeeper {zk}"
+#: There is one broker, which leads already; what an election does is in test_election_tools.
+ELECTIONS: Final = [
+    Step(f"{TOPICS} --create --topic el{{x}} --partitions 2 --replication-factor 1"),
+    Step(f"{TOPICS} --describe --topic el{{x}}", until="Partition: 1\tLeader: 0"),
+    Step(f"{PREFERRED} --path-to-json-file {{dir}}/elect-{{x}}.json", until="Created"),
+    Step(f"{PREFERRED} --path-to-json-file {{dir}}/elect-some-{{x}}.json", until="Created"),
+    Step(f"{PREFERRED} --path-to-json-file {{dir}}/elect-none.json", until="Created"),
+    Step(f"{PREFERRED} --path-to-json-file {{dir}}/elect-twice-{{x}}.json"),
+    Step(f"{PREFERRED} --path-to-json-file {{dir}}/elect-no-field.json"),
+    Step(f"{PREFERRED} --path-to-json-file {{dir}}/elect-array.json"),
+    Step(f"{PREFERRED} --path-to-json-file {{dir}}/no.json"),
+    Step(f"{PREFERRED} --path-to-json-file {{dir}}/version.json", until="Created"),
+    Step(f"{PREFERRED} --path-to-json-file {{dir}}/nothing.json"),
+    Step(f"{PREFERRED} --path-to-json-file {{dir}}/no-such-file"),
+]
 ALTER_BROKER: Final = "configs --bootstrap-server {bootstrap} --alter --entity-type brokers"
 DESCRIBE_BROKER: Final = "configs --bootstrap-server {bootstrap} --describe --entity-type brokers"
 BROKERS: Final = [
@@ -273,15 +314,19 @@ BROKERS: Final = [
 ]
 #: Told by one kind of tools after the other: there is but one broker.
 OF_THE_ONE_BROKER: Final = frozenset({"brokers"})
+#: Wrong command lines: they ask no broker.
+OF_NOBODY: Final = frozenset({"usage", "usage-2.8"})
 STORIES: Final = {
     "brokers": BROKERS,
     "usage": USAGE,
+    "usage-2.8": USAGE_2_8,
     "creation": CREATION,
     "change": CHANGE,
     "configs": CONFIGS,
     "console": CONSOLE,
     "groups": GROUPS,
     "deletion": DELETION,
+    "elections": ELECTIONS,
 }
 
 
@@ -292,6 +337,14 @@ def write_files(folder: Path) -> None:
         entry = f'{{"topic": "dr{mark}", "partition": 0, "offset": 2}}'
         (folder / f"delete-{mark}.json").write_text(f'{{"partitions": [{entry}], "version": 1}}')
         (folder / f"twice-{mark}.json").write_text(f'{{"partitions": [{entry}, {entry}]}}')
+        elect = f'{{"topic": "el{mark}", "partition": 0}}'
+        (folder / f"elect-{mark}.json").write_text(f'{{"partitions": [{elect}]}}')
+        some = f'{{"topic": "gone{mark}", "partition": 0}}, {elect}, {{"topic": "el{mark}", "partition": 7}}'
+        (folder / f"elect-some-{mark}.json").write_text(f'{{"partitions": [{some}]}}')
+        (folder / f"elect-twice-{mark}.json").write_text(f'{{"partitions": [{elect}, {elect}]}}')
+    (folder / "elect-none.json").write_text('{"partitions": []}')
+    (folder / "elect-no-field.json").write_text('{"partitions": [{"topic": "el"}]}')
+    (folder / "elect-array.json").write_text("[]")
     (folder / "no.json").write_text("{")
     (folder / "version.json").write_text('{"partitions": [], "version": 2}')
     (folder / "nothing.json").write_text('{"version": 1}')

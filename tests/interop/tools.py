@@ -24,6 +24,8 @@ CLASSES: Final = {
     "console-producer": "kafka.tools.ConsoleProducer",
     "console-consumer": "kafka.tools.ConsoleConsumer",
     "consumer-groups": "kafka.admin.ConsumerGroupCommand",
+    "preferred-replica-election": "kafka.admin.PreferredReplicaLeaderElectionCommand",
+    "leader-election": "kafka.admin.LeaderElectionCommand",
     "delete-records": "kafka.admin.DeleteRecordsCommand",
     "broker-api-versions": "kafka.admin.BrokerApiVersionsCommand",
     "consumer-perf-test": "kafka.tools.ConsumerPerformance",

@@ -1,11 +1,11 @@
 """Delete the records of partitions below given offsets (Kafka: kafka-delete-records.sh, DeleteRecordsCommand.scala)."""
 
 import asyncio
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from kafka_edu.cli.tools.json_files import as_list, as_object, integer_field, parse_object, text_field
 from kafka_edu.cli.tools.options import OptionParser, check_required
 from kafka_edu.cli.tools.tool import ToolCommand, ToolError, java_class, load_properties, read_text_file, run_tool, text_of
 from kafka_edu.common.errors import Errors, KafkaException
@@ -18,26 +18,21 @@ _TIMEOUT_MS: Final = 30_000
 
 def parse_offsets(text: str) -> dict[TopicPartition, int]:
     """What the JSON file says: `{"partitions":[{"topic":"web","partition":0,"offset":5}],"version":1}`. Raises ToolError."""
-    try:
-        document = json.loads(text)
-    except ValueError:
-        raise ToolError(_ADMIN_OPERATION, "The input string is not a valid JSON") from None
-    if not isinstance(document, dict):
-        raise ToolError("com.fasterxml.jackson.databind.JsonMappingException", f"Expected JSON object, received {text.strip()}")
+    document = parse_object(text)
+    if document is None:
+        raise ToolError(_ADMIN_OPERATION, "The input string is not a valid JSON")
     version = document.get("version", 1)
     if version != 1:
         raise ToolError(_ADMIN_OPERATION, f"Not supported version field value {version}")
-    if not isinstance(document.get("partitions"), list):
+    if "partitions" not in document:
         raise ToolError(_ADMIN_OPERATION, "Missing partitions field")
     offsets: dict[TopicPartition, int] = {}
     twice: list[str] = []
-    for entry in document["partitions"]:
-        topic, partition, offset = (entry.get(name) if isinstance(entry, dict) else None for name in ("topic", "partition", "offset"))
-        if not (isinstance(topic, str) and isinstance(partition, int) and isinstance(offset, int)):
-            raise ToolError("com.fasterxml.jackson.databind.JsonMappingException", f"topic, partition and offset are wanted, not {json.dumps(entry)}")
-        if TopicPartition(topic, partition) in offsets:
-            twice.append(f"{topic}-{partition}")
-        offsets[TopicPartition(topic, partition)] = offset
+    for entry in map(as_object, as_list(document["partitions"])):
+        tp = TopicPartition(text_field(entry, "topic"), integer_field(entry, "partition"))
+        if tp in offsets:
+            twice.append(str(tp))
+        offsets[tp] = integer_field(entry, "offset")
     if twice:
         raise ToolError(
             "kafka.common.AdminCommandFailedException", f"Offset json file contains duplicate topic partitions: {','.join(sorted(set(twice)))}"

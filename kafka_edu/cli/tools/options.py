@@ -175,6 +175,10 @@ class OptionParser:
             Option(name, description, _java_number(bits), type_name=type_name, described_as=described_as, default=default, takes=takes)
         )
 
+    def choice(self, name: str, description: str, convert: Callable[[str], str], type_name: str, described_as: str = "") -> Option[str]:
+        """One of several words: `convert` raises ValueError for any other."""
+        return self._accept(Option(name, description, convert, type_name=type_name, described_as=described_as))
+
     def parse(self, words: Sequence[str]) -> OptionSet:
         """Raises OptionError."""
         found = OptionSet()

@@ -46,10 +46,10 @@ class ElectLeadersApi:
         try:
             results = await self._controller.elect_leaders(partitions, ElectionType(request.election_type))
         except KafkaException as refused:
-            call.respond(_response(dict.fromkeys(partitions, refused.error)))
+            call.respond(_response(dict.fromkeys(partitions, (refused.error, ""))))
             return
         failed = {
-            tp: result.error
+            tp: (result.error, result.message)
             for tp, result in results.items()
             if result.error is not Errors.NONE and not (ask_for_all and result.error is Errors.ELECTION_NOT_NEEDED)
         }
@@ -58,7 +58,11 @@ class ElectLeadersApi:
             call.respond(_response(failed))
             return
         timeout_ms = max(0, deadline_ms - self._time.hi_res_clock_ms())
-        operation = DelayedElectLeader(timeout_ms, elected, self._cache, lambda outcome: call.respond(_response(failed | outcome)))
+
+        def respond(outcome: Mapping[TopicPartition, Errors]) -> None:
+            call.respond(_response(failed | {tp: (error, "") for tp, error in outcome.items()}))
+
+        operation = DelayedElectLeader(timeout_ms, elected, self._cache, respond)
         self._purgatory.try_complete_else_watch(operation, tuple(dict.fromkeys(tp.topic for tp in elected)))
         if not call.answered:
             call.waits()
@@ -68,17 +72,18 @@ class ElectLeadersApi:
 
     @staticmethod
     def error_response(request: ElectLeadersRequest, _: int, error: Errors, __: str) -> ElectLeadersResponse:
-        return _response(dict.fromkeys(_partitions(request), error), error)
+        return _response(dict.fromkeys(_partitions(request), (error, "")), error)
 
 
 def _partitions(request: ElectLeadersRequest) -> list[TopicPartition]:
     return [TopicPartition(topic.topic, number) for topic in request.topic_partitions or [] for number in topic.partition_id]
 
 
-def _response(errors: Mapping[TopicPartition, Errors], error: Errors = Errors.NONE) -> ElectLeadersResponse:
+def _response(errors: Mapping[TopicPartition, tuple[Errors, str]], error: Errors = Errors.NONE) -> ElectLeadersResponse:
+    """`errors`: of each partition its error and, if there is more to be said than the error's own message, that."""
     topics: dict[str, ReplicaElectionResult] = {}
-    for tp, outcome in errors.items():
+    for tp, (outcome, said) in errors.items():
         topic = topics.setdefault(tp.topic, ReplicaElectionResult(topic=tp.topic, partition_result=[]))
-        message = None if outcome is Errors.NONE else outcome.message
+        message = None if outcome is Errors.NONE else said or outcome.message
         topic.partition_result.append(PartitionResult(partition_id=tp.partition, error_code=outcome, error_message=message))
     return ElectLeadersResponse(error_code=error, replica_election_results=list(topics.values()))
