@@ -1,4 +1,6 @@
-"""Records what Apache Kafka 2.0.1's tools (2.8.2's of stories that end so) print, told the stories on a cluster of 2.0.1: `python -m tests.interop.record_tools [STORY …]`."""
+"""Records what Apache Kafka 2.0.1's tools print, told the stories on a cluster of 2.0.1, and 2.8.2's for stories that end so:
+
+`python -m tests.interop.record_tools [STORY …]`."""
 
 import sys
 import tempfile
