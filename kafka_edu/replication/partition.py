@@ -83,6 +83,8 @@ class Partition:
         """The leader's LEO when its epoch began; -1 on a follower."""
         self.controller_epoch = 0
         self.assigned_replicas: tuple[int, ...] = ()
+        self.adding_replicas: tuple[int, ...] = ()
+        """Of the assigned those that a reassignment brings: they fetch and may join the ISR as any other."""
         self.isr_state = IsrState(topic_partition, trace)
         self._followers: dict[int, Replica] = {}
 
@@ -164,6 +166,7 @@ class Partition:
                     self.isr,
                     self.assigned_replicas,
                     self.isr_state.zk_version,
+                    self.adding_replicas,
                 )
             )
         if self._maybe_increment_leader_hw(log, now_ms):
@@ -198,6 +201,7 @@ class Partition:
         self.leader_epoch = state.leader_epoch
         self.controller_epoch = controller_epoch
         self.assigned_replicas = tuple(state.replicas)
+        self.adding_replicas = tuple(state.adding_replicas)
 
     def delete(self) -> None:
         """The replica is to be removed: nobody may read or write it from now on. Wakes who waits; they find no leader."""

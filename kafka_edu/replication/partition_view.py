@@ -31,4 +31,5 @@ def partition_snapshot(partition: Partition) -> PartitionSnapshot | None:
         isr_state.zk_version,
         isr_state.proposal.after if isr_state.proposal else (),
         log.config.min_insync_replicas,
+        partition.adding_replicas,
     )

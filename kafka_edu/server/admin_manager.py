@@ -230,6 +230,8 @@ class AdminManager:
         current = (await self._zk.get_assignment_for_topics([topic.name])).get(topic.name)
         if current is None:
             raise KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{topic.name}' does not exist.")
+        if any(assignment.is_being_reassigned for assignment in current.partitions.values()):
+            raise KafkaException(Errors.REASSIGNMENT_IN_PROGRESS, f"A partition reassignment is in progress for the topic '{topic.name}'.")
         assigned = None
         if topic.assignments is not None:
             assigned = {len(current.partitions) + index: tuple(given.broker_ids) for index, given in enumerate(topic.assignments)}

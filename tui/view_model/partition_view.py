@@ -69,6 +69,8 @@ class PartitionView:
         self.zk_version = -1
         self.isr: tuple[int, ...] = ()
         self.replicas: tuple[int, ...] = ()
+        self.adding: tuple[int, ...] = ()
+        """Of the replicas those that a reassignment brings."""
         self.hw = -1
         self.leo = -1
         self.log_start = -1
@@ -129,8 +131,11 @@ class PartitionsView:
         return partition.leader != NO_LEADER and self._brokers.alive(partition.leader)
 
     def under_replicated(self, partition: PartitionView) -> bool:
-        """As Kafka counts: it has a leader, and fewer in the ISR than assigned. A dead one in the ISR counts as out: Kafka will know in a moment."""
-        return sum(self._brokers.alive(b) for b in partition.isr) < len(partition.replicas)
+        """As Kafka counts: it has a leader, and fewer in the ISR than assigned, those apart that a reassignment is adding.
+
+        A dead one in the ISR counts as out: Kafka will know in a moment.
+        """
+        return sum(self._brokers.alive(b) for b in partition.isr) < len(partition.replicas) - len(partition.adding)
 
     def counts(self) -> tuple[int, int, int]:
         """(partitions, under-replicated, without a live leader). O(partitions)."""
@@ -170,7 +175,7 @@ class PartitionsView:
                     self._change(key, e.leader_epoch, -1, e.leader, e.isr, e.replicas)
             case BecameLeader() as e:
                 key = PartitionKey(e.topic, e.partition)
-                self._change(key, e.leader_epoch, e.zk_version, teller, e.isr, e.replicas)
+                self._change(key, e.leader_epoch, e.zk_version, teller, e.isr, e.replicas, e.adding_replicas)
                 self._offsets(self[key], teller, e.high_watermark, e.start_offset)
             case BecameFollower() as e:
                 key = PartitionKey(e.topic, e.partition)
@@ -182,7 +187,7 @@ class PartitionsView:
                 self._told.setdefault(teller, set()).add(key)
                 leads = e.leader == teller
                 if leads or self[key].leader_epoch < e.leader_epoch:
-                    self._change(key, e.leader_epoch, e.zk_version, e.leader, e.isr if leads else None, e.replicas)
+                    self._change(key, e.leader_epoch, e.zk_version, e.leader, e.isr if leads else None, e.replicas, e.adding_replicas)
                 self._gauge(self[key], teller, PartitionOffsets(e.topic, e.partition, e.log_start, e.hw, e.leo, e.remote_leos, e.min_isr))
             case PartitionOffsets() as e:
                 known = self.by_key.get(PartitionKey(e.topic, e.partition))
@@ -200,7 +205,14 @@ class PartitionsView:
                 pass
 
     def _change(
-        self, key: PartitionKey, epoch: int, zk_version: int, leader: int | None, isr: tuple[int, ...] | None, replicas: tuple[int, ...]
+        self,
+        key: PartitionKey,
+        epoch: int,
+        zk_version: int,
+        leader: int | None,
+        isr: tuple[int, ...] | None,
+        replicas: tuple[int, ...],
+        adding: tuple[int, ...] | None = None,
     ) -> None:
         """One door for leader, epoch, ISR and replicas; None and () leave as is. Drops what is older than what is known."""
         p = self[key]
@@ -209,6 +221,8 @@ class PartitionsView:
         is_new = p.leader_epoch < 0
         if replicas:
             p.replicas = replicas
+        if adding is not None:
+            p.adding = adding
         if epoch != p.leader_epoch:
             p.leader_epoch = epoch
             if not is_new:

@@ -21,6 +21,8 @@ class BecameLeader(NamedTuple):
     isr: tuple[int, ...]
     replicas: tuple[int, ...]
     zk_version: int
+    adding_replicas: tuple[int, ...] = ()
+    """Of the replicas those that a reassignment brings: the partition is not under-replicated for want of them."""
 
 
 @event(joins=("topic", "partition", "leader_epoch", "controller_epoch"))
@@ -301,6 +303,8 @@ class PartitionSnapshot(NamedTuple):
     proposed_isr: tuple[int, ...]
     min_isr: int
     """min.insync.replicas: with fewer in the ISR, acks=all is refused."""
+    adding_replicas: tuple[int, ...] = ()
+    """As in BecameLeader."""
 
 
 @event(kind=Kind.GAUGE)

@@ -189,7 +189,7 @@ def test_snapshots_and_gauges_tell_what_a_dashboard_shows() -> None:
     cluster.produce("a", "b", acks=1)
     cluster.fetch(1)
     [snapshot] = [e.event for e in cluster.leader.trace.snapshot() if e.name == "PartitionSnapshot"]
-    assert snapshot == ("t", 0, 0, 0, (0, 1), (0, 1), 0, 0, 2, ((1, 0),), 1, (), 1)
+    assert snapshot == ("t", 0, 0, 0, (0, 1), (0, 1), 0, 0, 2, ((1, 0),), 1, (), 1, ())
     [gauge] = [e.event for e in cluster.leader.trace.gauges() if e.name == "PartitionOffsets"]
     assert gauge == ("t", 0, 0, 0, 2, ((1, 0),), 1)
 

@@ -115,6 +115,18 @@ def test_it_comes_back_out_of_sync_and_then_in_sync() -> None:
     assert signs(view) == IN_ISR + IN_ISR + LEADER
 
 
+def test_a_replica_that_a_reassignment_adds_does_not_make_the_partition_under_replicated() -> None:
+    story = Story()
+    view = running(story)
+    before = view.partitions.counts()
+    story.tell(1, BecameLeader("web", 0, 8, 4, 100, 80, (1, 2), (0, 1, 2), 5, (0,)))
+    reduced(story, view)
+    assert view.partitions.counts() == before
+    story.tell(1, BecameLeader("web", 0, 9, 4, 100, 80, (1, 2), (0, 1, 2), 6))
+    reduced(story, view)
+    assert view.partitions.counts() == (1, 1, 0)
+
+
 def test_what_is_older_than_what_is_known_changes_nothing() -> None:
     story = Story()
     view = running(story)
