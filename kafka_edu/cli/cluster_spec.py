@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from kafka_edu.common.cluster_home import ClusterFolder, cluster_names
 from kafka_edu.common.words import plural
+from kafka_edu.server.listener_settings import listener_settings
 from kafka_edu.server.properties_file import format_properties
 
 HOST: Final = "127.0.0.1"
@@ -151,7 +152,7 @@ class ClusterSpec(NamedTuple):
         broker = self.broker(broker_id)
         return {
             "broker.id": str(broker_id),
-            "listeners": f"PLAINTEXT://{HOST}:{broker.port}",
+            **listener_settings(HOST, broker.port, {**self.props, **broker.props}),
             "log.dirs": str(folder.broker_data(broker_id)),
             "zookeeper.connect": self.zookeeper.connect,
             "zookeeper.connection.timeout.ms": "18000",  # as in Kafka's own server.properties: a JVM may have to start first

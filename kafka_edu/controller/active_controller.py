@@ -43,6 +43,8 @@ class ControllerConfig(NamedTuple):
 
     inter_broker_listener_name: str = "PLAINTEXT"
     """inter.broker.listener.name"""
+    control_plane_listener_name: str | None = None
+    """control.plane.listener.name"""
     unclean_leader_election_enable: bool = False
     """unclean.leader.election.enable; a topic may override it"""
     delete_topic_enable: bool = True
@@ -55,6 +57,11 @@ class ControllerConfig(NamedTuple):
     """leader.imbalance.per.broker.percentage"""
     socket_timeout_ms: int = 30_000
     """controller.socket.timeout.ms"""
+
+    @property
+    def listener_name(self) -> str:
+        """Which listener of each broker the controller talks to (Kafka: controllerToBrokerListenerName)."""
+        return self.control_plane_listener_name or self.inter_broker_listener_name
 
 
 class ActiveController:

@@ -118,7 +118,7 @@ class KafkaController:
         self._session_expired = False
         self._make_channels = channels or (
             lambda on_response: ControllerChannelManager(
-                broker.id, config.inter_broker_listener_name, transport, time, on_response, trace, self._events.cause, config.socket_timeout_ms
+                broker.id, config.listener_name, transport, time, on_response, trace, self._events.cause, config.socket_timeout_ms
             )
         )
         if trace:

@@ -2,11 +2,14 @@
 
     acceptor (one a listener) → processors (num.network.threads each) → request channel → handlers (num.io.threads) → processors
 
+The listener that control.plane.listener.name names stands apart: one acceptor, one processor, a request channel of 20 and one handler, all its own, so that
+what the controller says never waits behind what clients send (KIP-291; book 001; spec C10).
+
 `bind` takes the ports, so that the broker knows them; `start_processing` opens the doors, once everything behind them stands.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from kafka_edu.cluster.broker import EndPoint
 from kafka_edu.common.time import Time
@@ -20,10 +23,19 @@ from kafka_edu.trace.tracer import Tracer
 
 NUM_NETWORK_THREADS: Final = 3
 MAX_CONNECTIONS_PER_IP: Final = 2_147_483_647
+CONTROL_PLANE_QUEUED_REQUESTS: Final = 20
+"""As Kafka's: not a setting."""
+
+
+class ControlPlane(NamedTuple):
+    """The listener for the controller's requests, and their own queue."""
+
+    listener_name: str
+    request_channel: RequestChannel
 
 
 class SocketServer:
-    """Owns acceptors and processors; the request channel is shared with the handlers."""
+    """Owns acceptors and processors; the request channels are shared with the handlers."""
 
     def __init__(
         self,
@@ -37,6 +49,7 @@ class SocketServer:
         max_request_size: int = SOCKET_REQUEST_MAX_BYTES,
         max_idle_ms: int = CONNECTIONS_MAX_IDLE_MS,
         max_connections_per_ip: int = MAX_CONNECTIONS_PER_IP,
+        control_plane: ControlPlane | None = None,
     ) -> None:
         self._transport = transport
         self._time = time
@@ -49,28 +62,32 @@ class SocketServer:
         self.acceptors: dict[str, Acceptor] = {}
         for end_point in end_points:
             self.acceptors[end_point.listener_name] = Acceptor(end_point, [], trace, max_connections_per_ip)
+        self._data_plane = dict(self.acceptors)
+        if control_plane is not None:
+            acceptor = self._data_plane.pop(control_plane.listener_name)
+            acceptor.processors.append(self._new_processor(acceptor, control_plane.request_channel))
         self.resize_processors(num_network_threads)
         if trace:
             trace.on_gauges(self._gauges)
             trace.on_snapshot(self._snapshot)
 
     def resize_processors(self, num_network_threads: int) -> None:
-        """So many processors for each listener from now on. The connections of those too many are closed; their clients come again."""
-        for acceptor in self.acceptors.values():
+        """So many processors for each listener of the data plane from now on. The connections of those too many are closed; their clients come again."""
+        for acceptor in self._data_plane.values():
             while len(acceptor.processors) > num_network_threads:
                 acceptor.processors.pop().close()
             while len(acceptor.processors) < num_network_threads:
-                processor = self._new_processor(acceptor)
+                processor = self._new_processor(acceptor, self._request_channel)
                 acceptor.processors.append(processor)
                 if self._open:
                     processor.start()
 
-    def _new_processor(self, acceptor: Acceptor) -> Processor:
+    def _new_processor(self, acceptor: Acceptor, request_channel: RequestChannel) -> Processor:
         self._processor_numbers += 1
         return Processor(
             self._processor_numbers - 1,
             self._time,
-            self._request_channel,
+            request_channel,
             self._trace,
             listener_name=acceptor.end_point.listener_name,
             max_request_size=self._max_request_size,

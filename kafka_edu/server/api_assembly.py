@@ -57,6 +57,7 @@ class ApiAssembly:
         self.handlers = KafkaRequestHandlerPool(
             parts.request_channel, self.apis.handle, parts.time, parts.trace, num_io_threads=config.num_io_threads, on_failure=parts.on_failure
         )
+        self._control_plane_handlers = self._make_control_plane_handlers()
         topic_purgatory = self._purgatory("Topic", DelayedOperation)
         admin = self._admin = AdminManager(
             parts.zk,
@@ -85,6 +86,8 @@ class ApiAssembly:
             reaper.start().add_done_callback(self._reaper_ended)
         self._transactions.startup()
         self.handlers.start()
+        if self._control_plane_handlers is not None:
+            self._control_plane_handlers.start()
 
     async def _settle_internal_partitions(self) -> None:
         """An internal topic that exists has as many partitions as it has, whatever the configuration says (Kafka: getTopicPartitionCount)."""
@@ -96,6 +99,8 @@ class ApiAssembly:
     async def shutdown_handlers(self) -> None:
         """No request is taken up any more."""
         await self.handlers.shutdown()
+        if self._control_plane_handlers is not None:
+            await self._control_plane_handlers.shutdown()
 
     async def shutdown(self) -> None:
         """After the handlers: stop what stands behind the APIs."""
@@ -103,6 +108,14 @@ class ApiAssembly:
         await self._groups.shutdown()
         for reaper in self._reapers:
             await reaper.shutdown()
+
+    def _make_control_plane_handlers(self) -> KafkaRequestHandlerPool | None:
+        """One handler for what comes by control.plane.listener.name; it goes by the same table. None where there is no such listener."""
+        parts = self._parts
+        if parts.control_plane is None:
+            return None
+        channel, name = parts.control_plane.request_channel, "control-plane-kafka-request-handler"
+        return KafkaRequestHandlerPool(channel, self.apis.handle, parts.time, parts.trace, num_io_threads=1, on_failure=parts.on_failure, name=name)
 
     def _purgatory(self, name: str, _: type[Operation]) -> DelayedOperationPurgatory[Operation]:
         """A purgatory for operations of that type, whose time-outs run from `startup` to `shutdown`."""

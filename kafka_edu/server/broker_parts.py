@@ -9,6 +9,7 @@ from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Transport
 from kafka_edu.controller.kafka_controller import KafkaController
 from kafka_edu.network.request_channel import RequestChannel
+from kafka_edu.network.socket_server import ControlPlane
 from kafka_edu.replication.assembly import Replication
 from kafka_edu.server.dynamic_broker_config import DynamicBrokerConfig
 from kafka_edu.server.kafka_config import KafkaConfig
@@ -29,6 +30,7 @@ class BrokerParts(NamedTuple):
     trace: Tracer | None
     zk: KafkaZkClient
     request_channel: RequestChannel
+    control_plane: ControlPlane | None
     cache: MetadataCache
     replication: Replication
     controller: KafkaController

@@ -135,6 +135,7 @@ class KafkaConfig:
         self.listeners: tuple[EndPoint, ...] = self._parse_listeners()
         self.inter_broker_listener_name: str = self._inter_broker_listener_name()
         self._advertised = self._parse_advertised()
+        self.control_plane_listener_name: str | None = self._control_plane_listener_name()
         self._check()
 
     def with_overrides(self, overrides: Mapping[str, str]) -> "KafkaConfig":
@@ -261,10 +262,35 @@ class KafkaConfig:
     def _inter_broker_listener_name(self) -> str:
         name = self.values.get_optional_string("inter.broker.listener.name")
         if name is not None:
+            name = name.upper()
             if name not in self.listener_security_protocol_map:
                 raise ConfigException("inter.broker.listener.name", f"listener.security.protocol.map has no listener {name}")
             return name
         return self.values.get_string("security.inter.broker.protocol")
+
+    def _control_plane_listener_name(self) -> str | None:
+        """The listener for the controller's requests alone (KIP-291), with Kafka's three checks; None: they come by the listener between brokers."""
+        key = "control.plane.listener.name"
+        name = self.values.get_optional_string(key)
+        if name is None:
+            return None
+        name = name.upper()
+        if name not in self.listener_security_protocol_map:
+            raise ConfigException(key, f"Listener with {name} defined in {key} not found in listener.security.protocol.map.")
+        advertised = [e.listener_name for e in self._advertised]
+        if name not in advertised:
+            raise ConfigException(
+                key,
+                f"{key} must be a listener name defined in advertised.listeners. "
+                f"The valid options based on currently configured listeners are {','.join(advertised)}",
+            )
+        if name == self.inter_broker_listener_name:
+            raise ConfigException(
+                key,
+                f"{key}, when defined, should have a different value from the inter broker listener name. "
+                f"Currently they both have the value ListenerName({name})",
+            )
+        return name
 
     def _check(self) -> None:
         """Rules between keys (Kafka: KafkaConfig.validateValues)."""

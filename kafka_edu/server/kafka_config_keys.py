@@ -222,7 +222,12 @@ def _strings() -> Iterator[ConfigKey]:
             OneOf(("uncompressed", "gzip", "snappy", "lz4", "zstd", "producer")),
             "Compression of the log; producer: keep what was sent.",
         ),
-        ("control.plane.listener.name", None, None, "(2.2) The listener for what the controller sends, apart from the data."),
+        (
+            "control.plane.listener.name",
+            None,
+            None,
+            "(2.2) The listener for what the controller sends, apart from the data; it must not be the one between brokers.",
+        ),
         ("host.name", LOOPBACK, None, "Old form of listeners: the host. Kafka's default is every interface; ours is loopback."),
         ("inter.broker.listener.name", None, None, "The listener by which brokers talk to each other."),
         ("inter.broker.protocol.version", "2.8", ProtocolVersion(), "What brokers say to each other. Kafka 2.0's default is 2.0-IV1."),

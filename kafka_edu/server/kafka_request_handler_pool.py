@@ -29,6 +29,7 @@ class KafkaRequestHandlerPool:
         *,
         num_io_threads: int,
         on_failure: Callable[[str, BaseException], None],
+        name: str = "kafka-request-handler",
     ) -> None:
         self._channel = channel
         self._handle = handle
@@ -36,6 +37,7 @@ class KafkaRequestHandlerPool:
         self._trace = trace
         self._num_io_threads = num_io_threads
         self._on_failure = on_failure
+        self._name = name
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._at_work: set[int] = set()
         self.busy = 0
@@ -49,7 +51,7 @@ class KafkaRequestHandlerPool:
         loop = asyncio.get_running_loop()
         for index in range(self._num_io_threads):
             if index not in self._tasks:
-                task = loop.create_task(self._run(index), name=f"kafka-request-handler-{index}")
+                task = loop.create_task(self._run(index), name=f"{self._name}-{index}")
                 task.add_done_callback(lambda done, index=index: self._ended(index, done))  # type: ignore[misc]
                 self._tasks[index] = task
 

@@ -23,8 +23,9 @@ from kafka_edu.common.transport import Transport
 from kafka_edu.controller.kafka_controller import KafkaController
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_manager import LogManager
+from kafka_edu.network.data_plane_request_channel import DataPlaneRequestChannel
 from kafka_edu.network.request_channel import RequestChannel
-from kafka_edu.network.socket_server import SocketServer
+from kafka_edu.network.socket_server import CONTROL_PLANE_QUEUED_REQUESTS, ControlPlane, SocketServer
 from kafka_edu.replication.assembly import Replication
 from kafka_edu.server.api_assembly import ApiAssembly
 from kafka_edu.server.broker_metadata_checkpoint import (
@@ -113,6 +114,12 @@ class VirtualProcess:
         """Nothing hangs in virtual time."""
 
 
+def make_control_plane(config: KafkaConfig, time: Time) -> ControlPlane | None:
+    """What control.plane.listener.name asks for, or None."""
+    name = config.control_plane_listener_name
+    return None if name is None else ControlPlane(name, RequestChannel(time, CONTROL_PLANE_QUEUED_REQUESTS))
+
+
 class KafkaServer:
     """A broker. `await startup()`, then it serves until `shutdown`; `failed` says when it can not go on."""
 
@@ -150,7 +157,8 @@ class KafkaServer:
             zk_client, time, inter_broker_protocol=config.inter_broker_protocol_version, max_in_flight=config.zookeeper_max_in_flight_requests
         )
         self._scheduler = KafkaScheduler(time, self.on_failure)
-        self._request_channel = RequestChannel(time, config.queued_max_requests)
+        self._control_plane = make_control_plane(config, time)
+        self._request_channel = (DataPlaneRequestChannel if self._control_plane else RequestChannel)(time, config.queued_max_requests)
         self._log_manager: LogManager | None = None
         self._socket_server: SocketServer | None = None
         self._replication: Replication | None = None
@@ -271,6 +279,7 @@ class KafkaServer:
             max_request_size=config.socket_request_max_bytes,
             max_idle_ms=config.connections_max_idle_ms,
             max_connections_per_ip=config.max_connections_per_ip,
+            control_plane=self._control_plane,
         )
 
     def _schedule_log_work(self, log_manager: LogManager) -> None:
@@ -330,6 +339,7 @@ class KafkaServer:
                 self._trace,
                 self._zk,
                 self._request_channel,
+                self._control_plane,
                 cache,
                 replication,
                 controller,

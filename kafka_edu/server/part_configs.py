@@ -31,6 +31,7 @@ def controller_config(config: KafkaConfig) -> ControllerConfig:
     """The settings of the controller."""
     return ControllerConfig(
         inter_broker_listener_name=config.inter_broker_listener_name,
+        control_plane_listener_name=config.control_plane_listener_name,
         unclean_leader_election_enable=config.unclean_leader_election_enable,
         delete_topic_enable=config.delete_topic_enable,
         auto_leader_rebalance_enable=config.auto_leader_rebalance_enable,

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from kafka_edu.server.kafka_config import KafkaConfig, Setting, make_config
 from kafka_edu.server.kafka_server import KafkaServer
+from kafka_edu.server.listener_settings import listener_settings
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
 from kafka_edu.sim.memory_transport import MemoryNetwork
 from kafka_edu.sim.memory_zk_client import MemoryZkClient, MemoryZooKeeper
@@ -96,7 +97,7 @@ class SimCluster:
         """The broker's configuration: Kafka's defaults, what the script set, and where it listens."""
         properties = {
             "broker.id": str(broker_id),
-            "listeners": f"PLAINTEXT://127.0.0.1:{self.port(broker_id)}",
+            **listener_settings("127.0.0.1", self.port(broker_id), self._properties),
             "log.dirs": "/data",
             "zookeeper.connect": "memory:0",
             **self._properties,

@@ -4,15 +4,18 @@ import asyncio
 import random
 import struct
 from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
 
 import pytest
 
 from kafka_edu.cluster.broker import EndPoint
+from kafka_edu.common.time import MockTime
+from kafka_edu.network.data_plane_request_channel import DataPlaneRequestChannel
 from kafka_edu.network.network_client import NetworkClient
 from kafka_edu.network.request_channel import Request, RequestChannel
-from kafka_edu.network.socket_server import SocketServer
+from kafka_edu.network.socket_server import CONTROL_PLANE_QUEUED_REQUESTS, ControlPlane, SocketServer
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.protocol.headers import encode_request, encode_response
+from kafka_edu.protocol.headers import RequestHeader, encode_request, encode_response
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_edu.sim.memory_transport import MemoryNetwork, MemoryWire
 from kafka_edu.sim.sim_loop import SimLoop, SimTime
@@ -20,6 +23,8 @@ from kafka_edu.trace.event import Level
 from kafka_edu.trace.events.network import ConnectionClosed, ConnectionRefused, ResponseSent
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
+
+CONNECTION = SimpleNamespace(connection_id="here-there-0", client_address="127.0.0.1", listener_name="PLAINTEXT")
 
 
 class Bench:
@@ -263,3 +268,73 @@ def test_one_connection_too_many_is_refused() -> None:
 
     bench.loop.run_until_complete(main())
     assert len(bench.told(ConnectionRefused)) == 1
+
+
+def test_the_control_plane_has_a_door_a_processor_and_a_queue_of_its_own() -> None:
+    """The data plane's queue is full and nobody works it off; what comes by the other listener is not behind it (KIP-291)."""
+    loop = SimLoop()
+    time = SimTime(loop)
+    network = MemoryNetwork(loop, random.Random(7))
+    data, control = RequestChannel(time, 1), RequestChannel(time, CONTROL_PLANE_QUEUED_REQUESTS)
+    end_points = [EndPoint("127.0.0.1", port, name, "PLAINTEXT") for port, name in ((9092, "PLAINTEXT"), (9093, "CONTROL"))]
+    plane = ControlPlane("CONTROL", control)
+    server = SocketServer(end_points, network.transport(), time, data, None, num_network_threads=2, control_plane=plane)
+    assert [len(server.acceptors[name].processors) for name in ("PLAINTEXT", "CONTROL")] == [2, 1]
+    server.resize_processors(5)
+    assert [len(server.acceptors[name].processors) for name in ("PLAINTEXT", "CONTROL")] == [5, 1]
+
+    async def send(port: int) -> None:
+        client = NetworkClient(network.transport(), "test")
+        await client.connect("127.0.0.1", port, 1000)
+        loop.create_task(client.send(ApiVersionsRequest(), 0, 10_000))
+
+    async def scenario() -> None:
+        await server.bind()
+        server.start_processing()
+        for port in (9092, 9092, 9092, 9093):
+            await send(port)
+
+    loop.run_until_complete(scenario())
+    loop.advance(100)
+    assert (data.queue_size, control.queue_size) == (1, 1)
+    assert control.capacity == 20
+    server.shutdown()
+
+
+def test_where_there_is_a_control_plane_the_loop_turns_between_two_requests_of_the_data_plane() -> None:
+    """Three handlers find twenty requests; what became ready meanwhile has its turn after each, and no request is lost or out of order."""
+    order: list[str] = []
+
+    async def scenario(make: Callable[[MockTime, int], RequestChannel]) -> None:
+        channel = make(MockTime(), 100)
+        order.clear()
+        for number in range(20):
+            assert channel.try_send_request(Request(CONNECTION, RequestHeader(3, 0, number, None), b"", 0, 0))
+
+        async def handle() -> None:
+            while True:
+                order.append(str((await channel.receive_request()).header.correlation_id))
+
+        async def others() -> None:
+            for _ in range(30):
+                order.append("turn")
+                await asyncio.sleep(0)
+
+        tasks = [asyncio.create_task(work) for work in (handle(), handle(), handle(), others())]
+        for _ in range(100):
+            await asyncio.sleep(0)
+        late = Request(CONNECTION, RequestHeader(3, 0, 20, None), b"", 0, 0)
+        assert channel.try_send_request(late)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    requests = [str(number) for number in range(21)]
+    asyncio.run(scenario(RequestChannel))
+    assert order[:20] == requests[:20]
+    asyncio.run(scenario(DataPlaneRequestChannel))
+    assert [each for each in order if each != "turn"] == requests
+    gaps = "".join("." if each == "turn" else "R" for each in order[: order.index("14")])
+    assert "RR" not in gaps

@@ -48,6 +48,47 @@ def test_several_listeners_with_names_of_their_own() -> None:
     )
 
 
+CONTROL = {
+    "listeners": "PLAINTEXT://127.0.0.1:9092,CONTROL://127.0.0.1:9093",
+    "listener_security_protocol_map": "PLAINTEXT:PLAINTEXT,CONTROL:PLAINTEXT",
+}
+
+
+def test_a_listener_for_the_control_plane() -> None:
+    assert config(**CONTROL).control_plane_listener_name is None
+    for name in ("CONTROL", "control"):
+        assert config(**CONTROL, control_plane_listener_name=name).control_plane_listener_name == "CONTROL"
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        (
+            CONTROL | {"control_plane_listener_name": "OTHER"},
+            "Listener with OTHER defined in control.plane.listener.name not found in listener.security.protocol.map.",
+        ),
+        (
+            CONTROL | {"control_plane_listener_name": "CONTROL", "listeners": "PLAINTEXT://127.0.0.1:9092"},
+            "control.plane.listener.name must be a listener name defined in advertised.listeners. "
+            "The valid options based on currently configured listeners are PLAINTEXT",
+        ),
+        (
+            CONTROL | {"control_plane_listener_name": "CONTROL", "advertised_listeners": "PLAINTEXT://127.0.0.1:9092"},
+            "control.plane.listener.name must be a listener name defined in advertised.listeners. "
+            "The valid options based on currently configured listeners are PLAINTEXT",
+        ),
+        (
+            {"control_plane_listener_name": "PLAINTEXT"},
+            "control.plane.listener.name, when defined, should have a different value from the inter broker listener name. "
+            "Currently they both have the value ListenerName(PLAINTEXT)",
+        ),
+    ],
+)
+def test_what_the_control_plane_may_not_be_in_apache_kafkas_words(settings: dict[str, str], says: str) -> None:
+    """As 2.8.2 says them (asked on 2026-11-21)."""
+    assert refused(**settings).endswith(says)
+
+
 def test_advertised_listeners_go_before_listeners() -> None:
     c = config(listeners="PLAINTEXT://0.0.0.0:9092", advertised_listeners="PLAINTEXT://kafka.example:19092")
     assert c.advertised_listeners({"PLAINTEXT": 9092}) == (EndPoint("kafka.example", 19092, "PLAINTEXT", "PLAINTEXT"),)
