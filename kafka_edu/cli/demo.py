@@ -23,6 +23,7 @@ from kafka_edu.cli.cluster_spec import Wish
 from kafka_edu.cli.demo_clients import LogConsumer, LogProducer, Verdict, compare, longest_silence
 from kafka_edu.cli.demo_frame import json_option, zookeeper_option
 from kafka_edu.cli.demo_kills import kills
+from kafka_edu.cli.demo_shutdown import shutdown
 from kafka_edu.cli.demo_transactions import transactions
 from kafka_edu.cli.report import Report
 from kafka_edu.cli.supervisor import Cluster, ClusterError, is_up, start_cluster
@@ -273,4 +274,5 @@ def demo(context: click.Context, seconds: float, rate: int, seed: int, zookeeper
 
 
 demo.add_command(kills)
+demo.add_command(shutdown)
 demo.add_command(transactions)

@@ -102,9 +102,19 @@ class NumberedProducer(ABC):
 class ConfluentProducer(NumberedProducer):
     """On librdkafka."""
 
-    name = "confluent-kafka"
-
-    def __init__(self, bootstrap_servers: str, topic: str, partitions: int, records_a_second: int, record_bytes: int) -> None:
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        topic: str,
+        partitions: int,
+        records_a_second: int,
+        record_bytes: int,
+        *,
+        name: str = "confluent-kafka",
+        delivery_timeout_ms: int = _DELIVERY_TIMEOUT_MS,
+    ) -> None:
+        """`name` must hold no blank: it is part of each record's value."""
+        self.name = name
         super().__init__(partitions, records_a_second, record_bytes)
         self._topic = topic
         self._client = Producer(
@@ -113,7 +123,7 @@ class ConfluentProducer(NumberedProducer):
                 "acks": "all",
                 "enable.idempotence": True,
                 "linger.ms": 5,
-                "message.timeout.ms": _DELIVERY_TIMEOUT_MS,
+                "message.timeout.ms": delivery_timeout_ms,
                 "reconnect.backoff.max.ms": 500,
                 "log_level": 0,
             }

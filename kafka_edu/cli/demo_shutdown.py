@@ -1,0 +1,268 @@
+"""SIGTERM beside kill -9, on the same broker of three, under the same producers: a table of what each costs (book 000 §6.4.2; spec G1, G2).
+
+The broker first gets SIGTERM: it has the controller move its leaders away, flushes its logs and says so in `.kafka_cleanshutdown`. It is started again, its
+leaderships are given back, and it is killed with -9: now ZooKeeper misses it after the session time-out of 6 s, and its next start must read its logs.
+Two producers wait as long as clients do by default, two minutes; a third gives a record up after three seconds, as an application with a person in front of
+it does (what it has given up it may yet store twice, for its client then begins a new sequence). Times come from the brokers' own recordings and from the
+producers' acks.
+"""
+
+import itertools
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import click
+from confluent_kafka import ElectionType
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+from rich.console import Console
+from rich.table import Table
+
+from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
+from kafka_edu.cli.demo_kills import wait_until_in_sync
+from kafka_edu.cli.numbered_clients import ConfluentProducer, Found, NumberedProducer, PythonProducer, compare, read_all
+from kafka_edu.cli.report import Report, number
+from kafka_edu.cli.shutdown_story import End, Moves, Start, end_of, moves, start_of
+from kafka_edu.cli.supervisor import Cluster, ClusterError, running_cluster
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.trace.reader import open_recording
+
+TOPIC: Final = "shutdown"
+BROKERS: Final = 3
+RECORD_BYTES: Final = 200
+HASTY: Final = "hasty"
+HASTY_TIMEOUT_MS: Final = 3_000
+WARM_UP_S: Final = 3.0
+AFTER_S: Final = 2.0
+MOVE_TIMEOUT_S: Final = 60.0
+_LOOK_EVERY_S: Final = 0.02
+SIGTERM: Final = "SIGTERM"
+KILL: Final = "kill -9"
+
+
+class Round(NamedTuple):
+    """One end of the broker, and what it cost."""
+
+    how: str
+    led: int
+    """Partitions that the broker led."""
+    moves: Moves
+    silences_ms: list[float]
+    """By partition that it led: the longest time without an ack, as the two patient producers saw it."""
+    given_up: int
+    """Records refused to them."""
+    given_up_after_3_s: int
+    """Records refused to the third."""
+    gone_ms: float
+    """From the signal to the end of the process."""
+    end: End
+    clean_file: bool
+    """.kafka_cleanshutdown was there when the process had ended."""
+    start: Start
+
+
+class Outcome(NamedTuple):
+    rounds: list[Round]
+    sent: int
+    acked: int
+    found: Found
+    """Of the two patient producers."""
+    found_of_hasty: Found
+
+
+class Stage:
+    """A running cluster with three producers on it; its brokers record what they do."""
+
+    def __init__(self, cluster: Cluster, recordings: Path, partitions: int, rate: int) -> None:
+        self.cluster = cluster
+        self.admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0})
+        self.partitions = partitions
+        self._recordings = recordings
+        topic = NewTopic(TOPIC, num_partitions=partitions, replication_factor=BROKERS, config={"min.insync.replicas": "2"})
+        self.admin.create_topics([topic], operation_timeout=20)[TOPIC].result()
+        self.wait_until_in_sync()
+        servers = cluster.bootstrap_servers
+        self.patient: list[NumberedProducer] = [
+            make(servers, TOPIC, partitions, rate // 3, RECORD_BYTES) for make in (ConfluentProducer, PythonProducer)
+        ]
+        self.hasty = ConfluentProducer(servers, TOPIC, partitions, rate // 3, RECORD_BYTES, name=HASTY, delivery_timeout_ms=HASTY_TIMEOUT_MS)
+        self.producers: list[NumberedProducer] = [*self.patient, self.hasty]
+
+    def wait_until_in_sync(self) -> dict[int, int]:
+        return wait_until_in_sync(self.admin, TOPIC, self.partitions)
+
+    def give_leaderships_back(self) -> dict[int, int]:
+        """Partition → leader, each the preferred one again."""
+        self.wait_until_in_sync()
+        self.admin.elect_leaders(ElectionType.PREFERRED, None).result()
+        return self.wait_until_in_sync()
+
+    def recording(self, broker: int, life: int = 0) -> Path:
+        """Where a broker's last life but `life` is recorded: each start moves the recording before it out of the way, as .1, .2 …"""
+        path = self._recordings / f"{broker}.record"
+        older = sorted(self._recordings.glob(f"{path.name}.*"), key=lambda p: int(p.suffix[1:]))
+        return [*older, path][-1 - life]
+
+    def clean_file(self, broker: int) -> bool:
+        return (self.cluster.folder.broker_data(broker) / ".kafka_cleanshutdown").exists()
+
+    def wait_until_led(self, led: Sequence[int], gone: int) -> None:
+        """Return when each of the partitions `led` has a leader that is not the broker `gone`. Raises ClusterError after a minute."""
+        end = time.monotonic() + MOVE_TIMEOUT_S
+        while time.monotonic() < end:
+            partitions = self.admin.list_topics(TOPIC, timeout=10).topics[TOPIC].partitions
+            if all(partitions[each].leader not in (gone, -1) for each in led):
+                return
+            time.sleep(_LOOK_EVERY_S)
+        raise ClusterError(f"the partitions of broker {gone} had no new leaders within {MOVE_TIMEOUT_S:g} s")
+
+    def silences_ms(self, led: Sequence[int], since: float, until: float) -> list[float]:
+        """The longest time without an ack while leaders moved, by partition, of the patient producer for which it was longest."""
+        return [max(longest_silence(producer.ack_times[each], since, until) for producer in self.patient) * 1000 for each in led]
+
+
+def longest_silence(acks: Sequence[float], since: float, until: float) -> float:
+    """Between two acks, of which the first came before `until` and the second after `since`, in seconds."""
+    return max((b - a for a, b in itertools.pairwise(acks) if a <= until and b >= since), default=0.0)
+
+
+def play(stage: Stage, how: str, victim: int, console: Console) -> Round:
+    """End the broker in that way, start it again, and say what it cost."""
+    leaders = stage.give_leaderships_back()
+    led = [partition for partition, leader in leaders.items() if leader == victim]
+    time.sleep(WARM_UP_S)
+    refused = sum(len(producer.refused) for producer in stage.patient)
+    hastily_refused = len(stage.hasty.refused)
+    began, began_us = time.monotonic(), time.monotonic_ns() // 1000
+    if how == SIGTERM:
+        stage.cluster.stop(victim)
+    else:
+        stage.cluster.kill(victim)
+    gone_ms = (time.monotonic() - began) * 1000
+    clean_file = stage.clean_file(victim)
+    console.print(f"[red]✕[/] {how}: broker {victim}, leader of {len(led)} partitions, is gone after {gone_ms:.0f} ms", soft_wrap=True)
+    stage.wait_until_led(led, victim)
+    moved = time.monotonic()
+    time.sleep(AFTER_S)
+    stage.cluster.start(victim)
+    stage.wait_until_in_sync()
+    time.sleep(AFTER_S)
+    everything = [envelope for broker in range(BROKERS) if broker != victim for envelope in open_recording(str(stage.recording(broker)))]
+    before, after = (open_recording(str(stage.recording(victim, life))) for life in (1, 0))
+    result = Round(
+        how,
+        len(led),
+        moves([*everything, *before], [TopicPartition(TOPIC, partition) for partition in led], victim, began_us),
+        stage.silences_ms(led, began, moved),
+        sum(len(producer.refused) for producer in stage.patient) - refused,
+        len(stage.hasty.refused) - hastily_refused,
+        gone_ms,
+        end_of(before),
+        clean_file,
+        start_of(after),
+    )
+    console.print(f"[green]●[/] {len(result.moves.ms_without_leader)} leaders moved; the broker is back and in sync", soft_wrap=True)
+    return result
+
+
+def run(stage: Stage, console: Console) -> Outcome:
+    """Both rounds under the producers; then every record is read back."""
+    controller = stage.cluster.wait_ready()
+    victim = next(broker for broker in stage.cluster.broker_ids if broker != controller)
+    for producer in stage.producers:
+        producer.start()
+    rounds = [play(stage, how, victim, console) for how in (SIGTERM, KILL)]
+    for producer in stage.producers:
+        producer.finish()
+    stage.wait_until_in_sync()
+    read = read_all(stage.cluster.bootstrap_servers, TOPIC, stage.partitions, MOVE_TIMEOUT_S)
+    acked = {place: offset for producer in stage.patient for place, offset in producer.acked.items()}
+    found = compare(acked, [(place, offset) for place, offset in read if place.producer != HASTY])
+    found_of_hasty = compare(stage.hasty.acked, [(place, offset) for place, offset in read if place.producer == HASTY])
+    sent = sum(producer.sent for producer in stage.producers)
+    return Outcome(rounds, sent, len(acked) + len(stage.hasty.acked), found, found_of_hasty)
+
+
+def rows(result: Round) -> dict[str, float]:
+    """The rows of the table, for one way to end."""
+    return {
+        "partitions that the broker led": result.led,
+        "leaders moved": len(result.moves.ms_without_leader),
+        "partitions remaining (ControlledShutdownResponse)": result.end.remaining,
+        "attempts of the controlled shutdown": result.end.attempts,
+        "ms from the signal to the end of the process": round(result.gone_ms, 1),
+        "ms without a leader, median partition": round(result.moves.median_ms, 1),
+        "ms without a leader, longest": round(result.moves.longest_ms, 1),
+        "ms without an ack, median partition": round(statistics.median(result.silences_ms), 1),
+        "ms without an ack, longest": round(max(result.silences_ms), 1),
+        "records refused, producers that wait 2 min": result.given_up,
+        "records refused, a producer that waits 3 s": result.given_up_after_3_s,
+        ".kafka_cleanshutdown was written (1: yes)": int(result.clean_file),
+        "logs at the next start": result.start.logs,
+        "segments recovered at the next start": result.start.recovered_segments,
+        "records read again at the next start": result.start.recovered_records,
+        "ms until the broker ran again": result.start.startup_ms,
+    }
+
+
+def report_of(outcome: Outcome) -> Report:
+    report = Report("shutdown")
+    by_name = {each.how: each for each in outcome.rounds}
+    sigterm, kill = by_name[SIGTERM], by_name[KILL]
+    for each in outcome.rounds:
+        for name, value in rows(each).items():
+            report.figure(f"{each.how}: {name}", value)
+    lost = outcome.found.lost + outcome.found_of_hasty.lost
+    report.figure("records sent", outcome.sent)
+    report.figure("records acked", outcome.acked)
+    report.figure("records consumed", outcome.found.consumed + outcome.found_of_hasty.consumed)
+    report.figure("acked records that are lost", lost)
+    report.figure("records stored twice, of the producer that waits 3 s", outcome.found_of_hasty.duplicates)
+    report.target("SIGTERM: leaders moved", len(sigterm.moves.ms_without_leader), "==", sigterm.led)
+    report.target("SIGTERM: partitions remaining", sigterm.end.remaining, "==", 0)
+    report.target("SIGTERM: produce requests failed", sigterm.given_up + sigterm.given_up_after_3_s, "==", 0)
+    report.target("SIGTERM: .kafka_cleanshutdown was written (1: yes)", int(sigterm.clean_file and sigterm.end.clean), "==", 1)
+    report.target("SIGTERM: segments recovered at the next start", sigterm.start.recovered_segments, "==", 0)
+    report.target("SIGTERM: logs of which nothing was read", sigterm.start.clean_logs, "==", sigterm.start.logs)
+    report.target("SIGTERM: ms without a leader, longest, beside kill -9", round(sigterm.moves.longest_ms, 1), "<", round(kill.moves.longest_ms, 1))
+    report.target("kill -9: leaders moved", len(kill.moves.ms_without_leader), "==", kill.led)
+    report.target("kill -9: .kafka_cleanshutdown was written (1: yes)", int(kill.clean_file), "==", 0)
+    report.target("kill -9: segments recovered at the next start", kill.start.recovered_segments, ">", 0)
+    report.target("acked records", outcome.acked, ">", 0)
+    report.target("acked records that are lost, in both", lost, "==", 0)
+    report.target("records stored twice, in both, of the patient", outcome.found.duplicates, "==", 0)
+    return report
+
+
+def show(outcome: Outcome, console: Console) -> None:
+    table = Table("", *(each.how for each in outcome.rounds), title="A broker goes", title_justify="left")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for name in rows(outcome.rounds[0]):
+        table.add_row(name, *(number(rows(each)[name]) for each in outcome.rounds))
+    console.print(table)
+
+
+@demo_command("shutdown", figures=False)
+@click.option("--partitions", type=click.IntRange(3, 3000), default=30, show_default=True, help="Of the topic; the broker leads a third of them.")
+@click.option("--rate", type=click.IntRange(3, 100_000), default=900, show_default=True, help="Records a second, of three producers together.")
+@zookeeper_option
+def shutdown(console: Console, partitions: int, rate: int, zookeeper: str) -> Report:
+    """SIGTERM beside kill -9: what each costs, in one table.
+
+    Exits with 1 when a target does not hold.
+    """
+    with tempfile.TemporaryDirectory(prefix="kafka-edu-recordings-") as folder:
+        recorded = {broker: {"edu.record.file": f"{folder}/{broker}.record"} for broker in range(BROKERS)}
+        props = {"auto.leader.rebalance.enable": "false"}
+        with running_cluster("shutdown", brokers=BROKERS, zookeeper=zookeeper, props=props, broker_props=recorded) as cluster:
+            outcome = run(Stage(cluster, Path(folder), partitions, rate), console)
+    for each in outcome.rounds:
+        if each.led == 0:
+            raise ClusterError(f"the broker led nothing when it got {each.how}")
+    show(outcome, console)
+    return report_of(outcome)

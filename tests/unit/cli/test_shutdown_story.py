@@ -1,0 +1,65 @@
+"""What `demo shutdown` reads from recordings: when a partition had no leader, how a broker ended, what its next start read again."""
+
+from kafka_edu.cli.demo_shutdown import longest_silence
+from kafka_edu.cli.shutdown_story import End, Start, end_of, moves, start_of
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.trace.event import Envelope, Event
+from kafka_edu.trace.events.log import LogLoaded, LogRecovered
+from kafka_edu.trace.events.replication import BecameFollower, BecameLeader
+from kafka_edu.trace.events.server import ControlledShutdownAttempted, ServerStarted, ServerStopped
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+def told(broker: int, mono_us: int, event: Event) -> Envelope:
+    return Envelope(broker, 1, 0, 0, mono_us, event)
+
+
+def leads(tp: TopicPartition, epoch: int = 1) -> BecameLeader:
+    return BecameLeader(tp.topic, tp.partition, epoch, 1, 0, 0, (1,), (0, 1), 1)
+
+
+def follows(tp: TopicPartition, epoch: int = 1) -> BecameFollower:
+    return BecameFollower(tp.topic, tp.partition, 1, epoch, 1, 0, 0, (0, 1))
+
+
+def test_a_stopped_broker_ceases_to_lead_when_it_is_told() -> None:
+    events = [told(1, 9_000, leads(T0)), told(0, 5_000, follows(T0)), told(2, 5_500, leads(T1)), told(0, 6_000, follows(T1))]
+    found = moves(events, [T0, T1], broker=0, gone_us=1_000)
+    assert found.ms_without_leader == {T0: 4.0, T1: 0}, "of T1 the new leader began before the old one ended"
+    assert (found.median_ms, found.longest_ms) == (2.0, 4.0)
+
+
+def test_a_killed_broker_ceases_to_lead_when_it_is_killed() -> None:
+    assert moves([told(1, 7_001_000, leads(T0))], [T0], 0, 1_000).ms_without_leader == {T0: 7000.0}
+
+
+def test_only_its_own_leaderships_count_and_only_the_first_move() -> None:
+    events = [told(1, 500, leads(T0)), told(1, 2_000, leads(T0)), told(2, 9_000, leads(T0, 2)), told(1, 2_000, leads(TopicPartition("t", 7)))]
+    assert moves(events, [T0, T1], 0, 1_000).ms_without_leader == {T0: 1.0}
+    nothing = moves([], [T0], 0, 0)
+    assert (nothing.median_ms, nothing.longest_ms) == (0.0, 0.0)
+
+
+def test_the_end_of_a_broker() -> None:
+    attempts = [told(0, n, ControlledShutdownAttempted(n, 1, "NONE", left)) for n, left in ((1, 3), (2, 1))]
+    assert end_of([*attempts, told(0, 9, ServerStopped(0, True, 5))]) == End(2, 1, True)
+    assert end_of([]) == End(0, 0, False)
+
+
+def test_its_next_start() -> None:
+    recording = [
+        told(0, 1, LogRecovered("t", 0, 10, 2, 0, 110, "")),
+        told(0, 2, LogLoaded("t", 0, "/d", 0, 110, 2, 1, 0, False)),
+        told(0, 3, LogLoaded("t", 1, "/d", 0, 9, 1, 1, 0, True)),
+        told(0, 4, ServerStarted(0, (), 77)),
+    ]
+    assert start_of(recording) == Start(77, 2, 1, 2, 100)
+
+
+def test_a_silence_counts_if_it_reaches_into_the_time_looked_at() -> None:
+    acks = [0.0, 5.0, 5.5, 7.0, 12.0, 30.0]
+    assert longest_silence(acks, 6.0, 8.0) == 5.0
+    assert longest_silence(acks, 1.0, 2.0) == 5.0
+    assert longest_silence(acks, 6.0, 6.5) == 1.5
+    assert longest_silence([], 0.0, 1.0) == 0.0
