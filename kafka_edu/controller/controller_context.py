@@ -48,6 +48,8 @@ class ControllerContext:
         self.topics_to_be_deleted: set[str] = set()
         self.topics_with_deletion_started: set[str] = set()
         self.topics_ineligible_for_deletion: set[str] = set()
+        self.unclean_elections = 0
+        """Leaders elected in this term who were not in the ISR."""
         self.partitions_being_reassigned: set[TopicPartition] = set()
 
     # Brokers.

@@ -410,6 +410,7 @@ class KafkaController:
             context.offline_partition_count,
             context.preferred_replica_imbalance,
             self._channels.queued if self._channels else 0,
+            context.unclean_elections,
         )
 
 

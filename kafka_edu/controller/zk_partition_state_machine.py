@@ -197,8 +197,10 @@ class ZkPartitionStateMachine:
     ) -> None:
         """The door by which a partition gets a leader: it stands in ZooKeeper; now we remember it, and tell."""
         self._context.put_partition_leadership_info(tp, state)
+        leader, leader_epoch, isr, zk_version = state.leader_and_isr
+        unclean = before is not None and leader not in before.isr
+        self._context.unclean_elections += unclean
         if self._tell:
-            leader, leader_epoch, isr, zk_version = state.leader_and_isr
             isr_before, going = (before.isr if before else ()), self._context.shutting_down_broker_ids
             if before is None:
                 explanation = first_leader(self._context.partition_replica_assignment(tp), live)
@@ -215,7 +217,7 @@ class ZkPartitionStateMachine:
                     leader,
                     isr,
                     leader_epoch,
-                    before is not None and leader not in isr_before,
+                    unclean,
                     state.controller_epoch,
                     TopicPartitionStateZNode.path(tp),
                     zk_version,

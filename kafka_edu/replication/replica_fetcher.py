@@ -36,7 +36,13 @@ from kafka_edu.replication.fetch_session_handler import FetchSessionHandler
 from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.replication_config import ReplicationConfig
 from kafka_edu.replication.truncation import UNDEFINED_EPOCH, TruncatesLogs, offset_truncation_state
-from kafka_edu.trace.events.replication import FetcherPartitionDelayed, FollowerAppended, LogTruncatedByEpoch, LogTruncatedByRange
+from kafka_edu.trace.events.replication import (
+    FetcherPartitionDelayed,
+    FollowerAppended,
+    LogTruncatedByEpoch,
+    LogTruncatedByRange,
+    UncleanTruncation,
+)
 from kafka_edu.trace.tracer import Tracer
 
 #: Fetches carry the last epoch since this inter.broker.protocol.version.
@@ -192,7 +198,14 @@ class ReplicaFetcher:
         if self._trace:
             after = log.log_end_offset
             self._trace(LogTruncatedByEpoch(tp.topic, tp.partition, before, after, leader_epoch, leader_end_offset, self.leader, hw, complete))
+            self._tell_if_unclean(partition, before, after, hw)
         return complete
+
+    def _tell_if_unclean(self, partition: Partition, before: int, after: int, high_watermark: int) -> None:
+        """Whoever is elected from the ISR has all that is committed: a cut below the mark means that the leader was not."""
+        if self._trace and after < high_watermark:
+            tp = partition.topic_partition
+            self._trace(UncleanTruncation(tp.topic, tp.partition, self.leader, partition.leader_epoch, before, after, high_watermark, before - after))
 
     # --- fetch ---
 
@@ -293,11 +306,12 @@ class ReplicaFetcher:
     def on_leader_end_offset(self, tp: TopicPartition, state: PartitionFetchState, leader_end_offset: int) -> bool:
         """The leader ends before our log: an unclean election took place; cut back to it. False if it does not, and its start must be asked."""
         log = state.partition.local_log()
-        before = log.log_end_offset
+        before, hw = log.log_end_offset, state.partition.high_watermark.message_offset
         if leader_end_offset >= before:
             return False
         state.partition.truncate_to(leader_end_offset, self._logs)
         self._range_truncated(tp, before, log.log_end_offset, "the leader ends before us")
+        self._tell_if_unclean(state.partition, before, log.log_end_offset, hw)
         self._fetch_from_log_end(tp, state)
         return True
 

@@ -223,6 +223,12 @@ class ReplicationModel(RuleBasedStateMachine):
                     assert offset < len(values), (member, offset, values)
                     assert values[offset] == value, (member, offset, value, values)
 
+    @invariant()
+    def no_cut_is_called_unclean(self) -> None:
+        """Elections are clean here: nobody cuts off what it knew to be committed."""
+        for broker in self.cluster.brokers:
+            assert not [e for e in broker.ring.events if e.name == "UncleanTruncation"]
+
     def teardown(self) -> None:
         """When all is well again, all logs are the same."""
         cluster = self.cluster

@@ -181,6 +181,9 @@ def _replication(event: Event) -> Sentence | None:
             return Sentence(
                 "cuts", f"{e.topic}-{e.partition}", f"back {e.before:,} → {e.after:,}", f"leader {e.leader} has no more of epoch {e.epoch}"
             )
+        case replication.UncleanTruncation() as e:
+            lost = f"{plural(e.records, 'record')} lost: {e.after:,} to {e.before - 1:,}"
+            return Sentence("✕ UNCLEAN: cuts", f"{e.topic}-{e.partition}", lost, f"leader {e.leader}, elected uncleanly, never had them")
         case replication.LogTruncatedByRange() as e:
             return Sentence("cuts", f"{e.topic}-{e.partition}", f"{e.before:,} → {e.after:,}", e.reason)
         case replication.PartitionOffline() as e:

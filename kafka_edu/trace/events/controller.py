@@ -326,3 +326,5 @@ class ControllerSampled(NamedTuple):
     offline_partitions: int
     preferred_replica_imbalance: int
     requests_queued: int
+    unclean_elections: int = 0
+    """Of this term (Kafka: UncleanLeaderElectionsPerSec)."""

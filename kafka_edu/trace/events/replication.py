@@ -177,6 +177,25 @@ class LogTruncatedByRange(NamedTuple):
     reason: str
 
 
+@event(joins=("topic", "partition", "leader_epoch"))
+class UncleanTruncation(NamedTuple):
+    """A replica cut off what it knew to be committed: its leader was elected uncleanly (LeaderElected says so), and had less.
+
+    `records` were cut, from `after` up to its log's end; below `high_watermark`, as this replica knows it, they had surely been acknowledged to acks=all
+    and may have been consumed. After a kill the mark is the last checkpoint's, up to replica.high.watermark.checkpoint.interval.ms (5 s) old; what is
+    above it was acknowledged too, if this replica was alone in the ISR. Counted in offsets: a transaction's marker counts as a record.
+    """
+
+    topic: str
+    partition: int
+    leader: int
+    leader_epoch: int
+    before: int
+    after: int
+    high_watermark: int
+    records: int
+
+
 @event(level=Level.HOPS, joins=("topic", "partition", "follower", "fetch_offset"))
 class FollowerFetched(NamedTuple):
     """Hop: the leader read for a follower, whose fetch offset tells its log end."""

@@ -465,7 +465,7 @@ def test_the_snapshot_is_the_whole_context(cluster: "ControllerCluster") -> None
     assert [type(event).__name__ for event in snapshot] == ["ControllerSnapshot", *["ControllerBrokerSnapshot"] * 2, "ControllerPartitionSnapshot"]
     assert snapshot[-1] == ("t", 0, "OnlinePartition", (1, 2), ("OnlineReplica", "OnlineReplica"), 1, 0, (1, 2), 0)
     (sample,) = [envelope.event for envelope in cluster.controller.tracer.gauges()]
-    assert sample == (True, 0, 0, 2, 1, 1, 0, 0, 0)
+    assert sample == (True, 0, 0, 2, 1, 1, 0, 0, 0, 0)
 
 
 @pytest.mark.parametrize(
