@@ -85,7 +85,7 @@ def test_topics_by_brokers_prints_what_it_prints_by_zookeeper(ours: Cluster) -> 
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("story", ["console", "groups", "deletion", "brokers"])
+@pytest.mark.parametrize("story", ["console", "groups", "deletion", "brokers", "log-dirs"])
 def test_kafkas_tools_on_a_broker_of_ours(ours: Cluster, theirs: Cluster, story: str) -> None:
     """Kafka's own tools cannot tell our broker from theirs; the other stories ask ZooKeeper."""
     found = differences(tell(ours._replace(jars=theirs.jars), STORIES[story], java=True), golden(story))

@@ -589,6 +589,31 @@ def test_an_unknown_scheme_of_authentication_closes_the_connection(zk: Raw) -> N
     assert zk.closed_by_server()
 
 
+def test_quotas_count_what_is_below_a_path(zk: Raw, root: str) -> None:
+    """The node itself counts. It is the server that writes the stats, and no version tells of it."""
+    limits, stats = (f"/zookeeper/quota{root}/zookeeper_{name}" for name in ("limits", "stats"))
+    zk.create(f"{root}/a", b"12345")
+    zk.create(f"/zookeeper/quota{root}")
+    zk.create(limits, b"count=1,bytes=-1")
+    zk.create(stats, b"count=0,bytes=0")
+
+    def counted() -> str:
+        data, stat = zk.get(stats)
+        assert (stat.version, stat.czxid) == (0, stat.mzxid)
+        return (data or b"").decode()
+
+    assert counted() == "count=2,bytes=5"
+    zk.create(f"{root}/a/b", b"123")
+    zk.set(f"{root}/a", b"1")
+    zk.set(root, b"12")
+    assert counted() == "count=3,bytes=6"
+    zk.delete(f"{root}/a/b")
+    assert counted() == "count=2,bytes=3"
+    zk.delete(limits)
+    zk.create(f"{root}/c")
+    assert counted() == "count=2,bytes=3"
+
+
 def test_ping_sync_and_counting(zk: Raw, root: str) -> None:
     assert zk.ask(OpCode.PING, xid=-2)[0] is ZkErrorCode.OK
     assert zk.ok(OpCode.SYNC, encode_string(root)).read_string() == root

@@ -312,6 +312,19 @@ BROKERS: Final = [
     Step(f"{ALTER_BROKER} --entity-default --delete-config num.io.threads,log.retention.ms"),
     Step(f"{DESCRIBE_BROKER} --entity-name 0", until="are:\n$"),
 ]
+LOG_DIRS: Final = [
+    Step("log-dirs"),
+    Step("log-dirs --bootstrap-server {bootstrap}"),
+    Step("log-dirs --describe"),
+    Step(f"{TOPICS} --create --topic ld{{x}} --partitions 2 --replication-factor 1"),
+    Step(f"{TOPICS} --describe --topic ld{{x}}", until="(?s)(Leader: 0.*){2}"),
+    Step("console-producer --broker-list {bootstrap} --topic ld{x} --sync --property parse.key=true", "a\tone\nb\ttwo\nc\tthree\n"),
+    Step("log-dirs --bootstrap-server {bootstrap} --describe --topic-list ld{x}"),
+    Step("log-dirs --bootstrap-server {bootstrap} --describe --topic-list nothing,,ld{x} --broker-list 0,"),
+    Step("log-dirs --bootstrap-server {bootstrap} --describe --broker-list zero"),
+    Step("log-dirs --bootstrap-server {bootstrap} --describe --broker-list ,"),
+    Step("log-dirs --bootstrap-server {bootstrap} --describe --topic-list nothing"),
+]
 #: Told by one kind of tools after the other: there is but one broker.
 OF_THE_ONE_BROKER: Final = frozenset({"brokers"})
 #: Wrong command lines: they ask no broker.
@@ -327,6 +340,7 @@ STORIES: Final = {
     "groups": GROUPS,
     "deletion": DELETION,
     "elections": ELECTIONS,
+    "log-dirs": LOG_DIRS,
 }
 
 

@@ -27,6 +27,7 @@ CLASSES: Final = {
     "preferred-replica-election": "kafka.admin.PreferredReplicaLeaderElectionCommand",
     "leader-election": "kafka.admin.LeaderElectionCommand",
     "delete-records": "kafka.admin.DeleteRecordsCommand",
+    "log-dirs": "kafka.admin.LogDirsCommand",
     "broker-api-versions": "kafka.admin.BrokerApiVersionsCommand",
     "consumer-perf-test": "kafka.tools.ConsumerPerformance",
     "producer-perf-test": "org.apache.kafka.tools.ProducerPerformance",
@@ -47,6 +48,8 @@ _TRACE: Final = re.compile(r"^(\s+at .*|\s*\.\.\. \d+ more|Caused by: .*)$")
 _USAGE: Final = re.compile(r"^Option +Description *$")
 #: Of console-consumers without a --group, and of the story of the console.
 _OTHERS_GROUP: Final = re.compile(r"^(console-consumer-\d+|cgxxx)$")
+#: The answer of log-dirs.
+_LOG_DIRS: Final = re.compile(r'^\{"version":1,"brokers":')
 _LABEL: Final = re.compile(r"^--([a-z][a-z.-]*)")
 _CONFIGS: Final = re.compile(r"(?<=Configs:)\S+|(?<= are )\S+=\S+$|(?<= Set\()[^)]+")
 #: Kafka has the first from a later release on; the second is of the Java client's metrics.
@@ -107,6 +110,16 @@ class Cluster(NamedTuple):
             time.sleep(0.1)  # the cluster works on; there is nothing to be told by
 
 
+def _log_dirs(line: str) -> str:
+    """Without the place of the log dir; partitions in order."""
+    document = json.loads(line)
+    for broker in document["brokers"]:
+        for log_dir in broker["logDirs"]:
+            log_dir["logDir"] = "LOG-DIR"
+            log_dir["partitions"].sort(key=lambda partition: partition["partition"])
+    return json.dumps(document)
+
+
 def normalised(text: str, mark: str, other: str) -> list[str]:
     """Lines, without what may differ; a usage text becomes the sorted list of its options."""
     lines: list[str] = []
@@ -117,6 +130,8 @@ def normalised(text: str, mark: str, other: str) -> list[str]:
                 options.add(found[1])
         elif _USAGE.match(raw):
             options = set()
+        elif _LOG_DIRS.match(raw):
+            lines.append(_log_dirs(raw))
         elif other not in raw and not _TRACE.match(raw) and not _OTHERS_GROUP.match(raw):
             line = _CONFIGS.sub(lambda found: ",".join(sorted(map(str.strip, found[0].split(",")))), _DATE.sub("", raw))
             lines.append(line.rstrip())

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from kafka_edu.trace.events.zk import ZnodeAclChanged, ZnodeChanged, ZnodeCreated, ZnodeDeleted
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.embedded.proto import OPEN_ACL_UNSAFE, READ_ACL_UNSAFE, AclList
+from kafka_edu.zk.embedded.quotas import Quotas
 from kafka_edu.zk.embedded.txn import CreateTxn, DeleteTxn, OpTxn, SetAclTxn, SetDataTxn, TxnHeader
 from kafka_edu.zk.embedded.watch_manager import WatchManager
 from kafka_edu.zk.zk_client import Stat, WatchedEvent, WatchType, ZkError, ZkErrorCode
@@ -94,6 +95,7 @@ class DataTree:
         self.data_watches = WatchManager("data", notify)
         self.child_watches = WatchManager("child", notify)
         self.last_processed_zxid = 0
+        self._quotas = Quotas(self.nodes)
         self._trace: Tracer | None = None
         for path in SPECIAL_PATHS:
             acl = READ_ACL_UNSAFE if path == "/zookeeper/config" else OPEN_ACL_UNSAFE
@@ -159,6 +161,7 @@ class DataTree:
         if node is None:
             node = self.nodes[row.path] = DataNode(row.data, row.acl, row.czxid, row.ctime, row.ephemeral_owner)
             self._link(row.path)
+            self._quotas.loaded(row.path)
             if row.ephemeral_owner:
                 self.ephemerals.setdefault(row.ephemeral_owner, {})[row.path] = None
         node.data, node.acl, node.czxid, node.mzxid, node.pzxid = row.data, row.acl, row.czxid, row.mzxid, row.pzxid
@@ -181,6 +184,7 @@ class DataTree:
             parent.pzxid = zxid
         if txn.ephemeral_owner:
             self.ephemerals.setdefault(txn.ephemeral_owner, {})[path] = None
+        self._quotas.created(path, len(txn.data or b""))
         stat = node.stat()
         if self._trace:
             told = self._trace(ZnodeCreated(path, zxid, header.session_id, txn.ephemeral_owner != 0, stat.data_length, _shown(txn.data)))
@@ -196,6 +200,7 @@ class DataTree:
 
     def _set_data(self, header: TxnHeader, txn: SetDataTxn) -> Stat:
         node = self.nodes[txn.path]
+        self._quotas.changed(txn.path, len(txn.data or b"") - len(node.data or b""))
         node.data = txn.data
         node.version = txn.version
         node.mzxid = header.zxid
@@ -224,6 +229,7 @@ class DataTree:
         if parent.children is not None:
             del parent.children[path[slash + 1 :]]
         parent.pzxid = max(parent.pzxid, header.zxid)
+        self._quotas.deleted(path, len(node.data or b""))
         if node.ephemeral_owner and node.ephemeral_owner in self.ephemerals:
             owned = self.ephemerals[node.ephemeral_owner]
             del owned[path]
