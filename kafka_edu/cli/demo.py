@@ -21,6 +21,7 @@ from rich.table import Table
 
 from kafka_edu.cli.cluster_spec import Wish
 from kafka_edu.cli.demo_clients import LogConsumer, LogProducer, Verdict, compare, longest_silence
+from kafka_edu.cli.demo_control_plane import control_plane
 from kafka_edu.cli.demo_frame import json_option, zookeeper_option
 from kafka_edu.cli.demo_kills import kills
 from kafka_edu.cli.demo_shutdown import shutdown
@@ -273,6 +274,7 @@ def demo(context: click.Context, seconds: float, rate: int, seed: int, zookeeper
         raise SystemExit(1)
 
 
+demo.add_command(control_plane)
 demo.add_command(kills)
 demo.add_command(shutdown)
 demo.add_command(transactions)

@@ -60,7 +60,7 @@ def create_topic(admin: AdminClient) -> None:
         future.result()
 
 
-def wait_until_in_sync(admin: AdminClient, topic: str = TOPIC, count: int = PARTITIONS) -> dict[int, int]:
+def wait_until_in_sync(admin: AdminClient, topic: str = TOPIC, count: int = PARTITIONS, replicas: int = BROKERS) -> dict[int, int]:
     """Return when every one of the topic's `count` partitions has all replicas in its ISR: partition → leader. Raises ClusterError after a minute."""
     end = time.monotonic() + SETTLE_TIMEOUT_S
     isrs: dict[int, list[int]] = {}
@@ -70,7 +70,7 @@ def wait_until_in_sync(admin: AdminClient, topic: str = TOPIC, count: int = PART
         except KafkaException:  # the broker that was asked is just dying: the next look asks another
             continue
         isrs = {number: partition.isrs for number, partition in partitions.items()}
-        if len(isrs) == count and all(len(isr) == BROKERS for isr in isrs.values()):
+        if len(isrs) == count and all(len(isr) == replicas for isr in isrs.values()):
             return {number: partition.leader for number, partition in partitions.items()}
         time.sleep(_LOOK_EVERY_S)
     raise ClusterError(f"the replicas were not in sync within {SETTLE_TIMEOUT_S:g} s: ISRs {isrs}")

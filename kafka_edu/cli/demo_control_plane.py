@@ -1,0 +1,183 @@
+"""A backlog of Produce before LeaderAndIsr and StopReplica, with and without a listener for the controller alone (book 001; KIP-291; spec C10).
+
+Broker 0 might hold many produce requests in its queue when the controller tells it to lead something, to give something up, or to delete it. All requests are
+equal there, so what the controller says waits behind all of them, and much of what is done meanwhile is done for nothing: it is refused, cut off or deleted
+afterwards. With control.plane.listener.name the controller's requests come by another door, and the queue is not in their way.
+
+Two clusters, one without that listener and one with it, the same flood on one broker: topics are made and deleted there, which sends it LeaderAndIsr and
+StopReplica; at the end its leadership of the flooded partition is taken away. How long each request took the controller tells in its events.
+"""
+
+import asyncio
+import statistics
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import click
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+from rich.console import Console
+from rich.table import Table
+
+from kafka_edu.cli.cluster_spec import HOST
+from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
+from kafka_edu.cli.demo_kills import wait_until_in_sync
+from kafka_edu.cli.produce_flood import ProduceFlood
+from kafka_edu.cli.report import Report, number
+from kafka_edu.cli.supervisor import Cluster, ClusterError, running_cluster
+from kafka_edu.common.errors import Errors
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.messages.controlled_shutdown import ControlledShutdownRequest, ControlledShutdownResponse
+from kafka_edu.server.listener_settings import CONTROL_PLANE_KEY
+from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.events.controller import ControllerResponseReceived
+from kafka_edu.trace.trace_client import TraceClient
+
+TOPIC: Final = "backlog"
+BROKERS: Final = 3
+WITHOUT: Final = "one queue for all"
+WITH: Final = "control plane apart"
+LISTENER: Final = "CONTROL"
+WAIT_S: Final = 60.0
+#: Which of the controller's requests are looked at, and what the table calls them.
+WATCHED: Final = {ApiKey.LEADER_AND_ISR: "LeaderAndIsr", ApiKey.STOP_REPLICA: "StopReplica", ApiKey.UPDATE_METADATA: "UpdateMetadata"}
+
+
+class Measured(NamedTuple):
+    """One cluster under the flood."""
+
+    how: str
+    took_ms: dict[str, list[float]]
+    """By the request's name: from when it left the controller to when its answer came, each."""
+    leadership_ms: float
+    """The same of the LeaderAndIsr by which the flooded broker gave the flooded partition up."""
+    answered: int
+    """Produce requests that were answered without an error."""
+    refused: int
+    """Produce requests that were told that the leader is elsewhere."""
+    failures: list[str]
+
+    def median(self, name: str) -> float:
+        return round(statistics.median(self.took_ms[name]), 1)
+
+    def longest(self, name: str) -> float:
+        return round(max(self.took_ms[name]), 1)
+
+
+class ControllerWatch:
+    """What the controller tells of its requests to one broker."""
+
+    def __init__(self, cluster: Cluster, controller: int, broker: int) -> None:
+        self._broker = broker
+        self._client = TraceClient(cluster.events_address(controller))
+
+    def _is_answer(self, envelope: Envelope, key: ApiKey) -> bool:
+        event = envelope.event
+        return isinstance(event, ControllerResponseReceived) and event.broker_id == self._broker and event.api_key == key
+
+    def await_answer(self, key: ApiKey) -> float:
+        """How long the next request of that kind took, in ms. Raises ClusterError after a minute."""
+        try:
+            event = self._client.wait_for(lambda envelope: self._is_answer(envelope, key), WAIT_S).event
+        except TimeoutError:
+            raise ClusterError(f"the controller got no answer to a {key.name} within {WAIT_S:g} s") from None
+        assert isinstance(event, ControllerResponseReceived)
+        return event.took_us / 1000
+
+    def close(self) -> None:
+        self._client.close()
+
+
+async def ask_controlled_shutdown(servers: str, broker: int) -> None:
+    """Have the controller take the broker's leaderships away. Raises ClusterError."""
+    from kafka_edu.cli.tools.brokers import connect_brokers
+    from kafka_edu.cli.tools.controlled_shutdown import error_of
+
+    async with connect_brokers(servers) as brokers:
+        answer = await brokers.ask_controller(ControlledShutdownRequest(broker_id=broker), ControlledShutdownResponse, error_of)
+    if answer.error_code or answer.remaining_partitions:
+        raise ClusterError(f"broker {broker} still leads {len(answer.remaining_partitions)} partitions: {Errors.of(answer.error_code).name}")
+
+
+def measure(cluster: Cluster, how: str, connections: int, megabytes: int, rounds: int, console: Console) -> Measured:
+    """Flood a broker that is not the controller, and see how long the controller's requests to it take."""
+    controller = cluster.wait_ready()
+    victim, other = (broker for broker in cluster.broker_ids if broker != controller)
+    quiet = f"{HOST}:{cluster.port(controller)}"
+    admin = AdminClient({"bootstrap.servers": quiet, "log_level": 0})
+    admin.create_topics([NewTopic(TOPIC, 1, replica_assignment=[[victim, other]])], operation_timeout=20)[TOPIC].result()
+    wait_until_in_sync(admin, TOPIC, 1, replicas=2)
+    watch = ControllerWatch(cluster, controller, victim)
+    flood = ProduceFlood(HOST, cluster.port(victim), TOPIC, connections, megabytes)
+    took: defaultdict[str, list[float]] = defaultdict(list)
+    flood.start()
+    try:
+        for each in range(rounds):
+            name = f"made-and-deleted-{each}"
+            admin.create_topics([NewTopic(name, 1, replica_assignment=[[victim]])])[name].result()
+            took["LeaderAndIsr"].append(watch.await_answer(ApiKey.LEADER_AND_ISR))
+            admin.delete_topics([name])[name].result()
+            took["StopReplica"].append(watch.await_answer(ApiKey.STOP_REPLICA))
+        asyncio.run(ask_controlled_shutdown(quiet, victim))
+        leadership_ms = watch.await_answer(ApiKey.LEADER_AND_ISR)
+    finally:
+        flood.stop()
+        watch.close()
+    console.print(f"[green]●[/] {how}: {flood.answered} produce requests answered meanwhile", soft_wrap=True)
+    return Measured(how, took, round(leadership_ms, 1), flood.answered, flood.refused, flood.failures)
+
+
+def rows(measured: Measured) -> dict[str, float]:
+    """The rows of the table, for one cluster."""
+    of_requests = {}
+    for name in measured.took_ms:
+        of_requests[f"{name}: ms until it was processed, median"] = measured.median(name)
+        of_requests[f"{name}: ms until it was processed, longest"] = measured.longest(name)
+    return {
+        **of_requests,
+        "ms until the leader of the flooded partition gave up": measured.leadership_ms,
+        "produce requests answered": measured.answered,
+        "produce requests told of another leader": measured.refused,
+    }
+
+
+def show(both: Sequence[Measured], console: Console) -> None:
+    table = Table("the controller's requests to a broker with a backlog", *(each.how for each in both), title_justify="left")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for name in rows(both[0]):
+        table.add_row(name, *(number(rows(each)[name]) for each in both))
+    console.print(table)
+
+
+def report_of(both: Sequence[Measured]) -> Report:
+    report = Report("control-plane")
+    for each in both:
+        for name, value in rows(each).items():
+            report.figure(f"{each.how}: {name}", value)
+    without, apart = both
+    for name in without.took_ms:
+        report.target(
+            f"{name}: ms with the control plane apart, median, beside half of that without", apart.median(name), "<", without.median(name) / 2
+        )
+    report.target("produce requests that failed otherwise", len(without.failures) + len(apart.failures), "==", 0)
+    return report
+
+
+@demo_command("control-plane", figures=False)
+@click.option("--connections", type=click.IntRange(1, 500), default=40, show_default=True, help="Connections that flood one broker with Produce.")
+@click.option("--megabytes", type=click.IntRange(1, 64), default=8, show_default=True, help="What each request unpacks to, in MiB.")
+@click.option("--rounds", type=click.IntRange(1, 100), default=5, show_default=True, help="Topics to make and delete under the flood.")
+@zookeeper_option
+def control_plane(console: Console, connections: int, megabytes: int, rounds: int, zookeeper: str) -> Report:
+    """How long the controller's requests wait behind a backlog of Produce, with and without control.plane.listener.name.
+
+    Exits with 1 when a target does not hold.
+    """
+    both = []
+    for how, props in ((WITHOUT, {}), (WITH, {CONTROL_PLANE_KEY: LISTENER})):
+        with running_cluster("control-plane", brokers=BROKERS, zookeeper=zookeeper, props=props) as cluster:
+            both.append(measure(cluster, how, connections, megabytes, rounds, console))
+    show(both, console)
+    return report_of(both)
