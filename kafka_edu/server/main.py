@@ -8,11 +8,16 @@ import argparse
 import asyncio
 import logging
 import sys
+from typing import Final
 
 from kafka_edu.common.files import OsFileSystem
 from kafka_edu.server.kafka_config import ConfigFileError, load_config
 
 log = logging.getLogger("kafka_edu.server")
+
+
+SWITCH_INTERVAL_S: Final = 0.001
+"""How long a busy loop may keep the interpreter's lock from ZooKeeper's thread: each answer waits for it, and a session's heartbeats do."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -38,6 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
         except (ValueError, LearnerError) as error:
             print(f"the broker cannot start: edu.learner: {error}", file=sys.stderr)
             return 1
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
     from kafka_edu.server.broker_process import BrokerProcess  # after the seams: nothing of theirs may be imported before
 
     return asyncio.run(BrokerProcess(config, learner).run())

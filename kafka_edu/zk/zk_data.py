@@ -44,9 +44,12 @@ TOPIC_IDS: Final[ProtocolVersion] = (2, 8)
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
+_JSON: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 def encode_json(value: object) -> bytes:
     """`value` as Kafka writes it: UTF-8, no spaces, members in the order given."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    return _JSON.encode(value).encode()
 
 
 def decode_object(data: bytes) -> dict[str, Json]:

@@ -34,6 +34,7 @@ class ZkRequests:
     def __init__(self, zk: ZkClient, time: Time, max_in_flight: int) -> None:
         self._zk = zk
         self._time = time
+        self._max_in_flight = max_in_flight
         self._in_flight = asyncio.Semaphore(max_in_flight)
         self._connected = asyncio.Event()
         self._closed = False
@@ -85,14 +86,25 @@ class ZkRequests:
             await self._time.sleep(RETRY_PAUSE_MS)  # until `DISCONNECTED` has been told; from then on we wait for CONNECTED
 
     async def _send_all(self, requests: Mapping[K, Callable[[], Awaitable[T]]]) -> dict[K, T | ZkError]:
-        """Many requests at once; each key gets its answer or its refusal, in the order of `requests`."""
-        answers = await asyncio.gather(*(self._send(request) for request in requests.values()), return_exceptions=True)
+        """Many requests at once; each key gets its answer or its refusal, in the order of `requests`.
+
+        As many tasks as may be in flight, each sending one request after the other: a task for each of thousands would cost more than the request.
+        """
         outcome: dict[K, T | ZkError] = {}
-        for key, answer in zip(requests, answers, strict=True):
-            if isinstance(answer, BaseException) and not isinstance(answer, ZkError):
-                raise answer
-            outcome[key] = answer
-        return outcome
+        left = iter(requests.items())
+
+        async def send_in_turn() -> None:
+            for key, request in left:
+                try:
+                    outcome[key] = await self._send(request)
+                except ZkError as error:
+                    outcome[key] = error
+
+        senders = min(self._max_in_flight, len(requests))
+        for ended in await asyncio.gather(*(send_in_turn() for _ in range(senders)), return_exceptions=True):
+            if ended is not None:
+                raise ended
+        return {key: outcome[key] for key in requests}
 
     # Reading.
 

@@ -1,0 +1,200 @@
+"""`kafka-edu bench zk-pipeline`: what it saves to have many requests to ZooKeeper in flight, as a controller has that reads and writes partition states.
+
+On one Apache ZooKeeper lie the state znodes of 5,000 partitions. All are read, and all are written (each in a multi that checks /controller_epoch,
+as every write of the controller is), by our client with 1, 10, 100 and 1,000 requests in flight, and one by one with plain kazoo, as its users
+would: `get`, and a transaction of `check` and `set_data`. Rounds are interleaved; figures are medians.
+
+One by one a request costs a round trip: four changes of thread, two of process, and the server's work. In flight together they share them. What is left
+is CPU: the figures tell the client's and the server's for a request, beside the wall time.
+"""
+
+import argparse
+import asyncio
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
+
+from kafka_edu.cli.report import Report
+from kafka_edu.cluster.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
+from kafka_edu.common.time import SystemTime
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.zk.apache import ApacheZooKeeper, ApacheZooKeeperError
+from kafka_edu.zk.kafka_zk_client import KafkaZkClient
+from kafka_edu.zk.kazoo_zk_client import KazooZkClient
+from kafka_edu.zk.zk_data import ControllerEpochZNode, TopicAssignment, TopicPartitionStateZNode
+
+NAME = "zk-pipeline"
+HELP = "1, 10, 100 and 1,000 requests in flight to ZooKeeper, beside plain kazoo one by one (needs Java; a minute)"
+
+PARTITIONS: Final = 5_000
+IN_FLIGHT: Final = (1, 10, 100, 1_000)
+KAFKAS_DEFAULT: Final = 10
+"""zookeeper.max.in.flight.requests"""
+PLAIN: Final = "plain kazoo"
+TIMES_FASTER: Final = 3.0
+SESSION_MS: Final = 30_000
+TOPIC: Final = "pipeline"
+EPOCH: Final = 1
+TICKS_A_SECOND: Final = os.sysconf("SC_CLK_TCK")
+
+
+class Cost(NamedTuple):
+    """Of one request, in µs."""
+
+    wall: float
+    client_cpu: float
+    server_cpu: float
+
+
+class Clock:
+    """Takes the three times around what is measured."""
+
+    def __init__(self, server_pid: int, requests: int) -> None:
+        self._pid = server_pid
+        self._requests = requests
+
+    def start(self) -> None:
+        self._began = time.perf_counter(), time.process_time(), cpu_seconds(self._pid)
+
+    def stop(self) -> Cost:
+        ended = time.perf_counter(), time.process_time(), cpu_seconds(self._pid)
+        return Cost(*((after - before) * 1e6 / self._requests for before, after in zip(self._began, ended, strict=True)))
+
+
+def cpu_seconds(pid: int) -> float:
+    """User and system time of another process so far; 0 where /proc does not tell."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / TICKS_A_SECOND
+
+
+Found = dict[str, dict[str, list[Cost]]]
+"""Read or write → way → a cost each round."""
+
+
+def partitions_of(count: int) -> list[TopicPartition]:
+    return [TopicPartition(TOPIC, number) for number in range(count)]
+
+
+async def prepare(connect: str, count: int) -> None:
+    """Make /controller_epoch and the state znodes, all led by broker 1."""
+    zk = KafkaZkClient(KazooZkClient(connect, SESSION_MS), SystemTime(), max_in_flight=IN_FLIGHT[-1])
+    await zk.start(lambda _: None, lambda _: None, SESSION_MS)
+    await zk.create_top_level_paths()
+    _, version = await zk.register_controller_and_increment_epoch(1)
+    await zk.create_topic_assignment(TOPIC, TopicAssignment(None, {}))
+    state = LeaderIsrAndControllerEpoch(LeaderAndIsr(1, 0, (1, 2, 3), 0), EPOCH)
+    await zk.create_topic_partition_states(dict.fromkeys(partitions_of(count), state), version)
+    await zk.close()
+
+
+async def our_client(connect: str, in_flight: int, count: int, clock: Clock) -> tuple[Cost, Cost]:
+    """(read, write) of all states with so many in flight."""
+    zk = KafkaZkClient(KazooZkClient(connect, SESSION_MS), SystemTime(), max_in_flight=in_flight)
+    await zk.start(lambda _: None, lambda _: None, SESSION_MS)
+    found = await zk.get_controller_epoch()
+    assert found is not None
+    clock.start()
+    states = await zk.get_topic_partition_states(partitions_of(count))
+    read = clock.stop()
+    wanted = {tp: state.leader_and_isr.with_leader(2, (2, 3)) for tp, state in states.items()}
+    clock.start()
+    result = await zk.update_leader_and_isr(wanted, EPOCH, found[1])
+    write = clock.stop()
+    await zk.close()
+    if len(states) != count or len(result.finished) != count:
+        raise RuntimeError(f"{len(states)} of {count} states were read, {len(result.finished)} written")
+    return read, write
+
+
+def plain_kazoo(connect: str, count: int, clock: Clock) -> tuple[Cost, Cost]:
+    """(read, write) of all states, each awaited before the next."""
+    client = KazooClient(connect)
+    client.start()
+    paths = [TopicPartitionStateZNode.path(tp) for tp in partitions_of(count)]
+    _, epoch = client.get(ControllerEpochZNode.PATH)
+    clock.start()
+    states = [client.get(path) for path in paths]
+    read = clock.stop()
+    clock.start()
+    for path, (data, stat) in zip(paths, states, strict=True):
+        transaction = client.transaction()
+        transaction.check(ControllerEpochZNode.PATH, epoch.version)
+        transaction.set_data(path, data, stat.version)
+        transaction.commit()
+    write = clock.stop()
+    client.stop()
+    client.close()
+    return read, write
+
+
+def measure(connect: str, server_pid: int, count: int, rounds: int) -> Found:
+    """All ways by turns, after one round that does not count."""
+    ways: dict[str, Callable[[Clock], tuple[Cost, Cost]]] = {PLAIN: lambda clock: plain_kazoo(connect, count, clock)}
+    for n in IN_FLIGHT:
+        ways[f"{n} in flight"] = lambda clock, n=n: asyncio.run(our_client(connect, n, count, clock))  # type: ignore[misc]
+    found: Found = {"read": {way: [] for way in ways}, "write": {way: [] for way in ways}}
+    clock = Clock(server_pid, count)
+    for i in range(rounds + 1):
+        for way, run in ways.items():
+            read, write = run(clock)
+            if i:
+                found["read"][way].append(read)
+                found["write"][way].append(write)
+    return found
+
+
+def report_of(found: Found) -> Report:
+    """The curve: requests/s and the costs of each way; how much faster than plain kazoo, one by one."""
+    report = Report(NAME)
+    for kind, ways in found.items():
+        medians = {way: median_of(costs) for way, costs in ways.items()}
+        for way, cost in medians.items():
+            report.figure(f"{kind}, {way}: requests/s", 1e6 / cost.wall)
+            report.figure(f"{kind}, {way}: times plain kazoo", medians[PLAIN].wall / cost.wall)
+            report.figure(f"{kind}, {way}: wall, µs a request", cost.wall)
+            report.figure(f"{kind}, {way}: client's CPU, µs a request", cost.client_cpu)
+            report.figure(f"{kind}, {way}: server's CPU, µs a request", cost.server_cpu)
+        for n in (KAFKAS_DEFAULT, IN_FLIGHT[-1]):
+            faster = medians[PLAIN].wall / medians[f"{n} in flight"].wall
+            report.target(f"{kind}: {n} in flight, times plain kazoo one by one", faster, ">=", TIMES_FASTER)
+    return report
+
+
+def median_of(costs: Sequence[Cost]) -> Cost:
+    return Cost(*(statistics.median(values) for values in zip(*costs, strict=True)))
+
+
+def main(argv: list[str]) -> int:
+    """Returns 0 when it ran, whether or not the targets hold; 2 when it cannot run here."""
+    parser = argparse.ArgumentParser(prog=f"kafka-edu bench {NAME}", description=HELP)
+    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--partitions", type=int, default=PARTITIONS)
+    args = parser.parse_args(argv)
+    with tempfile.TemporaryDirectory(prefix="kafka-edu-bench-", ignore_cleanup_errors=True) as folder:
+        zookeeper = ApacheZooKeeper(Path(folder), heap_mb=256)
+        try:
+            zookeeper.start()
+        except ApacheZooKeeperError as error:
+            print(f"bench zk-pipeline cannot run: {error}", file=sys.stderr)
+            return 2
+        try:
+            asyncio.run(prepare(zookeeper.connect_string, args.partitions))
+            found = measure(zookeeper.connect_string, zookeeper.pid, args.partitions, args.rounds)
+        finally:
+            zookeeper.stop()
+    report = report_of(found)
+    report.show()
+    if args.json:
+        report.write(args.json)
+    return 0

@@ -1,0 +1,21 @@
+"""`bench zk-pipeline` runs, on a few partitions."""
+
+import json
+
+import pytest
+
+from benchmarks import zk_pipeline
+from kafka_edu.zk.apache import ApacheZooKeeperError, find_jars, find_java
+
+
+def test_all_ways_read_and_write(tmp_path):
+    try:
+        find_java()
+        find_jars()
+    except ApacheZooKeeperError as error:
+        pytest.skip(str(error))
+    file = tmp_path / "pipeline.json"
+    assert zk_pipeline.main(["--partitions", "50", "--rounds", "1", "--json", str(file)]) == 0
+    figures = json.loads(file.read_text())["figures"]
+    assert len(figures) == 2 * (1 + len(zk_pipeline.IN_FLIGHT)) * 5
+    assert all(figures[f"{kind}, {n} in flight: requests/s"] > 0 for kind in ("read", "write") for n in zk_pipeline.IN_FLIGHT)
