@@ -17,6 +17,8 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 _FLUSH_TIMEOUT_S: Final = 120.0
 _DELIVERY_TIMEOUT_MS: Final = 120_000
 _STEP_S: Final = 0.01
+UNKNOWN_OFFSET: Final = -1
+"""Of a record that librdkafka calls delivered because a later one of its partition was acked: idempotent records are stored in order, or not at all."""
 
 
 class Place(NamedTuple):
@@ -43,7 +45,7 @@ class NumberedProducer(ABC):
     def __init__(self, partitions: int, records_a_second: int, record_bytes: int) -> None:
         self.sent = 0
         self.acked: dict[Place, int] = {}
-        """The offset that each acked record was told to have."""
+        """The offset that each acked record was told to have, or UNKNOWN_OFFSET."""
         self.refused: list[str] = []
         self.ack_times: defaultdict[int, list[float]] = defaultdict(list)
         """By partition, time.monotonic() of the acks."""
@@ -132,10 +134,10 @@ class ConfluentProducer(NumberedProducer):
     def _produce(self, place: Place, value: bytes) -> None:
         def on_delivery(error: KafkaError | None, message: Message) -> None:
             offset = message.offset()
-            if error is not None or offset is None:
+            if error is not None:
                 self._on_refusal(error)
             else:
-                self._on_ack(place, offset)
+                self._on_ack(place, UNKNOWN_OFFSET if offset is None else offset)
 
         self._client.produce(self._topic, value, partition=place.partition, on_delivery=on_delivery)
 
@@ -224,5 +226,5 @@ def compare(acked: dict[Place, int], read: list[tuple[Place, int]]) -> Found:
             out_of_order += 1
         seen.add(place)
         last[place[:2]] = max(place.number, last.get(place[:2], -1))
-    lost = sum((place, offset) not in stored for place, offset in acked.items())
+    lost = sum(place not in seen if offset == UNKNOWN_OFFSET else (place, offset) not in stored for place, offset in acked.items())
     return Found(len(read), lost, duplicates, out_of_order, len(seen - acked.keys()))

@@ -1,6 +1,6 @@
 """What `demo kills` calls lost, stored twice and out of order."""
 
-from kafka_edu.cli.numbered_clients import Found, Place, compare
+from kafka_edu.cli.numbered_clients import UNKNOWN_OFFSET, Found, Place, compare
 
 
 def place(number: int, partition: int = 0, producer: str = "p") -> Place:
@@ -25,6 +25,11 @@ def test_a_gap_is_no_disorder_when_nobody_was_told_of_it() -> None:
 def test_lost() -> None:
     assert compare({place(0): 0, place(1): 1}, [(place(0), 0)]).lost == 1
     assert compare({place(0): 4}, [(place(0), 0)]).lost == 1, "it lies somewhere else than the ack said"
+
+
+def test_an_ack_without_an_offset_is_kept_by_being_there() -> None:
+    assert compare({place(0): UNKNOWN_OFFSET}, [(place(0), 5)]).lost == 0
+    assert compare({place(0): UNKNOWN_OFFSET}, [(place(1), 5)]).lost == 1
 
 
 def test_stored_twice() -> None:
