@@ -26,6 +26,7 @@ from kafka_edu.cli.demo_frame import json_option, zookeeper_option
 from kafka_edu.cli.demo_kills import kills
 from kafka_edu.cli.demo_shutdown import shutdown
 from kafka_edu.cli.demo_transactions import transactions
+from kafka_edu.cli.demo_watches import watches
 from kafka_edu.cli.report import Report
 from kafka_edu.cli.supervisor import Cluster, ClusterError, is_up, start_cluster
 from kafka_edu.clients.web_log import WebLog
@@ -278,3 +279,4 @@ demo.add_command(control_plane)
 demo.add_command(kills)
 demo.add_command(shutdown)
 demo.add_command(transactions)
+demo.add_command(watches)

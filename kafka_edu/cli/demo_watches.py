@@ -1,0 +1,85 @@
+"""Every broker watches everything, as before there was a controller; beside one that watches for all: watches, wake-ups, requests, counted in virtual time.
+
+No process is started: see `kafka_edu.sim.watches_exhibit` for what is real in it (a ZooKeeper of ours, our controller, each watch that is set and each that
+fires) and for what is left out. The same sizes give the same figures.
+"""
+
+from typing import Final
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from kafka_edu.cli.demo_frame import demo_command
+from kafka_edu.cli.report import Report, number
+from kafka_edu.sim.watches_exhibit import Cost, Exhibit, measure
+
+SIZES: Final = ((3, 100), (10, 100), (10, 1000))
+LEGEND: Final = (
+    "fire: watches that go off; woken: brokers that are told; reads, writes: requests to ZooKeeper; peak: of these in the busiest 10 ms; "
+    "told: requests of the controller to brokers; ms: virtual time until the last broker knows"
+)
+DEATH: Final = "a broker dies"
+#: Of Cost's fields: as figures are called, and above a column of the table.
+COLUMNS: Final = (
+    ("watches that fire", "fire"),
+    ("brokers woken", "woken"),
+    ("reads", "reads"),
+    ("writes", "writes"),
+    ("requests in the busiest 10 ms", "peak"),
+    ("requests to brokers", "told"),
+    ("ms until all know", "ms"),
+)
+
+
+@demo_command("watches", figures=False)
+@click.option("--brokers", type=click.IntRange(2), help="Measure this size alone.", metavar="N")
+@click.option("--partitions", type=click.IntRange(1), default=100, show_default=True, help="With --brokers.", metavar="M")
+def watches(console: Console, brokers: int | None, partitions: int) -> Report:
+    """Count watches and wake-ups in ZooKeeper: every broker watching everything, as before the controller, beside one controller (virtual time)."""
+    report = Report("watches")
+    for size in SIZES if brokers is None else ((brokers, partitions),):
+        exhibit = measure(*size)
+        show(console, exhibit)
+        keep(report, exhibit)
+    console.print(LEGEND, soft_wrap=True)
+    return report
+
+
+def show(console: Console, exhibit: Exhibit) -> None:
+    """One size as a table."""
+    size = f"{exhibit.brokers} brokers, {exhibit.partitions:,} partitions"
+    console.print(
+        f"{size}: watches set: {exhibit.watches_herd:,} where everybody watches, {exhibit.watches_ours:,} with a controller", soft_wrap=True
+    )
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("what happens", no_wrap=True)
+    table.add_column("who watches", no_wrap=True)
+    for _, heading in COLUMNS:
+        table.add_column(heading, justify="right")
+    for name, (herd, ours) in exhibit.costs.items():
+        table.add_row(name, "everybody", *_cells(herd))
+        table.add_row("", "controller", *_cells(ours))
+    table.add_row("the controller dies", "next one", *_cells(exhibit.controller_dies))
+    console.print(table)
+
+
+def _cells(cost: Cost) -> list[str]:
+    return [number(value) for value in cost]
+
+
+def keep(report: Report, exhibit: Exhibit) -> None:
+    """The figures of one size, and what they are to show: with a controller, what fires does not grow with the partitions."""
+    size = f"{exhibit.brokers} brokers, {exhibit.partitions} partitions"
+    report.figure(f"{size}: watches set, everybody watches", exhibit.watches_herd)
+    report.figure(f"{size}: watches set, controller", exhibit.watches_ours)
+    rows = [
+        (f"{name}, {who}", cost) for name, pair in exhibit.costs.items() for who, cost in zip(("everybody watches", "controller"), pair, strict=True)
+    ]
+    for name, cost in [*rows, ("the controller dies, controller", exhibit.controller_dies)]:
+        for (heading, _), value in zip(COLUMNS, cost, strict=True):
+            report.figure(f"{size}: {name}: {heading}", value)
+    herd, ours = exhibit.costs[DEATH]
+    report.target(f"{size}: watches that fire when a broker dies, with a controller", ours.watches_fired, "<=", 3)
+    report.target(f"{size}: and where everybody watches, for one of these", herd.watches_fired / ours.watches_fired, ">=", exhibit.partitions / 10)
