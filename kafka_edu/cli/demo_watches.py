@@ -7,7 +7,6 @@ fires) and for what is left out. The same sizes give the same figures.
 from typing import Final
 
 import click
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -17,7 +16,7 @@ from kafka_edu.sim.watches_exhibit import Cost, Exhibit, measure
 
 SIZES: Final = ((3, 100), (10, 100), (10, 1000))
 LEGEND: Final = (
-    "fire: watches that go off; woken: brokers that are told; reads, writes: requests to ZooKeeper; peak: of these in the busiest 10 ms; "
+    "who: who watches, and acts; fire: watches that go off; woken: brokers that are told; reads, writes: requests to ZooKeeper; peak: of these in the busiest 10 ms; "
     "told: requests of the controller to brokers; ms: virtual time until the last broker knows"
 )
 DEATH: Final = "a broker dies"
@@ -53,11 +52,11 @@ def show(console: Console, exhibit: Exhibit) -> None:
     console.print(
         f"{size}: watches set: {exhibit.watches_herd:,} where everybody watches, {exhibit.watches_ours:,} with a controller", soft_wrap=True
     )
-    table = Table(box=box.SIMPLE_HEAD)
+    table = Table(box=None, padding=(0, 1, 0, 0))  # eighty columns are enough
     table.add_column("what happens", no_wrap=True)
-    table.add_column("who watches", no_wrap=True)
+    table.add_column("who", no_wrap=True)
     for _, heading in COLUMNS:
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     for name, (herd, ours) in exhibit.costs.items():
         table.add_row(name, "everybody", *_cells(herd))
         table.add_row("", "controller", *_cells(ours))
