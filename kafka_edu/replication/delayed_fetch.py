@@ -6,9 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kafka_edu.common.errors import KafkaException
+from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.words import joined
+from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.purgatory.delayed_operation import DelayedOperation
-from kafka_edu.replication.fetch_params import FetchParams
+from kafka_edu.replication.fetch_params import FetchParams, PartitionFetch
+from kafka_edu.replication.fetch_session import FetchSession
 from kafka_edu.trace.events.purgatory import Requirement
 
 if TYPE_CHECKING:
@@ -21,10 +24,11 @@ class DelayedFetch(DelayedOperation):
     The end is the LEO for a follower, the HW for a consumer (the LSO with read_committed). Sizes come from positions in the segment, so all of
     it costs a subtraction a partition. Also done: (A) not the leader any more; (B) unknown by now; (C) the offset lies on another segment than
     the end, so it is far behind, or the log was truncated; (E) fenced by epoch. Time up (max_wait_ms) is no error: what there is, is sent.
-    On completion the log is read a second time. Watched under every partition of the request. Next hop: the handler's `respond`.
+    On completion the log is read a second time. Watched under every partition of the request, and under its session where partitions of that rest:
+    those that wake meanwhile count too. Next hop: the handler's `respond`.
     """
 
-    __slots__ = ("_infos", "_params", "_replica_manager", "_respond", "_starts")
+    __slots__ = ("_infos", "_params", "_replica_manager", "_respond", "_session", "_starts")
 
     def __init__(
         self,
@@ -33,17 +37,30 @@ class DelayedFetch(DelayedOperation):
         first_read: FetchResults,
         replica_manager: ReplicaManager,
         respond: Callable[[FetchResults], None],
+        session: FetchSession | None = None,
     ) -> None:
         super().__init__(params.max_wait_ms)
         self._params = params
         self._infos = infos
-        self._starts = [read.fetch_offset_metadata for _, read in first_read]
+        self._session = session
+        self._starts = {tp: read.fetch_offset_metadata for tp, read in first_read}
         self._replica_manager = replica_manager
         self._respond = respond
 
     @property
     def label(self) -> str:
-        return f"fetch {joined([tp for tp, _ in self._infos])} for {self._reader}"
+        return f"fetch {joined([tp for tp, _ in self._wanted()])} for {self._reader}"
+
+    def _wanted(self) -> FetchInfos:
+        """What was asked for; in a session, what is awake by now."""
+        return self._infos if self._session is None else self._session.infos()
+
+    def _start_of(self, topic_partition: TopicPartition, wanted: PartitionFetch) -> LogOffsetMetadata | None:
+        """Where the reader stood at the first read; one that has rested till now, where it came to rest."""
+        start = self._starts.get(topic_partition)
+        if start is None and wanted.at_end is not None:
+            start = wanted.at_end.read.fetch_offset_metadata
+        return start
 
     @property
     def _reader(self) -> str:
@@ -56,9 +73,12 @@ class DelayedFetch(DelayedOperation):
         only_from_leader, isolation, min_bytes = params.only_from_leader, params.isolation, params.min_bytes
         partition_or_exception = self._replica_manager.partition_or_exception
         available = 0
-        for (tp, wanted), start in zip(reversed(self._infos), reversed(self._starts), strict=True):
+        for tp, wanted in reversed(self._wanted()):
             if wanted.at_end is not None and wanted.at_end.holds():
                 continue
+            start = self._start_of(tp, wanted)
+            if start is None:  # another fetch of the session has changed what is wanted: this one is to be answered
+                return self.force_complete()
             try:
                 readable = partition_or_exception(tp).readable_bytes(start, wanted.current_leader_epoch, only_from_leader, isolation)
             except KafkaException:
@@ -72,16 +92,17 @@ class DelayedFetch(DelayedOperation):
         return available >= min_bytes and self.force_complete()
 
     def on_complete(self) -> None:
-        self._respond(self._replica_manager.read_from_local_log(self._params, self._infos))
+        self._respond(self._replica_manager.read_from_local_log(self._params, self._wanted()))
 
     def why_waiting(self) -> tuple[Requirement, ...]:
         """How many bytes it waits for, and the end of each partition that it may read up to (spec D3)."""
         params = self._params
         holders = []
         available = 0
-        for (tp, wanted), start in zip(self._infos, self._starts, strict=True):
+        for tp, wanted in self._wanted():
             partition = self._replica_manager.get_partition(tp)
-            if partition is not None and partition.log is not None:
+            start = self._start_of(tp, wanted)
+            if partition is not None and partition.log is not None and start is not None:
                 end = partition.end_for(params.isolation)
                 holders.append((str(tp), end.message_offset))
                 if start.message_offset < end.message_offset and not start.on_older_segment(end):

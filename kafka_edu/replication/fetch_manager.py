@@ -34,8 +34,13 @@ class FetchContext(Protocol):
         """An error of the session: nothing is to be read."""
         ...
 
+    @property
+    def session(self) -> FetchSession | None:
+        """The session, where all of it is read though not all is named."""
+        ...
+
     def infos(self) -> FetchInfos:
-        """What is to be read, in order."""
+        """What is to be looked at now, in order."""
         ...
 
     def response(self, results: FetchResults, now_ms: int) -> FetchResponse:
@@ -45,6 +50,8 @@ class FetchContext(Protocol):
 
 class SessionErrorContext:
     """The session is not there, or its epoch is another."""
+
+    session: Final = None
 
     def __init__(self, error: Errors) -> None:
         self.error: Final = error
@@ -60,6 +67,7 @@ class SessionlessFetchContext:
     """All is named, nothing is remembered."""
 
     error: Final = Errors.NONE
+    session: Final = None
 
     def __init__(self, fetch_data: Mapping[TopicPartition, PartitionFetch]) -> None:
         self._fetch_data = fetch_data
@@ -75,6 +83,7 @@ class FullFetchContext:
     """All is named, and remembered from the answer on, if there is a slot."""
 
     error: Final = Errors.NONE
+    session: Final = None
 
     def __init__(self, cache: FetchSessionCache, fetch_data: Mapping[TopicPartition, PartitionFetch], from_follower: bool) -> None:
         self._cache = cache
@@ -98,15 +107,15 @@ class IncrementalFetchContext:
     error: Final = Errors.NONE
 
     def __init__(self, session: FetchSession, epoch: int) -> None:
-        self._session = session
+        self.session: Final = session
         self._next_epoch = next_epoch(epoch)
 
     def infos(self) -> FetchInfos:
-        return [(tp, cached.request) for tp, cached in self._session.partitions.items()]
+        return self.session.infos()
 
     def response(self, results: FetchResults, now_ms: int) -> FetchResponse:
         """INVALID_FETCH_SESSION_EPOCH if another fetch of the session came while this one waited."""
-        session = self._session
+        session = self.session
         if session.epoch != self._next_epoch:
             return FetchResponse(error_code=Errors.INVALID_FETCH_SESSION_EPOCH, session_id=session.session_id, responses=[])
         return fetch_response(session.session_id, session.take_news(results))
@@ -145,6 +154,7 @@ class FetchManager:
             self.cache.remove(session_id, "its last partition was forgotten")
             return SessionlessFetchContext(fetch_data)
         self.cache.touch(session, now_ms)
+        session.begin_fetch(now_ms)
         session.epoch = next_epoch(session.epoch)
         return IncrementalFetchContext(session, session_epoch)
 

@@ -71,8 +71,10 @@ class FetchSessionCache:
 
     def remove(self, session_id: int, reason: str) -> bool:
         """Door: end a session; False if there is none of that id."""
-        if self._sessions.pop(session_id, None) is None:
+        session = self._sessions.pop(session_id, None)
+        if session is None:
             return False
+        session.closed = True
         if self._trace:
             self._trace(FetchSessionClosed(session_id, reason))
         return True

@@ -201,6 +201,7 @@ class Partition:
         self.leader_epoch = state.leader_epoch
         self.controller_epoch = controller_epoch
         self.assigned_replicas = tuple(state.replicas)
+        self._delayed.wake_resting()  # who reads by an older epoch is to be told so
         self.adding_replicas = tuple(state.adding_replicas)
 
     def delete(self) -> None:
@@ -381,6 +382,10 @@ class Partition:
         if self.log is None or (follower is None and replica_id >= 0):
             return None
         return ReaderAtEnd(self, self.log, read, follower)
+
+    def let_rest(self, reader: ReaderAtEnd) -> None:
+        """Wake this reader when something changes here."""
+        self._delayed.let_rest(reader)
 
     def readable_bytes(self, start: LogOffsetMetadata, current_leader_epoch: int, only_from_leader: bool, isolation: FetchIsolation) -> int | None:
         """How many bytes lie between `start` and the end that the reader may see, for DelayedFetch.

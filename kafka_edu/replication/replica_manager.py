@@ -10,7 +10,7 @@ The shell hands in its clock, ZooKeeper's writer, the fetchers and the scheduler
 Next hop: Partition.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
@@ -43,6 +43,7 @@ from kafka_edu.replication.fetch_params import (
     PartitionFetch,
     fetch_isolation,
 )
+from kafka_edu.replication.fetch_session import FetchSession
 from kafka_edu.replication.high_watermark_checkpoints import HighWatermarkCheckpoints
 from kafka_edu.replication.isr_change_propagation import IsrChangePropagation
 from kafka_edu.replication.isr_store import IsrProposal
@@ -275,8 +276,12 @@ class ReplicaManager:
 
     # --- fetch ---
 
-    def fetch_messages(self, params: FetchParams, infos: FetchInfos, respond: Callable[[FetchResults], None]) -> None:
+    def fetch_messages(
+        self, params: FetchParams, infos: FetchInfos, respond: Callable[[FetchResults], None], session: FetchSession | None = None
+    ) -> None:
         """Read what is wanted; `respond` is called once: now, or when there are `min_bytes`, or after `max_wait_ms`.
+
+        `session`: whose `infos` they are, where others of its partitions rest, and may wake while this waits.
 
         A follower's fetch first tells where the follower is (book 001). At once: no time to wait, nothing wanted, enough bytes, an error, or a
         diverging epoch to be told.
@@ -285,7 +290,7 @@ class ReplicaManager:
         results = self.read_from_local_log(params, infos)
         if params.replica_id >= 0:
             self._update_follower_fetch_state(params.replica_id, infos, results, now_ms)
-        at_once = params.max_wait_ms <= 0 or not infos
+        at_once = params.max_wait_ms <= 0 or not (infos or session)
         readable = 0
         for _, read in results:
             readable += read.size_in_bytes
@@ -294,8 +299,11 @@ class ReplicaManager:
         if at_once or readable >= params.min_bytes:
             respond(results)
             return
-        operation = DelayedFetch(params, infos, results, self, respond)
-        self.delayed_fetch_purgatory.try_complete_else_watch(operation, tuple(dict.fromkeys([tp for tp, _ in infos])))
+        operation = DelayedFetch(params, infos, results, self, respond, session)
+        keys: dict[Hashable, None] = dict.fromkeys([tp for tp, _ in infos])
+        if session is not None and session.has_resting:
+            keys[session.key] = None
+        self.delayed_fetch_purgatory.try_complete_else_watch(operation, tuple(keys))
 
     def read_from_local_log(self, params: FetchParams, infos: FetchInfos) -> FetchResults:
         """One read of each partition, in order, within `max_bytes` together; the first with records may exceed all limits by one batch."""

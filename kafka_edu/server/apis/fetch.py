@@ -63,14 +63,14 @@ class FetchApi:
             now_ms=self._time.hi_res_clock_ms(),
         )
         infos = context.infos()
-        if context.error is not Errors.NONE or not infos:
+        if context.error is not Errors.NONE or not (infos or context.session):
             self._respond(call, request, context, [])
             return
         max_bytes = min(request.max_bytes, self._fetch_max_bytes)
         params = FetchParams(
             request.replica_id, request.max_wait_ms, min(request.min_bytes, max_bytes), max_bytes, call.version, request.isolation_level
         )
-        self._replica_manager.fetch_messages(params, infos, lambda results: self._respond(call, request, context, results))
+        self._replica_manager.fetch_messages(params, infos, lambda results: self._respond(call, request, context, results), context.session)
         if not call.answered:
             call.waits()
 

@@ -316,7 +316,7 @@ class Cluster:
         def respond(results: list[tuple[TopicPartition, LogReadResult]]) -> None:
             answer.append(FetchResponse.decode(context.response(results, self.time.hi_res_clock_ms()).encode(version), version))
 
-        leader.manager.fetch_messages(params, context.infos(), respond)
+        leader.manager.fetch_messages(params, context.infos(), respond, context.session)
         return answer
 
     def receive(self, follower: int, answer: list[FetchResponse]) -> None:

@@ -62,7 +62,7 @@ class LeaderEnd:
             response: FetchResponse = context.response(results, now_ms)
             self._wire.send(encode_response(ApiKey.FETCH, version, correlation_id, response))
 
-        self._leader.manager.fetch_messages(params, context.infos(), respond)
+        self._leader.manager.fetch_messages(params, context.infos(), respond, context.session)
 
     def _epochs(self, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
         [topic] = request.topics
