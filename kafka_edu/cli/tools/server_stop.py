@@ -27,12 +27,16 @@ class BrokerProcessFound(NamedTuple):
 
 def running_brokers() -> list[BrokerProcessFound]:
     """This user's, in order of pid. O(processes)."""
-    commands = _commands_from_proc() if _PROC.joinpath("self/cmdline").exists() else _commands_from_ps()
     found = []
-    for pid, arguments in commands:
+    for pid, arguments in all_commands():
         if BROKER_MODULE in arguments[:-1] and pid != os.getpid():
             found.append(BrokerProcessFound(pid, arguments[arguments.index(BROKER_MODULE) + 1]))
     return sorted(found)
+
+
+def all_commands() -> list[tuple[int, list[str]]]:
+    """Pid and command line, argument by argument, of each process of this user."""
+    return list(_commands_from_proc() if _PROC.joinpath("self/cmdline").exists() else _commands_from_ps())
 
 
 def _commands_from_proc() -> Iterator[tuple[int, list[str]]]:
