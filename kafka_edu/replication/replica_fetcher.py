@@ -2,7 +2,8 @@
 
     add ──> truncating ──OffsetForLeaderEpoch──> fetching ──fetch, append, fetch, append …
                ^   │ (asks again, KIP-279)          │
-               └───┘        error: left aside for replica.fetch.backoff.ms, then on from where it was
+               └───┘        error: left aside for replica.fetch.backoff.ms (at first less, if the leader has yet to hear that it
+                            leads), then on from where it was
 
 Synchronous: it makes requests and takes answers; `ReplicaFetcherThread` carries them. Between a request and its answer the controller may have
 given a partition to somebody else, or given it back: an answer counts only for the very state it was asked for.
@@ -47,12 +48,18 @@ from kafka_edu.trace.tracer import Tracer
 
 #: Fetches carry the last epoch since this inter.broker.protocol.version.
 TRUNCATION_ON_FETCH: Final = (2, 7)
+#: What a broker answers that has not heard yet that it leads. The controller tells leaders and followers at once, and a follower may hear it first.
+TOO_EARLY: Final = frozenset({Errors.NOT_LEADER_OR_FOLLOWER, Errors.UNKNOWN_LEADER_EPOCH, Errors.UNKNOWN_TOPIC_OR_PARTITION})
+MOST_DOUBLINGS: Final = 16
+FIRST_BACKOFF_MS: Final = 20
+"""How long a follower that was too early waits the first time; then twice as long each time, up to replica.fetch.backoff.ms. Apache Kafka waits that
+second at once, and a produce with acks=all waits with it."""
 
 
 class PartitionFetchState:
     """Where the follower of one partition stands. A new object for each new leadership: old answers find another object, and are dropped."""
 
-    __slots__ = ("delayed_until_ms", "leader_epoch", "partition", "truncating")
+    __slots__ = ("delayed_until_ms", "leader_epoch", "partition", "too_early", "truncating")
 
     def __init__(self, partition: Partition, leader_epoch: int) -> None:
         self.partition = partition
@@ -60,6 +67,8 @@ class PartitionFetchState:
         self.truncating = True
         self.delayed_until_ms = -1
         """Monotonic ms until which it is left aside after an error; -1: it is not."""
+        self.too_early = 0
+        """How often this leadership's leader has answered that it does not lead."""
 
 
 class ReplicaFetcher:
@@ -118,15 +127,18 @@ class ReplicaFetcher:
 
     # --- back-off ---
 
-    def _delay(self, tp: TopicPartition, state: PartitionFetchState, error: str, now_ms: int) -> None:
-        """Door: leave the partition aside for replica.fetch.backoff.ms."""
+    def _delay(self, tp: TopicPartition, state: PartitionFetchState, error: Errors, now_ms: int) -> None:
+        """Door: leave the partition aside for replica.fetch.backoff.ms, or less if we were only too early."""
         backoff_ms = self._config.replica_fetch_backoff_ms
+        if error in TOO_EARLY:
+            backoff_ms = min(backoff_ms, FIRST_BACKOFF_MS << min(state.too_early, MOST_DOUBLINGS))
+            state.too_early += 1
         state.delayed_until_ms = now_ms + backoff_ms
         self._delayed[tp] = state
         self._truncating.pop(tp, None)
         self._session.remove(tp)
         if self._trace:
-            self._trace(FetcherPartitionDelayed(tp.topic, tp.partition, self.leader, error, backoff_ms))
+            self._trace(FetcherPartitionDelayed(tp.topic, tp.partition, self.leader, error.name, backoff_ms))
 
     def resume_delayed(self, now_ms: int) -> None:
         """Take up again what was left aside long enough."""
@@ -149,7 +161,7 @@ class ReplicaFetcher:
             self.remove([tp])
             self._on_storage_error(tp, failure)
         else:
-            self._delay(tp, state, failure.error.name, now_ms)
+            self._delay(tp, state, failure.error, now_ms)
 
     # --- truncation ---
 
@@ -180,7 +192,7 @@ class ReplicaFetcher:
                 if state is None or self._states.get(tp) is not state or not state.truncating:
                     continue
                 if answer.error_code != Errors.NONE:
-                    self._delay(tp, state, Errors.of(answer.error_code).name, now_ms)
+                    self._delay(tp, state, Errors.of(answer.error_code), now_ms)
                     continue
                 try:
                     if self._truncate(tp, state.partition, answer.leader_epoch, answer.end_offset):
@@ -264,7 +276,7 @@ class ReplicaFetcher:
                 if error is Errors.OFFSET_OUT_OF_RANGE:
                     out_of_range.append((tp, state))
                 elif error is not Errors.NONE:
-                    self._delay(tp, state, error.name, now_ms)
+                    self._delay(tp, state, error, now_ms)
                 else:
                     try:
                         self._process(tp, state, asked, data, wall_ms)
@@ -326,7 +338,7 @@ class ReplicaFetcher:
 
     def on_offsets_failed(self, tp: TopicPartition, state: PartitionFetchState, error: Errors, now_ms: int) -> None:
         """The look-up failed; the partition waits."""
-        self._delay(tp, state, error.name, now_ms)
+        self._delay(tp, state, error, now_ms)
 
     def _range_truncated(self, tp: TopicPartition, before: int, after: int, reason: str) -> None:
         if self._trace:

@@ -22,12 +22,15 @@ from typing import Final
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.words import plural
 from kafka_edu.sim.sim_client import Answer, SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.trace.event import Envelope, Event
-from kafka_edu.trace.events.controller import ControllerElected, LeaderElected, ReplicaRemovedFromIsr
+from kafka_edu.trace.events.controller import ControlledShutdownProcessed, ControllerElected, LeaderElected, ReplicaRemovedFromIsr
+from kafka_edu.trace.events.log import LogLoaded, LogRecovered
 from kafka_edu.trace.events.purgatory import WaitingOperationSnapshot
 from kafka_edu.trace.events.replication import IsrExpanded, IsrShrunk, LogTruncatedByEpoch, PartitionSnapshot
+from kafka_edu.trace.events.server import ControlledShutdownAttempted, ServerStopped
 
 SETTLE_MS: Final = 200
 _UNITS: Final = {"ms": 1, "s": 1000, "min": 60_000}
@@ -70,6 +73,18 @@ def narrate(envelope: Envelope) -> str | None:
                 f"broker {envelope.broker} truncates {event.topic}-{event.partition} {event.before} -> {event.after}: "
                 f"on leader {event.leader} epoch {event.epoch} ends at {event.leader_end_offset} (its high watermark was {event.high_watermark})"
             )
+        case ControlledShutdownProcessed():
+            moved, stopped = plural(event.led, "leader"), plural(event.followed, "follower")
+            return f"controller moved {moved} of broker {event.broker_id} and stopped {stopped}; {event.remaining} remaining"
+        case ControlledShutdownAttempted():
+            what = f"attempt {event.attempt} at controller {event.controller_id}: {event.error}, {event.partitions_remaining} remaining"
+            return f"broker {envelope.broker} asks to go, {what}"
+        case ServerStopped():
+            return f"broker {envelope.broker} has stopped, {'clean' if event.clean else 'not clean'}"
+        case LogRecovered():
+            return f"broker {envelope.broker} reads {event.topic}-{event.partition} again: {plural(event.segments, 'segment')} from offset {event.recovery_point}"
+        case LogLoaded() if event.clean:
+            return f"broker {envelope.broker} has {event.topic}-{event.partition} up to {event.log_end_offset}, and reads no segment"
         case ControllerElected():
             return f"controller is broker {envelope.broker}, epoch {event.epoch}"
     return None

@@ -6,6 +6,7 @@ import pytest
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.log.offset_checkpoint_file import OffsetCheckpointFile
+from kafka_edu.protocol.messages.fetch import FetchablePartitionResponse, FetchableTopicResponse, FetchResponse
 from kafka_edu.replication.high_watermark_checkpoints import HIGH_WATERMARK_FILENAME
 from tests.unit.replication.logs import LOG_DIR, in_loop
 from tests.unit.replication.replication_cluster import Cluster, T
@@ -40,25 +41,49 @@ def test_after_an_unclean_election_a_follower_that_is_ahead_is_cut_to_the_leader
     assert cluster.brokers[0].hw == 0
 
 
-def test_an_error_leaves_the_partition_aside_for_the_back_off() -> None:
+def test_a_follower_that_is_too_early_soon_asks_again_and_then_less_and_less_often() -> None:
+    """The leader it is told of may not have heard yet; a produce with acks=all waits for both."""
     cluster = Cluster()
     cluster.elect(0, (0, 1))
     cluster.fetch(1)
     cluster.state = cluster.state._replace(leader=1, leader_epoch=1)
     cluster.tell(0)  # broker 0 leads no more; broker 1 has not heard
-    cluster.fetch(1)
     follower = cluster.brokers[1]
-    [delayed] = follower.events("FetcherPartitionDelayed")
-    assert delayed[3:] == (Errors.NOT_LEADER_OR_FOLLOWER.name, 1_000)
     fetcher = cluster.fetcher(1)
     assert fetcher is not None
-    now_ms = cluster.time.hi_res_clock_ms()
-    assert fetcher.fetch_request() is None
-    assert fetcher.next_resume_ms == now_ms + 1_000
-    fetcher.resume_delayed(now_ms + 999)
-    assert fetcher.fetch_request() is None
-    fetcher.resume_delayed(now_ms + 1_000)
+    waits = [20, 40, 80, 160, 320, 640, 1000, 1000]
+    for wait_ms in waits:
+        cluster.fetch(1)
+        delayed = follower.events("FetcherPartitionDelayed")[-1]
+        assert delayed[3:] == (Errors.NOT_LEADER_OR_FOLLOWER.name, wait_ms)
+        now_ms = cluster.time.hi_res_clock_ms()
+        assert fetcher.fetch_request() is None
+        assert fetcher.next_resume_ms == now_ms + wait_ms
+        fetcher.resume_delayed(now_ms + wait_ms - 1)
+        assert fetcher.next_resume_ms == now_ms + wait_ms
+        fetcher.resume_delayed(now_ms + wait_ms)
+        assert fetcher.next_resume_ms is None
     assert fetcher.fetch_request() is not None
+
+
+def test_another_error_leaves_the_partition_aside_for_the_whole_back_off() -> None:
+    cluster = Cluster()
+    cluster.elect(0, (0, 1))
+    cluster.fetch(1)
+    fetcher = cluster.fetcher(1)
+    assert fetcher is not None
+    response = FetchResponse(
+        responses=[
+            FetchableTopicResponse(
+                topic=T.topic, partition_responses=[FetchablePartitionResponse(partition=T.partition, error_code=Errors.UNKNOWN_SERVER_ERROR)]
+            )
+        ]
+    )
+    assert fetcher.fetch_request() is not None
+    now_ms = cluster.time.hi_res_clock_ms()
+    fetcher.on_fetch(response, now_ms, now_ms)
+    assert cluster.brokers[1].events("FetcherPartitionDelayed")[-1][3:] == (Errors.UNKNOWN_SERVER_ERROR.name, 1_000)
+    assert fetcher.next_resume_ms == now_ms + 1_000
 
 
 def test_a_full_disk_under_the_leader_takes_the_dir_offline() -> None:
