@@ -243,3 +243,33 @@ def test_each_transaction_is_there_whole_or_not_at_all(seed: int) -> None:
     cluster.close()
     del cluster, producer, done
     gc.collect()
+
+
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
+def test_brokers_that_are_stopped_in_good_order_cost_no_transaction() -> None:
+    """A rolling restart, the coordinator each time in the very step in which it has decided: leaders and coordinators hand over (spec G1)."""
+    cluster = SimCluster(2, (1, 2, 3), PROPERTIES)
+    cluster.start_all()
+    producer = Producer(cluster)
+    assert cluster.run_as(producer.process, producer.create_topic("t", 3, 3)) is Errors.NONE
+    cluster.advance(1000)
+    done = cluster.loop.spawn(producer.process, producer.run())
+    coordinators = []
+    while not done.done():
+        victim = step_until_decided(cluster, done)
+        coordinators.append(victim)
+        cluster.stop(victim)
+        cluster.advance(1_000)
+        cluster.start(victim)
+        cluster.advance(12_000)
+    done.result()
+    cluster.advance(1_000)
+    seen = [producer.read_committed(tp) for tp in PARTITIONS]
+    expected = [number for number in range(TRANSACTIONS) if number % 4 != 3]
+    assert seen == [expected] * 3
+    assert (producer.committed, producer.uncertain) == (expected, [])
+    assert len(coordinators) > 8
+    assert len(set(coordinators)) > 1, "the transactions had more than one coordinator"
+    cluster.close()
+    del cluster, producer, done
+    gc.collect()
