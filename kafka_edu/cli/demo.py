@@ -24,6 +24,7 @@ from kafka_edu.cli.demo_clients import LogConsumer, LogProducer, Verdict, compar
 from kafka_edu.cli.demo_control_plane import control_plane
 from kafka_edu.cli.demo_frame import json_option, zookeeper_option
 from kafka_edu.cli.demo_kills import kills
+from kafka_edu.cli.demo_proxy import proxy
 from kafka_edu.cli.demo_ps_pitfall import ps_pitfall
 from kafka_edu.cli.demo_shutdown import shutdown
 from kafka_edu.cli.demo_transactions import transactions
@@ -278,6 +279,7 @@ def demo(context: click.Context, seconds: float, rate: int, seed: int, zookeeper
 
 demo.add_command(control_plane)
 demo.add_command(kills)
+demo.add_command(proxy)
 demo.add_command(ps_pitfall)
 demo.add_command(shutdown)
 demo.add_command(transactions)
