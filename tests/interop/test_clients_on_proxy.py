@@ -1,0 +1,106 @@
+"""Unmodified clients boot on a metadata proxy, and produce and consume with brokers that they were never told of (spec B1, B2; docs/metadata-proxy.md).
+
+Some clients ask whatever server they boot on for more than metadata, and take what its ApiVersions lacks for the whole cluster's lack. For these the proxy
+can list what the cluster serves (--target-versions): they are then refused by a closed connection, as by a broker that stops, and ask a broker.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import pytest
+from kafka.errors import IncompatibleBrokerVersion
+
+from kafka_edu.cli.running_proxy import RunningProxy, running_proxy
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.trace.events.proxy import ProxyAnswered, ProxyRefused
+from tests.interop import test_client_aiokafka, test_client_confluent, test_client_java, test_client_kafka_python
+from tests.interop.client_contract import Client, create_topic, fill, leaders, read_all, value, wait_for
+
+COUNT: Final = 50
+CLIENTS: Final[dict[str, Callable[[], Client]]] = {
+    "confluent-kafka": test_client_confluent.Confluent,
+    "kafka-python": test_client_kafka_python.KafkaPython,
+    "aiokafka": test_client_aiokafka.AioKafka,
+    "java-2.0.0": lambda: test_client_java.java_client("2.0.0"),
+    "java-3.9.1": lambda: test_client_java.java_client("3.9.1"),
+    "java-4.1.1": lambda: test_client_java.java_client("4.1.1"),
+}
+#: Clients that produce with what the proxy serves: they ask it for metadata alone.
+ASK_FOR_METADATA_ALONE: Final = ("confluent-kafka", "aiokafka")
+pytestmark = pytest.mark.timeout(300)  # for the first one has its client fetched and built
+
+
+@pytest.fixture(scope="module")
+def honest(servers: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RunningProxy, str]]:
+    """A proxy that lists what it serves; and its address."""
+    with running_proxy(tmp_path_factory.mktemp("honest"), "--target", servers, "--refresh-ms", "200") as proxy:
+        yield proxy
+
+
+@pytest.fixture(scope="module")
+def claiming(servers: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RunningProxy, str]]:
+    """A proxy that lists what the cluster serves; and its address."""
+    options = ("--target", servers, "--refresh-ms", "200", "--target-versions")
+    with running_proxy(tmp_path_factory.mktemp("claiming"), *options) as proxy:
+        yield proxy
+
+
+def topic_on(servers: str, address: str, topic: str) -> None:
+    """Create it on the cluster; returns when the proxy's copy knows its leaders."""
+    create_topic(servers, topic, 3)
+    wait_for(lambda: leaders(address, topic, 3), f"the proxy's copy of {topic}")
+
+
+def answered(proxy: RunningProxy) -> set[ApiKey]:
+    return {ApiKey(envelope.event.api_key) for envelope in proxy.events() if isinstance(envelope.event, ProxyAnswered)}
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_client_that_boots_on_the_proxy_works_with_the_brokers(servers: str, claiming: tuple[RunningProxy, str], name: str) -> None:
+    client = CLIENTS[name]()
+    proxy, address = claiming
+    topic = f"on-proxy-{name}"
+    topic_on(servers, address, topic)
+    client.produce(address, topic, COUNT, "none")
+    assert sorted(message.value().decode() for message in read_all(servers, topic, 3, COUNT)) == sorted(map(value, range(COUNT)))
+    assert sorted(record.value for record in client.consume(address, topic, COUNT)) == sorted(map(value, range(COUNT)))
+    assert answered(proxy) == {ApiKey.METADATA, ApiKey.API_VERSIONS}
+
+
+@pytest.mark.parametrize("name", ASK_FOR_METADATA_ALONE)
+def test_who_asks_for_metadata_alone_is_served_by_what_a_proxy_lists(servers: str, honest: tuple[RunningProxy, str], name: str) -> None:
+    client = CLIENTS[name]()
+    proxy, address = honest
+    topic = f"on-honest-proxy-{name}"
+    topic_on(servers, address, topic)
+    client.produce(address, topic, COUNT, "none")
+    assert sorted(record.value for record in client.consume(address, topic, COUNT)) == sorted(map(value, range(COUNT)))
+    assert [envelope for envelope in proxy.events() if isinstance(envelope.event, ProxyRefused)] == []
+
+
+@pytest.mark.parametrize("name", ["java-3.9.1", "java-4.1.1"])
+def test_an_idempotent_producer_asks_its_bootstrap_server_for_a_producer_id(servers: str, honest: tuple[RunningProxy, str], name: str) -> None:
+    """It may be any server's, so it asks the one it knows; what that does not list it takes for impossible, and gives up. The consumer has no such need."""
+    client = CLIENTS[name]()
+    _, address = honest
+    topic = f"idempotent-{name}"
+    topic_on(servers, address, topic)
+    with pytest.raises(AssertionError, match="The node does not support INIT_PRODUCER_ID"):
+        client.produce(address, topic, COUNT, "none")
+    acked = fill(servers, topic, COUNT)
+    assert sorted(client.consume(address, topic, COUNT)) == acked
+
+
+def test_kafka_python_judges_the_cluster_by_its_first_server(servers: str, honest: tuple[RunningProxy, str]) -> None:
+    _, address = honest
+    topic_on(servers, address, "judged")
+    with pytest.raises(IncompatibleBrokerVersion, match="InitProducerIdRequest"):
+        CLIENTS["kafka-python"]().produce(address, "judged", COUNT, "none")
+
+
+def test_java_2_wants_produce_of_every_server(servers: str, honest: tuple[RunningProxy, str]) -> None:
+    """Even its consumer: it works out the newest record format that all servers take. (Its producer does too, says so in its log alone, and hangs.)"""
+    _, address = honest
+    topic_on(servers, address, "wanted")
+    with pytest.raises(AssertionError, match="The broker does not support PRODUCE"):
+        CLIENTS["java-2.0.0"]().consume(address, "wanted", COUNT)
