@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class EndPoint(NamedTuple):
-    """One listener, as in `PLAINTEXT://127.0.0.1:9092`."""
+    """One listener, as in `PLAINTEXT://127.0.0.1:9092`; an IPv6 address stands in brackets there, and without them in `host`."""
 
     host: str
     port: int
@@ -12,7 +12,8 @@ class EndPoint(NamedTuple):
     security_protocol: str
 
     def __str__(self) -> str:
-        return f"{self.listener_name}://{self.host}:{self.port}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.listener_name}://{host}:{self.port}"
 
 
 class Broker(NamedTuple):

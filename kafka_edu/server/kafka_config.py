@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from kafka_edu.cluster.broker import EndPoint
+from kafka_edu.cluster.metadata_cache import SECURITY_PROTOCOLS
 from kafka_edu.common.api_version import record_version, release_of
 from kafka_edu.common.config_def import ConfigException, ConfigValue, ConfigValues
 from kafka_edu.common.files import FileSystem
@@ -218,11 +219,10 @@ class KafkaConfig:
             key, advertised = "listeners", self.listeners
             host = self.values.get_optional_string("advertised.host.name")
             port = self.values.get_optional_int("advertised.port")
-            if host is not None or port is not None:
-                advertised = tuple(
-                    e._replace(host=host or e.host, port=e.port if port is None else port) if e.listener_name == "PLAINTEXT" else e
-                    for e in advertised
-                )
+            if host is not None or port is not None:  # the old form: one listener, PLAINTEXT, and what is not said is host.name's and port's
+                key = "advertised.port" if host is None else "advertised.host.name"
+                host = host or self.values.get_string("host.name") or LOOPBACK
+                advertised = (self._end_point(key, f"PLAINTEXT://{host}:{self.values.get_int('port') if port is None else port}"),)
         names = [e.listener_name for e in self.listeners]
         for end_point in advertised:
             if end_point.host in _WILDCARDS:
@@ -262,11 +262,18 @@ class KafkaConfig:
     def _inter_broker_listener_name(self) -> str:
         name = self.values.get_optional_string("inter.broker.listener.name")
         if name is not None:
+            if "security.inter.broker.protocol" in self.given:
+                raise ConfigException(
+                    "inter.broker.listener.name", "Only one of inter.broker.listener.name and security.inter.broker.protocol should be set."
+                )
             name = name.upper()
             if name not in self.listener_security_protocol_map:
                 raise ConfigException("inter.broker.listener.name", f"listener.security.protocol.map has no listener {name}")
             return name
-        return self.values.get_string("security.inter.broker.protocol")
+        protocol = self.values.get_string("security.inter.broker.protocol").upper()
+        if protocol not in SECURITY_PROTOCOLS.values():
+            self._refuse("security.inter.broker.protocol", f"one of {', '.join(SECURITY_PROTOCOLS.values())}")
+        return protocol
 
     def _control_plane_listener_name(self) -> str | None:
         """The listener for the controller's requests alone (KIP-291), with Kafka's three checks; None: they come by the listener between brokers."""
@@ -330,8 +337,8 @@ def _protocol_map(text: str) -> dict[str, str]:
     """`CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT` as a mapping. Raises ConfigException."""
     protocols: dict[str, str] = {}
     for item in text.split(","):
-        name, colon, protocol = item.strip().partition(":")
-        if not colon or not name or protocol.upper() not in ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"):
+        name, colon, protocol = (part.strip() for part in item.partition(":"))
+        if not colon or not name or protocol.upper() not in SECURITY_PROTOCOLS.values():
             raise ConfigException(
                 "listener.security.protocol.map",
                 f"Invalid value {item} for configuration listener.security.protocol.map: the value must be NAME:PROTOCOL, where PROTOCOL is "

@@ -210,7 +210,6 @@ def _passwords() -> Iterator[ConfigKey]:
 
 def _strings() -> Iterator[ConfigKey]:
     protocols = "PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL"
-    security_protocols = OneOf(("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"))
     for name, default, validator, doc in (
         ("advertised.host.name", None, None, "Old form of advertised.listeners: the host clients are told."),
         ("advertised.listeners", None, None, "Where clients and brokers are told to connect; default: listeners."),
@@ -244,7 +243,7 @@ def _strings() -> Iterator[ConfigKey]:
         ("sasl.kerberos.kinit.cmd", "/usr/bin/kinit", None, "Kerberos is not served."),
         ("sasl.kerberos.service.name", None, None, "Kerberos is not served."),
         ("sasl.mechanism.inter.broker.protocol", "GSSAPI", None, "SASL mechanism between brokers."),
-        ("security.inter.broker.protocol", "PLAINTEXT", security_protocols, "Security protocol between brokers, if no listener is named."),
+        ("security.inter.broker.protocol", "PLAINTEXT", None, "Security protocol between brokers, if no listener is named."),
         ("ssl.client.auth", "none", OneOf(("required", "requested", "none")), "Whether clients must show a certificate."),
         ("ssl.endpoint.identification.algorithm", "https", None, "Whether host names of certificates are checked; empty: no."),
         ("ssl.keymanager.algorithm", "SunX509", None, "Java's; not used."),

@@ -1,0 +1,97 @@
+"""Asks Apache Kafka about listeners, and writes its answers beside this file: `python -m tests.golden.listeners.record`.
+
+kafka-VERSION-configs.txt: a line for each of cases.txt. kafka-VERSION-metadata.txt: what Metadata tells by each door of listener_story's brokers.
+"""
+
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from benchmarks.apache_kafka import RELEASES, SMALL, ApacheKafka, kafka_jars
+from kafka_edu.common.transport import part_bytes
+from kafka_edu.protocol.headers import decode_response, encode_request
+from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_edu.protocol.schema import Message
+from kafka_edu.zk.apache import free_port
+from tests.golden.listeners import listener_story as story
+from tests.interop.answers import SocketLine
+
+HERE: Final = Path(__file__).parent
+PATIENCE_S: Final = 30
+
+
+class TwoDoors(ApacheKafka):
+    """Its brokers have the story's listeners."""
+
+    def __init__(self, jars: Path) -> None:
+        super().__init__(jars, story.BROKERS, ["log.cleaner.enable=false"], java=SMALL)
+        self.outside = {broker: free_port() for broker in range(story.BROKERS)}
+
+    def _write(self, name: str, properties: Mapping[str, object]) -> None:
+        kind, _, number = name.partition("-")
+        own = story.properties(int(number), dict(enumerate(self.ports)), self.outside) if kind == "broker" else {}
+        super()._write(name, {**properties, **own})
+
+
+def ask(port: int, request: Message, version: int) -> Message:
+    line = SocketLine("127.0.0.1", port)
+    line.send(b"".join(bytes(part_bytes(part)) for part in encode_request(request, version, 1, "record")))
+    answer = line.receive()
+    line.close()
+    assert answer is not None, "it closed the connection"
+    return decode_response(request.KEY or 0, version, answer)[1]
+
+
+def metadata_by_doors(jars: Path) -> list[str]:
+    kafka = TwoDoors(jars)
+    try:
+        kafka.up()
+        inside = dict(enumerate(kafka.ports))
+        cluster = ask(inside[0], MetadataRequest(topics=[]), 5)
+        assert isinstance(cluster, MetadataResponse)
+        ask(inside[cluster.controller_id], story.create_topic(), 2)
+        await_in_sync(inside)
+        lines = []
+        for listener, broker in story.DOORS:
+            port = (inside if listener == "INSIDE" else kafka.outside)[broker]
+            for version in story.VERSIONS:
+                response = ask(port, story.metadata(), version)
+                assert isinstance(response, MetadataResponse)
+                lines += [f"{listener} of {broker}, version {version}", *story.told(response, inside)]
+        return lines
+    finally:
+        kafka.down()
+
+
+def await_in_sync(inside: Mapping[int, int]) -> None:
+    """Until every broker knows all leaders."""
+    end = time.monotonic() + PATIENCE_S
+    for port in inside.values():
+        while True:
+            response = ask(port, story.metadata(), 6)
+            assert isinstance(response, MetadataResponse)
+            if [p.leader_id for p in sorted(response.topics[0].partitions, key=lambda p: p.partition_index)] == [a[0] for a in story.ASSIGNMENT]:
+                break
+            assert time.monotonic() < end, response
+            time.sleep(0.1)
+
+
+def configs(jars: Path) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["javac", "-nowarn", "-cp", f"{jars}/*", "-d", folder, str(HERE / "ListenerConfigs.java")], check=True)
+        command = ["java", "-cp", f"{folder}:{jars}/*", "ListenerConfigs"]
+        return subprocess.run(command, input=(HERE / "cases.txt").read_text(), check=True, capture_output=True, text=True).stdout
+
+
+def main() -> None:
+    for version in RELEASES:
+        jars = kafka_jars(version)
+        (HERE / f"kafka-{version}-configs.txt").write_text(configs(jars))
+        (HERE / f"kafka-{version}-metadata.txt").write_text("\n".join(metadata_by_doors(jars)) + "\n")
+
+
+if __name__ == "__main__":
+    main()
