@@ -1,0 +1,107 @@
+"""A client that boots well and then cannot reach its broker: the address it came by is not the address it is told (spec B4; docs/listeners.md)."""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import pytest
+from confluent_kafka import KafkaError, Producer
+from confluent_kafka.admin import AdminClient
+
+from kafka_edu.cli.cluster_spec import Wish
+from kafka_edu.cli.supervisor import start_cluster
+from kafka_edu.zk.apache import free_port
+from tests.interop.client_contract import PATIENCE_S, create_topic, rd, read_all
+
+TOPIC: Final = "doors"
+GIVE_UP_MS: Final = 2_000
+pytestmark = pytest.mark.timeout(120)
+
+
+class Doors(NamedTuple):
+    """One broker with five listeners: the port of each, and what each is advertised as."""
+
+    ports: dict[str, int]
+    advertised: dict[str, str]
+
+    def servers(self, name: str) -> str:
+        return f"127.0.0.1:{self.ports[name]}"
+
+
+@pytest.fixture(scope="module")
+def doors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Doors]:
+    names = ("INSIDE", "NAMED", "ELSEWHERE", "CLOSED", "SILENT")
+    ports = {name: free_port() for name in names}
+    advertised = {
+        "INSIDE": f"127.0.0.1:{ports['INSIDE']}",
+        "NAMED": f"localhost:{ports['NAMED']}",
+        "ELSEWHERE": f"kafka.invalid:{ports['ELSEWHERE']}",
+        "CLOSED": f"127.0.0.1:{free_port()}",
+    }
+    props = {
+        "listeners": ",".join(f"{name}://127.0.0.1:{port}" for name, port in ports.items()),
+        "advertised.listeners": ",".join(f"{name}://{where}" for name, where in advertised.items()),
+        "listener.security.protocol.map": ",".join(f"{name}:PLAINTEXT" for name in names),
+        "inter.broker.listener.name": "INSIDE",
+    }
+    cluster = start_cluster("doors", Wish(1, ports["INSIDE"], None, props), tmp_path_factory.mktemp("doors"), temporary=True)
+    try:
+        cluster.wait_ready()
+        found = Doors(ports, advertised)
+        create_topic(found.servers("INSIDE"), TOPIC, 1)
+        yield found
+    finally:
+        cluster.down(delete=True)
+
+
+class Produced(NamedTuple):
+    """What became of one record, and what the client said meanwhile."""
+
+    told: dict[int, str]
+    """Brokers, as the door told them."""
+    error: KafkaError | None
+    errors: set[str]
+
+
+def produce(servers: str, value: bytes) -> Produced:
+    errors: set[str] = set()
+    fates: list[KafkaError | None] = []
+    producer = Producer(rd(servers, message_timeout_ms=GIVE_UP_MS) | {"error_cb": lambda error: errors.add(error.name())})
+    told = {broker.id: f"{broker.host}:{broker.port}" for broker in producer.list_topics(timeout=PATIENCE_S).brokers.values()}
+    producer.produce(TOPIC, value, partition=0, on_delivery=lambda error, _: fates.append(error))
+    producer.flush(PATIENCE_S)
+    (fate,) = fates
+    return Produced(told, fate, errors)
+
+
+@pytest.mark.parametrize("door", ["INSIDE", "NAMED"])
+def test_a_door_that_is_advertised_as_it_can_be_reached(doors: Doors, door: str) -> None:
+    assert produce(doors.servers(door), door.encode()) == Produced({0: doors.advertised[door]}, None, set())
+
+
+@pytest.mark.parametrize(("door", "why"), [("ELSEWHERE", "_RESOLVE"), ("CLOSED", "_TRANSPORT")])
+def test_a_client_boots_well_and_then_cannot_reach_the_address_it_was_told(doors: Doors, door: str, why: str) -> None:
+    produced = produce(doors.servers(door), b"never")
+    assert produced.told == {0: doors.advertised[door]}
+    assert produced.error is not None
+    assert produced.error.code() == KafkaError._MSG_TIMED_OUT
+    assert why in produced.errors
+
+
+def test_by_a_door_that_is_not_advertised_no_broker_is_told(doors: Doors) -> None:
+    """The connection stands, but the partition has no leader for who comes by it, and there is no broker to go on with."""
+    partition = AdminClient(rd(doors.servers("SILENT"))).list_topics(TOPIC, timeout=PATIENCE_S).topics[TOPIC].partitions[0]
+    assert partition.leader == -1
+    assert partition.error is not None
+    assert partition.error.name() in ("LISTENER_NOT_FOUND", "LEADER_NOT_AVAILABLE")
+    produced = produce(doors.servers("SILENT"), b"never")
+    assert produced.told == {}
+    assert produced.error is not None
+    assert produced.error.code() == KafkaError._MSG_TIMED_OUT
+
+
+def test_what_was_produced_by_any_door_is_in_the_one_log(doors: Doors) -> None:
+    for number, door in enumerate(("INSIDE", "NAMED", "NAMED")):
+        assert produce(doors.servers(door), f"again {number}".encode()).error is None
+    values = [message.value() for message in read_all(doors.servers("NAMED"), TOPIC, 1, 3)]
+    assert values[-3:] == [b"again 0", b"again 1", b"again 2"]
+    assert b"never" not in values
