@@ -5,13 +5,18 @@ can list what the cluster serves (--target-versions): they are then refused by a
 """
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Final
 
 import pytest
 from kafka.errors import IncompatibleBrokerVersion
 
 from kafka_edu.cli.running_proxy import RunningProxy, running_proxy
+from kafka_edu.clients.proxy.metadata_copy import MetadataCopy
+from kafka_edu.clients.proxy.recording import write_recording
 from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.api_versions_table import API_LEVELS
+from kafka_edu.protocol.messages.metadata import MetadataResponse, MetadataResponseBroker
 from kafka_edu.trace.events.proxy import ProxyAnswered, ProxyRefused
 from tests.interop import test_client_aiokafka, test_client_confluent, test_client_java, test_client_kafka_python
 from tests.interop.client_contract import Client, create_topic, fill, leaders, read_all, value, wait_for
@@ -104,3 +109,17 @@ def test_java_2_wants_produce_of_every_server(servers: str, honest: tuple[Runnin
     topic_on(servers, address, "wanted")
     with pytest.raises(AssertionError, match="The broker does not support PRODUCE"):
         CLIENTS["java-2.0.0"]().consume(address, "wanted", COUNT)
+
+
+def test_a_client_that_names_its_topic_at_once_is_led_by_it(servers: str, tmp_path: Path) -> None:
+    """Java's does: the rule without a topic would lead it to a cluster that is not there."""
+    create_topic(servers, "audit", 3)
+    nowhere = MetadataResponse(brokers=[MetadataResponseBroker(node_id=0, host="kafka.invalid", port=9092)], topics=[])
+    tape = tmp_path / "tape.json"
+    tape.write_bytes(write_recording(MetadataCopy(nowhere, API_LEVELS["2.8"], 11, "nobody", 0)))
+    options = ("--target", f"cluster={servers}", "--replay", f"tape={tape}", "--route", "topic=audit* to=cluster", "--route", "to=tape")
+    client = CLIENTS["java-3.9.1"]()
+    with running_proxy(tmp_path, *options, "--target-versions") as (proxy, address):
+        client.produce(address, "audit", COUNT, "none")
+        assert {e.event.target for e in proxy.events() if isinstance(e.event, ProxyAnswered) and e.event.api_key == ApiKey.METADATA} == {"cluster"}
+    assert len(read_all(servers, "audit", 3, COUNT)) == COUNT
