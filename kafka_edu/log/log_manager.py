@@ -12,7 +12,7 @@ checkpoints (log.flush.offset.checkpoint.interval.ms, log.flush.start.offset.che
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 from kafka_edu.common.errors import Errors, KafkaException
@@ -392,25 +392,38 @@ class LogManager:
     # --- end ---
 
     async def shutdown(self) -> None:
-        """Flush and close all, write the checkpoints, and then `.kafka_cleanshutdown`: the next start recovers nothing."""
+        """Flush and close all, write the checkpoints, and then `.kafka_cleanshutdown`: the next start recovers nothing.
+
+        num.recovery.threads.per.data.dir workers do it for each dir, as in Kafka, and the loop goes on meanwhile: thousands of logs take their time.
+        """
         for task in list(self._tasks.values()):
             task.cancel()
         if self._tasks:
             await asyncio.wait(list(self._tasks.values()))
-        for log in list(self._logs.values()):
-            if log.recovery_point < log.log_end_offset:  # of thousands of logs most are on the disk already
-                await self._flush(log, log.log_end_offset)
+        by_dir = {log_dir: [log for log in self._logs.values() if log.log_dir == log_dir] for log_dir in self.live_log_dirs}
+        await asyncio.gather(*(self._with_workers(logs, lambda log: self._flush(log, log.log_end_offset)) for logs in by_dir.values()))
         await self.checkpoint_recovery_point_offsets()
         await self.checkpoint_log_start_offsets()
-        for log_dir in self.live_log_dirs:
-            try:
-                for log in self._logs.values():
-                    if log.log_dir == log_dir:
-                        log.close()
-                await self._run_blocking(lambda d=log_dir: self._file_system.write_atomically(f"{d}/{CLEAN_SHUTDOWN_FILE}", b""))  # type: ignore[misc]
-            except OSError as error:
-                self._fail_log_dir(log_dir, error)
-        self._logs.clear()
+        self._logs.clear()  # whoever looks from now on does not meet a log that is being closed
+        await asyncio.gather(*(self._close(log_dir, by_dir[log_dir]) for log_dir in self.live_log_dirs))
+
+    async def _close(self, log_dir: str, logs: Collection[Log]) -> None:
+        """Close a dir's logs, and say that all is well in it."""
+        try:
+            await self._with_workers(logs, lambda log: self._run_blocking(log.close))
+            await self._run_blocking(lambda: self._file_system.write_atomically(f"{log_dir}/{CLEAN_SHUTDOWN_FILE}", b""))
+        except OSError as error:
+            self._fail_log_dir(log_dir, error)
+
+    async def _with_workers(self, logs: Collection[Log], work: Callable[[Log], Awaitable[None]]) -> None:
+        """Do it for each log, as many at a time as there are workers for a dir. Raises what the first raised that did."""
+        workers = asyncio.Semaphore(self._recovery_threads)
+
+        async def one(log: Log) -> None:
+            async with workers:
+                await work(log)
+
+        await asyncio.gather(*map(one, logs))
 
     def handle_log_dir_failure(self, log_dir: str, reason: OSError) -> None:
         """Somebody met an error of the disk below `log_dir`: its logs go offline, those in other dirs are not touched."""

@@ -7,6 +7,7 @@ import pytest
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.time import MockTime
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.log import Log
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_manager import LogManager
 from kafka_edu.record.record import Record
@@ -91,6 +92,81 @@ def test_a_clean_end_and_a_new_start_find_everything_and_recover_nothing() -> No
         assert sorted(again.logs.logs) == [A, B]
         assert [e.log_end_offset for e in again.told(LogLoaded)] == [10, 10]
         assert again.told(LogRecovered) == []
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_logs_are_flushed_and_closed_by_as_many_workers_as_each_dir_has(workers: int) -> None:
+    """num.recovery.threads.per.data.dir. The loop does none of it: it would stand still while thousands of logs are closed."""
+
+    async def scenario() -> None:
+        disk = MemoryFileSystem()
+        at_work: list[str] = []
+        most = {"flush": 0, "close": 0}
+        on_the_loop = True
+
+        async def in_a_worker(call: Callable[[], T]) -> T:
+            nonlocal on_the_loop
+            owner = getattr(call, "__self__", None)
+            kind = "close" if isinstance(owner, Log) else "flush" if "flush" in getattr(call, "__qualname__", "") else ""
+            at_work.append(kind)
+            if kind:
+                most[kind] = max(most[kind], at_work.count(kind))
+            for _ in range(3):
+                await asyncio.sleep(0)
+            on_the_loop = False
+            try:
+                return call()
+            finally:
+                on_the_loop = True
+                at_work.remove(kind)
+
+        logs = LogManager(("/a", "/b"), disk, StillTime(), CONFIG, in_a_worker, None, recovery_threads_per_data_dir=workers)
+        await logs.load_logs()
+        for number in range(10):
+            log = logs.get_or_create_log(TopicPartition("t", number))
+            log.append_as_leader(build_batch([Record(0, 5, b"k", b"v")]), 0, 1)
+        closed = Log.close
+        closed_on_loop: list[bool] = []
+
+        def close(self: Log) -> None:
+            closed_on_loop.append(on_the_loop)
+            closed(self)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Log, "close", close)
+            await logs.shutdown()
+        assert closed_on_loop == [False] * 10
+        assert most == {"flush": 2 * workers, "close": 2 * workers}, "five logs in each of two dirs"
+        assert logs.logs == {}
+        assert disk.exists("/a/.kafka_cleanshutdown")
+        assert disk.exists("/b/.kafka_cleanshutdown")
+
+    run(scenario)
+
+
+def test_a_disk_that_fails_at_the_end_leaves_its_dir_unclean() -> None:
+    async def scenario() -> None:
+        disk = MemoryFileSystem()
+        broker = Broker(disk, "/a", "/b")
+        await broker.logs.load_logs()
+        for tp in (A, B):
+            broker.logs.get_or_create_log(tp)
+            broker.produce(tp, 1)
+        failing = broker.logs.get_log(A)
+        assert failing is not None
+
+        def close() -> None:
+            raise OSError(5, "Input/output error")
+
+        failing.close = close  # type: ignore[method-assign]
+        await broker.logs.shutdown()
+        dirs = {failing.log_dir, "/a" if failing.log_dir == "/b" else "/b"}
+        assert len(dirs) == 2
+        assert not disk.exists(f"{failing.log_dir}/.kafka_cleanshutdown")
+        assert all(disk.exists(f"{other}/.kafka_cleanshutdown") for other in dirs - {failing.log_dir})
+        assert [event.log_dir for event in broker.told(LogDirFailed)] == [failing.log_dir]
 
     run(scenario)
 
