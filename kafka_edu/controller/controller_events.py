@@ -21,7 +21,8 @@ class Startup(NamedTuple):
 
 
 class ControllerChange(NamedTuple):
-    """/controller was created or written: if it was us and is not any more, resign."""
+    """/controller was created or written: if it was us and is not any more, resign. It may be gone again by the time it is looked at, and then only this
+    tells us: run for it."""
 
 
 class Reelect(NamedTuple):

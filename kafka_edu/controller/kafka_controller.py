@@ -246,9 +246,7 @@ class KafkaController:
             case Startup():
                 await self._look_at_controller()
                 await self._elect()
-            case ControllerChange():
-                await self._look_at_controller()
-            case Reelect():
+            case ControllerChange() | Reelect():
                 await self._look_at_controller()
                 await self._elect()
             case Expire():

@@ -1,6 +1,7 @@
 """Coming into office and leaving it: what is left of a term (nothing), and what else changes while it lasts."""
 
 import asyncio
+import contextlib
 import gc
 import weakref
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from kafka_edu.trace.events.controller import (
     LeaderImbalanceMeasured,
     StateChangeRefused,
 )
-from kafka_edu.zk.zk_client import CreateOp, DeleteOp
+from kafka_edu.zk.zk_client import CreateOp, DeleteOp, ZkError
 from kafka_edu.zk.zk_data import ControllerZNode
 
 if TYPE_CHECKING:
@@ -117,6 +118,22 @@ def test_a_controller_znode_without_a_session_behind_it_goes(cluster: "Controlle
     assert cluster.controller.controller.epoch == 2
     everybody = [event for broker in cluster.brokers.values() for event in broker.facts("ControllerElected")]
     assert sorted(everybody) == [ControllerElected(1, 1), ControllerElected(2, 2)]
+
+
+@pytest.mark.parametrize("gap_ms", [0.0, 0.5, 1.0, 1.5, 2.0, 3.0])
+def test_a_controller_znode_that_is_written_and_gone_before_anybody_looks(cluster: "ControllerCluster", gap_ms: float) -> None:
+    """The watch tells of the write; what is found is nothing, and of that nobody will be told again."""
+    cluster.start(1, 2)
+
+    async def write_twice() -> None:
+        for _ in range(2):
+            await cluster.hand.set("/controller", ControllerZNode.encode(2, 0))
+            await cluster.time.sleep(gap_ms)
+
+    with contextlib.suppress(ZkError):  # it may be gone by then
+        cluster.run(write_twice())
+    cluster.settle()
+    assert cluster.controller.controller.epoch >= 2
 
 
 def test_a_corrupt_controller_znode_that_was_there_first_goes_too(cluster: "ControllerCluster") -> None:

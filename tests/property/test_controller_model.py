@@ -1,0 +1,217 @@
+"""Whatever happens to brokers, sessions, znodes and topics: when it is over, one controller rules, and the cluster is as it should be (spec C1-C9, L1).
+
+Hypothesis drives real KafkaControllers on a ZooKeeper in memory, in virtual time, sometimes letting only a moment pass between two misfortunes, so that
+events of the one are dealt with amid the other. After each pause: one ruler; every partition with a live member of its ISR is led by one, by AR order of
+those who were there; the context is what ZooKeeper holds; epochs never went back.
+"""
+
+import contextlib
+import json
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.controller.active_controller import ControllerConfig
+from kafka_edu.controller.controller_context import PartitionAndReplica
+from kafka_edu.controller.leader_elections_asked import ElectionType
+from kafka_edu.controller.partition_state_machine import PartitionState
+from kafka_edu.controller.replica_state_machine import ReplicaState
+from kafka_edu.zk.zk_client import ZkError
+from kafka_edu.zk.zk_data import ControllerZNode, ReplicaAssignment, TopicAssignment
+from tests.unit.controller.conftest import ControllerCluster
+
+IDS = (1, 2, 3)
+BROKERS = st.sampled_from(IDS)
+TOPICS = st.sampled_from(("a", "b"))
+MOMENTS = st.sampled_from((0.1, 1.0, 3.0))
+REST_MS = 30_000
+
+
+class ControllerModel(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.cluster = ControllerCluster()
+        self.config = ControllerConfig(auto_leader_rebalance_enable=False)
+        self.epochs: dict[TopicPartition, tuple[int, int]] = {}
+        self.at_rest = False
+
+    @initialize()
+    def begin(self) -> None:
+        self.cluster.start(*IDS, config=self.config)
+        self.rest()
+
+    @property
+    def alive(self) -> list[int]:
+        return sorted(self.cluster.brokers)
+
+    def moment(self, ms: float) -> None:
+        self.at_rest = False
+        self.cluster.loop.advance(ms)
+
+    # What happens.
+
+    @rule(
+        topic=TOPICS,
+        replicas=st.lists(st.permutations(IDS).flatmap(lambda p: st.integers(1, 3).map(lambda n: p[:n])), min_size=1, max_size=3),
+        ms=MOMENTS,
+    )
+    def create(self, topic: str, replicas: list[list[int]], ms: float) -> None:
+        if topic not in self.cluster.run(self.cluster.admin.get_all_topics_in_cluster()):
+            assignment = TopicAssignment.of(dict(enumerate(replicas)))
+            self.cluster.run(self.cluster.admin.create_topic_assignment(topic, assignment))
+            self.moment(ms)
+
+    @rule(topic=TOPICS, ms=MOMENTS)
+    def add_a_partition(self, topic: str, ms: float) -> None:
+        found = self.cluster.run(self.cluster.admin.get_assignment_for_topics([topic])).get(topic)
+        if found is not None and len(found.partitions) < 5 and topic not in self.cluster.run(self.cluster.admin.get_topic_deletions()):
+            more = {**found.partitions, len(found.partitions): ReplicaAssignment(IDS)}
+            self.cluster.run(self.cluster.admin.set_topic_assignment(topic, TopicAssignment(found.topic_id, more)))
+            self.moment(ms)
+
+    @rule(topic=TOPICS, ms=MOMENTS)
+    def delete(self, topic: str, ms: float) -> None:
+        there = self.cluster.run(self.cluster.admin.get_all_topics_in_cluster())
+        if topic in there and topic not in self.cluster.run(self.cluster.admin.get_topic_deletions()):
+            self.cluster.run(self.cluster.admin.create_delete_topic_path(topic))
+            self.moment(ms)
+
+    @precondition(lambda self: len(self.alive) > 1)
+    @rule(broker=BROKERS, ms=MOMENTS)
+    def kill(self, broker: int, ms: float) -> None:
+        """kill -9, and its session ends at once: the time-out is but waiting."""
+        if broker in self.cluster.brokers:
+            died = self.cluster.brokers.pop(broker)
+            self.cluster.loop.kill(died.process)
+            self.cluster.zookeeper.expire(died.zk.session_id)
+            self.moment(ms)
+
+    @rule(broker=BROKERS, ms=MOMENTS)
+    def start(self, broker: int, ms: float) -> None:
+        if broker not in self.cluster.brokers:
+            self.cluster.start(broker, config=self.config)
+            self.moment(ms)
+
+    @rule(broker=BROKERS, ms=MOMENTS)
+    def expire(self, broker: int, ms: float) -> None:
+        if broker in self.cluster.brokers:
+            self.cluster.zookeeper.expire(self.cluster.brokers[broker].zk.session_id)
+            self.moment(ms)
+
+    @rule(data=st.sampled_from((None, b"nonsense", *(ControllerZNode.encode(broker, 0) for broker in (*IDS, 77)))), ms=MOMENTS)
+    def spoil(self, data: bytes | None, ms: float) -> None:
+        """/controller by hand."""
+        with contextlib.suppress(ZkError):  # there is none just now
+            self.cluster.run(self.cluster.hand.delete("/controller") if data is None else self.cluster.hand.set("/controller", data))
+        self.moment(ms)
+
+    @precondition(lambda self: self.at_rest)
+    @rule(data=st.data(), ms=MOMENTS)
+    def an_isr_changes(self, data: st.DataObject, ms: float) -> None:
+        """A leader drops a follower, or takes one up again."""
+        tps = sorted(self.states())
+        if tps:
+            tp = data.draw(st.sampled_from(tps))
+            leader, replicas = self.states()[tp][0], self.assignment()[tp]
+            if leader in self.alive:
+                others = data.draw(st.sets(st.sampled_from(replicas))) & set(self.alive)
+                self.cluster.write_isr(tp, [leader, *sorted(others - {leader})])
+                self.moment(ms)
+
+    @precondition(lambda self: self.at_rest)
+    @rule(kind=st.sampled_from(ElectionType), ms=MOMENTS)
+    def elect(self, kind: ElectionType, ms: float) -> None:
+        self.cluster.run(self.cluster.controller.controller.elect_leaders(sorted(self.assignment()), kind))
+        self.moment(ms)
+
+    @rule()
+    def rest(self) -> None:
+        self.cluster.settle(REST_MS)
+        self.at_rest = True
+
+    # What must be so.
+
+    def states(self) -> dict[TopicPartition, tuple[int, int, tuple[int, ...]]]:
+        found = self.cluster.run(self.cluster.admin.get_topic_partition_states(list(self.assignment())))
+        return {tp: (s.leader_and_isr.leader, s.leader_and_isr.leader_epoch, s.leader_and_isr.isr) for tp, s in found.items()}
+
+    def assignment(self) -> dict[TopicPartition, tuple[int, ...]]:
+        topics = self.cluster.run(self.cluster.admin.get_all_topics_in_cluster())
+        found = self.cluster.run(self.cluster.admin.get_assignment_for_topics(topics))
+        return {TopicPartition(topic, n): a.replicas for topic, assignment in found.items() for n, a in assignment.partitions.items()}
+
+    @precondition(lambda self: self.at_rest)
+    @invariant()
+    def one_broker_rules_and_all_know_it(self) -> None:
+        ruler = self.cluster.controller
+        data, stat = self.cluster.run(self.cluster.hand.get("/controller"))
+        assert json.loads(data)["brokerid"] == ruler.id
+        assert stat.ephemeral_owner == ruler.zk.session_id
+        assert {broker.controller.active_controller_id for broker in self.cluster.brokers.values()} == {ruler.id}
+        epoch = self.cluster.run(self.cluster.admin.get_controller_epoch())
+        assert epoch is not None
+        assert epoch[0] == ruler.controller.epoch
+        assert self.cluster.run(self.cluster.admin.get_broker_ids()) == self.alive
+
+    @precondition(lambda self: self.at_rest)
+    @invariant()
+    def who_can_be_led_is_led(self) -> None:
+        doomed = set(self.cluster.run(self.cluster.admin.get_topic_deletions()))
+        states, assignment = self.states(), self.assignment()
+        for tp, replicas in assignment.items():
+            alive = [replica for replica in replicas if replica in self.alive]
+            if tp.topic in doomed:
+                of_topic = {replica for other, found in assignment.items() if other.topic == tp.topic for replica in found}
+                assert of_topic - set(self.alive), "only a dead replica holds a deletion up"
+                continue
+            if tp not in states:
+                assert not alive, "it has had a live replica since it was made"
+                continue
+            leader, epoch, isr = states[tp]
+            assert isr, tp
+            assert set(isr) <= set(replicas), tp
+            in_sync = [replica for replica in alive if replica in isr]
+            assert leader in in_sync if in_sync else leader == -1, (tp, leader, isr, alive)
+            if in_sync:
+                assert set(isr) <= set(alive), "the dead have left it"
+            known = self.epochs.get(tp, (-1, -1))
+            created = self.cluster.run(self.cluster.hand.exists(f"/brokers/topics/{tp.topic}"))
+            assert created is not None
+            if known[0] == created.czxid:
+                assert epoch >= known[1], tp
+            self.epochs[tp] = (created.czxid, epoch)
+
+    @precondition(lambda self: self.at_rest)
+    @invariant()
+    def the_context_is_what_zookeeper_holds(self) -> None:
+        term = self.cluster.controller.controller._term
+        assert term is not None
+        context = term.context
+        assert context.live_broker_ids == self.alive
+        assert {tp: context.partition_replica_assignment(tp) for tp in context.all_partitions} == self.assignment()
+        states = self.states()
+        for tp in context.all_partitions:
+            if context.is_topic_queued_up_for_deletion(tp.topic):
+                continue
+            known = context.partition_leadership_info(tp)
+            assert (tuple(known.leader_and_isr)[:3] if known else None) == states.get(tp), tp
+            leader = states[tp][0] if tp in states else -1
+            expected = PartitionState.NEW if tp not in states else PartitionState.ONLINE if leader >= 0 else PartitionState.OFFLINE
+            assert context.partition_state(tp) is expected, tp
+            for replica in context.partition_replica_assignment(tp):
+                state = context.replica_state(PartitionAndReplica(tp, replica))
+                offline = {ReplicaState.OFFLINE} if replica not in self.alive else set()
+                assert state in {ReplicaState.ONLINE, *offline}, (
+                    tp,
+                    replica,
+                    state,
+                )  # a new one counts as online, as in Kafka, if its broker is dead or not
+
+    def teardown(self) -> None:
+        self.cluster.loop.close()
+
+
+TestControllerModel = ControllerModel.TestCase
+TestControllerModel.settings = settings(max_examples=25, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck))
