@@ -57,7 +57,7 @@ def run_tool(jars: Path, *command: str, heap: str = "512m") -> str:
 
 class ApacheKafka:
     """`brokers` brokers with ids from 0, and a ZooKeeper of their own unless `zookeeper` (host:port/chroot) is one; `bootstrap` and `ports` when
-    they are up."""
+    they are up. In `properties`, `{port}` stands for a broker's port."""
 
     def __init__(self, jars: Path, brokers: int = 3, properties: Sequence[str] = (), zookeeper: str = "", java: Sequence[str] = STRONG) -> None:
         self.jars = jars
@@ -124,7 +124,7 @@ class ApacheKafka:
             }
             for line in self._properties:
                 key, _, value = line.partition("=")
-                properties[key] = value
+                properties[key] = value.replace("{port}", str(port))
             self._write(f"broker-{broker}", properties)
             self.start(broker)
         for broker in range(self._count):
