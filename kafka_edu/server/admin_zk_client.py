@@ -66,9 +66,10 @@ class AdminZkClient:
         added = new_partitions(topic, current, partitions, assigned, racks, self._random)
         await self._zk.set_topic_assignment(topic, with_partitions(current, added))
 
-    async def get_broker_racks(self, rack_aware: RackAwareMode) -> dict[int, str | None]:
-        """The live brokers and their racks. Raises AdminOperationError if racks count and only some brokers tell theirs."""
-        racks = {broker.id: broker.rack for broker in (await self._zk.get_all_brokers_in_cluster()).values()}
+    async def get_broker_racks(self, rack_aware: RackAwareMode, among: Collection[int] | None = None) -> dict[int, str | None]:
+        """The live brokers (only those `among` some) and their racks. Raises AdminOperationError if racks count and only some brokers tell theirs."""
+        brokers = (await self._zk.get_all_brokers_in_cluster()).values()
+        racks = {broker.id: broker.rack for broker in brokers if among is None or broker.id in among}
         if rack_aware is RackAwareMode.DISABLED:
             return dict.fromkeys(racks)
         if any(racks.values()) and not all(racks.values()):

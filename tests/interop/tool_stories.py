@@ -296,6 +296,26 @@ ELECTIONS: Final = [
     Step(f"{PREFERRED} --path-to-json-file {{dir}}/nothing.json"),
     Step(f"{PREFERRED} --path-to-json-file {{dir}}/no-such-file"),
 ]
+REASSIGN: Final = "reassign-partitions --zookeeper {zk}"
+#: There is one broker, so nothing moves far; what does is in test_reassignment.
+REASSIGNMENT: Final = [
+    Step(f"{TOPICS} --create --topic re{{x}} --partitions 1 --replication-factor 1"),
+    Step(f"{TOPICS} --describe --topic re{{x}}", until="Partition: 0\tLeader: 0"),
+    Step(f"{REASSIGN} --generate --topics-to-move-json-file {{dir}}/topics-{{x}}.json --broker-list 0"),
+    Step(f"{REASSIGN} --generate --topics-to-move-json-file {{dir}}/topics-{{x}}.json --broker-list 0,0"),
+    Step(f"{REASSIGN} --generate --topics-to-move-json-file {{dir}}/topics-{{x}}.json --broker-list 7,8"),
+    Step(f"{REASSIGN} --execute --reassignment-json-file {{dir}}/move-{{x}}.json --throttle 5000", until="started"),
+    Step(f"{REASSIGN} --verify --reassignment-json-file {{dir}}/move-{{x}}.json", until="completed"),
+    Step(f"{REASSIGN} --verify --reassignment-json-file {{dir}}/move-far-{{x}}.json"),
+    Step(f"{REASSIGN} --execute --reassignment-json-file {{dir}}/move-far-{{x}}.json"),
+    Step(f"{REASSIGN} --execute --reassignment-json-file {{dir}}/move-gone-{{x}}.json"),
+    Step(f"{REASSIGN} --execute --reassignment-json-file {{dir}}/move-twice-{{x}}.json"),
+    Step(f"{REASSIGN} --execute --reassignment-json-file {{dir}}/move-dirs-{{x}}.json"),
+    Step(f"{REASSIGN} --execute --reassignment-json-file {{dir}}/elect-none.json"),
+    Step(f"{REASSIGN} --execute --reassignment-json-file {{dir}}/version.json"),
+    Step(f"{REASSIGN} --execute --reassignment-json-file {{dir}}/no.json"),
+    Step(f"{REASSIGN} --execute --reassignment-json-file {{dir}}/no-such-file"),
+]
 ALTER_BROKER: Final = "configs --bootstrap-server {bootstrap} --alter --entity-type brokers"
 DESCRIBE_BROKER: Final = "configs --bootstrap-server {bootstrap} --describe --entity-type brokers"
 BROKERS: Final = [
@@ -341,6 +361,7 @@ STORIES: Final = {
     "deletion": DELETION,
     "elections": ELECTIONS,
     "log-dirs": LOG_DIRS,
+    "reassignment": REASSIGNMENT,
 }
 
 
@@ -356,6 +377,14 @@ def write_files(folder: Path) -> None:
         some = f'{{"topic": "gone{mark}", "partition": 0}}, {elect}, {{"topic": "el{mark}", "partition": 7}}'
         (folder / f"elect-some-{mark}.json").write_text(f'{{"partitions": [{some}]}}')
         (folder / f"elect-twice-{mark}.json").write_text(f'{{"partitions": [{elect}, {elect}]}}')
+        (folder / f"topics-{mark}.json").write_text(f'{{"topics": [{{"topic": "re{mark}"}}]}}')
+        move = f'{{"topic": "re{mark}", "partition": 0, "replicas": [0]}}'
+        (folder / f"move-{mark}.json").write_text(f'{{"partitions": [{move}]}}')
+        (folder / f"move-far-{mark}.json").write_text(f'{{"partitions": [{move.replace("[0]", "[7, 0, 8]")}]}}')
+        gone = f"{move.replace(f're{mark}', f'gone{mark}')}, {move.replace('0,', '9,')}"
+        (folder / f"move-gone-{mark}.json").write_text(f'{{"partitions": [{gone}]}}')
+        (folder / f"move-twice-{mark}.json").write_text(f'{{"partitions": [{move}, {move}]}}')
+        (folder / f"move-dirs-{mark}.json").write_text(f'{{"partitions": [{move[:-1]}, "log_dirs": ["any", "any"]}}]}}')
     (folder / "elect-none.json").write_text('{"partitions": []}')
     (folder / "elect-no-field.json").write_text('{"partitions": [{"topic": "el"}]}')
     (folder / "elect-array.json").write_text("[]")

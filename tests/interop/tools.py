@@ -28,6 +28,7 @@ CLASSES: Final = {
     "leader-election": "kafka.admin.LeaderElectionCommand",
     "delete-records": "kafka.admin.DeleteRecordsCommand",
     "log-dirs": "kafka.admin.LogDirsCommand",
+    "reassign-partitions": "kafka.admin.ReassignPartitionsCommand",
     "broker-api-versions": "kafka.admin.BrokerApiVersionsCommand",
     "consumer-perf-test": "kafka.tools.ConsumerPerformance",
     "producer-perf-test": "org.apache.kafka.tools.ProducerPerformance",

@@ -1,0 +1,273 @@
+"""Partitions move between four brokers of ours while a producer with acks=all writes, told by Kafka's own ReassignPartitionsCommand (2.0.1's by ZooKeeper,
+2.8.2's by brokers) and by ours: what was acknowledged is there, and the replicas' logs are the same byte for byte (spec C5, A1)."""
+
+import json
+import re
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from benchmarks.apache_kafka import PeerMissing, kafka_jars
+from kafka_edu.cli.python_process import python_command
+from kafka_edu.cli.supervisor import Cluster as OurCluster
+from kafka_edu.cli.supervisor import running_cluster
+from tests.interop.foreign import missing
+from tests.interop.tools import MARKS, Cluster, Printed, normalised
+
+PATIENCE_S = 30.0
+SEGMENT = "00000000000000000000.log"
+JAVA, OURS = MARKS
+
+
+class Writer:
+    """A producer with acks=all that writes numbers to both partitions of a topic until it is told to stop."""
+
+    def __init__(self, servers: str, topic: str) -> None:
+        self._topic = topic
+        self._producer = Producer({"bootstrap.servers": servers, "acks": "all", "linger.ms": 5, "enable.idempotence": True})
+        self._stopped = threading.Event()
+        self._some_acked = threading.Event()
+        self.acked: dict[int, list[int]] = {0: [], 1: []}
+        self.failed: list[str] = []
+        self._thread = threading.Thread(target=self._write, daemon=True)
+        self._thread.start()
+
+    def _write(self) -> None:
+        number = 0
+        while not self._stopped.is_set():
+            self._producer.produce(self._topic, str(number).encode(), partition=number % 2, on_delivery=self._delivered)
+            number += 1
+            self._producer.poll(0.002)
+        self._producer.flush(60)
+
+    def _delivered(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            self.failed.append(str(error))
+            return
+        partition, value = message.partition(), message.value()
+        assert partition is not None
+        assert value is not None
+        self.acked[partition].append(int(value))
+        if len(self.acked[partition]) > 100:
+            self._some_acked.set()
+
+    def until_some_are_acked(self) -> None:
+        assert self._some_acked.wait(PATIENCE_S)
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._thread.join(PATIENCE_S * 2)
+
+
+class Tool(NamedTuple):
+    """How the tool is called, and to whom it talks."""
+
+    command: list[str]
+    address: str
+
+
+class Stage:
+    """The cluster, and the tools by name: `java-2.0.1`, `java-2.8.2`, `zookeeper` and `brokers`, which are ours."""
+
+    def __init__(self, cluster: OurCluster, folder: Path) -> None:
+        self.cluster = cluster
+        self.folder = folder
+        self.admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+        zookeeper, bootstrap = cluster.status().zookeeper_connect, cluster.bootstrap_servers
+        by_version = {version: Cluster(zookeeper, bootstrap, folder, jars(version)) for version in ("2.0.1", "2.8.2")}
+        ours = python_command("kafka_edu", "reassign-partitions")
+        self._runner = by_version["2.0.1"]
+        self.tools = {
+            "java-2.0.1": Tool(by_version["2.0.1"].java("reassign-partitions"), f"--zookeeper {zookeeper}"),
+            "java-2.8.2": Tool(by_version["2.8.2"].java("reassign-partitions"), f"--bootstrap-server {bootstrap}"),
+            "zookeeper": Tool(ours, f"--zookeeper {zookeeper}"),
+            "brokers": Tool(ours, f"--bootstrap-server {bootstrap}"),
+        }
+
+    def run(self, tool: str, words: str) -> Printed:
+        command, address = self.tools[tool]
+        return self._runner.run(command, f"{address} {words}".split(), "")
+
+    def create(self, topic: str, assignment: str) -> None:
+        words = f"--bootstrap-server {self.cluster.bootstrap_servers} --create --topic {topic} --replica-assignment {assignment}"
+        assert self._runner.run(python_command("kafka_edu", "topics"), words.split(), "").code == 0
+        self.until(topic, [[int(b) for b in replicas.split(":")] for replicas in assignment.split(",")])
+
+    def file(self, name: str, document: object) -> str:
+        path = self.folder / f"{name}.json"
+        path.write_text(json.dumps(document))
+        return str(path)
+
+    def move(self, name: str, *wishes: tuple[str, int, list[int]]) -> str:
+        partitions = [{"topic": topic, "partition": number, "replicas": replicas} for topic, number, replicas in wishes]
+        return f"--reassignment-json-file {self.file(name, {'version': 1, 'partitions': partitions})}"
+
+    def replicas(self, topic: str) -> list[list[int]]:
+        partitions = self.admin.list_topics(topic, timeout=10).topics[topic].partitions
+        return [
+            list(partitions[number].replicas) for number in sorted(partitions) if set(partitions[number].isrs) == set(partitions[number].replicas)
+        ]
+
+    def until(self, topic: str, replicas: list[list[int]]) -> None:
+        """The partitions are there, and all in sync."""
+        end = time.monotonic() + PATIENCE_S
+        while (seen := self.replicas(topic)) != replicas:
+            assert time.monotonic() < end, seen
+            time.sleep(0.1)  # there is nothing to be told by
+
+    def verify_until_complete(self, tool: str, move: str) -> None:
+        end = time.monotonic() + PATIENCE_S
+        while True:
+            printed = self.run(tool, f"--verify {move}")
+            assert printed.code == 0
+            lines = [line for line in printed.out.splitlines() if line.startswith("Reassignment of partition")]
+            if lines and all("complete" in line for line in lines):
+                return
+            assert time.monotonic() < end, printed.out
+
+    def log(self, broker_id: int, topic: str, partition: int) -> Path:
+        return self.cluster.folder.broker_data(broker_id) / f"{topic}-{partition}" / SEGMENT
+
+    def consumed(self, topic: str) -> dict[int, list[int]]:
+        consumer = Consumer({"bootstrap.servers": self.cluster.bootstrap_servers, "group.id": f"reads-{topic}", "enable.auto.commit": False})
+        ends = {p: consumer.get_watermark_offsets(TopicPartition(topic, p), timeout=10)[1] for p in (0, 1)}
+        consumer.assign([TopicPartition(topic, p, 0) for p in ends])
+        found: dict[int, list[int]] = {0: [], 1: []}
+        while any(len(found[p]) < ends[p] for p in ends):
+            message = consumer.poll(10)
+            assert message is not None
+            assert message.error() is None
+            value, partition = message.value(), message.partition()
+            assert value is not None
+            assert partition is not None
+            found[partition].append(int(value))
+        consumer.close()
+        return found
+
+
+def jars(version: str) -> Path:
+    try:
+        return kafka_jars(version)
+    except PeerMissing as error:
+        missing(str(error))
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    with running_cluster(brokers=4, props={"min.insync.replicas": "2"}) as cluster:
+        yield Stage(cluster, tmp_path_factory.mktemp("reassign"))
+
+
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize("tool", ["java-2.0.1", "java-2.8.2", "zookeeper", "brokers"])
+def test_a_topic_moves_under_its_producer(stage: Stage, tool: str) -> None:
+    topic = f"moves-by-{tool}"
+    stage.create(topic, "0:1,1:0")
+    writer = Writer(stage.cluster.bootstrap_servers, topic)
+    writer.until_some_are_acked()
+    topics = stage.file("topics", {"version": 1, "topics": [{"topic": topic}]})
+    generated = stage.run(tool, f"--generate --topics-to-move-json-file {topics} --broker-list 2,3")
+    current, proposed = (json.loads(line) for line in generated.out.splitlines() if line.startswith("{"))
+    assert sorted((p["partition"], p["replicas"]) for p in current["partitions"]) == [(0, [0, 1]), (1, [1, 0])]
+    target = [p["replicas"] for p in sorted(proposed["partitions"], key=lambda p: p["partition"])]
+    assert {frozenset(replicas) for replicas in target} == {frozenset({2, 3})}
+    move = f"--reassignment-json-file {stage.file('move', proposed)}"
+    started = stage.run(tool, f"--execute {move} --throttle 50000000")
+    assert started.code == 0
+    assert "Successfully started" in started.out, started
+    stage.verify_until_complete(tool, move)
+    stage.until(topic, target)
+    writer.stop()
+    assert writer.failed == []
+    assert stage.consumed(topic) == writer.acked, "each once, in order"
+    for partition in (0, 1):
+        first, second = (stage.log(broker_id, topic, partition).read_bytes() for broker_id in (2, 3))
+        assert first == second
+        assert len(first) > 1000
+        assert not any(stage.log(broker_id, topic, partition).exists() for broker_id in (0, 1)), "the old replicas are deleted"
+
+
+def differences(stage: Stage, version: str, ours: str, words: str) -> list[str]:
+    """How what Java's tool prints and what ours prints differ, `{x}` being what the names of their topics end with."""
+
+    def told(tool: str, mark: str, other: str) -> list[str]:
+        printed = stage.run(tool, words.replace("{x}", mark))
+        lines = [*normalised(printed.out, mark, other), *normalised(printed.err, mark, other)]
+        # Ours takes the options of both releases; and whom the Java client asks first is drawn, it may be the dead one.
+        lines = [line for line in lines if line and not line.startswith("options: ") and "could not be established" not in line]
+        return [f"exit code {printed.code}", *(re.sub(r"\S*/reassign\d+/", "DIR/", line) for line in lines)]
+
+    java, own = told(f"java-{version}", JAVA, OURS), told(ours, OURS, JAVA)
+    return [] if java == own else [words, *(f"java: {line}" for line in java), *(f"ours: {line}" for line in own)]
+
+
+@pytest.mark.timeout(400)
+def test_by_brokers_it_prints_what_2_8_prints(stage: Stage) -> None:
+    for mark in MARKS:
+        stage.create(f"re{mark}", "0:1,1:2")
+        stage.move(f"same-{mark}", (f"re{mark}", 0, [0, 1]), (f"re{mark}", 1, [1, 2]))
+        stage.move(f"other-{mark}", (f"re{mark}", 0, [2, 1]))
+        stage.move(f"twice-{mark}", (f"re{mark}", 0, [0]), (f"re{mark}", 0, [1]))
+        stage.move(f"same-broker-{mark}", (f"re{mark}", 0, [1, 1]))
+        stage.move(f"stranger-{mark}", (f"re{mark}", 0, [1, 77]))
+        stage.move(f"gone-{mark}", (f"gone{mark}", 0, [1, 2]))
+    stage.move("none")
+    stage.file("empty", {"version": 1, "partitions": [{"topic": "re", "partition": 0, "replicas": []}]})
+    stage.file("version", {"version": 3})
+    stage.file("topics", {"topics": [{"topic": "no-such-topic"}]})
+    file = f"--reassignment-json-file {stage.folder}"
+    story = [
+        "--list",
+        f"--execute {file}/same-{{x}}.json --throttle 7000 --replica-alter-log-dirs-throttle 9000",
+        f"--verify {file}/same-{{x}}.json",
+        f"--verify --preserve-throttles {file}/other-{{x}}.json",
+        f"--execute {file}/twice-{{x}}.json",
+        f"--execute {file}/same-broker-{{x}}.json",
+        f"--execute {file}/stranger-{{x}}.json",
+        f"--execute {file}/gone-{{x}}.json",
+        f"--execute {file}/none.json",
+        f"--execute {file}/empty.json",
+        f"--execute {file}/version.json",
+        f"--cancel {file}/same-{{x}}.json",
+        f"--generate --topics-to-move-json-file {stage.folder}/topics.json --broker-list 1,1",
+        f"--generate --topics-to-move-json-file {stage.folder}/topics.json --broker-list 1,2",
+        "--list --cancel",
+        "--cancel",
+        f"--list {file}/none.json",
+        f"--verify --throttle 5 {file}/none.json",
+    ]
+    found = [line for words in story for line in differences(stage, "2.8.2", "brokers", words)]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.timeout(200)
+def test_what_waits_is_listed_retargeted_and_cancelled(stage: Stage) -> None:
+    """Both tools say the same of a move that waits for a broker: it stood still when the move began, and then it was killed."""
+    stage.create("waits", "0:1,1:0")
+    writer = Writer(stage.cluster.bootstrap_servers, "waits")
+    writer.until_some_are_acked()
+    stage.cluster.pause(3)
+    try:
+        far, near = stage.move("far", ("waits", 0, [3, 1]), ("waits", 1, [3, 2])), stage.move("near", ("waits", 0, [2, 1]))
+        assert stage.run("brokers", f"--execute {far}").out.splitlines()[-1] == "Successfully started partition reassignments for waits-0,waits-1"
+        stage.cluster.kill(3)
+        found = [line for words in ("--list", f"--verify {far}", f"--execute {near}") for line in differences(stage, "2.8.2", "brokers", words)]
+        assert not found, "\n".join(found)
+        assert "waits-0: replicas: 3,1,0. adding: 3. removing: 0." in stage.run("brokers", "--list").out.splitlines()
+        assert "is still in progress" in stage.run("java-2.8.2", f"--verify {far}").out
+        assert stage.run("java-2.8.2", f"--execute --additional {near}").code == 0
+        cancelled = stage.run("java-2.8.2", f"--cancel --preserve-throttles {far}")
+        assert "Successfully cancelled partition reassignment" in cancelled.out, cancelled
+        stage.until("waits", [[2, 1], [1, 0]])
+    finally:
+        stage.cluster.start(3)
+    writer.stop()
+    assert writer.failed == []
+    assert stage.consumed("waits") == writer.acked
+    assert stage.run("brokers", "--list").out == "No partition reassignments found.\n"
