@@ -9,13 +9,16 @@ from kafka_edu.protocol.messages.alter_partition_reassignments import (
     ReassignablePartition,
     ReassignableTopic,
 )
+from kafka_edu.protocol.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
 from kafka_edu.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from kafka_edu.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest, ListPartitionReassignmentsTopics
-from tests.interop.questions.admin_topics import create
+from tests.interop.questions.admin_topics import create, extend
 from tests.interop.questions.asking import Asker
 
 SETTINGS: Final[dict[str, str]] = {}
-DIFFERENT: Final[dict[str, str]] = {}
+NEVER_LED: Final = "the partition has never had a leader: 2.8.2 begins the move, or gives it up, and fails where it is to raise the leader epoch"
+MOVES: Final = ("away from a dead leader", "another target while it waits", "to another of the dead while it waits", "cancel what waits")
+DIFFERENT: Final = {f"{name}, AlterPartitionReassignmentsRequest v0": NEVER_LED for name in MOVES}
 PREFERRED, UNCLEAN = 0, 1
 
 
@@ -32,6 +35,13 @@ def reassign(*wishes: tuple[str, int, list[int] | None]) -> AlterPartitionReassi
 def reassignments(*topics: tuple[str, list[int]]) -> ListPartitionReassignmentsRequest:
     listed = [ListPartitionReassignmentsTopics(name=name, partition_indexes=numbers) for name, numbers in topics]
     return ListPartitionReassignmentsRequest(topics=listed)
+
+
+def assigned(name: str, *replicas: list[int]) -> CreateTopicsRequest:
+    """A topic whose replicas are chosen by hand; nobody waits for its leaders."""
+    assignments = [CreatableReplicaAssignment(partition_index=number, broker_ids=ids) for number, ids in enumerate(replicas)]
+    topic = CreatableTopic(name=name, num_partitions=-1, replication_factor=-1, assignments=assignments)
+    return CreateTopicsRequest(topics=[topic], timeout_ms=0)
 
 
 def isr(broker_id: int, epoch: int, *partitions: tuple[str, int, Sequence[int]]) -> AlterIsrRequest:
@@ -70,6 +80,22 @@ def ask_all(asker: Asker) -> None:
     asker.ask("reassignments of one", reassignments(("l", [0])), 0)
     asker.ask("reassignments of an unknown topic", reassignments(("nope", [0])), 0)
     asker.ask("reassignments of nothing", reassignments(), 0)
+
+    # Broker 7 has never been: what it should hold stays leaderless, and what waits for it waits for ever.
+    asker.ask("create with a dead replica", assigned("m", [0, 7], [7, 8]), 4)
+    asker.ask("to another order", reassign(("m", 0, [7, 0])), 0, until=lambda r: r.responses[0].partitions[0].error_code == 0)
+    asker.ask("without the dead one", reassign(("m", 0, [0])), 0)
+    asker.ask("reassignments when it is done", reassignments(("m", [0, 1])), 0)
+    asker.ask("cancel what is done", reassign(("m", 0, None)), 0)
+    asker.ask("away from a dead leader", reassign(("m", 1, [0])), 0)
+    asker.ask("reassignments while it waits", ListPartitionReassignmentsRequest(topics=None), 0)
+    asker.ask("reassignments of others while it waits", reassignments(("l", [0]), ("m", [0])), 0)
+    asker.ask("new partitions while it waits", extend("m", count=3), 1)
+    asker.ask("another target while it waits", reassign(("m", 1, [0, 7])), 0)
+    asker.ask("reassignments with another target", reassignments(("m", [1])), 0)
+    asker.ask("to another of the dead while it waits", reassign(("m", 1, [8])), 0)
+    asker.ask("cancel what waits", reassign(("m", 1, None)), 0)
+    asker.ask("reassignments when it is cancelled", ListPartitionReassignmentsRequest(topics=None), 0)
 
     asker.ask("an ISR of a broker of long ago", isr(0, -1, ("l", 0, [0])), 0)
     asker.ask("an ISR of an unknown broker", isr(7, 1, ("l", 0, [0])), 0)
