@@ -19,7 +19,7 @@ def test_a_backlog_of_produce_before_leader_and_isr_and_stop_replica(tmp_path: P
     report = json.loads(figures.read_text())
     assert [target["name"].partition(":")[0] for target in report["targets"]] == [
         "LeaderAndIsr",
-        "StopReplica",
+        "a topic's deletion",
         "produce requests that failed otherwise",
     ]
     assert all(target["holds"] for target in report["targets"])
