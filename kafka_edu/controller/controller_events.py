@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from kafka_edu.cluster.broker import EndPoint
 from kafka_edu.cluster.leader_and_isr import LeaderAndIsr
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.words import joined
@@ -35,6 +36,12 @@ class Expire(NamedTuple):
 
 class RegisterBrokerAndReelect(NamedTuple):
     """There is a new session: the broker's znode must be made again, and there is an election."""
+
+
+class UpdateBrokerInfo(NamedTuple):
+    """This broker is advertised elsewhere from now on: write it into its znode, in office or not."""
+
+    end_points: tuple[EndPoint, ...]
 
 
 class BrokerChange(NamedTuple):
@@ -161,6 +168,7 @@ ControllerEvent = (
     | Reelect
     | Expire
     | RegisterBrokerAndReelect
+    | UpdateBrokerInfo
     | BrokerChange
     | BrokerModifications
     | TopicChange

@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from random import Random
 from typing import Final, NoReturn, TypeVar
 
-from kafka_edu.cluster.broker import Broker
+from kafka_edu.cluster.broker import Broker, EndPoint
 from kafka_edu.cluster.leader_and_isr import LeaderAndIsr
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.time import Time
@@ -56,6 +56,7 @@ from kafka_edu.controller.controller_events import (
     TopicDeletionStopReplicaResponseReceived,
     TopicUncleanLeaderElectionEnable,
     UncleanLeaderElectionEnable,
+    UpdateBrokerInfo,
     ZkPartitionReassignment,
 )
 from kafka_edu.controller.controller_responses import event_of_response
@@ -147,6 +148,11 @@ class KafkaController:
         """The epoch of this broker's registration; it changes when a session has expired. Requests with an older one are stale (KIP-380)."""
         return self._broker.epoch
 
+    @property
+    def end_points(self) -> tuple[str, ...]:
+        """Where this broker is advertised."""
+        return tuple(map(str, self._broker.end_points))
+
     def is_topic_queued_for_deletion(self, topic: str) -> bool:
         """Whether the topic is about to go; only the active controller knows."""
         return self._term is not None and self._term.context.is_topic_queued_up_for_deletion(topic)
@@ -215,6 +221,10 @@ class KafkaController:
         except (ConnectionError, ControllerMovedError, ZkError) as error:
             raise KafkaException(moved, str(error)) from error
 
+    def update_broker_info(self, end_points: tuple[EndPoint, ...]) -> None:
+        """This broker is advertised at `end_points` from now on: it says so in its znode, and the controller tells everybody (Kafka: updateBrokerInfo)."""
+        self._events.put(UpdateBrokerInfo(end_points))
+
     def enable_unclean_leader_election(self, topic: str) -> None:
         """A topic allows unclean elections now: its partitions without a leader may get one."""
         self._events.put(TopicUncleanLeaderElectionEnable(topic))
@@ -256,6 +266,9 @@ class KafkaController:
                 await self._register_again()
                 await self._look_at_controller()
                 await self._elect()
+            case UpdateBrokerInfo(end_points):
+                self._broker = self._broker._replace(end_points=end_points)
+                await self._zk.update_broker_info(self._broker)
             case ControlledShutdown(broker_id, broker_epoch, answer):
                 term = self._term
                 await _answer(answer, term.controlled_shutdown(broker_id, broker_epoch) if term else _refuse(Errors.STALE_CONTROLLER_EPOCH))
@@ -275,7 +288,7 @@ class KafkaController:
         """Door: the session before took our znode in /brokers/ids with it; the new one gives us a new broker epoch."""
         broker = self._broker = self._broker._replace(epoch=await self._zk.register_broker(self._broker))
         if self._trace:
-            self._trace(BrokerRegistered(broker.id, broker.epoch, tuple(map(str, broker.end_points)), self._zk.session_id))
+            self._trace(BrokerRegistered(broker.id, broker.epoch, self.end_points, self._zk.session_id))
 
     async def _process_in_office(self, term: ActiveController, event: ControllerEvent) -> None:
         match event:

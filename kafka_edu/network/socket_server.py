@@ -118,6 +118,11 @@ class SocketServer:
         """The port that listener is on: the configured one, or the free one picked for 0."""
         return self.acceptors[listener_name].port
 
+    @property
+    def bound_ports(self) -> dict[str, int]:
+        """`bound_port` of every listener, by name."""
+        return {name: acceptor.port for name, acceptor in self.acceptors.items()}
+
     def start_processing(self) -> None:
         self._open = True
         for acceptor in self.acceptors.values():

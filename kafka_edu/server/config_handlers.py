@@ -12,7 +12,7 @@ from kafka_edu.log.log_manager import LogManager
 from kafka_edu.network.socket_server import SocketServer
 from kafka_edu.replication.assembly import Replication
 from kafka_edu.server.config_admin_manager import BROKERS, TOPICS
-from kafka_edu.server.dynamic_broker_config import DEFAULT_ENTITY, LOG_CONFIGS, DynamicBrokerConfig
+from kafka_edu.server.dynamic_broker_config import DEFAULT_ENTITY, LOG_CONFIGS, PER_BROKER, DynamicBrokerConfig
 from kafka_edu.server.dynamic_config_manager import Handler
 from kafka_edu.server.kafka_config import KafkaConfig
 from kafka_edu.server.kafka_request_handler_pool import KafkaRequestHandlerPool
@@ -82,6 +82,7 @@ def connect_reconfigurables(
 
     dynamic.add(LOG_CONFIGS, reconfigure_logs)
     dynamic.add({UNCLEAN_ELECTION}, lambda config: controller.set_unclean_leader_election(config.unclean_leader_election_enable))
+    dynamic.add(PER_BROKER, lambda config: controller.update_broker_info(config.advertised_listeners(socket_server.bound_ports)))
     dynamic.add({"num.io.threads"}, lambda config: handlers.resize(config.num_io_threads))
     dynamic.add({"num.network.threads"}, lambda config: socket_server.resize_processors(config.num_network_threads))
     dynamic.add({"max.connections.per.ip"}, lambda config: socket_server.limit_connections_per_ip(config.max_connections_per_ip))

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from kafka_edu.common.config_def import REQUIRED, ConfigKey, ConfigType
 from kafka_edu.log.log_config import TOPIC_CONFIG
 from kafka_edu.server.dynamic_broker_config import (
-    CLUSTER_WIDE,
+    DYNAMIC,
     DYNAMIC_ONLY,
     TOPIC_CONFIG_SYNONYMS,
     ConfigSource,
@@ -93,9 +93,7 @@ class ConfigHelper:
         is_sensitive = config_type in (None, ConfigType.PASSWORD)
         synonyms = self._synonyms(name, is_sensitive=is_sensitive)
         doc = key.doc if key is not None else ""
-        return ConfigEntry(
-            name, None if is_sensitive else value, name not in CLUSTER_WIDE, _source(synonyms), is_sensitive, synonyms, config_type, doc
-        )
+        return ConfigEntry(name, None if is_sensitive else value, name not in DYNAMIC, _source(synonyms), is_sensitive, synonyms, config_type, doc)
 
     def _synonyms(self, name: str, *, is_sensitive: bool) -> tuple[ConfigSynonym, ...]:
         """All that is said about a broker's key, from what counts first; nothing if only other keys say something about it."""

@@ -8,7 +8,7 @@ A key's value comes from the first of these that has it:
     the default
 
 The first two are dynamic: DynamicConfigManager hears that they have changed and calls `update`, which makes the new KafkaConfig and hands it to those who
-go by it. Only the keys of CLUSTER_WIDE can be set so; the others are settled when the broker starts, and are read-only to AlterConfigs.
+go by it. Only the keys of DYNAMIC can be set so; the others are settled when the broker starts, and are read-only to AlterConfigs.
 
 What is written into ZooKeeper by hand may be wrong: a wrong value there is told in the log and left out, as if it had not been set.
 """
@@ -66,6 +66,9 @@ THREAD_POOLS: Final = frozenset(
 CONNECTION_LIMITS: Final = frozenset({"max.connections.per.ip"})
 CLUSTER_WIDE: Final = LOG_CONFIGS | THREAD_POOLS | CONNECTION_LIMITS
 """Keys that can be changed while the broker runs, for all brokers or for one."""
+PER_BROKER: Final = frozenset({"advertised.listeners"})
+"""Keys that can be changed while the broker runs, and mean nothing for all brokers at once."""
+DYNAMIC: Final = CLUSTER_WIDE | PER_BROKER
 #: Keys that are not server.properties' at all: they can be set dynamically only (Kafka: DynamicConfig.Broker).
 DYNAMIC_ONLY: Final[Mapping[str, ConfigType]] = {
     "follower.replication.throttled.rate": ConfigType.LONG,
@@ -124,12 +127,14 @@ class DynamicBrokerConfig:
         Keys that nobody knows are accepted, as in Kafka: they may be those of a plug-in.
         """
         for name, value in configs.items():
-            if name in CONFIG_DEF and name not in CLUSTER_WIDE:
+            if name in PER_BROKER and not per_broker:
+                raise ConfigException(name, f"{name} can be changed for one broker at a time only, not for all of them")
+            if name in CONFIG_DEF and name not in DYNAMIC:
                 raise ConfigException(name, f"{name} cannot be changed while the broker runs")
             if name in DYNAMIC_ONLY and not value.strip().lstrip("-").isdecimal():
                 raise ConfigException(name, f"Invalid value {value} for configuration {name}: the value must be a whole number")
-        above = {**self.default_configs, **configs} if per_broker else {**configs, **self.broker_configs}
-        wanted = self.static.with_overrides({name: value for name, value in above.items() if name in CLUSTER_WIDE})
+        above = _overrides(self.default_configs, configs) if per_broker else _overrides(configs, self.broker_configs)
+        wanted = self.static.with_overrides(above)
         LogConfig.parse(wanted.topic_defaults())
         for name in sorted(THREAD_POOLS):
             before, after = self.current.values.get_int(name), wanted.values.get_int(name)
@@ -155,7 +160,7 @@ class DynamicBrokerConfig:
 
     def _made(self) -> KafkaConfig:
         """The static configuration with the dynamic ones above it, less those that are wrong."""
-        overrides = {name: value for name, value in {**self.default_configs, **self.broker_configs}.items() if name in CLUSTER_WIDE}
+        overrides = _overrides(self.default_configs, self.broker_configs)
         while True:
             try:
                 made = self.static.with_overrides(overrides)
@@ -167,3 +172,9 @@ class DynamicBrokerConfig:
                     del overrides[name]
             else:
                 return made
+
+
+def _overrides(of_all: Mapping[str, str], of_one: Mapping[str, str]) -> dict[str, str]:
+    """What counts of all brokers' configs and of one's own, which stand above them."""
+    wide = {name: value for name, value in of_all.items() if name in CLUSTER_WIDE}
+    return wide | {name: value for name, value in of_one.items() if name in DYNAMIC}

@@ -304,8 +304,7 @@ class KafkaServer:
     async def _register(self, socket_server: SocketServer) -> Broker:
         """Take our place in /brokers/ids. A znode that a killed broker of our id has left goes with its session, for which we wait."""
         config = self.config
-        ports = {end_point.listener_name: socket_server.bound_port(end_point.listener_name) for end_point in config.listeners}
-        broker = Broker(self.broker_id, config.advertised_listeners(ports), config.rack)
+        broker = Broker(self.broker_id, config.advertised_listeners(socket_server.bound_ports), config.rack)
         self._end_points = tuple(map(str, broker.end_points))
         try:
             epoch = await self._zk.register_broker(broker, wait_ms=2 * config.zookeeper_session_timeout_ms)
@@ -483,7 +482,8 @@ class KafkaServer:
 
     def _snapshot(self) -> Iterable[Event]:
         epoch = self._controller.broker_epoch if self._controller else -1
-        yield BrokerSnapshot(self.broker_id, epoch, self.cluster_id, self.state, self._end_points, self.config.rack, self._process.pid)
+        end_points = self._controller.end_points if self._controller else self._end_points
+        yield BrokerSnapshot(self.broker_id, epoch, self.cluster_id, self.state, end_points, self.config.rack, self._process.pid)
 
     def _gauges(self) -> Iterable[Event]:
         requests = tuple(sorted(self._apis.apis.requests.items())) if self._apis else ()

@@ -124,6 +124,10 @@ class KafkaZkClient:
                     raise
             await self._time.sleep(100)
 
+    async def update_broker_info(self, broker: Broker) -> None:
+        """Write other listeners into our own znode. Raises ZkError(NO_NODE) between two sessions: the next registration has them."""
+        await self._requests.set(BrokerIdZNode.path(broker.id), BrokerIdZNode.encode(broker, self._time.milliseconds(), self.inter_broker_protocol))
+
     async def unregister_broker(self, broker_id: int) -> None:
         await self._requests.delete(BrokerIdZNode.path(broker_id))
 

@@ -225,3 +225,11 @@ def test_a_topic_is_deleted_while_a_broker_is_down(cluster: Cluster, admin: Admi
         return Errors.of(ask(cluster, admin.list_topics(timeout=PATIENCE_S).controller_id, request, 4).topics[0].error_code)
 
     wait_for(lambda: create_again() is Errors.NONE, "the deletion is not complete")
+
+
+def test_a_running_broker_is_advertised_under_another_name(cluster: Cluster, admin: AdminClient) -> None:
+    """The znode is written again, the controller tells all brokers, and these tell clients."""
+    set_broker_configs(cluster, "1", {"advertised.listeners": f"PLAINTEXT://localhost:{cluster.port(1)}"})
+    wait_for(lambda: admin.list_topics(timeout=10).brokers[1].host == "localhost", "clients are told of it")
+    create(admin, "moved")
+    assert [delivered(cluster, "moved", partition, b"x") for partition in range(3)] == [None] * 3

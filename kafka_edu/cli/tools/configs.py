@@ -84,12 +84,12 @@ class ConfigOptions:
 
 def _add_help() -> str:
     from kafka_edu.log.log_config import TOPIC_CONFIG
-    from kafka_edu.server.dynamic_broker_config import CLUSTER_WIDE, DYNAMIC_ONLY
+    from kafka_edu.server.dynamic_broker_config import DYNAMIC, DYNAMIC_ONLY
     from kafka_edu.server.dynamic_config import CLIENT_CONFIG, USER_CONFIG
 
     keys = {
         "topics": [key.name for key in TOPIC_CONFIG],
-        "brokers": sorted({*CLUSTER_WIDE, *DYNAMIC_ONLY}),
+        "brokers": sorted({*DYNAMIC, *DYNAMIC_ONLY}),
         "users": [key.name for key in USER_CONFIG],
         "clients": [key.name for key in CLIENT_CONFIG],
     }
@@ -163,7 +163,7 @@ class ConfigCommand:
 async def _check_broker_configs(zk: "KafkaZkClient", name: str, added: Mapping[str, str]) -> None:
     """A running broker's configs are changed through the broker, but for the three that ZooKeeper alone may have. Raises ToolError."""
     from kafka_edu.common.config_def import ConfigType
-    from kafka_edu.server.dynamic_broker_config import CLUSTER_WIDE, DEFAULT_ENTITY, DYNAMIC_ONLY
+    from kafka_edu.server.dynamic_broker_config import DEFAULT_ENTITY, DYNAMIC, DYNAMIC_ONLY
     from kafka_edu.server.kafka_config_keys import CONFIG_DEF
 
     checked = [key for key in added if key not in DYNAMIC_ONLY]
@@ -177,7 +177,7 @@ async def _check_broker_configs(zk: "KafkaZkClient", name: str, added: Mapping[s
         raise illegal_argument(f"{must} when broker {name} is running. {_BOOTSTRAP_ONLY}")
     if passwords := [key for key in checked if key in CONFIG_DEF and CONFIG_DEF.keys[key].type is ConfigType.PASSWORD]:
         raise illegal_argument(f"requirement failed: password.encoder.secret must be specified to update Set({', '.join(passwords)}).")
-    if fixed := [key for key in checked if key in CONFIG_DEF and key not in CLUSTER_WIDE]:
+    if fixed := [key for key in checked if key in CONFIG_DEF and key not in DYNAMIC]:
         raise ToolError("org.apache.kafka.common.config.ConfigException", f"Cannot update these configs dynamically: Set({', '.join(fixed)})")
 
 

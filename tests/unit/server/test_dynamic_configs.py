@@ -12,6 +12,7 @@ from kafka_edu.server import dynamic_config_manager
 from kafka_edu.server.dynamic_broker_config import DEFAULT_ENTITY
 from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
+from kafka_edu.trace.events.controller import BrokerListenersChanged
 from kafka_edu.trace.events.server import BrokerConfigChanged, EntityConfigTaken, HandlerPoolResized, TopicConfigChanged
 
 TOPIC, BROKER = 2, 4
@@ -121,6 +122,46 @@ def test_more_fetchers_go_on_where_the_old_ones_were(world: World) -> None:
     assert answer.acked is not None
     assert answer.acked.error is Errors.NONE
     assert {log.log_end_offset for log in world.logs(follower) if log.topic_partition == tp} == {1}
+
+
+def test_a_broker_is_advertised_elsewhere_while_it_runs_and_all_hear_of_it(world: World) -> None:
+    """Kafka: DynamicListenerConfig, updateBrokerInfo; then the controller's BrokerModifications. Here to where nobody listens, and back."""
+    metadata = world.client._metadata
+    here = f"PLAINTEXT://127.0.0.1:{world.cluster.port(2)}"
+
+    assert world.alter(2, BROKER, "2", advertised_listeners="PLAINTEXT://elsewhere.example:1234") is Errors.NONE
+    world.cluster.advance(3000)
+    (changed,) = world.told(BrokerListenersChanged)[1]
+    assert (changed.before, changed.after) == ((here,), ("PLAINTEXT://elsewhere.example:1234",))
+    hosts = {broker.node_id: broker.host for broker in world.run(metadata("t")).brokers}
+    assert hosts == {1: "127.0.0.1", 2: "elsewhere.example", 3: "127.0.0.1"}
+    assert world.cluster.brokers[2].running._controller.end_points == ("PLAINTEXT://elsewhere.example:1234",)
+    assert world.alter(2, BROKER, "2") is Errors.NONE
+    world.cluster.advance(3000)
+    assert world.told(BrokerListenersChanged)[1][-1].after == (here,)
+    assert {broker.host for broker in world.run(metadata("t")).brokers} == {"127.0.0.1"}
+    assert world.run(world.client.create_topic("back", 1, 3)) is Errors.NONE, "the controller reaches it again"
+
+
+def test_a_broker_stays_advertised_elsewhere_in_its_next_session_and_its_next_life(world: World) -> None:
+    assert world.alter(2, BROKER, "2", advertised_listeners="PLAINTEXT://elsewhere.example:1234") is Errors.NONE
+    world.cluster.zookeeper.expire(world.cluster.brokers[2].zk_client.session_id)
+    world.cluster.advance(12_000)
+    assert {b.host for b in world.run(world.client._metadata("t")).brokers if b.node_id == 2} == {"elsewhere.example"}
+    world.cluster.kill(2)
+    world.cluster.advance(12_000)
+    world.cluster.start(2)
+    world.cluster.advance(3000)
+    assert {b.host for b in world.run(world.client._metadata("t")).brokers if b.node_id == 2} == {"elsewhere.example"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("", "PLAINTEXT://elsewhere.example:1"), ("2", "OTHER://elsewhere.example:1"), ("2", "PLAINTEXT://0.0.0.0:1"), ("2", "nonsense")],
+)
+def test_where_a_broker_cannot_be_advertised(world: World, name: str, value: str) -> None:
+    assert world.alter(2, BROKER, name, advertised_listeners=value) in (Errors.INVALID_REQUEST, Errors.INVALID_CONFIG)
+    assert not world.told(BrokerListenersChanged)
 
 
 def test_dynamic_configs_hold_after_a_restart(world: World) -> None:
