@@ -1,0 +1,76 @@
+"""Apache Kafka's own tools of 2.0.1 and 2.8.2 work with our brokers, our ZooKeeper and our log directories as with their own: they print the same.
+
+ZooKeeper's own shells are in test_zookeeper_shell.py, the tools of one broker in test_tools_beside_apache_kafka.py.
+"""
+
+import subprocess
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from benchmarks.apache_kafka import PeerMissing, kafka_jars
+from kafka_edu.cli.supervisor import Cluster as OurCluster
+from kafka_edu.cli.supervisor import running_cluster
+from tests.interop.foreign import missing
+from tests.interop.java_tool_stories import BROKERS, SETTINGS, STORIES, golden_name, tell
+from tests.interop.tools import CLASSES, JAVA, Cluster, Printed, differences, golden
+
+Told = list[tuple[str, Printed]]
+AT_ONCE = 3
+PATIENCE_S = 150
+CASES = [(version, story) for version, stories in STORIES.items() for story in stories]
+
+
+@pytest.fixture(scope="module")
+def jars() -> Mapping[str, Path]:
+    try:
+        return {version: kafka_jars(version) for version in STORIES}
+    except PeerMissing as error:
+        missing(str(error))
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[OurCluster]:
+    with running_cluster("java-tools", brokers=BROKERS, props=SETTINGS) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def told(jars: Mapping[str, Path], cluster: OurCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[tuple[str, str], Future[Told]]]:
+    """All stories at once, on one cluster: a JVM's start is most of a call."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        yield {
+            (version, story): pool.submit(
+                tell,
+                Cluster(cluster.zookeeper_connect, cluster.bootstrap_servers, tmp_path_factory.mktemp(story), jars[version]),
+                STORIES[version][story],
+            )
+            for version, story in CASES
+        }
+
+
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize(("version", "story"), CASES)
+def test_they_print_what_they_print_on_apache_kafka(told: Mapping[tuple[str, str], Future[Told]], version: str, story: str) -> None:
+    found = differences(told[version, story].result(PATIENCE_S), golden(golden_name(version, story)))
+    assert not found, "\n".join(map(str, found))
+
+
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize(("version", "topic"), [("2.0.1", "zg"), ("2.8.2", "bg")])
+def test_they_read_our_log_directories(
+    told: Mapping[tuple[str, str], Future[Told]], jars: Mapping[str, Path], cluster: OurCluster, version: str, topic: str
+) -> None:
+    """What the stories produced is in the log of each replica, and its indexes are sound."""
+    told[version, "clients"].result(PATIENCE_S)
+    values = []
+    for partition in (1, 2):
+        folder = cluster.folder.broker_data(0) / f"{topic}-{partition}"
+        files = ",".join(str(folder / f"{0:020d}.{kind}") for kind in ("log", "index", "timeindex"))
+        command = [*JAVA, "-cp", f"{jars[version]}/*", CLASSES["dump-log-segments"], "--files", files, "--print-data-log", "--index-sanity-check"]
+        printed = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=True).stdout
+        assert printed.count("passed sanity check") == 2, printed
+        values += [line.rpartition("payload: ")[2] for line in printed.splitlines() if "payload: " in line]
+    assert sorted(values) == ["1", "2", "3", "4", "5"]
