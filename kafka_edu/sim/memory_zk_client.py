@@ -306,7 +306,7 @@ class MemoryZkClient:
             self._give_up_connection()
             raise ZkError(ZkErrorCode.CONNECTION_LOSS) from None
 
-    async def create(self, path: str, data: bytes, *, ephemeral: bool = False, sequential: bool = False) -> tuple[str, Stat]:
+    async def create(self, path: str, data: bytes | None, *, ephemeral: bool = False, sequential: bool = False) -> tuple[str, Stat]:
         response = await self._call(CreateRequest(path, data, OPEN_ACL_UNSAFE, _FLAGS[ephemeral, sequential], with_stat=True), path)
         assert isinstance(response, CreateResponse)
         assert response.stat is not None

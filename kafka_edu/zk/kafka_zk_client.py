@@ -27,7 +27,6 @@ from kafka_edu.zk.zk_client import (
     ZkErrorCode,
 )
 from kafka_edu.zk.zk_data import (
-    PERSISTENT_ZK_PATHS,
     BrokerIdZNode,
     BrokerSequenceIdZNode,
     ClusterIdZNode,
@@ -48,6 +47,7 @@ from kafka_edu.zk.zk_data import (
     TopicAssignment,
     TopicPartitionStateZNode,
     TopicZNode,
+    persistent_znodes,
 )
 from kafka_edu.zk.zk_requests import ControllerMovedError, ZkRequests
 
@@ -88,7 +88,8 @@ class KafkaZkClient:
 
     async def create_top_level_paths(self) -> None:
         """Make what is missing of the persistent znodes; each broker does it at its start."""
-        await asyncio.gather(*(self._requests.create(path) for path in PERSISTENT_ZK_PATHS))
+        znodes = persistent_znodes(self.inter_broker_protocol)
+        await asyncio.gather(*(self._requests.create(path, data) for path, data in znodes.items()))
 
     async def get_cluster_id(self) -> str | None:
         found = await self._requests.get(ClusterIdZNode.PATH)
@@ -307,8 +308,8 @@ class KafkaZkClient:
         None is success; NODE_EXISTS is somebody else's state; NO_NODE: the topic is gone. The two rounds above may find what they make.
         """
         topics = sorted({tp.topic for tp in states})
-        await self._requests.fenced({t: CreateOp(TopicPartitionStateZNode.partitions_path(t), b"") for t in topics}, epoch_zk_version)
-        await self._requests.fenced({tp: CreateOp(TopicPartitionStateZNode.partition_path(tp), b"") for tp in states}, epoch_zk_version)
+        await self._requests.fenced({t: CreateOp(TopicPartitionStateZNode.partitions_path(t), None) for t in topics}, epoch_zk_version)
+        await self._requests.fenced({tp: CreateOp(TopicPartitionStateZNode.partition_path(tp), None) for tp in states}, epoch_zk_version)
         creates = {tp: CreateOp(TopicPartitionStateZNode.path(tp), TopicPartitionStateZNode.encode(state)) for tp, state in states.items()}
         return {tp: r if isinstance(r, ZkError) else None for tp, r in (await self._requests.fenced(creates, epoch_zk_version)).items()}
 
@@ -439,7 +440,7 @@ class KafkaZkClient:
 
     async def create_delete_topic_path(self, topic: str) -> None:
         """Order the deletion of a topic. Raises ZkError(NODE_EXISTS) if it is ordered already."""
-        await self._requests.create_new(DeleteTopicsTopicZNode.path(topic), b"")
+        await self._requests.create_new(DeleteTopicsTopicZNode.path(topic))
 
     async def get_topic_deletions(self, *, watch: bool = False) -> list[str]:
         return await self._requests.children(DeleteTopicsTopicZNode.PARENT, watch=watch)

@@ -281,7 +281,7 @@ class KazooZkClient:
             await self._stop()
             raise
 
-    async def create(self, path: str, data: bytes, *, ephemeral: bool = False, sequential: bool = False) -> tuple[str, Stat]:
+    async def create(self, path: str, data: bytes | None, *, ephemeral: bool = False, sequential: bool = False) -> tuple[str, Stat]:
         body = encode_string(self._chrooted(path)) + encode_buffer(data) + _ACL + encode_int(_mode(ephemeral, sequential))
         created, stat = await self._call(OpCode.CREATE2, path, body, lambda d: (d.read_string(), d.read_stat()))
         return self._unchrooted(created), stat
@@ -343,7 +343,7 @@ class KazooZkClient:
             parts = chroot.split("/")[1:]
             for depth in range(len(parts)):
                 try:
-                    await self.create("/" + "/".join(parts[: depth + 1]), b"")
+                    await self.create("/" + "/".join(parts[: depth + 1]), None)
                 except ZkError as error:
                     if error.code is not ZkErrorCode.NODE_EXISTS:
                         raise

@@ -91,8 +91,10 @@ class SessionState(StrEnum):
 
 
 class CreateOp(NamedTuple):
+    """`data` None: no data at all, as Kafka has it where a znode stands for its children; who reads gets b"" for it."""
+
     path: str
-    data: bytes
+    data: bytes | None
     ephemeral: bool = False
     sequential: bool = False
 
@@ -136,7 +138,7 @@ class ZkClient(Protocol):
         """
         ...
 
-    async def create(self, path: str, data: bytes, *, ephemeral: bool = False, sequential: bool = False) -> tuple[str, Stat]: ...
+    async def create(self, path: str, data: bytes | None, *, ephemeral: bool = False, sequential: bool = False) -> tuple[str, Stat]: ...
 
     async def get(self, path: str, *, watch: bool = False) -> tuple[bytes, Stat]:
         """Data and Stat; with `watch`, one later event for a change or deletion. NO_NODE leaves no watch."""

@@ -36,10 +36,12 @@ ProtocolVersion = tuple[int, int]
 """inter.broker.protocol.version as (major, minor)."""
 REASSIGNMENT_IN_TOPIC: Final[ProtocolVersion] = (2, 4)
 """From here on a topic's znode says which replicas are being added and removed (KIP-455)."""
-FEATURES_IN_BROKER: Final[ProtocolVersion] = (2, 7)
-"""From here on a broker's znode lists the features it supports (KIP-584)."""
+FEATURES: Final[ProtocolVersion] = (2, 7)
+"""From here on a broker's znode lists the features it supports, and /feature those of the cluster (KIP-584)."""
 TOPIC_IDS: Final[ProtocolVersion] = (2, 8)
 """From here on a topic has an id, in its znode and on the wire (KIP-516)."""
+IP_CONFIGS: Final[ProtocolVersion] = (2, 8)
+"""From here on there is /config/ips (KIP-612)."""
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
@@ -113,13 +115,13 @@ class BrokerIdZNode:
     def encode(broker: Broker, timestamp_ms: int, protocol: ProtocolVersion, jmx_port: int = -1) -> bytes:
         plaintext = next((e for e in broker.end_points if e.security_protocol == "PLAINTEXT"), None)
         host, port = (plaintext.host, plaintext.port) if plaintext else (None, -1)
-        fields: dict[str, object] = {"features": {}} if protocol >= FEATURES_IN_BROKER else {}
+        fields: dict[str, object] = {"features": {}} if protocol >= FEATURES else {}
         fields["listener_security_protocol_map"] = {e.listener_name: e.security_protocol for e in broker.end_points}
         fields["endpoints"] = [str(e) for e in broker.end_points]
         if broker.rack is not None:
             fields["rack"] = broker.rack
         fields["jmx_port"] = jmx_port
-        if protocol >= FEATURES_IN_BROKER:
+        if protocol >= FEATURES:
             fields |= {"port": port, "host": host, "version": 5, "timestamp": str(timestamp_ms)}
         else:
             fields |= {"host": host, "timestamp": str(timestamp_ms), "port": port, "version": 4}
@@ -450,8 +452,18 @@ class ProducerIdBlockZNode:
         return ProducerIdBlock(broker, start, end) if isinstance(broker, int) and start is not None and end is not None else None
 
 
-#: Made by every broker at its start, parents first, where they are missing.
-PERSISTENT_ZK_PATHS: Final = (
+class FeatureZNode:
+    """/feature: the finalised features of the cluster, of which 2.8 has none (KIP-584). Kafka's controller makes it, here every broker that starts."""
+
+    PATH: Final = "/feature"
+    ENABLED: Final = 1
+
+    @staticmethod
+    def encode() -> bytes:
+        return encode_json({"features": {}, "version": 1, "status": FeatureZNode.ENABLED})
+
+
+_PERSISTENT_PATHS: Final = (
     "/consumers",
     BrokerIdZNode.PARENT,
     TopicZNode.PARENT,
@@ -464,6 +476,16 @@ PERSISTENT_ZK_PATHS: Final = (
     ConfigEntityZNode.parent("clients"),
     ConfigEntityZNode.parent("users"),
     ConfigEntityZNode.parent("brokers"),
+    ProducerIdBlockZNode.PATH,
 )
-"""Kafka also makes /latest_producer_id_block, with null data. An empty one would stop a Java broker, which takes null only for "no block yet"; so
-ours comes with its first block."""
+
+
+def persistent_znodes(protocol: ProtocolVersion) -> dict[str, bytes | None]:
+    """path → data of what every broker makes at its start, where it is missing. An empty /latest_producer_id_block would stop a Java broker, which takes
+    only null, no data, for "no block yet"."""
+    znodes: dict[str, bytes | None] = dict.fromkeys(_PERSISTENT_PATHS)
+    if protocol >= FEATURES:
+        znodes[FeatureZNode.PATH] = FeatureZNode.encode()
+    if protocol >= IP_CONFIGS:
+        znodes[ConfigEntityZNode.parent("ips")] = None
+    return znodes

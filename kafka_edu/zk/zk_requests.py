@@ -142,7 +142,7 @@ class ZkRequests:
 
     # Writing.
 
-    async def create(self, path: str, data: bytes = b"") -> bool:
+    async def create(self, path: str, data: bytes | None = None) -> bool:
         """Create a persistent znode, and its parents where they are missing; False if it was there."""
         try:
             await self._send(lambda: self._zk.create(path, data))
@@ -155,7 +155,7 @@ class ZkRequests:
             return await self.create(path, data)
         return True
 
-    async def create_new(self, path: str, data: bytes) -> None:
+    async def create_new(self, path: str, data: bytes | None = None) -> None:
         """`create` where the znode must be new. Raises ZkError(NODE_EXISTS)."""
         if not await self.create(path, data):
             raise ZkError(ZkErrorCode.NODE_EXISTS, path)

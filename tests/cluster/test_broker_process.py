@@ -184,6 +184,32 @@ def test_the_books_two_inconsistent_broker_ids_and_others(processes: Processes) 
     assert "generation.enable is false" in processes.refused(processes.properties("d", broker_id_generation_enable="false"))
 
 
+def test_generated_ids_follow_each_other_and_stand_in_each_log_dir(processes: Processes) -> None:
+    """Above reserved.broker.max.id; a log dir that is added later is told too (spec Z4)."""
+
+    def ids(*names: str) -> list[str]:
+        lines = [(processes.folder / name / "meta.properties").read_text().splitlines() for name in names]
+        return [line for meta in lines for line in meta if line.startswith("broker.id=")]
+
+    def dirs(*names: str) -> str:
+        return ",".join(str(processes.folder / name) for name in names)
+
+    first = processes.properties("l", log_dirs=dirs("l1", "l2"), reserved_broker_max_id="50")
+    broker = processes.start(first)
+    processes.started(first)
+    second = processes.properties("m", log_dirs=dirs("m1"), reserved_broker_max_id="50")
+    processes.start(second)
+    processes.started(second)
+    assert ids("l1", "l2") == ["broker.id=51"] * 2
+    assert ids("m1") == ["broker.id=52"]
+    broker.send_signal(signal.SIGTERM)
+    assert broker.wait(PATIENCE_S) == 0
+    processes.start(processes.properties("l", log_dirs=dirs("l1", "l2", "l3"), reserved_broker_max_id="50"))
+    processes.started(first, 2)
+    assert ids("l1", "l2", "l3") == ["broker.id=51"] * 3
+    assert "from -1 to 50 (reserved.broker.max.id)" in processes.refused(processes.properties("n", broker_id="51", reserved_broker_max_id="50"))
+
+
 def test_wrong_configurations_name_file_and_line(processes: Processes) -> None:
     properties = processes.properties("e", num_io_threads="none")
     with properties.with_suffix(".log").open("wb") as log:

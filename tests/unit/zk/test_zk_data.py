@@ -111,9 +111,8 @@ def test_kafka_made_the_same_persistent_paths(version: str) -> None:
     recording = json.loads((GOLDEN / f"apache-kafka-{version}.json").read_text())
     empty = {w["path"] for w in recording["steps"]["start"] if w["op"] == "create" and w["data"] is None}
     parents = {"/brokers", "/config", "/admin", "/cluster"}
-    ours = set(zk_data.PERSISTENT_ZK_PATHS) | parents
-    later = {"/latest_producer_id_block", "/config/ips"}
-    assert {path for path in empty if not path.startswith("/brokers/ids/")} - later == ours
+    ours = {path for path, data in zk_data.persistent_znodes(LEVELS[version]).items() if data is None} | parents
+    assert {path for path in empty if not path.startswith("/brokers/ids/")} == ours
 
 
 def test_brokers_of_all_versions() -> None:

@@ -1,0 +1,56 @@
+"""Brokers of ours write the znodes that Apache Kafka 2.0.1 and 2.8.2 write for the same history: every path, and the same bytes in it (spec Z2)."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from kafka_edu.cli.supervisor import running_cluster
+from tests.interop.znode_trees import BROKERS, PATIENCE_S, SETTINGS, STEPS, Story, Tree, golden
+
+#: What our brokers speak among themselves, and so write: as of that release.
+PROTOCOLS = {"2.0.1": "2.0", "2.8.2": "2.8"}
+#: Kafka's brokers take their first producer ids when they start, ours when somebody asks.
+BLOCK = "/latest_producer_id_block"
+ELECTED = "/brokers/topics/walk/partitions/1/state"
+
+
+def excepted(tree: Tree, version: str) -> Tree:
+    """Without what differs on purpose: an election that changes nothing raises the leader epoch in 2.0.1, and not in 2.8.2."""
+    left_out = {ELECTED} if version == "2.0.1" else set()
+    return {path: text for path, text in tree.items() if path not in left_out}
+
+
+@pytest.fixture(params=PROTOCOLS)
+def version(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@pytest.fixture
+def story(version: str) -> Iterator[Story]:
+    props = {**SETTINGS, "inter.broker.protocol.version": PROTOCOLS[version]}
+    with running_cluster("znodes", brokers=BROKERS, props=props) as cluster:
+        story = Story(cluster.bootstrap_servers, cluster.zookeeper_connect)
+        yield story
+        story.close()
+
+
+def differences(expected: Tree, found: Tree) -> list[str]:
+    paths = sorted(expected.keys() | found.keys())
+    there = [(path, expected.get(path, "no such path"), found.get(path, "no such path")) for path in paths]
+    return [f"{path}: expected {wanted}, found {got}" for path, wanted, got in there if wanted != got]
+
+
+@pytest.mark.timeout(180)
+def test_the_same_history_leaves_the_same_tree(story: Story, version: str) -> None:
+    asked_for_ids = False
+    for step in STEPS:
+        step(story)
+        expected = excepted(golden(version)[step.__name__], version)
+        if not (asked_for_ids := asked_for_ids or step is Story.produce_idempotently):
+            expected[BLOCK] = None
+        deadline = time.monotonic() + PATIENCE_S / 3
+        while (found := differences(expected, excepted(story.tree(), version))) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not found, f"after {step.__name__}:\n" + "\n".join(found)
