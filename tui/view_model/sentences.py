@@ -205,6 +205,11 @@ def _broker(event: Event) -> Sentence | None:
             )
         case server.ServerStopping() as e:
             return Sentence("shuts down", reason=e.reason)
+        case server.ControlledShutdownAttempted() as e if e.error == "NONE" and not e.partitions_remaining:
+            return Sentence("may go,", after=f"says controller {e.controller_id}: its leaders have moved")
+        case server.ControlledShutdownAttempted() as e:
+            why = e.error if e.error != "NONE" else f"{plural(e.partitions_remaining, 'partition')} could not be moved"
+            return Sentence(f"asked to go in vain, attempt {e.attempt}", reason=why)
         case server.ServerStopped() as e:
             return Sentence("stopped", after=f"{'cleanly' if e.clean else 'in a hurry'} after {duration(e.shutdown_ms)}")
         case server.TopicCreated() as e:

@@ -1,5 +1,6 @@
 """SIGTERM to a broker of three, in virtual time: its leaders move first, clients hardly notice, and its next start reads nothing again (spec G1)."""
 
+import gc
 from collections.abc import Awaitable, Mapping
 
 import pytest
@@ -18,7 +19,7 @@ from kafka_edu.sim.memory_file_system import MemoryFile
 from kafka_edu.sim.sim_client import Answer, SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.trace.event import Envelope
-from kafka_edu.trace.events.controller import ControlledShutdownProcessed, ControllerResigned, LeaderElected
+from kafka_edu.trace.events.controller import ControlledShutdownProcessed, ControllerEventStarted, ControllerResigned, LeaderElected
 from kafka_edu.trace.events.log import LogLoaded, LogRecovered
 from kafka_edu.trace.events.replication import IsrExpanded
 from kafka_edu.trace.events.server import BrokerStateChanged, ControlledShutdownAttempted, ServerStopped
@@ -218,3 +219,28 @@ def test_controlled_shutdown_can_be_switched_off() -> None:
     cluster.advance(1000)
     strategies = {e.event.strategy for e in cluster.facts(LeaderElected) if isinstance(e.event, LeaderElected) and e.event.old_leader == 2}
     assert strategies == {"OfflinePartition"}, "its leaders move when it is gone"
+
+
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")  # what the controller had made in its last step
+def test_the_controller_dies_while_a_broker_is_asking_it() -> None:
+    """The broker that is going finds nobody for a while, then the next controller; here it may be that itself, and it goes all the same."""
+    cluster, client = started(zookeeper_session_timeout_ms="6000")
+    produce(cluster, client, LED, "before")
+    stopping = cluster.loop.spawn(cluster.brokers[2].process, cluster.brokers[2].running.shutdown("SIGTERM"))
+    while not any(isinstance(e.event, ControllerEventStarted) and e.event.name == "ControlledShutdown" for e in cluster.sink.events[-20:]):
+        assert cluster.loop.step()
+    cluster.kill(1)
+    cluster.loop.run_until_complete(stopping, 600_000)
+    cluster.loop.kill(cluster.brokers[2].process)
+    attempts = [e.event for e in of_broker(cluster, 2, ControlledShutdownAttempted) if isinstance(e.event, ControlledShutdownAttempted)]
+    assert attempts[0].controller_id == 1
+    assert "Error" in attempts[0].error
+    assert attempts[-1].controller_id in (2, 3)
+    assert (attempts[-1].error, attempts[-1].partitions_remaining) == ("NONE", 0)
+    cluster.advance(1000)
+    for tp in (LED, FOLLOWED):
+        assert cluster.run_as(client.process, client.leader_of(tp)) == 3
+    produce(cluster, client, LED, "after")
+    cluster.close()
+    del cluster, client, stopping
+    gc.collect()

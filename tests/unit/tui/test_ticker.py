@@ -7,6 +7,7 @@ import pytest
 from kafka_edu.trace.event import EVENT_TYPES, Kind
 from kafka_edu.trace.events.controller import BrokerFailed, ControllerEventStarted, LeaderElected
 from kafka_edu.trace.events.replication import BecameLeader, FetcherFailed, IsrExpanded, IsrShrunk
+from kafka_edu.trace.events.server import ControlledShutdownAttempted
 from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone, ProcessEnded
 from kafka_edu.trace.events.timer import TimerSampled
 from tests.unit.tui.story_of_events import Story
@@ -50,6 +51,18 @@ def test_what_is_told_again_and_again_is_one_line_with_a_count() -> None:
     for _ in range(3):
         story.tell(0, FetcherFailed(1, "ConnectionRefusedError: [Errno 111] Connect call failed"), after_ms=2_000)
     assert lines(story) == ["0: cannot fetch from broker 1 (×3) because connection refused: nobody listens there"]
+
+
+def test_a_broker_that_goes_in_good_order_says_how_it_went() -> None:
+    story = Story()
+    story.tell(2, ControlledShutdownAttempted(1, 0, "STALE_CONTROLLER_EPOCH", 0))
+    story.tell(2, ControlledShutdownAttempted(2, 1, "NONE", 3), after_ms=5_000)
+    story.tell(2, ControlledShutdownAttempted(3, 1, "NONE", 0), after_ms=5_000)
+    assert lines(story) == [
+        "2: asked to go in vain, attempt 1 because STALE_CONTROLLER_EPOCH",
+        "2: asked to go in vain, attempt 2 because 3 partitions could not be moved",
+        "2: may go, says controller 1: its leaders have moved",
+    ]
 
 
 def test_an_isr_grows_on_many_partitions_in_one_line() -> None:
