@@ -164,6 +164,13 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]  # kazoo has no type
         self._is_woken = False
         self._received = bytearray()
         """What has come of an answer that is not all there."""
+        self._tried: tuple[str, int] | None = None
+
+    def _expand_client_hosts(self) -> list[tuple[str, str, int]]:
+        """The servers in the order in which they are tried: by chance, but the one tried last comes last. It may be hung, and take the connection; to wait
+        for its answer once more would cost what is left of the session."""
+        hosts: list[tuple[str, str, int]] = super()._expand_client_hosts()
+        return sorted(hosts, key=lambda host: host[1:] == self._tried)
 
     def wake(self) -> None:
         """There is something in the queue. At most one byte is under way, so this never blocks."""
@@ -174,6 +181,7 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]  # kazoo has no type
 
     def _connect(self, host: str, hostip: str, port: int) -> tuple[float, float]:
         self._received.clear()
+        self._tried = (hostip, port)
         read_timeout, connect_timeout = super()._connect(host, hostip, port)
         self._owner.negotiated(round(connect_timeout * len(self.client.hosts)))
         return read_timeout, connect_timeout

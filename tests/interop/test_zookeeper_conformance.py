@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
+from kazoo.exceptions import ConnectionDropped
 
 from kafka_edu.zk.apache import ApacheZooKeeper, ApacheZooKeeperError, find_jars, find_java, four_letter_word
 from kafka_edu.zk.embedded.jute import Decoder, encode_bool, encode_buffer, encode_int, encode_long, encode_string, encode_vector
@@ -914,6 +915,17 @@ def test_kazoo_client_keeps_session_and_watches_over_a_restart(kind: str, tmp_pa
         asyncio.run(use())
     finally:
         server.kill()
+
+
+def test_kazoo_client_tries_the_server_it_has_just_lost_last() -> None:
+    client = KazooZkClient("127.0.0.1:1,127.0.0.1:2,127.0.0.1:3", 500)
+    connection = client._connection
+    for lost in (1, 2):
+        with pytest.raises(ConnectionDropped):
+            connection._connect("127.0.0.1", "127.0.0.1", lost)
+        tries = [[port for _, _, port in connection._expand_client_hosts()] for _ in range(50)]
+        assert {ports[-1] for ports in tries} == {lost}
+        assert len({ports[0] for ports in tries}) == 2, "the others come by chance"
 
 
 def test_kazoo_client_without_a_server_is_a_connection_loss() -> None:

@@ -13,7 +13,14 @@ from kafka_edu.trace.events.controller import (
 from kafka_edu.trace.events.network import NetworkSampled
 from kafka_edu.trace.events.replication import BecameFollower, BecameLeader, IsrExpanded, IsrShrunk, PartitionOffsets, PartitionSnapshot
 from kafka_edu.trace.events.server import MetadataUpdated
-from kafka_edu.trace.events.supervisor import ProcessEnded, ProcessPaused, ProcessSnapshot, ProcessStarted
+from kafka_edu.trace.events.supervisor import (
+    ProcessEnded,
+    ProcessPaused,
+    ProcessSnapshot,
+    ProcessStarted,
+    ZooKeeperModeChanged,
+    ZooKeeperModeSnapshot,
+)
 from kafka_edu.trace.events.trace import SnapshotBegins, SnapshotEnds
 from tests.unit.tui.story_of_events import Story
 from tui.link_events import ClusterKnown, LinkLost
@@ -56,6 +63,25 @@ def reduced(story: Story, view: ClusterView | None = None) -> ClusterView:
 def signs(view: ClusterView) -> str:
     p = view.partitions.by_key[WEB]
     return "".join(view.partitions.sign(p, broker) for broker in view.brokers.by_id)
+
+
+def test_who_leads_an_ensemble_and_what_is_left_of_it() -> None:
+    story = Story()
+    for server, mode in ((1, "follower"), (2, "leader"), (3, "follower")):
+        story.tell(-1, ProcessSnapshot(f"zookeeper-{server}", -1 - server, "running", 90 + server, 2180 + server))
+        story.tell(-1, ZooKeeperModeSnapshot(f"zookeeper-{server}", -1 - server, mode))
+    view = reduced(story)
+    assert (view.zookeepers, view.zookeeper_leader) == ({-2: True, -3: True, -4: True}, 2)
+    story.tell(-1, ProcessEnded("zookeeper-2", -3, 92, 0, "SIGKILL", True))
+    story.tell(-1, ZooKeeperModeChanged("zookeeper-2", -3, ""))
+    view = reduced(story, view)
+    assert (view.zookeepers, view.zookeeper_leader) == ({-2: True, -3: False, -4: True}, None)
+    assert list(view.brokers.by_id) == [], "a server of ZooKeeper is no broker"
+    story.tell(-1, ZooKeeperModeChanged("zookeeper-3", -4, "leader"))
+    story.tell(-1, ProcessStarted("zookeeper-2", -3, 95))
+    story.tell(-1, ZooKeeperModeChanged("zookeeper-2", -3, "follower"))
+    view = reduced(story, view)
+    assert (all(view.zookeepers.values()), view.zookeeper_leader) == (True, 3)
 
 
 def test_a_snapshot_gives_the_whole_picture() -> None:
