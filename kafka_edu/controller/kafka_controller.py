@@ -77,7 +77,7 @@ from kafka_edu.trace.events.controller import (
 from kafka_edu.trace.events.server import BrokerRegistered
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
-from kafka_edu.zk.zk_client import SessionState, WatchedEvent, ZkError
+from kafka_edu.zk.zk_client import SessionState, WatchedEvent, ZkError, ZkErrorCode
 from kafka_edu.zk.zk_data import ControllerZNode, ReplicaAssignment
 from kafka_edu.zk.zk_requests import ControllerMovedError
 
@@ -85,6 +85,10 @@ T = TypeVar("T")
 NO_CONTROLLER: Final = -1
 NO_SESSION: Final = 0
 FIRST_REBALANCE_DELAY_MS: Final = 5_000
+
+
+class BrokerIdTakenError(Exception):
+    """Another broker took our place while our session was lost: there is nothing left for us in this cluster. It ends the event task, and so the broker."""
 
 
 class KafkaController:
@@ -285,8 +289,14 @@ class KafkaController:
                     await self._process_in_office(self._term, event)
 
     async def _register_again(self) -> None:
-        """Door: the session before took our znode in /brokers/ids with it; the new one gives us a new broker epoch."""
-        broker = self._broker = self._broker._replace(epoch=await self._zk.register_broker(self._broker))
+        """Door: the session before took our znode in /brokers/ids with it; the new one gives us a new broker epoch. Raises BrokerIdTakenError."""
+        try:
+            epoch = await self._zk.register_broker(self._broker)
+        except ZkError as error:
+            if error.code is not ZkErrorCode.NODE_EXISTS:
+                raise
+            raise BrokerIdTakenError(f"while our session was lost, another broker has registered as {self._broker.id}") from error
+        broker = self._broker = self._broker._replace(epoch=epoch)
         if self._trace:
             self._trace(BrokerRegistered(broker.id, broker.epoch, self.end_points, self._zk.session_id))
 

@@ -79,26 +79,29 @@ def world(tmp_path: Path, zookeeper: str) -> Iterator[World]:
         world.zk.close()
 
 
+def named(broker: int) -> bytes:
+    """/controller as a hand writes it."""
+    return json.dumps({"version": 1, "brokerid": broker, "timestamp": "0"}).encode()
+
+
 @pytest.mark.timeout(240)
 def test_there_is_one_ruler_and_nothing_acked_is_lost(world: World) -> None:
     producer = ConfluentProducer(world.cluster.bootstrap_servers, TOPIC, PARTITIONS, RATE, RECORD_BYTES)
     producer.start()
-    first = world.ruled()
-    assert first is not None
-    epoch = first.epoch
-
-    for spoil in (
-        lambda: world.zk.delete("/controller"),
-        lambda: world.zk.set("/controller", b'{"version":1,"brokerid":77,"timestamp":"0"}'),
-        lambda: world.zk.set("/controller", json.dumps({"version": 1, "brokerid": (first.broker + 1) % BROKERS, "timestamp": "0"}).encode()),
-        lambda: world.zk.set("/controller", b'{"version":1,"brok'),
-    ):
-        spoil()
-        epoch = world.until_elected(epoch).epoch
+    ruler = world.until_elected(0)
+    world.zk.delete("/controller")
+    spoilt_by: tuple[Callable[[Ruled], bytes], ...] = (
+        lambda _: named(77),
+        lambda ruler: named((ruler.broker + 1) % BROKERS),
+        lambda _: b'{"version":1,"brok',
+    )
+    for spoilt in spoilt_by:
+        ruler = world.until_elected(ruler.epoch)
+        world.zk.set("/controller", spoilt(ruler))
+    asleep = world.until_elected(ruler.epoch)
     wait_until_in_sync(world.admin)
 
     # The controller sleeps for less than its session; it wakes with a topic to create, and does not know that it was replaced.
-    asleep = world.until_elected(epoch - 1)
     world.cluster.pause(asleep.broker)
     world.zk.create("/brokers/topics/slept", b'{"version":1,"partitions":{"0":[0,1,2]}}')
     world.zk.delete("/controller")
@@ -160,10 +163,9 @@ def the_sleeper_was_fenced(events: list[Envelope], asleep: Ruled) -> None:
     done = [e.event for e in events if e.broker == asleep.broker and isinstance(e.event, ControllerEventProcessed)]
     refused = [event.name for event in done if "moved on" in event.error]
     assert refused in (["TopicChange"], [])
-    creations = [(e.broker, e.event.controller_epoch) for e in events if isinstance(e.event, LeaderElected) and e.event.topic == "slept"]
-    assert creations[0][1] == asleep.epoch + 1
-    assert creations[0][0] != asleep.broker
-    assert all(epoch > asleep.epoch for _, epoch in creations)
+    creations = sorted((e.event.controller_epoch, e.broker) for e in events if isinstance(e.event, LeaderElected) and e.event.topic == "slept")
+    assert creations[0][0] == asleep.epoch + 1
+    assert creations[0][1] != asleep.broker
     resigned = [e.event.epoch for e in events if e.broker == asleep.broker and isinstance(e.event, ControllerResigned)]
     assert asleep.epoch in resigned
 

@@ -10,6 +10,7 @@ import pytest
 
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.active_controller import ControllerConfig
+from kafka_edu.controller.kafka_controller import BrokerIdTakenError
 from kafka_edu.controller.leader_elections_asked import ElectionType
 from kafka_edu.controller.replica_state_machine import ReplicaState
 from kafka_edu.trace.events.controller import (
@@ -152,6 +153,20 @@ def test_a_corrupt_controller_znode_with_a_session_behind_it_is_waited_out(clust
     cluster.run(other.close())
     cluster.settle()
     assert cluster.controller.controller.epoch == 1
+
+
+def test_a_broker_whose_id_was_taken_while_its_session_was_lost_ends(cluster: "ControllerCluster") -> None:
+    """Registered nowhere it would go on serving what it led, and nobody would miss it."""
+    cluster.start(1, 2)
+    data, _ = cluster.run(cluster.hand.get("/brokers/ids/2"))
+    cluster.loop.pause(cluster.brokers[2].process)
+    cluster.zookeeper.expire(cluster.brokers[2].zk.session_id)
+    cluster.run(cluster.hand.create("/brokers/ids/2", data, ephemeral=True))
+    cluster.loop.resume(cluster.brokers[2].process)
+    cluster.loop.advance(1_000)
+    (error,) = [context["exception"] for context in cluster.loop.errors]
+    assert isinstance(error, BrokerIdTakenError)
+    assert str(error) == "while our session was lost, another broker has registered as 2"
 
 
 def test_a_broker_that_changes_its_listeners_is_told_of_and_reached_there(cluster: "ControllerCluster") -> None:
