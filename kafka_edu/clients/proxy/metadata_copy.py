@@ -10,7 +10,9 @@ A newer version than the target's is not offered: the copy cannot say what the t
 """
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
 
 from kafka_edu.cluster.metadata_response import NOT_ASKED, error_of_missing
 from kafka_edu.common.errors import Errors, KafkaException
@@ -34,7 +36,8 @@ _KNOWS_LISTENERS: Final = 6
 _LISTS_DEAD_REPLICAS: Final = 1
 
 
-class MetadataCopy(NamedTuple):
+@dataclass(frozen=True)
+class MetadataCopy:
     """What one broker of the cluster said of it, once. Not changed after it was made: a newer copy takes its place."""
 
     response: MetadataResponse
@@ -51,6 +54,10 @@ class MetadataCopy(NamedTuple):
     def brokers(self) -> list[MetadataResponseBroker]:
         return self.response.brokers
 
+    @cached_property
+    def _by_name(self) -> dict[str, MetadataResponseTopic]:
+        return {topic.name: topic for topic in self.response.topics}
+
     @property
     def partitions(self) -> int:
         return sum(len(topic.partitions) for topic in self.response.topics)
@@ -60,14 +67,17 @@ class MetadataCopy(NamedTuple):
 
         Nothing is created, whatever the request allows: a copy cannot grow. O(topics asked for).
         """
-        known = {topic.name: topic for topic in self.response.topics if visible(topic.name)}
-        wanted = known if names is None else names
         operations = request.include_topic_authorized_operations
+
+        def told(name: str) -> MetadataResponseTopic:
+            topic = self._by_name.get(name)
+            return _missing(name) if topic is None or not visible(name) else self._topic(topic, version, operations)
+
         return MetadataResponse(
             brokers=self.brokers,
             cluster_id=self.response.cluster_id,
             controller_id=self.response.controller_id,
-            topics=[self._topic(known[name], version, operations) if name in known else _missing(name) for name in wanted],
+            topics=[told(name) for name in (filter(visible, self._by_name) if names is None else names)],
             cluster_authorized_operations=self.response.cluster_authorized_operations if request.include_cluster_authorized_operations else NOT_ASKED,
         )
 
@@ -95,13 +105,13 @@ class MetadataCopy(NamedTuple):
             internal = INTERNAL_TOPIC[CoordinatorType(key_type)]
         except ValueError:
             raise KafkaException(Errors.INVALID_REQUEST, f"Unknown coordinator type received: {key_type}") from None
-        for topic in self.response.topics:
-            if topic.name == internal and topic.partitions:
-                number = partition_for(key, len(topic.partitions))
-                leader = next((p.leader_id for p in topic.partitions if p.partition_index == number), NO_LEADER)
-                for broker in self.brokers:
-                    if broker.node_id == leader:
-                        return FindCoordinatorResponse(error_message=Errors.NONE.name, node_id=leader, host=broker.host, port=broker.port)
+        topic = self._by_name.get(internal)
+        if topic is not None and topic.partitions:
+            number = partition_for(key, len(topic.partitions))
+            leader = next((p.leader_id for p in topic.partitions if p.partition_index == number), NO_LEADER)
+            for broker in self.brokers:
+                if broker.node_id == leader:
+                    return FindCoordinatorResponse(error_message=Errors.NONE.name, node_id=leader, host=broker.host, port=broker.port)
         raise KafkaException(Errors.COORDINATOR_NOT_AVAILABLE)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Coroutine, Sequence
 from typing import Final
 
 from kafka_edu.clients.proxy.metadata_proxy import MetadataProxy, Refusal
-from kafka_edu.clients.proxy.target import TargetState
+from kafka_edu.clients.proxy.target import Address, TargetState
 from kafka_edu.clients.proxy.target_copier import TargetCopier
 from kafka_edu.cluster.broker import EndPoint
 from kafka_edu.common.time import Time
@@ -68,7 +68,7 @@ class ProxyServer:
     @property
     def address(self) -> str:
         """host:port, once started."""
-        return f"{self._end_point.host}:{self._sockets.bound_port(LISTENER_NAME)}"
+        return str(Address(self._end_point.host, self._sockets.bound_port(LISTENER_NAME)))
 
     async def startup(self) -> None:
         """Take the port, ask every target once, then open. Raises OSError when the port is taken; a target that does not answer hinders nothing."""

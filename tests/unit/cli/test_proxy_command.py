@@ -1,5 +1,7 @@
 """What `kafka-edu proxy` makes of its options; what the proxy itself does is tested in tests/unit/clients/proxy and tests/unit/sim."""
 
+import errno
+import socket
 from pathlib import Path
 
 import click
@@ -7,8 +9,12 @@ import pytest
 from click.testing import CliRunner
 
 from kafka_edu.cli.proxy_command import ADDRESS, Named, health_of, make_routes, make_targets, proxy
+from kafka_edu.cli.proxy_process import TerminalSink
 from kafka_edu.clients.proxy.recording import write_recording
 from kafka_edu.clients.proxy.target import Address, TargetState
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.events.proxy import ProxyAnswered, ProxyRefused, ProxyStarted, ProxyStopped, TargetStateChanged
 from tests.unit.clients.proxy.proxy_world import copy_of, partition
 
 
@@ -110,3 +116,30 @@ def test_nothing_is_recorded_when_nobody_answers(tmp_path: Path):
 def test_a_target_that_was_not_asked_yet():
     (target,) = make_targets([("a", "h:1")], [], None)
     assert health_of(target) == "a  Unknown  "
+
+
+def test_a_port_that_is_taken(recording):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = CliRunner().invoke(proxy, ["--replay", str(recording), "--listen", f"127.0.0.1:{port}"])
+    assert result.exit_code == 1
+    assert f"the proxy cannot start: [Errno {errno.EADDRINUSE}] cannot listen on 127.0.0.1:{port}" in result.output
+
+
+def test_the_proxys_doings_as_lines():
+    said = []
+    sink = TerminalSink(said.append)
+    for event in (
+        ProxyStarted("[::1]:9999", ("east",), ("client=* to=east",)),
+        TargetStateChanged("east", "Up", "Down", "nobody answers"),
+        ProxyRefused("c", 1, "", ApiKey.PRODUCE, 7, "PRODUCE is not served: this is a metadata proxy"),
+        ProxyAnswered("c", 1, "web", ApiKey.METADATA, 7, "east", 1, "NONE"),
+        ProxyStopped("SIGTERM", ((3, 1200), (18, 2)), 1, 40_000, 5_000_000),
+    ):
+        sink.accept(Envelope(-4, 1, 0, 0, 0, event))
+    assert said == [
+        "the proxy listens on [::1]:9999: give it to clients as bootstrap.servers",
+        "east: Up → Down: nobody answers",
+        "client (no id) refused on PRODUCE: PRODUCE is not served: this is a metadata proxy",
+        "stopped by SIGTERM; answered: METADATA 1,200, API_VERSIONS 2; refused: 1; 40,000 bytes came in, 5,000,000 went out",
+    ]

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from kafka_edu.clients.proxy.target import Address, Target, TargetState
@@ -7,9 +9,9 @@ from tests.unit.clients.proxy.proxy_world import copy_of
 def test_who_answered_last_is_asked_first_and_the_copys_brokers_last():
     target = Target("t", [Address("boot", 1), Address("10.0.0.1", 9094)], None)
     assert list(map(str, target.to_ask())) == ["boot:1", "10.0.0.1:9094"]
-    target.copied(copy_of({}, brokers=(1, 2, 3))._replace(source="10.0.0.1:9093"), 1)
+    target.copied(replace(copy_of({}, brokers=(1, 2, 3)), source="10.0.0.1:9093"), 1)
     assert list(map(str, target.to_ask())) == ["10.0.0.1:9093", "boot:1", "10.0.0.1:9094", "10.0.0.1:9095"]
-    target.copied(copy_of({})._replace(source="boot:1"), 1)
+    target.copied(replace(copy_of({}), source="boot:1"), 1)
     assert list(map(str, target.to_ask())) == ["boot:1", "10.0.0.1:9094", "10.0.0.1:9093"]
 
 
