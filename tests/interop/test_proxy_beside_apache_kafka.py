@@ -1,0 +1,114 @@
+"""The metadata proxy before Apache Kafka: what a client is told by the proxy is what the broker tells it, in every version (spec B1)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from benchmarks.apache_kafka import PeerMissing, kafka_jars
+from kafka_edu.cli.running_proxy import running_proxy
+from kafka_edu.clients.proxy.target import Address
+from kafka_edu.common.errors import Errors
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from tests.golden.listeners import listener_story as story
+from tests.golden.listeners.record import TwoDoors, ask, await_in_sync
+from tests.interop.client_contract import wait_for
+from tests.interop.foreign import missing
+
+HIGHEST: Final = {"2.0.1": 6, "2.8.2": 11}
+GROUPS: Final = "abcdefgh"
+pytestmark = pytest.mark.timeout(300)  # the first one has the jars fetched
+
+
+@pytest.fixture(scope="module", params=HIGHEST)
+def kafka(request: pytest.FixtureRequest) -> Iterator[tuple[TwoDoors, int]]:
+    """The story's three brokers with their topics; and the highest version of Metadata that they serve."""
+    try:
+        jars = kafka_jars(request.param)
+    except PeerMissing as error:
+        missing(str(error))
+    peer = TwoDoors(jars)
+    try:
+        peer.up()
+        inside = dict(enumerate(peer.ports))
+        cluster = ask(inside[0], MetadataRequest(topics=[]), 5)
+        assert isinstance(cluster, MetadataResponse)
+        ask(inside[cluster.controller_id], story.create_topic(), 2)
+        await_in_sync(inside)
+        wait_for(lambda: coordinator(inside[0], "g", 1).error_code == Errors.NONE, "a coordinator")
+        yield peer, HIGHEST[request.param]
+    finally:
+        peer.down()
+
+
+def coordinator(port: int, group: str, version: int) -> FindCoordinatorResponse:
+    response = ask(port, FindCoordinatorRequest(key=group), version)
+    assert isinstance(response, FindCoordinatorResponse)
+    response.error_message = None  # a sentence for people; 2.0.1 has null where 2.8.2 has NONE
+    return response
+
+
+def metadata(port: int, names: list[str] | None, version: int, operations: bool) -> MetadataResponse:
+    """As told, but: in one order, and without what a copy cannot know of topics that do not exist (what one may do to them; 2.0.1's code for a bad name)."""
+    request = MetadataRequest(
+        topics=None if names is None else [MetadataRequestTopic(name=name) for name in names],
+        allow_auto_topic_creation=version < 4,
+        include_topic_authorized_operations=operations,
+        include_cluster_authorized_operations=operations and version <= 10,
+    )
+    if names is None and version == 0:
+        request.topics = []
+    response = ask(port, request, version)
+    assert isinstance(response, MetadataResponse)
+    response.brokers.sort(key=lambda broker: broker.node_id)
+    response.topics.sort(key=lambda topic: topic.name)
+    for topic in response.topics:
+        topic.partitions.sort(key=lambda partition: partition.partition_index)
+        if topic.error_code:
+            topic.topic_authorized_operations = 0
+            topic.error_code = Errors.UNKNOWN_TOPIC_OR_PARTITION
+    return response
+
+
+def assert_told_the_same(port: int, proxy: int, highest: int) -> None:
+    versions = ask(proxy, ApiVersionsRequest(), 0)
+    assert isinstance(versions, ApiVersionsResponse)
+    assert {api.api_key: api.max_version for api in versions.api_keys} == {
+        ApiKey.METADATA: highest,
+        ApiKey.API_VERSIONS: 3,
+        ApiKey.FIND_COORDINATOR: 3,
+    }
+    for version in range(highest + 1):
+        for operations in (False, True) if version >= 8 else (False,):
+            for names in (None, [story.TOPIC], [story.TOPIC, "nowhere", "a b"] if version >= 4 else [story.TOPIC]):
+                assert metadata(proxy, names, version, operations) == metadata(port, names, version, operations)
+    for group in GROUPS:
+        for version in range(3):
+            assert coordinator(proxy, group, version) == coordinator(port, group, version)
+
+
+def has_gone(port: int, broker: int) -> bool:
+    """Whether it is out of every ISR, and told as offline wherever it is a replica."""
+    told = metadata(port, None, 5, False)
+    partitions = [partition for topic in told.topics for partition in topic.partitions if broker in partition.replica_nodes]
+    gone = all(broker in partition.offline_replicas and broker not in partition.isr_nodes for partition in partitions)
+    return gone and broker not in [listed.node_id for listed in told.brokers]
+
+
+def test_the_proxy_tells_what_the_broker_tells(kafka: tuple[TwoDoors, int], tmp_path: Path) -> None:
+    """By each door: with all brokers up, and with one gone, so that replicas are offline and out of the ISR."""
+    peer, highest = kafka
+    doors = {"inside": peer.ports[0], "outside": peer.outside[0]}
+    for state in ("all up", "one gone"):
+        if state == "one gone":
+            peer.stop(1)
+            wait_for(lambda: has_gone(peer.ports[0], 1), "broker 1 leads and follows nothing")
+        for door, port in doors.items():
+            folder = tmp_path / f"{door} {state}"
+            folder.mkdir()
+            with running_proxy(folder, "--target", str(Address("127.0.0.1", port)), "--find-coordinator", "--refresh-ms", "60000") as (_, address):
+                assert_told_the_same(port, int(address.rpartition(":")[2]), highest)
