@@ -83,7 +83,7 @@ class Envelope(NamedTuple):
     """One event as it was told: by whom, as which number, when, and because of what."""
 
     broker: int
-    """Who tells: a broker's id; -1 the supervisor; -2 ZooKeeper; -3 a client."""
+    """Who tells: a broker's id; -1 the supervisor; -2 ZooKeeper; -3 a client; -4 a metadata proxy."""
     seq: int
     cause: int
     wall_ms: int
