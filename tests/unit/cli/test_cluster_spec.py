@@ -7,6 +7,8 @@ import pytest
 
 from kafka_edu.cli.cluster_spec import PICKED_PORTS, ClusterSpec, ClusterSpecError, Wish, ZooKeeperSpec, plan
 from kafka_edu.common.cluster_home import ClusterFolder, cluster_home, cluster_names
+from kafka_edu.common.files import OsFileSystem
+from kafka_edu.server.kafka_config import load_config
 from kafka_edu.server.properties_file import parse_properties
 
 
@@ -75,6 +77,20 @@ def test_server_properties(tmp_path: Path) -> None:
         "edu.events.file": str(folder.broker_events(1)),
         "num.partitions": "8",
     }
+
+
+def test_a_control_plane_gets_a_listener_of_its_own(tmp_path: Path) -> None:
+    """Named for all brokers, and for one alone; a configuration that a broker takes."""
+    folder = ClusterFolder.of("c", tmp_path)
+    for wish in (Wish(1, props={"control.plane.listener.name": "CONTROL"}), Wish(1, broker_props={0: {"control.plane.listener.name": "CONTROL"}})):
+        spec = plan("c", wish, None, tmp_path)
+        spec.save(folder)
+        config, warnings = load_config(str(folder.broker_properties(0)), OsFileSystem())
+        assert warnings == []
+        assert config.control_plane_listener_name == "CONTROL"
+        assert [(each.listener_name, each.port) for each in config.listeners] == [("PLAINTEXT", spec.brokers[0].port), ("CONTROL", 0)]
+    own = plan("c", Wish(1, props={"listeners": "PLAINTEXT://127.0.0.1:7"}), None, tmp_path)
+    assert own.server_properties(0, folder)["listeners"] == "PLAINTEXT://127.0.0.1:7"
     assert folder.broker_data(1).is_dir()
     assert folder.path.stat().st_mode & 0o077 == 0
 
