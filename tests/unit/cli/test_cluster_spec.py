@@ -77,6 +77,8 @@ def test_server_properties(tmp_path: Path) -> None:
         "edu.events.file": str(folder.broker_events(1)),
         "num.partitions": "8",
     }
+    assert folder.broker_data(1).is_dir()
+    assert folder.path.stat().st_mode & 0o077 == 0
 
 
 def test_a_control_plane_gets_a_listener_of_its_own(tmp_path: Path) -> None:
@@ -91,8 +93,6 @@ def test_a_control_plane_gets_a_listener_of_its_own(tmp_path: Path) -> None:
         assert [(each.listener_name, each.port) for each in config.listeners] == [("PLAINTEXT", spec.brokers[0].port), ("CONTROL", 0)]
     own = plan("c", Wish(1, props={"listeners": "PLAINTEXT://127.0.0.1:7"}), None, tmp_path)
     assert own.server_properties(0, folder)["listeners"] == "PLAINTEXT://127.0.0.1:7"
-    assert folder.broker_data(1).is_dir()
-    assert folder.path.stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.parametrize("text", ["apache", "embedded"])
