@@ -210,7 +210,7 @@ class ZkPartitionStateMachine:
                 LeaderElected(
                     *tp,
                     strategy.value,
-                    self._candidates(tp, strategy),
+                    self._context.partition_replica_assignment(tp),
                     isr_before,
                     live,
                     before.leader if before else NO_LEADER,
