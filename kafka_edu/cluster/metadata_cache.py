@@ -5,7 +5,7 @@ answer a Metadata request without asking anybody, and each broker's picture is a
 Owned by the broker's loop. Reads O(partitions asked for), an update O(partitions in the request).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -144,16 +144,17 @@ class MetadataCache:
         A partition without a reachable leader says LEADER_NOT_AVAILABLE; from v6 on, LISTENER_NOT_FOUND if the leader lives but has no such
         listener. v0 clients ask each listed replica and know no dead ones: replicas are left out there, with REPLICA_NOT_AVAILABLE.
         """
-        return [self._partition_metadata(number, state, listener_name, api_version) for number, state in sorted(self._topics.get(topic, {}).items())]
+        reachable = {broker.id for broker in self._brokers.values() if broker.end_point(listener_name) is not None}
+        return [self._partition_metadata(number, state, reachable, api_version) for number, state in sorted(self._topics.get(topic, {}).items())]
 
-    def _partition_metadata(self, number: int, state: PartitionState, listener_name: str, api_version: int) -> MetadataResponsePartition:
+    def _partition_metadata(self, number: int, state: PartitionState, reachable: Set[int], api_version: int) -> MetadataResponsePartition:
         replicas, isr = list(state.replicas), list(state.isr)
         if api_version == 0:
-            replicas = [r for r in replicas if self.get_alive_end_point(r, listener_name)]
-            isr = [r for r in isr if self.get_alive_end_point(r, listener_name)]
+            replicas = [r for r in replicas if r in reachable]
+            isr = [r for r in isr if r in reachable]
         leader = state.leader
         error = Errors.NONE
-        if self.get_alive_end_point(leader, listener_name) is None:
+        if leader not in reachable:
             known_elsewhere = leader in self._brokers and api_version >= 6
             error = Errors.LISTENER_NOT_FOUND if known_elsewhere else Errors.LEADER_NOT_AVAILABLE
             leader = NO_LEADER

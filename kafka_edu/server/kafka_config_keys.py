@@ -116,7 +116,7 @@ def _ints() -> Iterator[ConfigKey]:
         ("transaction.state.log.segment.bytes", 104_857_600, _AT_LEAST_1, "Segment size of __transaction_state."),
         ("transactional.id.expiration.ms", 604_800_000, _AT_LEAST_1, "How long a silent transactional id is remembered."),
         ("zookeeper.connection.timeout.ms", None, None, "How long to wait for ZooKeeper; default: zookeeper.session.timeout.ms."),
-        ("zookeeper.max.in.flight.requests", 10, _AT_LEAST_1, "Requests to ZooKeeper sent ahead of their answers."),
+        ("zookeeper.max.in.flight.requests", 1000, _AT_LEAST_1, "Requests to ZooKeeper sent ahead of their answers; 10 in Kafka."),
         ("zookeeper.session.timeout.ms", 6000, None, "A broker silent to ZooKeeper for that long is dead to the cluster."),
         ("zookeeper.sync.time.ms", 2000, None, "Not used, in Kafka neither."),
     ):
