@@ -4,8 +4,8 @@ On one Apache ZooKeeper lie the state znodes of 5,000 partitions. All are read, 
 as every write of the controller is), by our client with 1, 10, 100 and 1,000 requests in flight, and one by one with plain kazoo, as its users
 would: `get`, and a transaction of `check` and `set_data`. Rounds are interleaved; figures are medians.
 
-One by one a request costs a round trip: four changes of thread, two of process, and the server's work. In flight together they share them. What is left
-is CPU: the figures tell the client's and the server's for a request, beside the wall time.
+One by one a request costs a round trip: four changes of thread, two of process, the server's work, and for a write the fsync of its log. In flight
+together they share them. What is left is CPU: the figures tell the client's and the server's for a request, beside the wall time.
 """
 
 import argparse
@@ -35,8 +35,8 @@ HELP = "1, 10, 100 and 1,000 requests in flight to ZooKeeper, beside plain kazoo
 
 PARTITIONS: Final = 5_000
 IN_FLIGHT: Final = (1, 10, 100, 1_000)
-KAFKAS_DEFAULT: Final = 10
-"""zookeeper.max.in.flight.requests"""
+OUR_DEFAULT: Final = 1_000
+"""zookeeper.max.in.flight.requests; Kafka's is 10."""
 PLAIN: Final = "plain kazoo"
 TIMES_FASTER: Final = 3.0
 SESSION_MS: Final = 30_000
@@ -164,9 +164,8 @@ def report_of(found: Found) -> Report:
             report.figure(f"{kind}, {way}: wall, µs a request", cost.wall)
             report.figure(f"{kind}, {way}: client's CPU, µs a request", cost.client_cpu)
             report.figure(f"{kind}, {way}: server's CPU, µs a request", cost.server_cpu)
-        for n in (KAFKAS_DEFAULT, IN_FLIGHT[-1]):
-            faster = medians[PLAIN].wall / medians[f"{n} in flight"].wall
-            report.target(f"{kind}: {n} in flight, times plain kazoo one by one", faster, ">=", TIMES_FASTER)
+        faster = medians[PLAIN].wall / medians[f"{OUR_DEFAULT} in flight"].wall
+        report.target(f"{kind}: {OUR_DEFAULT:,} in flight, times plain kazoo one by one", faster, ">=", TIMES_FASTER)
     return report
 
 
