@@ -351,12 +351,7 @@ class ActiveController:
             await self._zk.delete_preferred_replica_election(self.context.epoch_zk_version)
 
     async def auto_leader_rebalance(self) -> None:
-        """For each broker of whose preferred partitions more than 10 % are led by others: give them back, where the replica is in sync.
-
-        Not while partitions are being reassigned: who is to lead them is about to change.
-        """
-        if self.context.partitions_being_reassigned:
-            return
+        """For each broker of whose preferred partitions more than 10 % are led by others: give them back, where the replica is in sync."""
         allowed = self._config.leader_imbalance_per_broker_percentage
         for imbalance in measure_imbalance(self.context, allowed):
             if self._tell:

@@ -107,13 +107,11 @@ def measure_imbalance(context: ControllerContext, allowed_percentage: int) -> li
     """Every broker with partitions that prefer it, by id (Kafka: checkAndTriggerAutoLeaderRebalance). Pure. O(partitions).
 
     leader.imbalance.per.broker.percentage 10: of 10 partitions one may be led by another, at the second both are given back. Nothing is given back
-    where the preferred replica is not alive and in sync, nor while any partition is being reassigned.
+    where the preferred replica is not alive and in sync, nor while any partition is being reassigned: who is to lead is about to change.
     """
     preferred: dict[int, list[TopicPartition]] = {}
-    moving = False
     for tp in context.all_partitions:
         assignment = context.partition_full_replica_assignment(tp)
-        moving = moving or bool(assignment.adding_replicas or assignment.removing_replicas)
         if assignment.replicas and not context.is_topic_queued_up_for_deletion(tp.topic):
             preferred.setdefault(assignment.replicas[0], []).append(tp)
     measured = []
@@ -121,7 +119,7 @@ def measure_imbalance(context: ControllerContext, allowed_percentage: int) -> li
         states = [(tp, state.leader_and_isr) for tp in own if (state := context.partition_leadership_info(tp)) is not None]
         elsewhere = [(tp, state) for tp, state in states if state.leader != broker_id]
         to_give_back: tuple[TopicPartition, ...] = ()
-        if len(elsewhere) * 100 > len(own) * allowed_percentage and not moving:
+        if len(elsewhere) * 100 > len(own) * allowed_percentage and not context.partitions_being_reassigned:
             to_give_back = tuple(tp for tp, state in elsewhere if broker_id in state.isr and context.is_replica_online(broker_id, tp))
         measured.append(LeaderImbalance(broker_id, len(own), len(elsewhere), to_give_back))
     return measured

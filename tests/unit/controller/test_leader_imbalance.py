@@ -1,0 +1,64 @@
+"""auto.leader.rebalance, as a pure function of the context: what is measured, and what is given back."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_edu.cluster.broker import Broker
+from kafka_edu.cluster.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.controller.controller_context import ControllerContext
+from kafka_edu.controller.leader_elections_asked import LeaderImbalance, measure_imbalance
+from kafka_edu.zk.zk_data import TopicAssignment
+
+
+def context_of(leaders: list[tuple[int, tuple[int, ...]]], live: tuple[int, ...] = (1, 2)) -> ControllerContext:
+    """Partitions of "t" with AR [2, 1], each with a leader and an ISR."""
+    context = ControllerContext(1, 1)
+    context.set_live_brokers(Broker(broker_id, ()) for broker_id in live)
+    context.add_topic("t", TopicAssignment.of({number: [2, 1] for number in range(len(leaders))}))
+    for number, (leader, isr) in enumerate(leaders):
+        state = LeaderAndIsr(leader, 0, isr, 0)
+        context.put_partition_leadership_info(TopicPartition("t", number), LeaderIsrAndControllerEpoch(state, 1))
+    return context
+
+
+BOTH = (2, 1)
+
+
+@pytest.mark.parametrize(("elsewhere", "given_back"), [(0, 0), (1, 0), (2, 2), (10, 10)])
+def test_ten_percent_are_borne(elsewhere: int, given_back: int) -> None:
+    context = context_of([(1 if number < elsewhere else 2, BOTH) for number in range(10)])
+    (measured,) = measure_imbalance(context, 10)
+    assert measured[:3] == (2, 10, elsewhere)
+    assert measured.to_give_back == tuple(TopicPartition("t", number) for number in range(given_back))
+
+
+def test_only_where_the_preferred_replica_is_alive_and_in_sync() -> None:
+    assert measure_imbalance(context_of([(1, BOTH), (1, (1,))]), 10) == [LeaderImbalance(2, 2, 2, (TopicPartition("t", 0),))]
+    assert measure_imbalance(context_of([(1, BOTH)], live=(1,)), 10)[0].to_give_back == ()
+
+
+def test_not_while_replicas_are_being_moved_nor_of_a_topic_that_is_being_deleted() -> None:
+    context = context_of([(1, BOTH)])
+    context.partitions_being_reassigned.add(TopicPartition("other", 0))
+    assert measure_imbalance(context, 10) == [LeaderImbalance(2, 1, 1, ())]
+    context.partitions_being_reassigned.clear()
+    context.topics_to_be_deleted.add("t")
+    assert measure_imbalance(context, 10) == []
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from((1, 2)), st.sampled_from((BOTH, (1,), (2,)))).filter(lambda state: state[0] in state[1]), max_size=30),
+    st.integers(0, 100),
+)
+def test_what_is_given_back_can_be_led_there_and_is_led_elsewhere(leaders: list[tuple[int, tuple[int, ...]]], allowed: int) -> None:
+    for broker_id, preferred, elsewhere, to_give_back in measure_imbalance(context_of(leaders), allowed):
+        assert (broker_id, preferred) == (2, len(leaders))
+        assert elsewhere == sum(leader != 2 for leader, _ in leaders)
+        for tp in to_give_back:
+            leader, isr = leaders[tp.partition]
+            assert leader != 2
+            assert 2 in isr
+        if elsewhere * 100 <= preferred * allowed:
+            assert not to_give_back
