@@ -155,9 +155,8 @@ _WATCHER: Final = re.compile(r"\nWATCHER::\n\n(.*)\n")
 _SYNC: Final = re.compile(r"^Sync .*\n", re.MULTILINE)
 _TRACE: Final = re.compile(r"^\tat .*\n", re.MULTILINE)
 _USAGE: Final = re.compile(r"(ZooKeeper -server host:port cmd args\n)((?:\t.*\n)+)")
-#: Commands that only the Java shells have.
-_NOT_OURS: Final = re.compile(r"^\t(config|reconfig|removewatches) .*\n", re.MULTILINE)
-_CREATE_3_5: Final = " [-c] [-t ttl] path [data]"
+#: Commands and options that only the Java shells have, in the usage text.
+_NOT_OURS: Final = re.compile(r"^\t(?:config|reconfig|removewatches) .*\n| \[-c\] \[-t ttl\]", re.MULTILINE)
 
 
 class Said(NamedTuple):
@@ -198,7 +197,7 @@ def tell(command: Sequence[str], lines: str, words: str = "") -> Said:
 
 def _comparable(text: str) -> str:
     """Without dates; zxids and sessions by the order in which they appear; children sorted, for 3.4 prints them as the server's hash table has them."""
-    text = _TRACE.sub("", _NOT_OURS.sub("", _DATE.sub("DATE", text))).replace(" [-c] [-t ttl]", "")
+    text = _TRACE.sub("", _NOT_OURS.sub("", _DATE.sub("DATE", text)))
     text = re.sub(r"^Connecting to .*", "Connecting", text)
     zxids: dict[str, str] = {"0x0": "zxid-0"}
     text = _ZXID.sub(lambda found: zxids.setdefault(found[0], f"zxid-{len(zxids)}"), text)
