@@ -83,6 +83,7 @@ class LogManager:
         self._on_log_dir_failure = on_log_dir_failure
         self._on_failure = on_failure
         self._logs: dict[TopicPartition, Log] = {}
+        self._preferred_log_dirs: dict[TopicPartition, str] = {}
         self._offline: dict[str, None] = {}
         self._recovery_points = {d: OffsetCheckpointFile(f"{d}/{RECOVERY_POINT_FILE}", file_system) for d in log_dirs}
         self._start_offsets = {d: OffsetCheckpointFile(f"{d}/{LOG_START_OFFSET_FILE}", file_system) for d in log_dirs}
@@ -178,7 +179,7 @@ class LogManager:
         return self._logs.get(topic_partition)
 
     def get_or_create_log(self, topic_partition: TopicPartition, config: LogConfig | None = None, *, is_new: bool = True) -> Log:
-        """The log of a partition, created in the dir with the fewest logs if it is not there.
+        """The log of a partition, created if it is not there: in the dir that is wished for it, or else in the one with the fewest logs.
 
         Raises KAFKA_STORAGE_ERROR if it cannot be created; also for a replica that is not new while a dir is offline: that may have its log, and an
         empty one in its place would be taken for a replica without records.
@@ -189,7 +190,9 @@ class LogManager:
         if self._offline and not is_new:
             raise KafkaException(Errors.KAFKA_STORAGE_ERROR, f"Can not create log for {topic_partition} because log directories are offline")
         self._check_a_dir_is_left()
-        log_dir = self._next_log_dir()
+        log_dir = self._preferred_log_dirs.get(topic_partition) or self._next_log_dir()
+        if log_dir in self._offline:
+            raise KafkaException(Errors.KAFKA_STORAGE_ERROR, f"Can not create log for {topic_partition} because log directory {log_dir} is offline")
         try:
             log, _ = load_log(
                 topic_partition,
@@ -204,7 +207,12 @@ class LogManager:
             self._fail_log_dir(log_dir, error)
             raise KafkaException(Errors.KAFKA_STORAGE_ERROR, f"{topic_partition}: {error}") from error
         self._adopt(log, [LogCreated(*topic_partition, log_dir)])
+        self._preferred_log_dirs.pop(topic_partition, None)
         return log
+
+    def prefer_log_dir(self, topic_partition: TopicPartition, log_dir: str) -> None:
+        """Remember that a replica which is not here yet shall be created in `log_dir` (Kafka: maybeUpdatePreferredLogDir). Forgotten at the next start."""
+        self._preferred_log_dirs[topic_partition] = log_dir
 
     def _next_log_dir(self) -> str:
         """O(1) with one dir; else O(logs), as in Kafka."""

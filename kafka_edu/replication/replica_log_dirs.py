@@ -44,9 +44,9 @@ class ReplicaLogDirs:
     def alter(self, wanted: Mapping[TopicPartition, str]) -> dict[TopicPartition, Errors]:
         """The error of each wish to have a replica in a log dir; NONE if it is there.
 
-        LOG_DIR_NOT_FOUND: the broker has no such dir; KAFKA_STORAGE_ERROR: it or the replica's own has failed; UNKNOWN_TOPIC_OR_PARTITION and
-        REPLICA_NOT_AVAILABLE: there is no such partition, or no replica of it here. A move from one dir to another is not built yet:
-        INVALID_REQUEST, so that nobody takes it for begun.
+        LOG_DIR_NOT_FOUND: the broker has no such dir; KAFKA_STORAGE_ERROR: it or the replica's own has failed; UNKNOWN_TOPIC_OR_PARTITION: there is no such
+        partition; REPLICA_NOT_AVAILABLE: no replica of it is here, but if one comes, it will be created there. A move from one dir to another is
+        not built yet: INVALID_REQUEST, so that nobody takes it for begun.
         """
         return {tp: self._check(tp, log_dir) for tp, log_dir in wanted.items()}
 
@@ -59,6 +59,8 @@ class ReplicaLogDirs:
         try:
             log = self._replicas.partition_or_exception(tp).local_log()
         except KafkaException as failure:
-            elsewhere = failure.error is Errors.NOT_LEADER_OR_FOLLOWER
-            return Errors.REPLICA_NOT_AVAILABLE if elsewhere else failure.error
+            if failure.error is not Errors.NOT_LEADER_OR_FOLLOWER:
+                return failure.error
+            manager.prefer_log_dir(tp, log_dir)
+            return Errors.REPLICA_NOT_AVAILABLE
         return Errors.NONE if log.log_dir == log_dir else Errors.INVALID_REQUEST

@@ -14,6 +14,12 @@ from kafka_edu.protocol.messages.alter_partition_reassignments import (
     ReassignablePartition,
     ReassignableTopic,
 )
+from kafka_edu.protocol.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirsResponse,
+    AlterReplicaLogDirTopic,
+)
 from kafka_edu.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse, CreatePartitionsTopic
 from kafka_edu.protocol.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 from kafka_edu.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse
@@ -35,8 +41,9 @@ LOG_FILE = "00000000000000000000.log"
 class World:
     """Five brokers, the first the controller; t-0 is on 2 (which leads) and 3, with min.insync.replicas 2."""
 
-    def __init__(self, seed: int = 3) -> None:
+    def __init__(self, seed: int = 3, log_dirs: str = "/data") -> None:
         properties = {"min.insync.replicas": "2", "auto.leader.rebalance.enable": "false", "zookeeper.session.timeout.ms": "4000"}
+        properties["log.dirs"] = log_dirs
         self.cluster = SimCluster(seed, (1, 2, 3, 4, 5), properties)
         self.cluster.start_all()
         self.client = SimClient(self.cluster)
@@ -243,6 +250,24 @@ def test_no_partitions_are_added_while_some_move(world: World) -> None:
     answer = world.ask(request, 1, CreatePartitionsResponse).results[0]
     assert answer.error_code == Errors.REASSIGNMENT_IN_PROGRESS
     assert answer.error_message == "A partition reassignment is in progress for the topic 't'."
+
+
+def test_a_new_replica_is_created_in_the_log_dir_that_was_wished_for() -> None:
+    """As the tool does it where a file names log dirs: the wish first, which finds no replica and is remembered, then the move."""
+    world = World(log_dirs="/data,/second,/third")
+    for broker_id, path in ((4, "/third"), (5, "/second")):
+        wanted = AlterReplicaLogDir(path=path, topics=[AlterReplicaLogDirTopic(name="t", partitions=[0])])
+        answer = world.ask(AlterReplicaLogDirsRequest(dirs=[wanted]), 2, AlterReplicaLogDirsResponse, broker_id)
+        assert answer.results[0].partitions[0].error_code == Errors.REPLICA_NOT_AVAILABLE
+    world.write(500)
+    world.reassign([4, 5])
+    world.write(500)
+    world.cluster.advance(2000)
+    assert world.completed() == [(4, 5)]
+    for broker_id, path in ((4, "/third"), (5, "/second")):
+        files = world.cluster.brokers[broker_id].file_system
+        assert [log_dir for log_dir in ("/data", "/second", "/third") if files.exists(f"{log_dir}/t-0/{LOG_FILE}")] == [path]
+    world.cluster.close()
 
 
 @pytest.mark.parametrize("seed", range(4))
