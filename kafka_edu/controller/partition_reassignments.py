@@ -42,6 +42,7 @@ from kafka_edu.controller.topic_deletion_manager import TopicDeletionManager
 from kafka_edu.controller.zk_partition_state_machine import ZkPartitionStateMachine
 from kafka_edu.controller.zk_replica_state_machine import ZkReplicaStateMachine
 from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.controller import StateChangeRefused
 from kafka_edu.trace.events.reassignment import (
     LeaderEpochIncremented,
     ReassignmentCaughtUp,
@@ -265,6 +266,10 @@ class PartitionReassignments:
                         self._tell(LeaderEpochIncremented(*tp, leader, leader_epoch, isr, replicas, TopicPartitionStateZNode.path(tp), zk_version))
                     for replica in replicas:
                         self._batch.add_leader_and_isr_request([replica], tp, state, is_new=PartitionAndReplica(tp, replica) in is_new)
+                if self._tell:
+                    for tp, error in result.failed.items():
+                        before = context.partition_state(tp).value
+                        self._tell(StateChangeRefused(*tp, -1, before, PartitionState.ONLINE.value, str(error)))
                 remaining = result.bad_version
         except BaseException:
             self._batch.clear()

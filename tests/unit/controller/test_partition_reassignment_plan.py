@@ -1,6 +1,8 @@
 """The sets of a reassignment, and which wishes are taken up."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kafka_edu.cluster.broker import Broker
 from kafka_edu.cluster.topic_assignment import ReplicaAssignment, TopicAssignment
@@ -45,6 +47,26 @@ def test_nobody_goes_before_the_whole_target_is_in_sync() -> None:
     assert missing_replicas(moving, (1, 2, 4)) == (3,)
     assert missing_replicas(moving, (4, 3)) == ()
     assert missing_replicas(ReplicaAssignment((1, 2)), (1,)) == (), "at rest nothing is waited for"
+
+
+BROKER_LISTS = st.lists(st.integers(0, 7), min_size=1, max_size=5, unique=True)
+
+
+@given(origin=BROKER_LISTS, targets=st.lists(BROKER_LISTS, max_size=4))
+def test_whatever_targets_follow_each_other_the_origin_and_the_last_target_are_known(origin: list[int], targets: list[list[int]]) -> None:
+    assignment = ReplicaAssignment(tuple(origin))
+    for target in targets:
+        assignment = assignment.reassign_to(target)
+        replicas, adding, removing = map(set, assignment)
+        assert list(assignment.target_replicas) == target
+        assert list(assignment.replicas[: len(target)]) == target, "the preferred leader is the target's"
+        assert set(assignment.origin_replicas) == set(origin)
+        assert replicas == set(origin) | set(target)
+        assert (adding, removing) == (set(target) - set(origin), set(origin) - set(target))
+        assert len(assignment.replicas) == len(replicas), "nobody is named twice"
+    cancelled = assignment.reassign_to(assignment.origin_replicas)
+    assert set(cancelled.replicas) == set(origin)
+    assert not cancelled.is_being_reassigned
 
 
 @pytest.fixture

@@ -5,6 +5,12 @@ from typing import TypeVar
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.network.network_client import NetworkClient
+from kafka_edu.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+    ReassignablePartition,
+    ReassignableTopic,
+)
 from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kafka_edu.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafka_edu.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
@@ -155,6 +161,24 @@ def test_a_killed_coordinators_groups_go_on_under_another_without_a_rebalance() 
     cluster.advance(2_000)
     (failed,) = cluster.facts(MemberFailed)
     assert failed.broker == new, "the new coordinator expects heartbeats from when it has loaded the group"
+
+
+def test_a_group_moves_with_its_partition_to_other_brokers() -> None:
+    """The coordinator's replica of __consumer_offsets is taken away: of that StopReplica alone tells it, no LeaderAndIsr."""
+    cluster, member, coordinator = started()
+    others = [broker_id for broker_id in cluster.brokers if broker_id != coordinator]
+    wish = ReassignablePartition(partition_index=ord("g") % 3, replicas=others)
+    request = AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(name="__consumer_offsets", partitions=[wish])])
+    controller = next(b.id for b in cluster.brokers.values() if b.running._controller is not None and b.running._controller.is_active)
+    answer = member.ask(controller, request, 0, AlterPartitionReassignmentsResponse)
+    assert answer.responses[0].partitions[0].error_code == Errors.NONE
+    cluster.advance(2_000)
+    assert [e.broker for e in cluster.facts(GroupsUnloaded)] == [coordinator]
+    assert member.heartbeat(coordinator, "g") == Errors.NOT_COORDINATOR
+    new = member.coordinator(coordinator, "g")
+    assert new == others[0]
+    assert member.fetch(new, "g") == (Errors.NONE, 42)
+    assert member.heartbeat(new, "g") == Errors.NONE, "the generation is the same"
 
 
 def test_a_stopping_coordinator_hands_its_groups_over_and_tells_who_waits() -> None:
