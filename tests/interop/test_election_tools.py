@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from benchmarks.apache_kafka import PeerMissing, kafka_jars
@@ -45,7 +46,10 @@ class Stage:
         end = time.monotonic() + PATIENCE_S
         seen: object = None
         while time.monotonic() < end:
-            partitions = [self.admin.list_topics(f"{topic}{mark}", timeout=10).topics[f"{topic}{mark}"].partitions.get(0) for mark in MARKS]
+            try:
+                partitions = [self.admin.list_topics(f"{topic}{mark}", timeout=10).topics[f"{topic}{mark}"].partitions.get(0) for mark in MARKS]
+            except KafkaException:  # the broker that was asked is just going: the next look asks another
+                continue
             seen = [(p.leader, len(p.isrs)) for p in partitions if p is not None]
             if seen == [(leader, in_sync)] * 2:
                 return
