@@ -46,7 +46,17 @@ def main(arguments: list[str] | None = None) -> int:
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     from kafka_edu.server.broker_process import BrokerProcess  # after the seams: nothing of theirs may be imported before
 
-    return asyncio.run(BrokerProcess(config, learner).run())
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        return runner.run(BrokerProcess(config, learner).run())
+
+
+def new_event_loop() -> asyncio.AbstractEventLoop:
+    """uvloop's, where it is: asyncio's loop again, in C. Nothing here depends on which it is."""
+    try:
+        import uvloop
+    except ImportError:  # Windows
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
 
 
 if __name__ == "__main__":
