@@ -156,6 +156,7 @@ class ClusterSpec(NamedTuple):
             "log.dirs": str(folder.broker_data(broker_id)),
             "zookeeper.connect": self.zookeeper.connect,
             "zookeeper.connection.timeout.ms": "18000",  # as in Kafka's own server.properties: a JVM may have to start first
+            "controlled.shutdown.retry.backoff.ms": "500",  # when all go down the last has nobody to hand over to, and asks three times
             "edu.events.file": str(folder.broker_events(broker_id)),
             **self.props,
             **broker.props,

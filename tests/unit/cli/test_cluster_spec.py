@@ -74,6 +74,7 @@ def test_server_properties(tmp_path: Path) -> None:
         "log.dirs": str(folder.broker_data(1)),
         "zookeeper.connect": spec.zookeeper.connect,
         "zookeeper.connection.timeout.ms": "18000",
+        "controlled.shutdown.retry.backoff.ms": "500",
         "edu.events.file": str(folder.broker_events(1)),
         "num.partitions": "8",
     }
