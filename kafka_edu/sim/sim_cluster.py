@@ -17,7 +17,8 @@ from kafka_edu.server.kafka_server import KafkaServer
 from kafka_edu.server.listener_settings import listener_settings
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
 from kafka_edu.sim.memory_transport import MemoryNetwork
-from kafka_edu.sim.memory_zk_client import MemoryZkClient, MemoryZooKeeper
+from kafka_edu.sim.memory_zk_client import MemoryZkClient
+from kafka_edu.sim.memory_zookeeper import MemoryZooKeeper
 from kafka_edu.sim.sim_loop import SimLoop, SimProcess, SimTime
 from kafka_edu.trace.event import Envelope, Event, Level
 from kafka_edu.trace.tracer import Tracer
@@ -118,7 +119,7 @@ class SimCluster:
         if broker.incarnation > 1:  # numbers go on, so that a broker's events stay in one order
             broker.tracer.seq = max((e.seq for e in self.sink.events if e.broker == broker_id), default=0)
         broker.tracer.add_sink(self.sink)
-        broker.zk_client = self.zookeeper.client(config.zookeeper_session_timeout_ms, f"broker-{broker_id}")
+        broker.zk_client = MemoryZkClient(self.zookeeper, config.zookeeper_session_timeout_ms, f"broker-{broker_id}")
         broker.server = KafkaServer(
             config,
             time=self.time,

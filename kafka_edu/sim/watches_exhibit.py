@@ -24,7 +24,8 @@ from kafka_edu.protocol.messages.update_metadata import UpdateMetadataRequest
 from kafka_edu.protocol.schema import Message
 from kafka_edu.sim.herd_broker import HerdBroker
 from kafka_edu.sim.memory_transport import MemoryNetwork, MemoryTransport
-from kafka_edu.sim.memory_zk_client import MemoryZooKeeper
+from kafka_edu.sim.memory_zk_client import MemoryZkClient
+from kafka_edu.sim.memory_zookeeper import MemoryZooKeeper
 from kafka_edu.sim.sim_loop import SimLoop, SimProcess, SimTime
 from kafka_edu.trace.event import Envelope, Level
 from kafka_edu.trace.events.zk import WatchFired, ZkRequestServed
@@ -105,7 +106,7 @@ class World(ABC):
         self.processes = {broker_id: SimProcess(f"broker-{broker_id}") for broker_id in range(brokers)}
         self.loop.run_in(SimProcess("zookeeper"), self.zookeeper.start)
         self.loop.advance(0)
-        self.admin = KafkaZkClient(self.zookeeper.client(60_000, "admin"), self.time, max_in_flight=MAX_IN_FLIGHT)
+        self.admin = KafkaZkClient(MemoryZkClient(self.zookeeper, 60_000, "admin"), self.time, max_in_flight=MAX_IN_FLIGHT)
         self.run(self.admin.start(lambda _: None, lambda _: None, 1_000))
         for broker_id in self.processes:
             self.start(broker_id)
@@ -202,7 +203,7 @@ class HerdWorld(World):
         super().__init__(brokers, partitions)
 
     def start(self, broker_id: int) -> None:
-        client = self.zookeeper.client(SESSION_TIMEOUT_MS, f"broker-{broker_id}")
+        client = MemoryZkClient(self.zookeeper, SESSION_TIMEOUT_MS, f"broker-{broker_id}")
         herd = self.herd[broker_id] = HerdBroker(self.broker(broker_id), client, self.time, MAX_IN_FLIGHT, self.learnt)
         self.loop.run_until_complete(self.loop.spawn(self.processes[broker_id], herd.start()))
 
@@ -249,7 +250,7 @@ class ControllerWorld(World):
         self.loop.run_until_complete(self.loop.spawn(self.processes[broker_id], self._start(broker_id)))
 
     async def _start(self, broker_id: int) -> None:
-        zk = KafkaZkClient(self.zookeeper.client(SESSION_TIMEOUT_MS, f"broker-{broker_id}"), self.time, max_in_flight=MAX_IN_FLIGHT)
+        zk = KafkaZkClient(MemoryZkClient(self.zookeeper, SESSION_TIMEOUT_MS, f"broker-{broker_id}"), self.time, max_in_flight=MAX_IN_FLIGHT)
         await zk.start(lambda watched: self.controllers[broker_id].on_watch(watched), lambda _: None, 10_000)
         await zk.create_top_level_paths()
         broker = self.broker(broker_id)

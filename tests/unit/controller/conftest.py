@@ -20,7 +20,8 @@ from kafka_edu.protocol.messages.stop_replica import StopReplicaPartitionError, 
 from kafka_edu.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
 from kafka_edu.protocol.schema import Message
 from kafka_edu.sim.memory_transport import MemoryNetwork, MemoryTransport
-from kafka_edu.sim.memory_zk_client import MemoryZooKeeper
+from kafka_edu.sim.memory_zk_client import MemoryZkClient
+from kafka_edu.sim.memory_zookeeper import MemoryZooKeeper
 from kafka_edu.sim.sim_loop import SimLoop, SimProcess, SimTime
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
@@ -73,7 +74,7 @@ class ControllerBroker:
         self.config = config
         self.rack = rack
         self.process = SimProcess(f"broker-{broker_id}")
-        self.session = cluster.zookeeper.client(SESSION_TIMEOUT_MS, f"broker-{broker_id}")
+        self.session = MemoryZkClient(cluster.zookeeper, SESSION_TIMEOUT_MS, f"broker-{broker_id}")
         self.zk = KafkaZkClient(self.session, cluster.time, inter_broker_protocol=cluster.inter_broker_protocol)
         self.tracer = Tracer(broker_id, cluster.time)
         self.events = RingSink()
@@ -130,9 +131,9 @@ class ControllerCluster:
             return zookeeper
 
         self.zookeeper = self.run(make())
-        self.hand = self.zookeeper.client(60_000, "hand")
+        self.hand = MemoryZkClient(self.zookeeper, 60_000, "hand")
         self.run(self.hand.start(lambda _: None, lambda _: None, 1000))
-        self.admin = KafkaZkClient(self.zookeeper.client(60_000, "admin"), self.time, inter_broker_protocol=inter_broker_protocol)
+        self.admin = KafkaZkClient(MemoryZkClient(self.zookeeper, 60_000, "admin"), self.time, inter_broker_protocol=inter_broker_protocol)
         self.run(self.admin.start(lambda _: None, lambda _: None, 1000))
 
     def run(self, coro: Coroutine[object, object, T]) -> T:

@@ -13,6 +13,7 @@ from kafka_edu.controller.active_controller import ControllerConfig
 from kafka_edu.controller.kafka_controller import BrokerIdTakenError
 from kafka_edu.controller.leader_elections_asked import ElectionType
 from kafka_edu.controller.replica_state_machine import ReplicaState
+from kafka_edu.sim.memory_zk_client import MemoryZkClient
 from kafka_edu.trace.events.controller import (
     BrokerListenersChanged,
     ControllerElected,
@@ -145,7 +146,7 @@ def test_a_corrupt_controller_znode_that_was_there_first_goes_too(cluster: "Cont
 
 def test_a_corrupt_controller_znode_with_a_session_behind_it_is_waited_out(cluster: "ControllerCluster") -> None:
     """It is not ours to delete: whoever made it is there."""
-    other = cluster.zookeeper.client(6_000, "somebody")
+    other = MemoryZkClient(cluster.zookeeper, 6_000, "somebody")
     cluster.run(other.start(lambda _: None, lambda _: None, 1000))
     cluster.run(other.create("/controller", b"{", ephemeral=True))
     cluster.start(1)

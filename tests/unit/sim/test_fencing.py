@@ -24,6 +24,7 @@ from kafka_edu.protocol.messages.list_offsets import ListOffsetsPartition, ListO
 from kafka_edu.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest, OffsetForLeaderPartition, OffsetForLeaderTopic
 from kafka_edu.protocol.messages.stop_replica import StopReplicaPartitionState, StopReplicaRequest, StopReplicaTopicState
 from kafka_edu.protocol.messages.update_metadata import UpdateMetadataRequest
+from kafka_edu.sim.memory_zk_client import MemoryZkClient
 from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.trace.event import Envelope
@@ -93,7 +94,7 @@ class World:
         return self.run(ask())
 
     def zk(self) -> KafkaZkClient:
-        zk = KafkaZkClient(self.cluster.zookeeper.client(60_000, "stale"), self.cluster.time)
+        zk = KafkaZkClient(MemoryZkClient(self.cluster.zookeeper, 60_000, "stale"), self.cluster.time)
         self.run(zk.start(lambda _: None, lambda _: None, 1000))
         return zk
 
@@ -261,7 +262,7 @@ def test_every_write_of_an_older_controller_is_refused_by_zookeeper(world: World
         name for name, method in inspect.getmembers(KafkaZkClient, inspect.isfunction) if "epoch_zk_version" in inspect.signature(method).parameters
     }
     assert fenced == writes.keys()
-    hand = world.cluster.zookeeper.client(60_000, "hand")
+    hand = MemoryZkClient(world.cluster.zookeeper, 60_000, "hand")
     world.run(hand.start(lambda _: None, lambda _: None, 1000))
     ruler = world.controller_id
     world.cluster.pause(ruler)  # or it would work off the order that comes now
@@ -306,7 +307,7 @@ def test_a_controller_that_slept_through_its_replacement_is_fenced_everywhere() 
     cluster.advance(500)
     cluster.sink.listeners.clear()
     assert not creation.done()
-    hand = cluster.zookeeper.client(60_000, "hand")
+    hand = MemoryZkClient(cluster.zookeeper, 60_000, "hand")
     cluster.run_as(client.process, hand.start(lambda _: None, lambda _: None, 1000))
     cluster.run_as(client.process, hand.delete("/controller"))
     cluster.advance(1_000)
@@ -333,7 +334,7 @@ def test_a_write_that_comes_too_late_is_refused_by_zookeeper() -> None:
     cluster.start_all()
     client = SimClient(cluster)
     old = next(e.broker for e in cluster.facts(ControllerElected))
-    hand = KafkaZkClient(cluster.zookeeper.client(60_000, "hand"), cluster.time)
+    hand = KafkaZkClient(MemoryZkClient(cluster.zookeeper, 60_000, "hand"), cluster.time)
     cluster.run_as(client.process, hand.start(lambda _: None, lambda _: None, 1000))
     cluster.pause(old)
     cluster.run_as(client.process, hand.create_topic_assignment("t", TopicAssignment.of({0: [1, 2, 3]})))

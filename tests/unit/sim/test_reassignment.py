@@ -24,6 +24,7 @@ from kafka_edu.protocol.messages.create_partitions import CreatePartitionsReques
 from kafka_edu.protocol.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 from kafka_edu.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse
 from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from kafka_edu.sim.memory_zk_client import MemoryZkClient
 from kafka_edu.sim.sim_client import Answer, SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.trace.events.controller import LeaderElected
@@ -48,7 +49,7 @@ class World:
         self.cluster.start_all()
         self.client = SimClient(self.cluster)
         self.answers: list[Answer] = []
-        self.zk = KafkaZkClient(self.cluster.zookeeper.client(60_000, "admin"), self.cluster.time)
+        self.zk = KafkaZkClient(MemoryZkClient(self.cluster.zookeeper, 60_000, "admin"), self.cluster.time)
         self.run(self.zk.start(lambda _: None, lambda _: None, 1000))
         assignment = CreatableReplicaAssignment(partition_index=0, broker_ids=[2, 3])
         topic = CreatableTopic(name="t", num_partitions=-1, replication_factor=-1, assignments=[assignment])

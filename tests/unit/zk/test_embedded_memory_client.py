@@ -6,7 +6,8 @@ from typing import TypeVar
 
 import pytest
 
-from kafka_edu.sim.memory_zk_client import MemoryZkClient, MemoryZooKeeper
+from kafka_edu.sim.memory_zk_client import MemoryZkClient
+from kafka_edu.sim.memory_zookeeper import MemoryZooKeeper
 from kafka_edu.sim.sim_loop import SimLoop, SimProcess, SimTime
 from kafka_edu.zk.zk_client import CheckOp, CreateOp, DeleteOp, SessionState, SetDataOp, WatchedEvent, WatchType, ZkClient, ZkError, ZkErrorCode
 
@@ -31,7 +32,7 @@ class World:
         return self.loop.run_until_complete(self.loop.create_task(coro))
 
     def client(self, name: str, timeout_ms: int = 3000, process: SimProcess | None = None) -> MemoryZkClient:
-        client = self.zookeeper.client(timeout_ms, name)
+        client = MemoryZkClient(self.zookeeper, timeout_ms, name)
         told: list[object] = []
         self.told[name] = told
         start = client.start(told.append, told.append, 1000)

@@ -9,7 +9,8 @@ import pytest
 from kafka_edu.cluster.broker import Broker, EndPoint
 from kafka_edu.cluster.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.sim.memory_zk_client import MemoryZkClient, MemoryZooKeeper
+from kafka_edu.sim.memory_zk_client import MemoryZkClient
+from kafka_edu.sim.memory_zookeeper import MemoryZooKeeper
 from kafka_edu.sim.sim_loop import SimLoop, SimTime
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
@@ -42,7 +43,7 @@ class ZkWorld:
         return self.loop.run_until_complete(self.loop.create_task(coro))
 
     def client(self, name: str, max_in_flight: int = 10) -> KafkaZkClient:
-        self.sessions[name] = self.zookeeper.client(6000, name)
+        self.sessions[name] = MemoryZkClient(self.zookeeper, 6000, name)
         client = KafkaZkClient(self.sessions[name], self.time, max_in_flight=max_in_flight)
         self.run(client.start(lambda _: None, lambda _: None, 1000))
         self.run(client.create_top_level_paths())
