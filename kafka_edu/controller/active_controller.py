@@ -6,7 +6,7 @@ channels. All its methods run in the event task, one after the other. Next hop: 
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from random import Random
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kafka_edu.cluster.broker import Broker
 from kafka_edu.cluster.leader_and_isr import LeaderAndIsr
@@ -36,6 +36,9 @@ from kafka_edu.trace.events.controller import (
 )
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_data import TOPIC_IDS, ReplicaAssignment, TopicAssignment, random_uuid
+
+LEADERSHIPS_A_STEP: Final = 200
+"""How many leaderships a broker that goes gives up at a time."""
 
 
 class ControllerConfig(NamedTuple):
@@ -229,7 +232,9 @@ class ActiveController:
         """A broker is about to go: move its leaderships, stop its followers; returns what it still leads (book 000 §6.4.2).
 
         The book's three cases. More than one replica and it leads: another of the ISR is elected. More than one and it follows: it stops, and
-        leaves the ISR. One replica: nothing can be done; the broker stops it itself at the end. Raises KafkaException.
+        leaves the ISR. One replica: nothing can be done; the broker stops it itself at the end.
+        Leaderships move in steps, where Kafka moves all at once: the brokers take over the first while the next are still being written to
+        ZooKeeper, and no partition is without a leader for longer than its own step takes. Raises KafkaException.
         """
         context = self.context
         broker = context.live_broker(broker_id)
@@ -246,7 +251,9 @@ class ActiveController:
             if state is not None and not context.is_topic_queued_up_for_deletion(tp.topic):
                 (led if state.leader_and_isr.leader == broker_id else followed).append(tp)
         reason = f"broker {broker_id} is shutting down"
-        await self._partitions.handle_state_changes(led, PartitionState.ONLINE, reason, ElectionStrategy.CONTROLLED_SHUTDOWN)
+        for start in range(0, len(led), LEADERSHIPS_A_STEP):
+            step = led[start : start + LEADERSHIPS_A_STEP]
+            await self._partitions.handle_state_changes(step, PartitionState.ONLINE, reason, ElectionStrategy.CONTROLLED_SHUTDOWN)
         self._batch.new_batch()
         for tp in followed:
             self._batch.add_stop_replica_request([broker_id], tp, delete=False)

@@ -8,6 +8,7 @@ from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.active_controller import ControllerConfig
 from kafka_edu.controller.controller_watches import event_of_watch
+from kafka_edu.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from kafka_edu.trace.events.controller import (
     BrokerJoined,
     ControllerElected,
@@ -296,6 +297,17 @@ def test_controlled_shutdown_and_its_three_cases(cluster: "ControllerCluster") -
     ]
     cluster.kill(2)
     assert cluster.states()[2] == "t-2 leader=-1 epoch=1 isr=2 controller=1"
+
+
+def test_controlled_shutdown_moves_many_leaderships_in_steps(cluster: "ControllerCluster") -> None:
+    """Each step's orders leave before the next step is written: no partition waits for all others to be moved."""
+    cluster.start(1, 2, 3)
+    cluster.create_topic("t", *[[2, 3]] * 450)
+    cluster.requests.clear()
+    assert cluster.run(cluster.controller.controller.controlled_shutdown(2, -1)) == []
+    orders = [r for broker_id, r in cluster.requests if broker_id == 3 and isinstance(r, LeaderAndIsrRequest)]
+    assert [sum(len(topic.partition_states) for topic in order.topic_states) for order in orders] == [200, 200, 50]
+    assert all(" leader=3 epoch=1 isr=3 " in state for state in cluster.states())
 
 
 def test_controlled_shutdown_leaves_what_nobody_else_can_lead(cluster: "ControllerCluster") -> None:
