@@ -3,6 +3,7 @@
 import contextlib
 import json
 import shutil
+import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -95,6 +96,7 @@ def up(
             with _progress(f"starting cluster {name}: ZooKeeper and {len(started.broker_ids)} brokers …"):
                 controller = started.wait_ready()
                 started.release()
+                signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is up, and stays: Ctrl-C comes too late, and must not look as if it had not
         except BaseException:  # not ready, or Ctrl-C: what was begun is taken back, and the state kept
             started.down()
             raise

@@ -37,7 +37,7 @@ from kafka_edu.trace.events.controller import (
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_data import TOPIC_IDS, ReplicaAssignment, TopicAssignment, random_uuid
 
-LEADERSHIPS_A_STEP: Final = 200
+LEADERSHIPS_A_STEP: Final = 100
 """How many leaderships a broker that goes gives up at a time."""
 
 

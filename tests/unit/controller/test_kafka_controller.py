@@ -306,7 +306,7 @@ def test_controlled_shutdown_moves_many_leaderships_in_steps(cluster: "Controlle
     cluster.requests.clear()
     assert cluster.run(cluster.controller.controller.controlled_shutdown(2, -1)) == []
     orders = [r for broker_id, r in cluster.requests if broker_id == 3 and isinstance(r, LeaderAndIsrRequest)]
-    assert [sum(len(topic.partition_states) for topic in order.topic_states) for order in orders] == [200, 200, 50]
+    assert [sum(len(topic.partition_states) for topic in order.topic_states) for order in orders] == [100, 100, 100, 100, 50]
     assert all(" leader=3 epoch=1 isr=3 " in state for state in cluster.states())
 
 
