@@ -53,6 +53,8 @@ _TRACE: Final = re.compile(r"^(\s+at .*|\s*\.\.\. \d+ more|Caused by: .*)$")
 _USAGE: Final = re.compile(r"^Option +Description *$")
 #: Of console-consumers without a --group, and of the story of the console.
 _OTHERS_GROUP: Final = re.compile(r"^(console-consumer-\d+|cgxxx)$")
+#: A Java client picks by chance which of the brokers it was told of it asks first, and says so of one that is away.
+_BROKER_AWAY: Final = re.compile(r"^WARN \[\w+ clientId=\S+\] Connection to node -?\d+ \(\S+\) could not be established\.")
 #: The answer of log-dirs.
 _LOG_DIRS: Final = re.compile(r'^\{"version":1,"brokers":')
 _LABEL: Final = re.compile(r"^--([a-z][a-z.-]*)")
@@ -139,7 +141,8 @@ def normalised(text: str, mark: str, other: str) -> list[str]:
             lines.append(_log_dirs(raw))
         elif other not in raw and not _TRACE.match(raw) and not _OTHERS_GROUP.match(raw):
             line = _CONFIGS.sub(lambda found: ",".join(sorted(map(str.strip, found[0].split(",")))), _DATE.sub("", raw))
-            lines.append(line.rstrip())
+            if not _BROKER_AWAY.match(line):
+                lines.append(line.rstrip())
     while lines and not lines[-1]:
         lines.pop()
     return lines if options is None else [*lines, "options: " + " ".join(sorted(options - OTHER_OPTIONS))]
