@@ -5,6 +5,7 @@ that epoch 0 wrote 0 to 119 and epoch 1 what follows. A follower that comes back
 there; cutting at the high watermark, as before, loses records or lets logs diverge.
 """
 
+import threading
 from typing import Final, NamedTuple
 
 from kafka_edu.common.files import FileSystem
@@ -25,7 +26,9 @@ class LeaderEpochFileCache:
     """The entries, ascending in both fields, in memory and in `leader-epoch-checkpoint`. Owned by its Log.
 
     The file is replaced at each change but not forced to the disk, for a broker becomes leader of thousands of partitions at once: what a power
-    failure takes is found again in the batches by recovery. `flush` forces it, before the recovery point moves.
+    failure takes is found again in the batches by recovery. `flush` forces it, before the recovery point moves. Even a replaced file may wait for
+    a busy disk; so an epoch that has no records yet may be `assign`ed with the file to be written later, by whoever calls `write` next: the log
+    before the epoch's first record, or a worker. `write`, `flush` and `close` may be called from any thread.
     """
 
     def __init__(self, path: str, file_system: FileSystem) -> None:
@@ -35,10 +38,18 @@ class LeaderEpochFileCache:
         self.entries: list[EpochEntry] = self._file.read()
         self.latest_epoch = UNDEFINED_EPOCH
         """The epoch of the last entry, -1 if there is none. Kept beside, for every append asks."""
-        self._note_latest()
+        self.unwritten = False
+        """Whether the file lacks what was assigned last."""
+        self._unforced = bool(self.entries)  # the process before may have left it so
+        self._closed = False
+        self._writing = threading.Lock()
+        self._note_latest_epoch()
 
-    def assign(self, epoch: int, start_offset: int) -> None:
-        """The leader of `epoch` begins at `start_offset`. Entries that contradict it, with a later epoch or a later offset, go. O(1) mostly."""
+    def assign(self, epoch: int, start_offset: int, *, later: bool = False) -> None:
+        """The leader of `epoch` begins at `start_offset`. Entries that contradict it, with a later epoch or a later offset, go. O(1) mostly.
+
+        `later`: the file is left to whoever calls `write`. Only while there are no records of this epoch.
+        """
         assert epoch >= 0, epoch
         assert start_offset >= 0, start_offset
         entries = self.entries
@@ -47,7 +58,7 @@ class LeaderEpochFileCache:
         while entries and (entries[-1].epoch >= epoch or entries[-1].start_offset >= start_offset):
             entries.pop()
         entries.append(EpochEntry(epoch, start_offset))
-        self._write()
+        self._changed(later=later)
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
         """The largest known epoch not above `epoch`, and the offset behind its last record; (-1, -1) if `epoch` is newer than all. O(entries).
@@ -74,38 +85,59 @@ class LeaderEpochFileCache:
         if self.entries and self.entries[-1].start_offset >= end_offset >= 0:
             while self.entries and self.entries[-1].start_offset >= end_offset:
                 self.entries.pop()
-            self._write()
+            self._changed()
 
     def truncate_from_start(self, start_offset: int) -> None:
         """The log begins at `start_offset` now: the epoch that wrote it begins there, those before it go."""
         gone = [entry for entry in self.entries if entry.start_offset <= start_offset]
         if gone and gone[-1].start_offset < start_offset:
             self.entries[: len(gone)] = [EpochEntry(gone[-1].epoch, start_offset)]
-            self._write()
+            self._changed()
         elif len(gone) > 1:
             del self.entries[: len(gone) - 1]
-            self._write()
+            self._changed()
 
     def clear_and_flush(self) -> None:
         """Forget all."""
         self.entries.clear()
-        self._write()
+        self._changed()
+
+    def write(self) -> None:
+        """Replace the file, if it lacks something."""
+        with self._writing:
+            self._write()
 
     def flush(self) -> None:
-        """Force the file to the disk. May block."""
-        if self._file_system.exists(self._path):
+        """Force the file to the disk, if it has changed since it was last. May block."""
+        with self._writing:
+            self._write()
+            unforced, self._unforced = self._unforced and not self._closed, False
+        if unforced:
             file = self._file_system.open(self._path)
             try:
                 file.flush()
             finally:
                 file.close()
 
-    def _note_latest(self) -> None:
+    def close(self) -> None:
+        """The file is touched no more: its folder is to be removed."""
+        with self._writing:
+            self._closed = True
+
+    def _note_latest_epoch(self) -> None:
         self.latest_epoch = self.entries[-1].epoch if self.entries else UNDEFINED_EPOCH
 
+    def _changed(self, *, later: bool = False) -> None:
+        self._note_latest_epoch()
+        self.unwritten = True
+        if not later:
+            self.write()
+
     def _write(self) -> None:
-        self._note_latest()
-        self._file.write(self.entries, sync=False)
+        if self.unwritten and not self._closed:
+            self.unwritten = False  # before the entries are looked at: what the loop changes from here on is to be written again
+            self._unforced = True
+            self._file.write(tuple(self.entries), sync=False)
 
 
 def _to_line(entry: EpochEntry) -> str:

@@ -212,7 +212,8 @@ class Log:
         base_offset = self.log_end_offset
         last_offset = base_offset + header.last_offset_delta
         HEADER_START.pack_into(head, 0, base_offset, header.batch_length, leader_epoch)
-        if leader_epoch > self.leader_epoch_cache.latest_epoch:
+        epochs = self.leader_epoch_cache
+        if epochs.unwritten or leader_epoch > epochs.latest_epoch:
             self.maybe_assign_epoch_start_offset(leader_epoch, base_offset)
         segment = self._segment_for(size, max_timestamp, base_offset, last_offset, now_ms)
         trace = self._trace
@@ -266,12 +267,13 @@ class Log:
         # what offset an old wrapper begins with is not in its header: a new segment begins at the LEO then
         begins_at = first_offset if batches[0][1].magic == MAGIC_V2 else 0
         segment = self._segment_for(size, max_timestamp, begins_at, last_offset, now_ms)
-        latest_epoch = self.leader_epoch_cache.latest_epoch
+        epochs = self.leader_epoch_cache
+        latest_epoch = epochs.latest_epoch
         for _, header in batches:
             if header.magic < MAGIC_V2 and latest_epoch >= 0:  # the format went back: epochs are not complete any more
                 self._forget_epochs()
                 latest_epoch = -1
-            if header.partition_leader_epoch > latest_epoch:
+            if epochs.unwritten or header.partition_leader_epoch > latest_epoch:
                 self.maybe_assign_epoch_start_offset(header.partition_leader_epoch, header.base_offset)
                 latest_epoch = header.partition_leader_epoch
         entries = segment.offset_index.entries
@@ -438,13 +440,22 @@ class Log:
 
     # --- leader epochs ---
 
-    def maybe_assign_epoch_start_offset(self, leader_epoch: int, start_offset: int) -> None:
-        """The leader of `leader_epoch` writes from `start_offset` on. A log of an older format keeps no epochs: its messages do not name them."""
+    def maybe_assign_epoch_start_offset(self, leader_epoch: int, start_offset: int, *, begins: bool = False) -> None:
+        """The leader of `leader_epoch` writes from `start_offset` on. A log of an older format keeps no epochs: its messages do not name them.
+
+        `begins`: it has written nothing yet. Then the file waits for a worker of the log manager, or for the first record; else it is written now.
+        """
         if self.config.record_version < MAGIC_V2:
             return
-        before = self.leader_epoch_cache.latest_epoch
+        epochs = self.leader_epoch_cache
+        before = epochs.latest_epoch
+        later = begins and self._note is not None
         with self._storage():
-            self.leader_epoch_cache.assign(leader_epoch, start_offset)
+            epochs.assign(leader_epoch, start_offset, later=later)
+            if not later:
+                epochs.write()
+        if later and self._note is not None:
+            self._note(self)
         if self._trace is not None and leader_epoch != before:
             topic, partition = self.topic_partition
             self._trace(LeaderEpochAssigned(topic, partition, leader_epoch, start_offset))

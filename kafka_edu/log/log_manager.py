@@ -6,13 +6,14 @@ recovered. It is removed at the start, so that it is not there after a crash.
 
 This is shell: it belongs to the broker's loop and hands all that blocks (recovery, fsync, removal of files, checkpoints) to workers by
 `run_blocking`. A worker touches only what the loop leaves alone: logs that nobody has yet, the files of segments, folders already given up.
-Two things happen by themselves: a segment that was rolled is flushed, and what was deleted is removed from the disk after file.delete.delay.ms. The
-rest is scheduled by the broker: `cleanup_logs` (log.retention.check.interval.ms), `flush_dirty_logs` (log.flush.scheduler.interval.ms) and the two
-checkpoints (log.flush.offset.checkpoint.interval.ms, log.flush.start.offset.checkpoint.interval.ms).
+Two things happen by themselves: a segment that was rolled is flushed, and what was deleted is removed from the disk after file.delete.delay.ms.
+`write_leader_epochs` is asked for when roles have changed. The rest is scheduled by the broker: `cleanup_logs`
+(log.retention.check.interval.ms), `flush_dirty_logs` (log.flush.scheduler.interval.ms) and the two checkpoints
+(log.flush.offset.checkpoint.interval.ms, log.flush.start.offset.checkpoint.interval.ms).
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 from kafka_edu.common.errors import Errors, KafkaException
@@ -88,6 +89,7 @@ class LogManager:
         self._recovery_points = {d: OffsetCheckpointFile(f"{d}/{RECOVERY_POINT_FILE}", file_system) for d in log_dirs}
         self._start_offsets = {d: OffsetCheckpointFile(f"{d}/{LOG_START_OFFSET_FILE}", file_system) for d in log_dirs}
         self._noted: dict[Log, None] = {}
+        self._epochs_unwritten: dict[Log, None] = {}
         self._doomed: list[_Doomed] = []
         self._deleted_folders = 0
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -260,7 +262,9 @@ class LogManager:
         if log is None:
             return
         self._noted.pop(log, None)
+        self._epochs_unwritten.pop(log, None)
         self._sampler.forget(log)
+        log.leader_epoch_cache.close()
         self._deleted_folders += 1
         folder = delete_dir_name(topic_partition, self._time.milliseconds() << 64 | self._deleted_folders)
         path = f"{log.log_dir}/{folder}"
@@ -276,7 +280,7 @@ class LogManager:
     # --- what happens by itself ---
 
     def _note(self, log: Log) -> None:
-        """A log has rolled or deleted segments."""
+        """A log has rolled or deleted segments, or a leader's epoch begins in it."""
         for segment in log.deleted_segments:
             due_ms = self._time.hi_res_clock_ms() + log.config.file_delete_delay_ms
             self._doom(_Doomed(due_ms, log.topic_partition, segment, None, ""))
@@ -284,6 +288,8 @@ class LogManager:
         if log.flush_wanted:
             self._noted[log] = None
             self._start("flush-log", self._flush_noted)
+        if log.leader_epoch_cache.unwritten:
+            self._epochs_unwritten[log] = None
 
     def _start(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
         """Run `work` in the background unless it is running."""
@@ -309,6 +315,19 @@ class LogManager:
             log = next(iter(self._noted))
             del self._noted[log]
             await self._flush(log, log.active_segment.base_offset)
+
+    def write_leader_epochs(self) -> None:
+        """Have the files of leader epochs that have just begun replaced by a worker: a broker becomes leader of a thousand partitions at once."""
+        if self._epochs_unwritten:
+            self._start("write-leader-epochs", self._write_leader_epochs)
+
+    async def _write_leader_epochs(self) -> None:
+        while self._epochs_unwritten:
+            logs = list(self._epochs_unwritten)
+            self._epochs_unwritten.clear()
+            for log, error in await self._run_blocking(lambda logs=logs: list(_write_epochs_of(logs))):  # type: ignore[misc]
+                if log.topic_partition in self._logs:
+                    self._fail_log_dir(log.log_dir, error)
 
     async def _flush(self, log: Log, up_to: int) -> None:
         """Force a log to the disk up to an offset, in a worker, while the loop goes on appending."""
@@ -458,3 +477,12 @@ def _read(file: OffsetCheckpointFile) -> Mapping[TopicPartition, int]:
         return file.read()
     except CorruptCheckpointError:
         return {}
+
+
+def _write_epochs_of(logs: Iterable[Log]) -> Iterator[tuple[Log, OSError]]:
+    """Write what is to be written; yields those for which it could not be done."""
+    for log in logs:
+        try:
+            log.leader_epoch_cache.write()
+        except OSError as error:
+            yield log, error

@@ -145,7 +145,7 @@ class Partition:
         self._take_over(state, controller_epoch)
         self.isr_state.told(tuple(state.isr), state.zk_version)
         self.leader_epoch_start_offset = end_offset = log.log_end_offset
-        log.maybe_assign_epoch_start_offset(state.leader_epoch, end_offset)
+        log.maybe_assign_epoch_start_offset(state.leader_epoch, end_offset, begins=True)
         self._followers = {r: self._followers.get(r) or Replica(r) for r in self.assigned_replicas if r != self.broker_id}
         for follower in self._followers.values():
             follower.reset(end_offset, now_ms, in_sync=follower.broker_id in self.isr)

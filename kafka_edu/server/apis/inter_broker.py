@@ -61,7 +61,7 @@ class InterBrokerApi:
         missing = self._topic_configs.missing(topics)
         if missing or self._role_changes.locked() or len(self._replica_manager.new_logs(request)) > LOGS_AT_ONCE:
             return self._make_logs_and_lead(call, request, missing)
-        call.respond(self._replica_manager.become_leader_or_follower(request, call.version))
+        self._take_roles(call, request)
         return None
 
     async def _make_logs_and_lead(self, call: ApiCall, request: LeaderAndIsrRequest, topics: list[str]) -> None:
@@ -76,7 +76,11 @@ class InterBrokerApi:
                 if made % LOGS_AT_ONCE == 0:
                     await asyncio.sleep(0)
             self._check_broker_epoch(request.broker_epoch)
-            call.respond(self._replica_manager.become_leader_or_follower(request, call.version))
+            self._take_roles(call, request)
+
+    def _take_roles(self, call: ApiCall, request: LeaderAndIsrRequest) -> None:
+        call.respond(self._replica_manager.become_leader_or_follower(request, call.version))
+        self._replica_manager.log_manager.write_leader_epochs()
 
     def handle_stop_replica(self, call: ApiCall, request: StopReplicaRequest) -> Awaitable[None] | None:
         self._check_broker_epoch(request.broker_epoch)

@@ -5,7 +5,7 @@ from kafka_edu.log.checkpoint_file import CorruptCheckpointError
 from kafka_edu.log.leader_epoch_file_cache import LeaderEpochFileCache
 from kafka_edu.log.log_file_names import delete_dir_name, is_delete_dir, offset_of, parse_topic_partition, segment_file
 from kafka_edu.log.offset_checkpoint_file import OffsetCheckpointFile
-from kafka_edu.sim.memory_file_system import MemoryFileSystem
+from kafka_edu.sim.memory_file_system import MemoryFile, MemoryFileSystem
 
 PATH = "/leader-epoch-checkpoint"
 
@@ -70,6 +70,55 @@ def test_the_file_is_kafka_s_and_is_read_again() -> None:
     flushes = file_system.flushes
     epochs.flush()
     assert (flushes, file_system.flushes) == (0, 1), "only when it is asked for"
+
+
+def test_the_file_of_an_epoch_without_records_may_wait() -> None:
+    file_system = MemoryFileSystem()
+    epochs = LeaderEpochFileCache(PATH, file_system)
+    epochs.assign(0, 0)
+    epochs.assign(1, 7, later=True)
+    assert (epochs.latest_epoch, epochs.unwritten) == (1, True)
+    assert file_system.read(PATH) == b"0\n1\n0 0\n"
+    epochs.assign(1, 7)
+    assert epochs.unwritten, "nothing new was said"
+    epochs.write()
+    assert not epochs.unwritten
+    assert file_system.read(PATH) == b"0\n2\n0 0\n1 7\n"
+    epochs.assign(2, 9, later=True)
+    epochs.truncate_from_end(7)
+    assert file_system.read(PATH) == b"0\n1\n0 0\n", "what is cut is written at once, and what waited with it"
+
+
+class CountingFileSystem(MemoryFileSystem):
+    opened = 0
+
+    def open(self, path: str, *, create: bool = True) -> MemoryFile:
+        self.opened += 1
+        return super().open(path, create=create)
+
+
+def test_the_file_is_forced_once_a_change_and_holds_against_a_power_failure() -> None:
+    file_system = CountingFileSystem()
+    epochs = LeaderEpochFileCache(PATH, file_system)
+    epochs.flush()
+    assert file_system.opened == 0, "there is nothing to force"
+    epochs.assign(3, 5, later=True)
+    epochs.flush()
+    opened = file_system.opened
+    epochs.flush()
+    assert file_system.opened == opened > 0, "nothing has changed since"
+    file_system.lose_power()
+    assert LeaderEpochFileCache(PATH, file_system).entries == [(3, 5)]
+
+
+def test_a_closed_file_is_not_touched_any_more() -> None:
+    file_system = MemoryFileSystem()
+    epochs = LeaderEpochFileCache(PATH, file_system)
+    epochs.assign(3, 5, later=True)
+    epochs.close()
+    epochs.write()
+    epochs.flush()
+    assert not file_system.exists(PATH)
 
 
 def test_offsets_are_written_a_line_each() -> None:

@@ -220,6 +220,48 @@ def test_a_rolled_segment_is_flushed_without_being_asked() -> None:
     run(scenario)
 
 
+def test_files_of_epochs_that_begin_are_written_by_a_worker_and_by_the_first_record() -> None:
+    async def scenario() -> None:
+        disk = MemoryFileSystem()
+        broker = Broker(disk)
+        logs = [broker.logs.get_or_create_log(tp) for tp in (A, B, C)]
+        for log in logs:
+            log.maybe_assign_epoch_start_offset(4, 0, begins=True)
+        files = [f"{log.directory}/leader-epoch-checkpoint" for log in logs]
+        assert not any(map(disk.exists, files))
+        logs[0].append_as_leader(build_batch([Record(0, 5, b"k", b"v")]), 4, 0)
+        assert disk.read(files[0]) == b"0\n1\n4 0\n", "before its first record"
+        batch = bytearray(build_batch([Record(0, 5, b"k", b"v")]))
+        batch[12:16] = (4).to_bytes(4, "big")
+        logs[1].append_as_follower(bytes(batch), 0)
+        assert disk.read(files[1]) == b"0\n1\n4 0\n"
+        broker.logs.write_leader_epochs()
+        broker.logs.delete_log(B)
+        await settle()
+        assert disk.read(files[2]) == b"0\n1\n4 0\n"
+        logs[2].maybe_assign_epoch_start_offset(6, 0, begins=True)
+        broker.logs.write_leader_epochs()
+        broker.logs.delete_log(C)
+        await settle()
+        assert not disk.exists(files[2])
+        assert broker.failed == []
+
+    run(scenario)
+
+
+def test_a_disk_that_refuses_the_file_of_an_epoch_takes_its_dir_offline() -> None:
+    async def scenario() -> None:
+        disk = MemoryFileSystem(capacity=0)
+        broker = Broker(disk)
+        log = broker.logs.get_or_create_log(A)
+        log.maybe_assign_epoch_start_offset(4, 0, begins=True)
+        broker.logs.write_leader_epochs()
+        await settle()
+        assert broker.failed == [("/a", [A])]
+
+    run(scenario)
+
+
 def test_what_retention_deletes_is_gone_from_the_disk_after_the_delay() -> None:
     async def scenario() -> None:
         disk = MemoryFileSystem()

@@ -28,6 +28,8 @@ class World:
         self.remaining = []
         self.logs_wanted = []
         self.broker_epoch = 100
+        self.log_manager = self
+        self.epochs_written = 0
         self.configs = TopicConfigs(LogConfig.parse({}), self.fetch)
         self.api = InterBrokerApi(self, self.controlled_shutdown, lambda: self.broker_epoch, self.configs, self.updated.extend, self.forgotten.extend)
         self.api.register(harness.apis)
@@ -52,6 +54,10 @@ class World:
     def become_leader_or_follower(self, request, version):
         self.done.append(("lead", version))
         return LeaderAndIsrResponse()
+
+    def write_leader_epochs(self):
+        assert self.done[-1][0] == "lead"
+        self.epochs_written += 1
 
     def stop_replicas(self, request, version):
         self.done.append(("stop", version))
@@ -119,6 +125,7 @@ def test_many_new_logs_are_made_before_the_roles_are_taken_with_others_served_in
 
     assert asyncio.run(both()) == LOGS_AT_ONCE
     assert world.done == [*(("log", tp) for tp, _ in world.logs_wanted), ("lead", 5), ("stop", 1)]
+    assert world.epochs_written == 1
 
 
 def test_a_few_new_logs_are_made_at_once(harness, world):
@@ -126,6 +133,7 @@ def test_a_few_new_logs_are_made_at_once(harness, world):
     harness.ask(lead("a", version=5), 5)
     harness.ask(lead("a", version=5), 5)
     assert [name for name, *_ in world.done] == ["configs", "log", "lead", "lead"]
+    assert world.epochs_written == 2, "behind every LeaderAndIsr the files of new epochs are written"
 
 
 def test_a_request_for_an_earlier_life_of_this_broker_is_refused(harness, world):
