@@ -50,6 +50,8 @@ ALTOGETHER = 1.0
 REQUESTS = 0.4
 LATENCY = 2.0
 MEMORY_MB = 150
+READS = 2
+"""A consumer is done in a second or two, its JIT included, and tells little alone."""
 
 
 class Cell(NamedTuple):
@@ -85,10 +87,17 @@ class Peer(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """MB/s of payload; NaN where a peer cannot be measured."""
+    """MB/s of payload: the medians of a cell. NaN where a peer cannot be measured."""
 
     produce: float
     consume: float
+
+
+class Repeat(NamedTuple):
+    """MB/s of one repeat: what was produced is read READS times."""
+
+    produce: float
+    consume: list[float]
 
 
 def create_topic(bootstrap: str, topic: str, rf: int) -> list[tuple[str, int]]:
@@ -143,17 +152,17 @@ class Run:
             yield name, create_topic(peer.bootstrap, name, rf)
             delete_topic(peer.bootstrap, name)
 
-    def throughput(self, peer: Peer, cell: Cell) -> Measured:
+    def throughput(self, peer: Peer, cell: Cell) -> Repeat:
         """One measurement of a cell."""
         size, acks, records = cell.size, cell.acks, cell.records
         with self._topic(peer, cell.rf) as (topic, _):
             if cell.client == "java":
                 produced = java_clients.produce(self._jars, peer.bootstrap, topic, size=size, acks=acks, records=records)
-                return Measured(produced, java_clients.consume(self._jars, peer.bootstrap, topic, records=records))
+                return Repeat(produced, [java_clients.consume(self._jars, peer.bootstrap, topic, records=records) for _ in range(READS)])
             produced = confluent_clients.produce(peer.bootstrap, topic, size=size, acks=acks, records=records)
             if peer.is_mock:
-                return Measured(produced, math.nan)
-            return Measured(produced, confluent_clients.consume(peer.bootstrap, topic, PARTITIONS, size=size, records=records))
+                return Repeat(produced, [math.nan])
+            return Repeat(produced, [confluent_clients.consume(peer.bootstrap, topic, PARTITIONS, size=size, records=records) for _ in range(READS)])
 
     def warm_up(self, cells: list[Cell]) -> None:
         """Measurements that do not count: large records and small ones, RF 3, so that a JVM has compiled what it will run."""
@@ -164,13 +173,14 @@ class Run:
 
     def cell(self, cell: Cell) -> dict[str, Measured]:
         """Peer → medians of one cell; the repeats are interleaved over the peers."""
-        runs: dict[str, list[Measured]] = {peer.name: [] for peer in self._peers if peer.takes_part(cell)}
+        runs: dict[str, list[Repeat]] = {peer.name: [] for peer in self._peers if peer.takes_part(cell)}
         for _ in range(self._repeats):
             for peer in self._peers:
                 if peer.takes_part(cell):
                     runs[peer.name].append(self.throughput(peer, cell))
         found = {
-            name: Measured(statistics.median(m.produce for m in many), statistics.median(m.consume for m in many)) for name, many in runs.items()
+            name: Measured(statistics.median(m.produce for m in many), statistics.median(rate for m in many for rate in m.consume))
+            for name, many in runs.items()
         }
         shown = "   ".join(f"{name} {m.produce:6.1f} / {_or_dash(m.consume):>6}" for name, m in found.items())
         self._say(f"{cell.name:34} produce / consume MB/s:   {shown}")
