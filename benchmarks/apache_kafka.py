@@ -6,6 +6,7 @@ Nothing of Apache Kafka is part of this project.
 
 import asyncio
 import contextlib
+import itertools
 import os
 import shutil
 import socket
@@ -21,8 +22,8 @@ from kafka_edu.cli.cluster_spec import HOST
 from kafka_edu.cli.maven_jars import PeerMissing as PeerMissing  # also for those who start it
 from kafka_edu.cli.maven_jars import maven_jars, require_java
 from kafka_edu.cli.readiness import wait_until_listed
+from kafka_edu.common.ports import free_ports
 from kafka_edu.common.socket_transport import SocketTransport
-from kafka_edu.zk.apache import free_port
 
 VERSION: Final = "2.8.2"
 #: Version → Scala's, and the ZooKeeper that it runs with: the 3.4 client of Kafka 2.0 does not start on Java 17.
@@ -104,14 +105,15 @@ class ApacheKafka:
             "log4j",
             {"log4j.rootLogger": "WARN,o", "log4j.appender.o": f"{_LOG4J}.ConsoleAppender", "log4j.appender.o.layout": f"{_LOG4J}.SimpleLayout"},
         )
+        ports = free_ports(HOST)
         if not self._zookeeper:
-            port = free_port()
+            port = next(ports)
             zookeeper = {"clientPort": port, "clientPortAddress": "127.0.0.1", "admin.enableServer": "false", "tickTime": 500}
             self._write("zookeeper", {"dataDir": self._root / "zk", **zookeeper})
             self._spawn("zookeeper", "org.apache.zookeeper.server.quorum.QuorumPeerMain", SMALL)
             self._await_port("zookeeper", port)
             self._zookeeper = f"127.0.0.1:{port}"
-        self.ports = [free_port() for _ in range(self._count)]
+        self.ports = list(itertools.islice(ports, self._count))
         for broker, port in enumerate(self.ports):
             properties: dict[str, object] = {
                 "broker.id": broker,

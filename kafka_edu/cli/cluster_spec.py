@@ -2,13 +2,12 @@
 
 import contextlib
 import json
-import random
-import socket
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from kafka_edu.common.cluster_home import ClusterFolder, cluster_names
+from kafka_edu.common.ports import PICKED_PORTS, free_ports, is_free
 from kafka_edu.common.words import plural
 from kafka_edu.server.listener_settings import listener_settings
 from kafka_edu.server.properties_file import format_properties
@@ -23,10 +22,6 @@ USUAL_ZOOKEEPER_PORT: Final = 2181
 #: Beside the brokers' ids, the supervisor is -1, ZooKeeper's first server -2, the next -3.
 FIRST_ZOOKEEPER: Final = -2
 MAX_ZOOKEEPERS: Final = 7
-
-#: Elsewhere ports are picked below those that the system hands to outgoing connections (from 32768 on Linux). A client that tries again and
-#: again to reach a dead broker would otherwise now and then be given the broker's own port as its source, and find itself connected to itself.
-PICKED_PORTS: Final = range(20_000, 32_000)
 
 
 class ClusterSpecError(Exception):
@@ -302,21 +297,9 @@ def _ports_of_others(name: str, home: Path | None) -> set[int]:
 
 
 def _is_free(port: int) -> bool:
-    """Whether nobody listens on that port now. A connection that lingers there does not count."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError:
-            return False
-    return True
+    return is_free(HOST, port)
 
 
 def _free_ports(reserved: Collection[int]) -> Iterator[int]:
-    """Ports from a random place on, so that two clusters that begin together rarely try the same."""
-    start = random.randrange(len(PICKED_PORTS))
-    for i in range(len(PICKED_PORTS)):
-        port = PICKED_PORTS[(start + i) % len(PICKED_PORTS)]
-        if port not in reserved and _is_free(port):
-            yield port
+    yield from free_ports(HOST, reserved)
     raise ClusterSpecError(f"no free port from {PICKED_PORTS.start} to {PICKED_PORTS.stop}")

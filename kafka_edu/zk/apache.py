@@ -18,6 +18,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
+from kafka_edu.common.ports import free_ports
+
 JARS_VARIABLE: Final = "KAFKA_EDU_ZOOKEEPER_JARS"
 MAIN_CLASS: Final = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 READY_TIMEOUT_S: Final = 60.0
@@ -73,10 +75,7 @@ def find_jars(*, with_log: bool = False) -> list[Path]:
 
 def free_port(host: str = "127.0.0.1") -> int:
     """A port that is free now."""
-    with socket.socket() as sock:
-        sock.bind((host, 0))
-        port: int = sock.getsockname()[1]
-        return port
+    return next(free_ports(host))
 
 
 class Member(NamedTuple):
