@@ -104,11 +104,16 @@ def leaders(admin: AdminClient) -> dict[int, int]:
     return {number: partition.leader for number, partition in topic.partitions.items()}
 
 
-def create_topic(admin: AdminClient) -> dict[int, int]:
-    """Create the topic and wait until every partition has a leader: its leaders."""
+def create_topic(admin: AdminClient) -> None:
+    """Create the topic and wait until every partition has a leader."""
     topic = NewTopic(TOPIC, num_partitions=PARTITIONS, replication_factor=3, config={"min.insync.replicas": "2"})
     for future in admin.create_topics([topic], operation_timeout=20).values():
         future.result()
+    all_leaders(admin)
+
+
+def all_leaders(admin: AdminClient) -> dict[int, int]:
+    """partition → leader, when every partition has one."""
     end = time.monotonic() + ELECTION_TIMEOUT_S
     while time.monotonic() < end:
         found = leaders(admin)
@@ -120,7 +125,7 @@ def create_topic(admin: AdminClient) -> dict[int, int]:
 
 def kill_leader(cluster: Cluster, admin: AdminClient, narrator: Narrator, producer: LogProducer, consumer: LogConsumer) -> Killing:
     """Kill -9 the leader of partition 0 and wait until each partition that it led has another."""
-    before = leaders(admin)
+    before = all_leaders(admin)
     victim = before[0]
     led = tuple(sorted(partition for partition, leader in before.items() if leader == victim))
     pid = cluster.pid(victim)

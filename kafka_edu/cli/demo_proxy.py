@@ -98,10 +98,10 @@ def proxy_side(proxy: RunningProxy, events: Sequence[Envelope]) -> ProxySide:
     return ProxySide(connections, requests, stopped.refused, stopped.bytes_in, stopped.bytes_out, log_bytes([proxy.folder]))
 
 
-def boots(address: str) -> bool:
+def boots(address: str, timeout_s: float) -> bool:
     """Whether a new client that knows this address alone gets to the cluster."""
     try:
-        AdminClient({"bootstrap.servers": address, "log_level": 0}).list_topics(timeout=NEW_CLIENT_TIMEOUT_S)
+        AdminClient({"bootstrap.servers": address, "log_level": 0}).list_topics(timeout=timeout_s)
     except KafkaException:
         return False
     return True
@@ -134,7 +134,7 @@ def create_topic(cluster: Cluster) -> AdminClient:
 
 def run(cluster: Cluster, admin: AdminClient, proxy: RunningProxy, address: str, seconds: float, rate: int, console: Console) -> Outcome:
     """The experiment, on a cluster and a proxy that are ready."""
-    if not boots(address):
+    if not boots(address, SETTLE_TIMEOUT_S):
         raise ClusterError(f"no client boots on the proxy: {proxy.said()}")
     bytes_before = bytes_into(cluster)
     producer = LogProducer(address, TOPIC, WebLog(7), rate)
@@ -151,7 +151,7 @@ def run(cluster: Cluster, admin: AdminClient, proxy: RunningProxy, address: str,
         console.print(f"[red]✕[/] the proxy is stopped; up to now {half.acked:,} records were acked, {half.consumed:,} consumed", soft_wrap=True)
         if is_open(address):
             raise ClusterError(f"somebody still listens on {address}")
-        new_clients = int(boots(address))
+        new_clients = int(boots(address, NEW_CLIENT_TIMEOUT_S))
         stream_until(began + seconds, producer, consumer, half)
         producer.finish()
         consumer.finish(SETTLE_TIMEOUT_S)

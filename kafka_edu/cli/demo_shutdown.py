@@ -7,17 +7,19 @@ it does (what it has given up it may yet store twice, for its client then begins
 producers' acks.
 """
 
+import contextlib
 import itertools
 import statistics
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import click
-from confluent_kafka import ElectionType
+from confluent_kafka import ElectionType, KafkaException
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._metadata import PartitionMetadata  # exported, but not for type checkers
 from confluent_kafka.cimpl import NewTopic
 from rich.console import Console
 from rich.table import Table
@@ -99,6 +101,7 @@ class Stage:
         """Partition → leader, each the preferred one again."""
         self.wait_until_in_sync()
         self.admin.elect_leaders(ElectionType.PREFERRED, None).result()
+        self._wait_until(lambda partition: partition.leader == partition.replicas[0], range(self.partitions), "were not led by their first replicas")
         return self.wait_until_in_sync()
 
     def recording(self, broker: int, life: int = 0) -> Path:
@@ -112,13 +115,18 @@ class Stage:
 
     def wait_until_led(self, led: Sequence[int], gone: int) -> None:
         """Return when each of the partitions `led` has a leader that is not the broker `gone`. Raises ClusterError after a minute."""
+        self._wait_until(lambda partition: partition.leader not in (gone, -1), led, f"of broker {gone} had no new leaders")
+
+    def _wait_until(self, condition: Callable[[PartitionMetadata], bool], numbers: Sequence[int], otherwise: str) -> None:
+        """Return when the condition holds for each of these partitions, as a broker tells of them: each hears of a change in its own time."""
         end = time.monotonic() + MOVE_TIMEOUT_S
         while time.monotonic() < end:
-            partitions = self.admin.list_topics(TOPIC, timeout=10).topics[TOPIC].partitions
-            if all(partitions[each].leader not in (gone, -1) for each in led):
-                return
+            with contextlib.suppress(KafkaException):  # the broker that was asked has just gone: the next look asks another
+                partitions = self.admin.list_topics(TOPIC, timeout=10).topics[TOPIC].partitions
+                if all(number in partitions and condition(partitions[number]) for number in numbers):
+                    return
             time.sleep(_LOOK_EVERY_S)
-        raise ClusterError(f"the partitions of broker {gone} had no new leaders within {MOVE_TIMEOUT_S:g} s")
+        raise ClusterError(f"partitions {otherwise} within {MOVE_TIMEOUT_S:g} s")
 
     def silences_ms(self, led: Sequence[int], since: float, until: float) -> list[float]:
         """The longest time without an ack while leaders moved, by partition, of the patient producer for which it was longest."""

@@ -43,6 +43,7 @@ LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # confluen
 OPEN_TRANSACTION_TIMEOUT_S: Final = 5.0
 DRAIN_TIMEOUT_S: Final = 120.0
 READ_TIMEOUT_S: Final = 60.0
+VICTIM_TIMEOUT_S: Final = 60.0
 _RESTART_S: Final = 0.2
 _LOOK_EVERY_S: Final = 0.1
 #: What is killed, in turn, over the time of the run.
@@ -224,16 +225,20 @@ def wait_for_open_transaction(admin: AdminClient, topic: str) -> None:
 
 
 def victim_of(act: str, admin: AdminClient, application: Application) -> int:
-    """The broker that is to die. Raises ClusterError when it is not known."""
+    """The broker that is to die, as soon as it is known. Raises ClusterError when it is not within a minute."""
     topic, key = {
         "transaction coordinator": (TRANSACTION_STATE_TOPIC_NAME, application.name),
         "group coordinator": (GROUP_METADATA_TOPIC_NAME, application.name),
         "leader": (application.topic, None),
     }[act]
-    partitions = admin.list_topics(topic, timeout=10).topics[topic].partitions
-    if not partitions:
-        raise ClusterError(f"{topic} does not exist yet")
-    return partitions[0 if key is None else partition_for(key, len(partitions))].leader
+    end = time.monotonic() + VICTIM_TIMEOUT_S
+    while time.monotonic() < end:
+        with contextlib.suppress(KafkaException):  # the broker that was asked is just dying: the next look asks another
+            partitions = admin.list_topics(topic, timeout=10).topics[topic].partitions
+            if partitions and (leader := partitions[0 if key is None else partition_for(key, len(partitions))].leader) >= 0:
+                return leader
+        time.sleep(_LOOK_EVERY_S)
+    raise ClusterError(f"no leader of {topic} within {VICTIM_TIMEOUT_S:g} s: the {act} of {application.name} is not known")
 
 
 def kill_and_restart(act: str, cluster: Cluster, admin: AdminClient, application: Application, console: Console) -> None:

@@ -20,7 +20,7 @@ from kafka_edu.trace.reader import open_recording
 from kafka_edu.trace.wire_format import TraceFormatError
 
 _START_TIMEOUT_S: Final = 30.0
-_STOP_TIMEOUT_S: Final = 10.0
+_STOP_TIMEOUT_S: Final = 30.0
 _LOOK_EVERY_S: Final = 0.02
 
 

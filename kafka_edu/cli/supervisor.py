@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # it brings every event class with it, which `cluster up` has
     from kafka_edu.trace.trace_client import EventsAddress
 
 _LOOK_EVERY_S: Final = 0.01
-_SUPERVISOR_START_TIMEOUT_S: Final = 20.0
+_SUPERVISOR_START_TIMEOUT_S: Final = 60.0
 _DOWN_TIMEOUT_S: Final = 60.0
 
 

@@ -40,7 +40,7 @@ class EventsAddress(NamedTuple):
 class TraceClient:
     """A blocking subscriber: iterate over it, or wait for one event."""
 
-    def __init__(self, address: EventsAddress, level: Level = Level.STATE, gauges: bool = False, timeout_s: float = 5.0) -> None:
+    def __init__(self, address: EventsAddress, level: Level = Level.STATE, gauges: bool = False, timeout_s: float = 20.0) -> None:
         """Connect and say hello. Raises OSError when nobody listens."""
         self._socket = socket.create_connection((address.host, address.port), timeout_s)
         self._socket.sendall(address.hello(level, gauges))
