@@ -1,8 +1,10 @@
-"""Looks for processes, for tests that say what is left of a cluster."""
+"""Looks for processes, for tests that say what is left of a cluster; and has those of a cluster run again that a test has stopped."""
 
 import os
-import time
 from pathlib import Path
+
+from kafka_edu.cli.supervisor import Cluster
+from tests.waiting import wait_for
 
 
 def is_alive(pid: int) -> bool:
@@ -33,9 +35,25 @@ def processes_of(text: str) -> list[int]:
     return found
 
 
-def wait_until_gone(pids: list[int], timeout_s: float = 20.0) -> None:
-    """Return when none of them is alive; AssertionError when some still are."""
-    end = time.monotonic() + timeout_s
-    while left := [pid for pid in pids if is_alive(pid)]:
-        assert time.monotonic() < end, f"processes {left} are still there"
-        time.sleep(0.02)
+def wait_until_gone(pids: list[int]) -> None:
+    """Return when none of them is alive; AssertionError when some still are after a minute."""
+
+    def left() -> list[int]:
+        return [pid for pid in pids if is_alive(pid)]
+
+    wait_for(lambda: not left(), lambda: f"processes {left()} are still there")
+
+
+def wait_until_none(text: str) -> None:
+    """Return when there is no process whose command line holds `text`, for a process that ends may still start one."""
+    wait_for(lambda: not processes_of(text), lambda: f"processes {processes_of(text)} are still there")
+
+
+def start_all(cluster: Cluster) -> None:
+    """Start what is stopped, have what is paused go on, and return when all brokers list each other: as a test finds a cluster that it shares."""
+    for process in cluster.status().processes:
+        if process.state == "paused":
+            cluster.act("resume", process.broker)
+        elif process.state == "stopped":
+            cluster.act("start", process.broker)
+    cluster.wait_ready()

@@ -7,8 +7,7 @@ import signal
 import stat
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,8 +18,7 @@ from kafka_edu.cli.readiness import wait_until_listed
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.trace.reader import open_recording
 from kafka_edu.zk.apache import ApacheZooKeeper
-
-PATIENCE_S = 60
+from tests.waiting import PATIENCE_S, wait_for
 
 
 class Processes:
@@ -54,14 +52,8 @@ class Processes:
     def log(self, properties: Path) -> str:
         return properties.with_suffix(".log").read_text()
 
-    def wait_for(self, condition: Callable[[], object], what: str) -> None:
-        deadline = time.monotonic() + PATIENCE_S
-        while not condition():
-            assert time.monotonic() < deadline, what
-            time.sleep(0.05)
-
     def started(self, properties: Path, times: int = 1) -> None:
-        self.wait_for(lambda: self.log(properties).count(" started ") >= times, f"not started: {self.log(properties)}")
+        wait_for(lambda: self.log(properties).count(" started ") >= times, lambda: f"not started: {self.log(properties)}")
 
     def refused(self, properties: Path, *arguments: str) -> str:
         """A broker that must not start: what it says."""
@@ -111,7 +103,7 @@ def port_of(processes: Processes, name: str) -> int:
         ports.extend(int(str(e.event[1][0]).rpartition(":")[2]) for e in recorded if e.name == "ServerStarted")
         return bool(ports)
 
-    processes.wait_for(told, "no ServerStarted in the recording")
+    wait_for(told, "no ServerStarted in the recording")
     return ports[0]
 
 

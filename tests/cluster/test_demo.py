@@ -3,16 +3,13 @@
 import json
 import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from kafka_edu.cli.python_process import python_command, python_environment
-
-sys.path.insert(0, str(Path(__file__).parent))
-from processes import processes_of, wait_until_gone
+from tests.cluster.processes import processes_of
+from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="these tests look for processes in /proc")]
 
@@ -51,9 +48,9 @@ def test_stopped_in_the_middle_it_leaves_nothing(tmp_path: Path, number: signal.
         assert demo.stdout is not None
         while "topic web" not in demo.stdout.readline():
             assert demo.poll() is None
-        time.sleep(1.0)  # into the stream of records
+        wait_for(lambda: any(log.stat().st_size for log in tmp_path.rglob("web-*/*.log")), "the stream of records has begun")
         assert processes_of(str(tmp_path))
         demo.send_signal(number)
         assert demo.wait(60) == code
-    wait_until_gone(processes_of(str(tmp_path)))
+    assert not processes_of(str(tmp_path))
     assert not (tmp_path / "clusters" / "demo").exists()

@@ -3,15 +3,12 @@
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from kafka_edu.cli.python_process import python_command, python_environment
-
-sys.path.insert(0, str(Path(__file__).parent))
-from processes import processes_of
+from tests.cluster.processes import processes_of
 
 pytestmark = [pytest.mark.timeout(400), pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="these tests look for processes in /proc")]
 

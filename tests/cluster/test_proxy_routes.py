@@ -1,8 +1,7 @@
 """A metadata proxy before two real clusters: who is led where, and what becomes of the clients of one that is gone (spec B3)."""
 
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -13,7 +12,9 @@ from confluent_kafka.cimpl import NewTopic
 
 from kafka_edu.cli.running_proxy import RunningProxy, running_proxy
 from kafka_edu.cli.supervisor import Cluster, running_cluster
-from kafka_edu.trace.events.proxy import ProxyAnswered, TargetStateChanged
+from kafka_edu.trace.events.proxy import ProxyAnswered, ProxyRefused, TargetStateChanged
+from tests.cluster.processes import start_all
+from tests.waiting import PATIENCE_S, wait_for
 
 RULES: Final = """
 # the first line that matches counts
@@ -23,7 +24,6 @@ client=web-*      to=east,west
                   to=east
 """
 WEB_CLIENTS: Final = tuple(f"web-{i}" for i in range(8))
-PATIENCE_S: Final = 30.0
 PROPS: Final = {"auto.create.topics.enable": "false"}
 pytestmark = pytest.mark.timeout(150)
 
@@ -35,20 +35,25 @@ class World(NamedTuple):
     address: str
 
     def boot(self, client_id: str) -> str:
-        """Which cluster this client is told of; empty when it is refused."""
+        """Which cluster this client is told of."""
         client = AdminClient({"bootstrap.servers": self.address, "client.id": client_id, "log_level": 0})
-        try:
-            (broker,) = client.list_topics(timeout=3).brokers.values()
-        except KafkaException:
-            return ""
+        (broker,) = client.list_topics(timeout=PATIENCE_S).brokers.values()
         return {self.east.port(0): "east", self.west.port(0): "west"}[broker.port]
 
     def boots(self) -> dict[str, str]:
         return {client: self.boot(client) for client in WEB_CLIENTS}
 
 
+@pytest.fixture
+def world(shared: World) -> World:
+    """Both clusters are up, and the proxy knows it, whatever a test before has left."""
+    start_all(shared.west)
+    wait_for(lambda: all(states_of(shared.proxy, target)[-1:] == ["Up"] for target in ("east", "west")), "both are up")
+    return shared
+
+
 @pytest.fixture(scope="module")
-def world() -> Iterator[World]:
+def shared() -> Iterator[World]:
     with (
         running_cluster("east", brokers=1, props=PROPS) as east,
         running_cluster("west", brokers=1, props=PROPS) as west,
@@ -60,15 +65,8 @@ def world() -> Iterator[World]:
         routes = Path(folder) / "routes.txt"
         routes.write_text(RULES)
         targets = ("--target", f"east={east.bootstrap_servers}", "--target", f"west={west.bootstrap_servers}")
-        with running_proxy(Path(folder), *targets, "--routes", str(routes), "--refresh-ms", "200", "--timeout-ms", "1000") as (proxy, address):
+        with running_proxy(Path(folder), *targets, "--routes", str(routes), "--refresh-ms", "200", "--timeout-ms", "30000") as (proxy, address):
             yield World(east, west, proxy, address)
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def states_of(proxy: RunningProxy, target: str) -> list[str]:
@@ -96,8 +94,8 @@ def test_a_topics_rule_does_not_lead_a_client_whose_first_request_names_no_topic
         ]
 
     def booted(client_id: str) -> Producer:
-        producer = Producer({"bootstrap.servers": world.address, "client.id": client_id, "message.timeout.ms": 10_000, "log_level": 0})
-        wait_for(lambda: bool(led_to(client_id)))
+        producer = Producer({"bootstrap.servers": world.address, "client.id": client_id, "message.timeout.ms": PATIENCE_S * 1000, "log_level": 0})
+        wait_for(lambda: led_to(client_id), f"{client_id} is led")
         return producer
 
     fates: list[KafkaError | None] = []
@@ -110,13 +108,17 @@ def test_a_topics_rule_does_not_lead_a_client_whose_first_request_names_no_topic
 
 
 def test_the_clients_of_a_cluster_that_is_gone_boot_on_the_other_until_it_is_back(world: World) -> None:
-    before = world.boots()
+    before, states = world.boots(), states_of(world.proxy, "west")
     world.west.kill(0)
-    wait_for(lambda: states_of(world.proxy, "west")[-1] == "Down")
+    wait_for(lambda: states_of(world.proxy, "west")[-1] == "Down", "the proxy finds it gone")
     assert set(world.boots().values()) == {"east"}
-    assert world.boot("billing-7") == ""
+    refused = AdminClient({"bootstrap.servers": world.address, "client.id": "billing-8", "log_level": 0})
+    with pytest.raises(KafkaException):
+        refused.list_topics(timeout=3)
+    why = [e.event.reason for e in world.proxy.events() if isinstance(e.event, ProxyRefused) and e.event.client_id == "billing-8"]
+    assert set(why) == {"no target answers of west"}
     world.west.start(0)
-    wait_for(lambda: states_of(world.proxy, "west")[-1] == "Up")
+    wait_for(lambda: states_of(world.proxy, "west")[-1] == "Up", "the proxy finds it back")
     assert world.boots() == before
-    assert states_of(world.proxy, "west") == ["Up", "Down", "Up"]
+    assert states_of(world.proxy, "west") == [*states, "Down", "Up"]
     assert states_of(world.proxy, "east") == ["Up"]

@@ -2,7 +2,6 @@
 sleeps (SIGSTOP) while another is elected, with its session alive, and across the session's end; a broker whose session ends. Nothing acked is lost."""
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -17,10 +16,10 @@ from kafka_edu.cli.numbered_clients import ConfluentProducer, compare, read_all
 from kafka_edu.cli.supervisor import Cluster, running_cluster
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.controller import ControllerElected, ControllerEventProcessed, ControllerResigned, LeaderElected, ReplicaRemovedFromIsr
-from kafka_edu.trace.events.server import BrokerRegistered
+from kafka_edu.trace.events.server import BrokerRegistered, SessionLost
 from kafka_edu.trace.reader import open_recording
+from tests.waiting import PATIENCE_S, wait_for
 
-PATIENCE_S = 40.0
 RATE = 400
 
 
@@ -49,18 +48,16 @@ class World:
             return None
         return Ruled(int(self.zk.get("/controller_epoch")[0]), broker) if broker in range(BROKERS) else None
 
-    def until(self, condition: Callable[[], object], what: str) -> None:
-        end = time.monotonic() + PATIENCE_S
-        while not condition():
-            assert time.monotonic() < end, what
-            time.sleep(0.05)  # there is nothing that would tell
-
     def until_elected(self, after: int, *, but: int | None = None) -> Ruled:
-        """Somebody (else than `but`) has been elected after epoch `after`, and has settled what he found: every ISR is as wide as brokers are awake."""
-        self.until(lambda: (now := self.ruled()) is not None and now.epoch > after and now.broker != but, f"nobody was elected after epoch {after}")
-        now = self.ruled()
-        assert now is not None
-        return now
+        """Somebody (else than `but`) has been elected after epoch `after`."""
+
+        def elected() -> Ruled | None:
+            now = self.ruled()
+            return now if now is not None and now.epoch > after and now.broker != but else None
+
+        found = wait_for(elected, f"nobody was elected after epoch {after}")
+        assert found is not None
+        return found
 
     def recorded(self, broker: int) -> list[Envelope]:
         return list(open_recording(str(self.recordings[broker])))
@@ -106,7 +103,7 @@ def test_there_is_one_ruler_and_nothing_acked_is_lost(world: World) -> None:
     world.zk.create("/brokers/topics/slept", b'{"version":1,"partitions":{"0":[0,1,2]}}')
     world.zk.delete("/controller")
     awake = world.until_elected(asleep.epoch, but=asleep.broker)
-    world.until(lambda: world.zk.exists("/brokers/topics/slept/partitions/0/state"), "the new controller creates the topic")
+    wait_for(lambda: world.zk.exists("/brokers/topics/slept/partitions/0/state"), "the new controller creates the topic")
     world.cluster.resume(asleep.broker)
     wait_until_in_sync(world.admin)
 
@@ -114,12 +111,12 @@ def test_there_is_one_ruler_and_nothing_acked_is_lost(world: World) -> None:
     dead = awake.broker
     world.cluster.pause(dead)
     after = world.until_elected(awake.epoch, but=dead)
-    world.until(lambda: str(dead) not in world.zk.get_children("/brokers/ids"), "its session ends")
+    wait_for(lambda: str(dead) not in world.zk.get_children("/brokers/ids"), "its session ends")
     world.cluster.resume(dead)
     wait_until_in_sync(world.admin)
     other = next(b for b in range(BROKERS) if b not in (dead, after.broker))
     world.cluster.pause(other)
-    world.until(lambda: str(other) not in world.zk.get_children("/brokers/ids"), "its session ends")
+    wait_for(lambda: str(other) not in world.zk.get_children("/brokers/ids"), "its session ends")
     world.cluster.resume(other)
     wait_until_in_sync(world.admin)
     producer.finish()
@@ -171,6 +168,10 @@ def the_sleeper_was_fenced(events: list[Envelope], asleep: Ruled) -> None:
 
 
 def registered_anew(events: list[Envelope], broker: int) -> None:
-    epochs = [e.event.broker_epoch for e in events if e.broker == broker and isinstance(e.event, BrokerRegistered)]
-    assert len(epochs) == 2
-    assert epochs[1] > epochs[0]
+    """Each time that its session had ended: once by what is done here, and more often only on a machine that is very busy."""
+    own = [e.event for e in events if e.broker == broker]
+    epochs = [event.broker_epoch for event in own if isinstance(event, BrokerRegistered)]
+    lost = sum(isinstance(event, SessionLost) for event in own)
+    assert lost >= 1
+    assert len(epochs) == 1 + lost
+    assert epochs == sorted(set(epochs))

@@ -1,9 +1,8 @@
 """A group of real consumers while the broker that coordinates it is killed with -9, twice: nothing is lost, what was committed stays committed (spec O2)."""
 
 import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
@@ -15,8 +14,8 @@ from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest
 from tests.interop.answers import ListeningBroker
 from tests.interop.client_contract import rd
 from tests.interop.questions.asking import Asker
+from tests.waiting import PATIENCE_S, wait_for
 
-PATIENCE_S = 60
 GROUP, TOPIC = "the-group", "t"
 PARTITIONS = 4
 PROPS = {
@@ -37,7 +36,7 @@ class Member(threading.Thread):
     """Reads, and commits after each record with a request of its own; notes what was read and what was answered to be committed."""
 
     def __init__(self, cluster: Cluster) -> None:
-        super().__init__()
+        super().__init__(daemon=True)  # one that a failed test leaves behind does not hold the run
         settings = rd(cluster.bootstrap_servers, group_id=GROUP, auto_offset_reset="earliest", enable_auto_commit=False, session_timeout_ms=10_000)
         self._consumer = Consumer(settings)
         self.read: list[tuple[int, int]] = []
@@ -46,31 +45,29 @@ class Member(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        self._consumer.subscribe([TOPIC])
+        unsaid: dict[int, int] = {}
+
+        def taken(*_: object) -> None:
+            unsaid.clear()  # who has the partition now reads it again from what was committed
+
+        self._consumer.subscribe([TOPIC], on_assign=taken, on_revoke=taken, on_lost=taken)
         while not self._stopped.is_set():
             message = self._consumer.poll(0.1)
-            if message is None or message.error() is not None:
-                continue
-            partition, offset = message.partition(), message.offset()
-            self.read.append((partition, offset))
-            try:
-                self._consumer.commit(message=message, asynchronous=False)
-            except KafkaException:
-                continue  # the coordinator is away, or the group gathers: a later commit says it again
-            self.committed[partition] = offset + 1
+            if message is not None and message.error() is None:
+                self.read.append((message.partition(), message.offset()))
+                unsaid[message.partition()] = message.offset() + 1
+            for partition, offset in list(unsaid.items()):
+                try:
+                    self._consumer.commit(offsets=[TopicPartition(TOPIC, partition, offset)], asynchronous=False)
+                except KafkaException:
+                    continue  # the coordinator is away, or the group gathers: the next turn says it again
+                unsaid.pop(partition, None)
+                self.committed[partition] = offset
         self._consumer.close()
 
     def close(self) -> None:
         self._stopped.set()
         self.join(PATIENCE_S)
-
-
-def until(condition: Callable[[], bool], what: str) -> None:
-    """Wait for what other threads and processes bring about. Raises AssertionError after a minute."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
 
 
 def coordinator(cluster: Cluster, asked: int) -> int:
@@ -100,19 +97,19 @@ def test_consumers_go_on_and_no_commit_is_lost(cluster: Cluster) -> None:
     def everything() -> bool:
         return len({record for member in members for record in member.read}) == sent
 
-    until(everything, "the first 200 were read")
+    wait_for(everything, "the first 200 were read")
     for _ in range(2):
         victim = coordinator(cluster, next(iter(cluster.broker_ids)))
         cluster.kill(victim)
         survivor = next(broker_id for broker_id in cluster.broker_ids if broker_id != victim)
-        until(lambda: coordinator(cluster, survivor) != victim, "another coordinates")  # noqa: B023 - called within the turn
+        wait_for(lambda: coordinator(cluster, survivor) != victim, "another coordinates")  # noqa: B023 - called within the turn
         produce(200)
-        until(everything, "what was produced while the coordinator was away was read")
+        wait_for(everything, "what was produced while the coordinator was away was read")
         cluster.start(victim)
         cluster.wait_ready()
-    produce(40)  # a commit that failed on the way is made good by these
-    until(everything, "the last were read")
-    until(lambda: all(sum(m.committed.get(p, 0) == sent // PARTITIONS for m in members) for p in range(PARTITIONS)), "all was committed")
+    produce(40)
+    wait_for(everything, "the last were read")
+    wait_for(lambda: all(sum(m.committed.get(p, 0) == sent // PARTITIONS for m in members) for p in range(PARTITIONS)), "all was committed")
     for member in members:
         member.close()
     reader = Consumer(rd(cluster.bootstrap_servers, group_id=GROUP))

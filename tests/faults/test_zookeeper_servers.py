@@ -4,7 +4,7 @@ With Apache's as an ensemble of three it is the leader that goes, and another le
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
@@ -17,8 +17,9 @@ from kafka_edu.cli.numbered_clients import ConfluentProducer, compare, read_all
 from kafka_edu.cli.supervisor import Cluster, running_cluster
 from kafka_edu.trace.trace_client import TraceClient
 from kafka_edu.zk.apache import ApacheZooKeeperError, find_jars, find_java
+from tests.cluster.processes import start_all
+from tests.waiting import PATIENCE_S, wait_for
 
-PATIENCE_S = 30
 RATE = 400
 ALONE = -2
 
@@ -31,7 +32,7 @@ class Registration(NamedTuple):
 
 
 @pytest.fixture(scope="module", params=["apache", "embedded"])
-def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+def shared(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     kind: str = request.param
     if kind == "apache":
         try:
@@ -46,15 +47,23 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
         yield cluster
 
 
+@pytest.fixture
+def cluster(shared: Cluster) -> Cluster:
+    """All servers and brokers run, whatever a test before has left."""
+    start_all(shared)
+    return shared
+
+
 @pytest.fixture(scope="module")
-def producer(cluster: Cluster) -> Iterator[ConfluentProducer]:
+def producer(shared: Cluster) -> Iterator[ConfluentProducer]:
     """Produces all the while."""
-    producer = ConfluentProducer(cluster.bootstrap_servers, TOPIC, PARTITIONS, RATE, 100)
+    producer = ConfluentProducer(shared.bootstrap_servers, TOPIC, PARTITIONS, RATE, 100)
     producer.start()
     yield producer
+    start_all(shared)
     producer.finish()
     assert len(producer.acked) == producer.sent
-    found = compare(producer.acked, read_all(cluster.bootstrap_servers, TOPIC, PARTITIONS, PATIENCE_S))
+    found = compare(producer.acked, read_all(shared.bootstrap_servers, TOPIC, PARTITIONS, PATIENCE_S))
     assert (found.lost, found.duplicates, found.out_of_order) == (0, 0, 0)
 
 
@@ -76,13 +85,6 @@ def acked_after(producer: ConfluentProducer, moment: float) -> bool:
     return all(times and times[-1] > moment for times in [producer.ack_times[partition] for partition in range(PARTITIONS)])
 
 
-def until(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.02)
-
-
 def create(cluster: Cluster, topic: str) -> None:
     """What the broker and the controller write into ZooKeeper, by the sessions that they hold."""
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
@@ -92,14 +94,14 @@ def create(cluster: Cluster, topic: str) -> None:
 @pytest.mark.parametrize("act", ["kill", "pause"])
 @pytest.mark.timeout(180)
 def test_no_acked_record_and_no_session_is_lost(cluster: Cluster, producer: ConfluentProducer, act: str) -> None:
-    until(lambda: acked_after(producer, 0), "nothing is acked at all")
+    wait_for(lambda: acked_after(producer, 0), "nothing is acked at all")
     before = registrations(cluster)
     leader = cluster.status().zookeeper_leader
     victim = ALONE if leader is None else leader
     with TraceClient(cluster.supervisor_events_address()) as events:
         cluster.act(act, victim)
         gone = time.monotonic()
-        until(lambda: acked_after(producer, gone), "nothing is acked while the server is away")
+        wait_for(lambda: acked_after(producer, gone), "nothing is acked while the server is away")
         if leader is not None:
             told = events.wait_for(lambda envelope: envelope.name == "ZooKeeperModeChanged" and envelope.event[2] == "leader", PATIENCE_S)
             assert told.event[1] != victim
@@ -110,4 +112,5 @@ def test_no_acked_record_and_no_session_is_lost(cluster: Cluster, producer: Conf
     cluster.wait_ready()
     assert registrations(cluster) == before
     create(cluster, f"after-{act}")
-    until(lambda: acked_after(producer, time.monotonic() - 1), "nothing is acked any more")
+    back = time.monotonic()
+    wait_for(lambda: acked_after(producer, back), "nothing is acked any more")

@@ -91,7 +91,7 @@ class ListeningBroker(NamedTuple):
         return SocketLine(self.host, self.port)
 
     def pause(self, ms: int) -> None:
-        time.sleep(ms / 1000)
+        time.sleep(ms / 1000)  # a recorded question may be what the broker says after so long; also between two askings
 
 
 class SimulatedBroker:

@@ -12,17 +12,20 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from kafka_edu.common.errors import Errors
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.headers import decode_response, encode_request
 from kafka_edu.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kafka_edu.record.compression import CompressionType
 from kafka_edu.record.record_batch import iter_headers
-from tests.interop.answers import SocketLine
+from tests.interop.answers import ListeningBroker, SocketLine
+from tests.interop.questions.asking import Asker
+from tests.waiting import PATIENCE_S, wait_for
 
-PATIENCE_S: Final = 60
 PROGRAM_S: Final = 120
 FIRST_TIME: Final = 1_600_000_000_000
 CODECS: Final = ("gzip", "snappy", "lz4", "zstd")
@@ -135,12 +138,27 @@ def rd(servers: str, **settings: object) -> dict[str, object]:
 
 
 def create_topic(servers: str, topic: str, partitions: int) -> None:
-    """Create it with as many replicas as there are brokers; returns when each partition has a leader that librdkafka sees."""
+    """Create it with as many replicas as there are brokers; returns when every broker tells of a leader for each partition."""
     admin = AdminClient(rd(servers))
     brokers = len(admin.list_topics(timeout=PATIENCE_S).brokers)
     kept = {"retention.ms": "-1"}  # FIRST_TIME is long ago: a retention check that came in between would delete the records
     admin.create_topics([NewTopic(topic, partitions, min(3, brokers), config=kept)], operation_timeout=PATIENCE_S)[topic].result(PATIENCE_S)
-    wait_for(lambda: leaders(servers, topic, partitions), f"leaders of {topic}")
+    known_by_all(servers, topic, partitions)
+
+
+def known_by_all(servers: str, topic: str, partitions: int) -> None:
+    """Return when each of the brokers tells of a leader for each partition: a client asks any of them, and each hears of a topic in its own time."""
+
+    def has_leaders(answer: MetadataResponse) -> bool:
+        told = answer.topics[0].partitions
+        return len(told) == partitions and all(partition.error_code == Errors.NONE for partition in told)
+
+    request = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
+    for server in servers.split(","):
+        host, _, port = server.rpartition(":")
+        asker = Asker(ListeningBroker(host, int(port)))
+        asker.ask("who leads", request, 5, until=has_leaders)
+        asker.close()
 
 
 def leaders(servers: str, topic: str, partitions: int) -> dict[int, tuple[str, int]] | None:
@@ -150,14 +168,6 @@ def leaders(servers: str, topic: str, partitions: int) -> dict[int, tuple[str, i
     if len(found) < partitions or None in found.values():
         return None
     return {i: (broker.host, broker.port) for i, broker in found.items() if broker is not None}
-
-
-def wait_for(condition: Any, what: str) -> Any:  # whatever the condition returns, once it is true
-    deadline = time.monotonic() + PATIENCE_S
-    while not (result := condition()):
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
-    return result
 
 
 def fill(servers: str, topic: str, count: int, codecs: Sequence[str] = ("none",), partition: int | None = None) -> list[Read]:
@@ -187,6 +197,29 @@ def read_all(servers: str, topic: str, partitions: int, count: int) -> list[Any]
         messages += consumer.consume(1000, 0.5)
     consumer.close()
     return messages
+
+
+def read_to_end(servers: str, topic: str, isolation_level: str, partitions: int, at_least: int = 0) -> list[str]:
+    """Every value up to the end that a reader of that isolation level gets to, and if that is near, on, until there are `at_least` so many: a transaction is
+    committed when its coordinator has noted it; to the readers of a partition, when the marker is there too, a moment later."""
+    settings = rd(servers, group_id="check", isolation_level=isolation_level, enable_auto_commit=False, enable_partition_eof=True)
+    consumer = Consumer(settings)
+    try:
+        consumer.assign([TopicPartition(topic, p, 0) for p in range(partitions)])
+        values: list[str] = []
+        ended: set[int] = set()
+        end = time.monotonic() + PATIENCE_S
+        while len(ended) < partitions or len(values) < at_least:
+            assert time.monotonic() < end, (values, ended)
+            for message in consumer.consume(100, 0.2):
+                if message.error() is None:
+                    values.append(message.value().decode())
+                    ended.discard(message.partition())
+                elif message.error().code() == KafkaError._PARTITION_EOF:
+                    ended.add(message.partition())
+        return values
+    finally:
+        consumer.close()
 
 
 def codecs_in(servers: str, topic: str, partitions: int) -> set[str]:

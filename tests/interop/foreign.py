@@ -1,5 +1,6 @@
 """Programs of other languages for the tests: built once, in the user's cache, from sources in this folder; skipped where their tools are missing."""
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -34,12 +35,14 @@ def built(folder: str, command: Sequence[str], variant: str = "") -> Path:
     sources = sorted(path for path in (HERE / folder).iterdir() if path.is_file())
     digest = hashlib.sha256(b"".join(path.name.encode() + path.read_bytes() for path in sources)).hexdigest()[:12]
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kafka-edu" / f"{folder}{variant}-{digest}"
-    if not (cache / "complete").exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        for path in sources:
-            shutil.copy(path, cache)
-        done = subprocess.run(command, cwd=cache, capture_output=True, text=True, timeout=BUILD_S, check=False)
-        if done.returncode != 0:
-            missing(f"{' '.join(command)} in {cache} ended with {done.returncode}: {done.stderr[-2000:]}")
-        (cache / "complete").touch()
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another run may be building it
+        if not (cache / "complete").exists():
+            for path in sources:
+                shutil.copy(path, cache)
+            done = subprocess.run(command, cwd=cache, capture_output=True, text=True, timeout=BUILD_S, check=False)
+            if done.returncode != 0:
+                missing(f"{' '.join(command)} in {cache} ended with {done.returncode}: {done.stderr[-2000:]}")
+            (cache / "complete").touch()
     return cache

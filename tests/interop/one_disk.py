@@ -26,6 +26,7 @@ from kafka_edu.zk.apache import free_port
 from tests.interop.answers import ListeningBroker
 from tests.interop.questions.asking import Asker
 from tests.interop.questions.basics import create, epoch_end, fetch, offsets, produce
+from tests.waiting import wait_for
 
 PATIENCE_S: Final = 120
 SETTINGS: Final = {
@@ -131,23 +132,22 @@ class Disk:
         """After kill -9 the session lives on until it times out, and Apache Kafka does not start beside it."""
         client = KazooClient(self._zookeeper)
         client.start()
-        for _ in range(600):
-            if client.exists("/brokers/ids/0") is None:
-                break
-            time.sleep(0.1)
+        wait_for(lambda: client.exists("/brokers/ids/0") is None, "the session of the broker before ends")
         client.stop()
         client.close()
 
     def _await_leaders(self, port: int) -> None:
         """Ask until every partition has a leader; before the broker listens, it cannot be asked."""
         broker = ListeningBroker("127.0.0.1", port)
-        for _ in range(600):
-            with contextlib.suppress(ConnectionError, TimeoutError):
+
+        def has_leaders() -> bool:
+            try:
                 answer = Asker(broker).ask("leaders", MetadataRequest(topics=None), 5)
-                if answer is not None and self._has_leaders(answer):
-                    return
-            broker.pause(100)
-        raise AssertionError("no leaders after a minute")
+            except (ConnectionError, TimeoutError):
+                return False
+            return answer is not None and self._has_leaders(answer)
+
+        wait_for(has_leaders, "every partition has a leader", PATIENCE_S)
 
     def _has_leaders(self, answer: MetadataResponse) -> bool:
         led = {topic.name for topic in answer.topics if all(partition.error_code == 0 for partition in topic.partitions)}

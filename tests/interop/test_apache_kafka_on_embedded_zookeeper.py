@@ -6,7 +6,6 @@ Needs Java, and Maven to fetch Apache Kafka's jars once, or a folder of them in 
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,17 +16,16 @@ from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo ha
 from kazoo.exceptions import NoNodeError  # type: ignore[import-untyped]
 
 from benchmarks.apache_kafka import SMALL, ApacheKafka, PeerMissing, apache_kafka, kafka_jars
+from tests.interop.foreign import missing
+from tests.waiting import wait_for
 
 PATIENCE_S = 240.0
 CHROOT = "/kafka"
 
 
-def wait_for(what: str, condition: Callable[[], bool]) -> None:
+def until(what: str, condition: Callable[[], bool]) -> None:
     """Ask until it is so: these are other people's processes, which tell nothing by themselves."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {PATIENCE_S:g} s: {what}"
-        time.sleep(0.05)
+    wait_for(condition, what, PATIENCE_S)
 
 
 @pytest.fixture
@@ -45,7 +43,7 @@ def java_brokers(zookeeper: int) -> Iterator[ApacheKafka]:
     try:
         jars = kafka_jars()
     except PeerMissing as error:
-        pytest.skip(str(error))
+        missing(str(error))
     properties = [
         "zookeeper.session.timeout.ms=6000",
         "zookeeper.connection.timeout.ms=60000",
@@ -98,12 +96,12 @@ def znodes(zookeeper: int) -> Iterator[Znodes]:
 
 @pytest.mark.timeout(300)
 def test_three_java_brokers_live_on_the_embedded_zookeeper(java_brokers: ApacheKafka, znodes: Znodes) -> None:
-    wait_for("three brokers and a controller", lambda: znodes.ids() == ["0", "1", "2"] and bool(znodes.read("/controller")))
+    until("three brokers and a controller", lambda: znodes.ids() == ["0", "1", "2"] and bool(znodes.read("/controller")))
     bootstrap = java_brokers.bootstrap.split(",")
     admin = KafkaAdminClient(bootstrap_servers=bootstrap)
     admin.create_topics([NewTopic("t", 3, 3)])
     admin.close()
-    wait_for("a full ISR of each partition", lambda: all(len(znodes.isr(p)) == 3 for p in range(3)))
+    until("a full ISR of each partition", lambda: all(len(znodes.isr(p)) == 3 for p in range(3)))
     producer = KafkaProducer(bootstrap_servers=bootstrap, acks="all")
     for number in range(300):
         producer.send("t", b"%d" % number, partition=number % 3)
@@ -113,16 +111,16 @@ def test_three_java_brokers_live_on_the_embedded_zookeeper(java_brokers: ApacheK
     assert isinstance(controller, int)
     epoch = znodes.controller_epoch()
     java_brokers.kill(controller)
-    wait_for("another controller", lambda: znodes.read("/controller").get("brokerid") not in (None, controller))
+    until("another controller", lambda: znodes.read("/controller").get("brokerid") not in (None, controller))
     assert znodes.controller_epoch() == epoch + 1
-    wait_for("leaders elsewhere", lambda: all(znodes.state(p)["leader"] not in (controller, -1) for p in range(3)))
+    until("leaders elsewhere", lambda: all(znodes.state(p)["leader"] not in (controller, -1) for p in range(3)))
     for number in range(300, 600):
         producer.send("t", b"%d" % number, partition=number % 3)
     producer.flush()
     producer.close()
 
     java_brokers.start(controller)
-    wait_for("the broker back in every ISR", lambda: znodes.ids() == ["0", "1", "2"] and all(controller in znodes.isr(p) for p in range(3)))
+    until("the broker back in every ISR", lambda: znodes.ids() == ["0", "1", "2"] and all(controller in znodes.isr(p) for p in range(3)))
     consumer = KafkaConsumer("t", bootstrap_servers=bootstrap, auto_offset_reset="earliest", group_id="g")
     read_back: set[int] = set()
 
@@ -131,6 +129,6 @@ def test_three_java_brokers_live_on_the_embedded_zookeeper(java_brokers: ApacheK
             read_back.update(int(record.value) for record in records)
         return len(read_back) == 600
 
-    wait_for("every record", read_all)
+    until("every record", read_all)
     assert sorted(read_back) == list(range(600))
     consumer.close()

@@ -31,11 +31,11 @@ from tests.interop.frames import read_frame
 from tests.interop.questions import MODULES
 from tests.interop.questions.asking import read_steps
 
-PATIENCE_S: Final = 30
+PATIENCE_S: Final = 60
 TOPIC: Final = "bystander"
 ANNOUNCED: Final = 100_000_000
 IDLE_BROKER: Final = 2
-IDLE_MS: Final = 1500
+IDLE_MS: Final = 4000
 #: Brokers believe what these say: whoever may send them can move leaders and delete replicas, in Apache Kafka as here.
 BETWEEN_BROKERS: Final = {
     ApiKey.LEADER_AND_ISR,
@@ -83,7 +83,8 @@ class Bystander(threading.Thread):
         super().__init__(daemon=True)
         self.acked: list[bytes] = []
         self.errors: list[object] = []
-        self._connections = [Connection(cluster.port(broker_id)) for broker_id in cluster.broker_ids]
+        self._connections = [Connection(cluster.port(broker_id)) for broker_id in cluster.broker_ids if broker_id != IDLE_BROKER]
+        self._idle_broker = cluster.port(IDLE_BROKER)
         self._producer = Producer(rd(cluster.bootstrap_servers, acks="all", enable_idempotence=True))
         self._done = threading.Event()
 
@@ -103,7 +104,7 @@ class Bystander(threading.Thread):
             self.errors.append(error)
 
     def is_served(self) -> None:
-        for connection in self._connections:
+        for connection in (*self._connections, Connection(self._idle_broker)):  # that one keeps none on which nobody asks
             assert connection.ask(ApiVersionsRequest(), 0).error_code == 0
 
     def stop(self) -> None:

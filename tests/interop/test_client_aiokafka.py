@@ -1,7 +1,6 @@
 """aiokafka, unmodified."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar
 
 import aiokafka
@@ -9,13 +8,8 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
-from tests.interop.client_contract import FIRST_TIME, HEADERS, PATIENCE_S, ClientContract, Joined, Offsets, Read, Topics, key, value
-
-
-async def wait_for(condition: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not await condition():
-            await asyncio.sleep(0.05)
+from tests.interop.client_contract import FIRST_TIME, HEADERS, PATIENCE_S, ClientContract, Joined, Offsets, Read, Topics, key, known_by_all, value
+from tests.waiting import LOOK_EVERY_S
 
 
 class AioKafka:
@@ -96,18 +90,14 @@ class AioKafka:
             try:
                 await admin.create_topics([NewTopic(topic, 3, 2, topic_configs={"retention.ms": "3600000"})])
 
-                async def listed() -> bool:
-                    return topic in await admin.list_topics()
-
-                async def gone() -> bool:
-                    return not await listed()
-
-                await wait_for(listed)
+                await asyncio.to_thread(known_by_all, servers, topic, 3)
                 (described,) = await admin.describe_topics([topic])
                 (answer,) = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic)])
                 retention = next(entry[1] for entry in answer.resources[0][4] if entry[0] == "retention.ms")
                 await admin.delete_topics([topic])
-                await wait_for(gone)
+                async with asyncio.timeout(PATIENCE_S):
+                    while topic in await admin.list_topics():
+                        await asyncio.sleep(LOOK_EVERY_S)  # there is nothing that would tell
                 return Topics(len(described["partitions"]), retention, True)
             finally:
                 await admin.close()

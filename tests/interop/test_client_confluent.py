@@ -17,11 +17,12 @@ from tests.interop.client_contract import (
     Read,
     Topics,
     key,
+    known_by_all,
     rd,
     read_all,
     value,
-    wait_for,
 )
+from tests.waiting import wait_for
 
 
 class Confluent:
@@ -73,7 +74,7 @@ class Confluent:
     def topics(self, servers: str, topic: str) -> Topics:
         admin = AdminClient(rd(servers))
         admin.create_topics([NewTopic(topic, 3, 2, config={"retention.ms": "3600000"})])[topic].result(PATIENCE_S)
-        wait_for(lambda: topic in admin.list_topics(timeout=PATIENCE_S).topics, topic)
+        known_by_all(servers, topic, 3)
         partitions = len(admin.list_topics(topic, timeout=PATIENCE_S).topics[topic].partitions)
         resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
         retention = admin.describe_configs([resource])[resource].result(PATIENCE_S)["retention.ms"].value

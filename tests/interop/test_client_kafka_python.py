@@ -18,9 +18,10 @@ from tests.interop.client_contract import (
     Read,
     Topics,
     key,
+    known_by_all,
     value,
-    wait_for,
 )
+from tests.waiting import wait_for
 
 
 class KafkaPython:
@@ -81,7 +82,7 @@ class KafkaPython:
     def topics(self, servers: str, topic: str) -> Topics:
         admin = KafkaAdminClient(bootstrap_servers=servers)
         admin.create_topics([NewTopic(topic, num_partitions=3, replication_factor=2, topic_configs={"retention.ms": "3600000"})])
-        wait_for(lambda: topic in admin.list_topics(), topic)
+        known_by_all(servers, topic, 3)
         (described,) = admin.describe_topics([topic])
         configs = admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic)])
         admin.delete_topics([topic])

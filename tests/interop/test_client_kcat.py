@@ -21,9 +21,9 @@ from tests.interop.client_contract import (
     Topics,
     key,
     value,
-    wait_for,
 )
 from tests.interop.foreign import tool
+from tests.waiting import wait_for
 
 READ: str = "%p\t%o\t%k\t%s\n"
 

@@ -19,7 +19,8 @@ from kafka_edu.protocol.api_versions_table import API_LEVELS
 from kafka_edu.protocol.messages.metadata import MetadataResponse, MetadataResponseBroker
 from kafka_edu.trace.events.proxy import ProxyAnswered, ProxyRefused
 from tests.interop import test_client_aiokafka, test_client_confluent, test_client_java, test_client_kafka_python
-from tests.interop.client_contract import Client, create_topic, fill, leaders, read_all, value, wait_for
+from tests.interop.client_contract import Client, create_topic, fill, leaders, read_all, value
+from tests.waiting import wait_for
 
 COUNT: Final = 50
 CLIENTS: Final[dict[str, Callable[[], Client]]] = {
@@ -32,21 +33,22 @@ CLIENTS: Final[dict[str, Callable[[], Client]]] = {
 }
 #: Clients that produce with what the proxy serves: they ask it for metadata alone.
 ASK_FOR_METADATA_ALONE: Final = ("confluent-kafka", "aiokafka")
+#: A target that takes long to answer is not down.
+PATIENT: Final = ("--refresh-ms", "200", "--timeout-ms", "30000")
 pytestmark = pytest.mark.timeout(300)  # for the first one has its client fetched and built
 
 
 @pytest.fixture(scope="module")
 def honest(servers: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RunningProxy, str]]:
     """A proxy that lists what it serves; and its address."""
-    with running_proxy(tmp_path_factory.mktemp("honest"), "--target", servers, "--refresh-ms", "200") as proxy:
+    with running_proxy(tmp_path_factory.mktemp("honest"), "--target", servers, *PATIENT) as proxy:
         yield proxy
 
 
 @pytest.fixture(scope="module")
 def claiming(servers: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RunningProxy, str]]:
     """A proxy that lists what the cluster serves; and its address."""
-    options = ("--target", servers, "--refresh-ms", "200", "--target-versions")
-    with running_proxy(tmp_path_factory.mktemp("claiming"), *options) as proxy:
+    with running_proxy(tmp_path_factory.mktemp("claiming"), "--target", servers, *PATIENT, "--target-versions") as proxy:
         yield proxy
 
 

@@ -25,8 +25,7 @@ from kafka_edu.record.compression import CompressionType
 from kafka_edu.record.legacy import build_message_set, iter_messages
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
-
-PATIENCE_S = 60
+from tests.waiting import PATIENCE_S, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -82,13 +81,12 @@ def leader_by(cluster: Cluster, broker_id: int, topic: str) -> int:
     """The leader of partition 0, as soon as this broker knows it: each hears of it in its own time."""
     client = RawClient(cluster.port(broker_id))
     request = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline:
+
+    def leaders() -> dict[int, int]:
         partitions = client.ask(request, 9).topics[0].partitions
-        if partitions and all(partition.error_code == Errors.NONE for partition in partitions):
-            return min(partitions, key=lambda partition: partition.partition_index).leader_id
-        time.sleep(0.02)
-    raise AssertionError(f"broker {broker_id} knows no leader of {topic}")
+        return {p.partition_index: p.leader_id for p in partitions} if all(p.error_code == Errors.NONE for p in partitions) else {}
+
+    return wait_for(leaders, f"broker {broker_id} knows no leader of {topic}")[0]
 
 
 def consume_rd(cluster: Cluster, topic: str, partitions: int, count: int, **settings: object) -> list[bytes]:
@@ -205,6 +203,8 @@ def test_create_topics_refuses_what_cannot_be(cluster: Cluster) -> None:
     assert code(NewTopic("r", 1, 1), validate_only=True) is None
     assert "r" not in admin.list_topics(timeout=PATIENCE_S).topics
     assert code(NewTopic("r", 2, replica_assignment=[[2, 0], [1, 2]])) is None
+    for broker_id in cluster.broker_ids:
+        leader_by(cluster, broker_id, "r")
     partitions = admin.list_topics("r", timeout=PATIENCE_S).topics["r"].partitions
     assert [partitions[i].replicas for i in range(2)] == [[2, 0], [1, 2]]
 
@@ -330,11 +330,10 @@ def test_no_acked_record_is_lost_when_the_leader_is_killed(cluster: Cluster) -> 
 
 def test_the_returned_broker_is_in_sync_again(cluster: Cluster) -> None:
     admin = AdminClient(rd(cluster))
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline:
+
+    def behind() -> list[str]:
         metadata = admin.list_topics(timeout=PATIENCE_S)
-        behind = [t for t, topic in metadata.topics.items() for p in topic.partitions.values() if len(p.isrs) < len(p.replicas)]
-        if len(metadata.brokers) == 3 and not behind:
-            return
-        time.sleep(0.2)
-    raise AssertionError(f"still behind: {behind}")
+        missing = ["a broker"] if len(metadata.brokers) < 3 else []
+        return missing + [t for t, topic in metadata.topics.items() for p in topic.partitions.values() if len(p.isrs) < len(p.replicas)]
+
+    wait_for(lambda: not behind(), lambda: f"still behind: {behind()}")

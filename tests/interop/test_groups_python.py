@@ -1,9 +1,8 @@
 """Consumer groups with unmodified clients: confluent-kafka (librdkafka) and kafka-python against three broker processes (spec O1, O2, I2)."""
 
 import threading
-import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from confluent_kafka import Consumer, ConsumerGroupState, Producer, TopicPartition
@@ -13,8 +12,8 @@ from kafka import TopicPartition as PyTopicPartition
 
 from kafka_edu.cli.supervisor import Cluster, running_cluster
 from tests.interop.client_contract import rd
+from tests.waiting import PATIENCE_S, wait_for
 
-PATIENCE_S = 60
 PARTITIONS = 4
 RECORDS = 200
 
@@ -50,7 +49,9 @@ class Member:
         self.read: list[tuple[int, int]] = []
         self._topic = topic
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"member of {group}")
+        self._thread = threading.Thread(
+            target=self._run, name=f"member of {group}", daemon=True
+        )  # one that a failed test leaves does not hold the run
         self._thread.start()
 
     def _run(self) -> None:
@@ -78,39 +79,31 @@ class Member:
         self.consumer.close()
 
 
-def until(condition: Callable[[], bool], what: str) -> None:
-    """Wait for what another thread brings about. Raises AssertionError after a minute."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
-
-
 @pytest.mark.parametrize("assignor", ["range", "roundrobin", "cooperative-sticky"])
 def test_partitions_move_when_a_second_consumer_joins_and_when_it_leaves(cluster: Cluster, topic: str, assignor: str) -> None:
     more = {"partition.assignment.strategy": assignor}
     group = f"g-{topic}"
     one = Member(cluster, group, topic, **more)
-    until(lambda: one.assigned == {0, 1, 2, 3}, "the first has all")
+    wait_for(lambda: one.assigned == {0, 1, 2, 3}, "the first has all")
     two = Member(cluster, group, topic, **more)
-    until(lambda: len(one.assigned) == len(two.assigned) == 2 and one.assigned | two.assigned == {0, 1, 2, 3}, "each has half")
+    wait_for(lambda: len(one.assigned) == len(two.assigned) == 2 and one.assigned | two.assigned == {0, 1, 2, 3}, "each has half")
     two.close()
-    until(lambda: one.assigned == {0, 1, 2, 3}, "the first has all again")
-    until(lambda: len(set(one.read) | set(two.read)) == RECORDS, "every record was read")
+    wait_for(lambda: one.assigned == {0, 1, 2, 3}, "the first has all again")
+    wait_for(lambda: len(set(one.read) | set(two.read)) == RECORDS, "every record was read")
     one.close()
 
 
 def test_who_comes_later_goes_on_where_the_offsets_say(cluster: Cluster, topic: str) -> None:
     group = f"g-{topic}"
     one = Member(cluster, group, topic)
-    until(lambda: len(one.read) == RECORDS, "all was read")
+    wait_for(lambda: len(one.read) == RECORDS, "all was read")
     one.pause()
     one.consumer.commit(offsets=[TopicPartition(topic, p, 40 + p, metadata=f"m{p}") for p in range(PARTITIONS)], asynchronous=False)
     committed = one.consumer.committed([TopicPartition(topic, p) for p in range(PARTITIONS)], timeout=PATIENCE_S)
     assert [(c.offset, c.metadata) for c in committed] == [(40 + p, f"m{p}") for p in range(PARTITIONS)]
     one.close()
     two = Member(cluster, group, topic)
-    until(lambda: len(two.read) == 10 + 9 + 8 + 7, "the rest was read")
+    wait_for(lambda: len(two.read) == 10 + 9 + 8 + 7, "the rest was read")
     assert sorted(two.read)[0] == (0, 40)
     two.close()
 
@@ -119,11 +112,11 @@ def test_a_static_member_that_is_back_in_time_causes_no_rebalance(cluster: Clust
     group = f"g-{topic}"
     one = Member(cluster, group, topic, **{"group.instance.id": "one", "session.timeout.ms": 20_000})
     two = Member(cluster, group, topic, **{"group.instance.id": "two", "session.timeout.ms": 20_000})
-    until(lambda: len(one.assigned) == len(two.assigned) == 2, "each has half")
+    wait_for(lambda: len(one.assigned) == len(two.assigned) == 2, "each has half")
     before, rebalances = set(two.assigned), one.rebalances
     two.close()  # a static member says no LeaveGroup
     again = Member(cluster, group, topic, **{"group.instance.id": "two", "session.timeout.ms": 20_000})
-    until(lambda: again.assigned == before, "it has what it had")
+    wait_for(lambda: again.assigned == before, "it has what it had")
     assert one.rebalances == rebalances
     one.close()
     again.close()
@@ -132,7 +125,7 @@ def test_a_static_member_that_is_back_in_time_causes_no_rebalance(cluster: Clust
 def test_the_admin_client_lists_describes_and_deletes_groups(cluster: Cluster, topic: str) -> None:
     group = f"g-{topic}"
     one = Member(cluster, group, topic, **{"client.id": "the-client"})
-    until(lambda: one.assigned == {0, 1, 2, 3}, "the first has all")
+    wait_for(lambda: one.assigned == {0, 1, 2, 3}, "the first has all")
     admin = AdminClient(rd(cluster.bootstrap_servers))
     listed = {each.group_id: each for each in admin.list_consumer_groups().result(PATIENCE_S).valid}
     assert listed[group].state is ConsumerGroupState.STABLE
@@ -175,9 +168,12 @@ def test_kafka_python_shares_and_commits(cluster: Cluster, topic: str) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        return len(one.assignment()) == len(two.assignment()) == 2 and len(read) == RECORDS
+        places = [
+            each.position(place) for each in (one, two) for place in each.assignment()
+        ]  # who got one later reads it again, for nothing is committed
+        return len(one.assignment()) == len(two.assignment()) == 2 and len(read) == RECORDS and places == [50] * PARTITIONS
 
-    until(shared, "each has half, and all was read")
+    wait_for(shared, "each has half, and has read it to the end")
     one.commit()
     two.commit()
     two.close()
@@ -186,7 +182,7 @@ def test_kafka_python_shares_and_commits(cluster: Cluster, topic: str) -> None:
         poll(one)
         return len(one.assignment()) == 4
 
-    until(alone, "the first has all again")
+    wait_for(alone, "the first has all again")
     assert [one.committed(PyTopicPartition(topic, p)) for p in range(PARTITIONS)] == [50] * PARTITIONS
     one.close()
     admin = KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)

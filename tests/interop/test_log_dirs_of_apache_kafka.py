@@ -15,10 +15,10 @@ from confluent_kafka import Producer
 from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
 
 from benchmarks.apache_kafka import PeerMissing, kafka_jars
-from tests.interop.client_contract import rd
+from tests.interop.client_contract import rd, read_to_end
+from tests.interop.foreign import missing
 from tests.interop.one_disk import PATIENCE_S, Disk, Make
 from tests.interop.questions.basics import create
-from tests.interop.test_transactions import read_all
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_a_log_dir_goes_to_and_fro(tmp_path: Path, zookeeper: str, version: Make
     try:
         kafka_jars(version)
     except PeerMissing as error:
-        pytest.skip(str(error))
+        missing(str(error))
     disk = Disk(tmp_path, zookeeper)
     with disk.run(version) as asker:
         disk.create_topics(asker)
@@ -109,7 +109,7 @@ def test_transactions_go_to_and_fro(tmp_path: Path, zookeeper: str, version: Mak
     try:
         kafka_jars(version)
     except PeerMissing as error:
-        pytest.skip(str(error))
+        missing(str(error))
     disk = Disk(tmp_path, zookeeper)
     committed: list[str] = []
     for i, (make, kill) in enumerate(
@@ -120,8 +120,8 @@ def test_transactions_go_to_and_fro(tmp_path: Path, zookeeper: str, version: Mak
             if i == 0:
                 assert asker.ask("create", create("txn"), 2).topics[0].error_code == 0
             else:
-                assert read_all(servers, "txn", "read_committed", 1) == committed
+                assert read_to_end(servers, "txn", "read_committed", 1) == committed
             transact(servers, f"{i} {make}", committed)
-            assert read_all(servers, "txn", "read_committed", 1) == committed
+            assert read_to_end(servers, "txn", "read_committed", 1) == committed
     indexes = [path for path in (disk.data / "txn-0").glob("*.txnindex") if path.stat().st_size]
     assert len(indexes) > 10

@@ -16,8 +16,8 @@ from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest,
 from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from tests.golden.listeners import listener_story as story
 from tests.golden.listeners.record import TwoDoors, ask, await_in_sync
-from tests.interop.client_contract import wait_for
 from tests.interop.foreign import missing
+from tests.waiting import wait_for
 
 HIGHEST: Final = {"2.0.1": 6, "2.8.2": 11}
 GROUPS: Final = "abcdefgh"

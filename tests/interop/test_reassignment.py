@@ -20,8 +20,8 @@ from kafka_edu.cli.supervisor import Cluster as OurCluster
 from kafka_edu.cli.supervisor import running_cluster
 from tests.interop.foreign import missing
 from tests.interop.tools import MARKS, Cluster, Printed, normalised
+from tests.waiting import PATIENCE_S, wait_for
 
-PATIENCE_S = 30.0
 SEGMENT = "00000000000000000000.log"
 JAVA, OURS = MARKS
 
@@ -118,10 +118,7 @@ class Stage:
 
     def until(self, topic: str, replicas: list[list[int]]) -> None:
         """The partitions are there, and all in sync."""
-        end = time.monotonic() + PATIENCE_S
-        while (seen := self.replicas(topic)) != replicas:
-            assert time.monotonic() < end, seen
-            time.sleep(0.1)  # there is nothing to be told by
+        wait_for(lambda: self.replicas(topic) == replicas, lambda: f"{topic} is on {self.replicas(topic)}")
 
     def verify_until_complete(self, tool: str, move: str) -> None:
         end = time.monotonic() + PATIENCE_S
@@ -138,11 +135,11 @@ class Stage:
 
     def consumed(self, topic: str) -> dict[int, list[int]]:
         consumer = Consumer({"bootstrap.servers": self.cluster.bootstrap_servers, "group.id": f"reads-{topic}", "enable.auto.commit": False})
-        ends = {p: consumer.get_watermark_offsets(TopicPartition(topic, p), timeout=10)[1] for p in (0, 1)}
+        ends = {p: consumer.get_watermark_offsets(TopicPartition(topic, p), timeout=PATIENCE_S)[1] for p in (0, 1)}
         consumer.assign([TopicPartition(topic, p, 0) for p in ends])
         found: dict[int, list[int]] = {0: [], 1: []}
         while any(len(found[p]) < ends[p] for p in ends):
-            message = consumer.poll(10)
+            message = consumer.poll(PATIENCE_S)
             assert message is not None
             assert message.error() is None
             value, partition = message.value(), message.partition()
@@ -192,7 +189,8 @@ def test_a_topic_moves_under_its_producer(stage: Stage, tool: str) -> None:
         first, second = (stage.log(broker_id, topic, partition).read_bytes() for broker_id in (2, 3))
         assert first == second
         assert len(first) > 1000
-        assert not any(stage.log(broker_id, topic, partition).exists() for broker_id in (0, 1)), "the old replicas are deleted"
+        left = [stage.log(broker_id, topic, partition) for broker_id in (0, 1)]
+        wait_for(lambda left=left: not any(log.exists() for log in left), "the old replicas are deleted")  # type: ignore[misc]  # mypy does not type a lambda's default
 
 
 @pytest.mark.timeout(200)

@@ -8,8 +8,8 @@ import re
 import signal
 import subprocess
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,10 +22,10 @@ from kafka_edu.cli.python_process import python_command, python_environment
 from kafka_edu.cli.supervisor import Cluster, running_cluster
 from kafka_edu.zk.apache import free_port
 from tests.interop.foreign import built, tool
+from tests.waiting import PATIENCE_S, wait_for
 
 #: As in the sample server.properties that the seed begins with: one broker cannot hold three replicas of __consumer_offsets.
 SETTINGS: Final = {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "1", "offsets.topic.replication.factor": "1"}
-TIMEOUT_S: Final = 60
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def zookeeper(cluster: Cluster) -> str:
 
 def run(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     command = python_command("kafka_edu", *words)
-    return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=TIMEOUT_S, env=python_environment())
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=PATIENCE_S, env=python_environment())
 
 
 def topics(zookeeper: str, *words: str) -> str:
@@ -56,12 +56,9 @@ def create(zookeeper: str, topic: str, partitions: int = 2) -> None:
     until(lambda: "none" not in (told := topics(zookeeper, "--describe", "--topic", topic)) and told.count("Leader: 0") == partitions)
 
 
-def until(condition: Any, patience_s: float = 20.0) -> None:
-    """Ask again and again: a broker takes up what it is told through ZooKeeper a little later, and there is nothing here to wait on."""
-    end = time.monotonic() + patience_s
-    while not condition():
-        assert time.monotonic() < end, "it did not come about"
-        time.sleep(0.05)
+def until(condition: Callable[[], object]) -> None:
+    """Ask again and again: a broker takes up what it is told through ZooKeeper a little later."""
+    wait_for(condition, "it did not come about")
 
 
 # ---- shell ----------------------------------------------------------------------------------------------------------------------------------
@@ -120,7 +117,7 @@ def test_a_console_consumer_hears_what_comes_while_it_listens_and_all_from_the_b
         assert heard == ["while\n"]
     finally:
         listening.send_signal(signal.SIGINT)
-        _, said = listening.communicate(timeout=TIMEOUT_S)
+        _, said = listening.communicate(timeout=PATIENCE_S)
     assert listening.returncode == 130
     assert re.fullmatch(r"Processed a total of [1-9][0-9]* messages\n", said)
     everything = run(*consume, "--from-beginning", "--max-messages", "2")
@@ -136,7 +133,7 @@ def test_a_broker_starts_by_its_properties_and_stops(zookeeper: str, tmp_path: P
     )
     environment = {**python_environment(), "LOG_DIR": str(tmp_path)}
     start = python_command("kafka_edu", "server-start", "-daemon", str(properties), "--override", "num.partitions=3")
-    assert subprocess.run(start, env=environment, timeout=TIMEOUT_S).returncode == 0
+    assert subprocess.run(start, env=environment, timeout=PATIENCE_S).returncode == 0
     try:
         until(lambda: f"127.0.0.1:{port} (id: 7 " in run("broker-api-versions", "--bootstrap-server", f"127.0.0.1:{port}").stdout)
         stopped = run("server-stop", str(properties))
@@ -155,7 +152,7 @@ def test_a_broker_starts_by_its_properties_and_stops(zookeeper: str, tmp_path: P
         if "started" in line:
             break
     os.kill(foreground.pid, signal.SIGINT)
-    foreground.communicate(timeout=TIMEOUT_S)
+    foreground.communicate(timeout=PATIENCE_S)
     assert foreground.returncode == 0
 
 
@@ -168,9 +165,9 @@ def test_python_admin(cluster: Cluster) -> None:
         NewTopic("matsuri", num_partitions=2, replication_factor=1, topic_configs={"max.message.bytes": "2048"}),
         NewTopic("mea-admin", num_partitions=4, replication_factor=1),
     ]
-    client.create_topics(new_topics=new, timeout_ms=3000)
+    client.create_topics(new_topics=new, timeout_ms=PATIENCE_S * 1000)
     assert {"matsuri", "mea-admin"} <= set(client.list_topics())
-    client.delete_topics(topics=["mea-admin"], timeout_ms=3000)
+    client.delete_topics(topics=["mea-admin"], timeout_ms=PATIENCE_S * 1000)
     assert "mea-admin" not in client.list_topics()
     (described,) = client.describe_topics(["matsuri"])
     assert described["error_code"] == 0
@@ -189,22 +186,26 @@ def test_python_admin(cluster: Cluster) -> None:
 def test_python_producer_futures_callbacks_partitions_and_keys(cluster: Cluster, zookeeper: str) -> None:
     create(zookeeper, "lulu")
     producer = KafkaProducer(bootstrap_servers=[cluster.bootstrap_servers], acks=-1, retries=8)
-    first = producer.send("lulu", "夏色祭".encode(), partition=1).get(5)
+    first = producer.send("lulu", "夏色祭".encode(), partition=1).get(PATIENCE_S)
     assert (first.topic, first.partition, first.offset) == ("lulu", 1, 0)
     told: list[tuple[str, int, int]] = []
     future = producer.send("lulu", b"second", partition=1)
     future.add_callback(lambda record: told.append((record.topic, record.partition, record.offset))).add_errback(pytest.fail)
-    future.get(5)
+    future.get(PATIENCE_S)
+    until(lambda: told)  # by another thread
     assert told == [("lulu", 1, 1)]
     for partition in (0, 1):
         for _ in range(3):
             producer.send("lulu", f"to {partition}".encode(), partition=partition)
-    producer.flush(5)
-    by_key = {producer.send("lulu", key=b"same", value=b"v").get(5).partition for _ in range(5)}
+    producer.flush(PATIENCE_S)
+    by_key = {producer.send("lulu", key=b"same", value=b"v").get(PATIENCE_S).partition for _ in range(5)}
     assert len(by_key) == 1
 
-    consumer = KafkaConsumer("lulu", bootstrap_servers=[cluster.bootstrap_servers], auto_offset_reset="earliest", consumer_timeout_ms=3000)
-    read = [(message.partition, message.offset, message.value.decode()) for message in consumer if message.key is None]
+    consumer = KafkaConsumer(
+        "lulu", bootstrap_servers=[cluster.bootstrap_servers], auto_offset_reset="earliest", consumer_timeout_ms=PATIENCE_S * 1000
+    )
+    assert sum(consumer.end_offsets([TopicPartition("lulu", partition) for partition in (0, 1)]).values()) == 13
+    read = [(message.partition, message.offset, message.value.decode()) for message in islice(consumer, 13) if message.key is None]
     assert sorted(read) == [
         (0, 0, "to 0"),
         (0, 1, "to 0"),
@@ -227,8 +228,12 @@ def test_python_consumer_reads_from_the_beginning_each_partition_in_order(cluste
     producer.flush()
     producer.close()
     settings = {"bootstrap_servers": [cluster.bootstrap_servers], "value_deserializer": lambda data: str(data, encoding="utf-8")}
-    consumer = KafkaConsumer("mea", auto_offset_reset="earliest", consumer_timeout_ms=3000, **settings)
-    read = [(message.partition, message.offset, message.value) for message in consumer]
+    consumer = KafkaConsumer("mea", auto_offset_reset="earliest", consumer_timeout_ms=PATIENCE_S * 1000, **settings)
+    assert consumer.end_offsets([TopicPartition("mea", partition) for partition in (0, 1)]) == {
+        TopicPartition("mea", 0): 9,
+        TopicPartition("mea", 1): 10,
+    }
+    read = [(message.partition, message.offset, message.value) for message in islice(consumer, 19)]
     consumer.close()
     assert [row for row in read if row[0] == 0] == [(0, i, f"message{2 * i + 2}") for i in range(9)]
     assert [row for row in read if row[0] == 1] == [(1, i, f"message{2 * i + 1}") for i in range(10)]
@@ -257,7 +262,7 @@ def test_python_group_of_four_on_two_partitions_leaves_two_idle(cluster: Cluster
     for thread in threads:
         thread.start()
     try:
-        until(lambda: len(assigned) == 4 and sorted(map(sorted, assigned.values())) == [[], [], [0], [1]] and len(set(read)) == 20, 60)
+        until(lambda: len(assigned) == 4 and sorted(map(sorted, assigned.values())) == [[], [], [0], [1]] and len(set(read)) == 20)
     finally:
         done.set()
         for thread in threads:
@@ -267,12 +272,14 @@ def test_python_group_of_four_on_two_partitions_leaves_two_idle(cluster: Cluster
 def consume_and_commit(cluster: Cluster, commits: dict[int, int]) -> list[tuple[int, int]]:
     """The seed's consumer of group hololive, without auto-commit; at the end of each partition it commits what is in `commits`."""
     settings = {"bootstrap_servers": [cluster.bootstrap_servers], "enable_auto_commit": False, "auto_offset_reset": "earliest"}
-    consumer = KafkaConsumer("hololive", group_id="hololive", consumer_timeout_ms=4000, **settings)
+    consumer = KafkaConsumer("hololive", group_id="hololive", consumer_timeout_ms=PATIENCE_S * 1000, **settings)
     read = []
     for message in consumer:
         read.append((message.partition, message.offset))
         if message.offset == 9 and message.partition in commits:
             consumer.commit({TopicPartition("hololive", message.partition): OffsetAndMetadata(commits[message.partition], "", -1)})
+        if {(0, 9), (1, 9)} <= set(read):
+            break
     consumer.close()
     return read
 
@@ -302,7 +309,7 @@ def go(cluster: Cluster) -> Any:
 
     def listing(name: str, *arguments: object) -> list[str]:
         done = subprocess.run(
-            [str(program), name, cluster.bootstrap_servers, *map(str, arguments)], capture_output=True, text=True, timeout=2 * TIMEOUT_S
+            [str(program), name, cluster.bootstrap_servers, *map(str, arguments)], capture_output=True, text=True, timeout=2 * PATIENCE_S
         )
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()

@@ -13,10 +13,22 @@ import pytest
 from benchmarks.apache_kafka import PeerMissing
 from kafka_edu.cli.python_process import python_command
 from kafka_edu.cli.supervisor import running_cluster
+from kafka_edu.common.errors import Errors
+from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest
+from tests.interop.answers import ListeningBroker
 from tests.interop.foreign import missing
+from tests.interop.questions.asking import Asker
 from tests.interop.record_tools import apache_cluster, of
 from tests.interop.tool_stories import OF_NOBODY, OF_THE_ONE_BROKER, SETTINGS, STORIES, write_files
 from tests.interop.tools import Cluster, differences, golden, tell
+
+
+def await_coordinator(bootstrap: str) -> None:
+    """Before a console consumer has three seconds for all it does: who asks first has the topic of the offsets made."""
+    host, _, port = bootstrap.rpartition(":")
+    asker = Asker(ListeningBroker(host, int(port)))
+    asker.ask("find", FindCoordinatorRequest(key="any"), 1, until=lambda answer: answer.error_code == Errors.NONE)
+    asker.close()
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +36,7 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     folder = tmp_path_factory.mktemp("tools")
     write_files(folder)
     with running_cluster("tools", brokers=1, props=SETTINGS) as cluster:
+        await_coordinator(cluster.bootstrap_servers)
         yield Cluster(cluster.status().zookeeper_connect, cluster.bootstrap_servers, folder, Path())
 
 
@@ -31,6 +44,7 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 def theirs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     try:
         with apache_cluster(tmp_path_factory.mktemp("tools-of-kafka")) as cluster:
+            await_coordinator(cluster.bootstrap)
             yield cluster
     except PeerMissing as error:
         missing(str(error))

@@ -1,12 +1,12 @@
 """Brokers of ours write the znodes that Apache Kafka 2.0.1 and 2.8.2 write for the same history: every path, and the same bytes in it (spec Z2)."""
 
-import time
 from collections.abc import Iterator
 
 import pytest
 
 from kafka_edu.cli.supervisor import running_cluster
-from tests.interop.znode_trees import BROKERS, PATIENCE_S, SETTINGS, STEPS, Story, Tree, golden
+from tests.interop.znode_trees import BROKERS, SETTINGS, STEPS, Story, Tree, golden
+from tests.waiting import wait_for
 
 #: What our brokers speak among themselves, and so write: as of that release.
 PROTOCOLS = {"2.0.1": "2.0", "2.8.2": "2.8"}
@@ -44,13 +44,15 @@ def differences(expected: Tree, found: Tree) -> list[str]:
 
 @pytest.mark.timeout(180)
 def test_the_same_history_leaves_the_same_tree(story: Story, version: str) -> None:
+    expected: dict[str, str | None] = {}
+
+    def found() -> list[str]:
+        return differences(expected, excepted(story.tree(), version))
+
     asked_for_ids = False
     for step in STEPS:
         step(story)
         expected = excepted(golden(version)[step.__name__], version)
         if not (asked_for_ids := asked_for_ids or step is Story.produce_idempotently):
             expected[BLOCK] = None
-        deadline = time.monotonic() + PATIENCE_S / 3
-        while (found := differences(expected, excepted(story.tree(), version))) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert not found, f"after {step.__name__}:\n" + "\n".join(found)
+        wait_for(lambda: not found(), lambda name=step.__name__: f"after {name}:\n" + "\n".join(found()))  # type: ignore[misc]  # mypy does not type a lambda's default

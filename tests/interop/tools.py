@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kafka_edu.cli.python_process import python_command, python_environment
+from tests.waiting import LOOK_EVERY_S, PATIENCE_S
 
 JAVA: Final = ("java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
 #: Ours → Kafka's.
@@ -46,15 +47,16 @@ log4j.appender.stderr.Target=System.err
 """
 MARKS: Final = ("jqj", "kqk")
 GOLDEN: Final = Path(__file__).parents[1] / "golden" / "tools"
-TIMEOUT_S: Final = 60
-PATIENCE_S: Final = 20.0
+TIMEOUT_S: Final = 120
 _DATE: Final = re.compile(r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] ")
 _TRACE: Final = re.compile(r"^(\s+at .*|\s*\.\.\. \d+ more|Caused by: .*)$")
 _USAGE: Final = re.compile(r"^Option +Description *$")
 #: Of console-consumers without a --group, and of the story of the console.
 _OTHERS_GROUP: Final = re.compile(r"^(console-consumer-\d+|cgxxx)$")
 #: A Java client picks by chance which of the brokers it was told of it asks first, and says so of one that is away.
-_BROKER_AWAY: Final = re.compile(r"^WARN \[\w+ clientId=\S+\] Connection to node -?\d+ \(\S+\) could not be established\.")
+_BROKER_AWAY: Final = re.compile(
+    r"^WARN \[\w+ clientId=[^]]+\] (Connection to node -?\d+ \(\S+\) could not be established\.|Bootstrap broker \S+ \(id: -\d+ rack: null\) disconnected)"
+)
 #: The answer of log-dirs.
 _LOG_DIRS: Final = re.compile(r'^\{"version":1,"brokers":')
 _LABEL: Final = re.compile(r"^--([a-z][a-z.-]*)")
@@ -114,7 +116,7 @@ class Cluster(NamedTuple):
             printed = self.run(command, words, step.stdin.replace("{x}", mark))
             if not step.until or re.search(step.until, printed.out) or time.monotonic() > end:
                 return printed
-            time.sleep(0.1)  # the cluster works on; there is nothing to be told by
+            time.sleep(LOOK_EVERY_S)  # the cluster works on; there is nothing to be told by
 
 
 def _log_dirs(line: str) -> str:

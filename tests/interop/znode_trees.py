@@ -23,13 +23,13 @@ from tests.interop.answers import ListeningBroker
 from tests.interop.client_contract import rd
 from tests.interop.peers import OF_A_SMALL_HEAP
 from tests.interop.questions.asking import Asker
+from tests.waiting import PATIENCE_S, wait_for
 
 Tree = dict[str, str | None]
 
 GOLDEN: Final = Path(__file__).parents[1] / "golden" / "zk"
 
 BROKERS: Final = 3
-PATIENCE_S: Final = 30.0
 QUIET_S: Final = 2.0
 SETTINGS: Final = {"auto.leader.rebalance.enable": "false", "offsets.topic.num.partitions": "1", "offsets.topic.replication.factor": "3"}
 PLACED: Final = [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
@@ -103,17 +103,11 @@ class Story:
 
     def reassign(self) -> None:
         self.zk.create("/admin/reassign_partitions", b'{"version":1,"partitions":[{"topic":"plain","partition":0,"replicas":[2,0]}]}')
-        self._until(lambda: self._data("/brokers/topics/plain/partitions/0/state").get("isr") in ([2, 0], [0, 2]))
+        wait_for(lambda: self._data("/brokers/topics/plain/partitions/0/state").get("isr") in ([2, 0], [0, 2]), "the replicas have moved")
 
     def _data(self, path: str) -> Mapping[str, object]:
         document: Mapping[str, object] = json.loads(self.zk.get(path)[0])
         return document
-
-    def _until(self, condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + PATIENCE_S
-        while not condition():
-            assert time.monotonic() < deadline, "the cluster has not got there"
-            time.sleep(0.05)
 
     def delete_topic(self) -> None:
         self.admin.delete_topics(["plain"])["plain"].result(PATIENCE_S)
@@ -176,7 +170,7 @@ def settled(story: Story) -> Tree:
     """The tree when it has not changed for two seconds."""
     before, since = story.tree(), time.monotonic()
     while time.monotonic() < since + QUIET_S:
-        time.sleep(0.1)
+        time.sleep(0.1)  # it is recorded by hand; quiet is what is waited for
         now = story.tree()
         if now != before:
             before, since = now, time.monotonic()

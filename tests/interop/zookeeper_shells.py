@@ -18,7 +18,7 @@ from kafka_edu.zk.apache import ApacheZooKeeper
 from tests.interop.tools import GOLDEN, JAVA, LOG4J
 
 VERSIONS: Final = {"3.4": "3.4.13", "3.5": "3.5.9"}
-TIMEOUT_S: Final = 60
+TIMEOUT_S: Final = 120
 #: 3.4's client takes the name of a server from what Java prints of an address, which from Java 14 on reads `127.0.0.1/<unresolved>`: so that is its name.
 HOSTS: Final = "127.0.0.1 localhost 127.0.0.1/<unresolved> localhost/<unresolved>\n"
 
@@ -151,8 +151,10 @@ _DATE: Final = re.compile(r"(?<=time = )\w{3} \w{3} \d\d \d\d:\d\d:\d\d \w+ \d{4
 _ZXID: Final = re.compile(r"(?<=[cmp]Zxid = )0x[0-9a-f]+")
 _SESSION: Final = re.compile(r"(?<=ephemeralOwner = )0x[0-9a-f]{2,}")
 _LIST: Final = re.compile(r"^\[([^\]]*)\]", re.MULTILINE)
-_WATCHER: Final = re.compile(r"\nWATCHER::\n\n(.*)\n")
-_SYNC: Final = re.compile(r"^Sync .*\n", re.MULTILINE)
+#: What the thread of events prints, each at one go: between any two of the prints of the thread that reads commands, which may not have ended its line.
+_WATCHER: Final = re.compile(r"\nWATCHER::\n")
+_EVENT: Final = re.compile(r"\n(WatchedEvent state:.*)\n")
+_SYNC: Final = re.compile(r"Sync .*\n")
 _TRACE: Final = re.compile(r"^\tat .*\n", re.MULTILINE)
 _USAGE: Final = re.compile(r"(ZooKeeper -server host:port cmd args\n)((?:\t.*\n)+)")
 #: Commands and options that only the Java shells have, in the usage text.
@@ -191,8 +193,9 @@ def tell(command: Sequence[str], lines: str, words: str = "") -> Said:
     done = subprocess.run(
         [*command, *words.split()], input=lines and lines + "\n", capture_output=True, text=True, timeout=TIMEOUT_S, env=environment
     )
-    watches = sorted(_WATCHER.findall(done.stdout) + _SYNC.findall(done.stdout))
-    return Said(done.returncode, _comparable(_SYNC.sub("", _WATCHER.sub("", done.stdout))), _comparable(done.stderr), watches)
+    said = _WATCHER.sub("", done.stdout)
+    watches = sorted(_EVENT.findall(said) + _SYNC.findall(said))
+    return Said(done.returncode, _comparable(_SYNC.sub("", _EVENT.sub("", said))), _comparable(done.stderr), watches)
 
 
 def _comparable(text: str) -> str:

@@ -61,7 +61,7 @@ def produce(bootstrap: str, stop: threading.Event) -> None:
                 with contextlib.suppress(BufferError):  # nobody takes them just now
                     producer.produce("web" if i % 5 else "payments", line)
             producer.poll(0)
-        time.sleep(0.1)
+        time.sleep(0.1)  # so much load; it is run by hand
     for producer in producers:
         producer.purge()
         producer.flush(2)

@@ -5,22 +5,22 @@ kafka-VERSION-configs.txt: a line for each of cases.txt. kafka-VERSION-metadata.
 
 import subprocess
 import tempfile
-import time
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from benchmarks.apache_kafka import RELEASES, SMALL, ApacheKafka, kafka_jars
+from kafka_edu.common.ports import free_ports
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.headers import decode_response, encode_request
 from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_edu.protocol.schema import Message
-from kafka_edu.zk.apache import free_port
 from tests.golden.listeners import listener_story as story
 from tests.interop.answers import SocketLine
+from tests.waiting import wait_for
 
 HERE: Final = Path(__file__).parent
-PATIENCE_S: Final = 30
 
 
 class TwoDoors(ApacheKafka):
@@ -28,7 +28,7 @@ class TwoDoors(ApacheKafka):
 
     def __init__(self, jars: Path) -> None:
         super().__init__(jars, story.BROKERS, ["log.cleaner.enable=false"], java=SMALL)
-        self.outside = {broker: free_port() for broker in range(story.BROKERS)}
+        self.outside = dict(enumerate(islice(free_ports("127.0.0.1"), story.BROKERS)))
 
     def _write(self, name: str, properties: Mapping[str, object]) -> None:
         kind, _, number = name.partition("-")
@@ -68,15 +68,14 @@ def metadata_by_doors(jars: Path) -> list[str]:
 
 def await_in_sync(inside: Mapping[int, int]) -> None:
     """Until every broker knows all leaders."""
-    end = time.monotonic() + PATIENCE_S
+
+    def leaders(port: int) -> list[int]:
+        response = ask(port, story.metadata(), 6)
+        assert isinstance(response, MetadataResponse)
+        return [p.leader_id for p in sorted(response.topics[0].partitions, key=lambda p: p.partition_index)]
+
     for port in inside.values():
-        while True:
-            response = ask(port, story.metadata(), 6)
-            assert isinstance(response, MetadataResponse)
-            if [p.leader_id for p in sorted(response.topics[0].partitions, key=lambda p: p.partition_index)] == [a[0] for a in story.ASSIGNMENT]:
-                break
-            assert time.monotonic() < end, response
-            time.sleep(0.1)
+        wait_for(lambda port=port: leaders(port) == [a[0] for a in story.ASSIGNMENT], "leaders")  # type: ignore[misc]  # mypy does not type a lambda's default
 
 
 def configs(jars: Path) -> str:

@@ -9,6 +9,7 @@ import org.apache.kafka.clients.consumer.*;
 import org.apache.kafka.clients.producer.*;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.header.internals.RecordHeader;
 import org.apache.kafka.common.serialization.*;
 
@@ -116,13 +117,29 @@ public class Client {
         try (AdminClient admin = AdminClient.create(settings()); KafkaConsumer<String, String> consumer = consumer()) {
             NewTopic wanted = new NewTopic(topic, 3, (short) 2).configs(Map.of("retention.ms", "3600000"));
             admin.createTopics(List.of(wanted)).all().get(PATIENCE_S, TimeUnit.SECONDS);
-            waitFor("the topic", () -> consumer.listTopics().containsKey(topic));
-            int partitions = consumer.partitionsFor(topic).size();
-            Config config = admin.describeConfigs(List.of(resource)).all().get(PATIENCE_S, TimeUnit.SECONDS).get(resource);
+            waitFor("the topic", () -> partitions(consumer) == 3);
+            int partitions = partitions(consumer);
+            Config config = onceKnown(() -> admin.describeConfigs(List.of(resource)).all().get(PATIENCE_S, TimeUnit.SECONDS).get(resource));
             admin.deleteTopics(List.of(topic)).all().get(PATIENCE_S, TimeUnit.SECONDS);
             waitFor("the end of the topic", () -> !consumer.listTopics().containsKey(topic));
             return "[" + partitions + ",\"" + config.get("retention.ms").value() + "\",true]";
         }
+    }
+
+    /** Of the topic, as some broker tells; 0 where it has not heard of it yet. */
+    private int partitions(KafkaConsumer<String, String> consumer) {
+        List<?> told = consumer.partitionsFor(topic);
+        return told == null ? 0 : told.size();
+    }
+
+    /** Any broker may be asked, and each hears of a topic in its own time. */
+    private static <T> T onceKnown(Callable<T> question) throws Exception {
+        for (long end = System.nanoTime() + PATIENCE_S * 1_000_000_000L; ; )
+            try {
+                return question.call();
+            } catch (ExecutionException error) {
+                if (!(error.getCause() instanceof UnknownTopicOrPartitionException) || System.nanoTime() > end) throw error;
+            }
     }
 
     private static void waitFor(String what, BooleanSupplier condition) {

@@ -27,7 +27,7 @@ from kafka_edu.protocol.schema import Message
 from tests.interop.answers import CLOSED, Broker, Line, decoded_records, normalised, own_bytes, size_of_records
 
 Step = dict[str, Any]
-RETRIES: Final = 200
+RETRIES: Final = 600
 RETRY_MS: Final = 100
 
 

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -15,6 +14,8 @@ from kafka_edu.cli.child_process import ChildProcess, ProcessState, ProcessState
 from kafka_edu.common.time import SystemTime
 from kafka_edu.trace.event import Envelope, Level
 from kafka_edu.trace.tracer import Tracer
+from tests.cluster.processes import is_alive
+from tests.waiting import PATIENCE_S, wait_for
 
 WAITS = "import time; print('up', flush=True); time.sleep(60)"
 STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
@@ -50,7 +51,7 @@ class Bench:
     async def up(self) -> None:
         """Start it and wait for its first word."""
         await self.child.start()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while not self.log.read_text():
                 await asyncio.sleep(0.01)
 
@@ -116,7 +117,7 @@ def test_pause_and_resume(tmp_path: Path) -> None:
             bench.child.pause()
         status = Path(f"/proc/{bench.child.pid}/stat")
         if status.exists():
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(PATIENCE_S):
                 while status.read_text().split()[2] != "T":
                     await asyncio.sleep(0.01)
         bench.child.resume()
@@ -182,17 +183,4 @@ def test_a_child_dies_with_its_parent(tmp_path: Path, module: list[str]) -> None
         child = int(process.stdout.readline())
         os.kill(child, 0)
         process.send_signal(signal.SIGKILL)
-    end = time.monotonic() + 10
-    while time.monotonic() < end and is_alive(child):
-        time.sleep(0.01)
-    assert not is_alive(child)
-
-
-def is_alive(pid: int) -> bool:
-    """Whether it runs: a zombie, which waits for a reaper, does not."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    stat = Path(f"/proc/{pid}/stat")
-    return not (stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z")
+    wait_for(lambda: not is_alive(child), "the child ends")

@@ -10,6 +10,7 @@ import pytest
 from kafka_edu.common.files import OsFileSystem
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.transport import FileRegion, LazyPart, Wire
+from tests.waiting import PATIENCE_S
 
 
 class Ear:
@@ -34,13 +35,13 @@ class Ear:
         self.changed.set()
 
     async def until_size(self, size: int) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             while len(self.data) < size:
                 self.changed.clear()
                 await self.changed.wait()
 
     async def until_lost(self) -> str:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             while self.lost is None:
                 self.changed.clear()
                 await self.changed.wait()
@@ -66,9 +67,9 @@ class Pair:
             return self.here[-1]
 
         listener = await transport.listen("127.0.0.1", 0, accept)
-        wire = await transport.connect("127.0.0.1", listener.port, connected, 1000)
+        wire = await transport.connect("127.0.0.1", listener.port, connected, PATIENCE_S * 1000)
         wire.send([b"hello"])
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             while not self.there:
                 await asyncio.sleep(0)
         await self.there[0].until_size(5)

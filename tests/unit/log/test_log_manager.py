@@ -17,6 +17,7 @@ from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.log import LogDirFailed, LogLoaded, LogRecovered, LogState, SegmentFilesRemoved, SegmentRolled
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
+from tests.waiting import PATIENCE_S
 
 T = TypeVar("T")
 A, B, C = (TopicPartition("t", i) for i in range(3))
@@ -67,7 +68,7 @@ class Broker:
 
 
 def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(asyncio.wait_for(scenario(), 20))
+    asyncio.run(asyncio.wait_for(scenario(), PATIENCE_S))
 
 
 async def settle() -> None:

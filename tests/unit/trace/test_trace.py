@@ -17,6 +17,7 @@ from kafka_edu.trace.socket_sink import EventServer
 from kafka_edu.trace.trace_client import EventsAddress, subscribe
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.trace.wire_format import Decoder, TraceFormatError, encode, encode_header
+from tests.waiting import PATIENCE_S
 
 
 @event(joins=("path", "zxid"))
@@ -146,7 +147,7 @@ def test_a_subscriber_gets_a_snapshot_then_facts_and_a_wrong_token_nothing() -> 
         port = await server.listen()
         run = asyncio.create_task(server.run())
         names: list[str] = []
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             async for envelope in subscribe(EventsAddress("127.0.0.1", port, "secret", 0)):
                 names.append(envelope.name)
                 if envelope.name == "SnapshotEnds":

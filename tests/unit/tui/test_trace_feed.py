@@ -12,6 +12,7 @@ from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.supervisor import ActionAsked
 from kafka_edu.trace.socket_sink import EventServer
 from kafka_edu.trace.tracer import Tracer
+from tests.waiting import PATIENCE_S
 from tui.link_events import LinkLost, LinkMade
 from tui.trace_feed import TraceFeed, now_us
 
@@ -54,7 +55,7 @@ def listening(tmp_path: Path, play: Callable[[ClusterFolder, Callable[[Callable[
         reading = asyncio.create_task(feed.run())
 
         async def until(wanted: Callable[[Envelope], bool]) -> Envelope:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE_S):
                 while True:
                     for envelope in feed.drain(FAR_FUTURE_US):
                         if wanted(envelope):

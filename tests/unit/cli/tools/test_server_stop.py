@@ -9,6 +9,7 @@ import pytest
 from kafka_edu.cli.tools import server_stop
 from kafka_edu.cli.tools.server_start import BROKER_MODULE, main
 from kafka_edu.cli.tools.server_stop import running_brokers
+from tests.waiting import PATIENCE_S
 
 
 def sleeper(*arguments: str) -> "subprocess.Popen[bytes]":
@@ -26,7 +27,7 @@ def test_a_broker_is_known_by_a_whole_argument_behind_thousands_of_others(tmp_pa
         mine = [found for found in running_brokers() if found.properties == properties]
         assert mine == [(broker.pid, properties)]
         assert server_stop.main([properties]) == 0
-        assert broker.wait(10) != 0
+        assert broker.wait(PATIENCE_S) != 0
         assert other.poll() is None
     finally:
         for process in (broker, other):
