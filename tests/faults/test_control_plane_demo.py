@@ -9,7 +9,7 @@ import pytest
 from kafka_edu.cli.python_process import python_command, python_environment
 
 
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(400)
 def test_a_backlog_of_produce_before_leader_and_isr_and_stop_replica(tmp_path: Path) -> None:
     figures = tmp_path / "control-plane.json"
     command = python_command("kafka_edu", "demo", "control-plane", "--rounds", "3", "--json", str(figures))

@@ -9,7 +9,7 @@ import pytest
 from kafka_edu.cli.python_process import python_command, python_environment
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_five_brokers_killed_the_controller_among_them_and_every_record_accounted_for(tmp_path: Path) -> None:
     figures = tmp_path / "kills.json"
     command = python_command("kafka_edu", "demo", "kills", "--seconds", "60", "--json", str(figures))

@@ -9,7 +9,7 @@ import pytest
 from kafka_edu.cli.python_process import python_command, python_environment
 
 
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(400)
 def test_sigterm_beside_kill(tmp_path: Path) -> None:
     figures = tmp_path / "shutdown.json"
     command = python_command("kafka_edu", "demo", "shutdown", "--partitions", "12", "--rate", "600", "--json", str(figures))

@@ -15,7 +15,7 @@ from tests.waiting import PATIENCE_S, wait_for
 
 TOPIC: Final = "doors"
 GIVE_UP_MS: Final = 2_000
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
 class Doors(NamedTuple):

@@ -43,7 +43,7 @@ def listeners_of_the_controllers_requests(recording: list[Envelope]) -> dict[str
     return found
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 def test_either_controller_talks_to_the_other_broker_by_the_control_plane(tmp_path: Path) -> None:
     try:
         jars = kafka_jars()

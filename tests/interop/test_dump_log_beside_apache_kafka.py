@@ -224,7 +224,7 @@ def all_of(root: Path, names: Sequence[str], *suffixes: str) -> str:
     return ",".join(sorted(str(path.relative_to(root)) for name in names for path in (root / name).iterdir() if path.suffix in suffixes))
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("options", [(), ("--deep-iteration",), ("--print-data-log",)], ids=["shallow", "deep", "print"])
 def test_logs(files: Path, version: str, options: tuple[str, ...]) -> None:
     names = ["transactions", "v0", "v1", "v2"]
@@ -233,7 +233,7 @@ def test_logs(files: Path, version: str, options: tuple[str, ...]) -> None:
     compare(version, files, "--files", all_of(files, names, ".log", ".snapshot", ".txnindex"), *options)
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("options", [(), ("--verify-index-only",), ("--index-sanity-check",)], ids=["show", "verify", "sanity"])
 def test_indexes(files: Path, version: str, options: tuple[str, ...]) -> None:
     names = ["transactions"]
@@ -242,7 +242,7 @@ def test_indexes(files: Path, version: str, options: tuple[str, ...]) -> None:
     compare(version, files, "--files", all_of(files, names, ".index", ".timeindex"), *options)
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_decoders(files: Path, version: str) -> None:
     logs = all_of(files / "v1", ["."], ".log")
     for option in ("--key-decoder-class", "--value-decoder-class"):
@@ -253,7 +253,7 @@ def test_decoders(files: Path, version: str) -> None:
         compare(version, files / "coordinator", "--files", f"{0:020d}.log", "--transaction-log-decoder")
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_what_does_not_fit_together(files: Path, version: str) -> None:
     compare(version, files / "wrong", "--files", f"{0:020d}.log")
     compare(version, files / "wrong", "--files", f"{0:020d}.log", "--deep-iteration")
@@ -262,7 +262,7 @@ def test_what_does_not_fit_together(files: Path, version: str) -> None:
         compare(version, files / "wrong", "--files", f"{0:020d}.index,{0:020d}.timeindex")
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_what_ends_it(files: Path, version: str) -> None:
     for arguments in (
         ("--files", f"{0:020d}.log"),

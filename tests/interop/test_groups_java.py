@@ -23,12 +23,12 @@ def program() -> list[str]:
     return [java, "-XX:TieredStopAtLevel=1", "-cp", f"{folder / 'classes'}:{jars}/*", "Groups"]
 
 
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("topic", "assignor", "instances"), [("eager", EAGER, ""), ("cooperative", COOPERATIVE, ""), ("static", EAGER, "i-")], ids=lambda value: value[:6]
 )
 def test_members_come_commit_and_go(program: list[str], servers: str, topic: str, assignor: str, instances: str) -> None:
-    done = subprocess.run([*program, servers, f"groups-{topic}", assignor, instances], capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run([*program, servers, f"groups-{topic}", assignor, instances], capture_output=True, text=True, timeout=250, check=False)
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
     name = "cooperative-sticky" if assignor == COOPERATIVE else "range"
     common = ["one has all", "each has half", "all was read"]

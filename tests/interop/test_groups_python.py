@@ -49,9 +49,8 @@ class Member:
         self.read: list[tuple[int, int]] = []
         self._topic = topic
         self._stopped = threading.Event()
-        self._thread = threading.Thread(
-            target=self._run, name=f"member of {group}", daemon=True
-        )  # one that a failed test leaves does not hold the run
+        # a daemon: one that a failed test leaves behind does not hold the run
+        self._thread = threading.Thread(target=self._run, name=f"member of {group}", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
@@ -168,9 +167,8 @@ def test_kafka_python_shares_and_commits(cluster: Cluster, topic: str) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        places = [
-            each.position(place) for each in (one, two) for place in each.assignment()
-        ]  # who got one later reads it again, for nothing is committed
+        # who got a partition later reads it again, for nothing is committed
+        places = [each.position(place) for each in (one, two) for place in each.assignment()]
         return len(one.assignment()) == len(two.assignment()) == 2 and len(read) == RECORDS and places == [50] * PARTITIONS
 
     wait_for(shared, "each has half, and has read it to the end")

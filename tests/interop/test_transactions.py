@@ -207,7 +207,7 @@ class JavaTransactions:
     command: ClassVar[list[str]] = []
 
     def _ask(self, *arguments: object) -> list[str]:
-        done = subprocess.run([*self._program(), *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run([*self._program(), *map(str, arguments)], capture_output=True, text=True, timeout=250, check=False)
         assert done.returncode == 0, done.stderr[-3000:]
         values: list[str] = json.loads(done.stdout.strip().splitlines()[-1]) if done.stdout.strip() else []
         return values
@@ -249,7 +249,7 @@ def topic(servers: str) -> str:
     return name
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 def test_what_is_committed_is_seen_and_what_is_aborted_is_not(client: Client, servers: str, topic: str) -> None:
     client.write(servers, topic, f"writer of {topic}")
     assert sorted(client.read(servers, topic, len(COMMITTED))) == sorted(COMMITTED)
@@ -257,7 +257,7 @@ def test_what_is_committed_is_seen_and_what_is_aborted_is_not(client: Client, se
     assert sorted(read_to_end(servers, topic, "read_uncommitted", PARTITIONS)) == sorted(WRITTEN)
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 def test_offsets_and_output_count_together(client: Client, servers: str, topic: str) -> None:
     client.write(servers, topic, f"writer of {topic}")
     output, name = f"{topic}-out", f"transform {topic}"
@@ -288,7 +288,7 @@ def test_offsets_and_output_count_together(client: Client, servers: str, topic: 
     checker.close()
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 def test_a_zombie_is_fenced(client: Client, servers: str, topic: str) -> None:
     assert client.zombie(servers, topic, f"zombie of {topic}") == "fenced"
     assert read_to_end(servers, topic, "read_committed", PARTITIONS, 1) == ["living"]
