@@ -20,7 +20,7 @@ from tests.interop.tools import CLASSES, JAVA, Cluster, Printed, differences, go
 
 Told = list[tuple[str, Printed]]
 AT_ONCE = 3
-PATIENCE_S = 240
+PATIENCE_S = 600
 CASES = [(version, story) for version, stories in STORIES.items() for story in stories]
 
 
@@ -53,14 +53,14 @@ def told(
         yield {(version, story): pool.submit(tell, cluster(version), STORIES[version][story]) for version, story in CASES}
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(700)
 @pytest.mark.parametrize(("version", "story"), CASES)
 def test_they_print_what_they_print_on_apache_kafka(told: Mapping[tuple[str, str], Future[Told]], version: str, story: str) -> None:
     found = differences(told[version, story].result(PATIENCE_S), golden(golden_name(version, story)))
     assert not found, "\n".join(map(str, found))
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(700)
 @pytest.mark.parametrize(("version", "topic"), [("2.0.1", "zg"), ("2.8.2", "bg")])
 def test_they_read_our_log_directories(
     told: Mapping[tuple[str, str], Future[Told]], jars: Mapping[str, Path], clusters: Mapping[str, OurCluster], version: str, topic: str
