@@ -286,19 +286,19 @@ def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcom
 
 
 def wait_until_drained(admin: AdminClient, running: Sequence[Application], servers: str) -> None:
-    """Return when each application has committed the end of the input. Gives up after two minutes: what is missing then is lost."""
-    end = time.monotonic() + DRAIN_TIMEOUT_S
+    """Return when each application has committed the end of the input. Gives up when one has committed nothing for two minutes: what is missing is lost."""
     for application in running:
         client = Consumer({"bootstrap.servers": servers, "group.id": application.name, "log_level": 0})
         try:
             places = [TopicPartition(INPUT, partition) for partition in range(PARTITIONS)]
             ends = {place.partition: client.get_watermark_offsets(place, timeout=10)[1] for place in places}
-            while time.monotonic() < end:
-                try:
-                    if {place.partition: place.offset for place in client.committed(places, timeout=10)} == ends:
-                        break
-                except KafkaException:  # offsets of an open transaction are not told
-                    pass
+            committed: dict[int, int] = {}
+            end = time.monotonic() + DRAIN_TIMEOUT_S
+            while committed != ends and time.monotonic() < end:
+                with contextlib.suppress(KafkaException):  # offsets of an open transaction are not told
+                    told = {place.partition: place.offset for place in client.committed(places, timeout=10)}
+                    if told != committed:
+                        committed, end = told, time.monotonic() + DRAIN_TIMEOUT_S
                 time.sleep(_LOOK_EVERY_S)
         finally:
             client.close()

@@ -10,13 +10,13 @@ import pytest
 from kafka_edu.cli.python_process import python_command, python_environment
 from tests.cluster.processes import processes_of
 
-pytestmark = [pytest.mark.timeout(400), pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="these tests look for processes in /proc")]
+pytestmark = [pytest.mark.timeout(900), pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="these tests look for processes in /proc")]
 
 
 def run(tmp_path: Path, environment: dict[str, str]) -> tuple[str, dict[str, object]]:
     figures = tmp_path / "transactions.json"
     command = python_command("kafka_edu", "demo", "transactions", "--seconds", "25", "--rate", "200", "--json", str(figures))
-    done = subprocess.run(command, env=python_environment() | environment, capture_output=True, text=True, check=False, timeout=380)
+    done = subprocess.run(command, env=python_environment() | environment, capture_output=True, text=True, check=False, timeout=880)
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads(figures.read_text())
     assert report["name"] == "transactions"

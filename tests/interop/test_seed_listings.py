@@ -3,7 +3,6 @@
 One broker with id 0, as in the seed; where the seed says `kafka-topics.sh`, here stands `kafka-edu topics`.
 """
 
-import os
 import re
 import signal
 import subprocess
@@ -148,11 +147,14 @@ def test_a_broker_starts_by_its_properties_and_stops(zookeeper: str, tmp_path: P
         python_command("kafka_edu", "server-start", str(properties)), stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
     )
     assert foreground.stderr is not None
-    for line in foreground.stderr:
-        if "started" in line:
-            break
-    os.kill(foreground.pid, signal.SIGINT)
-    foreground.communicate(timeout=PATIENCE_S)
+    try:
+        for line in foreground.stderr:
+            if "started" in line:
+                break
+        foreground.send_signal(signal.SIGINT)
+        foreground.communicate(timeout=PATIENCE_S)
+    finally:
+        foreground.kill()
     assert foreground.returncode == 0
 
 
