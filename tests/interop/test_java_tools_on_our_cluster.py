@@ -19,7 +19,7 @@ from tests.interop.java_tool_stories import BROKERS, SETTINGS, STORIES, golden_n
 from tests.interop.tools import CLASSES, JAVA, Cluster, Printed, differences, golden
 
 Told = list[tuple[str, Printed]]
-AT_ONCE = 3
+AT_ONCE = 2  # the tools have time-outs of their own, of five seconds and less
 PATIENCE_S = 600
 CASES = [(version, story) for version, stories in STORIES.items() for story in stories]
 
