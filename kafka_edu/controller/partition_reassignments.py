@@ -28,13 +28,13 @@ The watch on a state znode fires when a leader changes the ISR. Many fire in a b
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from kafka_edu.cluster.leader_and_isr import LeaderIsrAndControllerEpoch
 from kafka_edu.cluster.topic_assignment import ReplicaAssignment
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.controller_brokers_request_batch import ControllerBrokersRequestBatch
 from kafka_edu.controller.controller_context import ControllerContext, PartitionAndReplica
 from kafka_edu.controller.leader_election import ElectionStrategy
+from kafka_edu.controller.leadership_update import LeadershipUpdate
 from kafka_edu.controller.partition_reassignment_plan import ReassignmentPlan, ReassignmentResult, missing_replicas, plan_reassignments
 from kafka_edu.controller.partition_state_machine import PartitionState
 from kafka_edu.controller.replica_state_machine import ReplicaState
@@ -56,7 +56,6 @@ from kafka_edu.trace.events.reassignment import (
 )
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_data import TopicPartitionStateZNode
-from kafka_edu.zk.zk_requests import ControllerMovedError
 
 Assignments = Mapping[TopicPartition, ReplicaAssignment]
 REASON = "its replicas are being reassigned"
@@ -242,35 +241,29 @@ class PartitionReassignments:
     async def _increment_leader_epoch(self, partitions: Sequence[TopicPartition], new: Iterable[PartitionAndReplica] = ()) -> None:
         """The same leader and ISR in the next leader epoch, told to all replicas, which take over the assignment with it.
 
-        A znode that a leader wrote in between is read and tried again. A partition without a state yet waits for its first leader.
+        A partition without a state yet waits for its first leader.
         """
         if not partitions:
             return
         context, is_new = self._context, set(new)
         self._batch.new_batch()
-        remaining = list(partitions)
+        update = LeadershipUpdate(context, self._zk, partitions)
         try:
-            while remaining:
-                states = await self._zk.get_topic_partition_states(remaining, watch=True)
-                for tp, (_, controller_epoch) in states.items():
-                    if controller_epoch > context.epoch:
-                        raise ControllerMovedError(f"{tp} was written by the controller of epoch {controller_epoch}; ours is {context.epoch}")
-                wanted = {tp: current.with_leader(current.leader, current.isr) for tp, (current, _) in states.items()}
-                result = await self._zk.update_leader_and_isr(wanted, context.epoch, context.epoch_zk_version)
-                for tp, written in result.finished.items():
-                    state = LeaderIsrAndControllerEpoch(written, context.epoch)
+            while update.remaining:
+                states = await update.states()
+                written, _, failed = await update.write({tp: state.with_leader(state.leader, state.isr) for tp, state in states.items()})
+                for tp, state in written.items():
                     context.put_partition_leadership_info(tp, state)
                     replicas = context.partition_replica_assignment(tp)
                     if self._tell:
-                        leader, leader_epoch, isr, zk_version = written
+                        leader, leader_epoch, isr, zk_version = state.leader_and_isr
                         self._tell(LeaderEpochIncremented(*tp, leader, leader_epoch, isr, replicas, TopicPartitionStateZNode.path(tp), zk_version))
                     for replica in replicas:
                         self._batch.add_leader_and_isr_request([replica], tp, state, is_new=PartitionAndReplica(tp, replica) in is_new)
                 if self._tell:
-                    for tp, error in result.failed.items():
+                    for tp, error in failed.items():
                         before = context.partition_state(tp).value
                         self._tell(StateChangeRefused(*tp, -1, before, PartitionState.ONLINE.value, str(error)))
-                remaining = result.bad_version
         except BaseException:
             self._batch.clear()
             raise
@@ -288,9 +281,6 @@ class PartitionReassignments:
 
     async def _shrink_order(self, done: Callable[[TopicPartition, tuple[int, ...]], bool]) -> None:
         """B7: door of /admin/reassign_partitions."""
-        before = await self._zk.get_partition_reassignment()
-        if before is None:
-            return
-        left = await self._zk.remove_from_partition_reassignment(done, self._context.epoch_zk_version) or {}
-        if self._tell and len(left) < len(before):
+        left = await self._zk.remove_from_partition_reassignment(done, self._context.epoch_zk_version)
+        if self._tell and left is not None:
             self._tell(ReassignmentOrderShrunk(len(left)))

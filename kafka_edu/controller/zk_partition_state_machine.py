@@ -1,8 +1,8 @@
 """Takes partitions through their states, with what that means in ZooKeeper (Kafka: ZkPartitionStateMachine; book 000 §6.4.2, §6.4.3).
 
-The table is in `partition_state_machine`, who may lead is in `leader_election`; here is the order of things: check the table, read the state
-znodes, decide, write them by version, remember, tell the brokers. Whoever writes a state znode in between (a leader that changes its ISR) makes our
-write fail; then that partition is read and decided again. Every step is done for all partitions at once.
+The table is in `partition_state_machine`, who may lead is in `leader_election`; here is the order of things: check the table, decide, write the state
+znodes by version, remember, tell the brokers. Somebody else may have written one of them (a leader that changes its ISR): `leadership_update` has what
+follows from that. Every step is done for all partitions at once.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -12,12 +12,12 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.controller_brokers_request_batch import ControllerBrokersRequestBatch
 from kafka_edu.controller.controller_context import ControllerContext
 from kafka_edu.controller.leader_election import ElectionStrategy, Explanation, elect, explain, first_leader
+from kafka_edu.controller.leadership_update import LeadershipUpdate
 from kafka_edu.controller.partition_state_machine import PartitionState, may_become
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.controller import LeaderElected, LeaderElectionFailed, StateChangeRefused
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_data import TopicPartitionStateZNode
-from kafka_edu.zk.zk_requests import ControllerMovedError
 
 UNCLEAN_ELECTION_KEY = "unclean.leader.election.enable"
 
@@ -127,46 +127,32 @@ class ZkPartitionStateMachine:
         return arrived
 
     async def _elect_leaders(self, partitions: Sequence[TopicPartition], strategy: ElectionStrategy, allow_unclean: bool) -> list[TopicPartition]:
-        """Elect until every partition has a leader or cannot have one; again and again only for those whose znode changed under our hands."""
-        arrived: list[TopicPartition] = []
-        remaining = list(partitions)
-        while remaining:
-            elected, remaining = await self._elect_leaders_once(remaining, strategy, allow_unclean)
-            arrived += elected
-        return arrived
-
-    async def _elect_leaders_once(
-        self, partitions: Sequence[TopicPartition], strategy: ElectionStrategy, allow_unclean: bool
-    ) -> tuple[list[TopicPartition], list[TopicPartition]]:
-        """(elected, to be tried again)."""
-        context = self._context
-        states = await self._zk.get_topic_partition_states(partitions)
+        """Elect until every partition has a leader or cannot have one; returns those that have."""
+        context, going = self._context, self._context.shutting_down_broker_ids
         live = {tp: self._live_replicas(tp, strategy) for tp in partitions}
-        unclean: Collection[str] = frozenset()
-        if strategy is ElectionStrategy.OFFLINE_PARTITION:
-            unclean = {tp.topic for tp in partitions} if allow_unclean else await self._unclean_allowed(states, live)
-        wanted = {}
-        for tp in partitions:
-            state = states.get(tp)
-            if state is None:
-                self._fail(tp, strategy, (), live[tp], Explanation("it has no state in ZooKeeper", ()))
-            elif state.controller_epoch > context.epoch:
-                raise ControllerMovedError(f"{tp} was written by the controller of epoch {state.controller_epoch}; ours is {context.epoch}")
-            else:
-                replicas = self._candidates(tp, strategy)
-                new = elect(strategy, state.leader_and_isr, replicas, live[tp], context.shutting_down_broker_ids, tp.topic in unclean)
-                if new is None:
-                    self._fail(tp, strategy, state.leader_and_isr.isr, live[tp], None, tp.topic in unclean)
+        arrived: list[TopicPartition] = []
+        update = LeadershipUpdate(context, self._zk, partitions)
+        while update.remaining:
+            states = await update.states()
+            unclean: Collection[str] = frozenset()
+            if strategy is ElectionStrategy.OFFLINE_PARTITION:
+                unclean = {tp.topic for tp in states} if allow_unclean else await self._unclean_allowed(states, live)
+            elected = {
+                tp: elect(strategy, state, self._candidates(tp, strategy), live[tp], going, tp.topic in unclean) for tp, state in states.items()
+            }
+            written, unchanged, failed = await update.write({tp: new for tp, new in elected.items() if new is not None})
+            for tp in unchanged:
+                if tp in states:
+                    self._fail(tp, strategy, states[tp].isr, live[tp], None, tp.topic in unclean)
                 else:
-                    wanted[tp] = new
-        result = await self._zk.update_leader_and_isr(wanted, context.epoch, context.epoch_zk_version)
-        for tp, error in result.failed.items():
-            self._refuse(tp, PartitionState.ONLINE, str(error))
-        for tp, leader_and_isr in result.finished.items():
-            new_state = LeaderIsrAndControllerEpoch(leader_and_isr, context.epoch)
-            self._lead(tp, strategy, states[tp].leader_and_isr, new_state, live[tp], tp.topic in unclean)
-            self._batch.add_leader_and_isr_request(live[tp], tp, new_state, is_new=False)
-        return list(result.finished), result.bad_version
+                    self._fail(tp, strategy, (), live[tp], Explanation("it has no state in ZooKeeper", ()))
+            for tp, error in failed.items():
+                self._refuse(tp, PartitionState.ONLINE, str(error))
+            for tp, state in written.items():
+                self._lead(tp, strategy, states[tp], state, live[tp], tp.topic in unclean)
+                self._batch.add_leader_and_isr_request(live[tp], tp, state, is_new=False)
+            arrived += written
+        return arrived
 
     def _candidates(self, tp: TopicPartition, strategy: ElectionStrategy) -> tuple[int, ...]:
         assignment = self._context.partition_full_replica_assignment(tp)
@@ -177,11 +163,9 @@ class ZkPartitionStateMachine:
         going_too = strategy is ElectionStrategy.CONTROLLED_SHUTDOWN
         return tuple(r for r in self._candidates(tp, strategy) if self._context.is_replica_online(r, tp, include_shutting_down=going_too))
 
-    async def _unclean_allowed(
-        self, states: dict[TopicPartition, LeaderIsrAndControllerEpoch], live: dict[TopicPartition, tuple[int, ...]]
-    ) -> frozenset[str]:
+    async def _unclean_allowed(self, states: dict[TopicPartition, LeaderAndIsr], live: dict[TopicPartition, tuple[int, ...]]) -> frozenset[str]:
         """Topics that allow an unclean election, of those that need one: their own override, or else the broker's (KIP-106)."""
-        needy = {tp.topic for tp, state in states.items() if not set(state.leader_and_isr.isr) & set(live[tp])}
+        needy = {tp.topic for tp, state in states.items() if not set(state.isr) & set(live[tp])}
         default = "true" if self._unclean_leader_election_enable() else "false"
         configs = await self._zk.get_topic_configs(needy)
         return frozenset(topic for topic, config in configs.items() if config.get(UNCLEAN_ELECTION_KEY, default).strip().lower() == "true")

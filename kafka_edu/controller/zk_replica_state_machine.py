@@ -13,16 +13,16 @@ The others only change the state.
 
 from collections.abc import Callable, Iterable, Sequence
 
-from kafka_edu.cluster.leader_and_isr import NO_LEADER, LeaderIsrAndControllerEpoch
+from kafka_edu.cluster.leader_and_isr import NO_LEADER, LeaderAndIsr, LeaderIsrAndControllerEpoch
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.controller_brokers_request_batch import ControllerBrokersRequestBatch
 from kafka_edu.controller.controller_context import ControllerContext, PartitionAndReplica
+from kafka_edu.controller.leadership_update import LeadershipUpdate
 from kafka_edu.controller.replica_state_machine import ReplicaState, may_become
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.controller import ReplicaRemovedFromIsr, StateChangeRefused
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_data import TopicPartitionStateZNode
-from kafka_edu.zk.zk_requests import ControllerMovedError
 
 
 class ZkReplicaStateMachine:
@@ -128,33 +128,21 @@ class ZkReplicaStateMachine:
     ) -> dict[TopicPartition, LeaderIsrAndControllerEpoch]:
         """Take `broker_id` out of the ISRs; returns the states as they then stand, in order of `partitions`.
 
-        The last one of an ISR stays in it, leaderless: only it has all that was acknowledged, and it may come back. A znode that somebody wrote
-        in between is read and tried again.
+        The last one of an ISR stays in it, leaderless: only it has all that was acknowledged, and it may come back.
         """
         context = self._context
-        remaining = list(partitions)
-        while remaining:
-            states = await self._zk.get_topic_partition_states(remaining)
-            wanted = {}
-            for tp, (current, controller_epoch) in states.items():
-                if controller_epoch > context.epoch:
-                    raise ControllerMovedError(f"{tp} was written by the controller of epoch {controller_epoch}; ours is {context.epoch}")
-                if broker_id in current.isr:
-                    leader = NO_LEADER if current.leader == broker_id else current.leader
-                    isr = current.isr if len(current.isr) == 1 else tuple(replica for replica in current.isr if replica != broker_id)
-                    wanted[tp] = current.with_leader(leader, isr)
-                else:
-                    context.put_partition_leadership_info(tp, LeaderIsrAndControllerEpoch(current, controller_epoch))
-            result = await self._zk.update_leader_and_isr(wanted, context.epoch, context.epoch_zk_version)
-            for tp, error in result.failed.items():
+        update = LeadershipUpdate(context, self._zk, partitions)
+        while update.remaining:
+            states = await update.states()
+            written, _, failed = await update.write({tp: _without(broker_id, state) for tp, state in states.items() if broker_id in state.isr})
+            for tp, error in failed.items():
                 self._refuse(PartitionAndReplica(tp, broker_id), ReplicaState.OFFLINE, str(error))
-            for tp, new in result.finished.items():
-                context.put_partition_leadership_info(tp, LeaderIsrAndControllerEpoch(new, context.epoch))
+            for tp, state in written.items():
+                context.put_partition_leadership_info(tp, state)
                 if self._tell:
-                    before = states[tp].leader_and_isr.isr
+                    leader, leader_epoch, isr, zk_version = state.leader_and_isr
                     path = TopicPartitionStateZNode.path(tp)
-                    self._tell(ReplicaRemovedFromIsr(*tp, broker_id, before, new.isr, new.leader, new.leader_epoch, path, new.zk_version))
-            remaining = result.bad_version
+                    self._tell(ReplicaRemovedFromIsr(*tp, broker_id, states[tp].isr, isr, leader, leader_epoch, path, zk_version))
         stand = ((tp, context.partition_leadership_info(tp)) for tp in partitions)
         return {tp: state for tp, state in stand if state is not None}
 
@@ -166,3 +154,9 @@ class ZkReplicaStateMachine:
         if self._tell:
             before = self._context.replica_state(replica).value
             self._tell(StateChangeRefused(*replica.topic_partition, replica.replica, before, target.value, reason))
+
+
+def _without(broker_id: int, state: LeaderAndIsr) -> LeaderAndIsr:
+    """`state` without a broker that is in its ISR."""
+    leader = NO_LEADER if state.leader == broker_id else state.leader
+    return state.with_leader(leader, state.isr if len(state.isr) == 1 else tuple(replica for replica in state.isr if replica != broker_id))

@@ -477,7 +477,7 @@ class KafkaZkClient:
     async def remove_from_partition_reassignment(
         self, done: Callable[[TopicPartition, tuple[int, ...]], bool], epoch_zk_version: int
     ) -> dict[TopicPartition, tuple[int, ...]] | None:
-        """Take what is `done` out of the order, as the controller; the order goes with its last entry. What is left, None if there is no order.
+        """Take what is `done` out of the order, as the controller; the order goes with its last entry. What is left, None if nothing was taken out.
 
         By the znode's version: an entry that is added by hand meanwhile stays.
         """
@@ -485,12 +485,12 @@ class KafkaZkClient:
             ordered = ReassignPartitionsZNode.decode(found[0])
             left = {tp: replicas for tp, replicas in ordered.items() if not done(tp, replicas)}
             if left and len(left) == len(ordered):
-                return left
+                return None
             path, version = ReassignPartitionsZNode.PATH, found[1].version
             op = SetDataOp(path, ReassignPartitionsZNode.encode(left), version) if left else DeleteOp(path, version)
             answer = (await self._requests.fenced({0: op}, epoch_zk_version))[0]
             if not isinstance(answer, ZkError):
-                return left or None
+                return left
             if answer.code not in (ZkErrorCode.BAD_VERSION, ZkErrorCode.NO_NODE):
                 raise answer
         return None

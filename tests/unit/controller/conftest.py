@@ -185,18 +185,20 @@ class ControllerCluster:
 
         return self.run(read())
 
-    def write_isr(self, tp: TopicPartition, isr: Sequence[int]) -> None:
-        """As a leader does it: write the ISR, and the notification."""
+    def write_isr(self, tp: TopicPartition, isr: Sequence[int], *, notify: bool = True) -> None:
+        """As a leader does it: write the ISR, and the notification; that comes up to 2.5 s later, and never if the leader is dead by then."""
 
         async def write() -> None:
             state = (await self.admin.get_topic_partition_states([tp]))[tp]
             current: LeaderAndIsr = state.leader_and_isr
             new = LeaderIsrAndControllerEpoch(current._replace(isr=tuple(isr)), state.controller_epoch)
             assert await self.admin.conditional_update_partition_state(tp, new, current.zk_version) == current.zk_version + 1
-            await self.admin.propagate_isr_changes([tp])
+            if notify:
+                await self.admin.propagate_isr_changes([tp])
 
         self.run(write())
-        self.settle()
+        if notify:
+            self.settle()
 
     def sent(self) -> list[str]:
         """The requests since the last call, in words: who was told what."""

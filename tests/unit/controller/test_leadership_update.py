@@ -1,0 +1,171 @@
+"""What the controller reads before it writes: nothing twice, and again what others have written since."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kafka_edu.cluster.leader_and_isr import LeaderAndIsr
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.controller.active_controller import ControllerConfig
+from kafka_edu.controller.leader_elections_asked import ElectionType
+from kafka_edu.controller.leadership_update import LeadershipUpdate
+from kafka_edu.sim.memory_zk_client import MemoryZkClient
+from kafka_edu.zk.zk_client import Op, OpResult, SetDataOp, Stat
+from kafka_edu.zk.zk_data import TopicPartitionStateZNode
+from kafka_edu.zk.zk_requests import ControllerMovedError
+
+if TYPE_CHECKING:
+    from tests.unit.controller.conftest import ControllerCluster
+
+T0 = TopicPartition("t", 0)
+PATH = TopicPartitionStateZNode.path(T0)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often states were read and written, by all together."""
+    counter: Counter[str] = Counter()
+    get, multi = MemoryZkClient.get, MemoryZkClient.multi
+
+    async def counted_get(self: MemoryZkClient, path: str, *, watch: bool = False) -> tuple[bytes, Stat]:
+        if path.endswith("/state"):
+            counter["read"] += 1
+        return await get(self, path, watch=watch)
+
+    async def counted_multi(self: MemoryZkClient, ops: Sequence[Op]) -> list[OpResult]:
+        if any(isinstance(op, SetDataOp) and op.path.endswith("/state") for op in ops):
+            counter["written"] += 1
+        return await multi(self, ops)
+
+    monkeypatch.setattr(MemoryZkClient, "get", counted_get)
+    monkeypatch.setattr(MemoryZkClient, "multi", counted_multi)
+    return counter
+
+
+def test_a_failover_reads_each_state_once(cluster: "ControllerCluster", asked: Counter[str]) -> None:
+    """Of 30 partitions the dead controller led 10, and was in every ISR: 30 states, out of 30 ISRs, 10 elections."""
+    cluster.start(1, 2, 3, config=ControllerConfig(auto_leader_rebalance_enable=False))
+    cluster.create_topic("t", *([[1, 2, 3], [2, 3, 1], [3, 1, 2]] * 10))
+    asked.clear()
+    cluster.kill(1)
+    assert asked == {"read": 30, "written": 40}
+
+
+def test_a_controlled_shutdown_reads_nothing(cluster: "ControllerCluster", asked: Counter[str]) -> None:
+    """20 leaderships move, and it leaves 10 ISRs where it follows."""
+    cluster.start(1, 2, 3)
+    cluster.create_topic("t", *([[2, 3], [2, 1], [1, 2]] * 10))
+    asked.clear()
+    cluster.run(cluster.controller.controller.controlled_shutdown(2, -1))
+    assert asked == {"written": 30}
+
+
+def test_a_dead_broker_leaves_the_isrs_that_the_election_left_it_in(cluster: "ControllerCluster", asked: Counter[str]) -> None:
+    """10 elections take it out of the ISR at once; that it is not in these any more is looked at, for it needs no write; it goes out of 20 others."""
+    cluster.start(1, 2, 3)
+    cluster.create_topic("t", *([[1, 2, 3], [2, 3, 1], [3, 1, 2]] * 10))
+    asked.clear()
+    cluster.kill(3)
+    assert asked == {"read": 10, "written": 30}
+
+
+def test_who_joined_the_isr_unseen_leads_when_the_leader_dies(cluster: "ControllerCluster") -> None:
+    """By the context nobody is left of the ISR."""
+    cluster.start(1, 2, 3)
+    cluster.create_topic("t", [2, 3])
+    cluster.write_isr(T0, [2])
+    cluster.write_isr(T0, [2, 3], notify=False)
+    cluster.kill(2)
+    assert cluster.states() == ["t-0 leader=3 epoch=1 isr=3 controller=1"]
+    assert cluster.controller.facts("LeaderElectionFailed") == []
+
+
+def test_who_joined_the_isr_unseen_is_taken_out_when_it_dies(cluster: "ControllerCluster") -> None:
+    """By the context there is nothing to write."""
+    cluster.start(1, 2, 3)
+    cluster.create_topic("t", [2, 3])
+    cluster.write_isr(T0, [2])
+    cluster.write_isr(T0, [2, 3], notify=False)
+    cluster.kill(3)
+    assert cluster.states() == ["t-0 leader=2 epoch=1 isr=2 controller=1"]
+
+
+def test_who_left_the_isr_unseen_does_not_lead(cluster: "ControllerCluster") -> None:
+    """By the context 3 is in sync; the write that makes it the leader is refused, and by what is read then nobody may lead."""
+    cluster.start(1, 2, 3)
+    cluster.create_topic("t", [2, 3])
+    cluster.write_isr(T0, [2], notify=False)
+    cluster.kill(2)
+    assert cluster.states() == ["t-0 leader=-1 epoch=1 isr=2 controller=1"]
+
+
+def test_an_unclean_leader_is_not_elected_over_one_who_joined_the_isr_unseen(cluster: "ControllerCluster") -> None:
+    """By the context 1 would be the first of AR that is alive, and the ISR is dead."""
+    cluster.start(1, 2, 3)
+    cluster.create_topic("t", [2, 1, 3], config={"unclean.leader.election.enable": "true"})
+    cluster.write_isr(T0, [2])
+    cluster.write_isr(T0, [2, 3], notify=False)
+    cluster.kill(2)
+    assert cluster.states() == ["t-0 leader=3 epoch=1 isr=3 controller=1"]
+
+
+def test_the_preferred_leader_that_joined_the_isr_unseen_leads_when_asked(cluster: "ControllerCluster") -> None:
+    cluster.start(1, 2)
+    cluster.create_topic("t", [1, 2])
+    cluster.run(cluster.controller.controller.controlled_shutdown(1, -1))
+    term = cluster.controller.controller._term
+    assert term is not None
+    term.context.shutting_down_broker_ids.clear()  # it has thought better of it
+    cluster.write_isr(T0, [2, 1], notify=False)
+    (result,) = cluster.run(cluster.controller.controller.elect_leaders([T0], ElectionType.PREFERRED)).values()
+    assert (result.error, result.leader) == (0, 1)
+
+
+def test_a_state_that_is_gone_is_refused_and_not_made_anew(cluster: "ControllerCluster") -> None:
+    cluster.start(1, 2)
+    cluster.create_topic("t", [2, 1])
+    cluster.run(cluster.hand.delete(PATH))
+    cluster.kill(2)
+    assert cluster.run(cluster.hand.exists(PATH)) is None
+    refused = cluster.controller.facts("StateChangeRefused")
+    assert refused
+    assert f"NO_NODE {PATH}" in str(refused[0])
+
+
+def test_what_a_later_controller_has_written_ends_the_term(cluster: "ControllerCluster") -> None:
+    cluster.start(1)
+    cluster.create_topic("t", [1])
+    term = cluster.controller.controller._term
+    assert term is not None
+    term.context.epoch = 0
+    with pytest.raises(ControllerMovedError, match="t-0 was written by the controller of epoch 1; ours is 0"):
+        cluster.run(LeadershipUpdate(term.context, cluster.admin, [T0]).states())
+
+
+def test_rounds(cluster: "ControllerCluster") -> None:
+    """The first is decided by the context; what was refused or left alone comes again, as it stands in ZooKeeper."""
+    cluster.start(1, 2)
+    cluster.create_topic("t", [1, 2], [1, 2], [1, 2])
+    term = cluster.controller.controller._term
+    assert term is not None
+    cluster.write_isr(T0, [1], notify=False)
+    t1, t2 = TopicPartition("t", 1), TopicPartition("t", 2)
+    update = LeadershipUpdate(term.context, cluster.admin, [T0, t1, t2, TopicPartition("gone", 0)])
+    states = cluster.run(update.states())
+    assert states == dict.fromkeys([T0, t1, t2], LeaderAndIsr(1, 0, (1, 2), 0))
+    first = cluster.run(update.write({tp: states[tp].with_leader(2, (2,)) for tp in (T0, t1)}))
+    assert (first.written[t1].leader_and_isr, first.unchanged, first.failed) == (LeaderAndIsr(2, 1, (2,), 1), [], {})
+    assert update.remaining == [T0, t2, TopicPartition("gone", 0)]
+    states = cluster.run(update.states())
+    assert states == {T0: LeaderAndIsr(1, 0, (1,), 1), t2: LeaderAndIsr(1, 0, (1, 2), 0)}
+    assert term.context.partition_leadership_info(T0) == (states[T0], 1)
+    cluster.write_isr(T0, [1, 2], notify=False)
+    second = cluster.run(update.write({T0: states[T0].with_leader(2, (2,))}))
+    assert (second.written, second.unchanged, second.failed) == ({}, [t2, TopicPartition("gone", 0)], {})
+    assert update.remaining == [T0]
+    states = cluster.run(update.states())
+    third = cluster.run(update.write({T0: states[T0].with_leader(2, (2, 1))}))
+    assert (third.written[T0].leader_and_isr, third.unchanged) == (LeaderAndIsr(2, 1, (2, 1), 3), [])
+    assert update.remaining == []
