@@ -1,7 +1,9 @@
 """The controller in office: what it does about each event (Kafka: the `process…` and `on…` methods of KafkaController.scala; book 000 §6.4).
 
 One object is one term: made when the broker has won the election, thrown away when it resigns, and with it the context, the state machines and the
-channels. All its methods run in the event task, one after the other. Next hop: the two state machines, then ControllerBrokersRequestBatch.
+channels. All its methods run in the event task, one after the other, and wait for nothing but ZooKeeper, through the client that is handed in; what they go
+by is plain functions and tables: `leader_election`, `partition_reassignment_plan`, the two state machines' tables. Next hop: the two state machines, then
+ControllerBrokersRequestBatch.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -3,6 +3,8 @@
 A broker gets its requests in the order in which the controller decided, one at a time: the next leaves when the last is answered. A broker that
 does not answer is tried again, every 100 ms, until its znode is gone and `remove_broker` ends it: no decision is lost on a broker that lives, and
 a broker that died needs none. The controller itself never waits for any of it: answers come back as events.
+
+A shell, tasks and connections: what is sent is decided by ControllerBrokersRequestBatch, what an answer means by `controller_responses`.
 """
 
 import asyncio

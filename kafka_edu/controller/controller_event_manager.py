@@ -5,6 +5,8 @@ in which they came, each to its end, waits for ZooKeeper included. Nobody else t
 
 The queue is not bounded, as Kafka's is not: a watch that were dropped would be lost for good. It stays short, because a watch fires once until it is
 set again, and that is done by the event that it caused; only PartitionModifications may be one a topic.
+
+The shell of the controller: the queue and its task, and nothing that is decided.
 """
 
 import asyncio

@@ -1,6 +1,8 @@
 """The events that the controller works off, one after the other (Kafka: ControllerEvent and its objects; book 000 §6.4.1, figure 6-14).
 
-Watches, requests and timers all become one of these; `KafkaController` has one method for each.
+Watches, requests and timers all become one of these; `KafkaController` has one case for each. They are plain values, but for `answer` of the five by
+which somebody waits: the asyncio future of who asked, made and fulfilled by `KafkaController`. It rides on the event, for the queue may drop the event
+unseen, and then must tell.
 """
 
 import asyncio

@@ -6,7 +6,8 @@ looked at again 100 ms later, when the leader may be another. When the last mark
 CompleteAbort, is appended. No marker is given up, but for three reasons: its topic is gone; this broker does not coordinate the transaction any
 more; or a partition has seen a newer coordinator or producer epoch, and so somebody else has ended the transaction.
 
-Core and shell in one: `_route`, `_on_result` and `_maybe_complete` decide, the tasks wait.
+Core and shell in one: `_route`, `_on_result` and `_maybe_complete` decide and never wait; the tasks wait, and share the queues with them: each decision fills
+a queue that a task empties, and what that task is answered is the next decision.
 """
 
 import asyncio

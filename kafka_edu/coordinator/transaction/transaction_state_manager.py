@@ -7,7 +7,8 @@ forgets.
 Every change is appended with acks=all and taken over in memory when the ISR has it; so what a coordinator has told a producer, the next one knows.
 An append that was begun under one epoch and ends under another changes nothing here: who asked is told NOT_COORDINATOR and finds the new coordinator.
 
-Owned by the broker's loop. Wall time: it goes into the records, and must mean the same to the next coordinator.
+Owned by the broker's loop. Wall time: it goes into the records, and must mean the same to the next coordinator. All of it is synchronous but one thing:
+a partition is read by a task of its own (`_load`), which ends by asking whether it is still wanted, so it stands beside what knows that.
 """
 
 import asyncio
