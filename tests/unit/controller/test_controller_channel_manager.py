@@ -56,8 +56,8 @@ class Wires:
 
         self.channels = self.loop.run_until_complete(self.loop.create_task(make()))
 
-    def listen(self, silent: bool = False) -> None:
-        listening = self.transport.listen("127.0.0.1", 9093, lambda wire: Answering(wire, self.received, silent))
+    def listen(self, silent: bool = False, port: int = 9093) -> None:
+        listening = self.transport.listen("127.0.0.1", port, lambda wire: Answering(wire, self.received, silent))
         self.loop.run_until_complete(self.loop.create_task(listening))
 
     def call(self, *calls: object) -> None:
@@ -117,5 +117,26 @@ def test_a_silent_broker_is_asked_again_until_it_is_removed() -> None:
     wires.send(2)
     wires.loop.advance(5000)
     assert len(wires.received) == asked
+    wires.loop.run_until_complete(wires.loop.create_task(wires.channels.shutdown()))
+    assert wires.loop.errors == []
+
+
+def test_a_broker_that_listens_elsewhere_gets_there_what_it_has_not_answered() -> None:
+    wires = Wires(socket_timeout_ms=30_000)
+    wires.listen(silent=True)
+    wires.listen(port=9999)
+    wires.add()
+    wires.send(1, 2)
+    wires.loop.advance(100)
+    assert (wires.received, wires.answers) == ([1], [])
+    wires.call(lambda: wires.channels.update_broker(Broker(1, (EndPoint("127.0.0.1", 9999, "PLAINTEXT", "PLAINTEXT"),))))
+    wires.loop.advance(1000)
+    assert wires.received == [1, 1, 2]
+    assert len(wires.answers) == 2
+    assert wires.channels.queued == 0
+    wires.call(lambda: wires.channels.update_broker(Broker(1, (EndPoint("127.0.0.1", 9999, "OTHER", "PLAINTEXT"),))))
+    wires.send(3)
+    wires.loop.advance(1000)
+    assert wires.received == [1, 1, 2], "without our listener it cannot be told anything"
     wires.loop.run_until_complete(wires.loop.create_task(wires.channels.shutdown()))
     assert wires.loop.errors == []

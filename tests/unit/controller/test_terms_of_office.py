@@ -191,8 +191,10 @@ def test_a_bounce_is_not_hidden_by_a_change_of_listeners(cluster: "ControllerClu
     cluster.create_topic("t", [2, 1])
     data, _ = cluster.run(cluster.hand.get("/brokers/ids/2"))
     moved = data.replace(b"9094", b"9999")
+    cluster.loop.pause(cluster.brokers[1].process)
     cluster.run(cluster.hand.set("/brokers/ids/2", moved))
     cluster.run(cluster.hand.multi([DeleteOp("/brokers/ids/2"), CreateOp("/brokers/ids/2", moved)]))
+    cluster.loop.resume(cluster.brokers[1].process)
     cluster.settle()
     assert cluster.states() == ["t-0 leader=1 epoch=1 isr=1 controller=1"]
 
