@@ -10,17 +10,27 @@ same session time-out. Two producers with acks=all write to 20 partitions of the
     small             on six partitions, kill after kill: from the deletion of the victim's znode to the first acked record of a partition it led
 
 Each of the first four is done once in a round, one after the other on one cluster; a round has a new cluster. Figures are medians over the rounds;
-the peers take turns and do not stand together, for idle brokers with 2,000 followed partitions are not idle.
+the peers take turns and do not stand together, for idle brokers with 2,000 followed partitions are not idle. Nothing is warmed up before the creation:
+it is what a cluster does that has just started, which costs a JVM more than it costs us; by the first kill both have run for a minute or more.
+
+FILE is written anew after every measurement, with the figures there are by then, so a run that is stopped has told what it found. A target without
+figures does not hold, nor does one whose part has failed in any round, whatever the other rounds say.
 """
 
 import argparse
+import contextlib
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from confluent_kafka import KafkaException
+from kazoo.exceptions import KazooException  # type: ignore[import-untyped]  # kazoo has no types
+from kazoo.handlers.threading import KazooTimeoutError  # type: ignore[import-untyped]
 
 from kafka_edu.cli.report import Report
 from kafka_edu.cli.supervisor import ClusterError
@@ -28,22 +38,36 @@ from kafka_edu.zk.apache import ApacheZooKeeperError
 
 from . import failover_table
 from .apache_kafka import PeerMissing, kafka_jars
-from .failover_peers import Peer, ZnodeGone, all_led_by_others, create_topic, describe, running_peer, settle, wait_for_each
+from .failover_peers import Disturbed, Peer, ZnodeGone, all_led_by_others, create_topic, describe, running_peer, settle, wait_for_each
 from .failover_probes import ApplicationProbe, RawProbe
 
 NAME = "failover"
 HELP = "creating 3,000 partitions, stopping and killing leaders of 1,000, beside Apache Kafka 2.8.2 (needs Java; half an hour)"
 
 PEERS: Final = ("ours", "kafka")
-PARTS: Final = ("creation", "sigterm", "kill", "controller-kill", "small")
+LOSSES: Final = ("sigterm", "kill", "controller-kill")
+PARTS: Final = ("creation", *LOSSES, "small")
 TOPIC: Final = "failover"
 PROBED: Final = 20
 RAW_PROBED: Final = 5
 SMALL_PARTITIONS: Final = 6
 WARM_UP_S: Final = 3.0
+"""So long the probes write before a signal, some 60 records a partition: the ways they use are used to it, and the load is a steady one."""
 LIMIT_S: Final = 120.0
 SLOWEST_CREATION: Final = 1.0
 """Ours / Apache Kafka's."""
+#: What may go wrong in a round without being a bug of the benchmark.
+FAILURES: Final = (
+    ClusterError,
+    PeerMissing,
+    ApacheZooKeeperError,
+    Disturbed,
+    TimeoutError,
+    subprocess.TimeoutExpired,
+    KafkaException,
+    KazooException,
+    KazooTimeoutError,
+)
 
 
 class Loss(NamedTuple):
@@ -76,14 +100,20 @@ class Reaction(NamedTuple):
     """Whether the victim was the controller."""
 
 
-class Found(NamedTuple):
-    """What was measured of one peer, round by round."""
+class Found:
+    """What was measured of one peer, in the order of the rounds."""
 
-    creation: list[float]
-    sigterm: list[Loss]
-    kill: list[Loss]
-    controller_kill: list[Loss]
-    small: list[Reaction]
+    def __init__(self) -> None:
+        self.creation: list[float] = []
+        self.losses: dict[str, list[Loss]] = {part: [] for part in LOSSES}
+        self.small: list[Reaction] = []
+        self.failed: Counter[str] = Counter()
+        """Part → in how many rounds it came to no end."""
+
+    def median(self, part: str, values: Iterable[float]) -> float | None:
+        """Of what was measured in `part`, for a target; None if there is nothing, or if a round failed: that one would have been the worst."""
+        values = list(values)
+        return statistics.median(values) if values and not self.failed[part] else None
 
 
 def victim_of(leaders: Mapping[int, Sequence[int]], controller: int, wants_controller: bool) -> int:
@@ -91,29 +121,46 @@ def victim_of(leaders: Mapping[int, Sequence[int]], controller: int, wants_contr
     return controller if wants_controller else min(broker for broker in leaders if broker != controller)
 
 
-def lose(peer: Peer, victim: int, probed: Sequence[int], kill: bool) -> Loss:
-    """Stop or kill a broker while `probed`, partitions that it leads, are written to; returns when all of them are written to again."""
-    survivors = {broker: address for broker, address in peer.addresses.items() if broker != victim}
-    application = ApplicationProbe(peer.bootstrap, TOPIC, probed)
-    raw = RawProbe(peer.addresses, TOPIC, probed[:RAW_PROBED])
-    with ZnodeGone(peer.zookeeper, victim) as znode:
+@contextlib.contextmanager
+def probes(peer: Peer, partitions: Sequence[int], raw_partitions: Sequence[int]) -> Iterator[tuple[ApplicationProbe, RawProbe]]:
+    """Both write from the beginning, when each partition has been acked, to the end of the block, when each record's fate is known."""
+    application = ApplicationProbe(peer.bootstrap, TOPIC, partitions)
+    raw = RawProbe(peer.addresses, TOPIC, raw_partitions)
+    try:
         for probe in (application, raw):
             probe.start()
-        _wait_until(lambda: application.acks.all_acked_after(0) and raw.acks.all_acked_after(0), "the partitions to be written to")
+        wait_for_acks(application, raw, 0.0)
+        yield application, raw
+    finally:
+        for probe in (application, raw):
+            probe.finish()
+
+
+def wait_for_acks(application: ApplicationProbe, raw: RawProbe, after: float) -> None:
+    """Return when each partition has been acked to both later than `after`. Raises TimeoutError."""
+    end = time.monotonic() + LIMIT_S
+    while not (application.acks.all_acked_after(after) and raw.acks.all_acked_after(after)):
+        if time.monotonic() > end:
+            raise TimeoutError(f"not every partition was written to within {LIMIT_S:g} s")
+        time.sleep(0.02)
+
+
+def lose(peer: Peer, victim: int, leaders: Mapping[int, Sequence[int]], kill: bool) -> Loss:
+    """Stop or kill a broker while some partitions that it leads are written to; returns when all of these are written to again."""
+    survivors = {broker: address for broker, address in peer.addresses.items() if broker != victim}
+    partitions, probed = sum(map(len, leaders.values())), leaders[victim][:PROBED]
+    with ZnodeGone(peer.zookeeper, victim) as znode, probes(peer, probed, probed[:RAW_PROBED]) as (application, raw):
         time.sleep(WARM_UP_S)
         began = time.monotonic()
         if kill:
             peer.kill(victim)
-            gone = znode.wait(LIMIT_S)
+            gone = znode.wait(began, LIMIT_S)
         else:
             peer.stop(victim)
             gone = time.monotonic()
-        wait_for_each(survivors, TOPIC, all_led_by_others(victim))
+        wait_for_each(survivors, TOPIC, all_led_by_others(partitions, victim))
         moved = time.monotonic()
-        after = max(gone, began)
-        _wait_until(lambda: application.acks.all_acked_after(after) and raw.acks.all_acked_after(after), "the partitions to be written to again")
-        for probe in (application, raw):
-            probe.finish()
+        wait_for_acks(application, raw, gone)
     return Loss(
         gone - began,
         moved - gone,
@@ -124,56 +171,57 @@ def lose(peer: Peer, victim: int, probed: Sequence[int], kill: bool) -> Loss:
     )
 
 
-def _wait_until(holds: Callable[[], bool], what: str) -> None:
-    end = time.monotonic() + LIMIT_S
-    while not holds():
-        if time.monotonic() > end:
-            raise TimeoutError(f"waited {LIMIT_S:g} s for {what}")
-        time.sleep(0.02)
+def measure(peer: Peer, part: str, partitions: int, kills: int, found: Found, tell: Callable[[str], None]) -> None:
+    """One part, on a cluster on which those before it in the round have been done; `tell` is called after each measurement."""
+    match part:
+        case "creation":
+            seconds = create_topic(peer, TOPIC, partitions)
+            found.creation.append(seconds)
+            tell(f"{peer.name:6} creation         {seconds:6.1f} s")
+        case "small":
+            small_kills(peer, kills, found, tell)
+        case _:
+            leaders = settle(peer, TOPIC, partitions)
+            victim = victim_of(leaders, describe(peer, TOPIC).controller_id, part == "controller-kill")
+            loss = lose(peer, victim, leaders, kill=part != "sigterm")
+            found.losses[part].append(loss)
+            tell(
+                f"{peer.name:6} {part:16} gone {loss.gone:6.2f} s, moved {loss.moved:6.2f} s later; longest gap {loss.gap:6.2f} s, "
+                f"raw {loss.gap_raw:6.2f} s, the client library's part {loss.added:5.2f} s; {loss.failed} failed"
+            )
+            peer.start(victim)
 
 
-def round_of(peer: Peer, parts: Sequence[str], partitions: int, found: Found, say: Callable[[str], None]) -> None:
-    """The four parts on many partitions, as far as they are wanted."""
-    seconds = create_topic(peer, TOPIC, partitions)
-    found.creation.append(seconds)
-    say(f"{peer.name:6} creation         {seconds:6.1f} s")
-    for part, losses in (("sigterm", found.sigterm), ("kill", found.kill), ("controller-kill", found.controller_kill)):
-        if part not in parts:
-            continue
-        leaders = settle(peer, TOPIC, partitions)
-        victim = victim_of(leaders, describe(peer, TOPIC).controller_id, part == "controller-kill")
-        loss = lose(peer, victim, leaders[victim][:PROBED], kill=part != "sigterm")
-        losses.append(loss)
-        say(
-            f"{peer.name:6} {part:16} gone {loss.gone:6.2f} s, moved {loss.moved:6.2f} s later; longest gap {loss.gap:6.2f} s, "
-            f"raw {loss.gap_raw:6.2f} s; {loss.failed} failed"
-        )
-        peer.start(victim)
-
-
-def small_kills(peer: Peer, kills: int, found: Found, say: Callable[[str], None]) -> None:
+def small_kills(peer: Peer, kills: int, found: Found, tell: Callable[[str], None]) -> None:
     """Kill the brokers in turn, each when all have recovered from the kill before."""
     create_topic(peer, TOPIC, SMALL_PARTITIONS)
     for i in range(kills):
         leaders = settle(peer, TOPIC, SMALL_PARTITIONS)
         victim = i % len(leaders)
         controller = describe(peer, TOPIC).controller_id == victim
-        application = ApplicationProbe(peer.bootstrap, TOPIC, leaders[victim])
-        raw = RawProbe(peer.addresses, TOPIC, leaders[victim])
-        with ZnodeGone(peer.zookeeper, victim) as znode:
-            for probe in (application, raw):
-                probe.start()
-            _wait_until(lambda: application.acks.all_acked_after(0) and raw.acks.all_acked_after(0), "the partitions to be written to")  # noqa: B023
+        with ZnodeGone(peer.zookeeper, victim) as znode, probes(peer, leaders[victim], leaders[victim]) as (application, raw):
+            began = time.monotonic()
             peer.kill(victim)
-            gone = znode.wait(LIMIT_S)
-            _wait_until(lambda: application.acks.all_acked_after(gone) and raw.acks.all_acked_after(gone), "the partitions to be written to again")  # noqa: B023
-            for probe in (application, raw):
-                probe.finish()
+            gone = znode.wait(began, LIMIT_S)
+            wait_for_acks(application, raw, gone)
         reaction = Reaction(application.acks.first_after(gone) - gone, raw.acks.first_after(gone) - gone, controller)
         found.small.append(reaction)
         what = "the controller" if controller else "no controller"
-        say(f"{peer.name:6} small, kill {i + 1:2}    {what}: {reaction.application * 1000:5.0f} ms, raw {reaction.raw * 1000:5.0f} ms")
+        tell(f"{peer.name:6} small, kill {i + 1:2}    {what}: {reaction.application * 1000:5.0f} ms, raw {reaction.raw * 1000:5.0f} ms")
         peer.start(victim)
+
+
+def run_round(name: str, jars: Path, parts: Sequence[str], partitions: int, kills: int, found: Found, tell: Callable[[str], None]) -> None:
+    """Do the parts one after the other on a new cluster. Those that a failure leaves undone have failed."""
+    left = list(parts)
+    try:
+        with running_peer(name, jars) as peer:
+            while left:
+                measure(peer, left[0], partitions, kills, found, tell)
+                del left[0]
+    except FAILURES as error:
+        found.failed.update(left)
+        tell(f"{name:6} failed: {', '.join(left) or 'nothing but the end of the round'}: {error!r}")
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -182,15 +230,17 @@ def percentile(values: Sequence[float], share: float) -> float:
     return ordered[max(0, -int(-share * len(ordered) // 1) - 1)]
 
 
-def report_of(found: Mapping[str, Found], partitions: int) -> Report:
-    """Every figure of both peers, and the targets for ours."""
+def report_of(found: Mapping[str, Found], partitions: int, parts: Sequence[str]) -> Report:
+    """Every figure of the peers, and the targets of these parts for ours."""
     report = Report(NAME)
     report.figure("partitions", partitions)
     for name, of_peer in found.items():
         if of_peer.creation:
+            report.figure(f"{name}: creation, rounds", len(of_peer.creation))
             report.figure(f"{name}: creation until every ISR is full, s", statistics.median(of_peer.creation))
-        for part, losses in (("sigterm", of_peer.sigterm), ("kill", of_peer.kill), ("controller-kill", of_peer.controller_kill)):
+        for part, losses in of_peer.losses.items():
             if losses:
+                report.figure(f"{name}: {part}, rounds", len(losses))
                 ended = "process is gone" if part == "sigterm" else "znode is deleted"
                 report.figure(f"{name}: {part}, signal until the {ended}, s", statistics.median(loss.gone for loss in losses))
                 report.figure(f"{name}: {part}, from then until all leaders are moved, s", statistics.median(loss.moved for loss in losses))
@@ -208,33 +258,39 @@ def report_of(found: Mapping[str, Found], partitions: int) -> Report:
                     report.figure(f"{name}: small, znode to first ack, {which}, median, ms", 1000 * statistics.median(times))
                     report.figure(f"{name}: small, znode to first ack, {which}, p95, ms", 1000 * percentile(times, 0.95))
             report.figure(f"{name}: small, kills", len(of_peer.small))
-    if "ours" in found:
-        _targets(report, found["ours"], found.get("kafka"))
+        for part, rounds in of_peer.failed.items():
+            report.figure(f"{name}: {part}, rounds that failed", rounds)
+    _targets(report, parts, found.get("ours", Found()), found.get("kafka", Found()))
     return report
 
 
-def _targets(report: Report, ours: Found, kafka: Found | None) -> None:
-    if ours.creation and kafka is not None and kafka.creation:
-        ratio = statistics.median(ours.creation) / statistics.median(kafka.creation)
+def _targets(report: Report, parts: Sequence[str], ours: Found, kafka: Found) -> None:
+    if "creation" in parts:
+        mine, theirs = ours.median("creation", ours.creation), kafka.median("creation", kafka.creation)
+        ratio = None if mine is None or theirs is None else mine / theirs
         report.target("creation until every ISR is full: ours / Apache Kafka 2.8.2", ratio, "<=", SLOWEST_CREATION)
-    if ours.sigterm:
-        report.target("sigterm: until the process is gone, s", statistics.median(loss.gone for loss in ours.sigterm), "<=", 3.0)
-        report.target("sigterm: longest gap of a partition, s", statistics.median(loss.gap for loss in ours.sigterm), "<=", 1.0)
-        report.target("sigterm: failed produces", sum(loss.failed for loss in ours.sigterm), "==", 0)
-    for part, losses, most_moved, most_gap in (("kill", ours.kill, 1.0, 8.0), ("controller-kill", ours.controller_kill, 2.0, 9.0)):
-        if losses:
-            moved = statistics.median(loss.moved for loss in losses)
+    for part in (part for part in LOSSES if part in parts):
+        losses = ours.losses[part]
+        gap = ours.median(part, (loss.gap for loss in losses))
+        if part == "sigterm":
+            failed = None if gap is None else sum(loss.failed for loss in losses)
+            report.target("sigterm: until the process is gone, s", ours.median(part, (loss.gone for loss in losses)), "<=", 3.0)
+            report.target("sigterm: longest gap of a partition, s", gap, "<=", 1.0)
+            report.target("sigterm: failed produces", failed, "==", 0)
+        else:
+            most_moved, most_gap = (1.0, 8.0) if part == "kill" else (2.0, 9.0)
+            moved = ours.median(part, (loss.moved for loss in losses))
             report.target(f"{part}: all leaders moved, s after its znode went", moved, "<=", most_moved)
-            report.target(f"{part}: longest gap of a partition, s", statistics.median(loss.gap for loss in losses), "<=", most_gap)
-    if ours.small:
+            report.target(f"{part}: longest gap of a partition, s", gap, "<=", most_gap)
+    if "small" in parts:
         for which, times in (("application", [r.application for r in ours.small]), ("raw probe", [r.raw for r in ours.small])):
-            report.target(f"small: znode to first ack, {which}, median, ms", 1000 * statistics.median(times), "<=", 300)
+            report.target(f"small: znode to first ack, {which}, median, ms", ours.median("small", (1000 * t for t in times)), "<=", 300)
 
 
 def main(argv: list[str]) -> int:
-    """Returns 0 when it ran, whether or not the targets hold; 2 when it cannot run here."""
+    """Returns 0 when it ran, whether or not the targets hold; 1 when a round failed; 2 when nothing could be measured."""
     parser = argparse.ArgumentParser(prog=f"kafka-edu bench {NAME}", description=HELP)
-    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--json", metavar="FILE", help="written anew after every measurement")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--kills", type=int, default=20, help="on the small cluster")
     parser.add_argument("--partitions", type=int, default=3000)
@@ -245,28 +301,33 @@ def main(argv: list[str]) -> int:
     if args.table:
         print(failover_table.table(Path(args.table)))
         return 0
-    parts = args.only or list(PARTS)
+    wanted = set(args.only or PARTS)
+    many = [part for part in PARTS if part in wanted | {"creation"} and part != "small"] if wanted - {"small"} else []
+    small = ["small"] if "small" in wanted else []
     names = args.peer or list(PEERS)
-    found = {name: Found([], [], [], [], []) for name in names}
+    found = {name: Found() for name in names}
 
-    def say(line: str) -> None:
+    def write() -> Report:
+        report = report_of(found, args.partitions, [*many, *small])
+        if args.json:
+            report.write(args.json)
+        return report
+
+    def tell(line: str) -> None:
         print(line, flush=True)
+        write()
 
     try:
         jars = kafka_jars() if "kafka" in names else Path()
-        for _ in range(args.rounds if set(parts) - {"small"} else 0):
-            for name in names:
-                with running_peer(name, jars) as peer:
-                    round_of(peer, parts, args.partitions, found[name], say)
-        if "small" in parts:
-            for name in names:
-                with running_peer(name, jars) as peer:
-                    small_kills(peer, args.kills, found[name], say)
-    except (ClusterError, PeerMissing, ApacheZooKeeperError, TimeoutError, subprocess.TimeoutExpired) as error:
+    except PeerMissing as error:
         print(f"bench failover cannot run: {error}", file=sys.stderr)
         return 2
-    report = report_of(found, args.partitions)
-    report.show()
-    if args.json:
-        report.write(args.json)
-    return 0
+    try:
+        for parts in [many] * args.rounds + [small]:
+            for name in names if parts else ():
+                run_round(name, jars, parts, args.partitions, args.kills, found[name], tell)
+    finally:  # also when it is stopped
+        write().show()
+    if not any(of_peer.creation or of_peer.small for of_peer in found.values()):
+        return 2
+    return 1 if any(of_peer.failed for of_peer in found.values()) else 0

@@ -13,6 +13,7 @@ from confluent_kafka import ElectionType, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
+from kazoo.protocol.states import EventType, WatchedEvent  # type: ignore[import-untyped]
 
 from kafka_edu.cli.cluster_spec import HOST
 from kafka_edu.cli.supervisor import Cluster, running_cluster
@@ -172,14 +173,22 @@ def describe(peer: Peer, topic: str) -> MetadataResponse:
 
 def all_in_sync(count: int) -> Callable[[Partitions], bool]:
     """Whether all `count` partitions are there, each with a leader and all of its replicas in the ISR."""
-    return lambda partitions: (
-        len(partitions) == count and all(p.error_code == Errors.NONE and p.leader_id >= 0 and len(p.isr_nodes) == BROKERS for p in partitions)
-    )
+    return _all_are(count, lambda p: p.error_code == Errors.NONE and p.leader_id >= 0 and len(p.isr_nodes) == BROKERS)
 
 
-def all_led_by_others(victim: int) -> Callable[[Partitions], bool]:
-    """Whether every partition has a leader, and none has the victim."""
-    return lambda partitions: all(p.leader_id not in (-1, victim) for p in partitions)
+def all_led_by_others(count: int, victim: int) -> Callable[[Partitions], bool]:
+    """Whether all `count` partitions are there, each has a leader, and none has the victim."""
+    return _all_are(count, lambda p: p.leader_id not in (-1, victim))
+
+
+def all_led_by_preferred(count: int) -> Callable[[Partitions], bool]:
+    """Whether all `count` partitions are there, each led by the first of its replicas."""
+    return _all_are(count, lambda p: p.leader_id == p.replica_nodes[0])
+
+
+def _all_are(count: int, as_wanted: Callable[[MetadataResponsePartition], bool]) -> Callable[[Partitions], bool]:
+    """A broker that does not know the topic, or not all of it, does not show it as wanted."""
+    return lambda partitions: len(partitions) == count and all(map(as_wanted, partitions))
 
 
 # What is done to them.
@@ -204,21 +213,25 @@ def settle(peer: Peer, topic: str, partitions: int) -> dict[int, list[int]]:
     admin = AdminClient({"bootstrap.servers": peer.bootstrap, "log_level": 0})
     everything = [TopicPartition(topic, partition) for partition in range(partitions)]
     admin.elect_leaders(ElectionType.PREFERRED, everything).result()
-    wait_for_each(peer.addresses, topic, lambda found: all(p.leader_id == p.replica_nodes[0] for p in found))
+    wait_for_each(peer.addresses, topic, all_led_by_preferred(partitions))
     led: dict[int, list[int]] = {}
     for partition in describe(peer, topic).topics[0].partitions:
         led.setdefault(partition.leader_id, []).append(partition.partition_index)
     return {broker: sorted(led[broker]) for broker in sorted(led)}
 
 
+class Disturbed(Exception):
+    """Something happened that was not asked for: what was measured beside it says nothing."""
+
+
 class ZnodeGone:
-    """Notes when the znode of one broker goes, in s of the monotonic clock. `with ZnodeGone(…) as znode: …; znode.wait(60)`."""
+    """Notes when the znode of one broker goes, in s of the monotonic clock. `with ZnodeGone(…) as znode: …; znode.wait(since, 60)`."""
 
     def __init__(self, zookeeper: str, broker: int) -> None:
         self._client = KazooClient(zookeeper)
         self._path = f"/brokers/ids/{broker}"
         self._gone = threading.Event()
-        self.when = 0.0
+        self._when = 0.0
 
     def __enter__(self) -> "ZnodeGone":
         self._client.start()
@@ -229,12 +242,15 @@ class ZnodeGone:
         self._client.stop()
         self._client.close()
 
-    def _fired(self, _: object) -> None:
-        self.when = self.when or time.monotonic()
-        self._gone.set()
+    def _fired(self, event: WatchedEvent) -> None:
+        if event.type == EventType.DELETED:  # and not the end of our own session, which kazoo tells every watch
+            self._when = time.monotonic()
+            self._gone.set()
 
-    def wait(self, timeout_s: float) -> float:
-        """When it went. Raises TimeoutError."""
+    def wait(self, since: float, timeout_s: float) -> float:
+        """When it went. Raises TimeoutError; Disturbed if that was before `since`: the broker has lost its session of itself."""
         if not self._gone.wait(timeout_s):
             raise TimeoutError(f"{self._path} is still there after {timeout_s:g} s")
-        return self.when
+        if self._when < since:
+            raise Disturbed(f"{self._path} went {since - self._when:.2f} s before the broker was killed")
+        return self._when

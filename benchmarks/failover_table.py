@@ -34,8 +34,7 @@ def table(path: Path) -> str:
     figures = document["figures"]
 
     def cell(peer: str, figure: str) -> str:
-        value = figures.get(f"{peer}: {figure}")
-        return "-" if value is None else number(value)
+        return number(figures.get(f"{peer}: {figure}"))
 
     lines = [f"| {figures['partitions']:,} partitions | ours | Apache Kafka 2.8.2 |", "| --- | --- | --- |"]
     lines += [f"| {row} | {cell('ours', figure)} | {cell('kafka', figure)} |" for row, figure in ROWS]

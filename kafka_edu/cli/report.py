@@ -22,13 +22,14 @@ class Target(NamedTuple):
     """What a figure should be."""
 
     name: str
-    value: float
+    value: float | None
+    """None: not measured, or not yet. Such a target does not hold."""
     relation: str
     target: float
 
     @property
     def holds(self) -> bool:
-        return RELATIONS[self.relation](self.value, self.target)
+        return self.value is not None and RELATIONS[self.relation](self.value, self.target)
 
 
 class Report:
@@ -45,8 +46,8 @@ class Report:
             raise ValueError(f"two figures are called {name}")
         self.figures[name] = value
 
-    def target(self, name: str, value: float, relation: str, target: float) -> None:
-        """Keep one number that is to be `relation` (>=, <=, >, <, ==) `target`."""
+    def target(self, name: str, value: float | None, relation: str, target: float) -> None:
+        """Keep one number that is to be `relation` (>=, <=, >, <, ==) `target`; None where there is none."""
         if relation not in RELATIONS:
             raise ValueError(f"{relation} is none of {', '.join(RELATIONS)}")
         self.targets.append(Target(name, value, relation, target))
@@ -82,7 +83,9 @@ class Report:
 
 
 def number(value: object) -> str:
-    """Readable: three significant figures below 100, no fraction from there, thousands apart. What is no number is shown as it is."""
+    """Readable: three significant figures below 100, no fraction from there, thousands apart. What is no number is shown as it is, None as a dash."""
+    if value is None:
+        return "-"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     if isinstance(value, int) or value == int(value):
