@@ -6,6 +6,8 @@ would: `get`, and a transaction of `check` and `set_data`. Rounds are interleave
 
 One by one a request costs a round trip: four changes of thread, two of process, the server's work, and for a write the fsync of its log. In flight
 together they share them. What is left is CPU: the figures tell the client's and the server's for a request, beside the wall time.
+
+FILE is written anew after every round. When a round fails, no target holds, whatever the rounds before it say.
 """
 
 import argparse
@@ -15,11 +17,13 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
+from kazoo.exceptions import KazooException  # type: ignore[import-untyped]
+from kazoo.handlers.threading import KazooTimeoutError  # type: ignore[import-untyped]
 
 from kafka_edu.cli.report import Report
 from kafka_edu.cluster.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
@@ -33,6 +37,7 @@ from kafka_edu.zk.zk_data import ControllerEpochZNode, TopicAssignment, TopicPar
 NAME = "zk-pipeline"
 HELP = "1, 10, 100 and 1,000 requests in flight to ZooKeeper, beside plain kazoo one by one (needs Java; a minute)"
 
+
 PARTITIONS: Final = 5_000
 IN_FLIGHT: Final = (1, 10, 100, 1_000)
 OUR_DEFAULT: Final = 1_000
@@ -43,6 +48,14 @@ SESSION_MS: Final = 30_000
 TOPIC: Final = "pipeline"
 EPOCH: Final = 1
 TICKS_A_SECOND: Final = os.sysconf("SC_CLK_TCK")
+
+
+class Incomplete(Exception):
+    """Not all states were read or written: so nothing is known of what all of them cost."""
+
+
+#: What may go wrong in a round without being a bug of the benchmark.
+FAILURES: Final = (Incomplete, KazooException, KazooTimeoutError, ConnectionError, TimeoutError)
 
 
 class Cost(NamedTuple):
@@ -112,7 +125,7 @@ async def our_client(connect: str, in_flight: int, count: int, clock: Clock) -> 
     write = clock.stop()
     await zk.close()
     if len(states) != count or len(result.finished) != count:
-        raise RuntimeError(f"{len(states)} of {count} states were read, {len(result.finished)} written")
+        raise Incomplete(f"{len(states)} of {count} states were read, {len(result.finished)} written")
     return read, write
 
 
@@ -137,34 +150,41 @@ def plain_kazoo(connect: str, count: int, clock: Clock) -> tuple[Cost, Cost]:
     return read, write
 
 
-def measure(connect: str, server_pid: int, count: int, rounds: int) -> Found:
-    """All ways by turns, after one round that does not count."""
-    ways: dict[str, Callable[[Clock], tuple[Cost, Cost]]] = {PLAIN: lambda clock: plain_kazoo(connect, count, clock)}
+Way = Callable[[Clock], tuple[Cost, Cost]]
+
+
+def ways_to(connect: str, count: int) -> dict[str, Way]:
+    """All ways to read and write so many states, by name."""
+    ways: dict[str, Way] = {PLAIN: lambda clock: plain_kazoo(connect, count, clock)}
     for n in IN_FLIGHT:
-        ways[f"{n} in flight"] = lambda clock, n=n: asyncio.run(our_client(connect, n, count, clock))  # type: ignore[misc]
+        ways[f"{n} in flight"] = lambda clock, n=n: asyncio.run(our_client(connect, n, count, clock))  # type: ignore[misc]  # mypy infers no type for `n=n`
+    return ways
+
+
+def measure(ways: Mapping[str, Way], clock: Clock, rounds: int) -> Iterator[Found]:
+    """All ways by turns, after one round that does not count; what is found so far, after each round."""
     found: Found = {"read": {way: [] for way in ways}, "write": {way: [] for way in ways}}
-    clock = Clock(server_pid, count)
     for i in range(rounds + 1):
-        for way, run in ways.items():
-            read, write = run(clock)
-            if i:
+        costs = {way: run(clock) for way, run in ways.items()}
+        if i:
+            for way, (read, write) in costs.items():
                 found["read"][way].append(read)
                 found["write"][way].append(write)
-    return found
+            yield found
 
 
-def report_of(found: Found) -> Report:
+def report_of(found: Found, failed: bool = False) -> Report:
     """The curve: requests/s and the costs of each way; how much faster than plain kazoo, one by one."""
     report = Report(NAME)
-    for kind, ways in found.items():
-        medians = {way: median_of(costs) for way, costs in ways.items()}
+    for kind in ("read", "write"):
+        medians = {way: median_of(costs) for way, costs in found.get(kind, {}).items()}
         for way, cost in medians.items():
             report.figure(f"{kind}, {way}: requests/s", 1e6 / cost.wall)
             report.figure(f"{kind}, {way}: times plain kazoo", medians[PLAIN].wall / cost.wall)
             report.figure(f"{kind}, {way}: wall, µs a request", cost.wall)
             report.figure(f"{kind}, {way}: client's CPU, µs a request", cost.client_cpu)
             report.figure(f"{kind}, {way}: server's CPU, µs a request", cost.server_cpu)
-        faster = medians[PLAIN].wall / medians[f"{OUR_DEFAULT} in flight"].wall
+        faster = medians[PLAIN].wall / medians[f"{OUR_DEFAULT} in flight"].wall if medians and not failed else None
         report.target(f"{kind}: {OUR_DEFAULT:,} in flight, times plain kazoo one by one", faster, ">=", TIMES_FASTER)
     return report
 
@@ -174,12 +194,14 @@ def median_of(costs: Sequence[Cost]) -> Cost:
 
 
 def main(argv: list[str]) -> int:
-    """Returns 0 when it ran, whether or not the targets hold; 2 when it cannot run here."""
+    """Returns 0 when it ran, whether or not the targets hold; 1 when a round failed; 2 when it cannot run here."""
     parser = argparse.ArgumentParser(prog=f"kafka-edu bench {NAME}", description=HELP)
-    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--json", metavar="FILE", help="written anew after every round")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--partitions", type=int, default=PARTITIONS)
     args = parser.parse_args(argv)
+    report = report_of({})
+    code = 0
     with tempfile.TemporaryDirectory(prefix="kafka-edu-bench-", ignore_cleanup_errors=True) as folder:
         zookeeper = ApacheZooKeeper(Path(folder), heap_mb=256)
         try:
@@ -187,13 +209,20 @@ def main(argv: list[str]) -> int:
         except ApacheZooKeeperError as error:
             print(f"bench zk-pipeline cannot run: {error}", file=sys.stderr)
             return 2
+        found: Found = {}
         try:
             asyncio.run(prepare(zookeeper.connect_string, args.partitions))
-            found = measure(zookeeper.connect_string, zookeeper.pid, args.partitions, args.rounds)
+            ways = ways_to(zookeeper.connect_string, args.partitions)
+            for found in measure(ways, Clock(zookeeper.pid, args.partitions), args.rounds):
+                report = report_of(found)
+                if args.json:
+                    report.write(args.json)
+        except FAILURES as error:
+            print(f"a round failed: {error!r}", file=sys.stderr)
+            report, code = report_of(found, failed=True), 1
         finally:
             zookeeper.stop()
-    report = report_of(found)
     report.show()
     if args.json:
         report.write(args.json)
-    return 0
+    return code

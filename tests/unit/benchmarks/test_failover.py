@@ -121,6 +121,7 @@ def test_the_report_has_medians_of_both_and_targets_of_ours(tmp_path):
         "small: znode to first ack, application, median, ms": ("<=", 300),
         "small: znode to first ack, raw probe, median, ms": ("<=", 300),
     }
+    assert [target.value for target in report.targets] == pytest.approx([0.2, 2.0, 0.5, 0, 0.5, 7.0, 0.5, 7.0, 200, 100])
     report.write(tmp_path / "report.json")
     lines = table(tmp_path / "report.json").splitlines()
     assert lines[0] == "| 3,000 partitions | ours | Apache Kafka 2.8.2 |"
