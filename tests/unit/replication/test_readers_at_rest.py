@@ -3,6 +3,7 @@
 import pytest
 
 from kafka_edu.common.errors import Errors
+from kafka_edu.replication import fetch_session
 from kafka_edu.replication.fetch_session import LOOK_AT_ALL_MS, FetchSession
 from kafka_edu.replication.replica_manager import FetchInfos, FetchResults, ReplicaManager
 from tests.unit.replication.replication_cluster import Cluster, T
@@ -72,10 +73,19 @@ def test_a_partition_at_rest_is_not_looked_at_until_it_changes(looked_at: list[i
     assert [broker.hw for broker in cluster.brokers] == [3, 3, 3], "a higher mark is news too"
 
 
-def test_a_fetch_that_waits_is_woken_by_a_partition_at_rest() -> None:
+@pytest.fixture
+def nothing_but_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fetch that waits takes longer than LOOK_AT_ALL_MS, so the next one would look at all."""
+    monkeypatch.setattr(fetch_session, "LOOK_AT_ALL_MS", 1 << 40)
+
+
+@pytest.mark.usefixtures("nothing_but_rest")
+def test_a_fetch_that_waits_is_woken_by_a_partition_at_rest(looked_at: list[int]) -> None:
     cluster = resting_cluster(wait_ms=500)
+    looked_at.clear()
     waiting = {follower: cluster.send_fetch(follower) for follower in (1, 2)}
     assert waiting == {1: [], 2: []}
+    assert looked_at == [0, 0]
     produced = cluster.produce("c")
     for follower, answer in waiting.items():
         assert len(answer) == 1, "at once, and not after 500 ms"
@@ -86,9 +96,12 @@ def test_a_fetch_that_waits_is_woken_by_a_partition_at_rest() -> None:
     assert not cluster.leader.partition._delayed.resting, "it has just changed"
 
 
-def test_a_fetch_that_waits_in_vain_is_answered_in_time() -> None:
+@pytest.mark.usefixtures("nothing_but_rest")
+def test_a_fetch_that_waits_in_vain_is_answered_in_time(looked_at: list[int]) -> None:
     cluster = resting_cluster(wait_ms=500)
+    looked_at.clear()
     answer = cluster.send_fetch(1)
+    assert looked_at == [0]
     cluster.step(499)
     assert answer == []
     cluster.step(1)
@@ -141,6 +154,29 @@ def test_what_a_session_forgets_or_leaves_behind_wakes_nobody() -> None:
     cluster.produce("c", acks=1)
     assert not first.awake
     assert first.partitions == {}
+
+
+def test_what_a_session_forgets_it_does_not_look_at() -> None:
+    cluster = resting_cluster()
+    session = sessions(cluster)[0]
+    session.wake(T)
+    assert [tp for tp, _ in session.infos()] == [T]
+    session.update({}, [T])
+    assert session.infos() == []
+    assert not session.has_resting
+
+
+def test_a_follower_that_its_partition_has_not_counted_does_not_rest() -> None:
+    cluster = resting_cluster()
+    session = sessions(cluster)[0]
+    [(_, cached)] = session.partitions.items()
+    counted = cached.request.at_end
+    assert counted is not None
+    reader = cluster.leader.partition.reader_at_end(counted.read, 1)
+    assert reader is not None
+    assert not reader.rest(session)
+    reader.counted = True
+    assert reader.rest(session)
 
 
 def test_readers_of_ended_sessions_do_not_gather() -> None:
