@@ -1,8 +1,8 @@
 """A log: one partition's replica on this broker's disk (Kafka: Log.scala; seed 004; spec S1–S3).
 
-A folder of segments, ascending by base offset; only the last, the active one, is written to. A leader gives offsets and checks what producers
-send; a follower stores what its leader gave, byte for byte. Reading copies nothing: the answer names a piece of a file, and sendfile takes it from
-the page cache (book §3.3, spec S6).
+A folder of segments, ascending by base offset; only the last, the active one, is written to: that half of it is `LocalLog`. A leader gives offsets
+and checks what producers send; a follower stores what its leader gave, byte for byte. Reading copies nothing: the answer names a piece of a file,
+and sendfile takes it from the page cache (book §3.3, spec S6).
 
     log start offset ≤ recovery point, HW ≤ log end offset (LEO); log start offset ≤ LSO ≤ HW
 
@@ -13,53 +13,42 @@ Times on one core for a batch of 64 KiB: append as leader about 30 µs, 25 of th
 `flush` of segments and the removal of files happen in workers. Next hop: LogValidator, then LogSegment.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Final
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.files import Buffer, FileSystem
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.common.transport import part_size
 from kafka_edu.log.append_origin import AppendOrigin
-from kafka_edu.log.fetch_data_info import FetchDataInfo, TimestampOffset
+from kafka_edu.log.fetch_data_info import TimestampOffset
 from kafka_edu.log.leader_epoch_file_cache import LeaderEpochFileCache
+from kafka_edu.log.local_log import LocalLog
 from kafka_edu.log.log_append_info import LogAppendInfo
 from kafka_edu.log.log_config import LogConfig
-from kafka_edu.log.log_file_names import DELETED_SUFFIX
-from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.log.log_retention import deletable_segments
 from kafka_edu.log.log_segment import LogSegment
-from kafka_edu.log.log_segments import LogSegments
 from kafka_edu.log.log_validator import ValidBatch, check_leader_batches, validate, validate_for_old_format
 from kafka_edu.log.producer_state_manager import ProducerStateManager, load_producers
-from kafka_edu.log.transaction_index import AbortedTxn
 from kafka_edu.record.control_record import read_end_transaction_marker
 from kafka_edu.record.record_batch import CONTROL_BIT, HEADER_START, LOG_OVERHEAD, MAGIC_V2, NO_PRODUCER_ID, BatchHeader, iter_headers
 from kafka_edu.trace.events.log import (
     BatchValidated,
     DuplicateBatch,
     LeaderEpochAssigned,
-    LogFlushed,
     LogStartOffsetIncremented,
     LogTruncated,
     SegmentAppended,
-    SegmentDeleted,
-    SegmentRead,
-    SegmentRolled,
 )
 from kafka_edu.trace.events.transaction import AbortedTransactionIndexed, LastStableOffsetMoved
-from kafka_edu.trace.tracer import Tracer
 
 EARLIEST_TIMESTAMP: Final = -2
 LATEST_TIMESTAMP: Final = -1
 NO_LOG_APPEND_TIME: Final = -1
 LATEST_API_VERSION: Final = 9
-_NOTHING: Final = b""
 
 
-class Log:
-    """Made by `load_log`. `log_dir` is the folder that holds this log's own, `directory`."""
+class Log(LocalLog):
+    """Made by `load_log`."""
 
     def __init__(
         self,
@@ -75,40 +64,15 @@ class Log:
         leader_epoch_cache: LeaderEpochFileCache,
         producer_state_manager: ProducerStateManager,
     ) -> None:
-        self.topic_partition = topic_partition
-        self.log_dir = log_dir
-        self.directory = directory
-        self.config = config
-        self.log_start_offset = log_start_offset
-        self.log_end_offset = log_end_offset
-        self.recovery_point = recovery_point
+        super().__init__(topic_partition, log_dir, directory, file_system, config, segments, log_start_offset, log_end_offset, recovery_point)
         self.high_watermark = log_start_offset
         """As Partition last told: what lies behind it is not deleted by retention."""
         self.last_stable_offset = log_start_offset
         self.leader_epoch_cache = leader_epoch_cache
         self.producer_state_manager = producer_state_manager
-        self.deleted_segments: list[LogSegment] = []
-        """Renamed to `.deleted`; the log manager takes them from here and removes them later."""
-        self.flush_wanted = False
-        """A segment was rolled and is not on the disk for sure yet."""
-        self.last_flushed_ms = 0
-        self.closed = False
         self._held_back_at: int | None = None
         """The LSO while a transaction holds it back."""
-        self._file_system = file_system
-        self._segments = LogSegments(segments)
-        self._trace: Tracer | None = None
-        self._note: Callable[[Log], None] | None = None
-        self._on_disk_failure: Callable[[str, OSError], None] | None = None
         self._check_offsets()
-
-    def watch(
-        self, trace: Tracer | None, note: Callable[["Log"], None] | None = None, on_disk_failure: Callable[[str, OSError], None] | None = None
-    ) -> None:
-        """From now on tell events; tell `note` when there are segments to flush or to remove, `on_disk_failure` when the disk below fails."""
-        self._trace = trace
-        self._note = note
-        self._on_disk_failure = on_disk_failure
 
     def update_config(self, config: LogConfig) -> None:
         """The topic's settings have changed: what is appended, rolled and deleted from now on goes by them; what is stored stays as it is."""
@@ -119,34 +83,18 @@ class Log:
     # --- what it is ---
 
     @property
-    def segments(self) -> LogSegments:
-        """All segments, ascending; the last is the active one."""
-        return self._segments
-
-    @property
-    def active_segment(self) -> LogSegment:
-        return self._segments.active
-
-    @property
-    def size(self) -> int:
-        """Bytes of batches in all segments. O(segments)."""
-        return self._segments.size
-
-    @property
     def latest_epoch(self) -> int:
         """The epoch of the last known leader; -1 if none is known."""
         return self.leader_epoch_cache.latest_epoch
 
     @property
-    def log_end_offset_metadata(self) -> LogOffsetMetadata:
-        """The LEO and where the next batch will lie. O(1)."""
-        active = self._segments.active
-        return LogOffsetMetadata(self.log_end_offset, active.base_offset, active.log.size())
-
-    @property
     def first_unstable_offset(self) -> int | None:
         """The first offset of the oldest transaction that is open or not settled; the last stable offset does not go past it."""
         return self.producer_state_manager.first_unstable_offset
+
+    def _keep_state(self, end: int) -> None:
+        self.producer_state_manager.map_end_offset = end
+        self.producer_state_manager.take_snapshot()
 
     def _check_offsets(self) -> None:
         assert self.log_start_offset <= self.last_stable_offset <= self.high_watermark <= self.log_end_offset, self._offsets()
@@ -296,60 +244,7 @@ class Log:
             self.flush(now_ms)
         return LogAppendInfo(first_offset, last_offset, max_timestamp, NO_LOG_APPEND_TIME, self.log_start_offset, size)
 
-    def _segment_for(self, size: int, max_timestamp: int, first_offset: int, last_offset: int, now_ms: int) -> LogSegment:
-        """The active segment, or a new one if that cannot take what comes."""
-        config, active = self.config, self._segments.active
-        if size > config.segment_bytes:
-            raise KafkaException(
-                Errors.RECORD_LIST_TOO_LARGE, f"Message batch size is {size} bytes, above the maximum segment size of {config.segment_bytes}."
-            )
-        reason = active.should_roll(size, max_timestamp, last_offset, now_ms, config.segment_bytes, config.segment_ms)
-        if reason is None:
-            return active
-        return self.roll(now_ms, reason, first_offset)
-
-    def _storage_error(self, error: OSError) -> KafkaException:
-        if self._on_disk_failure is not None:
-            self._on_disk_failure(self.log_dir, error)
-        return KafkaException(Errors.KAFKA_STORAGE_ERROR, f"{self.topic_partition} in {self.log_dir}: {error}")
-
-    @contextmanager
-    def _storage(self) -> Iterator[None]:
-        """What the disk refuses within becomes KAFKA_STORAGE_ERROR, and takes the log dir offline. For what is done rarely: it costs 1 µs."""
-        try:
-            yield
-        except OSError as error:
-            raise self._storage_error(error) from error
-
-    # --- segments ---
-
-    def roll(self, now_ms: int, reason: str = "asked for", expected_offset: int = 0) -> LogSegment:
-        """Close the active segment and begin another at the LEO, or at `expected_offset` if that is above. The old one is to be flushed soon."""
-        new_base = max(expected_offset, self.log_end_offset)
-        closed = self._segments.active
-        if new_base == closed.base_offset:
-            if closed.size:
-                raise AssertionError(f"{self.topic_partition}: a second segment at {new_base}")
-            closed.begin(self.config.segment_index_bytes)
-            return closed
-        with self._storage():
-            closed.on_become_inactive()
-            self.producer_state_manager.map_end_offset = new_base
-            self.producer_state_manager.take_snapshot()
-            segment = self._new_segment(new_base, now_ms)
-        self._segments.append(segment)
-        self.flush_wanted = True
-        if self._trace is not None:
-            topic, partition = self.topic_partition
-            self._trace(SegmentRolled(topic, partition, new_base, reason, closed.base_offset, closed.size))
-        if self._note is not None:
-            self._note(self)
-        return segment
-
-    def _new_segment(self, base_offset: int, now_ms: int) -> LogSegment:
-        segment = LogSegment(self._file_system, self.directory, base_offset, self.config.index_interval_bytes, now_ms)
-        segment.begin(self.config.segment_index_bytes)
-        return segment
+    # --- retention ---
 
     def delete_old_segments(self, now_ms: int) -> int:
         """Retention: drop what `deletable_segments` names; returns how many segments went. If all must go, a new one is begun before. O(segments)."""
@@ -362,64 +257,7 @@ class Log:
             self._increment_log_start_offset(max(self.log_start_offset, self._segments.first_base))
         return len(reasons)
 
-    def _delete_segments(self, segments: Sequence[LogSegment], reasons: Sequence[str]) -> None:
-        """Take segments out of the log and rename their files; the log manager removes them after file.delete.delay.ms."""
-        gone = list(segments)
-        self._segments.remove(gone)
-        for segment, reason in zip(gone, reasons, strict=True):
-            with self._storage():
-                segment.change_suffix(DELETED_SUFFIX)
-            if self._trace is not None:
-                self._trace(SegmentDeleted(*self.topic_partition, segment.base_offset, segment.size, reason))
-        self.deleted_segments += gone
-        if self._note is not None:
-            self._note(self)
-
-    # --- read ---
-
-    def read(self, start_offset: int, max_length: int, *, max_offset: int | None = None, min_one_message: bool = False) -> FetchDataInfo:
-        """A piece of one segment from the batch that holds `start_offset`, at most `max_length` bytes, none of it at `max_offset` (the HW) or above.
-
-        The first batch may begin below `start_offset`, and the last may be cut off. With `min_one_message` the first is whole, however large.
-        Raises OFFSET_OUT_OF_RANGE; UNKNOWN_SERVER_ERROR for a negative `max_length`, as Kafka does. About 1 µs at the end of the log, 10 µs
-        elsewhere: index, a header or two; no record is read.
-        """
-        if max_length < 0:
-            raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"Invalid max size {max_length} for log read from {self.topic_partition}")
-        log_end = self.log_end_offset
-        if not self.log_start_offset <= start_offset <= log_end:
-            raise KafkaException(
-                Errors.OFFSET_OUT_OF_RANGE,
-                f"{self.topic_partition} has offsets {self.log_start_offset} to {log_end}, and not {start_offset}",
-            )
-        limit = log_end if max_offset is None or max_offset > log_end else max_offset
-        if start_offset >= limit:
-            return FetchDataInfo(self.convert_to_offset_metadata(start_offset), _NOTHING)
-        try:
-            found = self._segments.read(start_offset, max_length, limit, log_end, min_one_message)
-        except OSError as error:
-            raise self._storage_error(error) from error
-        if found is None:
-            return FetchDataInfo(self.log_end_offset_metadata, _NOTHING)
-        segment, data = found
-        trace = self._trace
-        if trace is not None and trace.hops:
-            topic, partition = self.topic_partition
-            place = data.fetch_offset_metadata
-            trace(SegmentRead(topic, partition, start_offset, segment.base_offset, place.relative_position_in_segment, part_size(data.records)))
-        return data
-
-    def aborted_transactions(self, start_offset: int, data: FetchDataInfo) -> list[AbortedTxn]:
-        """The aborted transactions that reach into what `read` gave for `start_offset`, or, by the sparse index, not far behind. Raises CorruptIndexError."""
-        return self._segments.aborted_transactions(start_offset, data, self.log_end_offset)
-
-    def convert_to_offset_metadata(self, offset: int) -> LogOffsetMetadata:
-        """Where `offset` lies: the place of its batch, or of the end of the log. Raises OFFSET_OUT_OF_RANGE. O(1) for recent batches."""
-        if offset == self.log_end_offset:
-            return self.log_end_offset_metadata
-        if not self.log_start_offset <= offset < self.log_end_offset:
-            raise KafkaException(Errors.OFFSET_OUT_OF_RANGE, f"{self.topic_partition} does not have offset {offset}")
-        return self._segments.locate(offset) or self.log_end_offset_metadata
+    # --- look-ups ---
 
     def fetch_offset_by_timestamp(self, timestamp: int) -> TimestampOffset | None:
         """The first record with this time or a later one, None if there is none; -2 is the log's start, -1 its end. Two searches and a walk.
@@ -455,7 +293,7 @@ class Log:
             if not later:
                 epochs.write()
         if later and self._note is not None:
-            self._note(self)
+            self._note()
         if self._trace is not None and leader_epoch != before:
             topic, partition = self.topic_partition
             self._trace(LeaderEpochAssigned(topic, partition, leader_epoch, start_offset))
@@ -524,15 +362,7 @@ class Log:
         if offset < self._segments.first_base:
             self.truncate_fully_and_start_at(offset, now_ms)
             return True
-        doomed = self._segments.from_offset(offset)[1:]
-        if doomed:
-            self._delete_segments(doomed, ["truncation"] * len(doomed))
-        active = self._segments.active
-        with self._storage():
-            active.truncate_to(offset, self.config.segment_index_bytes, now_ms)
-        # An offset inside a batch cannot be cut at: all of that batch goes, and the log ends where the batches that are left end.
-        self.log_end_offset = active.next_offset()
-        assert self.log_end_offset <= offset, (offset, self._offsets())
+        self._cut_segments(offset, now_ms)
         self.log_start_offset = min(self.log_start_offset, self.log_end_offset)
         self._after_truncation(now_ms)
         self._tell_truncated(before, size - self.size, False)
@@ -541,11 +371,9 @@ class Log:
     def truncate_fully_and_start_at(self, offset: int, now_ms: int = 0) -> None:
         """Drop all records; the log is empty and its next offset is `offset`."""
         before, size = self.log_end_offset, self.size
-        self._delete_segments(self._segments, ["truncation"] * len(self._segments))
+        self._replace_segments(offset, now_ms)
+        self.log_start_offset = offset
         with self._storage():
-            self._segments.append(self._new_segment(offset, now_ms))
-            self.log_start_offset = self.log_end_offset = offset
-            self.recovery_point = offset
             self.leader_epoch_cache.clear_and_flush()
             self.producer_state_manager.truncate_fully_and_start_at(offset)
         self.on_high_watermark_incremented(offset)
@@ -566,11 +394,7 @@ class Log:
             topic, partition = self.topic_partition
             self._trace(LogTruncated(topic, partition, before, self.log_end_offset, removed, fully))
 
-    # --- flush, close ---
-
-    def unflushed_segments(self) -> list[LogSegment]:
-        """Those that hold what lies behind the recovery point."""
-        return self._segments.from_offset(self.recovery_point)
+    # --- flush ---
 
     def flush(self, now_ms: int = 0) -> None:
         """Force all to the disk, here and now. Blocks: the log manager does it in a worker instead, between the two calls below."""
@@ -580,29 +404,3 @@ class Log:
                 segment.flush()
             self.leader_epoch_cache.flush()
         self.flushed(end, now_ms)
-
-    def flushed(self, up_to: int, now_ms: int) -> None:
-        """All below `up_to` is on the disk for sure."""
-        self.last_flushed_ms = now_ms
-        self.flush_wanted = False
-        if self.recovery_point < up_to <= self.log_end_offset:
-            self.recovery_point = up_to
-            if self._trace is not None:
-                topic, partition = self.topic_partition
-                self._trace(LogFlushed(topic, partition, up_to))
-
-    def close(self) -> None:
-        """A clean end: a snapshot of the producers, indexes trimmed, files closed."""
-        if not self.closed:
-            self.closed = True
-            self.producer_state_manager.map_end_offset = self.log_end_offset
-            self.producer_state_manager.take_snapshot()
-            for segment in self._segments:
-                segment.close()
-
-    def close_handlers(self) -> None:
-        """Let go of the files as they are: the disk failed, or the folder is to be removed."""
-        if not self.closed:
-            self.closed = True
-            for segment in self._segments:
-                segment.close_handlers()

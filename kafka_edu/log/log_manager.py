@@ -14,6 +14,7 @@ Two things happen by themselves: a segment that was rolled is flushed, and what 
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 from kafka_edu.common.errors import Errors, KafkaException
@@ -156,7 +157,7 @@ class LogManager:
         files.remove(clean_file)
 
     def _adopt(self, log: Log, events: Iterable[Event]) -> None:
-        log.watch(self._trace, self._note, self._fail_log_dir)
+        log.watch(self._trace, partial(self._note, log), self._fail_log_dir)
         self._logs[log.topic_partition] = log
         if self._trace:
             for event in events:
