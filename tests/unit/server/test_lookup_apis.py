@@ -6,11 +6,11 @@ import pytest
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.coordinator.transaction.transaction_coordinator import TransactionCoordinator
+from kafka_edu.log.fetch_data_info import TimestampOffset
 from kafka_edu.protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_edu.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kafka_edu.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest, OffsetForLeaderPartition, OffsetForLeaderTopic
 from kafka_edu.replication.log_read_result import EpochAndOffset
-from kafka_edu.replication.partition import TimestampOffset
 from kafka_edu.server.apis.init_producer_id import InitProducerIdApi
 from kafka_edu.server.apis.list_offsets import ListOffsetsApi
 from kafka_edu.server.apis.offset_for_leader_epoch import OffsetForLeaderEpochApi
