@@ -322,6 +322,24 @@ def test_new_logs_go_where_the_fewest_are() -> None:
     run(scenario)
 
 
+def test_a_new_log_goes_once_where_it_is_wished_and_nowhere_else_if_that_dir_has_failed() -> None:
+    async def scenario() -> None:
+        broker = Broker(MemoryFileSystem(), "/a", "/b")
+        await broker.logs.load_logs()
+        for tp in (A, B):
+            broker.logs.prefer_log_dir(tp, "/b")
+        assert broker.logs.get_or_create_log(A).log_dir == "/b"
+        broker.logs.delete_log(A)
+        assert broker.logs.get_or_create_log(A).log_dir == "/a", "the wish was for the log that is gone"
+        broker.logs.handle_log_dir_failure("/b", OSError(5, "Input/output error"))
+        with pytest.raises(KafkaException) as refused:
+            broker.logs.get_or_create_log(B)
+        assert refused.value.error is Errors.KAFKA_STORAGE_ERROR
+        assert broker.logs.get_log(B) is None
+
+    run(scenario)
+
+
 def test_a_failed_dir_takes_only_its_own_logs_offline() -> None:
     async def scenario() -> None:
         disk = MemoryFileSystem()

@@ -123,6 +123,21 @@ def test_wakes_when_an_earlier_bucket_comes_in() -> None:
     run(scenario)
 
 
+def test_does_not_wake_for_a_bucket_that_is_due_after_it_would_look_anyway() -> None:
+    async def scenario(time: StepTime, purgatory: DelayedOperationPurgatory[Operation], reaper: ExpiredOperationReaper) -> None:
+        reaper.start()
+        await settle()
+        purgatory.try_complete_else_watch(Operation(5_000, time), ("key",))
+        await settle()
+        assert time.asked == [200]
+        purgatory.try_complete_else_watch(Operation(1_000, time), ("key",))
+        await settle()
+        assert time.asked == [200]
+        await reaper.shutdown()
+
+    run(scenario)
+
+
 def test_after_shutdown_nothing_expires() -> None:
     async def scenario(time: StepTime, purgatory: DelayedOperationPurgatory[Operation], reaper: ExpiredOperationReaper) -> None:
         operation = Operation(7, time)

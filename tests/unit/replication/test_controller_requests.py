@@ -57,6 +57,23 @@ def test_a_leader_epoch_that_is_not_newer_is_ignored() -> None:
     assert cluster.leader.partition.leader_epoch_start_offset == 0
 
 
+def test_new_logs_are_those_that_a_controller_of_today_wants_here_and_that_are_not_there() -> None:
+    cluster = Cluster()
+    cluster.elect(0, (0, 1))
+    manager = cluster.leader.manager
+    states = [
+        LeaderAndIsrPartitionState(topic_name="t", partition_index=i, leader=0, leader_epoch=9, isr=[0], replicas=[7 if i == 2 else 0], is_new=i == 1)
+        for i in range(4)
+    ]
+
+    def new_logs(controller_epoch: int) -> list[tuple[TopicPartition, bool]]:
+        request = LeaderAndIsrRequest(controller_epoch=controller_epoch, ungrouped_partition_states=states)
+        return manager.new_logs(LeaderAndIsrRequest.decode(request.encode(1), 1))
+
+    assert [(tp.partition, is_new) for tp, is_new in new_logs(1)] == [(1, True), (3, False)], "0 is there, 2 is elsewhere"
+    assert new_logs(0) == []
+
+
 def test_a_partition_whose_replicas_are_elsewhere_is_unknown() -> None:
     cluster = Cluster(1)
     state = LeaderAndIsrPartitionState(topic_name="t", partition_index=0, leader=7, leader_epoch=0, isr=[7], replicas=[7, 8])

@@ -39,6 +39,21 @@ def test_after_an_unclean_election_a_follower_that_is_ahead_is_cut_to_the_leader
     cluster.fetch(0)
     assert cluster.brokers[0].values() == []
     assert cluster.brokers[0].hw == 0
+    [unclean] = cluster.brokers[0].events("UncleanTruncation")
+    assert unclean == ("t", 0, 1, 1, 3, 0, 3, 3), "by leader 1 of epoch 1, from 3 back to 0, below a high watermark of 3: three records"
+
+
+def test_what_is_cut_above_the_high_watermark_was_never_promised() -> None:
+    cluster = Cluster()
+    cluster.elect(0, (0, 1))
+    cluster.fetch(1)
+    cluster.produce("a", acks=1)
+    assert (cluster.brokers[0].hw, cluster.brokers[0].leo) == (0, 1)
+    cluster.elect(1, (1, 0))
+    for _ in range(3):
+        cluster.fetch(0)
+    assert cluster.brokers[0].leo == 0
+    assert cluster.brokers[0].events("UncleanTruncation") == []
 
 
 def test_a_follower_that_is_too_early_soon_asks_again_and_then_less_and_less_often() -> None:
