@@ -111,8 +111,14 @@ def explain(
 
     O(replicas).
     """
-    going = shutting_down_brokers if strategy is ElectionStrategy.CONTROLLED_SHUTDOWN else ()
-    passed_over = tuple((r, _objection(strategy, r, isr, assignment, live_replicas, going, leader)) for r in assignment if r != leader)
+    passed_over = tuple(
+        (r, _objection(strategy, r, isr, assignment, live_replicas, shutting_down_brokers, leader)) for r in assignment if r != leader
+    )
+    if strategy is ElectionStrategy.PREFERRED_REPLICA and leader is None and passed_over:
+        (preferred, objection), *_ = passed_over
+        return Explanation(
+            f"{preferred} is the preferred replica, the first of AR {list(assignment)}, but {objection}: the leader stays", passed_over
+        )
     return Explanation(_why(strategy, isr, assignment, unclean_leader_election_enabled, leader), passed_over)
 
 
@@ -136,10 +142,11 @@ def _objection(
 ) -> str:
     """Why `replica`, of AR, does not lead."""
     unclean = leader is not None and leader not in isr
-    if replica not in live_replicas:
-        return "it is in the ISR, but not alive" if unclean and replica in isr else "it is not alive"
-    if replica in going:
+    alive = replica in live_replicas
+    if replica in going and (not alive or strategy is ElectionStrategy.CONTROLLED_SHUTDOWN):  # which alone counts it as alive
         return "its broker is shutting down"
+    if not alive:
+        return "it is in the ISR, but not alive" if unclean and replica in isr else "it is not alive"
     if replica not in isr and not unclean:
         return "it is not in the ISR: it may lack records that were acknowledged"
     if strategy is ElectionStrategy.PREFERRED_REPLICA and replica != assignment[0]:
@@ -154,9 +161,7 @@ def _why(strategy: ElectionStrategy, isr: Collection[int], assignment: Sequence[
     if strategy is ElectionStrategy.CONTROLLED_SHUTDOWN:
         conditions = f"alive, in the ISR {in_sync} and not shutting down"
     match strategy, leader:
-        case ElectionStrategy.PREFERRED_REPLICA, None:
-            return f"the preferred replica, the first of AR {ar}, is not {conditions}: the leader stays"
-        case ElectionStrategy.PREFERRED_REPLICA, _:
+        case ElectionStrategy.PREFERRED_REPLICA, int():
             return f"{leader} is the preferred replica, the first of AR {ar}, and {conditions}"
         case ElectionStrategy.OFFLINE_PARTITION, None if unclean_allowed:
             return f"nobody of AR {ar} is alive"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kafka_edu.common.words import plural
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events import controller as ctl
-from kafka_edu.trace.events import learner, log, network, replication, server, supervisor, timer, trace, zk
+from kafka_edu.trace.events import learner, log, network, reassignment, replication, server, supervisor, timer, trace, zk
 
 from ..link_events import LinkLost, LinkMade
 from .figures import duration, span
@@ -51,7 +51,8 @@ def _process(name: str) -> str:
 
 def sentence(event: Event) -> Sentence:
     """Any fact as a sentence; one that has none of its own is told by its name and fields."""
-    return _supervisor(event) or _controller(event) or _replication(event) or _broker(event) or _zookeeper(event) or _plain(event)
+    found = _supervisor(event) or _controller(event) or _reassignment(event) or _replication(event) or _broker(event) or _zookeeper(event)
+    return found or _plain(event)
 
 
 def _plain(event: Event) -> Sentence:
@@ -107,7 +108,8 @@ def _controller(event: Event) -> Sentence | None:
         case ctl.LeaderElected() as e:
             return _elected(e)
         case ctl.LeaderElectionFailed() as e:
-            return Sentence("✕ no leader for", f"{e.topic}-{e.partition}", "", e.reason)
+            nobody = "✕ no leader for" if e.strategy == "OfflinePartition" else "no other leader for"
+            return Sentence(nobody, f"{e.topic}-{e.partition}", "", e.reason)
         case ctl.ReplicaRemovedFromIsr() as e:
             return Sentence("ISR of", f"{e.topic}-{e.partition}", f"{_ids(e.isr_before)} → {_ids(e.isr)}", f"replica {e.replica} is offline")
         case ctl.ControlledShutdownProcessed() as e:
@@ -135,6 +137,10 @@ def _elected(e: ctl.LeaderElected) -> Sentence:
     """The strategy, and which set decided."""
     if e.old_leader < 0:
         reason = "it had none"
+    elif e.old_leader not in e.replicas:
+        reason = f"it is moved away from broker {e.old_leader}"
+    elif e.old_leader in e.shutting_down:
+        reason = f"broker {e.old_leader} is about to go"
     elif e.old_leader not in e.live:
         reason = f"broker {e.old_leader} is gone"
     elif e.replicas and e.new_leader == e.replicas[0]:
@@ -144,6 +150,20 @@ def _elected(e: ctl.LeaderElected) -> Sentence:
     loss = " UNCLEAN: records may be lost" if e.unclean else ""
     what = f"{_who(e.old_leader)} → {_who(e.new_leader)}{loss}"
     return Sentence("leader of", f"{e.topic}-{e.partition}", what, reason, f"{e.topic}-{e.partition} got a new leader")
+
+
+def _reassignment(event: Event) -> Sentence | None:
+    match event:
+        case reassignment.ReassignmentStarted() as e:
+            where = f"from {list(e.before)} to {[r for r in e.replicas if r not in e.removing]}"
+            return Sentence("moves", f"{e.topic}-{e.partition}", where, f"ordered by {e.ordered_by}", "it is moved")
+        case reassignment.ReassignmentWaits() as e:
+            return Sentence("move of", f"{e.topic}-{e.partition}", f"waits for {_ids(e.missing)} to be in sync")
+        case reassignment.ReassignmentCompleted() as e:
+            return Sentence("has moved", f"{e.topic}-{e.partition}", f"to {list(e.replicas)}", because="it has moved")
+        case reassignment.ReassignmentRefused() as e:
+            return Sentence("✗ does not move", f"{e.topic}-{e.partition}", "", e.reason)
+    return None
 
 
 def _isr_reason(reason: str) -> str:

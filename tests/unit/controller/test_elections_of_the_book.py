@@ -103,7 +103,11 @@ def test_003_the_preferred_replica_is_the_first_of_ar() -> None:
     assert set(dict(said.passed_over).values()) == {"it is not the first of AR"}
     nobody, said = decide(ElectionStrategy.PREFERRED_REPLICA, (1, 2), (0, 1, 2), (0, 1, 2), old_leader=1)
     assert nobody is None
-    assert said.why == "the preferred replica, the first of AR [0, 1, 2], is not alive and in the ISR [1, 2]: the leader stays"
+    behind = "it is not in the ISR: it may lack records that were acknowledged"
+    assert said.why == f"0 is the preferred replica, the first of AR [0, 1, 2], but {behind}: the leader stays"
+    nobody, said = decide(ElectionStrategy.PREFERRED_REPLICA, (1, 2, 0), (0, 1, 2), (1, 2), old_leader=1, going=(0,))
+    assert nobody is None
+    assert said.why == "0 is the preferred replica, the first of AR [0, 1, 2], but its broker is shutting down: the leader stays"
 
 
 def test_6_4_3_a_controlled_shutdown_passes_over_the_broker_that_goes() -> None:

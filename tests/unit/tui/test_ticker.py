@@ -5,7 +5,8 @@ import inspect
 import pytest
 
 from kafka_edu.trace.event import EVENT_TYPES, Kind
-from kafka_edu.trace.events.controller import BrokerFailed, ControllerEventStarted, LeaderElected
+from kafka_edu.trace.events.controller import BrokerFailed, ControllerEventStarted, LeaderElected, LeaderElectionFailed
+from kafka_edu.trace.events.reassignment import ReassignmentCompleted, ReassignmentRefused, ReassignmentStarted, ReassignmentWaits
 from kafka_edu.trace.events.replication import BecameLeader, FetcherFailed, IsrExpanded, IsrShrunk
 from kafka_edu.trace.events.server import ControlledShutdownAttempted
 from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone, ProcessEnded
@@ -36,6 +37,43 @@ def test_elections_of_one_moment_are_one_line_with_their_cause() -> None:
     assert lines(story) == [
         "0: leader of web-0, web-1, web-2 and 2 more 1 → 2 because broker 1 is gone",
         "0: leader of web-5 1 → 0 because broker 1 is gone",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "replicas", "live", "going", "reason"),
+    [
+        ("OfflinePartition", (1, 2, 0), (0, 2), (), "broker 1 is gone"),
+        ("ControlledShutdown", (1, 2, 0), (0, 1, 2), (1,), "broker 1 is about to go"),
+        ("ReassignPartition", (2, 0), (0, 2), (), "it is moved away from broker 1"),
+        ("PreferredReplica", (2, 1, 0), (0, 1, 2), (), "it is the preferred replica"),
+    ],
+)
+def test_why_another_leads(strategy: str, replicas: tuple[int, ...], live: tuple[int, ...], going: tuple[int, ...], reason: str) -> None:
+    story = Story()
+    story.tell(0, elected(0)._replace(strategy=strategy, replicas=replicas, live=live, shutting_down=going))
+    assert lines(story) == [f"0: leader of web-0 1 → 2 because {reason}"]
+
+
+def test_an_election_that_fails_does_not_take_a_leader_away() -> None:
+    story = Story()
+    failed = LeaderElectionFailed("web", 0, "OfflinePartition", (1, 2), (1,), (2,), "nobody may")
+    story.tell(0, failed)
+    story.tell(0, failed._replace(strategy="PreferredReplica"))
+    assert lines(story) == ["0: ✕ no leader for web-0 because nobody may", "0: no other leader for web-0 because nobody may"]
+
+
+def test_a_move_is_told_from_its_order_to_its_end() -> None:
+    story = Story()
+    story.tell(0, ReassignmentStarted("web", 0, "api", (0, 1), (1, 2, 0), (2,), (0,)))
+    story.tell(0, ReassignmentWaits("web", 0, (0, 1), (1, 2), (2,)))
+    story.tell(0, ReassignmentCompleted("web", 0, (1, 2), 1))
+    story.tell(0, ReassignmentRefused("web", 1, (9,), 39, "these brokers are not alive: [9]"))
+    assert lines(story) == [
+        "0: moves web-0 from [0, 1] to [1, 2] because ordered by api",
+        "0: move of web-0 waits for {2} to be in sync",
+        "0: has moved web-0 to [1, 2]",
+        "0: ✗ does not move web-1 because these brokers are not alive: [9]",
     ]
 
 
