@@ -124,8 +124,11 @@ def _settings(o: ProducerOptions, given: OptionSet, servers: str) -> dict[str, o
     codec = (given.value(o.codec) or "gzip") if given.has(o.codec) else "none"
     if codec not in CODECS:
         raise ToolError("org.apache.kafka.common.KafkaException", "Failed to construct kafka producer")
+    retries, request_timeout_ms, linger_ms = given.one(o.retries), given.one(o.request_timeout), given.one(o.timeout)
     return {
         "enable_idempotence": False,
+        # 2.0 knows no delivery.timeout.ms: a record lives as long as its tries do
+        "delivery_timeout_ms": linger_ms + (retries + 1) * request_timeout_ms + retries * given.one(o.retry_backoff),
         **settings,
         "bootstrap_servers": servers.split(","),
         "compression_type": None if codec == "none" else codec,
@@ -134,9 +137,9 @@ def _settings(o: ProducerOptions, given: OptionSet, servers: str) -> dict[str, o
         "metadata_max_age_ms": given.one(o.metadata_expiry),
         "max_block_ms": given.one(o.max_block),
         "acks": acks(given.one(o.acks)),
-        "request_timeout_ms": given.one(o.request_timeout),
-        "retries": given.one(o.retries),
-        "linger_ms": given.one(o.timeout),
+        "request_timeout_ms": request_timeout_ms,
+        "retries": retries,
+        "linger_ms": linger_ms,
         "batch_size": given.one(o.partition_memory),
         "client_id": "console-producer",
     }

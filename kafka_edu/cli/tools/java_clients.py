@@ -4,7 +4,7 @@ What the console tools set themselves goes above what the user says, as in Kafka
 """
 
 import logging
-import traceback
+import math
 from collections.abc import Mapping
 from typing import Final
 
@@ -28,6 +28,9 @@ _NOT_TAKEN: Final = frozenset(
         "value.serializer",
     }
 )
+#: kafka-python's loggers that say why an address is not reached: its name is unknown, it refuses, it is silent.
+_TELL_OF_CONNECTIONS: Final = ("kafka.net.inet", "kafka.net.manager")
+REPEATED_AFTER_S: Final = 10
 _CONFIG_EXCEPTION: Final = "org.apache.kafka.common.config.ConfigException"
 
 
@@ -83,19 +86,22 @@ def java_error(error: Exception) -> str:
 
 
 class _JavaLogLines(logging.Handler):
-    """kafka-python's errors as lines like Java's; its warnings of what passes by itself stay out."""
+    """kafka-python's words about connections that cannot be made, as lines like those of Java's NetworkClient, and each no more than every ten seconds."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._last_told: dict[str, float] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
         text = record.getMessage()
-        if record.exc_info and record.exc_info[1] is not None:
-            text += "\n" + "".join(traceback.format_exception_only(record.exc_info[1])).rstrip()
-        log_line(record.levelname, text, record.name)
+        if record.created - self._last_told.get(text, -math.inf) >= REPEATED_AFTER_S:
+            self._last_told[text] = record.created
+            log_line("WARN", text, record.name)
 
 
 def log_like_java() -> None:
-    """Send what kafka-python logs, from ERROR on, to standard error in the form of Kafka's tools."""
-    logger = logging.getLogger("kafka")
-    logger.setLevel(logging.ERROR)
-    logger.propagate = False
-    if not logger.handlers:
-        logger.addHandler(_JavaLogLines())
+    """Have kafka-python tell on standard error, in the form of Kafka's tools, which addresses it does not reach; its other words stay out."""
+    logging.getLogger("kafka").propagate = False
+    handler = _JavaLogLines()
+    for name in _TELL_OF_CONNECTIONS:
+        logging.getLogger(name).addHandler(handler)
