@@ -28,7 +28,7 @@ def test_the_page_tells_the_hops_in_the_order_in_which_they_happen(seed: int) ->
     cluster.start_all()
     client = SimClient(cluster)
     assert cluster.run_as(client.process, client.create_topic("t", 1, 3)) is Errors.NONE
-    cluster.advance(2000)  # a follower that asked before the leader knew asks again after a second
+    cluster.advance(1000)
     before = len(cluster.sink.events)
     answer = client.produce(TopicPartition("t", 0), "hello", -1)
     cluster.advance(100)
