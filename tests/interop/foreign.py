@@ -1,4 +1,4 @@
-"""Programs of other languages for the tests: built once, in the user's cache, from sources in this folder; skipped where their tools are missing."""
+"""Programs of others that the tests need, skipped where they are missing: Apache's, and clients that are built once, in the user's cache, from this folder."""
 
 import fcntl
 import hashlib
@@ -10,6 +10,10 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 import pytest
+
+from benchmarks.apache_kafka import VERSION, kafka_jars
+from kafka_edu.cli.maven_jars import PeerMissing, maven_jars
+from kafka_edu.zk.apache import ApacheZooKeeperError, find_jars, find_java
 
 HERE: Final = Path(__file__).parent
 BUILD_S: Final = 280
@@ -28,6 +32,39 @@ def tool(name: str, debian: str) -> str:
     if found is None:
         missing(f"needs {name} (Debian: apt-get install {debian})")
     return found
+
+
+def apache_kafka_jars(version: str = VERSION) -> Path:
+    """The folder of Apache Kafka's jars of that version, or skip."""
+    try:
+        return kafka_jars(version)
+    except PeerMissing as error:
+        missing(str(error))
+
+
+def java_program(folder: str, main: str, version: str) -> tuple[str, ...]:
+    """The command of `folder`/`main`.java, built against Kafka's Java client of that version, or skip.
+
+    The jars are fetched by Maven into a cache, unless KAFKA_EDU_JAVA_CLIENTS names a folder with a folder of jars for each version.
+    """
+    java, javac = tool("java", "default-jdk-headless"), tool("javac", "default-jdk-headless")
+    given = os.environ.get("KAFKA_EDU_JAVA_CLIENTS")
+    try:
+        artifacts = [f"org.apache.kafka:kafka-clients:{version}", "org.slf4j:slf4j-nop:1.7.36"]
+        jars = Path(given) / version if given else maven_jars(f"java-clients-{version}", artifacts)
+    except PeerMissing as error:
+        missing(str(error))
+    build = built(folder, (javac, "-nowarn", "-cp", f"{jars}/*", "-d", version, f"{main}.java"), version)
+    return java, "-XX:TieredStopAtLevel=1", "-cp", f"{build / version}:{jars}/*", main
+
+
+def require_apache_zookeeper() -> None:
+    """Skip, where there is no Java, or no ZooKeeper for it."""
+    try:
+        find_java()
+        find_jars()
+    except ApacheZooKeeperError as error:
+        missing(str(error))
 
 
 def built(folder: str, command: Sequence[str], variant: str = "") -> Path:

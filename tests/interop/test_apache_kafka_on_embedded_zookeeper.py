@@ -15,8 +15,8 @@ from kafka.admin import KafkaAdminClient, NewTopic
 from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
 from kazoo.exceptions import NoNodeError  # type: ignore[import-untyped]
 
-from benchmarks.apache_kafka import SMALL, ApacheKafka, PeerMissing, apache_kafka, kafka_jars
-from tests.interop.foreign import missing
+from benchmarks.apache_kafka import SMALL, ApacheKafka, apache_kafka
+from tests.interop.foreign import apache_kafka_jars
 from tests.waiting import wait_for
 
 PATIENCE_S = 240.0
@@ -40,10 +40,7 @@ def zookeeper(tmp_path: Path) -> Iterator[int]:
 
 @pytest.fixture
 def java_brokers(zookeeper: int) -> Iterator[ApacheKafka]:
-    try:
-        jars = kafka_jars()
-    except PeerMissing as error:
-        missing(str(error))
+    jars = apache_kafka_jars()
     properties = [
         "zookeeper.session.timeout.ms=6000",
         "zookeeper.connection.timeout.ms=60000",

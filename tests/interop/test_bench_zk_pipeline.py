@@ -2,18 +2,12 @@
 
 import json
 
-import pytest
-
 from benchmarks import zk_pipeline
-from kafka_edu.zk.apache import ApacheZooKeeperError, find_jars, find_java
+from tests.interop.foreign import require_apache_zookeeper
 
 
 def test_all_ways_read_and_write(tmp_path):
-    try:
-        find_java()
-        find_jars()
-    except ApacheZooKeeperError as error:
-        pytest.skip(str(error))
+    require_apache_zookeeper()
     file = tmp_path / "pipeline.json"
     assert zk_pipeline.main(["--partitions", "50", "--rounds", "1", "--json", str(file)]) == 0
     figures = json.loads(file.read_text())["figures"]

@@ -7,7 +7,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from benchmarks.apache_kafka import SMALL, PeerMissing, apache_kafka, kafka_jars
+from benchmarks.apache_kafka import SMALL, apache_kafka
 from kafka_edu.cli.demo_kills import wait_until_in_sync
 from kafka_edu.cli.supervisor import running_cluster
 from kafka_edu.protocol.api_keys import ApiKey
@@ -16,7 +16,7 @@ from kafka_edu.trace.events.network import ConnectionOpened, RequestReceived
 from kafka_edu.trace.events.replication import BecameFollower
 from kafka_edu.trace.reader import open_recording
 from tests.interop.client_contract import rd
-from tests.interop.foreign import missing
+from tests.interop.foreign import apache_kafka_jars
 from tests.interop.peers import OF_A_SMALL_HEAP
 from tests.waiting import PATIENCE_S, wait_for
 
@@ -45,10 +45,7 @@ def listeners_of_the_controllers_requests(recording: list[Envelope]) -> dict[str
 
 @pytest.mark.timeout(300)
 def test_either_controller_talks_to_the_other_broker_by_the_control_plane(tmp_path: Path) -> None:
-    try:
-        jars = kafka_jars()
-    except PeerMissing as error:
-        missing(str(error))
+    jars = apache_kafka_jars()
     record = tmp_path / "ours.record"
     props = PROPS | {"edu.record.file": str(record), "edu.record.level": "hops"}
     with running_cluster("control", brokers=1, props=props) as cluster:

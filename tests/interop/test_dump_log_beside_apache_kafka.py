@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import pytest
 
-from benchmarks.apache_kafka import PeerMissing, kafka_jars
 from kafka_edu.common.files import OsFileSystem
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.group.group_records import group_key, offset_key
@@ -29,6 +28,7 @@ from kafka_edu.record.legacy import encode_message
 from kafka_edu.record.memory_records import build_records
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import TimestampType, build_batch
+from tests.interop.foreign import apache_kafka_jars
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "log"
 NOW = 1_700_000_000_000
@@ -141,17 +141,14 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=["2.0.1", "2.8.2"])
 def version(request: pytest.FixtureRequest) -> str:
-    try:
-        kafka_jars(request.param)
-    except PeerMissing as error:
-        pytest.skip(str(error))
+    apache_kafka_jars(request.param)
     return str(request.param)
 
 
 def theirs(version: str, folder: Path, *arguments: str) -> Said:
     (folder / "log4j.properties").write_text("log4j.rootLogger=OFF\n")
     command = ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", f"-Dlog4j.configuration=file:{folder}/log4j.properties"]
-    return said([*command, "-cp", f"{kafka_jars(version)}/*", "kafka.tools.DumpLogSegments", *arguments], folder)
+    return said([*command, "-cp", f"{apache_kafka_jars(version)}/*", "kafka.tools.DumpLogSegments", *arguments], folder)
 
 
 def ours(folder: Path, *arguments: str) -> Said:

@@ -13,12 +13,11 @@ import pytest
 from confluent_kafka import ElectionType, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from benchmarks.apache_kafka import PeerMissing, kafka_jars
 from kafka_edu.cli.python_process import python_command
 from kafka_edu.cli.supervisor import Cluster as OurCluster
 from kafka_edu.cli.supervisor import running_cluster
 from tests.cluster.processes import start_all
-from tests.interop.foreign import missing
+from tests.interop.foreign import apache_kafka_jars
 from tests.interop.tools import MARKS, Cluster, Printed, normalised
 from tests.waiting import PATIENCE_S, wait_for
 
@@ -33,7 +32,8 @@ class Stage:
         self.folder = folder
         self.admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
         self.tools = {
-            version: Cluster(cluster.status().zookeeper_connect, cluster.bootstrap_servers, folder, jars(version)) for version in ("2.0.1", "2.8.2")
+            version: Cluster(cluster.status().zookeeper_connect, cluster.bootstrap_servers, folder, apache_kafka_jars(version))
+            for version in ("2.0.1", "2.8.2")
         }
 
     def create(self, topic: str, assignment: str) -> None:
@@ -75,13 +75,6 @@ class Stage:
             listed = [{"topic": f"{topic}{mark}", "partition": number} for topic, number in partitions]
             (self.folder / f"{name}-{mark}.json").write_text(json.dumps({"partitions": listed}))
         return f"--path-to-json-file {{dir}}/{name}-{{x}}.json"
-
-
-def jars(version: str) -> Path:
-    try:
-        return kafka_jars(version)
-    except PeerMissing as error:
-        missing(str(error))
 
 
 @pytest.fixture(scope="module")

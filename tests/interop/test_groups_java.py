@@ -4,8 +4,7 @@ import subprocess
 
 import pytest
 
-from benchmarks.apache_kafka import PeerMissing, maven_jars
-from tests.interop.foreign import built, missing, tool
+from tests.interop.foreign import java_program
 
 EAGER = "org.apache.kafka.clients.consumer.RangeAssignor"
 COOPERATIVE = "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
@@ -14,13 +13,7 @@ COOPERATIVE = "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
 @pytest.fixture(scope="module")
 def program() -> list[str]:
     """The command of java_groups/Groups.java, built."""
-    java, javac = tool("java", "default-jdk-headless"), tool("javac", "default-jdk-headless")
-    try:
-        jars = maven_jars("java-clients-3.9.1", ["org.apache.kafka:kafka-clients:3.9.1", "org.slf4j:slf4j-nop:1.7.36"])
-    except PeerMissing as error:
-        missing(str(error))
-    folder = built("java_groups", (javac, "-nowarn", "-cp", f"{jars}/*", "-d", "classes", "Groups.java"))
-    return [java, "-XX:TieredStopAtLevel=1", "-cp", f"{folder / 'classes'}:{jars}/*", "Groups"]
+    return list(java_program("java_groups", "Groups", "3.9.1"))
 
 
 @pytest.mark.timeout(300)

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.apache_kafka import PeerMissing, kafka_jars
 from kafka_edu.cli.supervisor import Cluster as OurCluster
 from kafka_edu.cli.supervisor import running_cluster
-from tests.interop.foreign import missing
+from tests.interop.foreign import apache_kafka_jars
 from tests.interop.java_tool_stories import BROKERS, SETTINGS, STORIES, golden_name, tell
 from tests.interop.tools import CLASSES, JAVA, Cluster, Printed, differences, golden
 
@@ -26,10 +25,7 @@ CASES = [(version, story) for version, stories in STORIES.items() for story in s
 
 @pytest.fixture(scope="module")
 def jars() -> Mapping[str, Path]:
-    try:
-        return {version: kafka_jars(version) for version in STORIES}
-    except PeerMissing as error:
-        missing(str(error))
+    return {version: apache_kafka_jars(version) for version in STORIES}
 
 
 @pytest.fixture(scope="module")

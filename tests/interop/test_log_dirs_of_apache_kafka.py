@@ -14,9 +14,8 @@ import pytest
 from confluent_kafka import Producer
 from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
 
-from benchmarks.apache_kafka import PeerMissing, kafka_jars
 from tests.interop.client_contract import rd, read_to_end
-from tests.interop.foreign import missing
+from tests.interop.foreign import apache_kafka_jars
 from tests.interop.one_disk import PATIENCE_S, Disk, Make
 from tests.interop.questions.basics import create
 
@@ -51,10 +50,7 @@ def tear(disk: Disk, topic: str) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("version", [Make.KAFKA_2_0_1, Make.KAFKA_2_8_2])
 def test_a_log_dir_goes_to_and_fro(tmp_path: Path, zookeeper: str, version: Make) -> None:
-    try:
-        kafka_jars(version)
-    except PeerMissing as error:
-        missing(str(error))
+    apache_kafka_jars(version)
     disk = Disk(tmp_path, zookeeper)
     with disk.run(version) as asker:
         disk.create_topics(asker)
@@ -106,10 +102,7 @@ def transact(servers: str, turn: str, committed: list[str]) -> None:
 @pytest.mark.parametrize("version", [Make.KAFKA_2_0_1, Make.KAFKA_2_8_2])
 def test_transactions_go_to_and_fro(tmp_path: Path, zookeeper: str, version: Make) -> None:
     """Snapshots, transaction indexes and `__transaction_state`: what one broker leaves open, the other's coordinator aborts."""
-    try:
-        kafka_jars(version)
-    except PeerMissing as error:
-        missing(str(error))
+    apache_kafka_jars(version)
     disk = Disk(tmp_path, zookeeper)
     committed: list[str] = []
     for i, (make, kill) in enumerate(

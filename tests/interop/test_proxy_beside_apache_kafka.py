@@ -6,7 +6,6 @@ from typing import Final
 
 import pytest
 
-from benchmarks.apache_kafka import PeerMissing, kafka_jars
 from kafka_edu.cli.running_proxy import running_proxy
 from kafka_edu.clients.proxy.target import Address
 from kafka_edu.common.errors import Errors
@@ -16,7 +15,7 @@ from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest,
 from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from tests.golden.listeners import listener_story as story
 from tests.golden.listeners.record import TwoDoors, ask, await_in_sync
-from tests.interop.foreign import missing
+from tests.interop.foreign import apache_kafka_jars
 from tests.waiting import wait_for
 
 HIGHEST: Final = {"2.0.1": 6, "2.8.2": 11}
@@ -27,11 +26,7 @@ pytestmark = pytest.mark.timeout(300)  # the first one has the jars fetched
 @pytest.fixture(scope="module", params=HIGHEST)
 def kafka(request: pytest.FixtureRequest) -> Iterator[tuple[TwoDoors, int]]:
     """The story's three brokers with their topics; and the highest version of Metadata that they serve."""
-    try:
-        jars = kafka_jars(request.param)
-    except PeerMissing as error:
-        missing(str(error))
-    peer = TwoDoors(jars)
+    peer = TwoDoors(apache_kafka_jars(request.param))
     try:
         peer.up()
         inside = dict(enumerate(peer.ports))

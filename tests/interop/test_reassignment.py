@@ -14,11 +14,10 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from benchmarks.apache_kafka import PeerMissing, kafka_jars
 from kafka_edu.cli.python_process import python_command
 from kafka_edu.cli.supervisor import Cluster as OurCluster
 from kafka_edu.cli.supervisor import running_cluster
-from tests.interop.foreign import missing
+from tests.interop.foreign import apache_kafka_jars
 from tests.interop.tools import MARKS, Cluster, Printed, normalised
 from tests.waiting import PATIENCE_S, wait_for
 
@@ -81,7 +80,7 @@ class Stage:
         self.folder = folder
         self.admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
         zookeeper, bootstrap = cluster.status().zookeeper_connect, cluster.bootstrap_servers
-        by_version = {version: Cluster(zookeeper, bootstrap, folder, jars(version)) for version in ("2.0.1", "2.8.2")}
+        by_version = {version: Cluster(zookeeper, bootstrap, folder, apache_kafka_jars(version)) for version in ("2.0.1", "2.8.2")}
         ours = python_command("kafka_edu", "reassign-partitions")
         self._runner = by_version["2.0.1"]
         self.tools = {
@@ -148,13 +147,6 @@ class Stage:
             found[partition].append(int(value))
         consumer.close()
         return found
-
-
-def jars(version: str) -> Path:
-    try:
-        return kafka_jars(version)
-    except PeerMissing as error:
-        missing(str(error))
 
 
 @pytest.fixture(scope="module")

@@ -15,9 +15,8 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.errors import InvalidProducerEpoch, ProducerFenced
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
-from benchmarks.apache_kafka import PeerMissing, maven_jars
 from tests.interop.client_contract import create_topic, rd, read_to_end
-from tests.interop.foreign import built, missing, tool
+from tests.interop.foreign import java_program
 from tests.waiting import PATIENCE_S, wait_for
 
 PARTITIONS: Final = 3
@@ -214,13 +213,7 @@ class JavaTransactions:
 
     def _program(self) -> list[str]:
         if not self.command:
-            java, javac = tool("java", "default-jdk-headless"), tool("javac", "default-jdk-headless")
-            try:
-                jars = maven_jars("java-clients-3.9.1", ["org.apache.kafka:kafka-clients:3.9.1", "org.slf4j:slf4j-nop:1.7.36"])
-            except PeerMissing as error:
-                missing(str(error))
-            folder = built("java_transactions", (javac, "-nowarn", "-cp", f"{jars}/*", "-d", "classes", "Transactions.java"))
-            self.command.extend([java, "-XX:TieredStopAtLevel=1", "-cp", f"{folder / 'classes'}:{jars}/*", "Transactions"])
+            self.command.extend(java_program("java_transactions", "Transactions", "3.9.1"))
         return self.command
 
     def write(self, servers: str, topic: str, transactional_id: str) -> None:
