@@ -1,4 +1,4 @@
-"""For the tests of foreign clients: one cluster for all of them, and their results for the README's table (`matrix`)."""
+"""For the tests of foreign clients: one cluster for all of them, and their results for the README's table (`matrix`). For those of ZooKeeper: its fixtures."""
 
 import json
 import os
@@ -9,6 +9,7 @@ import pytest
 
 from kafka_edu.cli.supervisor import running_cluster
 from tests.interop.matrix import Results, merged
+from tests.interop.raw_zookeeper import connect, root, server, zk  # noqa: F401 - fixtures
 
 RESULTS = pytest.StashKey[Results]()
 
