@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from kafka_edu.cli.tools.options import OptionParser, check_required
-from kafka_edu.cli.tools.tool import ToolCommand, load_properties, run_tool
+from kafka_edu.cli.tools.tool import ToolCommand, properties_of, run_tool
 
 PURPOSE: Final = "This tool helps to retrieve broker version information."
 
@@ -59,8 +59,7 @@ def main(words: Sequence[str]) -> int:
     def run() -> int:
         given = parser.parse(words)
         check_required(given, bootstrap_server)
-        file = given.value(command_config)
-        properties = load_properties(file) if file else {}
+        properties = properties_of(given, command_config)
         asyncio.run(_show(given.one(bootstrap_server), properties.get("client.id", "admin")))
         return 0
 

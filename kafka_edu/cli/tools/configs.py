@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from kafka_edu.cli.tools.options import OptionError, OptionParser, OptionSet, UsageError, check_invalid, check_required
-from kafka_edu.cli.tools.tool import ToolCommand, ToolError, illegal_argument, java_class, load_properties, run_tool, text_of
+from kafka_edu.cli.tools.tool import ToolCommand, ToolError, failures, illegal_argument, java_class, properties_of, run_tool, text_of
 from kafka_edu.common.errors import Errors, KafkaException
 
 if TYPE_CHECKING:
@@ -217,10 +217,6 @@ def main(words: Sequence[str]) -> int:
     options = ConfigOptions()
 
     def run() -> int:
-        from kafka_edu.common.config_def import ConfigException
-        from kafka_edu.server.admin_zk_client import AdminOperationError
-        from kafka_edu.zk.zk_client import ZkError
-
         try:
             given = options.parser.parse(words)
             if not words:
@@ -231,11 +227,10 @@ def main(words: Sequence[str]) -> int:
             else:
                 from kafka_edu.cli.tools.broker_configs import run_broker_configs
 
-                file = given.value(options.command_config)
-                asyncio.run(run_broker_configs(options, given, load_properties(file) if file else {}))
+                asyncio.run(run_broker_configs(options, given, properties_of(given, options.command_config)))
         except OptionError as wrong:
             sys.stderr.write(f"{wrong}\n")
-        except (ToolError, KafkaException, ConfigException, AdminOperationError, ZkError, OSError) as error:
+        except failures() as error:
             if _is_the_users(error):
                 sys.stderr.write(f"{text_of(error)}\n")
             else:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafka_edu.cli.tools.options import OptionError, OptionParser, OptionSet, UsageError, check_required, parse_key_values
-from kafka_edu.cli.tools.tool import ToolCommand, ToolError, load_properties, log_error, run_tool
+from kafka_edu.cli.tools.tool import ToolCommand, ToolError, log_error, properties_of, run_tool
 
 if TYPE_CHECKING:
     from kafka import KafkaConsumer
@@ -128,8 +128,7 @@ def _settings(o: ConsumerOptions, given: OptionSet) -> dict[str, object]:
 
     from kafka_edu.cli.tools.java_clients import client_settings
 
-    file = given.value(o.consumer_config)
-    from_file, from_words = load_properties(file) if file else {}, parse_key_values(given.values(o.consumer_property))
+    from_file, from_words = properties_of(given, o.consumer_config), parse_key_values(given.values(o.consumer_property))
     groups = [given.value(o.group), from_file.get("group.id"), from_words.get("group.id")]
     named = list(dict.fromkeys(group for group in groups if group is not None))
     if len(named) > 1:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafka_edu.cli.tools.options import OptionError, OptionParser, OptionSet, Takes, UsageError, check_required, parse_key_values
-from kafka_edu.cli.tools.tool import ToolCommand, ToolError, java_class, load_properties, log_error, run_tool
+from kafka_edu.cli.tools.tool import ToolCommand, ToolError, java_class, log_error, properties_of, run_tool
 
 if TYPE_CHECKING:
     from kafka import KafkaProducer
@@ -118,8 +118,7 @@ def _settings(o: ProducerOptions, given: OptionSet, servers: str) -> dict[str, o
 
     from kafka_edu.cli.tools.java_clients import acks, client_settings
 
-    file = given.value(o.producer_config)
-    properties = (load_properties(file) if file else {}) | parse_key_values(given.values(o.producer_property))
+    properties = properties_of(given, o.producer_config) | parse_key_values(given.values(o.producer_property))
     settings = client_settings(properties, KafkaProducer.DEFAULT_CONFIG, "org.apache.kafka.clients.producer.ProducerConfig")
     codec = (given.value(o.codec) or "gzip") if given.has(o.codec) else "none"
     if codec not in CODECS:

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kafka_edu.cli.tools.options import Option, OptionError, OptionParser, OptionSet, UsageError, check_invalid, check_required
-from kafka_edu.cli.tools.tool import ToolCommand, ToolError, load_properties, run_tool, text_of
+from kafka_edu.cli.tools.options import NumberError, Option, OptionError, OptionParser, OptionSet, UsageError, check_invalid, check_required
+from kafka_edu.cli.tools.tool import ToolCommand, ToolError, properties_of, run_tool, text_of
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 
@@ -252,7 +252,7 @@ async def _run(options: GroupOptions, given: OptionSet, properties: Mapping[str,
     try:
         async with connect_brokers(given.one(options.bootstrap_server), properties.get("client.id", "admin")) as brokers:
             await GroupCommand(options, given, GroupService(brokers, given.one(options.timeout))).run()
-    except (KafkaException, ToolError, OptionError, OSError) as error:
+    except (KafkaException, ToolError, NumberError, OptionError, OSError) as error:
         print(f"Error: Executing consumer group command failed due to {text_of(error)}")
 
 
@@ -265,8 +265,7 @@ def main(words: Sequence[str]) -> int:
         if not words:
             raise UsageError(PURPOSE)
         options.check(given)
-        file = given.value(options.command_config)
-        asyncio.run(_run(options, given, load_properties(file) if file else {}))
+        asyncio.run(_run(options, given, properties_of(given, options.command_config)))
         return 0
 
     return run_tool(options.parser, words, run, PURPOSE)

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from kafka_edu.cli.tools.options import OptionParser, OptionSet, Takes, check_required
-from kafka_edu.cli.tools.tool import ToolCommand, illegal_argument, load_properties, run_tool
+from kafka_edu.cli.tools.tool import ToolCommand, illegal_argument, properties_of, run_tool
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer
@@ -153,8 +153,7 @@ def header(detailed: bool) -> str:
 
 
 def _properties(o: PerfOptions, given: OptionSet) -> dict[str, str]:
-    file = given.value(o.config)
-    return (load_properties(file) if file else {}) | {
+    return properties_of(given, o.config) | {
         "bootstrap.servers": given.one(o.broker_list),
         "group.id": given.one(o.group),
         "receive.buffer.bytes": str(given.one(o.socket_buffer)),

@@ -5,39 +5,25 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from kafka_edu.cli.tools.json_files import as_list, as_object, integer_field, parse_object, text_field
+from kafka_edu.cli.tools.json_files import as_list, as_object, duplicates, integer_field, parse_version_1, partition_of
 from kafka_edu.cli.tools.options import OptionParser, check_required
-from kafka_edu.cli.tools.tool import ToolCommand, ToolError, java_class, load_properties, read_text_file, run_tool, text_of
+from kafka_edu.cli.tools.tool import ToolCommand, admin_operation, command_failed, java_class, properties_of, read_text_file, run_tool, text_of
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 
 PURPOSE: Final = "This tool helps to delete records of the given partitions down to the specified offset."
-_ADMIN_OPERATION: Final = "kafka.admin.AdminOperationException"
 _TIMEOUT_MS: Final = 30_000
 
 
 def parse_offsets(text: str) -> dict[TopicPartition, int]:
     """What the JSON file says: `{"partitions":[{"topic":"web","partition":0,"offset":5}],"version":1}`. Raises ToolError."""
-    document = parse_object(text)
-    if document is None:
-        raise ToolError(_ADMIN_OPERATION, "The input string is not a valid JSON")
-    version = document.get("version", 1)
-    if version != 1:
-        raise ToolError(_ADMIN_OPERATION, f"Not supported version field value {version}")
+    document = parse_version_1(text)
     if "partitions" not in document:
-        raise ToolError(_ADMIN_OPERATION, "Missing partitions field")
-    offsets: dict[TopicPartition, int] = {}
-    twice: list[str] = []
-    for entry in map(as_object, as_list(document["partitions"])):
-        tp = TopicPartition(text_field(entry, "topic"), integer_field(entry, "partition"))
-        if tp in offsets:
-            twice.append(str(tp))
-        offsets[tp] = integer_field(entry, "offset")
-    if twice:
-        raise ToolError(
-            "kafka.common.AdminCommandFailedException", f"Offset json file contains duplicate topic partitions: {','.join(sorted(set(twice)))}"
-        )
-    return offsets
+        raise admin_operation("Missing partitions field")
+    offsets = [(partition_of(entry), integer_field(entry, "offset")) for entry in map(as_object, as_list(document["partitions"]))]
+    if twice := duplicates(tp for tp, _ in offsets):
+        raise command_failed(f"Offset json file contains duplicate topic partitions: {','.join(sorted(map(str, twice)))}")
+    return dict(offsets)
 
 
 async def delete_records(servers: str, client_id: str, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | Exception]:
@@ -87,8 +73,7 @@ def main(words: Sequence[str]) -> int:
     def run() -> int:
         given = parser.parse(words)
         check_required(given, bootstrap_server, offset_file)
-        file = given.value(command_config)
-        properties = load_properties(file) if file else {}
+        properties = properties_of(given, command_config)
         offsets = parse_offsets(read_text_file(given.one(offset_file)))
         print("Executing records delete operation", flush=True)
         results = asyncio.run(delete_records(given.one(bootstrap_server), properties.get("client.id", "adminclient-1"), offsets))

@@ -2,11 +2,10 @@
 
 from typing import Final, NamedTuple
 
-from kafka_edu.cli.tools.json_files import as_list, as_object, integer_field, parse_object, text_field
-from kafka_edu.cli.tools.tool import ToolError
+from kafka_edu.cli.tools.json_files import as_list, as_object, duplicates, parse_object, partition_of
+from kafka_edu.cli.tools.tool import admin_operation
 from kafka_edu.common.topic_partition import TopicPartition
 
-_ADMIN_OPERATION: Final = "kafka.admin.AdminOperationException"
 EXAMPLE: Final = '{"partitions":\n\t[{"topic": "foo", "partition": 1},\n\t {"topic": "foobar", "partition": 2}]\n}'
 
 
@@ -25,12 +24,10 @@ def parse_partitions(text: str, wording: Wording) -> list[TopicPartition]:
     """`{"partitions": [{"topic": "web", "partition": 0}]}`, in the file's order. Raises ToolError."""
     document = parse_object(text)
     if document is None:
-        raise ToolError(_ADMIN_OPERATION, f"{wording.what} is empty")
+        raise admin_operation(f"{wording.what} is empty")
     if "partitions" not in document:
-        raise ToolError(_ADMIN_OPERATION, wording.no_partitions)
-    entries = map(as_object, as_list(document["partitions"]))
-    partitions = [TopicPartition(text_field(entry, "topic"), integer_field(entry, "partition")) for entry in entries]
-    twice = [tp for number, tp in enumerate(partitions) if tp in partitions[:number]]
-    if twice:
-        raise ToolError(_ADMIN_OPERATION, f"{wording.what} contains duplicate partitions: {','.join(map(str, dict.fromkeys(twice)))}")
+        raise admin_operation(wording.no_partitions)
+    partitions = [partition_of(entry) for entry in map(as_object, as_list(document["partitions"]))]
+    if twice := duplicates(partitions):
+        raise admin_operation(f"{wording.what} contains duplicate partitions: {','.join(map(str, twice))}")
     return partitions

@@ -1,13 +1,15 @@
 """The JSON files that tools take: parsed as Kafka's parse them, with the exceptions that they show."""
 
 import json
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Final, TypeVar
 
-from kafka_edu.cli.tools.tool import ToolError
+from kafka_edu.cli.tools.tool import ToolError, admin_operation
+from kafka_edu.common.topic_partition import TopicPartition
 
 _MAPPING_EXCEPTION: Final = "com.fasterxml.jackson.databind.JsonMappingException"
 JsonObject = Mapping[str, object]
+T = TypeVar("T", bound=Hashable)
 
 
 def parse_object(text: str) -> JsonObject | None:
@@ -17,6 +19,24 @@ def parse_object(text: str) -> JsonObject | None:
     except ValueError:
         return None
     return as_object(document)
+
+
+def parse_version_1(text: str) -> JsonObject:
+    """The object that `text` is, whose version, if it names one, is 1. Raises ToolError."""
+    document = parse_object(text)
+    if document is None:
+        raise admin_operation("The input string is not a valid JSON")
+    if (version := document.get("version", 1)) != 1:
+        raise admin_operation(f"Not supported version field value {version}")
+    return document
+
+
+def duplicates(values: Iterable[T]) -> list[T]:
+    """Those that are there more than once, each once."""
+    counts: dict[T, int] = {}
+    for value in values:
+        counts[value] = counts.get(value, 0) + 1
+    return [value for value, count in counts.items() if count > 1]
 
 
 def as_object(value: object) -> JsonObject:
@@ -33,20 +53,33 @@ def as_list(value: object) -> list[object]:
     return value
 
 
-def text_field(entry: JsonObject, name: str) -> str:
+def as_text(value: object) -> str:
     """Raises ToolError(JsonMappingException)."""
-    value = _field(entry, name)
     if not isinstance(value, str):
         raise ToolError(_MAPPING_EXCEPTION, f"Expected `String` value, received {json.dumps(value)}")
     return value
 
 
-def integer_field(entry: JsonObject, name: str) -> int:
+def as_integer(value: object) -> int:
     """Raises ToolError(JsonMappingException)."""
-    value = _field(entry, name)
     if isinstance(value, bool) or not isinstance(value, int):
         raise ToolError(_MAPPING_EXCEPTION, f"Expected `Int` value, received {json.dumps(value)}")
     return value
+
+
+def text_field(entry: JsonObject, name: str) -> str:
+    """Raises ToolError(JsonMappingException)."""
+    return as_text(_field(entry, name))
+
+
+def integer_field(entry: JsonObject, name: str) -> int:
+    """Raises ToolError(JsonMappingException)."""
+    return as_integer(_field(entry, name))
+
+
+def partition_of(entry: JsonObject) -> TopicPartition:
+    """Of an entry with a topic and a partition. Raises ToolError(JsonMappingException)."""
+    return TopicPartition(text_field(entry, "topic"), integer_field(entry, "partition"))
 
 
 def _field(entry: JsonObject, name: str) -> object:

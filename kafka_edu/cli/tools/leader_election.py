@@ -10,7 +10,7 @@ from typing import Final
 
 from kafka_edu.cli.tools.election_file import EXAMPLE, LEADER_2_8, parse_partitions
 from kafka_edu.cli.tools.options import Option, OptionParser, OptionSet, UsageError
-from kafka_edu.cli.tools.tool import ToolCommand, ToolError, java_class, load_properties, run_tool, text_of
+from kafka_edu.cli.tools.tool import ToolCommand, ToolError, command_failed, java_class, properties_of, run_tool, text_of
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 
@@ -18,7 +18,6 @@ PURPOSE: Final = (
     "This tool attempts to elect a new leader for a set of topic partitions. "
     "The type of elections supported are preferred replicas and unclean replicas."
 )
-_FAILED: Final = "kafka.common.AdminCommandFailedException"
 _TYPES: Final = {"PREFERRED": 0, "UNCLEAN": 1}
 _TIMEOUT_MS: Final = 30_000
 
@@ -64,14 +63,14 @@ class LeaderElectionOptions:
         if given.has(self.type):
             given.value(self.type)
         if missing:
-            raise ToolError(_FAILED, f"Missing required option(s): {', '.join(missing)}")
+            raise command_failed(f"Missing required option(s): {', '.join(missing)}")
         which = self.topic, self.all, self.json_file
         if sum(map(given.has, which)) != 1:
-            raise ToolError(_FAILED, f"One and only one of the following options is required: {', '.join(option.name for option in which)}")
+            raise command_failed(f"One and only one of the following options is required: {', '.join(option.name for option in which)}")
         if given.has(self.topic) and not given.has(self.partition):
-            raise ToolError(_FAILED, "Missing required option(s): partition")
+            raise command_failed("Missing required option(s): partition")
         if given.has(self.partition) and not given.has(self.topic):
-            raise ToolError(_FAILED, "Option partition is only allowed if topic is used")
+            raise command_failed("Option partition is only allowed if topic is used")
 
     def partitions(self, given: OptionSet) -> list[TopicPartition] | None:
         """Those that are meant; None: all. Raises ToolError."""
@@ -126,7 +125,7 @@ def say(outcomes: Outcomes, election_type: str) -> None:
         print(f"Error completing leader election ({election_type}) for partition: {tp}: {java_class(error)}: {text_of(error)}")
     if failed:
         told = "".join(f"\n\tSuppressed: {java_class(error)}: {text_of(error)}" for error in failed.values())
-        raise ToolError(_FAILED, f"{len(failed)} replica(s) could not be elected{told}")
+        raise command_failed(f"{len(failed)} replica(s) could not be elected{told}")
 
 
 def main(words: Sequence[str]) -> int:
@@ -141,15 +140,14 @@ def main(words: Sequence[str]) -> int:
             return 0
         options.check(given)
         partitions, election_type = options.partitions(given), given.one(options.type)
-        file = given.value(options.admin_config)
-        properties = load_properties(file) if file else {}
+        properties = properties_of(given, options.admin_config)
         try:
             outcomes = asyncio.run(
                 elect(given.one(options.bootstrap_server), properties.get("client.id", "adminclient-1"), election_type, partitions)
             )
         except TimeoutError:
             print("Timeout waiting for election results")
-            raise ToolError(_FAILED, "Timeout waiting for election results") from None
+            raise command_failed("Timeout waiting for election results") from None
         say(outcomes, election_type)
         return 0
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
-from kafka_edu.cli.tools.options import OptionParser, check_required
+from kafka_edu.cli.tools.options import OptionParser, check_required, java_integer
 from kafka_edu.cli.tools.tool import ToolCommand, ToolError, java_class, run_tool
 from kafka_edu.common.errors import Errors, KafkaException
 
@@ -19,14 +19,8 @@ FORMAT_VERSION: Final = 1
 
 
 def parse_brokers(text: str) -> list[int]:
-    """`0,1,2`. Raises ToolError(NumberFormatException)."""
-    brokers = []
-    for word in filter(None, text.split(",")):
-        try:
-            brokers.append(int(word))
-        except ValueError:
-            raise ToolError("java.lang.NumberFormatException", f'For input string: "{word}"') from None
-    return brokers
+    """`0,1,2`; what is empty does not count. Raises NumberError."""
+    return [java_integer(word) for word in text.split(",") if word]
 
 
 def described(result: "DescribeLogDirsResult", topics: Collection[str]) -> dict[str, object]:

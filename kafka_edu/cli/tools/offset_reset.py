@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from kafka_edu.cli.tools.group_service import EARLIEST, LATEST, GroupService
-from kafka_edu.cli.tools.options import OptionSet, UsageError
+from kafka_edu.cli.tools.options import OptionSet, UsageError, java_integer, java_long
 from kafka_edu.cli.tools.tool import ToolError, illegal_argument, log_line, read_text_file
 from kafka_edu.common.topic_partition import TopicPartition
 
@@ -59,7 +59,7 @@ class OffsetReset:
     async def _of_topic(self, text: str) -> Sequence[TopicPartition]:
         topic, colon, numbers = text.partition(":")
         if colon:
-            return [TopicPartition(topic, _number(number)) for number in numbers.split(",")]
+            return [TopicPartition(topic, java_integer(number)) for number in numbers.split(",")]
         return await self._service.partitions(topic)
 
     async def _prepare(self, group: str, partitions: Collection[TopicPartition]) -> Offsets:
@@ -120,21 +120,14 @@ def export_text(offsets: Offsets) -> str:
 
 
 def parse_plan(text: str) -> Offsets:
-    """topic,partition,offset a line. Raises ToolError."""
+    """topic,partition,offset a line. Raises ToolError, NumberError."""
     plan = {}
     for line in text.rstrip("\n").split("\n"):
         fields = [field.strip() for field in line.split(",")]
         if len(fields) != 3:
             raise ToolError("scala.MatchError", f"topic,partition,offset is wanted, not {line}")
-        plan[TopicPartition(fields[0], _number(fields[1]))] = _number(fields[2])
+        plan[TopicPartition(fields[0], java_integer(fields[1]))] = java_long(fields[2])
     return plan
-
-
-def _number(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise ToolError("java.lang.NumberFormatException", f'For input string: "{text}"') from None
 
 
 def parse_datetime(text: str) -> int:

@@ -9,12 +9,9 @@ Kafka, and so may come after a warning or not at all.
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
-from typing import Final, Generic, Protocol, TypeVar, cast
+from typing import Generic, Protocol, TypeVar, cast
 
 T = TypeVar("T")
-
-_INTEGER: Final = ("Integer", 31)
-_LONG: Final = ("Long", 63)
 
 
 class OptionError(Exception):
@@ -23,6 +20,13 @@ class OptionError(Exception):
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
+
+
+class NumberError(ValueError):
+    """A word that is no number; the text is that of Java's NumberFormatException."""
+
+    def __init__(self, word: str) -> None:
+        super().__init__(f'For input string: "{word}"')
 
 
 class UsageError(Exception):
@@ -125,16 +129,16 @@ def _converted(option: Option[T], text: str) -> T:
         raise OptionError("OptionArgumentConversion", f"Cannot parse argument '{text}' of option {option.name}") from None
 
 
-def _java_number(bits: int) -> Callable[[str], int]:
-    def convert(text: str) -> int:
-        if not text.lstrip("+-").isascii() or "_" in text or text != text.strip():
-            raise ValueError(text)
-        number = int(text)
-        if not -(1 << bits) <= number < 1 << bits:
-            raise ValueError(text)
-        return number
+def java_integer(text: str, bits: int = 31) -> int:
+    """As Java's Integer.parseInt reads it; `bits` 63: Long.parseLong. Raises NumberError."""
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not digits.isdecimal() or not -(1 << bits) <= int(text) < 1 << bits:
+        raise NumberError(text)
+    return int(text)
 
-    return convert
+
+def java_long(text: str) -> int:
+    return java_integer(text, 63)
 
 
 class OptionParser:
@@ -165,15 +169,11 @@ class OptionParser:
 
     def integer(self, name: str, description: str, described_as: str = "", *, default: int | None = None) -> Option[int]:
         """A Java Integer."""
-        type_name, bits = _INTEGER
-        return self._accept(Option(name, description, _java_number(bits), type_name=type_name, described_as=described_as, default=default))
+        return self._accept(Option(name, description, java_integer, type_name="Integer", described_as=described_as, default=default))
 
     def long(self, name: str, description: str, described_as: str = "", *, default: int | None = None, takes: Takes = Takes.REQUIRED) -> Option[int]:
         """A Java Long."""
-        type_name, bits = _LONG
-        return self._accept(
-            Option(name, description, _java_number(bits), type_name=type_name, described_as=described_as, default=default, takes=takes)
-        )
+        return self._accept(Option(name, description, java_long, type_name="Long", described_as=described_as, default=default, takes=takes))
 
     def choice(self, name: str, description: str, convert: Callable[[str], str], type_name: str, described_as: str = "") -> Option[str]:
         """One of several words: `convert` raises ValueError for any other."""

@@ -9,7 +9,7 @@ from typing import Final
 
 from kafka_edu.cli.tools.election_file import EXAMPLE, PREFERRED_2_0, parse_partitions
 from kafka_edu.cli.tools.options import OptionParser, UsageError, check_required
-from kafka_edu.cli.tools.tool import ToolCommand, ToolError, java_class, read_text_file, run_tool, text_of
+from kafka_edu.cli.tools.tool import ToolCommand, ToolError, command_failed, java_class, read_text_file, run_tool, text_of
 from kafka_edu.common.topic_partition import TopicPartition
 
 PURPOSE: Final = (
@@ -34,8 +34,7 @@ async def order_elections(connect: str, wanted: Sequence[TopicPartition] | None)
             if error.code is not ZkErrorCode.NODE_EXISTS:
                 raise
             running = ",".join(map(str, await zk.get_preferred_replica_election() or []))
-            raise ToolError(
-                "kafka.common.AdminCommandFailedException",
+            raise command_failed(
                 "Admin command failed\nCaused by: kafka.admin.AdminOperationException: "
                 f"Preferred replica leader election currently in progress for {running}. Aborting operation",
             ) from None

@@ -13,7 +13,6 @@ from kafka_edu.cli.tools.reassignment_file import (
     Proposal,
     Replica,
     check_proposal,
-    failed,
     parse_brokers,
     parse_proposal,
     parse_topics,
@@ -29,7 +28,7 @@ from kafka_edu.cli.tools.reassignment_plan import (
     throttled,
 )
 from kafka_edu.cli.tools.replica_log_dirs import LogDirs, alter_log_dirs, describe_log_dirs
-from kafka_edu.cli.tools.tool import ToolError, java_class, text_of
+from kafka_edu.cli.tools.tool import ToolError, admin_operation, command_failed, java_class, text_of
 from kafka_edu.cluster.topic_assignment import ReplicaAssignment
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
@@ -109,8 +108,7 @@ class BrokerReassignments:
         current = await self._current(parse_topics(topics_text), needed=True)
         racks = {node.id: node.rack if rack_aware else None for node in self._brokers.nodes.values() if node.id in wanted}
         if any(racks.values()) and not all(racks.values()):
-            raise ToolError(
-                "kafka.admin.AdminOperationException",
+            raise admin_operation(
                 "Not all brokers have rack information. Add --disable-rack-aware in command line to make replica assignment without rack information.",
             )
         print_generated(current, propose(current, racks, Random()))
@@ -136,7 +134,7 @@ class BrokerReassignments:
             raise TerseError(_IN_THE_WAY)
         await self._brokers.refresh()
         if strangers := [b for _, replicas in proposal.entries for b in replicas if b not in self._brokers.nodes]:
-            raise failed(f"Unknown broker id {strangers[0]}")
+            raise command_failed(f"Unknown broker id {strangers[0]}")
         current = await self._current(proposal.topics, needed=True)
         if unknown := [tp for tp in proposal.partitions if tp not in current]:
             raise _in_execution(KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition: {unknown[0]}"))

@@ -14,7 +14,6 @@ from kafka_edu.cli.tools.reassignment_file import (
     Proposal,
     Replica,
     check_proposal,
-    failed,
     parse_brokers,
     parse_proposal,
     parse_topics,
@@ -32,6 +31,7 @@ from kafka_edu.cli.tools.reassignment_plan import (
     throttled,
 )
 from kafka_edu.cli.tools.replica_log_dirs import LogDirs, alter_log_dirs, describe_log_dirs
+from kafka_edu.cli.tools.tool import command_failed
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.server.admin_zk_client import AdminZkClient, RackAwareMode
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
@@ -90,10 +90,10 @@ class ZooKeeperReassignments:
         check_proposal(proposal, "Partition reassignment data file is empty")
         current = await self._current(proposal.topics)
         if unknown := [str(tp) for tp, _ in proposal.entries if tp not in current]:
-            raise failed(f"The proposed assignment contains non-existent partitions: ListBuffer({', '.join(unknown)})")
+            raise command_failed(f"The proposed assignment contains non-existent partitions: ListBuffer({', '.join(unknown)})")
         live = await self._zk.get_broker_ids()
         if strangers := dict.fromkeys(str(b) for _, replicas in proposal.entries for b in replicas if b not in live):
-            raise failed(f"The proposed assignment contains non-existent brokerIDs: {','.join(strangers)}")
+            raise command_failed(f"The proposed assignment contains non-existent brokerIDs: {','.join(strangers)}")
         return proposal
 
     async def _throttle(self, proposal: Proposal, throttle: Throttle) -> None:
@@ -127,7 +127,7 @@ class ZooKeeperReassignments:
     async def _order(self, proposal: Proposal, timeout_ms: int) -> bool:
         """Write the order; with log dirs, first tell the brokers, and again until all replicas are there. Whether they were in time."""
         if proposal.log_dirs and not self._bootstrap:
-            raise failed(_NO_BROKERS)
+            raise command_failed(_NO_BROKERS)
         loop = asyncio.get_running_loop()
         end = loop.time() + timeout_ms / 1000
         if proposal.log_dirs:
@@ -140,7 +140,7 @@ class ZooKeeperReassignments:
                 raise
             running = await self._zk.get_partition_reassignment() or {}
             told = ", ".join(f"{tp} -> ArrayBuffer({', '.join(map(str, replicas))})" for tp, replicas in running.items())
-            raise failed(f"Partition reassignment currently in progress for Map({told}). Aborting operation") from None
+            raise command_failed(f"Partition reassignment currently in progress for Map({told}). Aborting operation") from None
         remaining = dict(proposal.log_dirs)
         while remaining and loop.time() < end:
             async with connect_brokers(self._bootstrap, CLIENT_ID) as brokers:
@@ -181,7 +181,7 @@ class ZooKeeperReassignments:
         if not wanted:
             return {}
         if not self._bootstrap:
-            raise failed(_NO_BROKERS)
+            raise command_failed(_NO_BROKERS)
         async with connect_brokers(self._bootstrap, CLIENT_ID) as brokers:
             found = await describe_log_dirs(brokers, wanted)
         results = {}

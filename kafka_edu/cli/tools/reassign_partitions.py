@@ -7,9 +7,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
-from kafka_edu.cli.tools.options import Named, OptionError, OptionParser, OptionSet, UsageError, check_invalid, check_required
-from kafka_edu.cli.tools.tool import ToolCommand, ToolError, java_class, load_properties, read_text_file, run_tool, text_of
-from kafka_edu.common.errors import KafkaException
+from kafka_edu.cli.tools.options import Named, OptionParser, OptionSet, UsageError, check_invalid, check_required
+from kafka_edu.cli.tools.tool import ToolCommand, failures, java_class, properties_of, read_text_file, run_tool, text_of
 
 PURPOSE: Final = "This command moves topic partitions between replicas."
 _FILE: Final = (
@@ -127,9 +126,8 @@ async def _by_brokers(o: ReassignPartitionsOptions, given: OptionSet) -> None:
     from kafka_edu.cli.tools.reassign_by_brokers import BrokerReassignments
     from kafka_edu.cli.tools.reassignment_plan import CLIENT_ID, Throttle
 
-    file = given.value(o.command_config)
-    properties = load_properties(file) if file else {}
-    async with connect_brokers(given.one(o.bootstrap_server), properties.get("client.id", CLIENT_ID)) as brokers:
+    client_id = properties_of(given, o.command_config).get("client.id", CLIENT_ID)
+    async with connect_brokers(given.one(o.bootstrap_server), client_id) as brokers:
         service = BrokerReassignments(brokers)
         if given.has(o.list):
             await service.list()
@@ -151,9 +149,6 @@ def main(words: Sequence[str]) -> int:
     def run() -> int:
         from kafka_edu.cli.tools.reassign_by_brokers import TerseError
         from kafka_edu.cli.tools.zookeeper import ZooKeeperClientTimeoutError
-        from kafka_edu.common.config_def import ConfigException
-        from kafka_edu.server.admin_zk_client import AdminOperationError
-        from kafka_edu.zk.zk_client import ZkError
 
         if not words:
             raise UsageError(PURPOSE)
@@ -166,7 +161,7 @@ def main(words: Sequence[str]) -> int:
             raise
         except TerseError as terse:
             print(terse)
-        except (ToolError, KafkaException, ConfigException, OptionError, AdminOperationError, ZkError, OSError) as error:
+        except failures() as error:
             print(f"{'Partitions reassignment failed due to' if by_zookeeper else 'Error:'} {text_of(error)}")
             print(f"{java_class(error)}: {text_of(error)}\n")
         else:

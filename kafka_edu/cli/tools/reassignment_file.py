@@ -4,19 +4,16 @@
 {"version":1,"partitions":[{"topic":"web","partition":0,"replicas":[2,0],"log_dirs":["any","/data/b"]}]}
 """
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
-from kafka_edu.cli.tools.json_files import JsonObject, as_list, as_object, integer_field, parse_object, text_field
-from kafka_edu.cli.tools.tool import ToolError
+from kafka_edu.cli.tools.json_files import as_integer, as_list, as_object, as_text, duplicates, parse_version_1, partition_of, text_field
+from kafka_edu.cli.tools.options import java_integer
+from kafka_edu.cli.tools.tool import ToolError, command_failed
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.zk.zk_data import encode_json
 
-T = TypeVar("T", bound=Hashable)
-
 ANY_LOG_DIR: Final = "any"
-FAILED: Final = "kafka.common.AdminCommandFailedException"
-_ADMIN_OPERATION: Final = "kafka.admin.AdminOperationException"
 
 
 class Replica(NamedTuple):
@@ -46,46 +43,25 @@ class Proposal(NamedTuple):
         return list(dict.fromkeys(tp.topic for tp, _ in self.entries))
 
 
-def failed(message: str) -> ToolError:
-    return ToolError(FAILED, message)
-
-
-def duplicates(values: Iterable[T]) -> list[T]:
-    """Those that are there more than once, each once."""
-    counts: dict[T, int] = {}
-    for value in values:
-        counts[value] = counts.get(value, 0) + 1
-    return [value for value, count in counts.items() if count > 1]
-
-
-def _document(text: str) -> JsonObject:
-    document = parse_object(text)
-    if document is None:
-        raise ToolError(_ADMIN_OPERATION, "The input string is not a valid JSON")
-    if (version := document.get("version", 1)) != 1:
-        raise ToolError(_ADMIN_OPERATION, f"Not supported version field value {version}")
-    return document
-
-
 def parse_topics(text: str) -> list[str]:
     """Topics to move. Raises ToolError."""
-    topics = [text_field(as_object(entry), "topic") for entry in as_list(_document(text).get("topics", []))]
+    topics = [text_field(as_object(entry), "topic") for entry in as_list(parse_version_1(text).get("topics", []))]
     if twice := duplicates(topics):
-        raise failed(f"List of topics to reassign contains duplicate entries: {','.join(twice)}")
+        raise command_failed(f"List of topics to reassign contains duplicate entries: {','.join(twice)}")
     return topics
 
 
 def parse_proposal(text: str) -> Proposal:
     """A proposed assignment, not checked beyond its form. Raises ToolError."""
     proposal = Proposal([], {})
-    for entry in map(as_object, as_list(_document(text).get("partitions", []))):
-        tp = TopicPartition(text_field(entry, "topic"), integer_field(entry, "partition"))
+    for entry in map(as_object, as_list(parse_version_1(text).get("partitions", []))):
+        tp = partition_of(entry)
         if "replicas" not in entry:
             raise ToolError("java.util.NoSuchElementException", "key not found: replicas")
-        replicas = tuple(integer_field({"": broker_id}, "") for broker_id in as_list(entry["replicas"]))
-        dirs = [text_field({"": log_dir}, "") for log_dir in as_list(entry.get("log_dirs", [ANY_LOG_DIR] * len(replicas)))]
+        replicas = tuple(as_integer(broker_id) for broker_id in as_list(entry["replicas"]))
+        dirs = [as_text(log_dir) for log_dir in as_list(entry.get("log_dirs", [ANY_LOG_DIR] * len(replicas)))]
         if len(dirs) != len(replicas):
-            raise failed(
+            raise command_failed(
                 f"Size of replicas list {_list(replicas)} is different from size of log dirs list {_list(dirs)} for partition {tp.topic}-{tp.partition}"
             )
         proposal.entries.append((tp, replicas))
@@ -97,26 +73,22 @@ def parse_proposal(text: str) -> Proposal:
 def check_proposal(proposal: Proposal, when_empty: str) -> None:
     """What is wrong in any cluster. Raises ToolError."""
     if not proposal.entries:
-        raise failed(when_empty)
+        raise command_failed(when_empty)
     if not all(replicas for _, replicas in proposal.entries):
-        raise failed("Partition replica list cannot be empty")
+        raise command_failed("Partition replica list cannot be empty")
     if twice := duplicates(tp for tp, _ in proposal.entries):
-        raise failed(f"Partition reassignment contains duplicate topic partitions: {','.join(map(str, twice))}")
+        raise command_failed(f"Partition reassignment contains duplicate topic partitions: {','.join(map(str, twice))}")
     wrong = [(tp, duplicates(replicas)) for tp, replicas in proposal.entries]
     told = ". ".join(f"{tp} contains multiple entries for {','.join(map(str, brokers))}" for tp, brokers in wrong if brokers)
     if told:
-        raise failed(f"Partition replica lists may not contain duplicate entries: {told}")
+        raise command_failed(f"Partition replica lists may not contain duplicate entries: {told}")
 
 
 def parse_brokers(text: str) -> list[int]:
-    """`0,1,2`. Raises ToolError."""
-    try:
-        brokers = [int(part) for part in text.split(",")]
-    except ValueError:
-        wrong = next(part for part in text.split(",") if not part.lstrip("+-").isdecimal())
-        raise ToolError("java.lang.NumberFormatException", f'For input string: "{wrong}"') from None
+    """`0,1,2`. Raises ToolError, NumberError."""
+    brokers = [java_integer(part) for part in text.split(",")]
     if twice := duplicates(brokers):
-        raise failed(f"Broker list contains duplicate entries: {','.join(map(str, twice))}")
+        raise command_failed(f"Broker list contains duplicate entries: {','.join(map(str, twice))}")
     return brokers
 
 

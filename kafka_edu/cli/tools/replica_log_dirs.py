@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from kafka_edu.cli.tools.brokers import Brokers
-from kafka_edu.cli.tools.reassignment_file import Replica, failed
-from kafka_edu.cli.tools.tool import java_class, text_of
+from kafka_edu.cli.tools.reassignment_file import Replica
+from kafka_edu.cli.tools.tool import command_failed, java_class, text_of
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,
@@ -49,7 +49,7 @@ async def alter_log_dirs(brokers: Brokers, wanted: Mapping[Replica, str]) -> set
                     accepted.add(replica)
                 elif part.error_code != Errors.REPLICA_NOT_AVAILABLE:
                     error = KafkaException(Errors.of(part.error_code))
-                    raise failed(f"Failed to alter dir for {replica}\nCaused by: {java_class(error)}: {text_of(error)}")
+                    raise command_failed(f"Failed to alter dir for {replica}\nCaused by: {java_class(error)}: {text_of(error)}")
     return accepted
 
 

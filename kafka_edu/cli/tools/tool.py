@@ -12,7 +12,7 @@ from typing import Final, NoReturn
 
 import click
 
-from kafka_edu.cli.tools.options import InvalidPropertiesError, OptionError, OptionParser, UsageError
+from kafka_edu.cli.tools.options import InvalidPropertiesError, NumberError, Option, OptionError, OptionParser, OptionSet, UsageError
 from kafka_edu.cli.tools.usage import usage
 from kafka_edu.common.errors import Errors, KafkaException
 
@@ -50,6 +50,23 @@ def illegal_argument(message: str) -> ToolError:
     return ToolError("java.lang.IllegalArgumentException", message)
 
 
+def admin_operation(message: str) -> ToolError:
+    return ToolError("kafka.admin.AdminOperationException", message)
+
+
+def command_failed(message: str) -> ToolError:
+    return ToolError("kafka.common.AdminCommandFailedException", message)
+
+
+def failures() -> tuple[type[Exception], ...]:
+    """What a tool that asks ZooKeeper and brokers can fail with, and says so."""
+    from kafka_edu.common.config_def import ConfigException
+    from kafka_edu.server.admin_zk_client import AdminOperationError
+    from kafka_edu.zk.zk_client import ZkError
+
+    return ToolError, NumberError, OptionError, KafkaException, ConfigException, AdminOperationError, ZkError, OSError
+
+
 def java_class(error: Exception) -> str:
     """The Java exception that stands for `error`."""
     match error:
@@ -60,6 +77,8 @@ def java_class(error: Exception) -> str:
             return _API + _JAVA_CLASSES.get(error.error, f"{words}Exception")
         case OptionError():
             return f"joptsimple.{error.kind}Exception"
+        case NumberError():
+            return "java.lang.NumberFormatException"
         case TimeoutError():
             return _API + "TimeoutException"
         case _:
@@ -111,7 +130,7 @@ def run_tool(parser: OptionParser, words: Sequence[str], run: Callable[[], int],
         sys.stderr.write(f"{wrong}\n{usage(parser)}")
     except InvalidPropertiesError as wrong:
         sys.stderr.write(f"{wrong}\n")
-    except (OptionError, ToolError, KafkaException, OSError) as failed:
+    except (OptionError, NumberError, ToolError, KafkaException, OSError) as failed:
         sys.stderr.write(f'Exception in thread "main" {java_class(failed)}: {text_of(failed)}\n')
     return 1
 
@@ -133,3 +152,9 @@ def load_properties(path: str) -> dict[str, str]:
     except OSError:
         raise ToolError("java.nio.file.NoSuchFileException", path) from None
     return {key: setting.value for key, setting in parse_properties(text).items()}
+
+
+def properties_of(given: OptionSet, file: Option[str]) -> dict[str, str]:
+    """What stands in the .properties file that an option names; nothing, if it names none. Raises ToolError(NoSuchFileException)."""
+    path = given.value(file)
+    return load_properties(path) if path else {}

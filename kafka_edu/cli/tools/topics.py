@@ -8,9 +8,19 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from kafka_edu.cli.tools.options import Option, OptionError, OptionParser, OptionSet, UsageError, check_invalid, check_required
-from kafka_edu.cli.tools.tool import ToolCommand, ToolError, illegal_argument, java_class, log_error, run_tool, text_of
-from kafka_edu.common.errors import KafkaException
+from kafka_edu.cli.tools.options import Option, OptionParser, OptionSet, UsageError, check_invalid, check_required, java_integer
+from kafka_edu.cli.tools.tool import (
+    ToolCommand,
+    ToolError,
+    admin_operation,
+    command_failed,
+    failures,
+    illegal_argument,
+    java_class,
+    log_error,
+    run_tool,
+    text_of,
+)
 
 if TYPE_CHECKING:  # the tool's help must not wait for them
     from kafka_edu.cli.tools.topic_service import TopicService
@@ -242,26 +252,17 @@ def _topic_filter(spec: str) -> re.Pattern[str]:
 
 
 def _parse_assignment(text: str) -> Mapping[int, list[int]]:
-    """`0:1,1:2` → partition → brokers. Raises ToolError."""
+    """`0:1,1:2` → partition → brokers. Raises ToolError, NumberError."""
     assignment: dict[int, list[int]] = {}
     for number, brokers_text in enumerate(text.split(",")):
-        brokers = [_broker_id(part.strip()) for part in brokers_text.split(":")]
+        brokers = [java_integer(part.strip()) for part in brokers_text.split(":")]
         twice = sorted({broker for broker in brokers if brokers.count(broker) > 1})
         if twice:
-            raise ToolError(
-                "kafka.common.AdminCommandFailedException", f"Partition replica lists may not contain duplicate entries: {_joined(twice)}"
-            )
+            raise command_failed(f"Partition replica lists may not contain duplicate entries: {_joined(twice)}")
         assignment[number] = brokers
         if len(brokers) != len(assignment[0]):
-            raise ToolError("kafka.admin.AdminOperationException", f"Partition {number} has different replication factor: {_joined(brokers)}")
+            raise admin_operation(f"Partition {number} has different replication factor: {_joined(brokers)}")
     return assignment
-
-
-def _broker_id(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise ToolError("java.lang.NumberFormatException", f'For input string: "{text}"') from None
 
 
 def main(words: Sequence[str]) -> int:
@@ -270,9 +271,6 @@ def main(words: Sequence[str]) -> int:
 
     def run() -> int:
         from kafka_edu.cli.tools.zookeeper import ZooKeeperClientTimeoutError
-        from kafka_edu.common.config_def import ConfigException
-        from kafka_edu.server.admin_zk_client import AdminOperationError
-        from kafka_edu.zk.zk_client import ZkError
 
         given = options.parser.parse(words)
         if not words:
@@ -282,7 +280,7 @@ def main(words: Sequence[str]) -> int:
             asyncio.run(TopicCommand(options, given).run())
         except ZooKeeperClientTimeoutError:
             raise
-        except (ToolError, KafkaException, ConfigException, OptionError, AdminOperationError, ZkError, OSError) as error:
+        except failures() as error:
             print(f"Error while executing topic command : {text_of(error)}")
             log_error(f"{java_class(error)}: {text_of(error)}\n", LOGGER)
             return 1

@@ -7,9 +7,10 @@ nothing; options stand in the first place, and are no options elsewhere. A third
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from kafka_edu.cli.tools.options import NumberError, java_integer, java_long
+from kafka_edu.cli.tools.tool import java_class
 from kafka_edu.cli.tools.zookeeper_session import OPEN_ACL, PathError, ZooKeeperSession
 from kafka_edu.cli.tools.zookeeper_words import (
-    NumberError,
     acl_text,
     complain,
     crash,
@@ -17,7 +18,6 @@ from kafka_edu.cli.tools.zookeeper_words import (
     delete_quota,
     list_quota,
     list_text,
-    number,
     parse_acl,
     refusal,
     set_quota,
@@ -61,7 +61,7 @@ def _create(session: ZooKeeperSession, words: Sequence[str]) -> None:
 
 
 def _delete(session: ZooKeeperSession, words: Sequence[str]) -> None:
-    session.delete(words[1], number(words[2]) if len(words) > 2 else -1)
+    session.delete(words[1], java_integer(words[2]) if len(words) > 2 else -1)
 
 
 def _rmr(session: ZooKeeperSession, words: Sequence[str]) -> None:
@@ -69,7 +69,7 @@ def _rmr(session: ZooKeeperSession, words: Sequence[str]) -> None:
 
 
 def _set(session: ZooKeeperSession, words: Sequence[str]) -> None:
-    complain(stat_text(session.set(words[1], words[2].encode(), number(words[3]) if len(words) > 3 else -1)))
+    complain(stat_text(session.set(words[1], words[2].encode(), java_integer(words[3]) if len(words) > 3 else -1)))
 
 
 def _get(session: ZooKeeperSession, words: Sequence[str]) -> None:
@@ -98,7 +98,7 @@ def _get_acl(session: ZooKeeperSession, words: Sequence[str]) -> None:
 
 def _set_acl(session: ZooKeeperSession, words: Sequence[str]) -> None:
     acl = parse_acl(words[2])
-    complain(stat_text(session.set_acl(words[1], acl, number(words[3]) if len(words) > 4 else -1)))
+    complain(stat_text(session.set_acl(words[1], acl, java_integer(words[3]) if len(words) > 4 else -1)))
 
 
 def _sync(session: ZooKeeperSession, words: Sequence[str]) -> None:
@@ -115,9 +115,9 @@ def _setquota(session: ZooKeeperSession, words: Sequence[str]) -> None:
     complain(f"Comment: the parts are option {option} val {value} path {path}")
     match option:
         case "-b":
-            set_quota(session, path, -1, number(value, 63))
+            set_quota(session, path, -1, java_long(value))
         case "-n":
-            set_quota(session, path, number(value), -1)
+            set_quota(session, path, java_integer(value), -1)
         case _:
             complain(usage_text(USAGE))
 
@@ -167,7 +167,7 @@ def perform(session: ZooKeeperSession, words: Sequence[str]) -> int:
     except PathError as error:
         complain(f"Command failed: java.lang.IllegalArgumentException: {error}")
     except NumberError as error:
-        complain(f"Command failed: java.lang.NumberFormatException: {error}")
+        complain(f"Command failed: {java_class(error)}: {error}")
     except ZkError as error:
         said = refusal(error)
         if said is None:

@@ -6,10 +6,10 @@ Options are real ones, anywhere in the line; a znode's numbers are shown on dema
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from kafka_edu.cli.tools.options import java_integer, java_long
 from kafka_edu.cli.tools.tool import ToolError
 from kafka_edu.cli.tools.zookeeper_session import OPEN_ACL, PathError, ZooKeeperSession
 from kafka_edu.cli.tools.zookeeper_words import (
-    NumberError,
     acl_text,
     complain,
     data_text,
@@ -18,7 +18,6 @@ from kafka_edu.cli.tools.zookeeper_words import (
     list_quota,
     list_text,
     message,
-    number,
     parse_acl,
     refusal,
     set_quota,
@@ -91,7 +90,7 @@ def _deprecated(name: str, form: str, instead: str) -> None:
 
 
 def _version(given: Words) -> int:
-    return number(given.options["v"]) if "v" in given.options else -1
+    return java_integer(given.options["v"]) if "v" in given.options else -1
 
 
 def _create(session: ZooKeeperSession, given: Words) -> None:
@@ -183,9 +182,9 @@ def _listquota(session: ZooKeeperSession, given: Words) -> None:
 
 def _setquota(session: ZooKeeperSession, given: Words) -> None:
     if "b" in given.options:
-        set_quota(session, given.paths[0], -1, number(given.options["b"], 63))
+        set_quota(session, given.paths[0], -1, java_long(given.options["b"]))
     else:
-        set_quota(session, given.paths[0], number(given.options["n"]), -1)
+        set_quota(session, given.paths[0], java_integer(given.options["n"]), -1)
 
 
 def _delquota(session: ZooKeeperSession, given: Words) -> None:
@@ -253,7 +252,7 @@ def only_here(words: Sequence[str]) -> bool:
 
 
 def perform(session: ZooKeeperSession, words: Sequence[str]) -> int:
-    """Do what `words` say; 1 when it failed. Raises ToolError for what ends the shell."""
+    """Do what `words` say; 1 when it failed. Raises ToolError and NumberError, which end the shell."""
     form = _COMMANDS.get(words[0])
     if form is None:
         return 0
@@ -262,8 +261,6 @@ def perform(session: ZooKeeperSession, words: Sequence[str]) -> int:
         if len(given.paths) < form.least or (form.one_of and not given.options):
             raise CommandError(f"{words[0]} {USAGE[words[0]]}")
         form.perform(session, given)
-    except NumberError as error:
-        raise ToolError("java.lang.NumberFormatException", str(error)) from None
     except PathError as error:
         if words[0] == "setquota":
             raise ToolError("java.lang.IllegalArgumentException", str(error)) from None

@@ -12,7 +12,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from kafka_edu.cli.tools.tool import ToolCommand, ToolError
+from kafka_edu.cli.tools.options import NumberError, java_integer
+from kafka_edu.cli.tools.tool import ToolCommand, ToolError, java_class
 
 if TYPE_CHECKING:
     from kafka_edu.cli.tools.zookeeper_session import Told, ZooKeeperSession
@@ -135,14 +136,12 @@ class ZooKeeperShell:
         return True
 
     def _redo(self, which: str) -> bool:
-        from kafka_edu.cli.tools.zookeeper_words import NumberError, complain, number
-
         try:
-            line = number(which)
+            line = java_integer(which)
         except NumberError as error:
             if self._release == "3.5":
-                raise ToolError("java.lang.NumberFormatException", str(error)) from None
-            complain(f"Command failed: java.lang.NumberFormatException: {error}")
+                raise
+            sys.stderr.write(f"Command failed: {java_class(error)}: {error}\n")
             return True
         if not 0 <= line < len(self._history) - 1:
             return self._no_redo("Command index out of range")
@@ -187,8 +186,8 @@ def main(words: Sequence[str]) -> int:
             shell.perform(command)
         else:
             shell.read_lines()
-    except ToolError as error:
-        sys.stderr.write(f'Exception in thread "main" {error.java_class}: {error}\n')
+    except (ToolError, NumberError) as error:
+        sys.stderr.write(f'Exception in thread "main" {java_class(error)}: {error}\n')
         return 1
     finally:
         shell.close()

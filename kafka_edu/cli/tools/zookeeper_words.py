@@ -31,21 +31,6 @@ _REFUSALS: Final = {
 _TEXTS: Final = {ZkErrorCode.NOT_EMPTY: "Directory not empty", ZkErrorCode.SESSION_EXPIRED: "Session expired", ZkErrorCode.INVALID_ACL: "InvalidACL"}
 
 
-class NumberError(ValueError):
-    """A word that is no number (java.lang.NumberFormatException)."""
-
-    def __init__(self, word: str) -> None:
-        super().__init__(f'For input string: "{word}"')
-
-
-def number(word: str, bits: int = 31) -> int:
-    """As Java's Integer.parseInt; `bits` 63: Long.parseLong. Raises NumberError."""
-    digits = word.removeprefix("-") if word.startswith("-") else word.removeprefix("+")
-    if not digits.isdecimal() or not -(1 << bits) <= int(word) < 1 << bits:
-        raise NumberError(word)
-    return int(word)
-
-
 def complain(text: str) -> None:
     """On standard error."""
     sys.stderr.write(f"{text}\n")

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from kafka_edu.cli.tools.offset_reset import before, export_text, parse_datetime, parse_plan
+from kafka_edu.cli.tools.options import NumberError
 from kafka_edu.cli.tools.tool import ToolError
 from kafka_edu.common.topic_partition import TopicPartition
 
@@ -59,5 +60,5 @@ def test_what_is_exported_can_be_read_again() -> None:
     assert parse_plan(export_text(plan)) == plan
     with pytest.raises(ToolError, match="topic,partition,offset is wanted, not a,0"):
         parse_plan("a,0\n")
-    with pytest.raises(ToolError, match=r'^For input string: "x"$'):
+    with pytest.raises(NumberError, match=r'^For input string: "x"$'):
         parse_plan("a,0,x")

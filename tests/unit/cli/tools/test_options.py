@@ -4,6 +4,7 @@ import pytest
 
 from kafka_edu.cli.tools.options import (
     InvalidPropertiesError,
+    NumberError,
     Option,
     OptionError,
     OptionParser,
@@ -11,6 +12,8 @@ from kafka_edu.cli.tools.options import (
     UsageError,
     check_invalid,
     check_required,
+    java_integer,
+    java_long,
     parse_key_values,
 )
 from kafka_edu.cli.tools.usage import WIDTH, usage
@@ -78,11 +81,22 @@ def test_what_cannot_be_parsed(words: tuple[str, ...], kind: str, says: str) -> 
     assert (refused.value.kind, str(refused.value)) == (kind, says)
 
 
-@pytest.mark.parametrize("text", ["x", "1.5", "", "1_000", "2147483648", "٣", " 1"])
+@pytest.mark.parametrize("text", ["x", "1.5", "", "1_000", "2147483648", " 1"])
 def test_a_wrong_number_is_told_when_it_is_asked_for(text: str) -> None:
     parsed = Parsed("--partitions", text)
     with pytest.raises(OptionError, match=f"^Cannot parse argument '{text}' of option partitions$"):
         parsed.given.one(parsed.count)
+
+
+def test_numbers_as_java_reads_them() -> None:
+    assert [java_integer(word) for word in ("0", "-1", "+7", "2147483647", "-2147483648", "٣")] == [0, -1, 7, 2**31 - 1, -(2**31), 3]
+    assert java_long("9223372036854775807") == 2**63 - 1
+    for word in ("", "-", "+-1", "x", "1_0", " 1", "²", "2147483648", "-2147483649"):
+        with pytest.raises(NumberError) as wrong:
+            java_integer(word)
+        assert str(wrong.value) == f'For input string: "{word}"'
+    with pytest.raises(NumberError):
+        java_long("9223372036854775808")
 
 
 def test_one_value_is_asked_for_and_two_are_given() -> None:

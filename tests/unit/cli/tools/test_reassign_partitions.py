@@ -1,17 +1,18 @@
 """reassign-partitions before it asks anybody: its command line, its files, its words. What Kafka's says was asked of 2.0.1 and 2.8.2."""
 
+import re
 from random import Random
 
 import pytest
 
-from kafka_edu.cli.tools.options import UsageError
+from kafka_edu.cli.tools.json_files import duplicates
+from kafka_edu.cli.tools.options import NumberError, UsageError
 from kafka_edu.cli.tools.reassign_by_brokers import log_dir_words
 from kafka_edu.cli.tools.reassign_by_zookeeper import COMPLETED, FAILED, IN_PROGRESS, log_dir_state
 from kafka_edu.cli.tools.reassign_partitions import ReassignPartitionsOptions, main
 from kafka_edu.cli.tools.reassignment_file import (
     Replica,
     check_proposal,
-    duplicates,
     parse_brokers,
     parse_proposal,
     parse_topics,
@@ -131,8 +132,9 @@ def test_topics_and_brokers_are_named_once() -> None:
     assert parse_brokers("0,2") == [0, 2]
     with pytest.raises(ToolError, match="Broker list contains duplicate entries: 1"):
         parse_brokers("1,1,2")
-    with pytest.raises(ToolError, match='For input string: "two"'):
-        parse_brokers("1,two")
+    for wrong in ("two", "+-2", "", " 2"):
+        with pytest.raises(NumberError, match=f'^For input string: "{re.escape(wrong)}"$'):
+            parse_brokers(f"1,{wrong}")
     assert duplicates([3, 1, 3, 1, 2]) == [3, 1]
 
 

@@ -5,7 +5,7 @@ import pytest
 from kafka_edu.cli.tools.zookeeper_commands_3_5 import CommandError, only_here, parse
 from kafka_edu.cli.tools.zookeeper_session import PathError, check_path
 from kafka_edu.cli.tools.zookeeper_shell import main, split_line
-from kafka_edu.cli.tools.zookeeper_words import NumberError, acl_text, exception_class, message, number, parse_acl
+from kafka_edu.cli.tools.zookeeper_words import acl_text, exception_class, message, parse_acl
 from kafka_edu.zk.embedded.proto import Acl
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 
@@ -92,15 +92,6 @@ def test_access_lists(capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert capsys.readouterr().err == "Unknown perm type: z\nbad does not have the form scheme:id:perm\n"
     assert acl_text((Acl(21, "world", "anyone"),)) == "'world,'anyone\n: cra"
-
-
-def test_numbers_as_java_reads_them() -> None:
-    assert [number(word) for word in ("0", "-1", "+7", "2147483647")] == [0, -1, 7, 2**31 - 1]
-    assert number("9223372036854775807", 63) == 2**63 - 1
-    for word in ("", "-", "x", "1_0", " 1", "2147483648"):
-        with pytest.raises(NumberError) as wrong:
-            number(word)
-        assert str(wrong.value) == f'For input string: "{word}"'
 
 
 def test_exceptions_have_javas_names() -> None:
