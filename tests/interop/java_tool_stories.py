@@ -27,9 +27,17 @@ _BS: Final = "--bootstrap-server {bootstrap}"
 _PLACED: Final = "--replica-assignment 0:1:2,1:2:0,2:0:1"
 _LEADERS: Final = r"(?s)(Leader: \d\t.*){3}"
 
+
+def _placed(how: str, topic: str, *more: str) -> list[Step]:
+    """A topic of three partitions, and its leaders."""
+    return [
+        Step(" ".join((f"topics {how} --create --topic {topic} {_PLACED}", *more))),
+        Step(f"topics {how} --describe --topic {topic}", until=_LEADERS),
+    ]
+
+
 TOPICS_2_0: Final = [
-    Step(f"topics {_ZK} --create --topic zt {_PLACED} --config retention.ms=100000"),
-    Step(f"topics {_ZK} --describe --topic zt", until=_LEADERS),
+    *_placed(_ZK, "zt", "--config retention.ms=100000"),
     Step(f"topics {_ZK} --alter --topic zt --partitions 4 {_PLACED},0:1:2"),
     Step(f"topics {_ZK} --describe --topic zt --topics-with-overrides", until="PartitionCount:4"),
     Step(f"topics {_ZK} --describe --topic zt --unavailable-partitions", until="^$"),
@@ -43,8 +51,7 @@ TOPICS_2_0: Final = [
     Step(f"configs {_ZK} --describe --entity-type clients --entity-name c"),
 ]
 CLIENTS_2_0: Final = [
-    Step(f"topics {_ZK} --create --topic zg {_PLACED}"),
-    Step(f"topics {_ZK} --describe --topic zg", until=_LEADERS),
+    *_placed(_ZK, "zg"),
     Step("console-producer --broker-list {bootstrap} --topic zg --sync --property parse.key=true", "a\t1\nb\t2\nc\t3\nd\t4\ne\t5\n"),
     Step(f"console-consumer {_BS} --topic zg --from-beginning --max-messages 5 --group zgg", any_order=True),
     Step(f"consumer-groups {_BS} --describe --group zgg", any_order=True),
@@ -56,8 +63,7 @@ CLIENTS_2_0: Final = [
     Step(f"consumer-groups {_BS} --delete --group zgg"),
 ]
 TOPICS_2_8: Final = [
-    Step(f"topics {_BS} --create --topic bt {_PLACED} --config retention.ms=100000"),
-    Step(f"topics {_BS} --describe --topic bt", until=_LEADERS),
+    *_placed(_BS, "bt", "--config retention.ms=100000"),
     Step(f"topics {_BS} --create --topic bt --partitions 1 --replication-factor 1", but_errors=True),
     Step(f"topics {_BS} --create --topic bt --partitions 1 --replication-factor 1 --if-not-exists"),
     Step(f"topics {_BS} --alter --topic bt --partitions 4 {_PLACED},0:1:2"),
@@ -72,8 +78,7 @@ TOPICS_2_8: Final = [
     Step(f"topics {_BS} --describe --topic bt", but_errors=True),
 ]
 CLIENTS_2_8: Final = [
-    Step(f"topics {_ZK} --create --topic bg {_PLACED}"),
-    Step(f"topics {_ZK} --describe --topic bg", until=_LEADERS),
+    *_placed(_ZK, "bg"),
     Step(f"console-producer {_BS} --topic bg --sync --property parse.key=true", "a\t1\nb\t2\nc\t3\nd\t4\ne\t5\n"),
     Step(f"console-consumer {_BS} --topic bg --from-beginning --max-messages 5 --group bgg --property print.partition=true", any_order=True),
     Step(f"consumer-groups {_BS} --describe --all-groups --state"),

@@ -8,6 +8,16 @@ from tests.interop.tools import MARKS, Step
 SETTINGS: Final = {"offsets.topic.num.partitions": "1", "offsets.topic.replication.factor": "1", "group.initial.rebalance.delay.ms": "0"}
 
 TOPICS: Final = "topics --zookeeper {zk}"
+
+
+def topic_with_leaders(topic: str, partitions: int) -> list[Step]:
+    """The begin of a story about a topic."""
+    return [
+        Step(f"{TOPICS} --create --topic {topic} --partitions {partitions} --replication-factor 1"),
+        Step(f"{TOPICS} --describe --topic {topic}", until=f"(?s)(Leader: 0.*){{{partitions}}}"),
+    ]
+
+
 #: None of them gets as far as the cluster.
 USAGE: Final = [
     Step("topics"),
@@ -104,6 +114,16 @@ USAGE_2_8: Final = [
     Step("leader-election --bootstrap-server {bootstrap} --election-type unclean --path-to-json-file {dir}/no-such-file"),
 ]
 
+_WRONG_CONFIGS: Final = (
+    "no.such=1",
+    "retention.ms=soon",
+    "segment.bytes=1",
+    "cleanup.policy=shred",
+    "preallocate=maybe",
+    "min.cleanable.dirty.ratio=2",
+    "message.timestamp.type=Never",
+    "retention.ms",
+)
 CREATION: Final = [
     Step("topics --zookeeper {zk} --create --topic a --partitions 1"),
     Step("topics -list -zookeeper={zk} --topic a{x}"),
@@ -123,14 +143,7 @@ CREATION: Final = [
     Step(f"{TOPICS} --create --topic d%20{{x}} --partitions 1 --replication-factor 1"),
     Step(f"{TOPICS} --create --topic .. --partitions 1 --replication-factor 1"),
     Step(f"{TOPICS} --create --topic {'long' * 70} --partitions 1 --replication-factor 1"),
-    Step(f"{TOPICS} --create --topic d{{x}} --partitions 1 --replication-factor 1 --config no.such=1"),
-    Step(f"{TOPICS} --create --topic d{{x}} --partitions 1 --replication-factor 1 --config retention.ms=soon"),
-    Step(f"{TOPICS} --create --topic d{{x}} --partitions 1 --replication-factor 1 --config segment.bytes=1"),
-    Step(f"{TOPICS} --create --topic d{{x}} --partitions 1 --replication-factor 1 --config cleanup.policy=shred"),
-    Step(f"{TOPICS} --create --topic d{{x}} --partitions 1 --replication-factor 1 --config preallocate=maybe"),
-    Step(f"{TOPICS} --create --topic d{{x}} --partitions 1 --replication-factor 1 --config min.cleanable.dirty.ratio=2"),
-    Step(f"{TOPICS} --create --topic d{{x}} --partitions 1 --replication-factor 1 --config message.timestamp.type=Never"),
-    Step(f"{TOPICS} --create --topic d{{x}} --partitions 1 --replication-factor 1 --config retention.ms"),
+    *(Step(f"{TOPICS} --create --topic d{{x}} --partitions 1 --replication-factor 1 --config {config}") for config in _WRONG_CONFIGS),
     Step(f"{TOPICS} --describe --topic a{{x}}", until="Leader: 0.*\n.*Leader: 0"),
     Step(f"{TOPICS} --describe --topic .*{{x}}", until="(?s)(Leader: 0.*){6}"),
     Step(f"{TOPICS} --describe --topic .*{{x}} --topics-with-overrides"),
@@ -141,8 +154,7 @@ CREATION: Final = [
     Step(f"{TOPICS} --list --topic a{{x}},c{{x}}"),
 ]
 CHANGE: Final = [
-    Step(f"{TOPICS} --create --topic ch{{x}} --partitions 1 --replication-factor 1"),
-    Step(f"{TOPICS} --describe --topic ch{{x}}", until="Leader: 0"),
+    *topic_with_leaders("ch{x}", 1),
     Step(f"{TOPICS} --alter --topic ch{{x}} --partitions 2"),
     Step(f"{TOPICS} --alter --topic ch{{x}} --partitions 2"),
     Step(f"{TOPICS} --alter --topic ch{{x}} --partitions 1"),
@@ -193,8 +205,7 @@ CONFIGS: Final = [
     Step("configs --zookeeper {zk} --alter --entity-type brokers --entity-name zero --add-config log.cleaner.threads=2"),
 ]
 CONSOLE: Final = [
-    Step(f"{TOPICS} --create --topic cp{{x}} --partitions 1 --replication-factor 1"),
-    Step(f"{TOPICS} --describe --topic cp{{x}}", until="Leader: 0"),
+    *topic_with_leaders("cp{x}", 1),
     Step("console-producer --broker-list {bootstrap} --topic cp{x}", "one\ntwo\n\nthree"),
     Step("console-producer --broker-list {bootstrap} --topic cp{x} --property parse.key=true", "k1\tv1\nk2\tv2\tand more\n\tno key\n"),
     Step("console-producer --broker-list {bootstrap} --topic cp{x} --property parse.key=true --property key.separator=:: --sync", "a::b\nc\nd::e\n"),
@@ -218,8 +229,7 @@ CONSOLE: Final = [
     Step("consumer-groups --bootstrap-server {bootstrap} --describe --group cg{x}", any_order=True),
 ]
 GROUPS: Final = [
-    Step(f"{TOPICS} --create --topic gr{{x}} --partitions 3 --replication-factor 1"),
-    Step(f"{TOPICS} --describe --topic gr{{x}}", until="(?s)(Leader: 0.*){3}"),
+    *topic_with_leaders("gr{x}", 3),
     Step("console-producer --broker-list {bootstrap} --topic gr{x}", "".join(f"{number}\n" for number in range(30))),
     Step(
         "console-consumer --bootstrap-server {bootstrap} --topic gr{x} --from-beginning --max-messages 30 --group gg{x}",
@@ -270,8 +280,7 @@ GROUPS: Final = [
     Step("consumer-groups --bootstrap-server {bootstrap} --delete --group gg{x}"),
 ]
 DELETION: Final = [
-    Step(f"{TOPICS} --create --topic dr{{x}} --partitions 1 --replication-factor 1"),
-    Step(f"{TOPICS} --describe --topic dr{{x}}", until="Leader: 0"),
+    *topic_with_leaders("dr{x}", 1),
     Step("console-producer --broker-list {bootstrap} --topic dr{x}", "a\nb\nc\nd\n"),
     Step("delete-records --bootstrap-server {bootstrap} --offset-json-file {dir}/delete-{x}.json"),
     Step("delete-records --bootstrap-server {bootstrap} --offset-json-file {dir}/twice-{x}.json"),
@@ -283,8 +292,7 @@ DELETION: Final = [
 PREFERRED: Final = "preferred-replica-election --zookeeper {zk}"
 #: There is one broker, which leads already; what an election does is in test_election_tools.
 ELECTIONS: Final = [
-    Step(f"{TOPICS} --create --topic el{{x}} --partitions 2 --replication-factor 1"),
-    Step(f"{TOPICS} --describe --topic el{{x}}", until="Partition: 1\tLeader: 0"),
+    *topic_with_leaders("el{x}", 2),
     Step(f"{PREFERRED} --path-to-json-file {{dir}}/elect-{{x}}.json", until="Created"),
     Step(f"{PREFERRED} --path-to-json-file {{dir}}/elect-some-{{x}}.json", until="Created"),
     Step(f"{PREFERRED} --path-to-json-file {{dir}}/elect-none.json", until="Created"),
@@ -299,8 +307,7 @@ ELECTIONS: Final = [
 REASSIGN: Final = "reassign-partitions --zookeeper {zk}"
 #: There is one broker, so nothing moves far; what does is in test_reassignment.
 REASSIGNMENT: Final = [
-    Step(f"{TOPICS} --create --topic re{{x}} --partitions 1 --replication-factor 1"),
-    Step(f"{TOPICS} --describe --topic re{{x}}", until="Partition: 0\tLeader: 0"),
+    *topic_with_leaders("re{x}", 1),
     Step(f"{REASSIGN} --generate --topics-to-move-json-file {{dir}}/topics-{{x}}.json --broker-list 0"),
     Step(f"{REASSIGN} --generate --topics-to-move-json-file {{dir}}/topics-{{x}}.json --broker-list 0,0"),
     Step(f"{REASSIGN} --generate --topics-to-move-json-file {{dir}}/topics-{{x}}.json --broker-list 7,8"),
@@ -336,8 +343,7 @@ LOG_DIRS: Final = [
     Step("log-dirs"),
     Step("log-dirs --bootstrap-server {bootstrap}"),
     Step("log-dirs --describe"),
-    Step(f"{TOPICS} --create --topic ld{{x}} --partitions 2 --replication-factor 1"),
-    Step(f"{TOPICS} --describe --topic ld{{x}}", until="(?s)(Leader: 0.*){2}"),
+    *topic_with_leaders("ld{x}", 2),
     Step("console-producer --broker-list {bootstrap} --topic ld{x} --sync --property parse.key=true", "a\tone\nb\ttwo\nc\tthree\n"),
     Step("log-dirs --bootstrap-server {bootstrap} --describe --topic-list ld{x}"),
     Step("log-dirs --bootstrap-server {bootstrap} --describe --topic-list nothing,,ld{x} --broker-list 0,"),
