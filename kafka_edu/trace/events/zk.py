@@ -75,7 +75,7 @@ class ZnodeCreated(NamedTuple):
 
 @event(joins=("path", "zxid"))
 class ZnodeChanged(NamedTuple):
-    """A znode's data were set. `zxid` is its new mzxid."""
+    """A znode's data were set. `zxid` is its new mzxid; the stats of a quota the server writes itself: session 0, and the mzxid is the old one."""
 
     path: str
     zxid: int

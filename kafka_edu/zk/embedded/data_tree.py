@@ -95,7 +95,7 @@ class DataTree:
         self.data_watches = WatchManager("data", notify)
         self.child_watches = WatchManager("child", notify)
         self.last_processed_zxid = 0
-        self._quotas = Quotas(self.nodes)
+        self._quotas = Quotas(self.nodes, self._set_quota_stats)
         self._trace: Tracer | None = None
         for path in SPECIAL_PATHS:
             acl = READ_ACL_UNSAFE if path == "/zookeeper/config" else OPEN_ACL_UNSAFE
@@ -184,7 +184,6 @@ class DataTree:
             parent.pzxid = zxid
         if txn.ephemeral_owner:
             self.ephemerals.setdefault(txn.ephemeral_owner, {})[path] = None
-        self._quotas.created(path, len(txn.data or b""))
         stat = node.stat()
         if self._trace:
             told = self._trace(ZnodeCreated(path, zxid, header.session_id, txn.ephemeral_owner != 0, stat.data_length, _shown(txn.data)))
@@ -192,6 +191,7 @@ class DataTree:
                 self._created(path)
         else:
             self._created(path)
+        self._quotas.created(path, stat.data_length)
         return stat
 
     def _created(self, path: str) -> None:
@@ -200,7 +200,7 @@ class DataTree:
 
     def _set_data(self, header: TxnHeader, txn: SetDataTxn) -> Stat:
         node = self.nodes[txn.path]
-        self._quotas.changed(txn.path, len(txn.data or b"") - len(node.data or b""))
+        growth = len(txn.data or b"") - len(node.data or b"")
         node.data = txn.data
         node.version = txn.version
         node.mzxid = header.zxid
@@ -212,7 +212,15 @@ class DataTree:
                 self.data_watches.trigger(txn.path, WatchType.DATA_CHANGED)
         else:
             self.data_watches.trigger(txn.path, WatchType.DATA_CHANGED)
+        self._quotas.changed(txn.path, growth)
         return stat
+
+    def _set_quota_stats(self, path: str, data: bytes) -> None:
+        """The server's own writing, no transaction: no session, no new zxid or version, and no watch is told."""
+        node = self.nodes[path]
+        node.data = data
+        if self._trace:
+            self._trace(ZnodeChanged(path, node.mzxid, 0, node.version, len(data), _shown(data)))
 
     def _set_acl(self, header: TxnHeader, txn: SetAclTxn) -> Stat:
         node = self.nodes[txn.path]
@@ -229,7 +237,6 @@ class DataTree:
         if parent.children is not None:
             del parent.children[path[slash + 1 :]]
         parent.pzxid = max(parent.pzxid, header.zxid)
-        self._quotas.deleted(path, len(node.data or b""))
         if node.ephemeral_owner and node.ephemeral_owner in self.ephemerals:
             owned = self.ephemerals[node.ephemeral_owner]
             del owned[path]
@@ -241,6 +248,7 @@ class DataTree:
                 self._deleted(path)
         else:
             self._deleted(path)
+        self._quotas.deleted(path, len(node.data or b""))
 
     def _deleted(self, path: str) -> None:
         told = self.data_watches.trigger(path, WatchType.DELETED)

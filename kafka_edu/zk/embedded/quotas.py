@@ -6,7 +6,7 @@ nor zxid, every server of an ensemble comes to it by itself. A limit that is pas
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
 ROOT: Final = "/zookeeper/quota"
@@ -23,10 +23,14 @@ class Node(Protocol):
 
 
 class Quotas:
-    """Which paths have a quota; keeps their zookeeper_stats right. Told of every change by the DataTree. O(1) while there is no quota."""
+    """Which paths have a quota; keeps their zookeeper_stats right. Told of every change by the DataTree, when it is made. O(1) while there is no quota.
 
-    def __init__(self, nodes: Mapping[str, Node]) -> None:
+    `write` is the DataTree's door for such data.
+    """
+
+    def __init__(self, nodes: Mapping[str, Node], write: Callable[[str, bytes], None]) -> None:
         self._nodes = nodes
+        self._write_data = write
         self._paths: set[str] = set()
 
     def created(self, path: str, size: int) -> None:
@@ -76,4 +80,4 @@ class Quotas:
         return 1 + sum(count for count, _ in below), len(node.data or b"") + sum(size for _, size in below)
 
     def _write(self, stats: str, count: int, size: int) -> None:
-        self._nodes[stats].data = f"count={count},bytes={size}".encode()
+        self._write_data(stats, f"count={count},bytes={size}".encode())
