@@ -193,11 +193,11 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]  # kazoo has no type
     def _read_socket(self, read_timeout: float) -> object:
         """Take what has come, in one read, and tell every answer that is whole; returns kazoo's sign that the session is closed."""
         received = self._received
-        try:
-            with self._socket_error_handling():
+        with self._socket_error_handling():
+            try:
                 data = self._socket.recv(_READ_BYTES)
-        except BlockingIOError:
-            return None
+            except BlockingIOError:  # woken for nothing; kazoo would take it for the end
+                return None
         if not data:
             raise ConnectionDropped("socket connection broken")
         received += data

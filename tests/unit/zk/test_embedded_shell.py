@@ -23,6 +23,7 @@ from kafka_edu.zk.zk_client import ZkErrorCode
 
 T = TypeVar("T")
 PORT = 2181
+ASK_FOR_SESSION = encode_int(0) + encode_long(0) + encode_int(10_000) + encode_long(0) + encode_buffer(bytes(16)) + encode_bool(False)
 
 
 async def inline(call: Callable[[], T], /) -> T:
@@ -65,8 +66,7 @@ class World:
         client = Client()
         client.wire = self.run(self.network.connect("127.0.0.1", PORT, client.on_wire, 1000))
         if connect:
-            body = encode_int(0) + encode_long(0) + encode_int(10_000) + encode_long(0) + encode_buffer(bytes(16)) + encode_bool(False)
-            client.frames(body)
+            client.frames(ASK_FOR_SESSION)
             self.loop.advance(5)
             assert len(client.take()) == 1
         return client
@@ -158,6 +158,32 @@ def test_nothing_is_said_before_it_is_safe_but_pings_are_answered(world: World) 
     gate.set()
     world.loop.advance(50)
     assert client.answers() == [(1, ZkErrorCode.OK), (2, ZkErrorCode.OK), (3, ZkErrorCode.NO_NODE)]
+
+
+def test_a_ping_overtakes_writes_that_wait_for_the_disk_but_not_its_own_session(world: World) -> None:
+    """The one may be taken for a sign of life at once; the other would be an answer to somebody who is not yet told that he is let in."""
+    gate = asyncio.Event()
+
+    async def slow_disk(call: Callable[[], T], /) -> T:
+        await gate.wait()
+        return call()
+
+    gate.set()
+    world.server(run_blocking=slow_disk)
+    known = world.client()
+    gate.clear()
+    early = world.client(connect=False)
+    early.frames(ASK_FOR_SESSION, create(1, "/early"), PING)
+    known.frames(create(1, "/a"), PING)
+    world.loop.advance(50)
+    assert known.answers() == [(-2, ZkErrorCode.OK)]
+    assert early.take() == []
+    gate.set()
+    world.loop.advance(50)
+    assert known.answers() == [(1, ZkErrorCode.OK)]
+    session, created, ping = early.take()
+    assert len(session) == 37
+    assert [Decoder(frame).read_int() for frame in (created, ping)] == [1, -2]
 
 
 def test_a_connection_that_asks_for_no_session_is_closed(world: World) -> None:

@@ -13,12 +13,12 @@ from kafka_edu.sim.memory_zk_client import MemoryZkClient
 from kafka_edu.sim.memory_zookeeper import MemoryZooKeeper
 from kafka_edu.sim.sim_loop import SimLoop, SimTime
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
-from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
-from kafka_edu.zk.zk_data import ProducerIdBlock, TopicAssignment
+from kafka_edu.zk.zk_client import Stat, ZkError, ZkErrorCode
+from kafka_edu.zk.zk_data import ProducerIdBlock, ReassignPartitionsZNode, ReplicaAssignment, TopicAssignment
 from kafka_edu.zk.zk_requests import ControllerMovedError
 
 T = TypeVar("T")
-T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 BROKER = Broker(1, (EndPoint("127.0.0.1", 9092, "PLAINTEXT", "PLAINTEXT"),))
 
 
@@ -196,6 +196,89 @@ def test_a_write_whose_answer_was_lost_is_recognised(zk_world: ZkWorld) -> None:
         return await asked
 
     assert zk_world.run(use()) == 1
+
+
+def test_answers_come_in_the_order_of_the_questions(zk_world: ZkWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also when the first question has to be asked again."""
+    a = zk_world.client("a")
+    _, version = zk_world.run(a.register_controller_and_increment_epoch(1))
+    zk_world.run(a.create_topic_assignment("t", TopicAssignment.of({0: [1], 1: [1]})))
+    zk_world.run(a.create_topic_partition_states({T0: state(1, 0, 1), T1: state(1, 0, 1)}, version))
+    get, asked = MemoryZkClient.get, list[str]()
+
+    async def lost_once(session: MemoryZkClient, path: str, *, watch: bool = False) -> tuple[bytes, Stat]:
+        asked.append(path)
+        if len(asked) == 1:
+            raise ZkError(ZkErrorCode.CONNECTION_LOSS, path)
+        return await get(session, path, watch=watch)
+
+    monkeypatch.setattr(MemoryZkClient, "get", lost_once)
+    assert list(zk_world.run(a.get_topic_partition_states([T0, T1]))) == [T0, T1]
+    assert len(asked) == 3
+
+
+def test_a_stray_controller_goes_and_one_in_office_stays(zk_world: ZkWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = zk_world.client("a"), zk_world.client("b")
+    zk_world.run(a.register_controller_and_increment_epoch(1))
+    owner = zk_world.sessions["a"].session_id
+    zk_world.run(b.delete_stray_controller(owner + 1))
+    assert zk_world.run(b.watch_controller()) == (1, owner), "another made it than the one that was seen"
+
+    async def replaced_just_then() -> int:
+        """The znode is deleted by hand after its owner was looked at, and somebody is elected."""
+        await zk_world.sessions["a"].delete("/controller")
+        await a.register_controller_and_increment_epoch(1)
+        return owner
+
+    with monkeypatch.context() as then:
+        then.setattr(b, "get_controller_owner", replaced_just_then)
+        zk_world.run(b.delete_stray_controller(owner))
+    assert zk_world.run(b.get_controller_id()) == 1, "elected after the epoch was read"
+    zk_world.run(b.delete_stray_controller(owner))
+    assert zk_world.run(b.watch_controller()) == (None, None)
+
+
+def test_partitions_that_are_added_meanwhile_stay(zk_world: ZkWorld) -> None:
+    a, b = zk_world.client("a"), zk_world.client("b")
+    _, version = zk_world.run(a.register_controller_and_increment_epoch(1))
+    zk_world.run(a.create_topic_assignment("t", TopicAssignment.of({0: [1]})))
+    moving = ReplicaAssignment((2, 1), (2,), (1,))
+
+    async def use() -> list[str]:
+        writing = asyncio.create_task(a.update_replica_assignments({T0: moving, TopicPartition("gone", 0): moving}, version))
+        await zk_world.time.sleep(0.7)  # it has been read, and not written yet
+        await b.set_topic_assignment("t", TopicAssignment.of({0: [1], 1: [3]}))
+        return await writing
+
+    assert zk_world.run(use()) == ["gone"]
+    assert zk_world.run(b.get_assignment_for_topics(["t"]))["t"].partitions == {0: moving, 1: ReplicaAssignment((3,))}
+
+
+def test_what_is_done_leaves_the_order_of_a_reassignment(zk_world: ZkWorld) -> None:
+    a, b = zk_world.client("a"), zk_world.client("b")
+    _, version = zk_world.run(a.register_controller_and_increment_epoch(1))
+    zk_world.run(b.create_partition_reassignment({T0: [2], T1: [3]}))
+
+    async def use() -> dict[TopicPartition, tuple[int, ...]] | None:
+        removing = asyncio.create_task(a.remove_from_partition_reassignment(lambda tp, replicas: replicas == (2,), version))
+        await zk_world.time.sleep(0.7)  # it has been read, and not written yet
+        await zk_world.sessions["b"].set(ReassignPartitionsZNode.PATH, ReassignPartitionsZNode.encode({T0: [2], T1: [3], T2: [4]}))
+        return await removing
+
+    assert zk_world.run(use()) == {T1: (3,), T2: (4,)}
+    assert zk_world.run(a.remove_from_partition_reassignment(lambda tp, _: False, version)) == {T1: (3,), T2: (4,)}
+    assert zk_world.run(b.get_partition_reassignment()) == {T1: (3,), T2: (4,)}
+    assert zk_world.run(a.remove_from_partition_reassignment(lambda *_: True, version)) is None
+    assert zk_world.run(b.get_partition_reassignment()) is None
+
+
+def test_an_order_of_nothing_is_done(zk_world: ZkWorld) -> None:
+    a = zk_world.client("a")
+    _, version = zk_world.run(a.register_controller_and_increment_epoch(1))
+    zk_world.run(a.create_partition_reassignment({}))
+    assert zk_world.run(a.remove_from_partition_reassignment(lambda *_: False, version)) is None
+    assert zk_world.run(a.get_partition_reassignment()) is None
+    zk_world.run(a.create_partition_reassignment({T0: [1]}))  # another may be given
 
 
 def test_topics_and_their_configs(zk_world: ZkWorld) -> None:
