@@ -5,6 +5,7 @@ import contextlib
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from kafka_edu.clients.proxy.metadata_proxy import MetadataProxy
 from kafka_edu.clients.proxy.proxy_server import PROXY_ID, ProxyServer
@@ -71,7 +72,12 @@ class ProxyProcess:
         )
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self._on_signal, number.name)
-        with self._recording():
+        try:
+            file = None if self._events_file is None else self._events_file.open("wb")
+        except OSError as unwritable:
+            self._say(f"the proxy cannot start: cannot write {self._events_file}: {unwritable.strerror}")
+            return 1
+        with self._recording(file):
             started = asyncio.ensure_future(server.startup())
             stopped = asyncio.ensure_future(self._stop.wait())
             await asyncio.wait([started, stopped], return_when=asyncio.FIRST_COMPLETED)
@@ -91,12 +97,12 @@ class ProxyProcess:
         self._stop.set()
 
     @contextlib.contextmanager
-    def _recording(self) -> Iterator[None]:
-        """Everything that is told within goes to the events file too."""
-        if self._events_file is None:
+    def _recording(self, file: BinaryIO | None) -> Iterator[None]:
+        """Everything that is told within goes to the file too, which is closed at the end."""
+        if file is None:
             yield
             return
-        with self._events_file.open("wb") as file:
+        with file:
             sink = FileSink(self.tracer, file)
             self.tracer.add_sink(sink)
             ticking = asyncio.ensure_future(self._tick(sink))

@@ -37,7 +37,7 @@ from kafka_edu.trace.tracer import Tracer
 
 SUPERVISOR: Final = -1
 
-#: How long a broker may take to stop by itself: three tries of a controlled shutdown, five seconds apart, and the flush of its logs.
+#: How long a broker may take to stop by itself: its tries of a controlled shutdown (three, half a second apart: cluster_spec.py), and the flush of its logs.
 BROKER_PATIENCE_S: Final = 30.0
 
 BROKER_MODULE: Final = "kafka_edu.server.main"

@@ -126,6 +126,13 @@ def test_a_port_that_is_taken(recording):
     assert f"the proxy cannot start: [Errno {errno.EADDRINUSE}] cannot listen on 127.0.0.1:{port}" in result.output
 
 
+def test_events_that_cannot_be_written(recording, tmp_path):
+    file = tmp_path / "nowhere" / "events"
+    result = CliRunner().invoke(proxy, ["--replay", str(recording), "--listen", "127.0.0.1:0", "--events", str(file)])
+    assert result.exit_code == 1
+    assert result.output.endswith(f"\nthe proxy cannot start: cannot write {file}: No such file or directory\n")
+
+
 def test_the_proxys_doings_as_lines():
     said = []
     sink = TerminalSink(said.append)
