@@ -6,13 +6,16 @@ It asks the controller by ElectLeaders and says what came of each partition.
 import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kafka_edu.cli.tools.election_file import EXAMPLE, LEADER_2_8, parse_partitions
 from kafka_edu.cli.tools.options import Option, OptionParser, OptionSet, UsageError
 from kafka_edu.cli.tools.tool import ToolCommand, ToolError, command_failed, java_class, properties_of, run_tool, text_of
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_edu.protocol.messages.elect_leaders import ElectLeadersResponse
 
 PURPOSE: Final = (
     "This tool attempts to elect a new leader for a set of topic partitions. "
@@ -86,14 +89,16 @@ class LeaderElectionOptions:
         return parse_partitions(text, LEADER_2_8)
 
 
+def error_of(answer: "ElectLeadersResponse") -> Errors:
+    """A broker that is not the controller says so of each partition, not of the whole: another is to be asked."""
+    codes = [answer.error_code, *(part.error_code for topic in answer.replica_election_results for part in topic.partition_result)]
+    return Errors.NOT_CONTROLLER if Errors.NOT_CONTROLLER in codes else Errors.of(answer.error_code)
+
+
 async def elect(servers: str, client_id: str, election_type: str, partitions: Sequence[TopicPartition] | None) -> Outcomes:
     """Ask the controller. Raises ToolError when nobody answers, KafkaException when the request as a whole is refused."""
     from kafka_edu.cli.tools.brokers import connect_brokers, raise_for
     from kafka_edu.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse, TopicPartitions
-
-    def error_of(answer: ElectLeadersResponse) -> Errors:
-        codes = [answer.error_code, *(part.error_code for topic in answer.replica_election_results for part in topic.partition_result)]
-        return Errors.NOT_CONTROLLER if Errors.NOT_CONTROLLER in codes else Errors.of(answer.error_code)
 
     topics: dict[str, list[int]] = {}
     for tp in partitions or ():

@@ -95,6 +95,11 @@ def test_a_proposal_and_its_log_dirs() -> None:
             'Expected `Int` value, received "1"',
         ),
         (
+            '{"partitions":[{"topic":"t","partition":0,"replicas":[true]}]}',
+            "com.fasterxml.jackson.databind.JsonMappingException",
+            "Expected `Int` value, received true",
+        ),
+        (
             '{"partitions":[{"topic":"t","partition":0,"replicas":[1],"log_dirs":["any","any"]}]}',
             "kafka.common.AdminCommandFailedException",
             "Size of replicas list Vector(1) is different from size of log dirs list Vector(any, any) for partition t-0",
