@@ -14,7 +14,6 @@ from typing import Final, NamedTuple
 import click
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -27,6 +26,7 @@ from kafka_edu.cli.demo_kills import kills
 from kafka_edu.cli.demo_proxy import proxy
 from kafka_edu.cli.demo_ps_pitfall import ps_pitfall
 from kafka_edu.cli.demo_shutdown import shutdown
+from kafka_edu.cli.demo_topic import BROKERS, admin_client, create_topic
 from kafka_edu.cli.demo_transactions import transactions
 from kafka_edu.cli.demo_watches import watches
 from kafka_edu.cli.report import Report
@@ -104,14 +104,6 @@ def leaders(admin: AdminClient) -> dict[int, int]:
     return {number: partition.leader for number, partition in topic.partitions.items()}
 
 
-def create_topic(admin: AdminClient) -> None:
-    """Create the topic and wait until every partition has a leader."""
-    topic = NewTopic(TOPIC, num_partitions=PARTITIONS, replication_factor=3, config={"min.insync.replicas": "2"})
-    for future in admin.create_topics([topic], operation_timeout=20).values():
-        future.result()
-    all_leaders(admin)
-
-
 def all_leaders(admin: AdminClient) -> dict[int, int]:
     """partition → leader, when every partition has one."""
     end = time.monotonic() + ELECTION_TIMEOUT_S
@@ -147,9 +139,9 @@ def kill_leader(cluster: Cluster, admin: AdminClient, narrator: Narrator, produc
 
 def stream(cluster: Cluster, seconds: float, rate: int, seed: int, narrator: Narrator, ready_s: float) -> Result:
     """The demo proper, on a cluster that is ready."""
-    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0})
+    admin = admin_client(cluster.bootstrap_servers)
     narrator.doing("creating the topic")
-    create_topic(admin)
+    create_topic(admin, TOPIC, PARTITIONS)
     narrator.say(f"[green]●[/] topic {TOPIC}: {PARTITIONS} partitions on 3 brokers each, min.insync.replicas 2")
     producer = LogProducer(cluster.bootstrap_servers, TOPIC, WebLog(seed), rate)
     consumer = LogConsumer(cluster.bootstrap_servers, TOPIC, PARTITIONS)
@@ -191,7 +183,7 @@ def demo_cluster(keep: bool, zookeeper: str, narrator: Narrator) -> Iterator[tup
     name = f"demo-{os.getpid()}" if taken else "demo"
     began = time.monotonic()
     narrator.doing("starting ZooKeeper and three brokers")
-    cluster = start_cluster(name, Wish(3, None, zookeeper), temporary=not keep)
+    cluster = start_cluster(name, Wish(BROKERS, None, zookeeper), temporary=not keep)
     kept = False
     try:
         cluster.wait_ready()

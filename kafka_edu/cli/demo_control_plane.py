@@ -16,14 +16,13 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import click
-from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from rich.console import Console
 from rich.table import Table
 
 from kafka_edu.cli.cluster_spec import HOST
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
-from kafka_edu.cli.demo_kills import wait_until_in_sync
+from kafka_edu.cli.demo_topic import BROKERS, admin_client, wait_until_in_sync
 from kafka_edu.cli.produce_flood import ProduceFlood
 from kafka_edu.cli.report import Report, number
 from kafka_edu.cli.supervisor import Cluster, ClusterError, running_cluster
@@ -36,7 +35,6 @@ from kafka_edu.trace.events.controller import ControllerResponseReceived
 from kafka_edu.trace.trace_client import TraceClient
 
 TOPIC: Final = "backlog"
-BROKERS: Final = 3
 WITHOUT: Final = "one queue for all"
 WITH: Final = "control plane apart"
 LISTENER: Final = "CONTROL"
@@ -106,7 +104,7 @@ def measure(cluster: Cluster, how: str, connections: int, megabytes: int, rounds
     controller = cluster.wait_ready()
     victim, other = (broker for broker in cluster.broker_ids if broker != controller)
     quiet = f"{HOST}:{cluster.port(controller)}"
-    admin = AdminClient({"bootstrap.servers": quiet, "log_level": 0})
+    admin = admin_client(quiet)
     admin.create_topics([NewTopic(TOPIC, 1, replica_assignment=[[victim, other]])], operation_timeout=20)[TOPIC].result()
     wait_until_in_sync(admin, TOPIC, 1, replicas=2)
     watch = ControllerWatch(cluster, controller, victim)

@@ -1,6 +1,7 @@
-"""What demos that run on clusters of their own share: options, the report at the end, and what the exit code says."""
+"""What demos that run on clusters of their own share: options, the report at the end, what the exit code says, and their pace."""
 
 import functools
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Concatenate, Final, ParamSpec
@@ -46,3 +47,8 @@ def demo_command(name: str, *, figures: bool = True) -> Callable[[Work[P]], clic
         return command
 
     return command_of
+
+
+def wait_until(moment: float) -> None:
+    """Return at that moment of time.monotonic(), at once if it is over. A story has its acts at given times, and between them the clients work as usual."""
+    time.sleep(max(0.0, moment - time.monotonic()))

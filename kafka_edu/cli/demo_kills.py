@@ -9,22 +9,19 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import click
-from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 from rich.console import Console
 
-from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
+from kafka_edu.cli.demo_frame import demo_command, wait_until, zookeeper_option
+from kafka_edu.cli.demo_topic import BROKERS, SETTLE_TIMEOUT_S, admin_client, create_topic, wait_until_in_sync
 from kafka_edu.cli.numbered_clients import ConfluentProducer, Found, NumberedProducer, PythonProducer, compare, read_all
 from kafka_edu.cli.report import Report
-from kafka_edu.cli.supervisor import Cluster, ClusterError, running_cluster
+from kafka_edu.cli.supervisor import Cluster, running_cluster
 
 TOPIC: Final = "kills"
 PARTITIONS: Final = 6
-BROKERS: Final = 3
 RECORD_BYTES: Final = 200
 WARM_UP_S: Final = 3.0
-SETTLE_TIMEOUT_S: Final = 60.0
 _LOOK_EVERY_S: Final = 0.1
 
 
@@ -53,39 +50,16 @@ class Outcome(NamedTuple):
     longest_silences: dict[str, float]
 
 
-def create_topic(admin: AdminClient) -> None:
-    """With a replica on every broker, two of which must have a record before it is acked."""
-    topic = NewTopic(TOPIC, num_partitions=PARTITIONS, replication_factor=BROKERS, config={"min.insync.replicas": "2"})
-    for future in admin.create_topics([topic], operation_timeout=20).values():
-        future.result()
-
-
-def wait_until_in_sync(admin: AdminClient, topic: str = TOPIC, count: int = PARTITIONS, replicas: int = BROKERS) -> dict[int, int]:
-    """Return when every one of the topic's `count` partitions has all replicas in its ISR: partition → leader. Raises ClusterError after a minute."""
-    end = time.monotonic() + SETTLE_TIMEOUT_S
-    isrs: dict[int, list[int]] = {}
-    while time.monotonic() < end:
-        try:
-            partitions = admin.list_topics(topic, timeout=5).topics[topic].partitions
-        except KafkaException:  # the broker that was asked is just dying: the next look asks another
-            continue
-        isrs = {number: partition.isrs for number, partition in partitions.items()}
-        if len(isrs) == count and all(len(isr) == replicas for isr in isrs.values()):
-            return {number: partition.leader for number, partition in partitions.items()}
-        time.sleep(_LOOK_EVERY_S)
-    raise ClusterError(f"the replicas were not in sync within {SETTLE_TIMEOUT_S:g} s: ISRs {isrs}")
-
-
 def kill_and_restart(cluster: Cluster, admin: AdminClient, kill: Kill, console: Console) -> bool:
     """Returns whether it was the controller."""
     controller = cluster.wait_ready()
-    leaders = wait_until_in_sync(admin)
+    leaders = wait_until_in_sync(admin, TOPIC, PARTITIONS)
     victim = controller if kill.controller else next((leader for leader in leaders.values() if leader != controller), controller)
     led = sum(leader == victim for leader in leaders.values())
     cluster.kill(victim)
     what = "the controller" if victim == controller else "no controller"
     console.print(f"[red]✕[/] kill -9: broker {victim}, {what}, leader of {led} partitions; back in {kill.down_s:g} s")
-    time.sleep(kill.down_s)
+    time.sleep(kill.down_s)  # how long it stays away is what tells the kills apart
     cluster.start(victim)
     return victim == controller
 
@@ -108,9 +82,8 @@ def _log_bytes(folder: Path) -> bytes:
 
 def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcome:
     """The kills, spread over `seconds` (or longer, if the replicas take longer to catch up), under two producers of `rate` records/s together."""
-    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0})
-    create_topic(admin)
-    wait_until_in_sync(admin)
+    admin = admin_client(cluster.bootstrap_servers)
+    create_topic(admin, TOPIC, PARTITIONS)
     producers: list[NumberedProducer] = [
         producer(cluster.bootstrap_servers, TOPIC, PARTITIONS, rate // 2, RECORD_BYTES) for producer in (ConfluentProducer, PythonProducer)
     ]
@@ -119,13 +92,13 @@ def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcom
         producer.start()
     controllers = 0
     for i, kill in enumerate(KILLS):
-        time.sleep(max(0.0, began + WARM_UP_S + i * (seconds - WARM_UP_S) / len(KILLS) - time.monotonic()))
+        wait_until(began + WARM_UP_S + i * (seconds - WARM_UP_S) / len(KILLS))
         controllers += kill_and_restart(cluster, admin, kill, console)
-    time.sleep(max(0.0, began + seconds - time.monotonic()))
+    wait_until(began + seconds)
     for producer in producers:
         producer.finish()
     console.print(f"[green]●[/] {sum(p.sent for p in producers):,} records sent in {time.monotonic() - began:.0f} s; reading them back")
-    wait_until_in_sync(admin)
+    wait_until_in_sync(admin, TOPIC, PARTITIONS)
     acked = {place: offset for producer in producers for place, offset in producer.acked.items()}
     found = compare(acked, read_all(cluster.bootstrap_servers, TOPIC, PARTITIONS, SETTLE_TIMEOUT_S))
     return Outcome(

@@ -17,12 +17,11 @@ from typing import Final, NamedTuple
 import click
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 from rich.console import Console
 
 from kafka_edu.cli.demo_clients import LogConsumer, LogProducer, Verdict, compare
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
-from kafka_edu.cli.demo_kills import wait_until_in_sync
+from kafka_edu.cli.demo_topic import BROKERS, SETTLE_TIMEOUT_S, admin_client, create_topic, wait_until_in_sync
 from kafka_edu.cli.report import Report
 from kafka_edu.cli.running_proxy import RunningProxy, running_proxy
 from kafka_edu.cli.supervisor import Cluster, ClusterError, running_cluster
@@ -35,8 +34,6 @@ from kafka_edu.trace.trace_client import TraceClient
 
 TOPIC: Final = "web"
 PARTITIONS: Final = 6
-BROKERS: Final = 3
-SETTLE_TIMEOUT_S: Final = 60.0
 NEW_CLIENT_TIMEOUT_S: Final = 2.0
 _LOOK_EVERY_S: Final = 0.05
 
@@ -101,7 +98,7 @@ def proxy_side(proxy: RunningProxy, events: Sequence[Envelope]) -> ProxySide:
 def boots(address: str, timeout_s: float) -> bool:
     """Whether a new client that knows this address alone gets to the cluster."""
     try:
-        AdminClient({"bootstrap.servers": address, "log_level": 0}).list_topics(timeout=timeout_s)
+        admin_client(address).list_topics(timeout=timeout_s)
     except KafkaException:
         return False
     return True
@@ -121,15 +118,6 @@ def stream_until(end: float, producer: LogProducer, consumer: LogConsumer, above
             raise ClusterError(f"nothing moves: {len(producer.acked)} acked, {len(consumer.read)} consumed")
         consumer.check()
         time.sleep(_LOOK_EVERY_S)
-
-
-def create_topic(cluster: Cluster) -> AdminClient:
-    """Before the proxy takes its copy. Returns the client, for more questions."""
-    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0})
-    topic = NewTopic(TOPIC, num_partitions=PARTITIONS, replication_factor=BROKERS, config={"min.insync.replicas": "2"})
-    admin.create_topics([topic], operation_timeout=20)[TOPIC].result()
-    wait_until_in_sync(admin, TOPIC, PARTITIONS)
-    return admin
 
 
 def run(cluster: Cluster, admin: AdminClient, proxy: RunningProxy, address: str, seconds: float, rate: int, console: Console) -> Outcome:
@@ -202,7 +190,8 @@ def proxy(console: Console, seconds: float, rate: int, zookeeper: str) -> Report
     Exits with 1 when a target does not hold.
     """
     with running_cluster("proxy", brokers=BROKERS, zookeeper=zookeeper) as cluster:
-        admin = create_topic(cluster)
+        admin = admin_client(cluster.bootstrap_servers)
+        create_topic(admin, TOPIC, PARTITIONS)  # before the proxy takes its copy
         with (
             tempfile.TemporaryDirectory(prefix="kafka-edu-proxy-") as folder,
             running_proxy(Path(folder), "--target", cluster.bootstrap_servers) as (running, address),

@@ -12,20 +12,19 @@ import itertools
 import statistics
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import click
 from confluent_kafka import ElectionType, KafkaException
-from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._metadata import PartitionMetadata  # exported, but not for type checkers
-from confluent_kafka.cimpl import NewTopic
 from rich.console import Console
 from rich.table import Table
 
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
-from kafka_edu.cli.demo_kills import wait_until_in_sync
+from kafka_edu.cli.demo_topic import BROKERS, SETTLE_TIMEOUT_S, admin_client, create_topic, wait_until_in_sync
 from kafka_edu.cli.numbered_clients import ConfluentProducer, Found, NumberedProducer, PythonProducer, compare, read_all
 from kafka_edu.cli.report import Report, number
 from kafka_edu.cli.shutdown_story import End, Moves, Start, end_of, moves, start_of
@@ -34,13 +33,10 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.trace.reader import open_recording
 
 TOPIC: Final = "shutdown"
-BROKERS: Final = 3
 RECORD_BYTES: Final = 200
 HASTY: Final = "hasty"
 HASTY_TIMEOUT_MS: Final = 3_000
 WARM_UP_S: Final = 3.0
-AFTER_S: Final = 2.0
-MOVE_TIMEOUT_S: Final = 60.0
 _LOOK_EVERY_S: Final = 0.02
 SIGTERM: Final = "SIGTERM"
 KILL: Final = "kill -9"
@@ -81,12 +77,10 @@ class Stage:
 
     def __init__(self, cluster: Cluster, recordings: Path, partitions: int, rate: int) -> None:
         self.cluster = cluster
-        self.admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0})
+        self.admin = admin_client(cluster.bootstrap_servers)
         self.partitions = partitions
         self._recordings = recordings
-        topic = NewTopic(TOPIC, num_partitions=partitions, replication_factor=BROKERS, config={"min.insync.replicas": "2"})
-        self.admin.create_topics([topic], operation_timeout=20)[TOPIC].result()
-        self.wait_until_in_sync()
+        create_topic(self.admin, TOPIC, partitions)
         servers = cluster.bootstrap_servers
         self.patient: list[NumberedProducer] = [
             make(servers, TOPIC, partitions, rate // 3, RECORD_BYTES) for make in (ConfluentProducer, PythonProducer)
@@ -119,14 +113,26 @@ class Stage:
 
     def _wait_until(self, condition: Callable[[PartitionMetadata], bool], numbers: Sequence[int], otherwise: str) -> None:
         """Return when the condition holds for each of these partitions, as a broker tells of them: each hears of a change in its own time."""
-        end = time.monotonic() + MOVE_TIMEOUT_S
+        end = time.monotonic() + SETTLE_TIMEOUT_S
         while time.monotonic() < end:
             with contextlib.suppress(KafkaException):  # the broker that was asked has just gone: the next look asks another
                 partitions = self.admin.list_topics(TOPIC, timeout=10).topics[TOPIC].partitions
                 if all(number in partitions and condition(partitions[number]) for number in numbers):
                     return
             time.sleep(_LOOK_EVERY_S)
-        raise ClusterError(f"partitions {otherwise} within {MOVE_TIMEOUT_S:g} s")
+        raise ClusterError(f"partitions {otherwise} within {SETTLE_TIMEOUT_S:g} s")
+
+    def wait_until_acked(self, partitions: Sequence[int], since: float) -> None:
+        """Return when both patient producers had an ack on each of the partitions after the moment `since`. Raises ClusterError after a minute."""
+        end = time.monotonic() + SETTLE_TIMEOUT_S
+        while any(producer.ack_times[each][-1:] <= [since] for producer in self.patient for each in partitions):
+            if time.monotonic() > end:
+                raise ClusterError(f"nothing was acked on some of the partitions {list(partitions)} within {SETTLE_TIMEOUT_S:g} s")
+            time.sleep(_LOOK_EVERY_S)
+
+    def refused(self) -> Counter[str]:
+        """How many records were refused to the patient producers so far, by reason."""
+        return Counter(reason for producer in self.patient for reason in producer.refused)
 
     def silences_ms(self, led: Sequence[int], since: float, until: float) -> list[float]:
         """The longest time without an ack while leaders moved, by partition, of the patient producer for which it was longest."""
@@ -142,8 +148,9 @@ def play(stage: Stage, how: str, victim: int, console: Console) -> Round:
     """End the broker in that way, start it again, and say what it cost."""
     leaders = stage.give_leaderships_back()
     led = [partition for partition, leader in leaders.items() if leader == victim]
-    time.sleep(WARM_UP_S)
-    refused = sum(len(producer.refused) for producer in stage.patient)
+    time.sleep(WARM_UP_S)  # of work as usual: what goes then has something in its logs
+    stage.wait_until_acked(led, 0)
+    refused_before = stage.refused()
     hastily_refused = len(stage.hasty.refused)
     began, began_us = time.monotonic(), time.monotonic_ns() // 1000
     if how == SIGTERM:
@@ -155,10 +162,12 @@ def play(stage: Stage, how: str, victim: int, console: Console) -> Round:
     console.print(f"[red]✕[/] {how}: broker {victim}, leader of {len(led)} partitions, is gone after {gone_ms:.0f} ms", soft_wrap=True)
     stage.wait_until_led(led, victim)
     moved = time.monotonic()
-    time.sleep(AFTER_S)
+    stage.wait_until_acked(led, moved)  # only so is the silence over that is measured
     stage.cluster.start(victim)
     stage.wait_until_in_sync()
-    time.sleep(AFTER_S)
+    refused = stage.refused() - refused_before
+    for reason, records in refused.items():
+        console.print(f"[red]refused[/] {records}: {reason}", soft_wrap=True)
     everything = [envelope for broker in range(BROKERS) if broker != victim for envelope in open_recording(str(stage.recording(broker)))]
     before, after = (open_recording(str(stage.recording(victim, life))) for life in (1, 0))
     result = Round(
@@ -166,7 +175,7 @@ def play(stage: Stage, how: str, victim: int, console: Console) -> Round:
         len(led),
         moves([*everything, *before], [TopicPartition(TOPIC, partition) for partition in led], victim, began_us),
         stage.silences_ms(led, began, moved),
-        sum(len(producer.refused) for producer in stage.patient) - refused,
+        refused.total(),
         len(stage.hasty.refused) - hastily_refused,
         gone_ms,
         end_of(before),
@@ -187,7 +196,7 @@ def run(stage: Stage, console: Console) -> Outcome:
     for producer in stage.producers:
         producer.finish()
     stage.wait_until_in_sync()
-    read = read_all(stage.cluster.bootstrap_servers, TOPIC, stage.partitions, MOVE_TIMEOUT_S)
+    read = read_all(stage.cluster.bootstrap_servers, TOPIC, stage.partitions, SETTLE_TIMEOUT_S)
     acked = {place: offset for producer in stage.patient for place, offset in producer.acked.items()}
     found = compare(acked, [(place, offset) for place, offset in read if place.producer != HASTY])
     found_of_hasty = compare(stage.hasty.acked, [(place, offset) for place, offset in read if place.producer == HASTY])

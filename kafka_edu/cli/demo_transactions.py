@@ -19,11 +19,11 @@ import click
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec  # exported, but not for type checkers
-from confluent_kafka.cimpl import Message, NewTopic, TopicPartition
+from confluent_kafka.cimpl import Message, TopicPartition
 from rich.console import Console
 
-from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
-from kafka_edu.cli.demo_kills import wait_until_in_sync
+from kafka_edu.cli.demo_frame import demo_command, wait_until, zookeeper_option
+from kafka_edu.cli.demo_topic import BROKERS, admin_client, create_topic, wait_until_in_sync
 from kafka_edu.cli.maven_jars import PeerMissing, compiled, maven_jars
 from kafka_edu.cli.python_process import python_command, python_environment
 from kafka_edu.cli.report import Report
@@ -33,7 +33,6 @@ from kafka_edu.coordinator.coordinator_type import partition_for
 
 INPUT: Final = "in"
 PARTITIONS: Final = 6
-BROKERS: Final = 3
 PAUSE_MS: Final = 150
 """How long each transaction stays open at least: so a kill finds one."""
 JAVA_CLIENT: Final = "3.9.1"
@@ -75,7 +74,7 @@ class Application:
                 return
             if self._process.returncode > 0:
                 self.ends.append(said.strip().rpartition("\n")[2])
-            time.sleep(_RESTART_S)
+            time.sleep(_RESTART_S)  # one that cannot start must not keep the machine busy with trying
             self._process = self._spawn()
             if self._stopping.is_set():
                 self._process.kill()
@@ -247,25 +246,23 @@ def kill_and_restart(act: str, cluster: Cluster, admin: AdminClient, application
     victim = victim_of(act, admin, application)
     cluster.kill(victim)
     console.print(f"[red]✕[/] kill -9: broker {victim}, the {act} of {application.name}; back in {DOWN_S:g} s", soft_wrap=True)
-    time.sleep(DOWN_S)
+    time.sleep(DOWN_S)  # it is missed meanwhile by its clients, not yet by ZooKeeper
     cluster.start(victim)
 
 
 def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcome:
     """The story, spread over `seconds` (or longer, if the replicas take longer to catch up)."""
     servers = cluster.bootstrap_servers
-    admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
+    admin = admin_client(servers)
     for topic in (INPUT, "out-confluent-kafka", "out-java"):
-        wanted = NewTopic(topic, num_partitions=PARTITIONS, replication_factor=BROKERS, config={"min.insync.replicas": "2"})
-        admin.create_topics([wanted], operation_timeout=20)[topic].result()
-        wait_until_in_sync(admin, topic, PARTITIONS)
+        create_topic(admin, topic, PARTITIONS)
     running = applications(servers, console)
     killed: Counter[str] = Counter()
     try:
         source = Input(servers, rate)
         began = time.monotonic()
         for i, act in enumerate(STORY):
-            time.sleep(max(0.0, began + WARM_UP_S + i * (seconds - WARM_UP_S) / len(STORY) - time.monotonic()))
+            wait_until(began + WARM_UP_S + i * (seconds - WARM_UP_S) / len(STORY))
             if act == "applications":
                 for application in running:
                     wait_for_open_transaction(admin, application.topic)
@@ -274,7 +271,7 @@ def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcom
             else:
                 kill_and_restart(act, cluster, admin, running[i % len(running)], console)
                 killed[act] += 1
-        time.sleep(max(0.0, began + seconds - time.monotonic()))
+        wait_until(began + seconds)
         source.finish()
         told = f"{source.acked:,} input records in {time.monotonic() - began:.0f} s; the applications turn what is left"
         console.print(f"[green]●[/] {told}", soft_wrap=True)

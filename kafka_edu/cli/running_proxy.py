@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from kafka_edu.cli.python_process import python_command, python_environment
+from kafka_edu.cli.supervisor import ClusterError
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.proxy import ProxyStarted
 from kafka_edu.trace.reader import open_recording
@@ -22,10 +23,6 @@ from kafka_edu.trace.wire_format import TraceFormatError
 _START_TIMEOUT_S: Final = 30.0
 _STOP_TIMEOUT_S: Final = 30.0
 _LOOK_EVERY_S: Final = 0.02
-
-
-class ProxyError(Exception):
-    """The proxy did not start; the text is what it said."""
 
 
 class RunningProxy:
@@ -50,14 +47,14 @@ class RunningProxy:
         return self._process.pid
 
     def wait_ready(self) -> str:
-        """host:port, once it takes connections. Raises ProxyError."""
+        """host:port, once it takes connections. Raises ClusterError with what it said."""
         end = time.monotonic() + _START_TIMEOUT_S
         while True:
             for envelope in self.events():
                 if isinstance(envelope.event, ProxyStarted):
                     return envelope.event.listener
             if self._process.poll() is not None or time.monotonic() > end:
-                raise ProxyError(f"the proxy is not up: {self.said() or 'it said nothing'}")
+                raise ClusterError(f"the proxy is not up: {self.said() or 'it said nothing'}")
             time.sleep(_LOOK_EVERY_S)
 
     def events(self) -> list[Envelope]:
@@ -85,7 +82,7 @@ class RunningProxy:
 
 @contextlib.contextmanager
 def running_proxy(folder: Path, *options: str) -> Iterator[tuple[RunningProxy, str]]:
-    """The proxy and its address, ready; it is stopped at the end of the block. Raises ProxyError."""
+    """The proxy and its address, ready; it is stopped at the end of the block. Raises ClusterError with what it said."""
     proxy = RunningProxy(folder, *options)
     try:
         yield proxy, proxy.wait_ready()

@@ -8,7 +8,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from benchmarks.apache_kafka import SMALL, PeerMissing, apache_kafka, kafka_jars
-from kafka_edu.cli.demo_kills import wait_until_in_sync
+from kafka_edu.cli.demo_topic import wait_until_in_sync
 from kafka_edu.cli.supervisor import Cluster, running_cluster
 from kafka_edu.cli.tools.controlled_shutdown import main
 from tests.interop.client_contract import rd

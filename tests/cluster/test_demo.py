@@ -1,6 +1,5 @@
 """The demo as a user starts it, without a terminal: its figures, its exit code, and that nothing is left of it."""
 
-import json
 import signal
 import subprocess
 from pathlib import Path
@@ -9,30 +8,24 @@ import pytest
 
 from kafka_edu.cli.python_process import python_command, python_environment
 from tests.cluster.processes import processes_of
+from tests.demos import play
 from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="these tests look for processes in /proc")]
 
 
 def test_no_acked_record_is_lost_when_the_leader_is_killed(tmp_path: Path, zookeeper: str) -> None:
-    figures = tmp_path / "demo.json"
-    environment = python_environment() | {"KAFKA_EDU_HOME": str(tmp_path / "home mit ü")}
-    command = python_command("kafka_edu", "demo", "--seconds", "4", "--rate", "300", "--zookeeper", zookeeper, "--json", str(figures))
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    report = json.loads(figures.read_text())
-    assert report["name"] == "demo"
-    assert [target for target in report["targets"] if not target["holds"]] == []
-    result = report["figures"]
+    home = tmp_path / "home mit ü"
+    said, result, _ = play(tmp_path, "", "--seconds", "4", "--rate", "300", "--zookeeper", zookeeper, environment={"KAFKA_EDU_HOME": str(home)})
     assert result["produced"] == result["acked"] == result["consumed"] > 500
     assert result["lost"] == result["duplicates"] == result["failed"] == 0
     assert result["statuses_agree"] is True
     assert set(result["leaders_before"]) == {result["killed_broker"]}
     assert result["killed_broker"] not in result["leaders_after"]
     assert result["seconds_without_leader"] > 0
-    assert f"leader of web-{result['partitions'][0]} before → after" in done.stdout
+    assert f"leader of web-{result['partitions'][0]} before → after" in said
     assert not processes_of(str(tmp_path))
-    assert not (tmp_path / "home mit ü" / "clusters" / "demo").exists()
+    assert not (home / "clusters" / "demo").exists()
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -11,7 +11,8 @@ from confluent_kafka.admin import AdminClient
 from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException
 
-from kafka_edu.cli.demo_kills import BROKERS, PARTITIONS, RECORD_BYTES, TOPIC, create_topic, wait_until_in_sync
+from kafka_edu.cli.demo_kills import PARTITIONS, RECORD_BYTES, TOPIC
+from kafka_edu.cli.demo_topic import BROKERS, create_topic, wait_until_in_sync
 from kafka_edu.cli.numbered_clients import ConfluentProducer, compare, read_all
 from kafka_edu.cli.supervisor import Cluster, running_cluster
 from kafka_edu.trace.event import Envelope
@@ -37,8 +38,7 @@ class World:
         self.admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
         self.zk = KazooClient(cluster.zookeeper_connect)
         self.zk.start()
-        create_topic(self.admin)
-        wait_until_in_sync(self.admin)
+        create_topic(self.admin, TOPIC, PARTITIONS)
 
     def ruled(self) -> Ruled | None:
         """None while /controller is not there, or names no broker of ours."""
@@ -96,7 +96,7 @@ def test_there_is_one_ruler_and_nothing_acked_is_lost(world: World) -> None:
         ruler = world.until_elected(ruler.epoch)
         world.zk.set("/controller", spoilt(ruler))
     asleep = world.until_elected(ruler.epoch)
-    wait_until_in_sync(world.admin)
+    wait_until_in_sync(world.admin, TOPIC, PARTITIONS)
 
     # The controller sleeps for less than its session; it wakes with a topic to create, and does not know that it was replaced.
     world.cluster.pause(asleep.broker)
@@ -105,7 +105,7 @@ def test_there_is_one_ruler_and_nothing_acked_is_lost(world: World) -> None:
     awake = world.until_elected(asleep.epoch, but=asleep.broker)
     wait_for(lambda: world.zk.exists("/brokers/topics/slept/partitions/0/state"), "the new controller creates the topic")
     world.cluster.resume(asleep.broker)
-    wait_until_in_sync(world.admin)
+    wait_until_in_sync(world.admin, TOPIC, PARTITIONS)
 
     # The controller sleeps across the end of its session, and so does another broker, later.
     dead = awake.broker
@@ -113,12 +113,12 @@ def test_there_is_one_ruler_and_nothing_acked_is_lost(world: World) -> None:
     after = world.until_elected(awake.epoch, but=dead)
     wait_for(lambda: str(dead) not in world.zk.get_children("/brokers/ids"), "its session ends")
     world.cluster.resume(dead)
-    wait_until_in_sync(world.admin)
+    wait_until_in_sync(world.admin, TOPIC, PARTITIONS)
     other = next(b for b in range(BROKERS) if b not in (dead, after.broker))
     world.cluster.pause(other)
     wait_for(lambda: str(other) not in world.zk.get_children("/brokers/ids"), "its session ends")
     world.cluster.resume(other)
-    wait_until_in_sync(world.admin)
+    wait_until_in_sync(world.admin, TOPIC, PARTITIONS)
     producer.finish()
 
     assert not producer.refused

@@ -12,7 +12,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from kazoo.client import KazooClient
 
-from kafka_edu.cli.demo_kills import PARTITIONS, TOPIC, create_topic, wait_until_in_sync
+from kafka_edu.cli.demo_kills import PARTITIONS, TOPIC
+from kafka_edu.cli.demo_topic import create_topic
 from kafka_edu.cli.numbered_clients import ConfluentProducer, compare, read_all
 from kafka_edu.cli.supervisor import Cluster, running_cluster
 from kafka_edu.trace.trace_client import TraceClient
@@ -42,8 +43,7 @@ def shared(request: pytest.FixtureRequest) -> Iterator[Cluster]:
             pytest.skip(str(error))
     with running_cluster("zk-faults", zookeeper=kind, zookeepers=3 if kind == "apache" else None) as cluster:
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
-        create_topic(admin)
-        wait_until_in_sync(admin)
+        create_topic(admin, TOPIC, PARTITIONS)
         yield cluster
 
 

@@ -1,0 +1,43 @@
+"""The topic that a demo works on: a replica on each of three brokers, of which two must have a record before it is acked."""
+
+import time
+from typing import Final
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from kafka_edu.cli.supervisor import ClusterError
+
+BROKERS: Final = 3
+SETTLE_TIMEOUT_S: Final = 60.0
+_CREATE_TIMEOUT_S: Final = 20.0
+_LOOK_EVERY_S: Final = 0.1
+
+
+def admin_client(bootstrap_servers: str) -> AdminClient:
+    """One that does not print its troubles: brokers die here on purpose."""
+    return AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
+
+
+def create_topic(admin: AdminClient, topic: str, partitions: int) -> dict[int, int]:
+    """Create it and wait until it is in sync: partition → leader. Raises ClusterError."""
+    wanted = NewTopic(topic, num_partitions=partitions, replication_factor=BROKERS, config={"min.insync.replicas": "2"})
+    admin.create_topics([wanted], operation_timeout=_CREATE_TIMEOUT_S)[topic].result()
+    return wait_until_in_sync(admin, topic, partitions)
+
+
+def wait_until_in_sync(admin: AdminClient, topic: str, partitions: int, replicas: int = BROKERS) -> dict[int, int]:
+    """Return when every one of the topic's partitions has all replicas in its ISR: partition → leader. Raises ClusterError after a minute."""
+    end = time.monotonic() + SETTLE_TIMEOUT_S
+    isrs: dict[int, list[int]] = {}
+    while time.monotonic() < end:
+        try:
+            found = admin.list_topics(topic, timeout=5).topics[topic].partitions
+        except KafkaException:  # the broker that was asked is just dying: the next look asks another
+            continue
+        isrs = {number: partition.isrs for number, partition in found.items()}
+        if len(isrs) == partitions and all(len(isr) == replicas for isr in isrs.values()):
+            return {number: partition.leader for number, partition in found.items()}
+        time.sleep(_LOOK_EVERY_S)
+    raise ClusterError(f"the replicas were not in sync within {SETTLE_TIMEOUT_S:g} s: ISRs {isrs}")
