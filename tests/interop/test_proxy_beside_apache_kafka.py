@@ -14,7 +14,7 @@ from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVers
 from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from tests.golden.listeners import listener_story as story
-from tests.golden.listeners.record import TwoDoors, ask, await_in_sync
+from tests.golden.listeners.record import TwoDoors, ask, two_doors
 from tests.interop.foreign import apache_kafka_jars
 from tests.waiting import wait_for
 
@@ -26,18 +26,9 @@ pytestmark = pytest.mark.timeout(300)  # the first one has the jars fetched
 @pytest.fixture(scope="module", params=HIGHEST)
 def kafka(request: pytest.FixtureRequest) -> Iterator[tuple[TwoDoors, int]]:
     """The story's three brokers with their topics; and the highest version of Metadata that they serve."""
-    peer = TwoDoors(apache_kafka_jars(request.param))
-    try:
-        peer.up()
-        inside = dict(enumerate(peer.ports))
-        cluster = ask(inside[0], MetadataRequest(topics=[]), 5)
-        assert isinstance(cluster, MetadataResponse)
-        ask(inside[cluster.controller_id], story.create_topic(), 2)
-        await_in_sync(inside)
-        wait_for(lambda: coordinator(inside[0], "g", 1).error_code == Errors.NONE, "a coordinator")
+    with two_doors(apache_kafka_jars(request.param)) as peer:
+        wait_for(lambda: coordinator(peer.ports[0], "g", 1).error_code == Errors.NONE, "a coordinator")
         yield peer, HIGHEST[request.param]
-    finally:
-        peer.down()
 
 
 def coordinator(port: int, group: str, version: int) -> FindCoordinatorResponse:

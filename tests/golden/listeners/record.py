@@ -3,9 +3,10 @@
 kafka-VERSION-configs.txt: a line for each of cases.txt. kafka-VERSION-metadata.txt: what Metadata tells by each door of listener_story's brokers.
 """
 
+import contextlib
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -45,7 +46,9 @@ def ask(port: int, request: Message, version: int) -> Message:
     return decode_response(request.KEY or 0, version, answer)[1]
 
 
-def metadata_by_doors(jars: Path) -> list[str]:
+@contextlib.contextmanager
+def two_doors(jars: Path) -> Iterator[TwoDoors]:
+    """The story's brokers with its topic, all in sync, for the time of the block."""
     kafka = TwoDoors(jars)
     try:
         kafka.up()
@@ -54,16 +57,22 @@ def metadata_by_doors(jars: Path) -> list[str]:
         assert isinstance(cluster, MetadataResponse)
         ask(inside[cluster.controller_id], story.create_topic(), 2)
         await_in_sync(inside)
-        lines = []
+        yield kafka
+    finally:
+        kafka.down()
+
+
+def metadata_by_doors(jars: Path) -> list[str]:
+    lines = []
+    with two_doors(jars) as kafka:
+        inside = dict(enumerate(kafka.ports))
         for listener, broker in story.DOORS:
             port = (inside if listener == "INSIDE" else kafka.outside)[broker]
             for version in story.VERSIONS:
                 response = ask(port, story.metadata(), version)
                 assert isinstance(response, MetadataResponse)
                 lines += [f"{listener} of {broker}, version {version}", *story.told(response, inside)]
-        return lines
-    finally:
-        kafka.down()
+    return lines
 
 
 def await_in_sync(inside: Mapping[int, int]) -> None:
