@@ -60,8 +60,6 @@ class TargetCopier:
         request = MetadataRequest(topics=None, allow_auto_topic_creation=False)
         highest = min(self._apis[ApiKey.METADATA][1], MetadataResponse.VALID.highest)
         version = min(highest, READ_VERSION)
-        if version == 0:
-            request.topics = []
         if version < 4:
             request.allow_auto_topic_creation = True  # the field's default: older versions lack it
         if version >= 8:

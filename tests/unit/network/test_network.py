@@ -155,6 +155,63 @@ def test_an_unanswered_request_closes_the_client() -> None:
     bench.loop.run_until_complete(main())
 
 
+def test_each_request_has_a_deadline_of_its_own() -> None:
+    """There is one alarm a connection: set for the earliest, and again when that one was answered."""
+    bench = Bench()
+    bench.start(None)
+
+    async def main() -> None:
+        client = await bench.client()
+        patient = asyncio.ensure_future(client.send(ApiVersionsRequest(), 0, 10_000))
+        began = bench.time.hi_res_clock_ms()
+        with pytest.raises(TimeoutError):
+            await client.send(ApiVersionsRequest(), 0, 500)
+        assert bench.time.hi_res_clock_ms() - began == 500
+        with pytest.raises(ConnectionError):
+            await patient
+
+        client = await bench.client()
+        answered = asyncio.ensure_future(client.send(ApiVersionsRequest(), 0, 500))
+        for _ in range(2):  # the first was the patient one's
+            request = await bench.channel.receive_request()
+        await bench.answer(request)
+        await answered
+        began = bench.time.hi_res_clock_ms()
+        with pytest.raises(TimeoutError):
+            await client.send(ApiVersionsRequest(), 0, 2000)
+        assert bench.time.hi_res_clock_ms() - began == 2000
+
+    bench.loop.run_until_complete(main())
+
+
+def test_whom_a_handler_answers_is_told_when_it_has_done_its_part() -> None:
+    """All responses for the connections of one processor go out together, at once; one that comes when no handler works, with the loop's next turn."""
+    bench = Bench()
+    bench.start(None)
+
+    def waiting() -> list[int]:
+        return [processor.response_queue_size for processor in bench.server.processors]
+
+    async def main() -> None:
+        clients = [await bench.client() for _ in range(4)]  # two processors, two each
+        answers = [asyncio.ensure_future(client.send(ApiVersionsRequest(), 0, 1000)) for client in clients]
+        requests = [await bench.channel.receive_request() for _ in clients]
+        bench.channel.begin_handling()
+        for request in requests[:3]:
+            await bench.answer(request)
+        await asyncio.sleep(0)
+        assert sorted(waiting()) == [1, 2]
+        bench.channel.end_handling()
+        assert waiting() == [0, 0]
+        await bench.answer(requests[3])
+        assert sorted(waiting()) == [0, 1]
+        await asyncio.sleep(0)
+        assert waiting() == [0, 0]
+        await asyncio.gather(*answers)
+
+    bench.loop.run_until_complete(main())
+
+
 @pytest.mark.parametrize(
     ("bytes_sent", "why"),
     [

@@ -17,7 +17,7 @@ from kafka_edu.protocol.messages.create_partitions import CreatePartitionsReques
 from kafka_edu.protocol.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
 from kafka_edu.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from kafka_edu.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
-from kafka_edu.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
+from kafka_edu.protocol.messages.elect_leaders import ElectLeadersRequest, PartitionResult, TopicPartitions
 from kafka_edu.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from kafka_edu.protocol.messages.update_features import UpdateFeaturesRequest
 from kafka_edu.sim.sim_client import SimClient
@@ -75,10 +75,13 @@ class World:
         return manager.get_log(tp)
 
     def elect(self, kind: int, to: int | None = None) -> Errors:
+        return Errors.of(self.elected(kind, to).error_code)
+
+    def elected(self, kind: int, to: int | None = None) -> PartitionResult:
         request = ElectLeadersRequest(election_type=kind, topic_partitions=[TopicPartitions(topic="t", partition_id=[0])], timeout_ms=10_000)
         response = self.ask(self.controller if to is None else to, request, 2)
         assert response.error_code == 0
-        return Errors.of(response.replica_election_results[0].partition_result[0].error_code)
+        return response.replica_election_results[0].partition_result[0]
 
     def produce(self, count: int) -> None:
         for number in range(count):
@@ -109,7 +112,11 @@ def test_the_preferred_leader_leads_again_and_the_answer_comes_when_it_is_known(
     world.cluster.stop(1)
     world.cluster.advance(2000)
     assert world.leader() == 2
-    assert world.elect(PREFERRED) is Errors.PREFERRED_LEADER_NOT_AVAILABLE
+    refused = world.elected(PREFERRED)
+    assert refused.error_code == Errors.PREFERRED_LEADER_NOT_AVAILABLE
+    assert refused.error_message.startswith(
+        "Failed to elect leader for partition t-0 under strategy PreferredReplicaPartitionLeaderElectionStrategy: "
+    )
     world.cluster.start(1)
     world.cluster.advance(3000)
     assert world.leader() == 2

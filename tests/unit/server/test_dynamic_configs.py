@@ -164,6 +164,13 @@ def test_where_a_broker_cannot_be_advertised(world: World, name: str, value: str
     assert not world.told(BrokerListenersChanged)
 
 
+def test_an_address_that_was_written_by_hand_for_all_brokers_counts_for_none(world: World) -> None:
+    world.write_by_hand(f"brokers/{DEFAULT_ENTITY}", {"advertised.listeners": "PLAINTEXT://elsewhere.example:1", "log.retention.ms": "77"})
+    world.cluster.advance(3000)
+    assert {log.config.retention_ms for b in (1, 2, 3) for log in world.logs(b)} == {77}
+    assert not world.told(BrokerListenersChanged)
+
+
 def test_dynamic_configs_hold_after_a_restart(world: World) -> None:
     world.alter(1, BROKER, "", log_retention_ms="77")
     world.cluster.stop(2)

@@ -56,7 +56,8 @@ def read(records, high_watermark=3):
 def replicas(harness):
     manager = FakeReplicaManager()
     manager.reads = {WEB_0: read(BATCH), WEB_1: read(b"", 0)}
-    FetchApi(manager, FetchManager(FetchSessionCache(10, Random(1))), harness.time, fetch_max_bytes=50_000).register(harness.apis)
+    manager.sessions = FetchSessionCache(10, Random(1))
+    FetchApi(manager, FetchManager(manager.sessions), harness.time, fetch_max_bytes=50_000).register(harness.apis)
     return manager
 
 
@@ -150,6 +151,13 @@ def test_a_sessions_life(harness, replicas):
     assert (ended.error_code, ended.session_id, answered(ended)) == (Errors.NONE, 0, {})
     gone = harness.ask(fetch(session=(session_id, 3)), 7)
     assert gone.error_code == Errors.FETCH_SESSION_ID_NOT_FOUND
+
+
+def test_a_session_of_which_all_partitions_rest_waits_for_one_to_wake(harness, replicas):
+    session_id = harness.ask(fetch((0, 0), (1, 0), session=(0, 0)), 7).session_id
+    replicas.sessions.get(session_id).awake.clear()
+    harness.ask(fetch(session=(session_id, 1)), 7)
+    assert [infos for _, infos in replicas.asked[1:]] == [[]], "it is the replica manager that lets it wait"
 
 
 def test_versions_before_7_have_no_sessions(harness, replicas):

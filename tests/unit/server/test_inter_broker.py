@@ -128,6 +128,38 @@ def test_many_new_logs_are_made_before_the_roles_are_taken_with_others_served_in
     assert world.epochs_written == 1
 
 
+def test_roles_of_another_request_are_not_taken_while_logs_are_made_for_the_first(harness, world):
+    harness.ask(lead("a", version=5), 5)  # the topic's configs are there now
+    world.done.clear()
+    api = world.api
+
+    async def both():
+        world.logs_wanted = [(TopicPartition("a", number), True) for number in range(LOGS_AT_ONCE + 1)]
+        first = asyncio.create_task(api.handle_leader_and_isr(Answered(5), lead("a", version=5)))
+        await asyncio.sleep(0)
+        world.logs_wanted = []
+        second = api.handle_leader_and_isr(Answered(4), lead("a", version=4))
+        assert second is not None
+        await asyncio.gather(first, second)
+
+    asyncio.run(both())
+    assert [each for each in world.done if each[0] == "lead"] == [("lead", 5), ("lead", 4)]
+
+
+def test_who_was_born_again_while_logs_were_made_takes_no_role_of_the_earlier_life(harness, world):
+    world.logs_wanted = [(TopicPartition("a", number), True) for number in range(LOGS_AT_ONCE + 1)]
+
+    async def born_again():
+        work = asyncio.create_task(world.api._make_logs_and_lead(Answered(5), lead("a", version=5, broker_epoch=100), []))
+        await asyncio.sleep(0)
+        world.broker_epoch = 101
+        await work
+
+    with pytest.raises(KafkaException, match="epoch"):
+        asyncio.run(born_again())
+    assert ("lead", 5) not in world.done
+
+
 def test_a_few_new_logs_are_made_at_once(harness, world):
     world.logs_wanted = [(TopicPartition("a", 0), True)]
     harness.ask(lead("a", version=5), 5)

@@ -20,7 +20,8 @@ from kafka_edu.sim.sim_client import Answer, SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.controller import ControlledShutdownProcessed, ControllerEventStarted, ControllerResigned, LeaderElected
-from kafka_edu.trace.events.log import LogLoaded, LogRecovered
+from kafka_edu.trace.events.log import LogFlushed, LogLoaded, LogRecovered
+from kafka_edu.trace.events.network import ConnectionClosed
 from kafka_edu.trace.events.replication import IsrExpanded
 from kafka_edu.trace.events.server import BrokerStateChanged, ControlledShutdownAttempted, ServerStopped
 
@@ -95,6 +96,27 @@ def test_the_books_steps_in_their_order_and_its_three_cases() -> None:
     assert leaders == {LED: 3, FOLLOWED: 3, ALONE: -1}, "who is alone goes down with the broker; nothing can be done about it"
     for tp in (LED, FOLLOWED):
         produce(cluster, client, tp, "after")
+
+
+def test_who_still_asks_finds_out_before_logs_are_flushed() -> None:
+    cluster, client = started()
+    produce(cluster, client, LED, "a")
+    network = NetworkClient(cluster.network.transport(), "late")
+
+    async def connect() -> None:
+        await network.connect("127.0.0.1", cluster.port(2), 1000)
+
+    connecting: Awaitable[None] = connect()
+    cluster.run_as(client.process, connecting)
+    cluster.stop(2)
+    ends = of_broker(cluster, 2, ConnectionClosed, LogFlushed, ServerStopped)
+    closed = [place for place, e in enumerate(ends) if isinstance(e.event, ConnectionClosed) and e.event.reason == "the broker stops"]
+    flushed = [place for place, e in enumerate(ends) if isinstance(e.event, LogFlushed)]
+    assert closed
+    assert flushed
+    assert closed[-1] < flushed[0]
+    cluster.advance(10)
+    assert not network.connected
 
 
 def test_a_producer_sees_no_failure_and_a_broker_that_is_going_does_not_follow_what_it_has_given_up() -> None:

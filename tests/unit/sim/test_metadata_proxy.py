@@ -148,6 +148,7 @@ def test_the_clients_of_a_cluster_that_died_boot_on_the_other():
         proxied.cluster.kill(broker)
     proxied.cluster.advance(2 * REFRESH_MS + 100)
     assert {proxied.boot(client).cluster_id for client in clients} == {"played back"}
+    assert {e.target for e in proxied.facts(MetadataCopyFailed)} == {"kafka"}, "what is played back is not asked"
     with pytest.raises(ConnectionError):
         proxied.boot("pinned")
     for broker in (1, 2, 3):
@@ -225,6 +226,19 @@ def test_a_silent_connection_is_closed_after_ten_minutes():
     assert not lost
     proxied.cluster.advance(200_000)
     assert len(lost) == 1
+
+
+def test_a_part_that_fails_ends_the_proxy():
+    proxied = Proxied()
+
+    def broken(*_):
+        raise RuntimeError("a bug")
+
+    proxied.server._proxy.answer = broken
+    with pytest.raises(TimeoutError):
+        proxied.boot()
+    assert proxied.server.failed.is_set()
+    assert str(proxied.server.failure) == "a bug"
 
 
 def test_in_the_end_it_says_what_it_did():

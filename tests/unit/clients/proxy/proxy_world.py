@@ -30,7 +30,7 @@ def partition(number, leader, replicas, isr=None, error=Errors.NONE):
     )
 
 
-def copy_of(topics, cluster_id="cluster-a", brokers=(1, 2), version=11, first_port=9092):
+def copy_of(topics, cluster_id="cluster-a", brokers=(1, 2), version=11, first_port=9092, produce=(0, 9)):
     """`topics`: name → partitions."""
     return MetadataCopy(
         MetadataResponse(
@@ -42,7 +42,7 @@ def copy_of(topics, cluster_id="cluster-a", brokers=(1, 2), version=11, first_po
             ],
             cluster_authorized_operations=OPERATIONS,
         ),
-        {ApiKey.METADATA: (0, version), ApiKey.PRODUCE: (0, version - 2), ApiKey.API_VERSIONS: (0, 3)},
+        {ApiKey.METADATA: (0, version), ApiKey.PRODUCE: produce, ApiKey.API_VERSIONS: (0, 3)},
         version,
         "10.0.0.1:9093",
         1_600_000_000_000,

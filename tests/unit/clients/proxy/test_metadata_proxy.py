@@ -28,11 +28,12 @@ def test_api_versions_lists_what_a_proxy_serves_and_no_more(proxy, proxy_of, ver
     assert served(proxy_of().ask(request, version)) == {ApiKey.METADATA: (0, 11), ApiKey.API_VERSIONS: (0, 3)}
 
 
-def test_metadata_is_offered_in_no_newer_version_than_the_targets_serve(proxy_of):
-    proxy = proxy_of(("old", "new"), ("client=east to=new", "to=new,old"))
-    proxy.targets["new"].copied(copy_of({}, version=11), 1)
+@pytest.mark.parametrize(("old", "new"), ["ab", "ba"])
+def test_metadata_is_offered_in_no_newer_version_than_the_targets_serve(proxy_of, old, new):
+    proxy = proxy_of((old, new), (f"client=east to={new}", f"to={new},{old}"))
+    proxy.targets[new].copied(copy_of({}, version=11), 1)
     assert served(proxy.ask(ApiVersionsRequest(), 0))[ApiKey.METADATA] == (0, 11)
-    proxy.targets["old"].copied(copy_of({}, version=6), 1)
+    proxy.targets[old].copied(copy_of({}, version=6), 1)
     assert served(proxy.ask(ApiVersionsRequest(), 0))[ApiKey.METADATA] == (0, 6)
     assert served(proxy.ask(ApiVersionsRequest(), 0, client_id="east"))[ApiKey.METADATA] == (0, 11)
     assert isinstance(proxy.answer(MetadataRequest(topics=None), 7), Refusal)
@@ -109,9 +110,10 @@ def test_a_topic_asked_for_by_id_is_an_invalid_request_as_of_a_broker(proxy):
 
 
 @pytest.mark.parametrize("version", range(4))
-def test_the_coordinator_by_the_copy(proxy, version):
-    response = proxy.ask(FindCoordinatorRequest(key="test"), version)  # partition 48 of 50
-    assert (response.error_code, response.node_id, response.host, response.port) == (Errors.NONE, 1, "10.0.0.1", 9093)
+@pytest.mark.parametrize(("group", "leader"), [("test", 1), ("tester", 2)])  # partitions 48 and 43 of 50
+def test_the_coordinator_by_the_copy(proxy, version, group, leader):
+    response = proxy.ask(FindCoordinatorRequest(key=group), version)
+    assert (response.error_code, response.node_id, response.host, response.port) == (Errors.NONE, leader, "10.0.0.1", 9092 + leader)
 
 
 def test_no_coordinator_without_the_internal_topic(proxy):
@@ -155,7 +157,9 @@ def test_what_the_targets_serve_can_be_claimed_and_is_not_served(proxy_of):
     """Some clients, kafka-python among them, take the first server's word for the whole cluster."""
     proxy = proxy_of(("old", "new"), target_versions=True)
     assert served(proxy.ask(ApiVersionsRequest(), 0)) == {ApiKey.METADATA: (0, 11), ApiKey.API_VERSIONS: (0, 3)}
-    proxy.targets["new"].copied(copy_of({}, version=11), 1)
-    proxy.targets["old"].copied(copy_of({}, version=6), 1)
-    assert served(proxy.ask(ApiVersionsRequest(), 0)) == {ApiKey.PRODUCE: (0, 4), ApiKey.METADATA: (0, 6), ApiKey.API_VERSIONS: (0, 3)}
+    proxy.targets["new"].copied(copy_of({}, version=11, produce=(3, 9)), 1)
+    proxy.targets["old"].copied(copy_of({}, version=6, produce=(0, 7)), 1)
+    assert served(proxy.ask(ApiVersionsRequest(), 0)) == {ApiKey.PRODUCE: (3, 7), ApiKey.METADATA: (0, 6), ApiKey.API_VERSIONS: (0, 3)}
+    proxy.targets["old"].copied(copy_of({}, version=6, produce=(0, 2)), 1)
+    assert served(proxy.ask(ApiVersionsRequest(), 0)) == {ApiKey.METADATA: (0, 6), ApiKey.API_VERSIONS: (0, 3)}, "no version that both serve"
     assert isinstance(proxy.core.answer(RequestHeader(ApiKey.PRODUCE, 0, 1, "c"), "127.0.0.1", bytes(64), 0), Refusal)

@@ -44,6 +44,7 @@ def test_where_a_client_may_be_led_to():
         (("client=a",), "line 1: it does not say where to: to=CLUSTER[,CLUSTER…]"),
         (("to=east", "client=a to=west"), "line 2: client=a to=west never comes to its turn: client=* to=east goes before it (line 1)"),
         (("client=a to=east", "client=a topic=t to=west", "to=east"), "line 2: client=a topic=t to=west never comes to its turn"),
+        (("topic=t to=east", "client=a topic=t to=west", "to=east"), "line 2: client=a topic=t to=west never comes to its turn: client=* topic=t"),
         (("to=north",), "line 1: there is no cluster north, only east, west, money"),
         (("to=east,",), "line 1: there is no cluster (empty name)"),
         (("to=east,east",), "line 1: to names a cluster twice"),
@@ -64,6 +65,11 @@ def test_clients_are_spread_and_each_stays():
     chosen = {f"client-{i}": asked.choose(f"client-{i}", "10.0.0.9", None, lambda _: True).cluster for i in range(600)}
     assert min(Counter(chosen.values()).values()) > 150
     assert all(asked.choose(client, "10.0.0.9", None, lambda _: True).cluster == cluster for client, cluster in chosen.items())
+
+
+def test_clients_without_an_id_of_their_own_are_spread_by_address():
+    asked = routes()
+    assert {asked.choose("rdkafka", f"10.0.0.{i}", None, lambda _: True).cluster for i in range(40)} == set(CLUSTERS)
 
 
 @given(st.text(max_size=20), st.text(max_size=20), st.sets(st.sampled_from(CLUSTERS), min_size=1))
