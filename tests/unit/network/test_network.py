@@ -163,6 +163,7 @@ def test_each_request_has_a_deadline_of_its_own() -> None:
     async def main() -> None:
         client = await bench.client()
         patient = asyncio.ensure_future(client.send(ApiVersionsRequest(), 0, 10_000))
+        await asyncio.sleep(0)  # it is under way
         began = bench.time.hi_res_clock_ms()
         with pytest.raises(TimeoutError):
             await client.send(ApiVersionsRequest(), 0, 500)
