@@ -216,12 +216,15 @@ class Log(LocalLog):
         begins_at = first_offset if batches[0][1].magic == MAGIC_V2 else 0
         segment = self._segment_for(size, max_timestamp, begins_at, last_offset, now_ms)
         epochs = self.leader_epoch_cache
+        if epochs.unwritten:
+            with self._storage():
+                epochs.write()
         latest_epoch = epochs.latest_epoch
         for _, header in batches:
             if header.magic < MAGIC_V2 and latest_epoch >= 0:  # the format went back: epochs are not complete any more
                 self._forget_epochs()
                 latest_epoch = -1
-            if epochs.unwritten or header.partition_leader_epoch > latest_epoch:
+            if header.partition_leader_epoch > latest_epoch:
                 self.maybe_assign_epoch_start_offset(header.partition_leader_epoch, header.base_offset)
                 latest_epoch = header.partition_leader_epoch
         entries = segment.offset_index.entries

@@ -115,8 +115,12 @@ def test_the_clients_of_a_cluster_that_is_gone_boot_on_the_other_until_it_is_bac
     refused = AdminClient({"bootstrap.servers": world.address, "client.id": "billing-8", "log_level": 0})
     with pytest.raises(KafkaException):
         refused.list_topics(timeout=3)
-    why = [e.event.reason for e in world.proxy.events() if isinstance(e.event, ProxyRefused) and e.event.client_id == "billing-8"]
-    assert set(why) == {"no target answers of west"}
+
+    def reasons() -> set[str]:
+        return {e.event.reason for e in world.proxy.events() if isinstance(e.event, ProxyRefused) and e.event.client_id == "billing-8"}
+
+    wait_for(reasons, "billing-8 is refused")
+    assert reasons() == {"no target answers of west"}
     world.west.start(0)
     wait_for(lambda: states_of(world.proxy, "west")[-1] == "Up", "the proxy finds it back")
     assert world.boots() == before

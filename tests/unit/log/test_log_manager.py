@@ -234,8 +234,9 @@ def test_files_of_epochs_that_begin_are_written_by_a_worker_and_by_the_first_rec
         assert disk.read(files[0]) == b"0\n1\n4 0\n", "before its first record"
         batch = bytearray(build_batch([Record(0, 5, b"k", b"v")]))
         batch[12:16] = (4).to_bytes(4, "big")
+        logs[1].maybe_assign_epoch_start_offset(5, 0, begins=True)
         logs[1].append_as_follower(bytes(batch), 0)
-        assert disk.read(files[1]) == b"0\n1\n4 0\n"
+        assert disk.read(files[1]) == b"0\n1\n5 0\n", "a record of an older epoch says nothing of where epochs begin"
         broker.logs.write_leader_epochs()
         broker.logs.delete_log(B)
         await settle()
