@@ -34,7 +34,11 @@ def transform(servers: str, topic_in: str, topic_out: str, name: str, pause_ms: 
     producer.init_transactions(TIMEOUT_S)
     consumer.subscribe([topic_in])
     while True:
-        messages = [m for m in consumer.consume(MOST_RECORDS, 0.2) if m.error() is None]
+        came = consumer.consume(MOST_RECORDS, 0.2)
+        for message in came:
+            if (error := message.error()) is not None and error.fatal():  # such a consumer gives nothing any more: another must take its place
+                raise KafkaException(error)
+        messages = [message for message in came if message.error() is None]
         if messages:
             _one_transaction(producer, consumer, messages, topic_out, pause_ms)
 
