@@ -30,7 +30,7 @@ from typing import Final, NamedTuple
 
 from confluent_kafka import KafkaException
 from kazoo.exceptions import KazooException  # type: ignore[import-untyped]  # kazoo has no types
-from kazoo.handlers.threading import KazooTimeoutError  # type: ignore[import-untyped]
+from kazoo.handlers.threading import KazooTimeoutError  # type: ignore[import-untyped]  # nor here
 
 from kafka_edu.cli.report import Report
 from kafka_edu.cli.supervisor import ClusterError
@@ -142,7 +142,7 @@ def wait_for_acks(application: ApplicationProbe, raw: RawProbe, after: float) ->
     while not (application.acks.all_acked_after(after) and raw.acks.all_acked_after(after)):
         if time.monotonic() > end:
             raise TimeoutError(f"not every partition was written to within {LIMIT_S:g} s")
-        time.sleep(0.02)
+        time.sleep(0.02)  # the acks are noted by the clients' own threads, which are not to be slowed by telling
 
 
 def lose(peer: Peer, victim: int, leaders: Mapping[int, Sequence[int]], kill: bool) -> Loss:
@@ -150,7 +150,7 @@ def lose(peer: Peer, victim: int, leaders: Mapping[int, Sequence[int]], kill: bo
     survivors = {broker: address for broker, address in peer.addresses.items() if broker != victim}
     partitions, probed = sum(map(len, leaders.values())), leaders[victim][:PROBED]
     with ZnodeGone(peer.zookeeper, victim) as znode, probes(peer, probed, probed[:RAW_PROBED]) as (application, raw):
-        time.sleep(WARM_UP_S)
+        time.sleep(WARM_UP_S)  # of work as usual
         began = time.monotonic()
         if kill:
             peer.kill(victim)

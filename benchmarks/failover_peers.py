@@ -13,7 +13,7 @@ from confluent_kafka import ElectionType, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
-from kazoo.protocol.states import EventType, WatchedEvent  # type: ignore[import-untyped]
+from kazoo.protocol.states import EventType, WatchedEvent  # type: ignore[import-untyped]  # nor here
 
 from kafka_edu.cli.cluster_spec import HOST
 from kafka_edu.cli.supervisor import Cluster, running_cluster

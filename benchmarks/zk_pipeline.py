@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
-from kazoo.exceptions import KazooException  # type: ignore[import-untyped]
-from kazoo.handlers.threading import KazooTimeoutError  # type: ignore[import-untyped]
+from kazoo.exceptions import KazooException  # type: ignore[import-untyped]  # nor here
+from kazoo.handlers.threading import KazooTimeoutError  # type: ignore[import-untyped]  # nor here
 
 from kafka_edu.cli.report import Report
 from kafka_edu.cluster.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
@@ -36,7 +36,6 @@ from kafka_edu.zk.zk_data import ControllerEpochZNode, TopicAssignment, TopicPar
 
 NAME = "zk-pipeline"
 HELP = "1, 10, 100 and 1,000 requests in flight to ZooKeeper, beside plain kazoo one by one (needs Java; a minute)"
-
 
 PARTITIONS: Final = 5_000
 IN_FLIGHT: Final = (1, 10, 100, 1_000)

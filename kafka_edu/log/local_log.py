@@ -66,7 +66,8 @@ class LocalLog(ABC):
     def watch(
         self, trace: Tracer | None, note: Callable[[], None] | None = None, on_disk_failure: Callable[[str, OSError], None] | None = None
     ) -> None:
-        """From now on tell events; tell `note` when there are segments to flush or to remove, `on_disk_failure` when the disk below fails."""
+        """From now on tell events; tell `note` when there are segments to flush or to remove, or a leader's epoch to write down; tell `on_disk_failure`
+        when the disk below fails."""
         self._trace = trace
         self._note = note
         self._on_disk_failure = on_disk_failure

@@ -141,15 +141,21 @@ def test_many_writes_share_one_fsync(world: World) -> None:
     assert world.disk.flushes - before <= 4
 
 
-def test_nothing_is_said_before_it_is_safe_but_pings_are_answered(world: World) -> None:
+def gate_before_the_disk(world: World) -> asyncio.Event:
+    """A server whose writes wait while the event is cleared; it is set."""
     gate = asyncio.Event()
+    gate.set()
 
     async def slow_disk(call: Callable[[], T], /) -> T:
         await gate.wait()
         return call()
 
-    gate.set()
     world.server(run_blocking=slow_disk)
+    return gate
+
+
+def test_nothing_is_said_before_it_is_safe_but_pings_are_answered(world: World) -> None:
+    gate = gate_before_the_disk(world)
     client = world.client()
     gate.clear()
     client.frames(create(1, "/a"), exists(2, "/a"), exists(3, "/none"), PING)
@@ -162,14 +168,7 @@ def test_nothing_is_said_before_it_is_safe_but_pings_are_answered(world: World) 
 
 def test_a_ping_overtakes_writes_that_wait_for_the_disk_but_not_its_own_session(world: World) -> None:
     """The one may be taken for a sign of life at once; the other would be an answer to somebody who is not yet told that he is let in."""
-    gate = asyncio.Event()
-
-    async def slow_disk(call: Callable[[], T], /) -> T:
-        await gate.wait()
-        return call()
-
-    gate.set()
-    world.server(run_blocking=slow_disk)
+    gate = gate_before_the_disk(world)
     known = world.client()
     gate.clear()
     early = world.client(connect=False)
