@@ -12,6 +12,8 @@ watches are ignored, channels closed, the context thrown away. The first control
 /controller may be deleted or written by hand. Deleted: everybody runs for election. Written: the controller sees another id (or none) and resigns, as
 in Kafka; and as the znode is still its own, it deletes it, so that there is an election, as the book says. (Kafka leaves it there, and the broker
 that is named in it takes itself for the controller without having been elected.) Made by hand, without a session behind it: whoever sees it deletes it.
+
+A shell: it owns the event task and the timer of the rebalance. What is decided in them is ActiveController's, and below it plain functions and tables.
 """
 
 import asyncio
