@@ -14,8 +14,9 @@ from rich.console import Console
 
 from kafka_edu.cli.demo_frame import demo_command, wait_until, zookeeper_option
 from kafka_edu.cli.demo_topic import BROKERS, SETTLE_TIMEOUT_S, admin_client, create_topic, wait_until_in_sync
-from kafka_edu.cli.numbered_clients import ConfluentProducer, Found, NumberedProducer, PythonProducer, compare, read_all
+from kafka_edu.cli.numbered_clients import ConfluentProducer, NumberedProducer, PythonProducer
 from kafka_edu.cli.report import Report
+from kafka_edu.cli.stored_records import Found, compare, read_all
 from kafka_edu.cli.supervisor import Cluster, running_cluster
 
 TOPIC: Final = "kills"
@@ -68,7 +69,7 @@ def identical_partitions(cluster: Cluster) -> int:
     """How many partitions have the same bytes on all brokers. Waits for the followers' last fetches, for at most a minute."""
     end = time.monotonic() + SETTLE_TIMEOUT_S
     while True:
-        logs = [[_log_bytes(cluster.folder.broker_data(broker) / f"{TOPIC}-{number}") for broker in range(BROKERS)] for number in range(PARTITIONS)]
+        logs = [[_log_bytes(cluster.replica(broker, TOPIC, number)) for broker in range(BROKERS)] for number in range(PARTITIONS)]
         same = sum(len(set(replicas)) == 1 and len(replicas[0]) > 0 for replicas in logs)
         if same == PARTITIONS or time.monotonic() > end:
             return same
@@ -98,9 +99,9 @@ def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcom
     for producer in producers:
         producer.finish()
     console.print(f"[green]●[/] {sum(p.sent for p in producers):,} records sent in {time.monotonic() - began:.0f} s; reading them back")
-    wait_until_in_sync(admin, TOPIC, PARTITIONS)
+    leaders = wait_until_in_sync(admin, TOPIC, PARTITIONS)
     acked = {place: offset for producer in producers for place, offset in producer.acked.items()}
-    found = compare(acked, read_all(cluster.bootstrap_servers, TOPIC, PARTITIONS, SETTLE_TIMEOUT_S))
+    found = compare(acked, read_all(cluster, TOPIC, leaders, SETTLE_TIMEOUT_S))
     return Outcome(
         sum(producer.sent for producer in producers),
         len(acked),

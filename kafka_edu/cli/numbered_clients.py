@@ -1,7 +1,6 @@
-"""Two unmodified producers that number their records for each partition, and what must be found in the log afterwards.
+"""Two unmodified producers that number their records for each partition, and keep what was acked. What became of the records, `stored_records` says.
 
-A record's value says all about it: producer, partition, number. What was acked is kept, and compared with what lies in the partitions: each acked record is
-there once, where the ack said, and the records of one producer in one partition are in the order in which it sent them.
+A record's value says all about it: producer, partition, number.
 """
 
 import itertools
@@ -12,7 +11,7 @@ from collections import defaultdict
 from typing import Final, NamedTuple
 
 from confluent_kafka import KafkaError, Message, Producer
-from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import KafkaProducer
 
 _FLUSH_TIMEOUT_S: Final = 120.0
 _DELIVERY_TIMEOUT_MS: Final = 120_000
@@ -176,55 +175,3 @@ class PythonProducer(NumberedProducer):
     def _flush(self) -> None:
         self._client.flush(_FLUSH_TIMEOUT_S)
         self._client.close()
-
-
-class Found(NamedTuple):
-    """What lies in the partitions beside what was acked."""
-
-    consumed: int
-    lost: int
-    """Acked, but not where the ack said."""
-    duplicates: int
-    out_of_order: int
-    """Records whose number is not above that of the one before, of the same producer in the same partition."""
-    unacked_but_stored: int
-    """Allowed, for an ack can get lost."""
-
-
-def read_all(bootstrap_servers: str, topic: str, partitions: int, timeout_s: float) -> list[tuple[Place, int]]:
-    """Every record and its offset, partition by partition, with kafka-python. Raises TimeoutError when the ends are not reached in time."""
-    consumer = KafkaConsumer(bootstrap_servers=bootstrap_servers.split(","), group_id=None, enable_auto_commit=False, auto_offset_reset="earliest")
-    found: list[tuple[Place, int]] = []
-    try:
-        assigned = [TopicPartition(topic, partition) for partition in range(partitions)]
-        consumer.assign(assigned)
-        ends = consumer.end_offsets(assigned)
-        give_up = time.monotonic() + timeout_s
-        while any(consumer.position(tp) < end for tp, end in ends.items()):
-            if time.monotonic() > give_up:
-                raise TimeoutError(f"the ends of {topic} were not reached within {timeout_s:g} s")
-            for tp, records in consumer.poll(timeout_ms=500).items():
-                for record in records:
-                    place = Place.parse(record.value)
-                    assert place.partition == tp.partition, f"{place} was found in {tp}"
-                    found.append((place, record.offset))
-    finally:
-        consumer.close()
-    return found
-
-
-def compare(acked: dict[Place, int], read: list[tuple[Place, int]]) -> Found:
-    """O(records). `read` must hold the records of a partition in the order of their offsets."""
-    stored = set(read)
-    last: dict[tuple[str, int], int] = {}
-    seen: set[Place] = set()
-    duplicates = out_of_order = 0
-    for place, _ in read:
-        if place in seen:
-            duplicates += 1
-        elif place.number <= last.get(place[:2], -1):
-            out_of_order += 1
-        seen.add(place)
-        last[place[:2]] = max(place.number, last.get(place[:2], -1))
-    lost = sum(place not in seen if offset == UNKNOWN_OFFSET else (place, offset) not in stored for place, offset in acked.items())
-    return Found(len(read), lost, duplicates, out_of_order, len(seen - acked.keys()))

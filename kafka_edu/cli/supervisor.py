@@ -156,6 +156,10 @@ class Cluster:
 
         return EventsAddress.read(str(self.folder.supervisor_events))
 
+    def replica(self, broker_id: int, topic: str, partition: int) -> Path:
+        """The folder of one replica's segments."""
+        return self.folder.broker_data(broker_id) / f"{topic}-{partition}"
+
     def log_text(self, broker_id: int) -> str:
         """All that the broker has written to its console."""
         return self.folder.broker_log(broker_id).read_text(encoding="utf-8", errors="replace")

@@ -13,8 +13,9 @@ from confluent_kafka.cimpl import NewTopic
 from kazoo.client import KazooClient
 
 from kafka_edu.cli.demo_kills import PARTITIONS, TOPIC
-from kafka_edu.cli.demo_topic import create_topic
-from kafka_edu.cli.numbered_clients import ConfluentProducer, compare, read_all
+from kafka_edu.cli.demo_topic import create_topic, wait_until_in_sync
+from kafka_edu.cli.numbered_clients import ConfluentProducer
+from kafka_edu.cli.stored_records import compare, read_all
 from kafka_edu.cli.supervisor import Cluster, running_cluster
 from kafka_edu.trace.trace_client import TraceClient
 from kafka_edu.zk.apache import ApacheZooKeeperError, find_jars, find_java
@@ -63,7 +64,8 @@ def producer(shared: Cluster) -> Iterator[ConfluentProducer]:
     start_all(shared)
     producer.finish()
     assert len(producer.acked) == producer.sent
-    found = compare(producer.acked, read_all(shared.bootstrap_servers, TOPIC, PARTITIONS, PATIENCE_S))
+    leaders = wait_until_in_sync(AdminClient({"bootstrap.servers": shared.bootstrap_servers}), TOPIC, PARTITIONS)
+    found = compare(producer.acked, read_all(shared, TOPIC, leaders, PATIENCE_S))
     assert (found.lost, found.duplicates, found.out_of_order) == (0, 0, 0)
 
 
