@@ -1,12 +1,17 @@
 """Kafka's own measuring tools, ProducerPerformance and ConsumerPerformance, run as a user runs them. MB are 2^20 bytes of payload, as theirs."""
 
 import re
+import tempfile
 from pathlib import Path
 
 from .apache_kafka import run_tool
 
 BATCH = 65_536
 LINGER_MS = 5
+SHORT_REST = "fetch.max.wait.ms=10"
+"""A consumer asks a broker for the partitions of which it holds nothing, one request at a time. Where all of these are read to their end the broker
+waits, fetch.max.wait.ms, 500 by default; meanwhile the rest of what it leads is used up and not asked for. A run of half a second's work then takes
+one, two or four such rests, by the lengths of the partitions; those are the producer's, not the broker's."""
 
 
 def produce(jars: Path, bootstrap: str, topic: str, *, size: int, acks: str, records: int) -> float:
@@ -26,7 +31,11 @@ def produce(jars: Path, bootstrap: str, topic: str, *, size: int, acks: str, rec
 
 def consume(jars: Path, bootstrap: str, topic: str, *, records: int) -> float:
     """MB/s that ConsumerPerformance reports for the time in which it fetched, after its group had gathered."""
-    out = run_tool(jars, "kafka.tools.ConsumerPerformance", "--bootstrap-server", bootstrap, "--topic", topic, "--messages", str(records))
+    with tempfile.NamedTemporaryFile("w", suffix=".properties") as config:
+        config.write(SHORT_REST)
+        config.flush()
+        what = ("--bootstrap-server", bootstrap, "--topic", topic, "--messages", str(records), "--consumer.config", config.name)
+        out = run_tool(jars, "kafka.tools.ConsumerPerformance", *what)
     header, values = ([field.strip() for field in line.split(",")] for line in out.splitlines() if line.count(",") > 8)
     row = dict(zip(header, values, strict=True))
     if int(row["data.consumed.in.nMsg"]) < records:
