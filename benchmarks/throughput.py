@@ -1,6 +1,7 @@
 """`kafka-edu bench throughput`: this broker beside Apache Kafka 2.8.2 and librdkafka's mock broker, in one run.
 
-Three things are measured, each with the same clients and settings on every side, in turn (ours, theirs, ours, …), the median of the repeats:
+Three things are measured, each with the same clients and settings on every side, in turn (ours, theirs; theirs, ours; …: who has just
+worked leaves something to be written), the median of the repeats:
 
     MB/s           produce and consume, with Java's ProducerPerformance and ConsumerPerformance and with confluent-kafka;
                    six partitions, batches of 64 KiB, linger 5 ms; records of 100 B and 1 KiB, acks 0, 1, all, RF 1 and 3
@@ -141,6 +142,11 @@ class Run:
         self._say = say
         self._topics = 0
 
+    def _turns(self) -> Iterator[Peer]:
+        """Each peer once a repeat, every second repeat in the other order."""
+        for repeat in range(self._repeats):
+            yield from reversed(self._peers) if repeat % 2 else self._peers
+
     @contextlib.contextmanager
     def _topic(self, peer: Peer, rf: int) -> Iterator[tuple[str, list[tuple[str, int]]]]:
         """A new topic for the length of a block. The mock takes no CreateTopics: it makes a topic when it is first asked for, and keeps it."""
@@ -174,10 +180,9 @@ class Run:
     def cell(self, cell: Cell) -> dict[str, Measured]:
         """Peer → medians of one cell; the repeats are interleaved over the peers."""
         runs: dict[str, list[Repeat]] = {peer.name: [] for peer in self._peers if peer.takes_part(cell)}
-        for _ in range(self._repeats):
-            for peer in self._peers:
-                if peer.takes_part(cell):
-                    runs[peer.name].append(self.throughput(peer, cell))
+        for peer in self._turns():
+            if peer.takes_part(cell):
+                runs[peer.name].append(self.throughput(peer, cell))
         found = {
             name: Measured(statistics.median(m.produce for m in many), statistics.median(rate for m in many for rate in m.consume))
             for name, many in runs.items()
@@ -189,21 +194,19 @@ class Run:
     def request_rates(self, acks: int, rf: int) -> dict[str, float]:
         """Peer → requests/s."""
         runs: dict[str, list[float]] = {peer.name: [] for peer in self._peers if not peer.is_mock}
-        for _ in range(self._repeats):
-            for peer in self._peers:
-                if not peer.is_mock:
-                    with self._topic(peer, rf) as (topic, leaders):
-                        runs[peer.name].append(request_rate(leaders, topic, acks=acks, seconds=RATE_SECONDS))
+        for peer in self._turns():
+            if not peer.is_mock:
+                with self._topic(peer, rf) as (topic, leaders):
+                    runs[peer.name].append(request_rate(leaders, topic, acks=acks, seconds=RATE_SECONDS))
         return {name: statistics.median(many) for name, many in runs.items()}
 
     def latencies(self, rf: int) -> dict[str, Latency]:
         """Peer → medians of the percentiles."""
         runs: dict[str, list[Latency]] = {peer.name: [] for peer in self._peers if not peer.is_mock}
-        for _ in range(self._repeats):
-            for peer in self._peers:
-                if not peer.is_mock:
-                    with self._topic(peer, rf) as (topic, _):
-                        runs[peer.name].append(end_to_end_latency(peer.bootstrap, topic, PARTITIONS, seconds=LATENCY_SECONDS))
+        for peer in self._turns():
+            if not peer.is_mock:
+                with self._topic(peer, rf) as (topic, _):
+                    runs[peer.name].append(end_to_end_latency(peer.bootstrap, topic, PARTITIONS, seconds=LATENCY_SECONDS))
         return {name: Latency(statistics.median(m.p50 for m in many), statistics.median(m.p99 for m in many)) for name, many in runs.items()}
 
 
