@@ -54,7 +54,7 @@ def consume(bootstrap: str, topic: str, partitions: int, *, size: int, records: 
         began = time.perf_counter()
         read = first
         while read < records:
-            messages = consumer.consume(10_000, 0.1)
+            messages = consumer.consume(min(POLL_EVERY, records - read), 0.1)  # it waits for as many as it is asked for
             for message in messages:
                 if error := message.error():
                     raise KafkaException(error)
