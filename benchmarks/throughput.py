@@ -51,8 +51,8 @@ ALTOGETHER = 1.0
 REQUESTS = 0.4
 LATENCY = 2.0
 MEMORY_MB = 150
-READS = 2
-"""A consumer is done in a second or two, its JIT included, and tells little alone."""
+READS = {"java": 2, "confluent": 5}
+"""A consumer is done in a second, its JIT included, or in a quarter of one, and tells little alone."""
 
 
 class Cell(NamedTuple):
@@ -164,11 +164,14 @@ class Run:
         with self._topic(peer, cell.rf) as (topic, _):
             if cell.client == "java":
                 produced = java_clients.produce(self._jars, peer.bootstrap, topic, size=size, acks=acks, records=records)
-                return Repeat(produced, [java_clients.consume(self._jars, peer.bootstrap, topic, records=records) for _ in range(READS)])
+                return Repeat(produced, [java_clients.consume(self._jars, peer.bootstrap, topic, records=records) for _ in range(READS[cell.client])])
             produced = confluent_clients.produce(peer.bootstrap, topic, size=size, acks=acks, records=records)
             if peer.is_mock:
                 return Repeat(produced, [math.nan])
-            return Repeat(produced, [confluent_clients.consume(peer.bootstrap, topic, PARTITIONS, size=size, records=records) for _ in range(READS)])
+            return Repeat(
+                produced,
+                [confluent_clients.consume(peer.bootstrap, topic, PARTITIONS, size=size, records=records) for _ in range(READS[cell.client])],
+            )
 
     def warm_up(self, cells: list[Cell]) -> None:
         """Measurements that do not count: large records and small ones, RF 3, so that a JVM has compiled what it will run."""
