@@ -2,7 +2,7 @@
 
 There is one receive buffer for the whole loop. A socket that turns readable is read into it and its receiver is told at once; nobody's announced
 size allocates anything. Sending goes straight to the socket; only what the kernel does not take waits in a queue. Regions of files go out by
-sendfile, so that records pass from the page cache to the socket without entering this process (book 002 §3.3, "zero copy").
+sendfile, so that records pass from the page cache to the socket without entering this process (book 002 §3.3, "zero copy"); only small ones are read.
 """
 
 import asyncio

@@ -197,7 +197,7 @@ class SegmentAppended(NamedTuple):
 
 @event(level=Level.HOPS)
 class SegmentRead(NamedTuple):
-    """Hop: a piece of a segment was found for a reader; its bytes were not read, sendfile will take them."""
+    """Hop: a piece of a segment was found for a reader; its bytes were not read, the socket takes them from the file."""
 
     topic: str
     partition: int

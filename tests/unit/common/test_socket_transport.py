@@ -2,13 +2,16 @@
 
 import asyncio
 import errno
+import os
+import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from kafka_edu.common.files import OsFileSystem
-from kafka_edu.common.socket_transport import SocketTransport
+from kafka_edu.common.files import OsFile, OsFileSystem
+from kafka_edu.common.socket_transport import SMALL_REGION_BYTES, SocketTransport
 from kafka_edu.common.transport import FileRegion, LazyPart, Wire
 from tests.waiting import PATIENCE_S
 
@@ -91,6 +94,54 @@ def test_parts_and_files_arrive_in_order(tmp_path: Path) -> None:
         assert here.wire.unsent == 0
         here.wire.close()
         assert await there.until_lost() == "closed by the other side"
+        file.close()
+
+    asyncio.run(main())
+
+
+class Counted:
+    """The bytes that `os.sendfile` moved, those that were read into this process, and the calls of `sendmsg`."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.by_sendfile = self.read = self.calls = 0
+        sendfile, pread, sendmsg = os.sendfile, OsFile.pread, socket.socket.sendmsg
+
+        def counted_sendfile(*args: int) -> int:
+            moved = sendfile(*args)
+            self.by_sendfile += moved
+            return moved
+
+        def counted_pread(file: OsFile, count: int, position: int) -> bytes:
+            self.read += count
+            return pread(file, count, position)
+
+        def counted_sendmsg(sock: socket.socket, *args: Any) -> int:
+            self.calls += 1
+            return sendmsg(sock, *args)
+
+        patch.setattr(os, "sendfile", counted_sendfile)
+        patch.setattr(OsFile, "pread", counted_pread)
+        patch.setattr(socket.socket, "sendmsg", counted_sendmsg)
+
+
+@pytest.mark.skipif(not hasattr(os, "sendfile"), reason="this system has no sendfile")
+@pytest.mark.parametrize(("size", "by_sendfile"), [(10_000_000, True), (SMALL_REGION_BYTES + 1, True), (SMALL_REGION_BYTES, False), (65_536, False)])
+def test_records_of_more_than_a_batch_never_enter_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, by_sendfile: bool) -> None:
+    """Zero copy, counted (spec S6); and a batch that is as long as producers make them leaves in one call, with what is before and behind it."""
+
+    async def main() -> None:
+        here, there = await Pair().open()
+        file = OsFileSystem().open(str(tmp_path / "log"))
+        file.append([os.urandom(1_000) * (size // 1_000 + 1)])
+        counted = Counted(monkeypatch)
+        here.wire.send([b"head", FileRegion(file, 0, size), b"tail"])
+        await there.until_size(size + 8)
+        if by_sendfile:
+            assert (counted.by_sendfile, counted.read) == (size, 0)
+        else:
+            assert (counted.by_sendfile, counted.read, counted.calls) == (0, size, 1)
+        here.wire.close()
+        await there.until_lost()
         file.close()
 
     asyncio.run(main())
