@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"sort"
@@ -212,8 +213,16 @@ func topics(servers []string, topic string) any {
 		partitions = len(described[0].Partitions)
 		return described[0].Err == sarama.ErrNoError
 	})
-	entries, err := admin.DescribeConfig(sarama.ConfigResource{Type: sarama.TopicResource, Name: topic, ConfigNames: []string{"retention.ms"}})
-	check(err)
+	var entries []sarama.ConfigEntry
+	waitFor("the topic's config", func() bool { // any broker may be asked, and each hears of a topic in its own time
+		entries, err = admin.DescribeConfig(sarama.ConfigResource{Type: sarama.TopicResource, Name: topic, ConfigNames: []string{"retention.ms"}})
+		var unknown *sarama.DescribeConfigError
+		if errors.As(err, &unknown) && unknown.Err == sarama.ErrUnknownTopicOrPartition {
+			return false
+		}
+		check(err)
+		return true
+	})
 	check(admin.DeleteTopic(topic))
 	waitFor("the end of the topic", func() bool {
 		listed, err := admin.ListTopics()
