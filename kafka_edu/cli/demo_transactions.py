@@ -294,11 +294,12 @@ def wait_until_drained(admin: AdminClient, running: Sequence[Application], serve
         client = Consumer({"bootstrap.servers": servers, "group.id": application.name, "log_level": 0})
         try:
             places = [TopicPartition(INPUT, partition) for partition in range(PARTITIONS)]
-            ends = {place.partition: client.get_watermark_offsets(place, timeout=10)[1] for place in places}
+            ends: dict[int, int] = {}
             committed: dict[int, int] = {}
             end = time.monotonic() + DRAIN_TIMEOUT_S
-            while committed != ends and time.monotonic() < end:
-                with contextlib.suppress(KafkaException):  # offsets of an open transaction are not told
+            while (not ends or committed != ends) and time.monotonic() < end:
+                with contextlib.suppress(KafkaException):  # a leader has just changed; offsets of an open transaction are not told
+                    ends = ends or {place.partition: client.get_watermark_offsets(place, timeout=10)[1] for place in places}
                     told = {place.partition: place.offset for place in client.committed(places, timeout=10)}
                     if told != committed:
                         committed, end = told, time.monotonic() + DRAIN_TIMEOUT_S

@@ -3,22 +3,49 @@
 Each input record becomes one output record, in transactions that commit the input's offsets too. NAME is group, member and transactional id; a
 transaction takes at least PAUSE_MS. Whatever goes wrong ends the process: whoever starts it again goes on behind the last committed transaction, and
 what this one left open is aborted when the next one initialises. `java/Transform.java` is the same for the Java client.
+
+So does a transaction that takes longer than LONGEST_TRANSACTION_S: librdkafka 2.16 waits in send_offsets_to_transaction for ever, whatever its time-out
+says, once Metadata has ceased to list the group's coordinator (confluentinc/librdkafka, issues 5456 and 5511).
 """
 
+import contextlib
+import faulthandler
 import sys
 import time
+from collections.abc import Iterator
 from typing import Final
 
-from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.cimpl import Message, TopicPartition
 
 TIMEOUT_S: Final = 60.0
+TRANSACTION_TIMEOUT_S: Final = 20
+"""After which its coordinator aborts it."""
+LONGEST_TRANSACTION_S: Final = 30.0
 MOST_RECORDS: Final = 200
+
+
+@contextlib.contextmanager
+def ending_the_process_after(seconds: float) -> Iterator[None]:
+    """Unless the block has ended before; with a traceback on standard error and exit code 1, whatever the block waits for."""
+    faulthandler.dump_traceback_later(seconds, exit=True)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def transform(servers: str, topic_in: str, topic_out: str, name: str, pause_ms: int) -> None:
     """Run until killed. Raises KafkaException."""
-    producer = Producer({"bootstrap.servers": servers, "transactional.id": name, "transaction.timeout.ms": 20_000, "linger.ms": 0, "log_level": 0})
+    producer = Producer(
+        {
+            "bootstrap.servers": servers,
+            "transactional.id": name,
+            "transaction.timeout.ms": TRANSACTION_TIMEOUT_S * 1000,
+            "linger.ms": 0,
+            "log_level": 0,
+        }
+    )
     consumer = Consumer(
         {
             "bootstrap.servers": servers,
@@ -36,11 +63,12 @@ def transform(servers: str, topic_in: str, topic_out: str, name: str, pause_ms: 
     while True:
         came = consumer.consume(MOST_RECORDS, 0.2)
         for message in came:
-            if (error := message.error()) is not None and error.fatal():  # such a consumer gives nothing any more: another must take its place
-                raise KafkaException(error)
+            if (error := message.error()) is not None and error.code() == KafkaError._FATAL:
+                raise KafkaException(error)  # such a consumer gives nothing any more: another must take its place
         messages = [message for message in came if message.error() is None]
         if messages:
-            _one_transaction(producer, consumer, messages, topic_out, pause_ms)
+            with ending_the_process_after(LONGEST_TRANSACTION_S + pause_ms / 1000):
+                _one_transaction(producer, consumer, messages, topic_out, pause_ms)
 
 
 def _one_transaction(producer: Producer, consumer: Consumer, messages: list[Message], topic_out: str, pause_ms: int) -> None:

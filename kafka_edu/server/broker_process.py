@@ -149,8 +149,11 @@ class BrokerProcess:
         if server.failure:
             self._log_last_events()
         await server.shutdown(reason)
+        if server.failure:
+            log.error("the broker has stopped, for %s", server.failure)  # once more: a reader of its last words sees no more than these lines
+            return 1
         log.info("the broker has stopped")
-        return 1 if server.failure else 0
+        return 0
 
     def _on_signal(self, name: str) -> None:
         self._reason = self._reason or name

@@ -1,6 +1,7 @@
 """Admin requests of an unmodified client to three broker processes, on both ZooKeepers."""
 
 import asyncio
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -118,7 +119,8 @@ def log_start(cluster: Cluster, broker_id: int, topic: str, partition: int) -> i
 
 def folders(cluster: Cluster, topic: str) -> list[Path]:
     """The topic's folders in all brokers' log dirs, but for those that are about to go."""
-    return [path for path in Path(cluster.folder.path).rglob(f"{topic}-*") if path.is_dir() and not path.name.endswith("-delete")]
+    walked = (Path(folder, name) for folder, names, _ in os.walk(cluster.folder.path) for name in names)  # rglob fails where a folder goes meanwhile
+    return [path for path in walked if path.name.startswith(f"{topic}-") and not path.name.endswith("-delete")]
 
 
 def broker_value(admin: AdminClient, broker_id: int, key: str) -> tuple[str, ConfigSource]:

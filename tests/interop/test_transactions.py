@@ -4,6 +4,7 @@ The client under test does; librdkafka's readers check.
 """
 
 import asyncio
+import contextlib
 import json
 import subprocess
 import uuid
@@ -13,8 +14,10 @@ from typing import Any, ClassVar, Final, Protocol
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.errors import InvalidProducerEpoch, ProducerFenced
-from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import OFFSET_INVALID, Consumer, ConsumerGroupState, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
 
+from kafka_edu.cli.python_process import python_command, python_environment
 from tests.interop.client_contract import create_topic, rd, read_to_end
 from tests.interop.foreign import java_program
 from tests.waiting import PATIENCE_S, wait_for
@@ -286,3 +289,30 @@ def test_a_zombie_is_fenced(client: Client, servers: str, topic: str) -> None:
     assert client.zombie(servers, topic, f"zombie of {topic}") == "fenced"
     assert read_to_end(servers, topic, "read_committed", PARTITIONS, 1) == ["living"]
     assert sorted(read_to_end(servers, topic, "read_uncommitted", PARTITIONS)) == ["living", "zombie"]
+
+
+def test_the_application_of_the_demo_ends_when_another_takes_its_place(servers: str, topic: str) -> None:
+    """librdkafka's consumer has a fatal error then, and would give nothing any more, in silence."""
+    name = f"transform {topic}"
+    admin = AdminClient(rd(servers))
+
+    def member() -> str:
+        """The id of the group's only member, once it has one and that has its partitions."""
+        told = admin.describe_consumer_groups([name])[name].result(PATIENCE_S)
+        return told.members[0].member_id if told.state is ConsumerGroupState.STABLE else ""
+
+    command = python_command("kafka_edu.cli.transform_app", servers, topic, f"{topic}-out", name, "0")
+    with contextlib.ExitStack() as stack:
+
+        def started() -> subprocess.Popen[str]:
+            application = stack.enter_context(subprocess.Popen(command, env=python_environment(), stderr=subprocess.PIPE, text=True))
+            stack.callback(application.kill)
+            return application
+
+        first = started()
+        before = wait_for(member, "the first is no member")
+        second = started()
+        assert "fenced" in first.communicate(timeout=PATIENCE_S)[1]
+        assert first.returncode == 1
+        assert wait_for(lambda: member() not in ("", before), "the second is no member")
+        assert second.poll() is None

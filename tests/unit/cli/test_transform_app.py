@@ -1,0 +1,20 @@
+"""What of `transform_app` needs no broker; the rest is in tests/interop/test_transactions.py, and `demo transactions`."""
+
+import subprocess
+import sys
+
+from kafka_edu.cli.python_process import python_environment
+
+WAITS = """
+import time
+from kafka_edu.cli.transform_app import ending_the_process_after
+
+with ending_the_process_after(0.1):
+    time.sleep(3600)
+"""
+
+
+def test_a_block_that_waits_for_ever_ends_the_process() -> None:
+    ended = subprocess.run([sys.executable, "-c", WAITS], env=python_environment(), capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 1
+    assert "Timeout" in ended.stderr
