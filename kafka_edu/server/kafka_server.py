@@ -166,7 +166,8 @@ class KafkaServer:
         self._apis: ApiAssembly | None = None
         self._config_changes: DynamicConfigManager | None = None
         self._tasks: list[asyncio.Task[None]] = []
-        self._session_expired = False
+        self._early_session_states: list[SessionState] = []
+        """What ZooKeeper's session went through since registration began, for the controller, which is made after it."""
         if tracer:
             tracer.on_snapshot(self._snapshot)
             tracer.on_gauges(self._gauges)
@@ -219,6 +220,8 @@ class KafkaServer:
             controller_config(self.config), self._zk, broker, self._time, self._transport, self._random, self._trace
         )
         await controller.startup()
+        for state in self._early_session_states:
+            controller.on_session(state)
         apis = self._apis = self._make_apis(cache, replication, controller, topic_configs)
         connect_reconfigurables(self.dynamic_config, topic_configs, log_manager, socket_server, replication, controller, apis.handlers)
         handlers = config_handlers(broker_configs, TopicConfigHandler(topic_configs, log_manager, controller))
@@ -306,6 +309,7 @@ class KafkaServer:
         config = self.config
         broker = Broker(self.broker_id, config.advertised_listeners(socket_server.bound_ports), config.rack)
         self._end_points = tuple(map(str, broker.end_points))
+        self._early_session_states.clear()  # an earlier session had nothing of ours to lose
         try:
             epoch = await self._zk.register_broker(broker, wait_ms=2 * config.zookeeper_session_timeout_ms)
         except ZkError as error:
@@ -358,19 +362,17 @@ class KafkaServer:
 
     def _on_session(self, state: SessionState) -> None:
         """An expired session took our registration with it; the controller registers us again when there is a new one (spec Z5)."""
-        if self._controller is None:
-            if state is SessionState.EXPIRED:
-                self._fail("the ZooKeeper session expired while the broker was starting")
-            return
         if state is SessionState.EXPIRED:
-            self._session_expired = True
             if self._trace:
                 self._trace(SessionLost(self.broker_id, self._zk.session_id))
         elif state is SessionState.AUTH_FAILED:
             self._fail("ZooKeeper refused our credentials")
         elif state is SessionState.CONNECTED and self._config_changes is not None:
             self._config_changes.on_new_session()
-        self._controller.on_session(state)
+        if self._controller is not None:
+            self._controller.on_session(state)
+        else:
+            self._early_session_states.append(state)
 
     # --- failure ---
 

@@ -1,0 +1,67 @@
+"""A session that expires while its broker starts, at every half millisecond of the start: the broker is there all the same, under the new session.
+
+Only a request that is under way then fails with SESSION_EXPIRED, and the start with it, as in Kafka.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from kafka_edu.server.kafka_server import BrokerState
+from kafka_edu.sim.sim_cluster import SimCluster
+from kafka_edu.trace.events.server import BrokerRegistered, SessionLost
+from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
+
+STEP_MS = 0.5
+SESSION_MS = 2.0
+"""After which the broker has its first session."""
+
+
+@contextmanager
+def one_broker() -> Iterator[SimCluster]:
+    cluster = SimCluster(7, (1,))
+    yield cluster
+    cluster.close()
+
+
+def session(cluster: SimCluster) -> int:
+    client = cluster.brokers[1].zk_client
+    assert client is not None
+    return client.session_id
+
+
+def start_takes_ms() -> float:
+    with one_broker() as cluster:
+        began = cluster.time.hi_res_clock_ms()
+        cluster.start(1)
+        took = cluster.time.hi_res_clock_ms() - began
+        cluster.advance(1000)
+        return took
+
+
+def started_with_an_expiry_after(cluster: SimCluster, ms: float) -> bool:
+    cluster.loop.call_later(ms / 1000, lambda: cluster.zookeeper.expire(session(cluster)))
+    try:
+        cluster.start(1)
+    except ZkError as error:
+        if error.code is not ZkErrorCode.SESSION_EXPIRED:
+            raise
+        cluster.stop(1)
+        return False
+    cluster.advance(20_000)
+    return True
+
+
+def test_at_whatever_moment() -> None:
+    survived = registered_twice = 0
+    for step in range(int((start_takes_ms() - SESSION_MS) / STEP_MS)):
+        with one_broker() as cluster:
+            if not started_with_an_expiry_after(cluster, SESSION_MS + step * STEP_MS):
+                continue
+            assert cluster.facts(SessionLost)
+            assert cluster.brokers[1].running.state is BrokerState.RUNNING
+            assert not cluster.brokers[1].running.failed.is_set()
+            assert cluster.zookeeper.server.tree.node("/brokers/ids/1").ephemeral_owner == session(cluster)
+            assert cluster.zookeeper.server.tree.node("/controller").ephemeral_owner == session(cluster)
+            survived += 1
+            registered_twice += len(cluster.facts(BrokerRegistered)) == 2
+    assert survived > registered_twice > 0
