@@ -28,7 +28,7 @@ def create_topic(admin: AdminClient, topic: str, partitions: int) -> dict[int, i
 
 
 def wait_until_in_sync(admin: AdminClient, topic: str, partitions: int, replicas: int = BROKERS) -> dict[int, int]:
-    """Return when every one of the topic's partitions has all replicas in its ISR: partition → leader. Raises ClusterError after a minute."""
+    """Return when every one of the topic's partitions has a leader, and all replicas in its ISR: partition → leader. Raises ClusterError after a minute."""
     end = time.monotonic() + SETTLE_TIMEOUT_S
     isrs: dict[int, list[int]] = {}
     while time.monotonic() < end:
@@ -37,7 +37,8 @@ def wait_until_in_sync(admin: AdminClient, topic: str, partitions: int, replicas
         except KafkaException:  # the broker that was asked is just dying: the next look asks another
             continue
         isrs = {number: partition.isrs for number, partition in found.items()}
-        if len(isrs) == partitions and all(len(isr) == replicas for isr in isrs.values()):
-            return {number: partition.leader for number, partition in found.items()}
+        leaders = {number: partition.leader for number, partition in found.items() if partition.leader >= 0}  # -1: an election is not told yet
+        if len(leaders) == partitions and all(len(isr) == replicas for isr in isrs.values()):
+            return leaders
         time.sleep(_LOOK_EVERY_S)
     raise ClusterError(f"the replicas were not in sync within {SETTLE_TIMEOUT_S:g} s: ISRs {isrs}")
