@@ -111,12 +111,18 @@ class Input:
             self.refused.append(str(error))
 
     def _run(self) -> None:
+        self._send(PARTITIONS)
+        while len(self.acked) + len(self.refused) < self._sent and not self._stop.is_set():
+            self._client.poll(0.01)  # the first of each partition goes alone; `numbered_clients` says why
         began = time.monotonic()
         while not self._stop.is_set():
-            for _ in range(int((time.monotonic() - began) * self._rate) - self._sent):
-                self._client.produce(INPUT, str(self._sent), partition=self._sent % PARTITIONS, on_delivery=self._on_delivery)
-                self._sent += 1
+            self._send(int((time.monotonic() - began) * self._rate) - self._sent)
             self._client.poll(0.01)
+
+    def _send(self, records: int) -> None:
+        for _ in range(records):
+            self._client.produce(INPUT, str(self._sent), partition=self._sent % PARTITIONS, on_delivery=self._on_delivery)
+            self._sent += 1
 
     def finish(self) -> None:
         """Send no more; returns when each record's fate is known."""
