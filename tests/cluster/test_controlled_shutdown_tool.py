@@ -11,7 +11,7 @@ from benchmarks.apache_kafka import SMALL, PeerMissing, apache_kafka, kafka_jars
 from kafka_edu.cli.demo_topic import wait_until_in_sync
 from kafka_edu.cli.supervisor import Cluster, running_cluster
 from kafka_edu.cli.tools.controlled_shutdown import main
-from tests.interop.client_contract import rd
+from tests.interop.client_contract import known_by_all, rd, until_all_tell
 from tests.interop.foreign import missing
 from tests.interop.peers import OF_A_SMALL_HEAP
 from tests.waiting import PATIENCE_S, wait_for
@@ -32,6 +32,11 @@ def leaders(admin: AdminClient, topic: str = TOPIC) -> dict[int, int]:
     return {number: partition.leader for number, partition in partitions.items()}
 
 
+def until_broker_leads(cluster: Cluster, broker: int, partitions: int) -> None:
+    """All brokers tell that it leads so many."""
+    until_all_tell(cluster.bootstrap_servers, TOPIC, lambda told: [p.leader_id for p in told.topics[0].partitions].count(broker) == partitions)
+
+
 def led_by(admin: AdminClient, broker: int) -> int:
     return sum(leader == broker for leader in leaders(admin).values())
 
@@ -44,7 +49,8 @@ def test_the_broker_leads_nothing_and_runs_on(cluster: Cluster, capsys: pytest.C
     for future in admin.create_topics(topics).values():
         future.result(PATIENCE_S)
     wait_until_in_sync(admin, TOPIC, PARTITIONS)
-    assert led_by(admin, broker) == 2
+    until_broker_leads(cluster, broker, 2)
+    known_by_all(cluster.bootstrap_servers, ALONE, 1)
     pid = cluster.pid(broker)
 
     words = ["--bootstrap-server", cluster.bootstrap_servers, "--broker", str(broker), "--zookeeper", cluster.zookeeper_connect]
@@ -61,7 +67,7 @@ def test_the_broker_leads_nothing_and_runs_on(cluster: Cluster, capsys: pytest.C
         producer.produce(TOPIC, b"after", partition=number)
     producer.produce(ALONE, b"still", partition=0)
     assert producer.flush(PATIENCE_S) == 0
-    wait_for(lambda: led_by(admin, broker) == 0, "clients are told that it leads nothing")
+    until_broker_leads(cluster, broker, 0)
     assert leaders(admin, ALONE) == {0: broker}
     assert cluster.pid(broker) == pid, "it runs on"
     refused = admin.elect_leaders(ElectionType.PREFERRED, [TopicPartition(TOPIC, number) for number in range(PARTITIONS)]).result(PATIENCE_S)
@@ -72,7 +78,7 @@ def test_the_broker_leads_nothing_and_runs_on(cluster: Cluster, capsys: pytest.C
     cluster.start(broker)
     wait_until_in_sync(admin, TOPIC, PARTITIONS)
     admin.elect_leaders(ElectionType.PREFERRED, None).result(PATIENCE_S)
-    wait_for(lambda: led_by(admin, broker) == 2, "started again it may lead again")
+    until_broker_leads(cluster, broker, 2)
 
 
 def test_it_is_refused(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:

@@ -146,28 +146,29 @@ def create_topic(servers: str, topic: str, partitions: int) -> None:
     known_by_all(servers, topic, partitions)
 
 
+def until_all_tell(servers: str, topic: str, told: Callable[[MetadataResponse], bool]) -> None:
+    """Return when the answer of each of the brokers is as it should be: a client asks any of them, and each hears of a change in its own time."""
+    request = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
+    for server in servers.split(","):
+        host, _, port = server.rpartition(":")
+        asker = Asker(ListeningBroker(host, int(port)))
+        asker.ask("what is it told", request, 5, until=told)
+        asker.close()
+
+
 def known_by_all(servers: str, topic: str, partitions: int) -> None:
-    """Return when each of the brokers tells of a leader for each partition: a client asks any of them, and each hears of a topic in its own time."""
+    """Return when each of the brokers tells of a leader for each partition."""
 
     def has_leaders(answer: MetadataResponse) -> bool:
         told = answer.topics[0].partitions
         return len(told) == partitions and all(partition.error_code == Errors.NONE for partition in told)
 
-    _ask_all(servers, "who leads", topic, has_leaders)
+    until_all_tell(servers, topic, has_leaders)
 
 
 def unknown_to_all(servers: str, topic: str) -> None:
     """Return when none of the brokers knows the topic any more."""
-    _ask_all(servers, "is it gone", topic, lambda answer: answer.topics[0].error_code == Errors.UNKNOWN_TOPIC_OR_PARTITION)
-
-
-def _ask_all(servers: str, question: str, topic: str, until: Callable[[MetadataResponse], bool]) -> None:
-    request = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
-    for server in servers.split(","):
-        host, _, port = server.rpartition(":")
-        asker = Asker(ListeningBroker(host, int(port)))
-        asker.ask(question, request, 5, until=until)
-        asker.close()
+    until_all_tell(servers, topic, lambda answer: answer.topics[0].error_code == Errors.UNKNOWN_TOPIC_OR_PARTITION)
 
 
 def leaders(servers: str, topic: str, partitions: int) -> dict[int, tuple[str, int]] | None:
