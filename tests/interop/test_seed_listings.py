@@ -20,6 +20,7 @@ from kafka.structs import OffsetAndMetadata
 from kafka_edu.cli.python_process import python_command, python_environment
 from kafka_edu.cli.supervisor import Cluster, running_cluster
 from kafka_edu.zk.apache import free_port
+from tests.interop.client_contract import known_by_all
 from tests.interop.foreign import built, tool
 from tests.waiting import PATIENCE_S, wait_for
 
@@ -50,9 +51,17 @@ def topics(zookeeper: str, *words: str) -> str:
     return done.stdout
 
 
-def create(zookeeper: str, topic: str, partitions: int = 2) -> None:
-    topics(zookeeper, "--create", "--topic", topic, "--partitions", str(partitions), "--replication-factor", "1")
-    until(lambda: "none" not in (told := topics(zookeeper, "--describe", "--topic", topic)) and told.count("Leader: 0") == partitions)
+Create = Callable[..., None]
+"""(topic, partitions): made through ZooKeeper, and known to the broker."""
+
+
+@pytest.fixture(scope="module")
+def create(cluster: Cluster, zookeeper: str) -> Create:
+    def made(topic: str, partitions: int = 2) -> None:
+        topics(zookeeper, "--create", "--topic", topic, "--partitions", str(partitions), "--replication-factor", "1")
+        known_by_all(cluster.bootstrap_servers, topic, partitions)
+
+    return made
 
 
 def until(condition: Callable[[], object]) -> None:
@@ -63,9 +72,9 @@ def until(condition: Callable[[], object]) -> None:
 # ---- shell ----------------------------------------------------------------------------------------------------------------------------------
 
 
-def test_topics_are_created_altered_described_and_deleted(zookeeper: str) -> None:
+def test_topics_are_created_altered_described_and_deleted(zookeeper: str, create: Create) -> None:
     assert "aqua" not in topics(zookeeper, "--list")
-    create(zookeeper, "aqua", 1)
+    create("aqua", 1)
     again = run("topics", "--zookeeper", zookeeper, "--create", "--topic", "aqua", "--partitions", "1", "--replication-factor", "1")
     assert again.returncode == 1
     assert again.stdout == "Error while executing topic command : Topic 'aqua' already exists.\n"
@@ -94,8 +103,8 @@ def test_topics_are_created_altered_described_and_deleted(zookeeper: str) -> Non
     )
 
 
-def test_a_console_consumer_hears_what_comes_while_it_listens_and_all_from_the_beginning(cluster: Cluster, zookeeper: str) -> None:
-    create(zookeeper, "shell", 1)
+def test_a_console_consumer_hears_what_comes_while_it_listens_and_all_from_the_beginning(cluster: Cluster, create: Create) -> None:
+    create("shell", 1)
     produce = ("console-producer", "--topic", "shell", "--broker-list", cluster.bootstrap_servers)
     consume = ("console-consumer", "--topic", "shell", "--bootstrap-server", cluster.bootstrap_servers)
     assert run(*produce, stdin="before\n").returncode == 0
@@ -185,8 +194,8 @@ def test_python_admin(cluster: Cluster) -> None:
     client.close()
 
 
-def test_python_producer_futures_callbacks_partitions_and_keys(cluster: Cluster, zookeeper: str) -> None:
-    create(zookeeper, "lulu")
+def test_python_producer_futures_callbacks_partitions_and_keys(cluster: Cluster, create: Create) -> None:
+    create("lulu")
     producer = KafkaProducer(bootstrap_servers=[cluster.bootstrap_servers], acks=-1, retries=8)
     first = producer.send("lulu", "夏色祭".encode(), partition=1).get(PATIENCE_S)
     assert (first.topic, first.partition, first.offset) == ("lulu", 1, 0)
@@ -222,8 +231,8 @@ def test_python_producer_futures_callbacks_partitions_and_keys(cluster: Cluster,
     producer.close()
 
 
-def test_python_consumer_reads_from_the_beginning_each_partition_in_order(cluster: Cluster, zookeeper: str) -> None:
-    create(zookeeper, "mea")
+def test_python_consumer_reads_from_the_beginning_each_partition_in_order(cluster: Cluster, create: Create) -> None:
+    create("mea")
     producer = KafkaProducer(bootstrap_servers=[cluster.bootstrap_servers], value_serializer=lambda text: bytes(text, encoding="utf-8"))
     for i in range(1, 20):
         producer.send("mea", f"message{i}", partition=i % 2)
@@ -241,8 +250,8 @@ def test_python_consumer_reads_from_the_beginning_each_partition_in_order(cluste
     assert [row for row in read if row[0] == 1] == [(1, i, f"message{2 * i + 1}") for i in range(10)]
 
 
-def test_python_group_of_four_on_two_partitions_leaves_two_idle(cluster: Cluster, zookeeper: str) -> None:
-    create(zookeeper, "kagura")
+def test_python_group_of_four_on_two_partitions_leaves_two_idle(cluster: Cluster, create: Create) -> None:
+    create("kagura")
     producer = KafkaProducer(bootstrap_servers=[cluster.bootstrap_servers])
     for i in range(20):
         producer.send("kagura", f"message{i}".encode(), partition=i % 2)
@@ -286,8 +295,8 @@ def consume_and_commit(cluster: Cluster, commits: dict[int, int]) -> list[tuple[
     return read
 
 
-def test_a_committed_offset_is_where_the_group_goes_on_also_backward(cluster: Cluster, zookeeper: str) -> None:
-    create(zookeeper, "hololive")
+def test_a_committed_offset_is_where_the_group_goes_on_also_backward(cluster: Cluster, create: Create) -> None:
+    create("hololive")
     producer = KafkaProducer(bootstrap_servers=[cluster.bootstrap_servers])
     for i in range(10):
         for partition in (0, 1):
@@ -333,17 +342,17 @@ def test_go_admin(go: Any) -> None:
 
 @pytest.mark.timeout(700)
 @pytest.mark.parametrize("acks", [1, -1])
-def test_go_producer_and_consumer(go: Any, zookeeper: str, acks: int) -> None:
+def test_go_producer_and_consumer(go: Any, acks: int, create: Create) -> None:
     topic = f"fubuki{acks}"
-    create(zookeeper, topic)
+    create(topic)
     assert go("produce", topic, 0, 10, acks) == [f"partition=0 offset={i} value=message{i}" for i in range(10)]
     assert go("consume", topic, 0, -2, 10) == ["ready", *(f"value:message{i},partition:0,offset:{i}" for i in range(10))]
     assert go("consume", topic, 0, 7, 3) == ["ready", *(f"value:message{i},partition:0,offset:{i}" for i in (7, 8, 9))]
 
 
 @pytest.mark.timeout(700)
-def test_go_consumer_group_resets_its_offsets(go: Any, zookeeper: str) -> None:
-    create(zookeeper, "gogroup")
+def test_go_consumer_group_resets_its_offsets(go: Any, create: Create) -> None:
+    create("gogroup")
     for partition in (0, 1):
         go("produce", "gogroup", partition, 10, 1)
     lines = go("group", "gogroup", "my_group", 20, 5, 5)
@@ -354,8 +363,8 @@ def test_go_consumer_group_resets_its_offsets(go: Any, zookeeper: str) -> None:
 
 
 @pytest.mark.timeout(700)
-def test_go_interceptors(go: Any, zookeeper: str) -> None:
-    create(zookeeper, "intercepted", 1)
+def test_go_interceptors(go: Any, create: Create) -> None:
+    create("intercepted", 1)
     sent = go("intercepted-produce", "intercepted")
     assert [line for line in sent if not line.startswith("partition")] == ["first message0", "second message0", "first message1", "second message1"]
     seen = go("intercepted-group", "intercepted", "interceptors", 2)

@@ -21,6 +21,7 @@ from kafka_edu.timer.timing_wheel import WHEEL_SIZE
 from kafka_edu.trace.event import Envelope, Level
 from kafka_edu.trace.events.learner import LearnerFailed, LearnerSampled
 from kafka_edu.trace.events.replication import BecameLeader
+from kafka_edu.trace.events.server import MetadataUpdated
 from kafka_edu.trace.events.timer import TimerTaskCancelled, TimerTaskDemoted, TimerTaskExpired
 from kafka_edu.trace.trace_client import EventsAddress, TraceClient
 
@@ -110,13 +111,19 @@ def check_live(file: Path, say: Callable[[str], None]) -> Iterator[Step]:
 
 
 def create_topic(cluster: Cluster, listener: Listener) -> None:
-    """One partition, on all brokers; broker 2 leads it. Raises RuntimeError when it does not get to.
+    """One partition, on all brokers; broker 2 leads it, and tells clients so. Raises RuntimeError when it does not get to.
 
     Where broker 2 is the controller, the answer's own time-out is in the learner's wheel; a wrong one answers too early, and the topic comes all the same.
     """
     with closing(KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)) as admin, suppress(RequestTimedOutError):
         admin.create_topics([NewTopic(TOPIC, num_partitions=-1, replication_factor=-1, replica_assignments={0: [BROKER, 0, 1]})])
-    if not listener.wait_for(lambda: any(isinstance(e.event, BecameLeader) and e.event.topic == TOPIC for e in list(listener.envelopes))):
+
+    def leads_and_tells() -> bool:
+        facts = [envelope.event for envelope in list(listener.envelopes)]
+        leads = any(isinstance(fact, BecameLeader) and fact.topic == TOPIC for fact in facts)
+        return leads and any(isinstance(fact, MetadataUpdated) and f"{TOPIC}-0" in fact.updated for fact in facts)
+
+    if not listener.wait_for(leads_and_tells):
         raise RuntimeError(f"broker {BROKER} does not lead topic {TOPIC} after {PATIENCE_S:g} s; see {cluster.folder.path}/*/broker.log")
 
 
