@@ -16,15 +16,16 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import click
-from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Producer
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec  # exported, but not for type checkers
-from confluent_kafka.cimpl import Message, TopicPartition
+from confluent_kafka.cimpl import TopicPartition
 from rich.console import Console
 
 from kafka_edu.cli.demo_frame import demo_command, wait_until, zookeeper_option
 from kafka_edu.cli.demo_topic import BROKERS, admin_client, create_topic, wait_until_in_sync
 from kafka_edu.cli.maven_jars import PeerMissing, compiled, maven_jars
+from kafka_edu.cli.numbered_clients import ConfluentProducer
 from kafka_edu.cli.python_process import python_command, python_environment
 from kafka_edu.cli.report import Report
 from kafka_edu.cli.supervisor import Cluster, ClusterError, running_cluster
@@ -33,6 +34,7 @@ from kafka_edu.coordinator.coordinator_type import partition_for
 
 INPUT: Final = "in"
 PARTITIONS: Final = 6
+RECORD_BYTES: Final = 40
 PAUSE_MS: Final = 150
 """How long each transaction stays open at least: so a kill finds one."""
 JAVA_CLIENT: Final = "3.9.1"
@@ -88,47 +90,6 @@ class Application:
         self._stopping.set()
         self._process.kill()
         self._keeper.join()
-
-
-class Input:
-    """Sends numbers into the input topic at a steady rate, with acks=all and idempotence."""
-
-    def __init__(self, servers: str, rate: int) -> None:
-        self.acked: set[bytes] = set()
-        self.refused: list[str] = []
-        self._sent = 0
-        self._rate = rate
-        self._stop = threading.Event()
-        self._client = Producer({"bootstrap.servers": servers, "enable.idempotence": True, "linger.ms": 5, "log_level": 0})
-        self._thread = threading.Thread(target=self._run, name="input", daemon=True)
-        self._thread.start()
-
-    def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
-        value = message.value()
-        if error is None and value is not None:
-            self.acked.add(value)
-        else:
-            self.refused.append(str(error))
-
-    def _run(self) -> None:
-        self._send(PARTITIONS)
-        while len(self.acked) + len(self.refused) < self._sent and not self._stop.is_set():
-            self._client.poll(0.01)  # the first of each partition goes alone; `numbered_clients` says why
-        began = time.monotonic()
-        while not self._stop.is_set():
-            self._send(int((time.monotonic() - began) * self._rate) - self._sent)
-            self._client.poll(0.01)
-
-    def _send(self, records: int) -> None:
-        for _ in range(records):
-            self._client.produce(INPUT, str(self._sent), partition=self._sent % PARTITIONS, on_delivery=self._on_delivery)
-            self._sent += 1
-
-    def finish(self) -> None:
-        """Send no more; returns when each record's fate is known."""
-        self._stop.set()
-        self._thread.join()
-        self._client.flush(DRAIN_TIMEOUT_S)
 
 
 class Counted(NamedTuple):
@@ -269,7 +230,8 @@ def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcom
     running = applications(servers, console)
     killed: Counter[str] = Counter()
     try:
-        source = Input(servers, rate)
+        source = ConfluentProducer(servers, INPUT, PARTITIONS, rate, RECORD_BYTES)
+        source.start()
         began = time.monotonic()
         for i, act in enumerate(STORY):
             wait_until(began + WARM_UP_S + i * (seconds - WARM_UP_S) / len(STORY))
@@ -290,8 +252,9 @@ def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcom
         for application in running:
             application.stop()
     inputs = Counter(read_all(servers, INPUT, "read_uncommitted"))
+    acked = {place.value(RECORD_BYTES) for place in source.acked}
     counted = [count(application, servers, inputs) for application in running]
-    return Outcome(inputs.total(), len(source.acked), len(source.acked - inputs.keys()), len(source.refused), killed, counted)
+    return Outcome(inputs.total(), len(acked), len(acked - inputs.keys()), len(source.refused), killed, counted)
 
 
 def wait_until_drained(admin: AdminClient, running: Sequence[Application], servers: str) -> None:

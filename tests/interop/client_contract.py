@@ -157,17 +157,13 @@ def until_all_tell(servers: str, topic: str, told: Callable[[MetadataResponse], 
 
 
 def known_by_all(servers: str, topic: str, partitions: int) -> None:
-    """Return when each of the brokers tells of a leader for each of so many partitions."""
-    until_all_tell(servers, topic, lambda answer: len(answer.topics[0].partitions) == partitions and _has_leaders(answer))
+    """Return when each of the brokers tells of a leader for each partition."""
 
+    def has_leaders(answer: MetadataResponse) -> bool:
+        told = answer.topics[0].partitions
+        return len(told) == partitions and all(partition.error_code == Errors.NONE for partition in told)
 
-def has_leaders_by_all(servers: str, topic: str) -> None:
-    """Return when each of the brokers knows the topic, and a leader for each partition of it."""
-    until_all_tell(servers, topic, lambda answer: bool(answer.topics[0].partitions) and _has_leaders(answer))
-
-
-def _has_leaders(answer: MetadataResponse) -> bool:
-    return all(partition.error_code == Errors.NONE for partition in answer.topics[0].partitions)
+    until_all_tell(servers, topic, has_leaders)
 
 
 def unknown_to_all(servers: str, topic: str) -> None:

@@ -14,7 +14,7 @@ def topic_with_leaders(topic: str, partitions: int) -> list[Step]:
     """The begin of a story about a topic."""
     return [
         Step(f"{TOPICS} --create --topic {topic} --partitions {partitions} --replication-factor 1"),
-        Step(f"{TOPICS} --describe --topic {topic}", until=f"(?s)(Leader: 0.*){{{partitions}}}"),
+        Step(f"{TOPICS} --describe --topic {topic}", until=f"(?s)(Leader: 0.*){{{partitions}}}", known=(topic, partitions)),
     ]
 
 

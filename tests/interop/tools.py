@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kafka_edu.cli.python_process import python_command, python_environment
-from tests.interop.client_contract import has_leaders_by_all
+from tests.interop.client_contract import known_by_all
 from tests.waiting import LOOK_EVERY_S, PATIENCE_S
 
 JAVA: Final = ("java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
@@ -72,6 +72,8 @@ class Step(NamedTuple):
     words: str
     stdin: str = ""
     until: str = ""
+    known: tuple[str, int] | None = None
+    """A topic, and of how many partitions of it each broker is to know a leader before the next step: ZooKeeper tells of them earlier."""
     but_errors: bool = False
     """Standard error differs by design; the rest does not."""
     any_order: bool = False
@@ -116,10 +118,9 @@ class Cluster(NamedTuple):
         while True:
             printed = self.run(command, words, step.stdin.replace("{x}", mark))
             if not step.until or re.search(step.until, printed.out) or time.monotonic() > end:
-                if tool == "topics" and "Leader" in step.until:  # ZooKeeper has told of them; the broker is to know them too
-                    topic = words[words.index("--topic") + 1]
-                    if "*" not in topic:
-                        has_leaders_by_all(self.bootstrap, topic)
+                if step.known is not None:
+                    topic, partitions = step.known
+                    known_by_all(self.bootstrap, topic.replace("{x}", mark), partitions)
                 return printed
             time.sleep(LOOK_EVERY_S)  # the cluster works on; there is nothing to be told by
 

@@ -118,7 +118,7 @@ public class Client {
             NewTopic wanted = new NewTopic(topic, 3, (short) 2).configs(Map.of("retention.ms", "3600000"));
             admin.createTopics(List.of(wanted)).all().get(PATIENCE_S, TimeUnit.SECONDS);
             int partitions = 0;  // any broker may be asked each time, also one that has not heard of it when another has
-            for (long end = System.nanoTime() + PATIENCE_S * 1_000_000_000L; partitions == 0 && System.nanoTime() < end; )
+            for (long end = System.nanoTime() + PATIENCE_S * 1_000_000_000L; partitions < 3 && System.nanoTime() < end; )
                 partitions = partitions(consumer);
             Config config = onceKnown(() -> admin.describeConfigs(List.of(resource)).all().get(PATIENCE_S, TimeUnit.SECONDS).get(resource));
             admin.deleteTopics(List.of(topic)).all().get(PATIENCE_S, TimeUnit.SECONDS);
