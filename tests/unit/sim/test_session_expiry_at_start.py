@@ -3,12 +3,17 @@
 Only a request that is under way then fails with SESSION_EXPIRED, and the start with it, as in Kafka.
 """
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
+
+from kafka_edu.cluster.broker import Broker
 from kafka_edu.server.kafka_server import BrokerState
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.trace.events.server import BrokerRegistered, SessionLost
+from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 
 STEP_MS = 0.5
@@ -27,6 +32,11 @@ def session(cluster: SimCluster) -> int:
     client = cluster.brokers[1].zk_client
     assert client is not None
     return client.session_id
+
+
+def owners(cluster: SimCluster) -> set[int]:
+    """The sessions of the broker's two ephemerals."""
+    return {cluster.zookeeper.server.tree.node(path).ephemeral_owner for path in ("/brokers/ids/1", "/controller")}
 
 
 def start_takes_ms() -> float:
@@ -60,8 +70,28 @@ def test_at_whatever_moment() -> None:
             assert cluster.facts(SessionLost)
             assert cluster.brokers[1].running.state is BrokerState.RUNNING
             assert not cluster.brokers[1].running.failed.is_set()
-            assert cluster.zookeeper.server.tree.node("/brokers/ids/1").ephemeral_owner == session(cluster)
-            assert cluster.zookeeper.server.tree.node("/controller").ephemeral_owner == session(cluster)
+            assert owners(cluster) == {session(cluster)}
             survived += 1
             registered_twice += len(cluster.facts(BrokerRegistered)) == 2
     assert survived > registered_twice > 0
+
+
+def test_between_the_registration_and_the_turn_in_which_the_broker_hears_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop that stood still finds both at once, the answer and the end of the session that it is an answer in."""
+    register = KafkaZkClient.register_broker
+    with one_broker() as cluster:
+
+        async def register_and_hear_late(zk: KafkaZkClient, broker: Broker, wait_ms: float = 0) -> int:
+            epoch = await register(zk, broker, wait_ms)
+            monkeypatch.undo()
+            cluster.zookeeper.expire(session(cluster))
+            await asyncio.sleep(20)
+            return epoch
+
+        monkeypatch.setattr(KafkaZkClient, "register_broker", register_and_hear_late)
+        cluster.start(1)
+        lost = [envelope.event.session_id for envelope in cluster.facts(SessionLost)]
+        cluster.advance(1000)
+        assert len(lost) == 1
+        assert owners(cluster) == {session(cluster)}
+        assert session(cluster) not in lost
