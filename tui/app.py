@@ -1,12 +1,12 @@
 """The application: takes events from a feed or a recording, gives them to the model, and has the screen look at it five times a second."""
 
-import asyncio
 import re
 from pathlib import Path
 from typing import ClassVar, Final
 
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.pilot import Pilot
 
 from kafka_edu.common.cluster_home import ClusterFolder
 
@@ -20,6 +20,8 @@ from .screens.wheels_screen import WheelsScreen
 from .trace_feed import TraceFeed, now_us
 
 TICK_S: Final = 0.2
+#: How long a picture of a live cluster waits for the first events of its processes.
+LINK_TIMEOUT_S: Final = 10.0
 #: Of the pictures: a character of Textual's SVG, the blank it uses, and fonts that show bars and circles in one width.
 _CELL_WIDTH: Final = 12.2
 _BLANK: Final = "&#160;"
@@ -84,6 +86,10 @@ class DashboardApp(App[None]):
             if self._recorder is not None:
                 self._recorder.write(envelopes)
         self.look()
+
+    def is_complete(self) -> bool:
+        """Return whether each process of the live cluster has sent its first events."""
+        return self._feed is not None and self._feed.complete()
 
     def look(self) -> None:
         """The present screen draws what has changed."""
@@ -158,25 +164,45 @@ class DashboardApp(App[None]):
 
 
 async def picture(name: str, replay: Replay, at_ms: int, screen: str, size: tuple[int, int], light: bool) -> str:
-    """The dashboard as an SVG, at a place of a recording, without a terminal."""
+    """Return the dashboard as an SVG, at a place of a recording, without a terminal."""
     replay.playing = False
     app = DashboardApp(name, replay=replay)
     async with app.run_test(size=size) as pilot:
         app.model.apply(replay.wind_to(at_ms))
         replay.playing = False
         app.model.advance(replay.clock_us)
-        app.action_look(screen)
-        if light:
-            app.action_dark()
-        await pilot.pause()
-        app.look()
-        for _ in range(50):  # the footer comes by itself, a moment later
-            await pilot.pause(0.1)
-            if app.screen.query("FooterKey"):
+        return await _draw(app, pilot, screen, light)
+
+
+async def live_picture(app: DashboardApp, watch_s: float, screen: str, size: tuple[int, int], light: bool) -> str:
+    """Watch the app's live cluster, then return the dashboard as an SVG, without a terminal.
+
+    The picture is drawn `watch_s` seconds after each process has sent its first events, or `LINK_TIMEOUT_S` later if one never does.
+    """
+    async with app.run_test(size=size) as pilot:
+        for _ in range(int(LINK_TIMEOUT_S / TICK_S)):
+            if app.is_complete():
                 break
-        app.look()
-        await pilot.pause()
-        return tidy(app.export_screenshot(title="kafka-edu dashboard"))
+            await pilot.pause(TICK_S)
+        await pilot.pause(watch_s)
+        app.tick()
+        return await _draw(app, pilot, screen, light)
+
+
+async def _draw(app: DashboardApp, pilot: Pilot[None], screen: str, light: bool) -> str:
+    """Go to the screen, wait until its footer is there, and return the picture."""
+    app.action_look(screen)
+    if light:
+        app.action_dark()
+    await pilot.pause()
+    app.look()
+    for _ in range(50):  # the footer comes by itself, a moment later
+        await pilot.pause(0.1)
+        if app.screen.query("FooterKey"):
+            break
+    app.look()
+    await pilot.pause()
+    return tidy(app.export_screenshot(title="kafka-edu dashboard"))
 
 
 def tidy(svg: str) -> str:
@@ -195,8 +221,3 @@ def tidy(svg: str) -> str:
         shift,
         svg,
     )
-
-
-def take_picture(name: str, replay: Replay, at_ms: int, screen: str, size: tuple[int, int], light: bool) -> str:
-    """The same, for callers without a loop."""
-    return asyncio.run(picture(name, replay, at_ms, screen, size, light))

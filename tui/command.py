@@ -1,11 +1,16 @@
 """Watch a cluster, or a recording of one, in the terminal: brokers, partitions, timing wheels."""
 
+import asyncio
 import sys
 from pathlib import Path
+from typing import Final
 
 import click
 
 from kafka_edu.common.cluster_home import ClusterFolder, cluster_names
+
+#: How long a live cluster is watched before its picture is drawn, counted from the first events of its processes.
+LIVE_PICTURE_AFTER_S: Final = 1.0
 
 
 def _size(_: click.Context, __: click.Parameter, text: str) -> tuple[int, int]:
@@ -28,9 +33,19 @@ def _size(_: click.Context, __: click.Parameter, text: str) -> tuple[int, int]:
 @click.option("--record", "record_file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Record what is seen; .gz packs it.")
 @click.option("--screen", type=click.Choice(["cluster", "wheels"]), default="cluster", show_default=True, help="For --screenshot.")
 @click.option(
-    "--screenshot", "svg_file", metavar="OUT.svg", type=click.Path(dir_okay=False, path_type=Path), help="Draw one picture of a recording, and end."
+    "--screenshot",
+    "svg_file",
+    metavar="OUT.svg",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Draw one picture, and end; no terminal is needed.",
 )
-@click.option("--at", "at_s", default=-1.0, metavar="SECONDS", help="For --screenshot: at which second of the recording (default: its end).")
+@click.option(
+    "--at",
+    "at_s",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="For --screenshot: at which second of the recording (default: its end); of a live cluster, after how many seconds of watching (default: 1).",
+)
 @click.option("--size", default="120x36", show_default=True, metavar="COLUMNSxROWS", callback=_size, help="For --screenshot.")
 @click.option("--light", is_flag=True, help="For --screenshot: the light theme.")
 def dashboard(
@@ -39,7 +54,7 @@ def dashboard(
     record_file: Path | None,
     screen: str,
     svg_file: Path | None,
-    at_s: float,
+    at_s: float | None,
     size: tuple[int, int],
     light: bool,
 ) -> None:
@@ -50,28 +65,25 @@ def dashboard(
     """
     from kafka_edu.trace.wire_format import TraceFormatError
 
-    from .app import DashboardApp, take_picture
+    from .app import DashboardApp, live_picture, picture
     from .recording import cluster_of, read_recordings
     from .replay import Replay
 
-    replay = None
     if replay_files:
         try:
             replay = Replay(read_recordings(replay_files))
         except (TraceFormatError, OSError, ValueError) as error:
             raise click.ClickException(str(error)) from error
-    if svg_file is not None:
-        if replay is None:
-            raise click.UsageError("--screenshot draws a recording: name it with --replay")
-        svg = take_picture(cluster_of(replay_files[0]), replay, replay.length_ms if at_s < 0 else int(at_s * 1000), screen, size, light)
-        svg_file.write_text(svg, encoding="utf-8")
-        click.echo(f"wrote {svg_file}")
+        name = cluster_of(replay_files[0])
+        if svg_file is not None:
+            at_ms = replay.length_ms if at_s is None else int(at_s * 1000)
+            _write(svg_file, asyncio.run(picture(name, replay, at_ms, screen, size, light)))
+            return
+        _require_terminal()
+        DashboardApp(name, replay=replay).run()
         return
-    if not sys.stdout.isatty():
-        raise click.ClickException("the dashboard needs a terminal; --replay FILE --screenshot OUT.svg draws a picture without one")
-    if replay is not None:
-        DashboardApp(cluster_of(replay_files[0]), replay=replay).run()
-        return
+    if svg_file is None:
+        _require_terminal()
     try:
         folder = ClusterFolder.of(cluster)
     except ValueError as error:
@@ -85,4 +97,22 @@ def dashboard(
         app = DashboardApp(cluster, folder, record=record_file)
     except OSError as error:
         raise click.ClickException(f"cannot record to {record_file}: {error}") from error
-    app.run()
+    if svg_file is not None:
+        _write(svg_file, asyncio.run(live_picture(app, LIVE_PICTURE_AFTER_S if at_s is None else at_s, screen, size, light)))
+    else:
+        app.run()
+
+
+def _require_terminal() -> None:
+    """Raise click's exception where there is no terminal to draw on."""
+    if not sys.stdout.isatty():
+        raise click.ClickException("the dashboard needs a terminal; --screenshot OUT.svg draws a picture without one")
+
+
+def _write(svg_file: Path, svg: str) -> None:
+    """Write the picture. Raise click's exception where that cannot be done."""
+    try:
+        svg_file.write_text(svg, encoding="utf-8")
+    except OSError as error:
+        raise click.ClickException(f"cannot write {svg_file}: {error.strerror}. Name a file in a folder that you may write to.") from error
+    click.echo(f"wrote {svg_file}")

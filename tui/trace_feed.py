@@ -44,6 +44,7 @@ class TraceFeed:
         self._held: list[tuple[tuple[int, int, int], int, Envelope]] = []
         self._arrived = 0
         self._readers: dict[int, asyncio.Task[None]] = {}
+        self._linked: set[int] = set()
         self._known = False
 
     def _files(self) -> dict[int, Path]:
@@ -54,6 +55,10 @@ class TraceFeed:
             if digits.isdigit():
                 files[int(digits)] = path
         return files
+
+    def complete(self) -> bool:
+        """Return whether each process that has published its address has sent something."""
+        return self._known and self._linked >= {teller for teller, path in self._files().items() if path.exists()}
 
     async def run(self) -> None:
         """Look for those who tell, listen to each; ends only by being cancelled."""
@@ -95,6 +100,7 @@ class TraceFeed:
             async for envelope in subscribe(address, self._level, gauges=True):
                 if not told:
                     told = True
+                    self._linked.add(teller)
                     self._take(_link(teller, LinkMade(address.pid)))
                 self._take(envelope)
         except (OSError, TraceFormatError, ValueError) as error:  # ValueError: a line longer than the stream's limit
@@ -103,6 +109,7 @@ class TraceFeed:
             if told:
                 if teller == SUPERVISOR:
                     self._known = False
+                self._linked.discard(teller)
                 self._take(_link(teller, LinkLost(reason)))
 
     def _take(self, envelope: Envelope) -> None:

@@ -15,7 +15,7 @@ from textual.widgets import OptionList
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.controller import BrokerFailed, LeaderElected
 from kafka_edu.trace.events.supervisor import ProcessEnded
-from tui.app import DashboardApp, take_picture, tidy
+from tui.app import DashboardApp, picture, tidy
 from tui.command import dashboard
 from tui.palette import DARK, LIGHT
 from tui.recording import cluster_of, read_recordings
@@ -274,5 +274,5 @@ def test_wrong_words_on_the_command_line_are_answered(tmp_path: Path, monkeypatc
 
 
 def test_a_picture_of_the_wheels() -> None:
-    svg = take_picture("demo", Replay(recording()), moment(ProcessEnded)[0] - 300, "wheels", (120, 36), light=True)
+    svg = asyncio.run(picture("demo", Replay(recording()), moment(ProcessEnded)[0] - 300, "wheels", (120, 36), light=True))
     assert "purgatory" in svg
