@@ -1,0 +1,124 @@
+"""The newcomer check reads pages rightly, and finds each way in which a command can fail."""
+
+import importlib.util
+import os
+import sys
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGE = """# A page
+
+```sh
+./kafka-edu topics --list   # a comment
+# only a comment
+
+echo a \\
+    b
+```
+
+```
+what it prints
+```
+
+  ```sh serves
+  ./kafka-edu proxy
+  ```
+
+```sh long
+./kafka-edu demo kills
+```
+
+```sh no-check: it takes half an hour
+./kafka-edu bench throughput
+```
+"""
+
+
+@pytest.fixture(scope="module")
+def newcomer() -> ModuleType:
+    loader = SourceFileLoader("newcomer", str(ROOT / ".ci" / "newcomer"))
+    spec = importlib.util.spec_from_loader("newcomer", loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["newcomer"] = module  # dataclasses look their module up
+    loader.exec_module(module)
+    return module
+
+
+def test_blocks_are_read_with_their_marks(newcomer: ModuleType) -> None:
+    blocks = list(newcomer.blocks_of("page.md", PAGE))
+    assert [(b.line, str(b.kind), b.reason, b.commands) for b in blocks] == [
+        (3, "run", "", ("./kafka-edu topics --list   # a comment", "echo a \\\n    b")),
+        (15, "serves", "", ("./kafka-edu proxy",)),
+        (19, "long", "", ("./kafka-edu demo kills",)),
+        (23, "no-check", "it takes half an hour", ("./kafka-edu bench throughput",)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("```\n./kafka-edu demo\n```\n", "page.md:1: this block shows commands and is not marked"),
+        ("```text\n$ ./kafka-edu demo\n```\n", "page.md:1: this block shows commands and is not marked"),
+        ("a\n\n    ./kafka-edu demo\n", "page.md:3: an indented block shows a command"),
+        ("```sh no-check\n./kafka-edu demo\n```\n", "page.md:1: `sh no-check` needs a reason"),
+        ("```sh fast\n./kafka-edu demo\n```\n", "page.md:1: unknown mark `sh fast`"),
+        ("```sh\n./kafka-edu demo\n", "page.md:1: the block that begins here does not end"),
+    ],
+)
+def test_no_command_hides(newcomer: ModuleType, text: str, complaint: str) -> None:
+    with pytest.raises(newcomer.PageError) as error:
+        list(newcomer.blocks_of("page.md", text))
+    assert str(error.value).startswith(complaint)
+
+
+def test_the_pages_of_this_checkout_are_marked(newcomer: ModuleType) -> None:
+    blocks = newcomer.read_pages(ROOT)
+    assert blocks[0].page == "README.md"
+    commands = {command.split("  ")[0] for block in blocks if block.kind == "run" for command in block.commands}
+    assert {"./kafka-edu demo", "./kafka-edu test", "./kafka-edu spark status-codes"} <= commands
+
+
+@pytest.fixture
+def somebody(newcomer: ModuleType, tmp_path: Path) -> object:
+    somebody = newcomer.Newcomer(tmp_path, Path(sys.executable).resolve())
+    somebody.clone.mkdir()
+    return somebody
+
+
+@pytest.mark.parametrize(
+    ("command", "failure"),
+    [
+        ("echo well", ""),
+        ("exit 3", "exit status 3"),
+        ("false | cat", "exit status 1"),
+        ("python3 -c '1/0' || true", "a stack trace in its output"),
+        ("printf '\\tat org.apache.spark.Main.main(Main.java:7)\\n'", "a stack trace in its output"),
+        ("java -version", "exit status 127"),
+        ('test "$(ls -A "$HOME")" = "" && test -z "${KAFKA_EDU_HOME:-}"', ""),
+    ],
+)
+def test_each_way_to_fail_is_seen(newcomer: ModuleType, somebody: object, command: str, failure: str) -> None:
+    assert somebody.run("page.md", 1, command).failure == failure  # type: ignore[attr-defined]
+
+
+def test_a_server_must_stay_and_end_at_ctrl_c(newcomer: ModuleType, somebody: object) -> None:
+    good = somebody.serve("page.md", 1, "echo listening; trap 'exit 0' INT; while :; do sleep 0.05; done")  # type: ignore[attr-defined]
+    gone = somebody.serve("page.md", 1, "exit 4")  # type: ignore[attr-defined]
+    somebody.stop_servers()  # type: ignore[attr-defined]
+    assert good.failure == ""
+    assert gone.failure == "it should serve, and ended with status 4"
+
+
+def test_a_process_that_is_left_is_found(newcomer: ModuleType, somebody: object) -> None:
+    if not Path("/proc/self/environ").exists():
+        pytest.skip("no /proc on this system: processes left are not looked for")
+    somebody.run("page.md", 1, "sleep 60 >/dev/null 2>&1 </dev/null &")  # type: ignore[attr-defined]
+    left = somebody.left_processes()  # type: ignore[attr-defined]
+    for line in left:
+        os.kill(int(line.split()[0]), 9)
+    assert [line.split(maxsplit=1)[1].strip() for line in left] == ["sleep 60"]
