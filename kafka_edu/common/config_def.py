@@ -110,6 +110,37 @@ def double_text(value: float) -> str:
     return f"{'-' if sign else ''}{digits[0]}.{rest}E{len(digits) - 1 + int(exponent)}"
 
 
+class Effect(StrEnum):
+    """What becomes of a key that is set; docs/configuration.md shows these words."""
+
+    WORKS = "works"
+    PARTLY = "works in part"
+    """Some values work. The others do nothing yet, or refuse the start."""
+    NONE = "no effect yet"
+    """The value is accepted and does nothing. The broker says so where the key is set."""
+    REFUSED = "refused"
+    """The value asks for protection that does not exist here. The broker does not start."""
+
+
+class Gap(NamedTuple):
+    """What a key asks for and this project does not have."""
+
+    missing: str
+    """A clause without a full stop, as in "there is no log cleaner"."""
+    honoured: tuple[ConfigValue, ...] = ()
+    """Values that ask for nothing that is missing."""
+    refuses: bool = False
+    """Every other value refuses the start, because ignoring it would leave the cluster open."""
+    partly: bool = False
+    """The broker reads this key, and only some values meet the gap."""
+
+    @property
+    def effect(self) -> Effect:
+        if self.partly:
+            return Effect.PARTLY
+        return Effect.REFUSED if self.refuses else Effect.NONE
+
+
 class ConfigKey(NamedTuple):
     """One key. `default` is a parsed value or REQUIRED; a default of None means "not set", and None is then allowed."""
 
@@ -118,6 +149,17 @@ class ConfigKey(NamedTuple):
     default: ConfigValue | _Required
     validator: Validator | None
     doc: str
+    gap: Gap | None = None
+    """What is missing for this key to do all that it says; None if it works."""
+
+    @property
+    def effect(self) -> Effect:
+        """What becomes of this key when it is set."""
+        return Effect.WORKS if self.gap is None else self.gap.effect
+
+    def gap_of(self, value: ConfigValue) -> Gap | None:
+        """Return the gap that this parsed value meets, or None if the value does what it says."""
+        return None if self.gap is None or value is None or value in self.gap.honoured else self.gap
 
     def parse(self, raw: ConfigValue) -> ConfigValue:
         """`raw` (mostly text) as a value of this key's type, checked. Raises ConfigException."""

@@ -6,6 +6,7 @@ The defaults are 2.0.1's, read from it. Where ours differ, the line says so:
     inter.broker.protocol.version     2.8, because the wire speaks 2.8
 
 A key marked (2.4) and the like came with that release. Keys that start with `edu.` are this project's own.
+`kafka_edu.server.config_gaps` says which keys have no effect yet, and which values refuse the start.
 """
 
 import sys
@@ -14,6 +15,7 @@ from typing import Final
 
 from kafka_edu.common.api_version import ProtocolVersion
 from kafka_edu.common.config_def import REQUIRED, ConfigDef, ConfigKey, ConfigType, ListOf, OneOf, Range, Validator
+from kafka_edu.server.config_gaps import BROKER_GAPS
 
 _INT_MAX: Final = 2**31 - 1
 _LONG_MAX: Final = 2**63 - 1
@@ -33,6 +35,9 @@ def _booleans() -> Iterator[ConfigKey]:
         ("log.message.downconversion.enable", True, "Convert records for consumers that know old message formats only."),
         ("log.preallocate", False, "Give a new segment its full size on disk at once."),
         ("unclean.leader.election.enable", False, "A replica out of sync may become leader when no other is left: records may be lost."),
+        ("zookeeper.ssl.client.enable", False, "(2.5) TLS to ZooKeeper."),
+        ("zookeeper.ssl.crl.enable", False, "(2.5) Check revocation lists of ZooKeeper's certificates."),
+        ("zookeeper.ssl.ocsp.enable", False, "(2.5) Ask online whether ZooKeeper's certificates are revoked."),
         ("zookeeper.set.acl", False, "Write znodes that only brokers may change."),
     ):
         yield ConfigKey(name, ConfigType.BOOLEAN, default, None, doc)
@@ -45,8 +50,11 @@ def _ints() -> Iterator[ConfigKey]:
         ("alter.log.dirs.replication.quota.window.size.seconds", 1, _AT_LEAST_1, "Length of one such sample."),
         ("background.threads", 10, _AT_LEAST_1, "Workers for blocking background work: flush, deletion, recovery."),
         ("broker.id", -1, Range(-1), "This broker's id in the cluster; -1: stored or generated."),
+        ("connection.failed.authentication.delay.ms", 100, _AT_LEAST_0, "(2.1) How long a failed authentication keeps its connection."),
         ("controlled.shutdown.max.retries", 3, None, "How often a controlled shutdown is tried."),
         ("controller.socket.timeout.ms", 30_000, None, "How long the controller, and a controlled shutdown, wait for an answer."),
+        ("controller.quota.window.num", 11, _AT_LEAST_1, "(2.7) Samples kept for the quota of topic changes."),
+        ("controller.quota.window.size.seconds", 1, _AT_LEAST_1, "(2.7) Length of one such sample."),
         ("default.replication.factor", 1, None, "Replicas of a topic that is created automatically."),
         ("delete.records.purgatory.purge.interval.requests", 1, None, "Completed DeleteRecords that may stay in watcher lists."),
         ("fetch.max.bytes", 57_671_680, Range(1024), "(2.5) Most bytes in one fetch response, whatever the client asks for."),
@@ -55,6 +63,7 @@ def _ints() -> Iterator[ConfigKey]:
         ("group.max.session.timeout.ms", 300_000, None, "Longest session time-out a member may ask for."),
         ("group.max.size", _INT_MAX, _AT_LEAST_1, "(2.2) Most members of one group."),
         ("group.min.session.timeout.ms", 6000, None, "Shortest session time-out a member may ask for."),
+        ("kafka.metrics.polling.interval.secs", 10, _AT_LEAST_1, "(2.2) How often Yammer reporters of metrics are served."),
         ("leader.imbalance.per.broker.percentage", 10, None, "From this share of misplaced leaders on, a broker is rebalanced."),
         ("log.cleaner.io.buffer.size", 524_288, _AT_LEAST_0, "Read and write buffers of all cleaners together."),
         ("log.cleaner.threads", 1, _AT_LEAST_0, "How many logs are compacted at a time."),
@@ -67,6 +76,7 @@ def _ints() -> Iterator[ConfigKey]:
         ("log.roll.hours", 168, _AT_LEAST_1, "A segment is rolled at that age at the latest; log.roll.ms goes before it."),
         ("log.roll.jitter.hours", 0, _AT_LEAST_0, "Random part of log.roll.hours; log.roll.jitter.ms goes before it."),
         ("log.segment.bytes", 1_073_741_824, Range(14), "Size of a segment file."),
+        ("max.connection.creation.rate", _INT_MAX, _AT_LEAST_0, "(2.7) Most new connections in a second (KIP-612)."),
         ("max.connections", _INT_MAX, _AT_LEAST_0, "(2.4) Most connections of the broker."),
         ("max.connections.per.ip", _INT_MAX, _AT_LEAST_0, "Most connections from one address."),
         ("max.incremental.fetch.session.cache.slots", 1000, _AT_LEAST_0, "Fetch sessions the broker remembers (KIP-227)."),
@@ -104,6 +114,7 @@ def _ints() -> Iterator[ConfigKey]:
         ("replication.quota.window.size.seconds", 1, _AT_LEAST_1, "Length of one such sample."),
         ("request.timeout.ms", 30_000, None, "How long the broker, as a client of others, waits for an answer."),
         ("reserved.broker.max.id", 1000, _AT_LEAST_0, "Highest id that may be configured; generated ones are above it."),
+        ("sasl.server.max.receive.size", 524_288, None, "(2.8) Largest request during SASL authentication."),
         ("socket.receive.buffer.bytes", 102_400, None, "SO_RCVBUF; -1: the system's."),
         ("socket.request.max.bytes", 104_857_600, _AT_LEAST_1, "Largest request; a longer one costs its connection."),
         ("socket.send.buffer.bytes", 102_400, None, "SO_SNDBUF; -1: the system's."),
@@ -137,6 +148,7 @@ def _shorts() -> Iterator[ConfigKey]:
 def _longs() -> Iterator[ConfigKey]:
     for name, default, validator, doc in (
         ("connections.max.idle.ms", 600_000, None, "A connection that was silent for that long is closed."),
+        ("connections.max.reauth.ms", 0, None, "(2.2) A SASL session must authenticate again after that time."),
         ("controlled.shutdown.retry.backoff.ms", 5000, None, "Pause from one try of a controlled shutdown to the next."),
         ("delegation.token.expiry.check.interval.ms", 3_600_000, _AT_LEAST_1, "How often expired tokens are removed."),
         ("delegation.token.expiry.time.ms", 86_400_000, _AT_LEAST_1, "How long a token is valid before it must be renewed."),
@@ -165,6 +177,8 @@ def _longs() -> Iterator[ConfigKey]:
         ("replica.high.watermark.checkpoint.interval.ms", 5000, None, "How often high watermarks are written down."),
         ("replica.lag.time.max.ms", 10_000, None, "A follower that has not caught up for that long leaves the ISR."),
         ("sasl.kerberos.min.time.before.relogin", 60_000, None, "Kerberos is not served."),
+        ("socket.connection.setup.timeout.max.ms", 30_000, None, "(2.7) Longest time for the set-up of a connection to another broker."),
+        ("socket.connection.setup.timeout.ms", 10_000, None, "(2.7) First time for the set-up of a connection to another broker."),
     ):
         yield ConfigKey(name, ConfigType.LONG, default, validator, doc)
 
@@ -186,24 +200,33 @@ def _lists() -> Iterator[ConfigKey]:
     no_check: Validator | None = None
     for name, default, validator, doc in (
         ("log.cleanup.policy", ("delete",), ListOf(("compact", "delete"), empty=True), "What is done with old segments."),
+        ("kafka.metrics.reporters", (), no_check, "Java classes of Yammer reporters; not used."),
         ("metric.reporters", (), no_check, "Java classes; not used."),
         ("sasl.enabled.mechanisms", ("GSSAPI",), no_check, "SASL mechanisms offered to clients."),
         ("sasl.kerberos.principal.to.local.rules", ("DEFAULT",), no_check, "Kerberos is not served."),
         ("ssl.cipher.suites", (), no_check, "TLS cipher suites; empty: the library's."),
         ("ssl.enabled.protocols", ("TLSv1.2", "TLSv1.1", "TLSv1"), no_check, "TLS versions."),
+        ("zookeeper.ssl.cipher.suites", None, no_check, "(2.5) TLS cipher suites to ZooKeeper."),
+        ("zookeeper.ssl.enabled.protocols", None, no_check, "(2.5) TLS versions to ZooKeeper."),
     ):
         yield ConfigKey(name, ConfigType.LIST, default, validator, doc)
 
 
 def _passwords() -> Iterator[ConfigKey]:
     for name, doc in (
-        ("delegation.token.master.key", "Signs delegation tokens."),
+        ("delegation.token.master.key", "Signs delegation tokens; the old name of delegation.token.secret.key."),
+        ("delegation.token.secret.key", "(2.8) Signs delegation tokens."),
         ("password.encoder.old.secret", "The secret that stored passwords were encoded with before."),
         ("password.encoder.secret", "Encodes passwords that are stored in ZooKeeper."),
         ("sasl.jaas.config", "Login of the broker itself."),
         ("ssl.key.password", "Password of the private key."),
+        ("ssl.keystore.certificate.chain", "(2.7) The certificates themselves, as PEM."),
+        ("ssl.keystore.key", "(2.7) The private key itself, as PEM."),
         ("ssl.keystore.password", "Password of the key store."),
+        ("ssl.truststore.certificates", "(2.7) The trusted certificates themselves, as PEM."),
         ("ssl.truststore.password", "Password of the trust store."),
+        ("zookeeper.ssl.keystore.password", "(2.5) Password of the key store for ZooKeeper."),
+        ("zookeeper.ssl.truststore.password", "(2.5) Password of the trust store for ZooKeeper."),
     ):
         yield ConfigKey(name, ConfigType.PASSWORD, None, None, doc)
 
@@ -244,17 +267,26 @@ def _strings() -> Iterator[ConfigKey]:
         ("sasl.kerberos.service.name", None, None, "Kerberos is not served."),
         ("sasl.mechanism.inter.broker.protocol", "GSSAPI", None, "SASL mechanism between brokers."),
         ("security.inter.broker.protocol", "PLAINTEXT", None, "Security protocol between brokers, if no listener is named."),
+        ("security.providers", None, None, "(2.4) Java classes of security providers."),
         ("ssl.client.auth", "none", OneOf(("required", "requested", "none")), "Whether clients must show a certificate."),
         ("ssl.endpoint.identification.algorithm", "https", None, "Whether host names of certificates are checked; empty: no."),
         ("ssl.keymanager.algorithm", "SunX509", None, "Java's; not used."),
         ("ssl.keystore.location", None, None, "File with key and certificate."),
         ("ssl.keystore.type", "JKS", None, "Format of it."),
+        ("ssl.principal.mapping.rules", "DEFAULT", None, "(2.4) How the name in a certificate becomes a user's name."),
         ("ssl.protocol", "TLS", None, "Java's; not used."),
         ("ssl.provider", None, None, "Java's; not used."),
         ("ssl.secure.random.implementation", None, None, "Java's; not used."),
         ("ssl.trustmanager.algorithm", "PKIX", None, "Java's; not used."),
         ("ssl.truststore.location", None, None, "File with trusted certificates."),
         ("ssl.truststore.type", "JKS", None, "Format of it."),
+        ("zookeeper.clientCnxnSocket", None, None, "(2.5) A Java class: the socket to ZooKeeper, Netty's for TLS."),
+        ("zookeeper.ssl.endpoint.identification.algorithm", "HTTPS", None, "(2.5) Whether host names of ZooKeeper's certificates are checked."),
+        ("zookeeper.ssl.keystore.location", None, None, "(2.5) File with key and certificate for ZooKeeper."),
+        ("zookeeper.ssl.keystore.type", None, None, "(2.5) Format of it."),
+        ("zookeeper.ssl.protocol", "TLSv1.2", None, "(2.5) TLS version to ZooKeeper."),
+        ("zookeeper.ssl.truststore.location", None, None, "(2.5) File with the certificates that ZooKeeper may show."),
+        ("zookeeper.ssl.truststore.type", None, None, "(2.5) Format of it."),
     ):
         yield ConfigKey(name, ConfigType.STRING, default, validator, doc)
     yield ConfigKey("zookeeper.connect", ConfigType.STRING, REQUIRED, None, "ZooKeeper's servers, as in 127.0.0.1:2181,127.0.0.1:2182/chroot.")
@@ -271,6 +303,7 @@ def _classes() -> Iterator[ConfigKey]:
         "sasl.login.callback.handler.class",
         "sasl.login.class",
         "sasl.server.callback.handler.class",
+        "ssl.engine.factory.class",
     ):
         yield ConfigKey(name, ConfigType.CLASS, None, None, "A Java class; not used.")
 
@@ -286,7 +319,8 @@ def _own() -> Iterator[ConfigKey]:
 
 def _all_keys() -> Iterator[ConfigKey]:
     for family in (_strings, _classes, _ints, _shorts, _longs, _doubles, _booleans, _lists, _passwords, _own):
-        yield from family()
+        for key in family():
+            yield key._replace(gap=BROKER_GAPS.get(key.name))
 
 
 CONFIG_DEF: Final = ConfigDef(sorted(_all_keys()))

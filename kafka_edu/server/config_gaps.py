@@ -1,0 +1,201 @@
+"""What the keys of server.properties ask for and this project does not have yet.
+
+Two kinds. Protection that is missing refuses the start, because ignoring such a key would leave a cluster open whose owner believes it closed.
+Everything else is accepted, does nothing, and is named where it is set. When a part is built, its keys leave this table; a test compares the table
+with what the broker reads.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from kafka_edu.common.config_def import Gap
+from kafka_edu.log.log_config import NO_CLEANER, NO_PREALLOCATION, ONLY_DELETE
+
+_MAX_LONG: Final = 2**63 - 1
+_MAX_INT: Final = 2**31 - 1
+_NO_METRICS: Final = "there are no JMX metrics and no reporters; the broker's events tell what Kafka's metrics would"
+_NO_QUOTAS: Final = "quotas are stored but not enforced"
+_NO_MOVES: Final = "moves between log dirs have no threads and no quota of their own"
+_NO_TLS: Final = "there is no TLS"
+_NO_ZK_TLS: Final = "there is no TLS to ZooKeeper"
+_NO_SASL: Final = "there is no SASL"
+_NO_TOKENS: Final = "there are no delegation tokens"
+_NO_ENCODED_PASSWORDS: Final = "no password is stored in ZooKeeper, so none is encoded"
+_SYSTEM_BUFFERS: Final = "sockets keep the buffer sizes of the operating system"
+_NO_SETUP_TIMEOUT: Final = "connections between brokers are set up within the time-out of their first request"
+_NO_JAVA: Final = "Java classes cannot be loaded"
+
+
+def _ignored() -> Iterator[tuple[str, Gap]]:
+    for missing, names in (
+        (_NO_METRICS, ("kafka.metrics.polling.interval.secs", "metrics.num.samples", "metrics.recording.level", "metrics.sample.window.ms")),
+        (
+            _NO_QUOTAS,
+            (
+                "controller.quota.window.num",
+                "controller.quota.window.size.seconds",
+                "quota.window.num",
+                "quota.window.size.seconds",
+                "replication.quota.window.num",
+                "replication.quota.window.size.seconds",
+            ),
+        ),
+        (
+            _NO_MOVES,
+            (
+                "alter.log.dirs.replication.quota.window.num",
+                "alter.log.dirs.replication.quota.window.size.seconds",
+                "num.replica.alter.log.dirs.threads",
+            ),
+        ),
+        (
+            NO_CLEANER,
+            (
+                "log.cleaner.backoff.ms",
+                "log.cleaner.dedupe.buffer.size",
+                "log.cleaner.delete.retention.ms",
+                "log.cleaner.io.buffer.load.factor",
+                "log.cleaner.io.buffer.size",
+                "log.cleaner.io.max.bytes.per.second",
+                "log.cleaner.max.compaction.lag.ms",
+                "log.cleaner.min.cleanable.ratio",
+                "log.cleaner.min.compaction.lag.ms",
+                "log.cleaner.threads",
+            ),
+        ),
+        (
+            _NO_TLS,
+            (
+                "ssl.cipher.suites",
+                "ssl.enabled.protocols",
+                "ssl.endpoint.identification.algorithm",
+                "ssl.keymanager.algorithm",
+                "ssl.keystore.type",
+                "ssl.principal.mapping.rules",
+                "ssl.protocol",
+                "ssl.provider",
+                "ssl.secure.random.implementation",
+                "ssl.trustmanager.algorithm",
+                "ssl.truststore.type",
+            ),
+        ),
+        (
+            _NO_ZK_TLS,
+            (
+                "zookeeper.clientCnxnSocket",
+                "zookeeper.ssl.cipher.suites",
+                "zookeeper.ssl.enabled.protocols",
+                "zookeeper.ssl.endpoint.identification.algorithm",
+                "zookeeper.ssl.keystore.type",
+                "zookeeper.ssl.protocol",
+                "zookeeper.ssl.truststore.type",
+            ),
+        ),
+        (
+            _NO_SASL,
+            (
+                "connection.failed.authentication.delay.ms",
+                "sasl.kerberos.kinit.cmd",
+                "sasl.kerberos.min.time.before.relogin",
+                "sasl.kerberos.principal.to.local.rules",
+                "sasl.kerberos.service.name",
+                "sasl.kerberos.ticket.renew.jitter",
+                "sasl.kerberos.ticket.renew.window.factor",
+                "sasl.login.refresh.buffer.seconds",
+                "sasl.login.refresh.min.period.seconds",
+                "sasl.login.refresh.window.factor",
+                "sasl.login.refresh.window.jitter",
+                "sasl.server.max.receive.size",
+            ),
+        ),
+        (
+            _NO_TOKENS,
+            ("delegation.token.expiry.check.interval.ms", "delegation.token.expiry.time.ms", "delegation.token.max.lifetime.ms"),
+        ),
+        (
+            _NO_ENCODED_PASSWORDS,
+            (
+                "password.encoder.cipher.algorithm",
+                "password.encoder.iterations",
+                "password.encoder.key.length",
+                "password.encoder.keyfactory.algorithm",
+                "password.encoder.old.secret",
+                "password.encoder.secret",
+            ),
+        ),
+        (_SYSTEM_BUFFERS, ("replica.socket.receive.buffer.bytes",)),
+        (_NO_SETUP_TIMEOUT, ("socket.connection.setup.timeout.max.ms", "socket.connection.setup.timeout.ms")),
+        (_NO_JAVA, ("security.providers", "ssl.engine.factory.class")),
+        ("consumers read from leaders only", ("replica.selector.class",)),
+        ("Kafka itself does not read it", ("zookeeper.sync.time.ms",)),
+    ):
+        for name in names:
+            yield name, Gap(missing)
+    yield "client.quota.callback.class", Gap(_NO_QUOTAS, ("",))
+    yield "kafka.metrics.reporters", Gap(_NO_METRICS, ((),))
+    yield "log.cleaner.enable", Gap(NO_CLEANER, (False,))
+    yield "log.cleanup.policy", ONLY_DELETE
+    yield "log.preallocate", Gap(NO_PREALLOCATION, (False,))
+    yield "max.connection.creation.rate", Gap("new connections are limited in number (max.connections) but not in rate", (_MAX_INT,))
+    yield "metric.reporters", Gap(_NO_METRICS, ((),))
+    yield "quota.consumer.default", Gap(_NO_QUOTAS, (_MAX_LONG,))
+    yield "quota.producer.default", Gap(_NO_QUOTAS, (_MAX_LONG,))
+    yield "socket.receive.buffer.bytes", Gap(_SYSTEM_BUFFERS, (-1,))
+    yield "socket.send.buffer.bytes", Gap(_SYSTEM_BUFFERS, (-1,))
+    yield "zookeeper.ssl.crl.enable", Gap(_NO_ZK_TLS, (False,))
+    yield "zookeeper.ssl.ocsp.enable", Gap(_NO_ZK_TLS, (False,))
+
+
+def _refused() -> Iterator[tuple[str, Gap]]:
+    policies = "policies that forbid requests cannot be loaded"
+    for missing, names in (
+        (
+            _NO_TLS,
+            (
+                "ssl.key.password",
+                "ssl.keystore.certificate.chain",
+                "ssl.keystore.key",
+                "ssl.keystore.location",
+                "ssl.keystore.password",
+                "ssl.truststore.certificates",
+                "ssl.truststore.location",
+                "ssl.truststore.password",
+            ),
+        ),
+        (
+            _NO_ZK_TLS,
+            (
+                "zookeeper.ssl.keystore.location",
+                "zookeeper.ssl.keystore.password",
+                "zookeeper.ssl.truststore.location",
+                "zookeeper.ssl.truststore.password",
+            ),
+        ),
+        (
+            _NO_SASL,
+            (
+                "principal.builder.class",
+                "sasl.client.callback.handler.class",
+                "sasl.jaas.config",
+                "sasl.login.callback.handler.class",
+                "sasl.login.class",
+                "sasl.mechanism.inter.broker.protocol",
+                "sasl.server.callback.handler.class",
+            ),
+        ),
+        (_NO_TOKENS, ("delegation.token.master.key", "delegation.token.secret.key")),
+        (policies, ("alter.config.policy.class.name", "create.topic.policy.class.name")),
+    ):
+        for name in names:
+            yield name, Gap(missing, ("",), refuses=True)
+    yield "authorizer.class.name", Gap("there is no authorizer, so every client may do everything", ("",), refuses=True)
+    yield "connections.max.reauth.ms", Gap(_NO_SASL, (0,), refuses=True)
+    yield "sasl.enabled.mechanisms", Gap(_NO_SASL, ((),), refuses=True)
+    yield "security.inter.broker.protocol", Gap("brokers talk to each other in PLAINTEXT only", ("PLAINTEXT",), refuses=True, partly=True)
+    yield "ssl.client.auth", Gap(_NO_TLS, ("none",), refuses=True)
+    yield "zookeeper.set.acl", Gap("there are no ACLs on znodes, so every client of ZooKeeper may change them", (False,), refuses=True)
+    yield "zookeeper.ssl.client.enable", Gap(_NO_ZK_TLS, (False,), refuses=True)
+
+
+BROKER_GAPS: Final[Mapping[str, Gap]] = dict(sorted([*_ignored(), *_refused()]))
+"""Key of server.properties -> what is missing. A key that is not here works."""
