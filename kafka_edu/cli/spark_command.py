@@ -37,6 +37,7 @@ def status_codes(bootstrap_server: str | None, topic: str, lines: int, seed: int
 
     from kafka_edu.cli.report import Report
     from kafka_edu.cli.supervisor import running_cluster
+    from kafka_edu.spark.java_gateway import SparkStartError
     from kafka_edu.spark.status_codes import count_status_codes
     from kafka_edu.spark.web_log_topic import TopicNotFilled, create_topic, fill_topic
 
@@ -53,7 +54,10 @@ def status_codes(bootstrap_server: str | None, topic: str, lines: int, seed: int
             raise click.ClickException(str(error)) from error
         begin = time.monotonic()
         with console.status(f"Spark counts on {master}"):
-            found = count_status_codes(bootstrap_server, topic, master)
+            try:
+                found = count_status_codes(bootstrap_server, topic, master)
+            except SparkStartError as error:
+                raise click.ClickException(str(error)) from error
         seconds = time.monotonic() - begin
     table = Table("status", "Spark", "truth", "", title=f"{lines:,} lines of topic {topic}, counted by Spark in {seconds:.1f} s")
     for status in sorted(found.keys() | truth.keys()):

