@@ -5,9 +5,13 @@ the core that writes for itself.
 """
 
 import contextlib
+import errno
+import fcntl
 import mmap
 import os
 import shutil
+import struct
+import sys
 from collections.abc import Sequence
 from typing import Final, Protocol
 
@@ -59,6 +63,23 @@ class File(Protocol):
         ...
 
 
+class FileLockedError(Exception):
+    """Another holder has the lock of a file. `pid` is the holder's process, None where it is not known."""
+
+    def __init__(self, path: str, pid: int | None) -> None:
+        super().__init__(f"{path} is locked by {f'process {pid}' if pid is not None else 'another process'}")
+        self.path = path
+        self.pid = pid
+
+
+class FileLock(Protocol):
+    """The lock of one file, from `FileSystem.lock` until `release` or the end of the process."""
+
+    def release(self) -> None:
+        """Give the lock up. Safe to call twice."""
+        ...
+
+
 class FileSystem(Protocol):
     """What the log, the checkpoints and the embedded ZooKeeper need of a disk. Paths are strings; errors are OSError."""
 
@@ -94,6 +115,10 @@ class FileSystem(Protocol):
         ...
 
     def remove_tree(self, path: str) -> None: ...
+
+    def lock(self, path: str) -> FileLock:
+        """Create the file if it is not there, and lock it, without waiting. Raises FileLockedError when it is locked; OSError."""
+        ...
 
 
 class OsFile:
@@ -153,6 +178,55 @@ class OsFile:
         return mapping
 
 
+#: struct flock of 64-bit Linux: type, whence, start, length (0: to the end of the file, however long it gets), pid.
+_FLOCK: Final = struct.Struct("hhqqi0q")
+
+
+class OsFileLock:
+    """A record lock of the kernel, the kind that Java's FileChannel.tryLock takes: this program and Apache Kafka exclude each other.
+
+    A traditional record lock belongs to the process. It does not exclude a second broker in the same process, and it is lost when the process
+    closes any descriptor of the file. On Linux this is therefore an open file description lock (F_OFD_SETLK), which belongs to the descriptor
+    and conflicts with traditional ones. The kernel does not say who holds such a lock, so the holder writes its pid into the file.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            self._take()
+        except OSError as error:
+            pid = self._holder() if error.errno in (errno.EAGAIN, errno.EACCES) else None
+            self.release()
+            if error.errno in (errno.EAGAIN, errno.EACCES):
+                raise FileLockedError(path, pid) from None
+            raise
+        with contextlib.suppress(OSError):  # a full disk: the lock holds all the same, only its holder has no name
+            os.ftruncate(self._fd, 0)
+            os.pwrite(self._fd, b"%d\n" % os.getpid(), 0)
+
+    def _take(self) -> None:
+        if sys.platform == "linux":
+            fcntl.fcntl(self._fd, fcntl.F_OFD_SETLK, _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+        else:
+            fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def _holder(self) -> int | None:
+        """The holder's pid: from the kernel for a traditional lock (Java's), else from the file."""
+        with contextlib.suppress(OSError, ValueError):
+            if sys.platform == "linux":
+                found = fcntl.fcntl(self._fd, fcntl.F_OFD_GETLK, _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+                pid: int = _FLOCK.unpack(found)[4]
+                if pid > 0:
+                    return pid
+            return int(os.pread(self._fd, 20, 0))
+        return None
+
+    def release(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
 class OsFileSystem:
     """The machine's file system."""
 
@@ -196,3 +270,6 @@ class OsFileSystem:
 
     def remove_tree(self, path: str) -> None:
         shutil.rmtree(path, ignore_errors=True)
+
+    def lock(self, path: str) -> OsFileLock:
+        return OsFileLock(path)

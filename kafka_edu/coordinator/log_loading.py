@@ -31,7 +31,8 @@ async def load_log(log: Log, apply: ApplyBatch, time: Time, buffer_bytes: int, w
         if offset >= log.log_end_offset:
             return True
         data = log.read(offset, min(buffer_bytes, PIECE_BYTES), min_one_message=True)
-        records = memoryview(part_bytes(data.records))
+        with log.storage():
+            records = memoryview(part_bytes(data.records))
         before = offset
         for position, header in iter_headers(records):
             if header.last_offset >= offset:

@@ -4,11 +4,18 @@ An index is a file of fixed-size entries, mapped into memory: a look-up is a bin
 bytes there, and neither is a system call. The file of the active segment is made as long as it may get (segment.index.bytes) when the segment
 begins, so that the mapping need not grow, and is cut to what it holds when the segment is rolled or closed. After a crash it still has its full
 length, with zeros behind the last entry: that is how the next start knows it cannot be trusted, and builds it again.
+
+The long file is a hole: the disk has no room for its pages yet. A store into a mapped page for which a full disk has no room ends the process (SIGBUS).
+Each page is therefore written once by pwrite before the first entry goes into it: a full disk refuses that with an OSError, which takes the log dir
+offline. That is one call more for every 512 entries.
 """
 
 import mmap
+from typing import Final
 
 from kafka_edu.common.files import File, FileSystem
+
+PAGE_BYTES: Final = mmap.PAGESIZE
 
 
 class CorruptIndexError(Exception):
@@ -31,6 +38,8 @@ class AbstractIndex:
         self.max_entries = 0
         self._bytes: memoryview | mmap.mmap = memoryview(b"")
         self._mapped_size = 0
+        self._backed_size = 0
+        """So many bytes at the beginning lie in pages for which the disk has room."""
         self._loaded = False
 
     def load(self) -> None:
@@ -46,6 +55,7 @@ class AbstractIndex:
             self._bytes = file.map(size)
         self._mapped_size = size
         self.entries = self.max_entries = size // self.ENTRY_BYTES
+        self._backed_size = 0
         self._loaded = True
         self._after_load()
 
@@ -71,7 +81,19 @@ class AbstractIndex:
             self._mapped_size = size
             self.max_entries = size // self.ENTRY_BYTES
             self.entries = min(self.entries, self.max_entries)
+            self._backed_size = min(self._backed_size, size)
         file.close()
+
+    def _back(self, end: int) -> None:
+        """Have room on the disk for the entries up to byte `end`. Raises OSError. Entries behind the last one that counts are overwritten."""
+        start = self.entries * self.ENTRY_BYTES
+        stop = min(-(-end // PAGE_BYTES) * PAGE_BYTES, self._mapped_size)
+        file = self._file_system.open(self.path, create=False)
+        try:
+            file.pwrite(bytes(stop - start), start)
+        finally:
+            file.close()
+        self._backed_size = stop
 
     def trim_to_valid_size(self) -> None:
         """Cut the file behind the last entry: the segment will not grow any more."""

@@ -104,8 +104,8 @@ class LocalLog(ABC):
         return KafkaException(Errors.KAFKA_STORAGE_ERROR, f"{self.topic_partition} in {self.log_dir}: {error}")
 
     @contextmanager
-    def _storage(self) -> Iterator[None]:
-        """What the disk refuses within becomes KAFKA_STORAGE_ERROR, and takes the log dir offline. For what is done rarely: it costs 1 µs."""
+    def storage(self) -> Iterator[None]:
+        """Turn an OSError of the block into KAFKA_STORAGE_ERROR, and take the log dir offline. For what is done rarely: it costs 1 µs."""
         try:
             yield
         except OSError as error:
@@ -120,7 +120,10 @@ class LocalLog(ABC):
             raise KafkaException(
                 Errors.RECORD_LIST_TOO_LARGE, f"Message batch size is {size} bytes, above the maximum segment size of {config.segment_bytes}."
             )
-        reason = active.should_roll(size, max_timestamp, last_offset, now_ms, config.segment_bytes, config.segment_ms)
+        try:
+            reason = active.should_roll(size, max_timestamp, last_offset, now_ms, config.segment_bytes, config.segment_ms)
+        except OSError as error:
+            raise self._storage_error(error) from error
         if reason is None:
             return active
         return self.roll(now_ms, reason, first_offset)
@@ -132,9 +135,10 @@ class LocalLog(ABC):
         if new_base == closed.base_offset:
             if closed.size:
                 raise AssertionError(f"{self.topic_partition}: a second segment at {new_base}")
-            closed.begin(self.config.segment_index_bytes)
+            with self.storage():
+                closed.begin(self.config.segment_index_bytes)
             return closed
-        with self._storage():
+        with self.storage():
             closed.on_become_inactive()
             self._keep_state(new_base)
             segment = self._new_segment(new_base, now_ms)
@@ -157,7 +161,7 @@ class LocalLog(ABC):
         gone = list(segments)
         self._segments.remove(gone)
         for segment, reason in zip(gone, reasons, strict=True):
-            with self._storage():
+            with self.storage():
                 segment.change_suffix(DELETED_SUFFIX)
             if self._trace is not None:
                 self._trace(SegmentDeleted(*self.topic_partition, segment.base_offset, segment.size, reason))
@@ -201,7 +205,8 @@ class LocalLog(ABC):
 
     def aborted_transactions(self, start_offset: int, data: FetchDataInfo) -> list[AbortedTxn]:
         """The aborted transactions that reach into what `read` gave for `start_offset`, or, by the sparse index, not far behind. Raises CorruptIndexError."""
-        return self._segments.aborted_transactions(start_offset, data, self.log_end_offset)
+        with self.storage():
+            return self._segments.aborted_transactions(start_offset, data, self.log_end_offset)
 
     def convert_to_offset_metadata(self, offset: int) -> LogOffsetMetadata:
         """Where `offset` lies: the place of its batch, or of the end of the log. Raises OFFSET_OUT_OF_RANGE. O(1) for recent batches."""
@@ -209,7 +214,8 @@ class LocalLog(ABC):
             return self.log_end_offset_metadata
         if not self.log_start_offset <= offset < self.log_end_offset:
             raise KafkaException(Errors.OFFSET_OUT_OF_RANGE, f"{self.topic_partition} does not have offset {offset}")
-        return self._segments.locate(offset) or self.log_end_offset_metadata
+        with self.storage():
+            return self._segments.locate(offset) or self.log_end_offset_metadata
 
     # --- truncate ---
 
@@ -222,15 +228,15 @@ class LocalLog(ABC):
         if doomed:
             self._delete_segments(doomed, ["truncation"] * len(doomed))
         active = self._segments.active
-        with self._storage():
+        with self.storage():
             active.truncate_to(offset, self.config.segment_index_bytes, now_ms)
-        self.log_end_offset = active.next_offset()
+            self.log_end_offset = active.next_offset()
         assert self.log_end_offset <= offset, (self.topic_partition, self.log_end_offset, offset)
 
     def _replace_segments(self, offset: int, now_ms: int) -> None:
         """Drop all segments; one that is empty and begins at `offset` takes their place."""
         self._delete_segments(self._segments, ["truncation"] * len(self._segments))
-        with self._storage():
+        with self.storage():
             self._segments.append(self._new_segment(offset, now_ms))
         self.log_end_offset = self.recovery_point = offset
 

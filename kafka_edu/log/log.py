@@ -190,7 +190,7 @@ class Log(LocalLog):
     def _note_producer(self, segment: LogSegment, header: BatchHeader, base_offset: int, max_timestamp: int, parts: Sequence[Buffer]) -> None:
         aborted = self.producer_state_manager.note(header, base_offset, max_timestamp, lambda: b"".join(parts))
         if aborted is not None:
-            with self._storage():
+            with self.storage():
                 segment.txn_index.append(aborted)
             if self._trace is not None:
                 self._trace(AbortedTransactionIndexed(*self.topic_partition, *aborted))
@@ -217,7 +217,7 @@ class Log(LocalLog):
         segment = self._segment_for(size, max_timestamp, begins_at, last_offset, now_ms)
         epochs = self.leader_epoch_cache
         if epochs.unwritten:
-            with self._storage():
+            with self.storage():
                 epochs.write()
         latest_epoch = epochs.latest_epoch
         for _, header in batches:
@@ -251,7 +251,7 @@ class Log(LocalLog):
 
     def delete_old_segments(self, now_ms: int) -> int:
         """Retention: drop what `deletable_segments` names; returns how many segments went. If all must go, a new one is begun before. O(segments)."""
-        with self._storage():
+        with self.storage():
             reasons = deletable_segments(self._segments, self.log_start_offset, self.high_watermark, self.log_end_offset, self.config, now_ms)
         if reasons:
             if len(reasons) == len(self._segments):
@@ -277,7 +277,8 @@ class Log(LocalLog):
                 f"Cannot search offsets based on timestamp because message format version for partition {self.topic_partition} is "
                 f"{self.config.values['message.format.version']} which is earlier than the minimum required version 0.10.0-IV0",
             )
-        return self._segments.find_by_timestamp(timestamp, self.log_start_offset)
+        with self.storage():
+            return self._segments.find_by_timestamp(timestamp, self.log_start_offset)
 
     # --- leader epochs ---
 
@@ -291,7 +292,7 @@ class Log(LocalLog):
         epochs = self.leader_epoch_cache
         before = epochs.latest_epoch
         later = begins and self._note is not None
-        with self._storage():
+        with self.storage():
             epochs.assign(leader_epoch, start_offset, later=later)
             if not later:
                 epochs.write()
@@ -302,7 +303,7 @@ class Log(LocalLog):
             self._trace(LeaderEpochAssigned(topic, partition, leader_epoch, start_offset))
 
     def _forget_epochs(self) -> None:
-        with self._storage():
+        with self.storage():
             self.leader_epoch_cache.clear_and_flush()
 
     def end_offset_for_epoch(self, leader_epoch: int) -> tuple[int, int]:
@@ -345,7 +346,7 @@ class Log(LocalLog):
         self.log_start_offset = new_start
         self.on_high_watermark_incremented(max(self.high_watermark, new_start))
         self.recovery_point = max(self.recovery_point, new_start)
-        with self._storage():
+        with self.storage():
             self.leader_epoch_cache.truncate_from_start(new_start)
         if self._trace is not None:
             topic, partition = self.topic_partition
@@ -359,7 +360,7 @@ class Log(LocalLog):
         """Cut off the batch that holds `offset` and all behind it; False if there is nothing to cut. A follower does, before it follows."""
         before, size = self.log_end_offset, self.size
         if offset >= before:
-            with self._storage():
+            with self.storage():
                 self.leader_epoch_cache.truncate_from_end(offset)  # an epoch that began at the end and wrote nothing
             return False
         if offset < self._segments.first_base:
@@ -376,7 +377,7 @@ class Log(LocalLog):
         before, size = self.log_end_offset, self.size
         self._replace_segments(offset, now_ms)
         self.log_start_offset = offset
-        with self._storage():
+        with self.storage():
             self.leader_epoch_cache.clear_and_flush()
             self.producer_state_manager.truncate_fully_and_start_at(offset)
         self.on_high_watermark_incremented(offset)
@@ -386,7 +387,7 @@ class Log(LocalLog):
     def _after_truncation(self, now_ms: int) -> None:
         end = self.log_end_offset
         self.recovery_point = min(self.recovery_point, end)
-        with self._storage():
+        with self.storage():
             self.leader_epoch_cache.truncate_from_end(end)
             load_producers(self.producer_state_manager, self._segments, self.log_start_offset, end, now_ms)
         self.on_high_watermark_incremented(max(min(self.high_watermark, end), self.log_start_offset))
@@ -402,7 +403,7 @@ class Log(LocalLog):
     def flush(self, now_ms: int = 0) -> None:
         """Force all to the disk, here and now. Blocks: the log manager does it in a worker instead, between the two calls below."""
         end = self.log_end_offset
-        with self._storage():
+        with self.storage():
             for segment in self.unflushed_segments():
                 segment.flush()
             self.leader_epoch_cache.flush()

@@ -13,6 +13,7 @@ Two things happen by themselves: a segment that was rolled is flushed, and what 
 """
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple, Protocol, TypeVar
@@ -46,6 +47,17 @@ class RunBlocking(Protocol):
     def __call__(self, call: Callable[[], T], /) -> Awaitable[T]: ...
 
 
+class _Scan(NamedTuple):
+    """What was found in a log dir before anything in it is opened: the logs' folders, the checkpoints, and the folders to be removed."""
+
+    log_dir: str
+    clean: bool
+    recovery_points: Mapping[TopicPartition, int]
+    start_offsets: Mapping[TopicPartition, int]
+    logs: Mapping[TopicPartition, str]
+    doomed: Sequence[str]
+
+
 class _Doomed(NamedTuple):
     """What is to be removed from the disk, and when (monotonic ms): a segment of a log, or a log's whole folder."""
 
@@ -53,6 +65,7 @@ class _Doomed(NamedTuple):
     topic_partition: TopicPartition
     segment: LogSegment | None
     log: Log | None
+    log_dir: str
     folder: str
 
 
@@ -70,10 +83,12 @@ class LogManager:
         *,
         recovery_threads_per_data_dir: int = DEFAULT_RECOVERY_THREADS_PER_DATA_DIR,
         max_producer_id_expiration_ms: int = DEFAULT_PRODUCER_ID_EXPIRATION_MS,
-        on_log_dir_failure: Callable[[str, Sequence[TopicPartition]], None] | None = None,
+        failed_log_dirs: Mapping[str, OSError] | None = None,
+        on_log_dir_failure: Callable[[str, OSError, Sequence[TopicPartition]], None] | None = None,
         on_failure: Callable[[str, BaseException], None] | None = None,
     ) -> None:
-        """`on_log_dir_failure` is told a dir that failed and its partitions; `on_failure` a background task that ended with a bug."""
+        """`failed_log_dirs` are bad already, and why: `load_logs` takes them offline. `on_log_dir_failure` gets a dir that failed, why, and its
+        partitions; `on_failure` a background task that ended with a bug."""
         self.log_dirs = tuple(log_dirs)
         self.default_config = default_config
         self._file_system = file_system
@@ -82,6 +97,7 @@ class LogManager:
         self._trace = trace
         self._recovery_threads = recovery_threads_per_data_dir
         self._expiration_ms = max_producer_id_expiration_ms
+        self._failed_log_dirs = dict(failed_log_dirs or {})
         self._on_log_dir_failure = on_log_dir_failure
         self._on_failure = on_failure
         self._logs: dict[TopicPartition, Log] = {}
@@ -105,32 +121,49 @@ class LogManager:
     async def load_logs(self, topic_configs: Mapping[str, LogConfig] | None = None) -> None:
         """Open every log in every dir; recover those that were not closed cleanly. Topics not in `topic_configs` get the default.
 
-        A dir that cannot be read goes offline; if none is left, raises KAFKA_STORAGE_ERROR.
+        The dirs are loaded side by side, each by num.recovery.threads.per.data.dir workers. A dir that cannot be read goes offline; if none is
+        left, raises KAFKA_STORAGE_ERROR.
         """
-        for log_dir in self.log_dirs:
-            try:
-                await self._load_dir(log_dir, topic_configs or {})
-            except OSError as error:
-                self._fail_log_dir(log_dir, error)
+        for log_dir, reason in self._failed_log_dirs.items():
+            self._fail_log_dir(log_dir, reason)
+        scans = await asyncio.gather(*map(self._scan_dir, self.live_log_dirs))
+        self._check_for_duplicates(scan for scan in scans if scan is not None)
+        await asyncio.gather(*(self._load_dir(scan, topic_configs or {}) for scan in scans if scan is not None))
         self._check_a_dir_is_left()
 
-    async def _load_dir(self, log_dir: str, topic_configs: Mapping[str, LogConfig]) -> None:
+    async def _scan_dir(self, log_dir: str) -> "_Scan | None":
+        """Look what is in a dir. None, and the dir is offline, if it cannot be read."""
+        try:
+            return await self._run_blocking(lambda: self._scan(log_dir))
+        except OSError as error:
+            self._fail_log_dir(log_dir, error)
+            return None
+
+    def _scan(self, log_dir: str) -> "_Scan":
         files = self._file_system
         files.make_dirs(log_dir)
-        clean_file = f"{log_dir}/{CLEAN_SHUTDOWN_FILE}"
-        clean = files.exists(clean_file)
+        clean = files.exists(f"{log_dir}/{CLEAN_SHUTDOWN_FILE}")
         recovery_points, start_offsets = _read(self._recovery_points[log_dir]), _read(self._start_offsets[log_dir])
+        folders = files.list(log_dir)
+        logs = {tp: path for name in folders if (tp := parse_topic_partition(name)) is not None and files.is_dir(path := f"{log_dir}/{name}")}
+        return _Scan(log_dir, clean, recovery_points, start_offsets, logs, [name for name in folders if is_delete_dir(name)])
+
+    def _check_for_duplicates(self, scans: "Iterable[_Scan]") -> None:
         found: dict[TopicPartition, str] = {}
-        for folder in files.list(log_dir):
-            path = f"{log_dir}/{folder}"
-            topic_partition = parse_topic_partition(folder)
-            if is_delete_dir(folder):
-                self._doom(_Doomed(self._time.hi_res_clock_ms(), TopicPartition(folder, 0), None, None, path))
-            elif topic_partition is not None and files.is_dir(path):
-                if topic_partition in self._logs:
-                    other = self._logs[topic_partition].directory
-                    raise KafkaException(Errors.KAFKA_STORAGE_ERROR, f"Duplicate log directories found: {path} and {other}")
+        for scan in scans:
+            for topic_partition, path in scan.logs.items():
+                if topic_partition in found:
+                    raise KafkaException(
+                        Errors.KAFKA_STORAGE_ERROR,
+                        f"Duplicate log directories found: {path} and {found[topic_partition]}. Remove the copy that is not wanted.",
+                    )
                 found[topic_partition] = path
+
+    async def _load_dir(self, scan: "_Scan", topic_configs: Mapping[str, LogConfig]) -> None:
+        """Open the logs of one dir. If one cannot be opened because of an OSError, those that were are closed again and the dir is offline."""
+        log_dir, files = scan.log_dir, self._file_system
+        for folder in scan.doomed:
+            self._doom(_Doomed(self._time.hi_res_clock_ms(), TopicPartition(folder, 0), None, None, log_dir, f"{log_dir}/{folder}"))
         now_ms = self._time.milliseconds()
         workers = asyncio.Semaphore(self._recovery_threads)
 
@@ -144,17 +177,36 @@ class LogManager:
                         path,
                         files,
                         config,
-                        log_start_offset=start_offsets.get(topic_partition, 0),
-                        recovery_point=recovery_points.get(topic_partition, 0),
-                        clean_shutdown=clean,
+                        log_start_offset=scan.start_offsets.get(topic_partition, 0),
+                        recovery_point=scan.recovery_points.get(topic_partition, 0),
+                        clean_shutdown=scan.clean,
                         now_ms=now_ms,
                         max_producer_id_expiration_ms=self._expiration_ms,
                     )
                 )
 
-        for log, events in await asyncio.gather(*(load(*item) for item in found.items())):
-            self._adopt(log, events)
-        files.remove(clean_file)
+        loaded: list[tuple[Log, list[Event]]] = []
+        failures: list[BaseException] = []
+        for result in await asyncio.gather(*(load(*item) for item in scan.logs.items()), return_exceptions=True):
+            if isinstance(result, BaseException):
+                failures.append(result)
+            else:
+                loaded.append(result)
+        if not failures:
+            try:
+                await self._run_blocking(lambda: files.remove(f"{log_dir}/{CLEAN_SHUTDOWN_FILE}"))
+            except OSError as error:
+                failures.append(error)
+        for failure in failures:
+            if not isinstance(failure, OSError):
+                raise failure
+        if failures:
+            for log, _ in loaded:
+                log.close_handlers()
+            self._fail_log_dir(log_dir, _os_error(failures))
+        elif log_dir not in self._offline:
+            for log, events in loaded:
+                self._adopt(log, events)
 
     def _adopt(self, log: Log, events: Iterable[Event]) -> None:
         log.watch(self._trace, partial(self._note, log), self._fail_log_dir)
@@ -230,15 +282,17 @@ class LogManager:
 
     def update_topic_config(self, topic: str, config: LogConfig) -> None:
         """A topic's configuration has changed: its logs go by it from now on."""
-        for log in self._logs.values():
+        for log in list(self._logs.values()):
             if log.topic_partition.topic == topic:
-                log.update_config(config)
+                with contextlib.suppress(KafkaException):  # the log has reported that its dir failed
+                    log.update_config(config)
 
     def reconfigure(self, default_config: LogConfig, config_of: Callable[[str], LogConfig]) -> None:
         """The broker's own settings have changed: new logs get them, and all others what `config_of` says of their topic now."""
         self.default_config = default_config
-        for log in self._logs.values():
-            log.update_config(config_of(log.topic_partition.topic))
+        for log in list(self._logs.values()):
+            with contextlib.suppress(KafkaException):  # the log has reported that its dir failed
+                log.update_config(config_of(log.topic_partition.topic))
 
     def resize_recovery_threads(self, threads: int) -> None:
         """num.recovery.threads.per.data.dir from now on."""
@@ -274,7 +328,7 @@ class LogManager:
         except OSError as error:
             self._fail_log_dir(log.log_dir, error)
             raise KafkaException(Errors.KAFKA_STORAGE_ERROR, f"{topic_partition}: {error}") from error
-        self._doom(_Doomed(self._time.hi_res_clock_ms() + log.config.file_delete_delay_ms, topic_partition, None, log, path))
+        self._doom(_Doomed(self._time.hi_res_clock_ms() + log.config.file_delete_delay_ms, topic_partition, None, log, log.log_dir, path))
         if self._trace:
             self._trace(LogDeleted(*topic_partition, folder))
 
@@ -284,7 +338,7 @@ class LogManager:
         """A log has rolled or deleted segments, or a leader's epoch begins in it."""
         for segment in log.deleted_segments:
             due_ms = self._time.hi_res_clock_ms() + log.config.file_delete_delay_ms
-            self._doom(_Doomed(due_ms, log.topic_partition, segment, None, ""))
+            self._doom(_Doomed(due_ms, log.topic_partition, segment, None, log.log_dir, ""))
         log.deleted_segments.clear()
         if log.flush_wanted:
             self._noted[log] = None
@@ -364,15 +418,25 @@ class LogManager:
                 await self._remove(doomed)
 
     async def _remove(self, doomed: _Doomed) -> None:
+        """Remove it from the disk. In a dir that has failed nothing is touched: the next start finds it again."""
         segment, log, files = doomed.segment, doomed.log, self._file_system
-        if segment is not None:
-            await self._run_blocking(segment.delete)
-            if self._trace:
-                self._trace(SegmentFilesRemoved(*doomed.topic_partition, segment.base_offset))
-        else:
-            if log is not None:
+        if doomed.log_dir in self._offline:
+            if segment is not None:
+                segment.close_handlers()
+            elif log is not None:
                 log.close_handlers()
-            await self._run_blocking(lambda: files.remove_tree(doomed.folder))
+            return
+        try:
+            if segment is not None:
+                await self._run_blocking(segment.delete)
+                if self._trace:
+                    self._trace(SegmentFilesRemoved(*doomed.topic_partition, segment.base_offset))
+            else:
+                if log is not None:
+                    log.close_handlers()
+                await self._run_blocking(lambda: files.remove_tree(doomed.folder))
+        except OSError as error:
+            self._fail_log_dir(doomed.log_dir, error)
 
     # --- what the broker schedules ---
 
@@ -469,7 +533,7 @@ class LogManager:
         if self._trace:
             self._trace(LogDirFailed(log_dir, str(reason)))
         if self._on_log_dir_failure is not None:
-            self._on_log_dir_failure(log_dir, lost)
+            self._on_log_dir_failure(log_dir, reason, lost)
 
 
 def _read(file: OffsetCheckpointFile) -> Mapping[TopicPartition, int]:
@@ -478,6 +542,11 @@ def _read(file: OffsetCheckpointFile) -> Mapping[TopicPartition, int]:
         return file.read()
     except CorruptCheckpointError:
         return {}
+
+
+def _os_error(failures: Iterable[BaseException]) -> OSError:
+    """The first of them; all are OSErrors."""
+    return next(failure for failure in failures if isinstance(failure, OSError))
 
 
 def _write_epochs_of(logs: Iterable[Log]) -> Iterator[tuple[Log, OSError]]:

@@ -127,14 +127,22 @@ class LogSegment:
     def append(self, parts: Sequence[Buffer], base_offset: int, last_offset: int, max_timestamp: int) -> int:
         """Write one batch, given in parts, in one call; returns its position. Raises OSError; then nothing was appended."""
         position = self._write(parts)
-        self._note(base_offset, last_offset, position, max_timestamp)
+        try:
+            self._note(base_offset, last_offset, position, max_timestamp)
+        except OSError:  # an index has no room on the disk
+            self._cut_back(position)
+            raise
         return position
 
     def append_batches(self, data: Buffer, batches: Sequence[tuple[int, BatchHeader]]) -> int:
         """Write several batches, which follow each other in `data`, in one call; returns the position of the first."""
         position = self._write((data,))
-        for at, header in batches:
-            self._note(header.base_offset, header.base_offset + header.last_offset_delta, position + at, header.max_timestamp)
+        try:
+            for at, header in batches:
+                self._note(header.base_offset, header.base_offset + header.last_offset_delta, position + at, header.max_timestamp)
+        except OSError:
+            self._cut_back(position)
+            raise
         return position
 
     def _write(self, parts: Sequence[Buffer]) -> int:
@@ -142,9 +150,13 @@ class LogSegment:
         try:
             return self.log.append(parts)
         except OSError:
-            with contextlib.suppress(OSError):  # what a full disk took of it; if this fails too, recovery will cut it off
-                self.log.truncate(before)
+            self._cut_back(before)
             raise
+
+    def _cut_back(self, size: int) -> None:
+        """Take back what a full disk took of an append. If this fails too, recovery decides."""
+        with contextlib.suppress(OSError):
+            self.log.truncate(size)
 
     def _note(self, base_offset: int, last_offset: int, position: int, max_timestamp: int) -> None:
         """Keep the books of one batch that is in the file. Without an index entry about 0.4 µs."""

@@ -49,10 +49,13 @@ class OffsetIndex(AbstractIndex):
         return OffsetPosition(self.base_offset + relative, position)
 
     def append(self, offset: int, position: int) -> None:
-        """Add an entry; offsets must ascend. The caller has seen that there is room."""
+        """Add an entry; offsets must ascend. The caller has seen that the index is not full. Raises OSError when the disk is."""
         assert self.entries < self.max_entries, (self.path, self.entries)
         assert offset > self.last_offset or self.entries == 0, (self.path, offset, self.last_offset)
-        _ENTRY.pack_into(self._bytes, self.entries * 8, offset - self.base_offset, position)
+        end = (self.entries + 1) * 8
+        if end > self._backed_size:
+            self._back(end)
+        _ENTRY.pack_into(self._bytes, end - 8, offset - self.base_offset, position)
         self.entries += 1
         self.last_offset, self.last_position = offset, position
 

@@ -49,9 +49,12 @@ class TimeIndex(AbstractIndex):
         return TimestampEntry(timestamp, self.base_offset + relative)
 
     def maybe_append(self, timestamp: int, offset: int, *, last: bool = False) -> None:
-        """Add an entry if `timestamp` is above the last one's. `last`: the slot that is kept may be used."""
+        """Add an entry if `timestamp` is above the last one's. `last`: the slot that is kept may be used. Raises OSError when the disk is full."""
         if timestamp > self.last_entry.timestamp and (not self.is_full or (last and self.entries < self.max_entries)):
-            _ENTRY.pack_into(self._bytes, self.entries * 12, timestamp, offset - self.base_offset)
+            end = (self.entries + 1) * 12
+            if end > self._backed_size:
+                self._back(end)
+            _ENTRY.pack_into(self._bytes, end - 12, timestamp, offset - self.base_offset)
             self.entries += 1
             self.last_entry = TimestampEntry(timestamp, offset)
 

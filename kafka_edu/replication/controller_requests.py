@@ -88,11 +88,15 @@ class ControllerRequests:
         elected: list[Partition] = []
         for partition, state in to_lead:
             try:
-                if partition.make_leader(state, request.controller_epoch, now_ms):
+                if not self._replicas.is_offline(partition.topic_partition) and partition.make_leader(state, request.controller_epoch, now_ms):
                     elected.append(partition)
-            except OSError as error:  # the epoch could not be written
-                errors[partition.topic_partition] = self._failed(partition.topic_partition, KafkaException(Errors.KAFKA_STORAGE_ERROR, str(error)))
-        changed = [partition for partition, state in to_follow if partition.make_follower(state, request.controller_epoch)]
+            except KafkaException as failure:  # its place in the log could not be read, or its epoch not be written
+                errors[partition.topic_partition] = self._failed(partition.topic_partition, failure)
+        changed = [
+            partition
+            for partition, state in to_follow
+            if not self._replicas.is_offline(partition.topic_partition) and partition.make_follower(state, request.controller_epoch)
+        ]
         fetchers.remove_fetcher_for_partitions([partition.topic_partition for partition in changed])
         for partition in changed:
             partition.wake_all()
@@ -100,6 +104,9 @@ class ControllerRequests:
         fetchers.add_fetcher_for_partitions(changed, leaders)
         fetchers.shutdown_idle_fetcher_threads()
         self._replicas.leadership_changed(elected, changed)
+        for tp in errors:  # a log dir that failed meanwhile took others with it
+            if self._replicas.is_offline(tp):
+                errors[tp] = Errors.KAFKA_STORAGE_ERROR
         return _leader_and_isr_response(request, errors, version)
 
     def new_logs(self, request: LeaderAndIsrRequest) -> list[tuple[TopicPartition, bool]]:
@@ -133,7 +140,11 @@ class ControllerRequests:
             return
         log = self._replicas.get_or_create_log(partition.topic_partition, is_new=state.is_new)
         if log.log_dir not in known_high_watermarks:
-            known_high_watermarks[log.log_dir] = self._replicas.checkpoints.read(log.log_dir)
+            try:
+                known_high_watermarks[log.log_dir] = self._replicas.checkpoints.read(log.log_dir)
+            except KafkaException as failure:
+                self._replicas.log_manager.handle_log_dir_failure(log.log_dir, OSError(failure.message))
+                raise
         partition.attach_log(log, known_high_watermarks[log.log_dir].get(partition.topic_partition, 0))
 
     # --- StopReplica ---
@@ -172,9 +183,13 @@ class ControllerRequests:
             self._replicas.forget_partition(tp)
             if partition is not None:
                 partition.delete()
-            if self._replicas.log_manager.get_log(tp) is not None:
-                self._replicas.log_manager.delete_log(tp)
-            self._replicas.replica_removed(tp)
+            try:
+                if self._replicas.log_manager.get_log(tp) is not None:
+                    self._replicas.log_manager.delete_log(tp)
+            except KafkaException as failure:
+                return self._failed(tp, failure)
+            finally:
+                self._replicas.replica_removed(tp)
         elif partition is not None:
             partition.wake_all()
         return Errors.NONE

@@ -38,16 +38,13 @@ class HighWatermarkCheckpoints:
         except (OSError, CorruptCheckpointError) as error:
             raise KafkaException(Errors.KAFKA_STORAGE_ERROR, str(error)) from error
 
-    async def write(self, by_log_dir: Mapping[str, Mapping[TopicPartition, int]]) -> None:
-        """Replace the files of these dirs. A dir that fails is left to the log manager to notice (OSError is raised after the others are written)."""
-        failure: OSError | None = None
+    async def write(self, by_log_dir: Mapping[str, Mapping[TopicPartition, int]], on_failure: Callable[[str, OSError], None]) -> None:
+        """Replace the files of these dirs. `on_failure` takes a dir whose file cannot be written; the others are written all the same."""
         for log_dir, offsets in by_log_dir.items():
             try:
                 await self._write_one(log_dir, offsets)
             except OSError as error:
-                failure = error
-        if failure is not None:
-            raise failure
+                on_failure(log_dir, error)
 
     async def _write_one(self, log_dir: str, offsets: Mapping[TopicPartition, int]) -> None:
         file = self._files[log_dir]

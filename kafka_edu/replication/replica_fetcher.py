@@ -336,6 +336,10 @@ class ReplicaFetcher:
             self._range_truncated(tp, before, leader_start_offset, "the leader starts behind our end")
         self._fetch_from_log_end(tp, state)
 
+    def on_storage_failed(self, tp: TopicPartition, state: PartitionFetchState, failure: KafkaException, now_ms: int) -> None:
+        """Our own log could not be cut: the partition is followed no more if its disk failed, else it waits."""
+        self._failed(tp, state, failure, now_ms)
+
     def on_offsets_failed(self, tp: TopicPartition, state: PartitionFetchState, error: Errors, now_ms: int) -> None:
         """The look-up failed; the partition waits."""
         self._delay(tp, state, error, now_ms)

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final, NamedTuple, TypeVar
 
-from kafka_edu.common.errors import Errors
+from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Transport
@@ -142,12 +142,15 @@ class ReplicaFetcherThread:
 
     async def _offset_out_of_range(self, tp: TopicPartition, state: PartitionFetchState) -> None:
         """Our end is not in the leader's log: ask where it ends, and if that is not before us, where it starts."""
-        end_offset = await self._leader_offset(tp, state, LATEST_TIMESTAMP)
-        if end_offset is None or self.fetcher.on_leader_end_offset(tp, state, end_offset):
-            return
-        start_offset = await self._leader_offset(tp, state, EARLIEST_TIMESTAMP)
-        if start_offset is not None:
-            self.fetcher.on_leader_start_offset(tp, state, start_offset)
+        try:
+            end_offset = await self._leader_offset(tp, state, LATEST_TIMESTAMP)
+            if end_offset is None or self.fetcher.on_leader_end_offset(tp, state, end_offset):
+                return
+            start_offset = await self._leader_offset(tp, state, EARLIEST_TIMESTAMP)
+            if start_offset is not None:
+                self.fetcher.on_leader_start_offset(tp, state, start_offset)
+        except KafkaException as failure:
+            self.fetcher.on_storage_failed(tp, state, failure, self._now_ms())
 
     async def _leader_offset(self, tp: TopicPartition, state: PartitionFetchState, timestamp: int) -> int | None:
         """The leader's offset; None if it gave an error (the partition is left aside), or if nobody wants to know any more."""

@@ -185,6 +185,7 @@ class ReplicaManager:
             partition.delete()
         if self._trace:
             self._trace(PartitionOffline(topic_partition.topic, topic_partition.partition))
+        self.replica_removed(topic_partition)
 
     def on_storage_error(self, topic_partition: TopicPartition, failure: KafkaException) -> None:
         """A read or write of that partition failed on its disk: the log manager gives up the whole dir."""
@@ -218,7 +219,10 @@ class ReplicaManager:
                 listener.on_resignation(partition.topic_partition.partition, partition.leader_epoch)
 
     def replica_removed(self, topic_partition: TopicPartition) -> None:
-        """A StopReplica has deleted it. Of a partition that moved to other brokers LeaderAndIsr tells its old leader nothing."""
+        """Have a coordinator on this partition resign: a StopReplica has deleted the replica, or its disk failed.
+
+        No LeaderAndIsr does: the old leader of a partition that moved to other brokers gets none, and an offline partition refuses it.
+        """
         if (listener := self._leadership_listeners.get(topic_partition.topic)) is not None:
             listener.on_resignation(topic_partition.partition, None)
 
@@ -406,7 +410,8 @@ class ReplicaManager:
         partition = self.partition_or_exception(topic_partition)
         log = partition.log_for_request(-1, replica_id != DEBUGGING_REPLICA_ID)
         high_watermark = partition.high_watermark.message_offset if replica_id == CONSUMER_REPLICA_ID else None
-        return legacy_offsets_before(log, timestamp, max_offsets, high_watermark, self._time.milliseconds())
+        with log.storage():
+            return legacy_offsets_before(log, timestamp, max_offsets, high_watermark, self._time.milliseconds())
 
     def last_offset_for_leader_epoch(self, topic_partition: TopicPartition, leader_epoch: int, current_leader_epoch: int = -1) -> EpochAndOffset:
         """OffsetForLeaderEpoch, for one partition: see Partition. Raises its errors, and those of `partition_or_exception`."""
@@ -451,12 +456,12 @@ class ReplicaManager:
         return partition is not None and partition.isr_state.proposal is proposal
 
     async def checkpoint_high_watermarks(self) -> None:
-        """Every replica.high.watermark.checkpoint.interval.ms: the HW of every replica here, by log dir."""
+        """Every replica.high.watermark.checkpoint.interval.ms: the HW of every replica here, by log dir. A dir that refuses it goes offline."""
         by_log_dir: dict[str, dict[TopicPartition, int]] = {}
         for tp, partition in self.all_partitions.items():
             if partition.log is not None:
                 by_log_dir.setdefault(partition.log.log_dir, {})[tp] = partition.high_watermark.message_offset
-        await self.checkpoints.write(by_log_dir)
+        await self.checkpoints.write(by_log_dir, self.log_manager.handle_log_dir_failure)
 
     # --- what is told of it ---
 

@@ -53,10 +53,12 @@ class BrokerMetadataCheckpoint:
 
     def read(self) -> BrokerMetadata | None:
         """What it says, or None for a log dir that no broker has used yet. Raises OSError, BrokerMetadataError."""
-        if not self._file_system.exists(self.path):
+        try:
+            content = self._file_system.read(self.path)
+        except FileNotFoundError:
             return None
         try:
-            settings = parse_properties(decode_properties(self._file_system.read(self.path)))
+            settings = parse_properties(decode_properties(content))
             version = settings["version"].value
             broker_id = int(settings["broker.id"].value)
         except PropertiesError as error:
@@ -77,10 +79,22 @@ class BrokerMetadataCheckpoint:
         self._file_system.write_atomically(self.path, format_properties(settings, "\n").encode("ascii"))
 
 
-def read_broker_metadata(log_dirs: Sequence[str], file_system: FileSystem) -> dict[str, BrokerMetadata]:
-    """By log dir, for those that have one."""
-    stored = {log_dir: BrokerMetadataCheckpoint(log_dir, file_system).read() for log_dir in log_dirs}
-    return {log_dir: metadata for log_dir, metadata in stored.items() if metadata is not None}
+def read_broker_metadata(
+    log_dirs: Sequence[str], file_system: FileSystem, on_failure: Callable[[str, OSError], None] | None = None
+) -> dict[str, BrokerMetadata]:
+    """By log dir, for those that have one. `on_failure` takes a dir whose file cannot be read; without it the OSError is raised."""
+    stored: dict[str, BrokerMetadata] = {}
+    for log_dir in log_dirs:
+        try:
+            metadata = BrokerMetadataCheckpoint(log_dir, file_system).read()
+        except OSError as error:
+            if on_failure is None:
+                raise
+            on_failure(log_dir, error)
+        else:
+            if metadata is not None:
+                stored[log_dir] = metadata
+    return stored
 
 
 def check_cluster_id(stored: Mapping[str, BrokerMetadata], cluster_id: str) -> None:

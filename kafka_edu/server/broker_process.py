@@ -85,7 +85,7 @@ class BrokerProcess:
         trace_learner(learner, self._tracer)
         self._stop = asyncio.Event()
         self._reason = ""
-        self._workers = ThreadPoolExecutor(config.background_threads, thread_name_prefix="kafka-worker")
+        self._workers = ThreadPoolExecutor(worker_threads(config), thread_name_prefix="kafka-worker")
 
     async def run(self) -> int:
         """The exit code."""
@@ -106,8 +106,15 @@ class BrokerProcess:
             run_blocking=self._run_blocking,
             process=OsProcess(),
         )
-        server.dynamic_config.add({"background.threads"}, lambda config: self._resize_workers(config.background_threads))
+        server.dynamic_config.add({"background.threads"}, lambda config: self._resize_workers(worker_threads(config)))
         loop.set_exception_handler(lambda _, context: server.on_failure(str(context.get("message")), context.get("exception") or RuntimeError()))
+        try:
+            server.open_log_dirs()  # first of all: a broker that runs on these dirs has its events file and its recording beside them
+        except StartupError as error:
+            log.error("the broker cannot start: %s", error)
+            await server.shutdown(f"it could not start: {error}")
+            self._workers.shutdown()
+            return 1
         with contextlib.ExitStack() as stack:
             tells = [loop.create_task(work) for work in await self._open_sinks(transport, stack)]
             code = await self._serve(server)
@@ -162,9 +169,9 @@ class BrokerProcess:
     def _run_blocking(self, call: Callable[[], T]) -> Awaitable[T]:
         return asyncio.get_running_loop().run_in_executor(self._workers, call)
 
-    def _resize_workers(self, background_threads: int) -> None:
-        """background.threads from now on; what the old workers have been given they still do."""
-        old, self._workers = self._workers, ThreadPoolExecutor(background_threads, thread_name_prefix="kafka-worker")
+    def _resize_workers(self, threads: int) -> None:
+        """So many workers from now on; what the old workers have been given they still do."""
+        old, self._workers = self._workers, ThreadPoolExecutor(threads, thread_name_prefix="kafka-worker")
         old.shutdown(wait=False)
 
     def _log_last_events(self) -> None:
@@ -194,6 +201,14 @@ class BrokerProcess:
         while True:
             await self._time.sleep(GAUGE_PERIOD_MS)
             sink.tick()
+
+
+def worker_threads(config: KafkaConfig) -> int:
+    """Return how many calls may block at a time: background.threads, or as many as recover (and close) all log dirs side by side.
+
+    Kafka starts a pool of num.recovery.threads.per.data.dir threads for each dir; here all share one pool, whose threads start when they are needed.
+    """
+    return max(config.background_threads, len(config.log_dirs) * config.num_recovery_threads_per_data_dir)
 
 
 def settle_garbage_collector() -> None:

@@ -1,7 +1,7 @@
 """One broker: all its parts, started and stopped in order (Kafka: KafkaServer.scala).
 
-    startup    ZooKeeper, cluster id, broker id, logs (recovered after a crash), ports, replication, registration, controller, APIs, handlers, doors
-    shutdown   controlled shutdown, doors, handlers, scheduler, APIs, connections, replication, logs (flushed, .kafka_cleanshutdown), controller, ZooKeeper
+    startup    log dirs (locked), ZooKeeper, cluster id, broker id, logs (recovered after a crash), ports, replication, registration, controller, APIs, handlers, doors
+    shutdown   controlled shutdown, doors, handlers, scheduler, APIs, connections, replication, logs (flushed, .kafka_cleanshutdown), controller, ZooKeeper, locks
 
 Time, transport, ZooKeeper, disk, randomness and workers are handed in: the same object runs in a process of its own under real clients, and three of
 them in one process in virtual time. Everything hangs on this object; nothing of a broker lives in a module.
@@ -22,6 +22,7 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Transport
 from kafka_edu.controller.kafka_controller import KafkaController
 from kafka_edu.log.log_config import LogConfig
+from kafka_edu.log.log_dirs import LogDirInUseError, LogDirs
 from kafka_edu.log.log_manager import LogManager
 from kafka_edu.network.data_plane_request_channel import DataPlaneRequestChannel
 from kafka_edu.network.request_channel import RequestChannel
@@ -159,6 +160,8 @@ class KafkaServer:
         self._scheduler = KafkaScheduler(time, self.on_failure)
         self._control_plane = make_control_plane(config, time)
         self._request_channel = (DataPlaneRequestChannel if self._control_plane else RequestChannel)(time, config.queued_max_requests)
+        self._log_dirs = LogDirs(config.log_dirs, file_system, tracer)
+        self._log_dirs_opened = False
         self._log_manager: LogManager | None = None
         self._socket_server: SocketServer | None = None
         self._replication: Replication | None = None
@@ -174,12 +177,33 @@ class KafkaServer:
 
     # --- startup ---
 
+    def open_log_dirs(self) -> None:
+        """Create, check and lock the log dirs. Until then nothing of another broker on them may be touched, its events file and recording included.
+
+        Raises StartupError when another broker uses one of the dirs, or when none of them can be used.
+        """
+        try:
+            self._log_dirs.open()
+        except LogDirInUseError as error:
+            raise StartupError(str(error)) from error
+        self._log_dirs_opened = True
+        self._check_a_log_dir_is_left()
+
+    def _check_a_log_dir_is_left(self) -> None:
+        if not self._log_dirs.live:
+            raise StartupError(
+                f"Shutdown broker because none of the specified log dirs from {', '.join(self._log_dirs.all)} can be created or validated: "
+                f"{self._log_dirs.failures()}. Repair one of them, or set log.dirs to others."
+            )
+
     async def startup(self) -> None:
         """Start everything. What it raises (OSError, ZkError, InconsistentBrokerIdError …) says why the broker can not run; call `shutdown` then."""
         began_ms = self._time.hi_res_clock_ms()
         self._enter(BrokerState.STARTING)
         if self._trace:
             self._trace(ServerStarting(self.config.api_level, self._process.pid))
+        if not self._log_dirs_opened:
+            self.open_log_dirs()
         config = self.config
         self._spawn("loop-watchdog", LoopWatchdog(self._time, self._trace, self._process.cpu_ms, self._process.rearm_watchdog).run())
         await self._connect_to_zookeeper()
@@ -215,7 +239,7 @@ class KafkaServer:
         await replication.startup(self._scheduler)
         self._schedule_log_work(log_manager)
         broker = await self._register(socket_server)
-        self._checkpoint_broker_metadata()
+        self._checkpoint_broker_metadata(log_manager)
         controller = self._controller = KafkaController(
             controller_config(self.config), self._zk, broker, self._time, self._transport, self._random, self._trace
         )
@@ -246,9 +270,8 @@ class KafkaServer:
         await self._zk.create_top_level_paths()
         proposed = base64.urlsafe_b64encode(self._random.randbytes(16)).decode().rstrip("=")
         self.cluster_id = await self._zk.create_or_get_cluster_id(proposed)
-        for log_dir in config.log_dirs:
-            self._file_system.make_dirs(log_dir)
-        stored = read_broker_metadata(config.log_dirs, self._file_system)
+        stored = read_broker_metadata(self._log_dirs.live, self._file_system, self._log_dirs.fail)
+        self._check_a_log_dir_is_left()
         check_cluster_id(stored, self.cluster_id)
         generate = (lambda: self._zk.generate_broker_id(config.reserved_broker_max_id)) if config.broker_id_generation_enable else None
         self.broker_id, source = await settle_broker_id(stored, config.broker_id, generate)
@@ -264,6 +287,7 @@ class KafkaServer:
             defaults,
             self._run_blocking,
             self._trace,
+            failed_log_dirs=self._log_dirs.failed,
             recovery_threads_per_data_dir=self.config.num_recovery_threads_per_data_dir,
             max_producer_id_expiration_ms=self.config.values.get_int("transactional.id.expiration.ms"),
             on_log_dir_failure=self._on_log_dir_failure,
@@ -322,13 +346,16 @@ class KafkaServer:
             self._trace(BrokerRegistered(self.broker_id, epoch, self._end_points, self._zk.session_id))
         return broker._replace(epoch=epoch)
 
-    def _checkpoint_broker_metadata(self) -> None:
+    def _checkpoint_broker_metadata(self, log_manager: LogManager) -> None:
         """Write meta.properties into each log dir that lacks it, or lacks the cluster's id: only now, when the id is ours in the cluster too."""
         metadata = BrokerMetadata(self.broker_id, self.cluster_id)
-        for log_dir in self.config.log_dirs:
+        for log_dir in log_manager.live_log_dirs:
             checkpoint = BrokerMetadataCheckpoint(log_dir, self._file_system)
-            if checkpoint.read() != metadata:
-                checkpoint.write(metadata)
+            try:
+                if checkpoint.read() != metadata:
+                    checkpoint.write(metadata)
+            except OSError as error:
+                log_manager.handle_log_dir_failure(log_dir, error)
 
     def _make_apis(self, cache: MetadataCache, replication: Replication, controller: KafkaController, topic_configs: TopicConfigs) -> ApiAssembly:
         return ApiAssembly(
@@ -376,12 +403,20 @@ class KafkaServer:
 
     # --- failure ---
 
-    def _on_log_dir_failure(self, log_dir: str, partitions: Sequence[TopicPartition]) -> None:
-        """A disk is gone: its partitions go offline here, and serve on from other brokers (spec S5)."""
-        log.error("log dir %s failed; %d partitions are offline", log_dir, len(partitions))
+    def _on_log_dir_failure(self, log_dir: str, reason: OSError, partitions: Sequence[TopicPartition]) -> None:
+        """A log dir has failed: its partitions go offline here, and other brokers lead them (spec S5). Without any dir left the broker stops."""
+        self._log_dirs.fail(log_dir, reason)
+        log.error(
+            "log dir %s failed: %s. Its %d partitions are offline on this broker until it is restarted with the dir repaired: %s",
+            log_dir, reason, len(partitions), ", ".join(map(str, partitions)) or "none",
+        )  # fmt: skip
         if self._replication is not None:
             for tp in partitions:
                 self._replication.replica_manager.mark_partition_offline(tp)
+        if not self._log_dirs.live:
+            dirs = ", ".join(self._log_dirs.all)
+            self._fail(f"Shutdown broker because all log dirs in {dirs} have failed: {self._log_dirs.failures()}")
+        elif self._replication is not None:
             self._spawn("log-dir-event", self._propagate_log_dir_event())
 
     async def _propagate_log_dir_event(self) -> None:
@@ -452,6 +487,7 @@ class KafkaServer:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._log_dirs.release_all()
         self._enter(BrokerState.NOT_RUNNING)
         if self._trace:
             self._trace(ServerStopped(self.broker_id, self._log_manager is not None, self._time.hi_res_clock_ms() - began_ms))

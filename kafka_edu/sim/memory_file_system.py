@@ -7,7 +7,8 @@ Three things go wrong with disks, and a log must survive each:
     the disk is full       a write ends early with an error
 
 `crash_after(n)` lets n more bytes be written and then raises SimulatedCrash, from that call and every later one, until `restart`. `lose_power`
-does the second, `capacity` the third. Renaming and removing are atomic and kept, as on a file system with a journal. Nothing here is random but
+does the second, `capacity` the third. `break_folder` makes everything below a folder fail, as a dead disk does, at once or after some
+operations. Renaming and removing are atomic and kept, as on a file system with a journal. Nothing here is random but
 by the `random.Random` that is handed in.
 """
 
@@ -16,7 +17,7 @@ import mmap
 import random
 from collections.abc import Callable, Sequence
 
-from kafka_edu.common.files import Buffer
+from kafka_edu.common.files import Buffer, FileLockedError
 
 
 class SimulatedCrash(Exception):
@@ -131,8 +132,21 @@ class MemoryFile:
         return self._content.map(size)
 
     def _check_open(self) -> None:
+        self._file_system._check_disk(self.path)
         if self._closed:
             raise OSError(errno.EBADF, "the file is closed", self.path)
+
+
+class MemoryFileLock:
+    """A locked file. The lock ends with `release`, or with the process (`MemoryFileSystem.release_locks`)."""
+
+    def __init__(self, locks: "dict[str, MemoryFileLock]", path: str) -> None:
+        self._locks = locks
+        self._path = path
+
+    def release(self) -> None:
+        if self._locks.get(self._path) is self:
+            del self._locks[self._path]
 
 
 class MemoryFileSystem:
@@ -146,6 +160,9 @@ class MemoryFileSystem:
         """How often a file was forced to the disk, for tests that count."""
         self._files: dict[str, _Content] = {}
         self._folders: dict[str, None] = {"/": None, "": None}
+        self._locks: dict[str, MemoryFileLock] = {}
+        self._broken: dict[str, int] = {}
+        """Folder → how many operations below it still succeed."""
         self._bytes_until_crash: int | None = None
         self._crashed = False
 
@@ -153,6 +170,7 @@ class MemoryFileSystem:
 
     def open(self, path: str, *, create: bool = True) -> MemoryFile:
         self._check_alive()
+        self._check_disk(path)
         content = self._files.get(path)
         if content is None:
             if not create or path in self._folders or path.rpartition("/")[0] not in self._folders:
@@ -161,6 +179,7 @@ class MemoryFileSystem:
         return MemoryFile(self, path, content)
 
     def read(self, path: str) -> bytes:
+        self._check_disk(path)
         content = self._files.get(path)
         if content is None:
             raise FileNotFoundError(errno.ENOENT, "no such file", path)
@@ -176,6 +195,7 @@ class MemoryFileSystem:
         self.rename(aside, path)
 
     def modified_ms(self, path: str) -> int:
+        self._check_disk(path)
         content = self._files.get(path)
         if content is None:
             raise FileNotFoundError(errno.ENOENT, "no such file", path)
@@ -185,6 +205,7 @@ class MemoryFileSystem:
         return path in self._files or path in self._folders
 
     def list(self, path: str) -> list[str]:
+        self._check_disk(path)
         if path not in self._folders:
             raise FileNotFoundError(errno.ENOENT, "no such folder", path)
         inside = path.rstrip("/") + "/"
@@ -196,6 +217,7 @@ class MemoryFileSystem:
 
     def make_dirs(self, path: str) -> None:
         self._check_alive()
+        self._check_disk(path)
         while path and path not in self._folders:
             if path in self._files:
                 raise FileExistsError(errno.EEXIST, "a file is there", path)
@@ -204,6 +226,7 @@ class MemoryFileSystem:
 
     def rename(self, old: str, new: str) -> None:
         self._check_alive()
+        self._check_disk(old)
         if old in self._files:
             self._files[new] = self._files.pop(old)
             return
@@ -217,14 +240,27 @@ class MemoryFileSystem:
 
     def remove(self, path: str) -> None:
         self._check_alive()
+        self._check_disk(path)
         self._files.pop(path, None)
 
     def remove_tree(self, path: str) -> None:
         self._check_alive()
+        self._check_disk(path)
         for name in [p for p in self._files if p.startswith(path + "/")]:
             del self._files[name]
         for name in [p for p in self._folders if p == path or p.startswith(path + "/")]:
             del self._folders[name]
+
+    def lock(self, path: str) -> MemoryFileLock:
+        self.open(path).close()
+        if path in self._locks:
+            raise FileLockedError(path, None)
+        lock = self._locks[path] = MemoryFileLock(self._locks, path)
+        return lock
+
+    def release_locks(self) -> None:
+        """The process that held locks has died."""
+        self._locks.clear()
 
     # --- faults ---
 
@@ -237,9 +273,25 @@ class MemoryFileSystem:
         return self._crashed
 
     def restart(self) -> None:
-        """The process is started again: it finds what the dead one wrote."""
+        """The process is started again: it finds what the dead one wrote, and no locks."""
+        self.release_locks()
         self._crashed = False
         self._bytes_until_crash = None
+
+    def break_folder(self, path: str, *, after: int = 0) -> None:
+        """Let `after` more operations below `path` succeed; every later one raises OSError, also on files that are open."""
+        self._broken[path] = after
+
+    def mend_folder(self, path: str) -> None:
+        """The disk is repaired: what was written is there."""
+        self._broken.pop(path, None)
+
+    def _check_disk(self, path: str) -> None:
+        for folder in self._broken:
+            if path == folder or path.startswith(folder + "/"):
+                if self._broken[folder] == 0:
+                    raise OSError(errno.EIO, "the disk is broken", path)
+                self._broken[folder] -= 1
 
     def lose_power(self, rng: random.Random | None = None) -> None:
         """Every file falls back to what was flushed; with `rng`, plus a random part of what came behind. A change within what was flushed is undone."""

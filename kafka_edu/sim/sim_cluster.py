@@ -151,6 +151,7 @@ class SimCluster:
         broker = self.brokers[broker_id]
         self.loop.kill(broker.process)
         self.network.process_died(broker.process)
+        broker.file_system.release_locks()
         if broker.zk_client is not None:
             broker.zk_client.pause()
         broker.server = None

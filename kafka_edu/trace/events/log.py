@@ -154,6 +154,13 @@ class LogDeleted(NamedTuple):
 
 
 @event()
+class LogDirLocked(NamedTuple):
+    """The broker holds the lock of a log dir: no other broker can use that dir until this one ends."""
+
+    log_dir: str
+
+
+@event()
 class LogDirFailed(NamedTuple):
     """The disk below a log dir failed; its logs are offline, those in other dirs are not."""
 

@@ -54,7 +54,7 @@ class Broker:
             CONFIG,
             inline,
             self.trace,
-            on_log_dir_failure=lambda log_dir, lost: self.failed.append((log_dir, list(lost))),
+            on_log_dir_failure=lambda log_dir, _, lost: self.failed.append((log_dir, list(lost))),
         )
 
     def told(self, kind: type[Event]) -> list[Any]:
@@ -362,6 +362,92 @@ def test_a_failed_dir_takes_only_its_own_logs_offline() -> None:
             broker.logs.get_or_create_log(A, is_new=False)
         assert refused.value.error is Errors.KAFKA_STORAGE_ERROR
         assert broker.logs.get_or_create_log(C).log_dir == "/b"
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("held", ["/a", "/b"])
+def test_log_dirs_are_recovered_side_by_side(held: str) -> None:
+    """The recovery of one dir is held until the other dir is done: one after another they would never end."""
+
+    async def scenario() -> None:
+        disk = MemoryFileSystem()
+        crashed = Broker(disk, "/a", "/b")
+        await crashed.logs.load_logs()
+        for tp in (A, B):
+            crashed.logs.get_or_create_log(tp)
+            crashed.produce(tp, 3)
+        other_done = asyncio.Event()
+
+        async def in_a_worker(call: Callable[[], T]) -> T:
+            result = call()
+            if isinstance(result, tuple) and isinstance(result[0], Log):
+                if result[0].log_dir == held:
+                    await other_done.wait()
+                else:
+                    other_done.set()
+            return result
+
+        logs = LogManager(("/a", "/b"), disk, StillTime(), CONFIG, in_a_worker)
+        await logs.load_logs()
+        assert {tp: (log.log_dir, log.log_end_offset) for tp, log in logs.logs.items()} == {A: ("/a", 3), B: ("/b", 3)}
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_each_dir_has_its_own_recovery_threads(workers: int) -> None:
+    async def scenario() -> None:
+        disk = MemoryFileSystem()
+        crashed = Broker(disk, "/a", "/b")
+        await crashed.logs.load_logs()
+        for number in range(10):
+            crashed.logs.get_or_create_log(TopicPartition("t", number))
+        at_work = most = 0
+
+        async def in_a_worker(call: Callable[[], T]) -> T:
+            nonlocal at_work, most
+            at_work += 1
+            result = call()
+            if isinstance(result, tuple) and isinstance(result[0], Log):
+                most = max(most, at_work)
+            for _ in range(5):
+                await asyncio.sleep(0)
+            at_work -= 1
+            return result
+
+        await LogManager(("/a", "/b"), disk, StillTime(), CONFIG, in_a_worker, recovery_threads_per_data_dir=workers).load_logs()
+        assert most == 2 * workers
+
+    run(scenario)
+
+
+def test_a_partition_in_two_dirs_is_an_error_that_names_both() -> None:
+    async def scenario() -> None:
+        disk = MemoryFileSystem()
+        for folder in ("/a/t-0", "/b/t-0"):
+            disk.make_dirs(folder)
+        with pytest.raises(KafkaException, match="Duplicate log directories found: /b/t-0 and /a/t-0"):
+            await Broker(disk, "/a", "/b").logs.load_logs()
+
+    run(scenario)
+
+
+def test_a_dir_that_fails_while_its_logs_are_removed_goes_offline_and_is_touched_no_more() -> None:
+    async def scenario() -> None:
+        disk = MemoryFileSystem()
+        broker = Broker(disk, "/a", "/b")
+        await broker.logs.load_logs()
+        for tp in (A, B, C):
+            broker.logs.get_or_create_log(tp)
+            broker.produce(tp)
+        broker.logs.delete_log(A)
+        broker.logs.delete_log(C)
+        disk.break_folder("/a")
+        broker.time.advance(5000)
+        await settle()
+        assert broker.failed == [("/a", [])]
+        assert list(broker.logs.logs) == [B]
 
     run(scenario)
 
