@@ -1,7 +1,6 @@
 """The newcomer check reads pages rightly, and finds each way in which a command can fail."""
 
 import importlib.util
-import os
 import sys
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -114,11 +113,11 @@ def test_a_server_must_stay_and_end_at_ctrl_c(newcomer: ModuleType, somebody: ob
     assert gone.failure == "it should serve, and ended with status 4"
 
 
-def test_a_process_that_is_left_is_found(newcomer: ModuleType, somebody: object) -> None:
+def test_a_process_that_is_left_is_found(newcomer: ModuleType, somebody: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(newcomer, "LEAVE_TIMEOUT_S", 0.0)
     if not Path("/proc/self/environ").exists():
         pytest.skip("no /proc on this system: processes left are not looked for")
     somebody.run("page.md", 1, "sleep 60 >/dev/null 2>&1 </dev/null &")  # type: ignore[attr-defined]
     left = somebody.left_processes()  # type: ignore[attr-defined]
-    for line in left:
-        os.kill(int(line.split()[0]), 9)
+    somebody.kill_processes()  # type: ignore[attr-defined]
     assert [line.split(maxsplit=1)[1].strip() for line in left] == ["sleep 60"]
