@@ -1,0 +1,138 @@
+"""Work a real cluster for an hour on a busy disk, kill and pause its brokers, and report whether any request went unanswered; resumable.
+
+`soak --minutes N` runs real processes and unmodified clients. `soak seeds` searches the same mix in virtual time.
+"""
+
+import signal
+import time
+from pathlib import Path
+from typing import Final
+
+import click
+from rich.console import Console
+from rich.status import Status
+
+from kafka_edu.cli.demo_frame import json_option
+from kafka_edu.cli.soak.soak_report import report_of, show
+from kafka_edu.cli.soak.soak_run import Plan, soak_part
+from kafka_edu.cli.soak.state import SoakState, SoakStateError
+from kafka_edu.cli.supervisor import ClusterError
+
+_SAVE_EVERY_S: Final = 5.0
+_LINE_EVERY_S: Final = 60.0
+LEAST_PART_S: Final = 1.0
+
+
+class Progress:
+    """A line that moves on a terminal; elsewhere a line a minute."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._status: Status | None = console.status("") if console.is_terminal else None
+        self._said_at = 0.0
+
+    def show(self, text: str) -> None:
+        now = time.monotonic()
+        if self._status is not None:
+            self._status.update(text)
+        elif now > self._said_at + _LINE_EVERY_S:
+            self._said_at = now
+            self.console.print(text, soft_wrap=True, highlight=False)
+
+    def __enter__(self) -> "Progress":
+        if self._status is not None:
+            self._status.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+
+def _state_of(state_file: Path | None, resume: bool) -> SoakState:
+    """The state to go on from. Raises click.ClickException."""
+    if resume and state_file is None:
+        raise click.UsageError("--resume needs --state FILE, which says what was done before")
+    if state_file is None or not state_file.exists():
+        return SoakState()
+    if not resume:
+        raise click.ClickException(f"{state_file} holds a soak already; add --resume to go on with it, or name another file")
+    return SoakState.load(state_file)
+
+
+def run(minutes: float, plan: Plan, state: SoakState, state_file: Path | None, console: Console) -> bool:
+    """Run what is left of `minutes` as one more part. Return False when Ctrl-C ended it."""
+    left_s = minutes * 60 - state.seconds
+    if left_s < LEAST_PART_S:
+        return True
+    before_s = state.seconds
+    with Progress(console) as progress:
+        progress.show("starting ZooKeeper and three brokers")
+        with soak_part(plan, len(state.parts)) as work:
+            state.parts.append(work.part)
+            saved_at = 0.0
+
+            def tick(doing: str) -> None:
+                nonlocal saved_at
+                progress.show(f"{(before_s + work.part.seconds) / 60:.1f} of {minutes:g} min · {work.now} · {doing}")
+                if state_file is not None and time.monotonic() > saved_at + _SAVE_EVERY_S:
+                    saved_at = time.monotonic()
+                    state.save(state_file)
+
+            try:
+                work.run(left_s, tick)
+            except KeyboardInterrupt:
+                signal.signal(signal.SIGINT, signal.SIG_IGN)  # the rest takes seconds, and must not leave processes behind
+                return False
+            finally:
+                if state_file is not None:
+                    state.save(state_file)
+    return True
+
+
+@click.group(invoke_without_command=True)
+@click.option("--minutes", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True, help="How long in all, over all parts.")
+@click.option("--state", "state_file", type=click.Path(dir_okay=False, path_type=Path), help="Keep what was found in this file, to go on later.")
+@click.option("--resume", is_flag=True, help="Go on with the soak in --state FILE until it has lasted --minutes.")
+@click.option("--rate", type=click.IntRange(1, 100_000), default=500, show_default=True, help="Records a second.")
+@click.option("--act-every", type=click.FloatRange(0), default=20.0, show_default=True, metavar="SECONDS", help="Rest between two acts.")
+@click.option("--disk-writers", type=click.IntRange(0, 16), default=2, show_default=True, help="Processes that keep the disk busy (256 MB each).")
+@click.option("--cpu-hogs", type=click.IntRange(0, 64), default=0, show_default=True, help="Processes that keep the processor busy.")
+@click.option("--seed", type=int, default=7, show_default=True, help="Of the probe requests.")
+@json_option
+@click.pass_context
+def soak(
+    context: click.Context,
+    minutes: float,
+    state_file: Path | None,
+    resume: bool,
+    rate: int,
+    act_every: float,
+    disk_writers: int,
+    cpu_hogs: int,
+    seed: int,
+    json_file: Path | None,
+) -> None:
+    """Work a cluster for an hour, kill and pause its brokers, and report every request that was not answered.
+
+    Three brokers with 56 partitions, a librdkafka producer and consumer, a prober that speaks the protocol itself, three trace subscribers, a busy disk.
+    Ctrl-C ends it; with --state FILE it goes on later by --resume. Exits with 1 when a target does not hold.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    console = Console()
+    try:
+        state = _state_of(state_file, resume)
+        finished = run(minutes, Plan(rate, act_every, disk_writers, cpu_hogs, seed), state, state_file, console)
+    except (ClusterError, SoakStateError) as error:
+        raise click.ClickException(str(error)) from error
+    if not finished:
+        again = f"; go on with --state {state_file} --resume" if state_file is not None else ""
+        click.echo(f"stopped after {state.seconds / 60:.1f} of {minutes:g} minutes{again}", err=True)
+        raise SystemExit(130)
+    report = report_of(state)
+    show(report, state, console)
+    if json_file is not None:
+        report.write(json_file)
+    if not report.holds:
+        raise SystemExit(1)

@@ -1,0 +1,66 @@
+"""Make the disk or the processor busy, in a process of its own: `python -m kafka_edu.cli.soak.noise disk FILE BYTES` or `… noise cpu`.
+
+The disk writer does what `dd oflag=dsync` does: it writes blocks and forces each to the disk, again and again over the same bounded file. It writes
+at most 50 MB/s, so that an hour wears no disk out. It prints its longest fsync as lines of JSON, which says how busy the disk was. It removes the
+file when it is stopped.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from typing import Final, NoReturn
+
+BLOCK_BYTES: Final = 1 << 20
+MOST_BYTES_A_SECOND: Final = 50 << 20
+_TELL_EVERY_S: Final = 2.0
+
+
+def busy_disk(path: str, most_bytes: int) -> NoReturn:
+    """Write and fsync until stopped."""
+    block = os.urandom(BLOCK_BYTES)
+    longest_s = told_at = 0.0
+    written = 0
+    with open(path, "wb", buffering=0) as file:
+        while True:
+            began = time.monotonic()
+            file.write(block)
+            written += BLOCK_BYTES
+            os.fsync(file.fileno())
+            now = time.monotonic()
+            longest_s = max(longest_s, now - began)
+            if file.tell() + BLOCK_BYTES > most_bytes:
+                file.seek(0)
+            time.sleep(max(BLOCK_BYTES / MOST_BYTES_A_SECOND - (now - began), 0.0))
+            if now > told_at + _TELL_EVERY_S:
+                told_at = now
+                print(json.dumps({"written_mb": written >> 20, "longest_fsync_ms": round(longest_s * 1000)}), flush=True)
+
+
+def busy_cpu() -> NoReturn:
+    """Count until stopped."""
+    number = 0
+    while True:
+        number += 1
+
+
+def _stop(signum: int, frame: object) -> NoReturn:
+    raise SystemExit(0)
+
+
+def main() -> None:
+    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the soak stops us, when it has what it wants
+    kind, *arguments = sys.argv[1:]
+    if kind == "cpu":
+        busy_cpu()
+    path, most_bytes = arguments
+    try:
+        busy_disk(path, int(most_bytes))
+    finally:
+        os.unlink(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""A client that speaks the protocol itself, to see what each single request waits for. It runs in a thread with a loop of its own.
+
+To each broker it holds connections that send requests of every kind in bursts of up to 64, without waiting for the answers in between.
+"""
+
+import asyncio
+import random
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from kafka_edu.clients.answer_deadlines import AnswerDeadlines, Answers, Pauses, look_at_all
+from kafka_edu.clients.probe_requests import Probe, ProbeRequests
+from kafka_edu.common.socket_transport import SocketTransport
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.network.network_client import NetworkClient
+from kafka_edu.protocol.types import ProtocolError
+
+CONNECTIONS_PER_BROKER: Final = 3
+BURSTS: Final = (1, 4, 16, 64)
+GIVE_UP_MS: Final = 90_000
+"""An overdue request is waited for this long, to tell a late answer from none."""
+_CONNECT_TIMEOUT_MS: Final = 5_000
+_LOOK_EVERY_S: Final = 0.25
+_REST_S: Final = (0.05, 1.5)
+
+
+def now_ms() -> float:
+    """The clock of all that the soak measures."""
+    return time.monotonic() * 1000
+
+
+class Prober:
+    """Owns the probe connections. `answers` may be read at any time."""
+
+    def __init__(self, ports: Mapping[int, int], partitions: Sequence[TopicPartition], pauses: Pauses, seed: int) -> None:
+        self.answers = Answers()
+        self._ports = ports
+        self._partitions = partitions
+        self._pauses = pauses
+        self._seed = seed
+        self._connections: set[AnswerDeadlines] = set()
+        self._stopping: asyncio.Event | None = None
+        self._started = threading.Event()
+        self._patience_s = 0.0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="soak-prober", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self, patience_s: float) -> None:
+        """Send no more, wait at most so long for the answers to what is in flight, and stop."""
+        self._patience_s = patience_s
+        self._started.wait()
+        if self._loop is not None and self._stopping is not None:
+            self._loop.call_soon_threadsafe(self._stopping.set)
+        self._thread.join()
+
+    async def _run(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stopping = asyncio.Event()
+        self._started.set()
+        transport = SocketTransport()
+        connections = [
+            asyncio.create_task(self._connection(transport, broker, port, number))
+            for broker, port in self._ports.items()
+            for number in range(CONNECTIONS_PER_BROKER)
+        ]
+        watching = asyncio.create_task(self._watch())
+        await self._stopping.wait()
+        _, left = await asyncio.wait(connections, timeout=self._patience_s)
+        for task in (*left, watching):
+            task.cancel()
+        for task in connections:
+            if not task.cancelled() and task.done():
+                task.result()
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOK_EVERY_S)
+            look_at_all(self._connections, now_ms())
+
+    async def _connection(self, transport: SocketTransport, broker: int, port: int, number: int) -> None:
+        assert self._stopping is not None
+        chance = random.Random(f"{self._seed}/{broker}/{number}")
+        requests = ProbeRequests(chance, self._partitions, list(self._ports), lambda: int(time.time() * 1000))
+        client = NetworkClient(transport, f"soak-prober-{number}")
+        while not self._stopping.is_set():
+            try:
+                await client.connect("127.0.0.1", port, _CONNECT_TIMEOUT_MS)
+            except OSError:
+                await asyncio.sleep(chance.uniform(*_REST_S))
+                continue
+            deadlines = AnswerDeadlines(client.local, broker, self.answers, self._pauses)
+            self._connections.add(deadlines)
+            while client.connected and not self._stopping.is_set():
+                burst = [self._ask(client, deadlines, requests.draw()) for _ in range(chance.choice(BURSTS))]
+                await asyncio.gather(*burst)
+                await asyncio.sleep(chance.uniform(*_REST_S))
+            deadlines.closed(now_ms())
+            self._connections.discard(deadlines)
+        client.close()
+
+    async def _ask(self, client: NetworkClient, deadlines: AnswerDeadlines, probe: Probe) -> None:
+        if not client.connected:
+            return
+        deadlines.sent(probe.kind, probe.allowed_ms, now_ms())
+        try:
+            await client.send(probe.request, probe.version, GIVE_UP_MS)
+        except (OSError, ProtocolError):
+            return  # the connection is gone, which is an answer: `closed` counts what was in flight
+        deadlines.answered(now_ms())

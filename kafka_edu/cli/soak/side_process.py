@@ -1,0 +1,50 @@
+"""A process next to the soak that prints lines of JSON: the trace subscribers and the makers of noise. It ends with the soak."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from kafka_edu.cli.python_process import python_command, python_environment
+
+_PATIENCE_S: Final = 5.0
+
+
+class SideProcess:
+    """Started at once; `on_line` takes each line it prints, in a thread of its own."""
+
+    def __init__(self, module: str, arguments: list[str], on_line: Callable[[dict[str, object]], None]) -> None:
+        self._process = subprocess.Popen(
+            python_command("kafka_edu.cli.supervised_child", str(os.getpid()), module, *arguments),
+            env=python_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        self._on_line = on_line
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            try:
+                fields = json.loads(line)
+            except ValueError:  # half a line, of a process that was killed
+                continue
+            self._on_line(fields)
+
+    def stop(self) -> None:
+        """SIGTERM, and SIGKILL for one that does not listen."""
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            self._process.wait(_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._thread.join()
+        if self._process.stdout is not None:
+            self._process.stdout.close()

@@ -1,0 +1,146 @@
+"""Check that a broker answers every request of a connection, or closes the connection, within the request's time-out and one second.
+
+A broker works on one request of a connection at a time. So the clock of a request starts when it is sent or when the request before it was
+answered, whichever is later. Time in which the broker was paused does not count, because a process that stands still can answer nobody.
+
+The soak asks this of a real cluster, and the search by seeds asks it in virtual time. Both hand in the clock.
+"""
+
+from collections import Counter, deque
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+GRACE_MS: Final = 1000
+"""How much later than its time-out an answer may come."""
+
+
+class Overdue(NamedTuple):
+    """A request that got no answer in time."""
+
+    connection: str
+    broker: int
+    kind: str
+    sent_ms: float
+    waited_ms: float
+    """Without the time in which the broker was paused."""
+    allowed_ms: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kind} to broker {self.broker} on {self.connection}: sent at {self.sent_ms:.0f} ms, "
+            f"no answer after {self.waited_ms:.0f} ms (time-out {self.allowed_ms:.0f} ms + {GRACE_MS} ms)"
+        )
+
+
+class Pauses:
+    """The times in which each broker was paused. Owned by whoever pauses brokers."""
+
+    def __init__(self) -> None:
+        self._times: dict[int, list[tuple[float, float | None]]] = {}
+
+    def paused(self, broker: int, now_ms: float) -> None:
+        self._times.setdefault(broker, []).append((now_ms, None))
+
+    def resumed(self, broker: int, now_ms: float) -> None:
+        times = self._times.get(broker)
+        if times and times[-1][1] is None:
+            times[-1] = (times[-1][0], now_ms)
+
+    def within(self, broker: int, begin_ms: float, end_ms: float) -> float:
+        """Return how many ms between `begin_ms` and `end_ms` the broker was paused. O(pauses of that broker)."""
+        total = 0.0
+        for paused_ms, resumed_ms in self._times.get(broker, ()):
+            total += max(min(end_ms, end_ms if resumed_ms is None else resumed_ms) - max(begin_ms, paused_ms), 0.0)
+        return total
+
+
+class _Waiting:
+    __slots__ = ("allowed_ms", "is_overdue", "kind", "sent_ms")
+
+    def __init__(self, kind: str, sent_ms: float, allowed_ms: float) -> None:
+        self.kind = kind
+        self.sent_ms = sent_ms
+        self.allowed_ms = allowed_ms
+        self.is_overdue = False
+
+
+class Answers:
+    """What became of all requests of a run. One of these is shared by all connections of one client."""
+
+    def __init__(self) -> None:
+        self.sent = 0
+        self.answered = 0
+        self.closed = 0
+        """Requests whose connection went away before the answer: allowed, the client sends them again."""
+        self.late = 0
+        """Overdue requests that got their answer in the end."""
+        self.overdue: list[Overdue] = []
+        self.by_kind: Counter[str] = Counter()
+        """How many requests of each kind were answered."""
+        self.longest_ms: dict[str, float] = {}
+        """The longest wait of each kind, pauses not counted."""
+
+    @property
+    def longest(self) -> float:
+        return max(self.longest_ms.values(), default=0.0)
+
+
+class AnswerDeadlines:
+    """The requests in flight on one connection, in the order in which they were sent."""
+
+    def __init__(self, connection: str, broker: int, answers: Answers, pauses: Pauses) -> None:
+        self.connection = connection
+        self.broker = broker
+        self._answers = answers
+        self._pauses = pauses
+        self._waiting: deque[_Waiting] = deque()
+        self._last_answer_ms = 0.0
+
+    def sent(self, kind: str, allowed_ms: float, now_ms: float) -> None:
+        """A request was sent. `allowed_ms` is the request's own time-out, or the client's where the request has none."""
+        self._answers.sent += 1
+        self._waiting.append(_Waiting(kind, now_ms, allowed_ms))
+
+    def answered(self, now_ms: float) -> None:
+        """The first request in flight got its answer."""
+        waiting = self._waiting[0]
+        self._look_at(waiting, now_ms)
+        self._waiting.popleft()
+        answers = self._answers
+        answers.answered += 1
+        answers.by_kind[waiting.kind] += 1
+        answers.late += waiting.is_overdue
+        waited_ms = self._waited_ms(waiting, now_ms)
+        if waited_ms > answers.longest_ms.get(waiting.kind, -1.0):
+            answers.longest_ms[waiting.kind] = waited_ms
+        self._last_answer_ms = now_ms
+
+    def closed(self, now_ms: float) -> None:
+        """The connection is gone, and with it what was in flight."""
+        if self._waiting:
+            self._look_at(self._waiting[0], now_ms)
+        self._answers.closed += len(self._waiting)
+        self._waiting.clear()
+
+    def look(self, now_ms: float) -> None:
+        """Note the first request in flight as overdue if it is. The others wait behind it, so their clocks have not started."""
+        if self._waiting:
+            self._look_at(self._waiting[0], now_ms)
+
+    def _look_at(self, waiting: _Waiting, now_ms: float) -> None:
+        if waiting.is_overdue:
+            return
+        waited_ms = self._waited_ms(waiting, now_ms)
+        if waited_ms > waiting.allowed_ms + GRACE_MS:
+            waiting.is_overdue = True
+            self._answers.overdue.append(Overdue(self.connection, self.broker, waiting.kind, waiting.sent_ms, waited_ms, waiting.allowed_ms))
+
+    def _waited_ms(self, waiting: _Waiting, now_ms: float) -> float:
+        since_ms = max(waiting.sent_ms, self._last_answer_ms)
+        return now_ms - since_ms - self._pauses.within(self.broker, since_ms, now_ms)
+
+
+def look_at_all(connections: Iterable[AnswerDeadlines], now_ms: float) -> None:
+    """Look at every connection: several times a second, so that a request that is never answered is found while it waits."""
+    for connection in connections:
+        connection.look(now_ms)
