@@ -55,6 +55,11 @@ SendRequest = Callable[[int, Message, int, int], None]
 """(broker id, request, API version, number of partitions in it)."""
 
 
+def request_versions(inter_broker_protocol: ProtocolVersion) -> tuple[int, int, int]:
+    """Return the versions of LeaderAndIsr, StopReplica and UpdateMetadata; below 2.0 those of 2.0."""
+    return next((versions for since, versions in REQUEST_VERSIONS if inter_broker_protocol >= since), REQUEST_VERSIONS[-1][1])
+
+
 class ControllerBrokersRequestBatch:
     """One batch at a time: `new_batch`, any number of `add_…`, `send_requests_to_brokers`. Owned by the event task."""
 
@@ -65,8 +70,7 @@ class ControllerBrokersRequestBatch:
         self._context = context
         self._listener_name = listener_name
         self._send = send
-        versions = next((versions for since, versions in REQUEST_VERSIONS if inter_broker_protocol >= since), REQUEST_VERSIONS[-1][1])
-        self._leader_and_isr_version, self._stop_replica_version, self._update_metadata_version = versions
+        self._leader_and_isr_version, self._stop_replica_version, self._update_metadata_version = request_versions(inter_broker_protocol)
         self._leader_and_isr: dict[int, dict[TopicPartition, LeaderAndIsrPartitionState]] = {}
         self._stop_replica: dict[int, dict[TopicPartition, StopReplicaPartitionState]] = {}
         self._update_metadata_brokers: set[int] = set()

@@ -31,6 +31,7 @@ from kafka_edu.server.broker_parts import BrokerParts
 from kafka_edu.server.config_helper import ConfigHelper
 from kafka_edu.server.delayed_elect_leader import DelayedElectLeader
 from kafka_edu.server.group_service import GroupService
+from kafka_edu.server.inter_broker_versions import inter_broker_versions
 from kafka_edu.server.kafka_apis import KafkaApis
 from kafka_edu.server.kafka_config import KafkaConfig
 from kafka_edu.server.kafka_request_handler_pool import KafkaRequestHandlerPool
@@ -53,7 +54,8 @@ class ApiAssembly:
             CoordinatorType.TRANSACTION: config.values.get_int("transaction.state.log.num.partitions"),
         }
         """How many partitions each internal topic has, or will have; settled by `startup`."""
-        self.apis = KafkaApis(parts.request_channel, API_LEVELS[config.api_level], parts.time, parts.trace)
+        between_brokers = inter_broker_versions(config.inter_broker_protocol_version)
+        self.apis = KafkaApis(parts.request_channel, API_LEVELS[config.api_level], parts.time, parts.trace, between_brokers)
         self.handlers = KafkaRequestHandlerPool(
             parts.request_channel, self.apis.handle, parts.time, parts.trace, num_io_threads=config.num_io_threads, on_failure=parts.on_failure
         )

@@ -27,6 +27,11 @@ ZOOKEEPER_TIMEOUT_S: Final = 6.0
 """A ZooKeeper that is gone must not keep a broker from stopping: its client would wait for it for ever."""
 
 
+def controlled_shutdown_version(inter_broker_protocol: tuple[int, int]) -> int:
+    """Return the version of ControlledShutdown that a broker of this inter.broker.protocol.version sends."""
+    return next(version for since, version in VERSIONS if inter_broker_protocol >= since)
+
+
 class ControlledShutdown:
     """Asks until it succeeds or gives up. `broker_epoch` is asked each time: a session that expired meanwhile has changed it."""
 
@@ -52,7 +57,7 @@ class ControlledShutdown:
         self._time = time
         self._trace = trace
         self._listener_name = listener_name
-        self._version = next(version for since, version in VERSIONS if inter_broker_protocol >= since)
+        self._version = controlled_shutdown_version(inter_broker_protocol)
         self._max_retries = max_retries
         self._retry_backoff_ms = retry_backoff_ms
         self._socket_timeout_ms = socket_timeout_ms

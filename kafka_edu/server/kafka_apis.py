@@ -4,6 +4,7 @@ Each `apis/<family>` registers its handlers here, typed by the request they take
 are ones we advertise, and turns whatever goes wrong into an answer:
 
     unknown key, version not served, unreadable body      the connection is closed, as in Kafka (its client would not understand any answer)
+    version above the API level, from another broker      served as far as inter.broker.protocol.version says (inter_broker_versions)
     ApiVersions in a version not served                   a v0 body with UNSUPPORTED_VERSION that names the versions we do speak (KIP-511)
     KafkaException from a handler                         the response of that request type, with the exception's error code
     anything else from a handler                          the same with UNKNOWN_SERVER_ERROR; the cause goes to the log and into RequestFailed
@@ -12,7 +13,7 @@ Hop before: KafkaRequestHandler. Next hop: apis/<family>.
 """
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple, TypeVar
 
 from kafka_edu.common.errors import Errors, KafkaException
@@ -23,6 +24,7 @@ from kafka_edu.protocol.api_versions_table import VersionTable
 from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import ProtocolError
 from kafka_edu.server.api_call import ApiCall
+from kafka_edu.server.inter_broker_versions import is_from_broker
 from kafka_edu.trace.events.server import RequestFailed, RequestRefused
 from kafka_edu.trace.tracer import Tracer
 
@@ -39,15 +41,24 @@ ErrorResponse = Callable[[R, int, Errors, str], Message | None]
 class _Entry(NamedTuple):
     """One API, its types erased: `start` decodes the body and returns what runs the handler, and what makes an error response."""
 
-    start: Callable[[Request], tuple[Callable[[ApiCall], Answered], Callable[[Errors, str], Message | None]]]
+    start: Callable[[Request], tuple[Message, Callable[[ApiCall], Answered], Callable[[Errors, str], Message | None]]]
 
 
 class KafkaApis:
     """The table, and the way of every request through it. Owned by the broker's loop."""
 
-    def __init__(self, channel: RequestChannel, versions: VersionTable, time: Time, trace: Tracer | None) -> None:
+    def __init__(
+        self,
+        channel: RequestChannel,
+        versions: VersionTable,
+        time: Time,
+        trace: Tracer | None,
+        inter_broker: Mapping[ApiKey, int] | None = None,
+    ) -> None:
+        """`inter_broker`: the highest version of each API that other brokers send, which may be above `versions`."""
         self.versions = versions
-        """What we advertise; what is not in it is not served."""
+        """What ApiVersions shows to everybody. Clients are served nothing else."""
+        self._inter_broker: Mapping[ApiKey, int] = inter_broker or {}
         self.requests: dict[int, int] = {}
         """Requests so far, by API key."""
         self._channel = channel
@@ -58,10 +69,10 @@ class KafkaApis:
     def serve(self, key: ApiKey, request_type: type[R], handler: Handler[R], error_response: ErrorResponse[R]) -> None:
         """Enter a handler into the table."""
 
-        def start(request: Request) -> tuple[Callable[[ApiCall], Answered], Callable[[Errors, str], Message | None]]:
+        def start(request: Request) -> tuple[Message, Callable[[ApiCall], Answered], Callable[[Errors, str], Message | None]]:
             version = request.header.api_version
             body = request_type.decode(request.frame, version, request.body_offset)
-            return lambda call: handler(call, body), lambda error, message: error_response(body, version, error, message)
+            return body, lambda call: handler(call, body), lambda error, message: error_response(body, version, error, message)
 
         if key in self._table:
             raise ValueError(f"{key.name} has a handler already")
@@ -71,22 +82,23 @@ class KafkaApis:
         """Work on one request; never raises. Returns an awaitable if the handler is a coroutine."""
         header = request.header
         entry = self._table.get(header.api_key)
-        supported = self.versions.get(ApiKey(header.api_key)) if entry is not None else None
-        if entry is None or supported is None:
+        if entry is None:
             self._refuse(request, "this broker does not serve the API key")
             return None
-        version = header.api_version
-        self.requests[header.api_key] = self.requests.get(header.api_key, 0) + 1
-        if not supported[0] <= version <= supported[1]:
-            if header.api_key == ApiKey.API_VERSIONS:
-                self._answer_unsupported_api_versions(request)
-            else:
-                self._refuse(request, f"version {version} is not served, only {supported[0]} to {supported[1]}")
+        key, version = ApiKey(header.api_key), header.api_version
+        supported = self.versions.get(key)
+        for_clients = supported is not None and supported[0] <= version <= supported[1]
+        if not for_clients and not 0 <= version <= self._inter_broker.get(key, -1):
+            self._refuse_version(request, key)
             return None
+        self.requests[header.api_key] = self.requests.get(header.api_key, 0) + 1
         try:
-            run, error_response = entry.start(request)
+            body, run, error_response = entry.start(request)
         except ProtocolError as error:
             self._refuse(request, f"unreadable body: {error}")
+            return None
+        if not for_clients and not is_from_broker(key, version, body):
+            self._refuse_version(request, key)
             return None
         call = ApiCall(request, self._channel, error_response, self.report, self._time.nanoseconds)
         try:
@@ -123,9 +135,20 @@ class KafkaApis:
         header = request.header._replace(api_version=0)
         request.header = header
         request.body_offset = len(request.frame)  # v0 has no body; whatever the unknown version put there is not looked at
-        _, error_response = entry.start(request)
+        _, _, error_response = entry.start(request)
         call = ApiCall(request, self._channel, error_response, self.report, self._time.nanoseconds)
         call.respond_error(Errors.UNSUPPORTED_VERSION)
+
+    def _refuse_version(self, request: Request, key: ApiKey) -> None:
+        """Close the connection, as Kafka does. Only ApiVersions is answered."""
+        if key is ApiKey.API_VERSIONS:
+            self.requests[key] = self.requests.get(key, 0) + 1
+            self._answer_unsupported_api_versions(request)
+        elif (supported := self.versions.get(key)) is None:
+            self._refuse(request, f"{key.name} is not part of this broker's API level (UNSUPPORTED_VERSION)")
+        else:
+            low, high = supported
+            self._refuse(request, f"version {request.header.api_version} is not served, only {low} to {high} (UNSUPPORTED_VERSION)")
 
     def _refuse(self, request: Request, reason: str) -> None:
         if self._trace:

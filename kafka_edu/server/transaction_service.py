@@ -7,7 +7,7 @@ from kafka_edu.common.topic import TRANSACTION_STATE_TOPIC_NAME
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.coordinator_type import CoordinatorType, partition_for
 from kafka_edu.coordinator.transaction.marker_writer import MarkerWriter
-from kafka_edu.coordinator.transaction.transaction_config import TransactionConfig
+from kafka_edu.coordinator.transaction.transaction_config import TransactionConfig, marker_version
 from kafka_edu.coordinator.transaction.transaction_coordinator import TransactionCoordinator
 from kafka_edu.coordinator.transaction.transaction_marker_channel_manager import TransactionMarkerChannelManager
 from kafka_edu.coordinator.transaction.transaction_state_manager import TransactionStateManager
@@ -103,5 +103,5 @@ def transaction_config(config: KafkaConfig) -> TransactionConfig:
         get_int("transaction.remove.expired.transaction.cleanup.interval.ms"),
         config.request_timeout_ms,
         config.inter_broker_listener_name,
-        1 if config.inter_broker_protocol_version >= (2, 8) else 0,
+        marker_version(config.inter_broker_protocol_version),
     )

@@ -9,6 +9,8 @@ from typing import NamedTuple
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.network.network_client import NetworkClient
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.api_versions_table import API_LEVELS
 from kafka_edu.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 from kafka_edu.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
@@ -45,6 +47,11 @@ class SimClient:
     def __init__(self, cluster: SimCluster, name: str = "client") -> None:
         self._cluster = cluster
         self.process = SimProcess(name)
+        self._served = {broker_id: API_LEVELS[cluster.config(broker_id).api_level] for broker_id in cluster.brokers}
+
+    def _version(self, broker_id: int, key: ApiKey, newest: int) -> int:
+        """Return the version to speak with that broker: `newest`, or the newest of its API level."""
+        return min(newest, self._served[broker_id][key][1])
 
     async def _connect(self, broker_id: int) -> NetworkClient:
         client = NetworkClient(self._cluster.network.transport(), self.process.name)
@@ -60,7 +67,7 @@ class SimClient:
                 continue
             try:
                 request = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
-                return await client.ask(request, 8, MetadataResponse, 1000)
+                return await client.ask(request, self._version(broker_id, ApiKey.METADATA, 8), MetadataResponse, 1000)
             except (OSError, TimeoutError):
                 continue
             finally:
@@ -83,7 +90,7 @@ class SimClient:
             request = CreateTopicsRequest(
                 topics=[CreatableTopic(name=topic, num_partitions=partitions, replication_factor=rf, assignments=[], configs=[])], timeout_ms=30_000
             )
-            response = await client.ask(request, 4, CreateTopicsResponse, REQUEST_TIMEOUT_MS)
+            response = await client.ask(request, self._version(controller, ApiKey.CREATE_TOPICS, 4), CreateTopicsResponse, REQUEST_TIMEOUT_MS)
             return Errors.of(response.topics[0].error_code)
         finally:
             client.close()
@@ -97,7 +104,8 @@ class SimClient:
             now_ms = self._cluster.time.milliseconds()
             batch = build_batch([Record(0, now_ms, None, value.encode(), ())])
             data = TopicProduceData(name=tp.topic, partition_data=[PartitionProduceData(index=tp.partition, records=batch)])
-            response = await client.ask(ProduceRequest(acks=acks, timeout_ms=timeout_ms, topic_data=[data]), 7, ProduceResponse, REQUEST_TIMEOUT_MS)
+            request = ProduceRequest(acks=acks, timeout_ms=timeout_ms, topic_data=[data])
+            response = await client.ask(request, self._version(leader, ApiKey.PRODUCE, 7), ProduceResponse, REQUEST_TIMEOUT_MS)
             answer = response.responses[0].partition_responses[0]
             return Acked(value, Errors.of(answer.error_code), answer.base_offset)
         finally:
@@ -127,7 +135,7 @@ class SimClient:
                     topic=tp.topic, partitions=[FetchPartition(partition=tp.partition, fetch_offset=offset, partition_max_bytes=1 << 20)]
                 )
                 request = FetchRequest(replica_id=-1, max_wait_ms=0, min_bytes=0, max_bytes=1 << 20, topics=[wanted], forgotten_topics_data=[])
-                response = await client.ask(request, 11, FetchResponse, REQUEST_TIMEOUT_MS)
+                response = await client.ask(request, self._version(leader, ApiKey.FETCH, 11), FetchResponse, REQUEST_TIMEOUT_MS)
                 data = response.responses[0].partition_responses[0]
                 records = data.record_set
                 if not isinstance(records, memoryview) or not records or offset >= data.high_watermark:

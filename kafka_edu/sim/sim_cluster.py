@@ -74,14 +74,21 @@ class SimCluster:
     """Brokers, ZooKeeper, network and clock, all from one seed. Owned by the script that drives it."""
 
     def __init__(
-        self, seed: int, broker_ids: Sequence[int] = (1, 2, 3), properties: Mapping[str, str] | None = None, level: Level = Level.STATE
+        self,
+        seed: int,
+        broker_ids: Sequence[int] = (1, 2, 3),
+        properties: Mapping[str, str] | None = None,
+        level: Level = Level.STATE,
+        broker_properties: Mapping[int, Mapping[str, str]] | None = None,
     ) -> None:
+        """`properties` are those of every broker, `broker_properties` those that single brokers have on top."""
         self.seed = seed
         self.loop = SimLoop()
         self.time = SimTime(self.loop)
         self.network = MemoryNetwork(self.loop, self._random("network"))
         self.sink = _Everything(level)
         self._properties = dict(properties or {})
+        self._broker_properties = {broker_id: dict(own) for broker_id, own in (broker_properties or {}).items()}
         self._zk_process = SimProcess("zookeeper")
         zk_random = self._random("zookeeper")
         zk_tracer = Tracer(ZOOKEEPER_ID, self.time)
@@ -96,12 +103,13 @@ class SimCluster:
 
     def config(self, broker_id: int) -> KafkaConfig:
         """The broker's configuration: Kafka's defaults, what the script set, and where it listens."""
+        given = {**self._properties, **self._broker_properties.get(broker_id, {})}
         properties = {
             "broker.id": str(broker_id),
-            **listener_settings("127.0.0.1", self.port(broker_id), self._properties),
+            **listener_settings("127.0.0.1", self.port(broker_id), given),
             "log.dirs": "/data",
             "zookeeper.connect": "memory:0",
-            **self._properties,
+            **given,
         }
         config, _ = make_config({key: Setting(value, f"simulated broker {broker_id}") for key, value in properties.items()})
         return config

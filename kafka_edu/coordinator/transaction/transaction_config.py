@@ -3,6 +3,11 @@
 from typing import NamedTuple
 
 
+def marker_version(inter_broker_protocol: tuple[int, int]) -> int:
+    """Return the version of WriteTxnMarkers that a broker of this inter.broker.protocol.version sends."""
+    return 1 if inter_broker_protocol >= (2, 8) else 0
+
+
 class TransactionConfig(NamedTuple):
     """Times in ms."""
 
