@@ -51,13 +51,19 @@ def parse_broker_setting(text: str) -> tuple[int, str, str]:
 
 
 def _wish(
-    brokers: int | None, port: int | None, zookeeper: str | None, zookeepers: int | None, props: tuple[str, ...], broker_props: tuple[str, ...]
+    brokers: int | None,
+    port: int | None,
+    zookeeper: str | None,
+    zookeepers: int | None,
+    api_level: str | None,
+    props: tuple[str, ...],
+    broker_props: tuple[str, ...],
 ) -> Wish:
     own: dict[int, dict[str, str]] = {}
     for text in broker_props:
         broker_id, key, value = parse_broker_setting(text)
         own.setdefault(broker_id, {})[key] = value
-    return Wish(brokers, port, zookeeper, dict(map(parse_setting, props)) if props else None, own or None, zookeepers)
+    return Wish(brokers, port, zookeeper, dict(map(parse_setting, props)) if props else None, own or None, zookeepers, api_level)
 
 
 @click.group()
@@ -71,6 +77,7 @@ def cluster() -> None:
 @click.option("--port", type=click.IntRange(1, 65535), help="Of broker 0; the others follow it (default: as last time, or free ones).")
 @click.option("--zookeeper", metavar="WHICH", help="embedded (default), apache, or HOST:PORT/chroot of one that runs.")
 @click.option("--zookeepers", type=int, metavar="N", help="How many servers of Apache's, which make an ensemble (default: 1, or as last time).")
+@click.option("--api-level", type=click.Choice(["2.0", "2.8"]), help="Which Kafka the brokers are to clients (default: 2.8, or as last time).")
 @click.option("--prop", "props", multiple=True, metavar="KEY=VALUE", help="A setting of every broker; may be repeated.")
 @click.option("--broker-prop", "broker_props", multiple=True, metavar="ID:KEY=VALUE", help="A setting of one broker; may be repeated.")
 @_json_option
@@ -80,6 +87,7 @@ def up(
     port: int | None,
     zookeeper: str | None,
     zookeepers: int | None,
+    api_level: str | None,
     props: tuple[str, ...],
     broker_props: tuple[str, ...],
     json_file: Path | None,
@@ -89,9 +97,11 @@ def up(
     What is not said is as it was when this cluster was last up: its topics and records are there again.
     """
     began = time.monotonic()
-    wish = _wish(brokers, port, zookeeper, zookeepers, props, broker_props)
+    wish = _wish(brokers, port, zookeeper, zookeepers, api_level, props, broker_props)
     with _told():
         started = start_cluster(name, wish)
+        for warning in started.warnings:
+            click.echo(f"warning: {warning}", err=True)
         try:
             with _progress(f"starting cluster {name}: ZooKeeper and {len(started.broker_ids)} brokers …"):
                 controller = started.wait_ready()

@@ -23,6 +23,8 @@ USUAL_ZOOKEEPER_PORT: Final = 2181
 FIRST_ZOOKEEPER: Final = -2
 MAX_ZOOKEEPERS: Final = 7
 
+API_LEVEL: Final = "edu.api.level"
+
 
 class ClusterSpecError(Exception):
     """The cluster cannot be as asked; the message says why and what to do."""
@@ -157,6 +159,26 @@ class ClusterSpec(NamedTuple):
             **broker.props,
         }
 
+    def check_settings(self, folder: ClusterFolder) -> tuple[str, ...]:
+        """Return a warning for each setting that is unknown or has no effect, once for all brokers.
+
+        Raises ClusterSpecError when a broker could not start with its settings.
+        """
+        if not self.props and not any(broker.props for broker in self.brokers):
+            return ()
+        from kafka_edu.server.kafka_config import ConfigFileError, Setting, make_config  # most clusters have no settings of their own
+
+        warnings: dict[str, None] = {}
+        for broker in self.brokers:
+            places = {key: f"--prop {key}" for key in self.props} | {key: f"--broker-prop {broker.id}:{key}" for key in broker.props}
+            properties = self.server_properties(broker.id, folder)
+            settings = {key: Setting(value, places.get(key, f"broker {broker.id}")) for key, value in properties.items()}
+            try:
+                warnings |= dict.fromkeys(make_config(settings)[1])
+            except ConfigFileError as error:
+                raise ClusterSpecError(str(error)) from error
+        return tuple(warnings)
+
     def save(self, folder: ClusterFolder) -> None:
         """Write cluster.json, and a server.properties for each broker."""
         folder.path.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -206,6 +228,8 @@ class Wish(NamedTuple):
     props: Mapping[str, str] | None = None
     broker_props: Mapping[int, Mapping[str, str]] | None = None
     zookeepers: int | None = None
+    api_level: str | None = None
+    """The edu.api.level of every broker; it is put above `props`, or above the remembered settings."""
 
 
 def plan(name: str, wish: Wish, remembered: ClusterSpec | None, home: Path | None = None) -> ClusterSpec:
@@ -218,6 +242,8 @@ def plan(name: str, wish: Wish, remembered: ClusterSpec | None, home: Path | Non
         raise ClusterSpecError(f"a cluster has 1 to 100 brokers, not {count}")
     zookeeper, servers = _wished_zookeeper(wish, remembered)
     props = dict(wish.props) if wish.props is not None else dict(remembered.props) if remembered else {}
+    if wish.api_level is not None:
+        props[API_LEVEL] = wish.api_level
     own = {broker.id: dict(broker.props) for broker in remembered.brokers} if remembered else {}
     if wish.broker_props is not None:
         own = {broker_id: dict(settings) for broker_id, settings in wish.broker_props.items()}

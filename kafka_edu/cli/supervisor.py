@@ -109,6 +109,8 @@ class Cluster:
         self.spec = spec
         self._client = client
         self._supervisor = supervisor
+        self.warnings: tuple[str, ...] = ()
+        """What its settings ask for and do not get, for whoever started it."""
 
     # ---- what there is ----------------------------------------------------------------------------------------------------------------------
 
@@ -272,6 +274,7 @@ def start_cluster(name: str, wish: Wish, home: Path | None = None, temporary: bo
         if remembered is not None and temporary:
             raise ClusterError(f"there is a cluster '{name}' that is to be kept; a temporary one needs another name")
         spec = plan(name, wish, remembered, home)
+        warnings = spec.check_settings(folder)
         if spec.zookeeper.kind == "apache":
             _get_apache_zookeeper()
         spec.save(folder)
@@ -300,7 +303,9 @@ def start_cluster(name: str, wish: Wish, home: Path | None = None, temporary: bo
         if temporary:
             shutil.rmtree(folder.path, ignore_errors=True)
         raise
-    return Cluster(folder, spec, client, process)
+    cluster = Cluster(folder, spec, client, process)
+    cluster.warnings = warnings
+    return cluster
 
 
 def _get_apache_zookeeper() -> None:

@@ -243,6 +243,20 @@ class ConfigValues(dict[str, ConfigValue]):
         return value
 
 
+class SettingGap(NamedTuple):
+    """A setting that meets a gap. `str` says so in one clause, for a log line or a terminal."""
+
+    name: str
+    shown: str
+    """The value, hidden if it is a password."""
+    gap: Gap
+
+    def __str__(self) -> str:
+        if self.gap.refuses:
+            return f"{self.name}={self.shown} is refused, because {self.gap.missing}"
+        return f"{self.name}={self.shown} {'works in part only' if self.gap.partly else 'has no effect yet'}, because {self.gap.missing}"
+
+
 class ConfigDef:
     """The keys of one kind of configuration: a broker's, a topic's, a client's."""
 
@@ -288,6 +302,21 @@ class ConfigDef:
     def unknown(self, given: Iterable[str]) -> list[str]:
         """The given names that are not defined, in their order."""
         return [name for name in given if name not in self.keys]
+
+    def gaps(self, given: Mapping[str, str]) -> "list[SettingGap]":
+        """Return what the given settings ask for and do not get, in their order. Unknown keys and wrong values are left to others."""
+        found = []
+        for name, text in given.items():
+            key = self.keys.get(name)
+            if key is None or key.gap is None:
+                continue
+            try:
+                value = key.parse(text)
+            except ConfigException:
+                continue
+            if (gap := key.gap_of(value)) is not None:
+                found.append(SettingGap(name, self.shown(name, value), gap))
+        return found
 
     def default_text(self, name: str) -> str:
         """A key's default as it would stand in a file; "" if it has none."""

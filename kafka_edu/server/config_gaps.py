@@ -8,8 +8,8 @@ with what the broker reads.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from kafka_edu.common.config_def import Gap
-from kafka_edu.log.log_config import NO_CLEANER, NO_PREALLOCATION, ONLY_DELETE
+from kafka_edu.common.config_def import ConfigDef, ConfigKey, ConfigType, Gap
+from kafka_edu.log.log_config import NO_CLEANER, NO_PREALLOCATION, NO_REPLICATION_QUOTA, ONLY_DELETE
 
 _MAX_LONG: Final = 2**63 - 1
 _MAX_INT: Final = 2**31 - 1
@@ -191,7 +191,6 @@ def _refused() -> Iterator[tuple[str, Gap]]:
     yield "authorizer.class.name", Gap("there is no authorizer, so every client may do everything", ("",), refuses=True)
     yield "connections.max.reauth.ms", Gap(_NO_SASL, (0,), refuses=True)
     yield "sasl.enabled.mechanisms", Gap(_NO_SASL, ((),), refuses=True)
-    yield "security.inter.broker.protocol", Gap("brokers talk to each other in PLAINTEXT only", ("PLAINTEXT",), refuses=True, partly=True)
     yield "ssl.client.auth", Gap(_NO_TLS, ("none",), refuses=True)
     yield "zookeeper.set.acl", Gap("there are no ACLs on znodes, so every client of ZooKeeper may change them", (False,), refuses=True)
     yield "zookeeper.ssl.client.enable", Gap(_NO_ZK_TLS, (False,), refuses=True)
@@ -199,3 +198,35 @@ def _refused() -> Iterator[tuple[str, Gap]]:
 
 BROKER_GAPS: Final[Mapping[str, Gap]] = dict(sorted([*_ignored(), *_refused()]))
 """Key of server.properties -> what is missing. A key that is not here works."""
+
+AUTHORIZER_CONFIG: Final = ConfigDef(
+    [
+        ConfigKey(
+            "allow.everyone.if.no.acl.found",
+            ConfigType.BOOLEAN,
+            False,
+            None,
+            "Kafka's authorizer: what a resource without ACLs allows.",
+            Gap("there is no authorizer, so everyone may do everything", (True,), refuses=True),
+        ),
+        ConfigKey(
+            "super.users",
+            ConfigType.STRING,
+            "",
+            None,
+            "Kafka's authorizer: who may do everything.",
+            Gap("there is no authorizer, so not only these users may do everything", ("",), refuses=True),
+        ),
+    ]
+)
+"""Keys of Kafka's own authorizer. They are no keys of the broker, but whoever sets them believes in an authorizer."""
+
+DYNAMIC_ONLY_CONFIG: Final = ConfigDef(
+    ConfigKey(name, ConfigType.LONG, _MAX_LONG, None, doc, Gap(missing, (_MAX_LONG,)))
+    for name, doc, missing in (
+        ("follower.replication.throttled.rate", "Bytes a second that throttled replicas fetch.", NO_REPLICATION_QUOTA),
+        ("leader.replication.throttled.rate", "Bytes a second that throttled replicas are served.", NO_REPLICATION_QUOTA),
+        ("replica.alter.log.dirs.io.max.bytes.per.second", "Bytes a second of moves between log dirs.", _NO_MOVES),
+    )
+)
+"""Keys that server.properties does not have: they can only be set while the broker runs (Kafka: DynamicConfig.Broker)."""

@@ -20,8 +20,10 @@ from typing import Final, NamedTuple
 
 from kafka_edu.common.config_def import ConfigException, ConfigType
 from kafka_edu.log.log_config import LogConfig
+from kafka_edu.server.config_gaps import DYNAMIC_ONLY_CONFIG
 from kafka_edu.server.kafka_config import TOPIC_KEYS, KafkaConfig
 from kafka_edu.server.kafka_config_keys import CONFIG_DEF
+from kafka_edu.server.settings_check import base_key, check_settings
 from kafka_edu.trace.events.server import BrokerConfigChanged
 from kafka_edu.trace.tracer import Tracer
 
@@ -69,12 +71,8 @@ CLUSTER_WIDE: Final = LOG_CONFIGS | THREAD_POOLS | CONNECTION_LIMITS
 PER_BROKER: Final = frozenset({"advertised.listeners"})
 """Keys that can be changed while the broker runs, and mean nothing for all brokers at once."""
 DYNAMIC: Final = CLUSTER_WIDE | PER_BROKER
-#: Keys that are not server.properties' at all: they can be set dynamically only (Kafka: DynamicConfig.Broker).
-DYNAMIC_ONLY: Final[Mapping[str, ConfigType]] = {
-    "follower.replication.throttled.rate": ConfigType.LONG,
-    "leader.replication.throttled.rate": ConfigType.LONG,
-    "replica.alter.log.dirs.io.max.bytes.per.second": ConfigType.LONG,
-}
+DYNAMIC_ONLY: Final[Mapping[str, ConfigType]] = {key.name: key.type for key in DYNAMIC_ONLY_CONFIG}
+"""Keys that server.properties does not have."""
 
 
 def broker_config_synonyms(name: str) -> tuple[str, ...]:
@@ -113,11 +111,13 @@ class DynamicBrokerConfig:
 
     def update_default(self, configs: Mapping[str, str]) -> None:
         """Take over what stands in /config/brokers/<default>."""
+        self._say_what_has_no_effect(configs, self.default_configs)
         self.default_configs = dict(configs)
         self._reconfigure()
 
     def update_broker(self, configs: Mapping[str, str]) -> None:
         """Take over what stands in /config/brokers/<id>."""
+        self._say_what_has_no_effect(configs, self.broker_configs)
         self.broker_configs = dict(configs)
         self._reconfigure()
 
@@ -126,6 +126,9 @@ class DynamicBrokerConfig:
 
         Keys that nobody knows are accepted, as in Kafka: they may be those of a plug-in.
         """
+        for finding in check_settings(configs):
+            if finding.refuses:
+                raise ConfigException(finding.key, finding.text)
         for name, value in configs.items():
             if name in PER_BROKER and not per_broker:
                 raise ConfigException(name, f"{name} can be changed for one broker at a time only, not for all of them")
@@ -142,6 +145,17 @@ class DynamicBrokerConfig:
                 raise ConfigException(
                     name, f"Invalid value {after} for configuration {name}: the value must be from half to twice the one there is, {before}"
                 )
+
+    @staticmethod
+    def _say_what_has_no_effect(after: Mapping[str, str], before: Mapping[str, str]) -> None:
+        """Log each new setting that is unknown, has no effect, or is not taken up while the broker runs."""
+        new = {name: value for name, value in after.items() if before.get(name) != value}
+        found = {finding.key: finding.text for finding in check_settings(new)}
+        for name in new:
+            if name in found:
+                log.warning("dynamic configuration: %s", found[name])
+            elif base_key(name) not in DYNAMIC and name not in DYNAMIC_ONLY:
+                log.warning("dynamic configuration: %s is ignored, because it cannot be changed while the broker runs", name)
 
     def _reconfigure(self) -> None:
         """Door: the configuration that holds from now on."""

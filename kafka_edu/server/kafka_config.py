@@ -1,7 +1,7 @@
 """The broker's configuration: server.properties, parsed, checked, typed (Kafka: KafkaConfig.scala; spec A2).
 
-A wrong value stops the broker before it has touched anything; the error names file, line, key, value, and what is allowed. A key that nobody knows is
-ignored, as in Kafka, but warned of with its file and line: it is most often a typing error.
+A wrong value stops the broker before it has touched anything. The error names file, line, key, value, and what is allowed. So does a value that asks for
+protection which does not exist here. An unknown key is ignored, as in Kafka, and a key without effect does nothing: a warning names both, with file and line.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,8 +14,13 @@ from kafka_edu.common.config_def import ConfigException, ConfigValue, ConfigValu
 from kafka_edu.common.files import FileSystem
 from kafka_edu.server.kafka_config_keys import CONFIG_DEF, LOOPBACK
 from kafka_edu.server.properties_file import PropertiesError, decode_properties, parse_properties
+from kafka_edu.server.settings_check import check_settings
 
 SERVED_SECURITY_PROTOCOLS: Final = ("PLAINTEXT",)
+_NOT_SERVED: Final = (
+    f"is not served yet, only {', '.join(SERVED_SECURITY_PROTOCOLS)}. The broker does not start, because the connection would lack the protection it asks for. "
+    "Use PLAINTEXT, or Apache Kafka where you need the protection"
+)
 _WILDCARDS: Final = ("0.0.0.0", "::")
 
 
@@ -256,7 +261,7 @@ class KafkaConfig:
         if protocol is None:
             raise ConfigException(key, f"{item} in {key}: listener.security.protocol.map says no security protocol for {name}")
         if protocol not in SERVED_SECURITY_PROTOCOLS:
-            raise ConfigException(key, f"{item} in {key}: {protocol} is not served yet, only {', '.join(SERVED_SECURITY_PROTOCOLS)}")
+            raise ConfigException(key, f"{item} in {key}: {protocol} {_NOT_SERVED}")
         return EndPoint(host.removeprefix("[").removesuffix("]") or LOOPBACK, int(port), name, protocol)
 
     def _inter_broker_listener_name(self) -> str:
@@ -273,6 +278,8 @@ class KafkaConfig:
         protocol = self.values.get_string("security.inter.broker.protocol").upper()
         if protocol not in SECURITY_PROTOCOLS.values():
             self._refuse("security.inter.broker.protocol", f"one of {', '.join(SECURITY_PROTOCOLS.values())}")
+        if protocol not in SERVED_SECURITY_PROTOCOLS:
+            raise ConfigException("security.inter.broker.protocol", f"{protocol} between brokers {_NOT_SERVED}")
         return protocol
 
     def _control_plane_listener_name(self) -> str | None:
@@ -374,21 +381,23 @@ TOPIC_KEYS: Final[Mapping[str, str]] = {
 
 
 def make_config(settings: Mapping[str, Setting]) -> tuple[KafkaConfig, list[str]]:
-    """The configuration and a warning for each unknown key.
+    """Return the configuration, and a warning for each key that is unknown or has no effect.
 
-    Raises ConfigFileError with a line for everything that is wrong, each naming its place; unknown keys are told there too, for a key that is missing is
-    often one that was mistyped. What several keys together get wrong is told when each is right by itself.
+    Raises ConfigFileError with a line for everything that is wrong or refused, each naming its place. The warnings are added, because a key that is
+    missing is often one that was mistyped. What several keys together get wrong is told when each is right by itself.
     """
     given = {key: setting.value for key, setting in settings.items()}
-    warnings = [f"{settings[key].where}: {key} is no key of a broker's configuration; it is ignored" for key in CONFIG_DEF.unknown(settings)]
+    findings = check_settings(given)
+    refusals = [f"{settings[finding.key].where}: {finding.text}" for finding in findings if finding.refuses]
+    warnings = [f"{settings[finding.key].where}: {finding.text}" for finding in findings if not finding.refuses]
     wrong = CONFIG_DEF.problems(given)
-    if not wrong:
+    if not wrong and not refusals:
         try:
             return KafkaConfig(CONFIG_DEF.parse(given), given), warnings
         except ConfigException as error:
             wrong.append(error)
     told = [f"{settings[error.key].where}: {error}" if error.key in settings else str(error) for error in wrong]
-    raise ConfigFileError("\n".join(told + warnings))
+    raise ConfigFileError("\n".join(told + refusals + warnings))
 
 
 def load_config(path: str, file_system: FileSystem, overrides: Sequence[str] = ()) -> tuple[KafkaConfig, list[str]]:
@@ -407,5 +416,5 @@ def load_config(path: str, file_system: FileSystem, overrides: Sequence[str] = (
         key, equals, value = override.partition("=")
         if not equals:
             raise ConfigFileError(f"--override {override}: it must be key=value")
-        settings[key.strip()] = Setting(value, f"--override {override}")
+        settings[key.strip()] = Setting(value, f"--override {key.strip()}")
     return make_config(settings)

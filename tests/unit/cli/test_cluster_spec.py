@@ -197,3 +197,10 @@ def test_home() -> None:
     assert cluster_home({"KAFKA_EDU_HOME": "/a", "XDG_STATE_HOME": "/b"}) == Path("/a")
     assert cluster_home({"XDG_STATE_HOME": "/b"}) == Path("/b/kafka-edu")
     assert cluster_home({}) == Path.home() / ".local" / "state" / "kafka-edu"
+
+
+def test_the_api_level_is_a_setting_of_every_broker_that_stays(tmp_path):
+    first = plan("a", Wish(props={"num.partitions": "4"}, api_level="2.0"), None, tmp_path)
+    assert first.props == {"num.partitions": "4", "edu.api.level": "2.0"}
+    assert plan("a", Wish(), first, tmp_path).props == first.props
+    assert plan("a", Wish(api_level="2.8"), first, tmp_path).props == {"num.partitions": "4", "edu.api.level": "2.8"}

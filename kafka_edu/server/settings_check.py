@@ -1,0 +1,63 @@
+"""Looks through settings for what a user should hear of: unknown keys, keys without effect, and protection that is missing.
+
+`make_config` uses it for server.properties, `cluster up` for its options, and DynamicBrokerConfig for what is changed while the broker runs.
+"""
+
+import difflib
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from kafka_edu.common.config_def import ConfigDef, SettingGap
+from kafka_edu.server.config_gaps import AUTHORIZER_CONFIG, DYNAMIC_ONLY_CONFIG
+from kafka_edu.server.kafka_config_keys import CONFIG_DEF
+
+LISTENER_PREFIX: Final = "listener.name."
+PER_LISTENER: Final = frozenset({"max.connections"})
+"""Keys that may be set for one listener, as listener.name.<listener>.<key>."""
+_CUTOFF: Final = 0.7
+_WHY_REFUSED: Final = "The broker does not start, because ignoring this setting would leave the cluster less protected than it looks"
+_WHAT_TO_DO: Final = "Remove the setting if this cluster needs no protection; otherwise use Apache Kafka for it."
+
+
+class Finding(NamedTuple):
+    """What is to be said of one key."""
+
+    key: str
+    text: str
+    refuses: bool = False
+
+
+def check_settings(given: Mapping[str, str]) -> list[Finding]:
+    """Return what is to be said of these settings of a broker, in their order. O(keys given), but for unknown keys."""
+    return [finding for key, text in given.items() if (finding := _check(key, text)) is not None]
+
+
+def base_key(key: str) -> str:
+    """Return the key that `listener.name.<listener>.<key>` sets for one listener; any other key is returned as it is."""
+    if not key.startswith(LISTENER_PREFIX):
+        return key
+    return key.removeprefix(LISTENER_PREFIX).partition(".")[2]
+
+
+def _check(key: str, text: str) -> Finding | None:
+    base = base_key(key)
+    for config_def in (CONFIG_DEF, AUTHORIZER_CONFIG, DYNAMIC_ONLY_CONFIG):
+        for met in config_def.gaps({base: text}):
+            return _met(met._replace(name=key))
+        if base in config_def:
+            if base == key or base in PER_LISTENER:
+                return None
+            return Finding(key, f"{key} has no effect yet, because {base} cannot be set for one listener alone")
+    return Finding(key, f"{key} is not a known key, so it is ignored{_suggestion(key, CONFIG_DEF)}")
+
+
+def _met(met: SettingGap) -> Finding:
+    if met.gap.refuses:
+        return Finding(met.name, f"{met}. {_WHY_REFUSED}. {_WHAT_TO_DO}", refuses=True)
+    return Finding(met.name, str(met))
+
+
+def _suggestion(key: str, config_def: ConfigDef) -> str:
+    """Return the nearest known key as a question, or nothing if none is near."""
+    near = difflib.get_close_matches(key, config_def.keys, n=1, cutoff=_CUTOFF)
+    return f"; did you mean {near[0]}?" if near else ""
