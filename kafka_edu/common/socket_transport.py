@@ -3,6 +3,8 @@
 There is one receive buffer for the whole loop. A socket that turns readable is read into it and its receiver is told at once; nobody's announced
 size allocates anything. Sending goes straight to the socket; only what the kernel does not take waits in a queue. Regions of files go out by
 sendfile, so that records pass from the page cache to the socket without entering this process (book 002 §3.3, "zero copy"); only small ones are read.
+A region is small or large by its length when it is handed to `send`. What the kernel leaves of a large region still goes by sendfile.
+`SocketTransport.file_bytes` counts both ways.
 """
 
 import asyncio
@@ -23,16 +25,35 @@ MAX_VECTOR: Final = 512
 SMALL_REGION_BYTES: Final = 72 * 1024
 """A region of a file up to this size, one producer's batch of 64 KiB, is read and sent with what is before and after it. Copied once more, it costs less
 than three calls, and a reader who wakes for the first part and again for the last (docs/performance.md)."""
+MAX_READ_A_CALL: Final = 1024 * 1024
+"""Stop collecting small regions for one call here: the kernel rarely takes more, and what it leaves is read again."""
 ACCEPT_BACK_OFF_S: Final = 1.0
 _MORE: Final = getattr(socket, "MSG_MORE", 0)
 _NO_SENDFILE: Final = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.ENOTSOCK}
 
 
+class FileBytes:
+    """Counts the bytes of files that left by the sockets of one transport, and those it had to read (spec S6)."""
+
+    __slots__ = ("by_sendfile", "read")
+
+    def __init__(self) -> None:
+        self.by_sendfile = 0
+        """Bytes that went from the page cache to a socket without entering this process."""
+        self.read = 0
+        """Bytes that were read into this process to be sent. A small region that the kernel does not take is read, and counted, again."""
+
+
+class RestOfRegion(FileRegion):
+    """What is left of a large region after the kernel took a part. It stays large, however short it is."""
+
+
 class SocketTransport:
-    """Opens sockets on the running loop. One for each loop; owns the loop's receive buffer."""
+    """Opens sockets on the running loop. One for each loop; owns the loop's receive buffer and the count of file bytes."""
 
     def __init__(self, receive_buffer_bytes: int = RECEIVE_BUFFER_BYTES) -> None:
         self._buffer = memoryview(bytearray(receive_buffer_bytes))
+        self.file_bytes = FileBytes()
 
     async def listen(self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver]) -> Listener:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -45,7 +66,7 @@ class SocketTransport:
         except OSError as error:
             sock.close()
             raise OSError(error.errno, f"cannot listen on {host}:{port}: {error.strerror}") from error
-        return SocketListener(asyncio.get_running_loop(), sock, self._buffer, on_wire)
+        return SocketListener(asyncio.get_running_loop(), sock, self._buffer, self.file_bytes, on_wire)
 
     async def connect(self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver], timeout_ms: float) -> Wire:
         loop = asyncio.get_running_loop()
@@ -64,17 +85,25 @@ class SocketTransport:
                     sock.close()
                     raise
                 else:
-                    return SocketWire(loop, sock, self._buffer, on_wire)
+                    return SocketWire(loop, sock, self._buffer, self.file_bytes, on_wire)
         raise refused or OSError(f"{host} has no address")
 
 
 class SocketListener:
     """A listening socket; accepts as long as it may."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, sock: socket.socket, buffer: memoryview, on_wire: Callable[[Wire], WireReceiver]) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        sock: socket.socket,
+        buffer: memoryview,
+        file_bytes: FileBytes,
+        on_wire: Callable[[Wire], WireReceiver],
+    ) -> None:
         self._loop = loop
         self._sock = sock
         self._buffer = buffer
+        self._file_bytes = file_bytes
         self._on_wire = on_wire
         self._back_off: asyncio.TimerHandle | None = None
         self._closed = False
@@ -116,18 +145,16 @@ class SocketListener:
                 self._back_off = self._loop.call_later(ACCEPT_BACK_OFF_S, self.resume_accepting)
                 return
             sock.setblocking(False)
-            SocketWire(self._loop, sock, self._buffer, self._on_wire)
+            SocketWire(self._loop, sock, self._buffer, self._file_bytes, self._on_wire)
 
 
 def _too_short(region: FileRegion) -> OSError:
     return OSError(errno.EIO, f"{region.file.path} ends before byte {region.position + region.length}")
 
 
-def _read(region: FileRegion) -> Buffer:
-    data = region.file.pread(region.length, region.position)
-    if len(data) < region.length:
-        raise _too_short(region)
-    return data
+def is_small(region: FileRegion) -> bool:
+    """Return whether to read a region into this process. The answer for what is left of a large region is no, whatever its length."""
+    return region.length <= SMALL_REGION_BYTES and not isinstance(region, RestOfRegion)
 
 
 def _address(name: tuple[str, int] | tuple[str, int, int, int]) -> str:
@@ -141,13 +168,36 @@ class SocketWire:
     request (as Kafka's processors do) costs no system call.
     """
 
-    __slots__ = ("_armed", "_buffer", "_closed", "_fd", "_loop", "_paused", "_queue", "_receiver", "_sock", "_writing", "local", "peer", "unsent")
+    __slots__ = (
+        "_armed",
+        "_buffer",
+        "_closed",
+        "_fd",
+        "_file_bytes",
+        "_loop",
+        "_paused",
+        "_queue",
+        "_receiver",
+        "_sock",
+        "_writing",
+        "local",
+        "peer",
+        "unsent",
+    )
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, sock: socket.socket, buffer: memoryview, on_wire: Callable[[Wire], WireReceiver]) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        sock: socket.socket,
+        buffer: memoryview,
+        file_bytes: FileBytes,
+        on_wire: Callable[[Wire], WireReceiver],
+    ) -> None:
         self._loop = loop
         self._sock = sock
         self._fd = sock.fileno()
         self._buffer = buffer
+        self._file_bytes = file_bytes
         self._queue: deque[Part] = deque()
         self.unsent = 0
         self._paused = False
@@ -214,7 +264,7 @@ class SocketWire:
                     self._make_piece(first)
                     made = True
                     continue
-                if isinstance(first, FileRegion) and first.length > SMALL_REGION_BYTES:
+                if isinstance(first, FileRegion) and not is_small(first):
                     sent = self._send_region(first)
                 else:
                     sent = self._send_buffers()
@@ -239,12 +289,15 @@ class SocketWire:
         """Send the buffers and small regions at the head of the queue with one call; MSG_MORE keeps a response's head and its records in one packet."""
         queue = self._queue
         vector: list[Buffer] = []
-        flags = 0
+        flags = read = 0
         for part in queue:
             if len(vector) == MAX_VECTOR:
                 break
-            if isinstance(part, FileRegion) and part.length <= SMALL_REGION_BYTES:
-                vector.append(_read(part))
+            if isinstance(part, FileRegion) and is_small(part):
+                if read > MAX_READ_A_CALL:
+                    break
+                vector.append(self._read(part))
+                read += part.length
             elif isinstance(part, (FileRegion, LazyPart)):
                 flags = _MORE
                 break
@@ -269,26 +322,41 @@ class SocketWire:
         else:
             self._queue.appendleft(piece)
 
+    def _read(self, region: FileRegion) -> Buffer:
+        """Read a small region whole. Raises OSError for a file that ends before the region does."""
+        data = region.file.pread(region.length, region.position)
+        if len(data) < region.length:
+            raise _too_short(region)
+        self._file_bytes.read += len(data)
+        return data
+
     def _send_region(self, region: FileRegion) -> int:
-        """Send from a file; a file that ends before its promised length breaks the frame, so the connection must go."""
+        """Send a part of a large region; a file that ends before its promised length breaks the frame, so the connection must go."""
         length = min(region.length, MAX_BYTES_A_TURN)
         in_fd = region.file.fileno()
         if in_fd is not None and hasattr(os, "sendfile"):
             try:
                 sent = os.sendfile(self._fd, in_fd, region.position, length)
+                self._file_bytes.by_sendfile += sent
             except OSError as error:
                 if error.errno not in _NO_SENDFILE:
                     raise
-                sent = self._sock.send(region.file.pread(min(length, RECEIVE_BUFFER_BYTES), region.position))
+                sent = self._send_by_reading(region)
         else:
-            sent = self._sock.send(region.file.pread(min(length, RECEIVE_BUFFER_BYTES), region.position))
+            sent = self._send_by_reading(region)
         if sent == 0:
             raise _too_short(region)
         if sent == region.length:
             self._queue.popleft()
         else:
-            self._queue[0] = FileRegion(region.file, region.position + sent, region.length - sent)
+            self._queue[0] = RestOfRegion(region.file, region.position + sent, region.length - sent)
         return sent
+
+    def _send_by_reading(self, region: FileRegion) -> int:
+        """Send a part of a large region where there is no sendfile."""
+        data = region.file.pread(min(region.length, RECEIVE_BUFFER_BYTES), region.position)
+        self._file_bytes.read += len(data)
+        return self._sock.send(data)
 
     def _lost(self, reason: str) -> None:
         if self._closed:

@@ -25,6 +25,7 @@ from kafka_edu.server.broker_metadata_checkpoint import BrokerMetadataError, Inc
 from kafka_edu.server.kafka_config import KafkaConfig
 from kafka_edu.server.kafka_server import KafkaServer, StartupError
 from kafka_edu.trace.event import Level
+from kafka_edu.trace.events.network import FileBytesSampled
 from kafka_edu.trace.file_sink import FileSink
 from kafka_edu.trace.learner_trace import trace_learner
 from kafka_edu.trace.ring_sink import RingSink
@@ -94,6 +95,7 @@ class BrokerProcess:
             loop.add_signal_handler(number, self._on_signal, number.name)
         raise_file_limit()
         transport = SocketTransport()
+        self._tracer.on_gauges(lambda: [FileBytesSampled(transport.file_bytes.by_sendfile, transport.file_bytes.read)])
         config = self._config
         server = KafkaServer(
             config,

@@ -16,7 +16,12 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from kafka_edu.cli.readiness import wait_until_listed
 from kafka_edu.common.socket_transport import SocketTransport
+from kafka_edu.common.transport import part_bytes
+from kafka_edu.network.network_client import NetworkClient
+from kafka_edu.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from kafka_edu.trace.events.network import FileBytesSampled
 from kafka_edu.trace.reader import open_recording
+from kafka_edu.trace.trace_client import EventsAddress, TraceClient
 from kafka_edu.zk.apache import ApacheZooKeeper
 from tests.waiting import PATIENCE_S, wait_for
 
@@ -162,6 +167,57 @@ def test_a_brokers_life(processes: Processes) -> None:
     assert consume(3) == [b"a", b"b", b"c"]
     # each start made a recording of its own
     assert sorted(path.name for path in processes.folder.glob("k.record*")) == ["k.record", "k.record.1", "k.record.2"]
+
+
+def fetch(port: int, topic: str, offset: int) -> int:
+    """Ask a broker by one request for all records of partition 0 from `offset` on; return how many bytes of records came."""
+
+    async def ask() -> int:
+        client = NetworkClient(SocketTransport(), "test")
+        await client.connect("127.0.0.1", port, PATIENCE_S * 1000)
+        asked = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=2**30)
+        request = FetchRequest(replica_id=-1, max_wait_ms=0, min_bytes=0, topics=[FetchTopic(topic=topic, partitions=[asked])])
+        try:
+            response = await client.ask(request, 11, FetchResponse, PATIENCE_S * 1000)
+        finally:
+            client.close()
+        (partition,) = response.responses[0].partition_responses
+        assert partition.error_code == 0
+        return len(part_bytes(partition.record_set or b""))
+
+    return asyncio.run(ask())
+
+
+@pytest.mark.skipif(not hasattr(os, "sendfile"), reason="this system has no sendfile")
+def test_records_of_more_than_a_batch_never_enter_a_running_broker(processes: Processes) -> None:
+    """Zero copy, counted where it happens (spec S6): a reader that is behind gets its records by sendfile, all of them; a single batch is read."""
+    properties = processes.properties("z")
+    processes.start(properties)
+    processes.started(properties)
+    address = address_of(processes, "z", 1001)
+    port = int(address.rpartition(":")[2])
+    admin = AdminClient({"bootstrap.servers": address, "log_level": 0})
+    admin.create_topics([NewTopic("t", 1, 1)])["t"].result(PATIENCE_S)
+    producer = Producer({"bootstrap.servers": address, "log_level": 0})
+    for _ in range(8_000):
+        producer.produce("t", os.urandom(1_000), partition=0)
+    assert producer.flush(PATIENCE_S) == 0
+    (segment,) = (processes.folder / "z" / "t-0").glob("*.log")
+    behind = segment.stat().st_size
+    producer.produce("t", b"one record", partition=0)
+    assert producer.flush(PATIENCE_S) == 0
+    batch = segment.stat().st_size - behind
+
+    def told(by_sendfile: int, read: int) -> None:
+        """Return when the broker's gauge has these totals."""
+        with TraceClient(EventsAddress.read(str(processes.folder / "z.events")), gauges=True) as events:
+            events.wait_for(lambda envelope: envelope.event == FileBytesSampled(by_sendfile, read), PATIENCE_S)
+
+    told(0, 0)
+    assert fetch(port, "t", 0) == behind + batch
+    told(behind + batch, 0)
+    assert fetch(port, "t", 8_000) == batch
+    told(behind + batch, batch)
 
 
 def test_the_books_two_inconsistent_broker_ids_and_others(processes: Processes) -> None:

@@ -4,14 +4,17 @@ import asyncio
 import errno
 import os
 import socket
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from kafka_edu.common.files import OsFile, OsFileSystem
-from kafka_edu.common.socket_transport import SMALL_REGION_BYTES, SocketTransport
+from kafka_edu.common.files import Buffer, OsFile, OsFileSystem
+from kafka_edu.common.socket_transport import MAX_READ_A_CALL, SMALL_REGION_BYTES, FileBytes, SocketTransport
 from kafka_edu.common.transport import FileRegion, LazyPart, Wire
 from tests.waiting import PATIENCE_S
 
@@ -57,9 +60,11 @@ class Pair:
     def __init__(self) -> None:
         self.there: list[Ear] = []
         self.here: list[Ear] = []
+        self.file_bytes = FileBytes()
 
     async def open(self) -> tuple[Ear, Ear]:
         transport = SocketTransport()
+        self.file_bytes = transport.file_bytes
 
         def accept(wire: Wire) -> Ear:
             self.there.append(Ear(wire))
@@ -99,15 +104,27 @@ def test_parts_and_files_arrive_in_order(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-class Counted:
-    """The bytes that `os.sendfile` moved, those that were read into this process, and the calls of `sendmsg`."""
+class ShortKernel:
+    """Stand in for another kernel: each call of `sendfile` or `sendmsg` takes at most as many bytes as `takes` says next; 0 would block.
 
-    def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.by_sendfile = self.read = self.calls = 0
+    It counts what the calls moved and asked. When `takes` is at its end, each call takes all that the real kernel takes.
+    """
+
+    def __init__(self, patch: pytest.MonkeyPatch, takes: Iterable[int] = ()) -> None:
+        self.by_sendfile = self.read = 0
+        self.offered: list[int] = []
+        """Bytes that each call of `sendmsg` was asked to send."""
+        left = iter(takes)
         sendfile, pread, sendmsg = os.sendfile, OsFile.pread, socket.socket.sendmsg
 
-        def counted_sendfile(*args: int) -> int:
-            moved = sendfile(*args)
+        def most(asked: int) -> int:
+            taken = min(next(left, asked), asked)
+            if not taken:
+                raise BlockingIOError(errno.EAGAIN, "would block")
+            return taken
+
+        def short_sendfile(out_fd: int, in_fd: int, position: int, length: int) -> int:
+            moved = sendfile(out_fd, in_fd, position, most(length))
             self.by_sendfile += moved
             return moved
 
@@ -115,31 +132,39 @@ class Counted:
             self.read += count
             return pread(file, count, position)
 
-        def counted_sendmsg(sock: socket.socket, *args: Any) -> int:
-            self.calls += 1
-            return sendmsg(sock, *args)
+        def short_sendmsg(sock: socket.socket, vector: list[Buffer], ancillary: tuple[()], flags: int) -> int:
+            whole = b"".join(vector)
+            self.offered.append(len(whole))
+            taken = most(len(whole)) if whole else 0
+            return sendmsg(sock, vector if taken == len(whole) else [whole[:taken]], ancillary, flags)
 
-        patch.setattr(os, "sendfile", counted_sendfile)
+        patch.setattr(os, "sendfile", short_sendfile)
         patch.setattr(OsFile, "pread", counted_pread)
-        patch.setattr(socket.socket, "sendmsg", counted_sendmsg)
+        patch.setattr(socket.socket, "sendmsg", short_sendmsg)
 
 
-@pytest.mark.skipif(not hasattr(os, "sendfile"), reason="this system has no sendfile")
+with_sendfile = pytest.mark.skipif(not hasattr(os, "sendfile"), reason="this system has no sendfile")
+
+
+@with_sendfile
 @pytest.mark.parametrize(("size", "by_sendfile"), [(10_000_000, True), (SMALL_REGION_BYTES + 1, True), (SMALL_REGION_BYTES, False), (65_536, False)])
 def test_records_of_more_than_a_batch_never_enter_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, by_sendfile: bool) -> None:
-    """Zero copy, counted (spec S6); and a batch that is as long as producers make them leaves in one call, with what is before and behind it."""
+    """Zero copy, counted (spec S6); and a batch that is as long as producers make them leaves in one call, with what is before and behind it.
+
+    A kernel may take any part of a region. These leave less than a batch of the region, which still must not be read.
+    """
 
     async def main() -> None:
         here, there = await Pair().open()
         file = OsFileSystem().open(str(tmp_path / "log"))
         file.append([os.urandom(1_000) * (size // 1_000 + 1)])
-        counted = Counted(monkeypatch)
+        kernel = ShortKernel(monkeypatch, [4, size - 40_000] if by_sendfile else [])
         here.wire.send([b"head", FileRegion(file, 0, size), b"tail"])
         await there.until_size(size + 8)
         if by_sendfile:
-            assert (counted.by_sendfile, counted.read) == (size, 0)
+            assert (kernel.by_sendfile, kernel.read) == (size, 0)
         else:
-            assert (counted.by_sendfile, counted.read, counted.calls) == (0, size, 1)
+            assert (kernel.by_sendfile, kernel.offered[0]) == (0, size + 8)
         here.wire.close()
         await there.until_lost()
         file.close()
@@ -147,16 +172,81 @@ def test_records_of_more_than_a_batch_never_enter_the_process(tmp_path: Path, mo
     asyncio.run(main())
 
 
+#: Sizes around the bound, and around what a kernel takes at once.
+SIZES: Final = st.sampled_from([1, 100, 65_536, SMALL_REGION_BYTES, SMALL_REGION_BYTES + 1, 100_000, 300_000])
+#: What one call of a kernel takes: nothing, a byte, less than a batch, much.
+TAKES: Final = st.lists(st.one_of(st.just(0), st.integers(1, 100), st.integers(1, 300_000)), max_size=30)
+
+
+@with_sendfile
+@given(regions=st.lists(SIZES, max_size=6), takes=TAKES)
+@settings(max_examples=100)
+def test_every_byte_arrives_in_order_whatever_a_kernel_takes_at_once(regions: list[int], takes: list[int]) -> None:
+    """On any kernel each large region goes by sendfile as a whole, each small one is read as a whole, and the transport's count says so."""
+    large = sum(size for size in regions if size > SMALL_REGION_BYTES)
+    small = sum(regions) - large
+
+    async def main(path: str) -> None:
+        pair = Pair()
+        here, there = await pair.open()
+        file = OsFileSystem().open(path)
+        content = bytes(range(251)) * 1_200
+        file.append([content])
+        parts = [part for i, size in enumerate(regions) for part in (b"part %d" % i, FileRegion(file, i, size))]
+        expected = b"".join(part if isinstance(part, bytes) else content[part.position : part.position + part.length] for part in parts) + b"tail"
+        with pytest.MonkeyPatch.context() as patch:
+            kernel = ShortKernel(patch, takes)
+            here.wire.send([*parts, b"tail"])
+            await there.until_size(len(expected))
+            assert bytes(there.data) == expected
+            assert kernel.by_sendfile == large
+            assert kernel.read >= small
+            assert not kernel.read or small
+            assert (pair.file_bytes.by_sendfile, pair.file_bytes.read) == (kernel.by_sendfile, kernel.read)
+        here.wire.close()
+        await there.until_lost()
+        file.close()
+
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(main(f"{folder}/log"))
+
+
+def test_many_small_regions_are_not_all_read_for_one_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that would block has read no more than a bound, because what the kernel leaves must be read again."""
+
+    async def main() -> None:
+        here, there = await Pair().open()
+        file = OsFileSystem().open(str(tmp_path / "log"))
+        file.append([bytes(65_536)])
+        kernel = ShortKernel(monkeypatch, [0])
+        here.wire.send([FileRegion(file, 0, 65_536)] * 400)
+        assert kernel.read <= MAX_READ_A_CALL + SMALL_REGION_BYTES
+        await there.until_size(400 * 65_536)
+        here.wire.close()
+        await there.until_lost()
+        file.close()
+
+    asyncio.run(main())
+
+
+async def fill(ear: Ear) -> int:
+    """Send until the kernel takes no more, however much its buffers hold; return how much was sent."""
+    sent = 0
+    while not ear.wire.unsent:
+        ear.wire.send([bytes(1_000_000)])
+        sent += 1_000_000
+        await asyncio.sleep(0)
+    return sent
+
+
 def test_a_paused_reader_holds_the_sender_back() -> None:
     async def main() -> None:
         here, there = await Pair().open()
         there.wire.pause_reading()
-        here.wire.send([bytes(20_000_000)])
-        await asyncio.sleep(0)
-        assert here.wire.unsent > 0
+        size = await fill(here)
         assert len(there.data) == 0
         there.wire.resume_reading()
-        await there.until_size(20_000_000)
+        await there.until_size(size)
         assert here.wire.unsent == 0
         there.wire.close()
         await here.until_lost()
