@@ -107,6 +107,7 @@ class SocketListener:
         self._on_wire = on_wire
         self._back_off: asyncio.TimerHandle | None = None
         self._closed = False
+        self._accepting = False
         self.resume_accepting()
 
     @property
@@ -115,13 +116,19 @@ class SocketListener:
         return port
 
     def pause_accepting(self) -> None:
+        self._accepting = False
         if not self._closed:
             self._loop.remove_reader(self._sock)
 
     def resume_accepting(self) -> None:
-        self._back_off = None
-        if not self._closed:
+        self._accepting = True
+        if not self._closed and self._back_off is None:
             self._loop.add_reader(self._sock, self._accept)
+
+    def _end_back_off(self) -> None:
+        self._back_off = None
+        if self._accepting:
+            self.resume_accepting()
 
     def close(self) -> None:
         if self._closed:
@@ -134,6 +141,8 @@ class SocketListener:
 
     def _accept(self) -> None:
         for _ in range(64):
+            if not self._accepting:  # the last one took the last slot
+                return
             try:
                 sock, _ = self._sock.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
@@ -141,8 +150,8 @@ class SocketListener:
             except OSError as error:
                 if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
                     raise
-                self.pause_accepting()  # out of descriptors: those that wait keep waiting, and we do not spin
-                self._back_off = self._loop.call_later(ACCEPT_BACK_OFF_S, self.resume_accepting)
+                self._loop.remove_reader(self._sock)  # out of descriptors: those that wait keep waiting, and we do not spin
+                self._back_off = self._loop.call_later(ACCEPT_BACK_OFF_S, self._end_back_off)
                 return
             sock.setblocking(False)
             SocketWire(self._loop, sock, self._buffer, self._file_bytes, self._on_wire)
@@ -209,6 +218,7 @@ class SocketWire:
             self.peer = _address(sock.getpeername())
         except OSError:  # gone before it was accepted: the first read will say so
             self.peer = "unknown:0"
+        self._armed = False  # `on_wire` may close: a connection too many is refused at once
         self._receiver = on_wire(self)
         self._armed = not self._closed
         if self._armed:

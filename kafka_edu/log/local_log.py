@@ -9,6 +9,7 @@ Owned by its Log. Next hop: LogSegments, then LogSegment.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from random import Random
 from typing import Final
 
 from kafka_edu.common.errors import Errors, KafkaException
@@ -61,6 +62,9 @@ class LocalLog(ABC):
         self._segments = LogSegments(segments)
         self._trace: Tracer | None = None
         self._note: Callable[[], None] | None = None
+        self._random: Random | None = None
+        self._roll_jitter_ms = 0
+        """How much earlier than segment.ms the active segment rolls; below segment.jitter.ms."""
         self._on_disk_failure: Callable[[str, OSError], None] | None = None
 
     def watch(
@@ -71,6 +75,16 @@ class LocalLog(ABC):
         self._trace = trace
         self._note = note
         self._on_disk_failure = on_disk_failure
+
+    def jitter_rolls(self, random: Random) -> None:
+        """Draw a jitter for the active segment and for each one after it (segment.jitter.ms)."""
+        self._random = random
+        self._draw_roll_jitter()
+
+    def _draw_roll_jitter(self) -> None:
+        """A segment keeps its jitter, whatever the configuration becomes (Kafka: LogSegment.rollJitterMs)."""
+        most = min(self.config.segment_jitter_ms, self.config.segment_ms)
+        self._roll_jitter_ms = self._random.randrange(most) if self._random is not None and most > 0 else 0
 
     @abstractmethod
     def _keep_state(self, end: int) -> None:
@@ -121,7 +135,7 @@ class LocalLog(ABC):
                 Errors.RECORD_LIST_TOO_LARGE, f"Message batch size is {size} bytes, above the maximum segment size of {config.segment_bytes}."
             )
         try:
-            reason = active.should_roll(size, max_timestamp, last_offset, now_ms, config.segment_bytes, config.segment_ms)
+            reason = active.should_roll(size, max_timestamp, last_offset, now_ms, config.segment_bytes, config.segment_ms - self._roll_jitter_ms)
         except OSError as error:
             raise self._storage_error(error) from error
         if reason is None:
@@ -143,6 +157,7 @@ class LocalLog(ABC):
             self._keep_state(new_base)
             segment = self._new_segment(new_base, now_ms)
         self._segments.append(segment)
+        self._draw_roll_jitter()
         self.flush_wanted = True
         if self._trace is not None:
             topic, partition = self.topic_partition

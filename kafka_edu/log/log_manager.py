@@ -16,6 +16,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from random import Random
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 from kafka_edu.common.errors import Errors, KafkaException
@@ -86,8 +87,11 @@ class LogManager:
         failed_log_dirs: Mapping[str, OSError] | None = None,
         on_log_dir_failure: Callable[[str, OSError, Sequence[TopicPartition]], None] | None = None,
         on_failure: Callable[[str, BaseException], None] | None = None,
+        random: Random | None = None,
     ) -> None:
-        """`failed_log_dirs` are bad already, and why: `load_logs` takes them offline. `on_log_dir_failure` gets a dir that failed, why, and its
+        """`random` draws the jitter of segment.jitter.ms; without it there is none.
+
+        `failed_log_dirs` are bad already, and why: `load_logs` takes them offline. `on_log_dir_failure` gets a dir that failed, why, and its
         partitions; `on_failure` a background task that ended with a bug."""
         self.log_dirs = tuple(log_dirs)
         self.default_config = default_config
@@ -100,6 +104,7 @@ class LogManager:
         self._failed_log_dirs = dict(failed_log_dirs or {})
         self._on_log_dir_failure = on_log_dir_failure
         self._on_failure = on_failure
+        self._random = random
         self._logs: dict[TopicPartition, Log] = {}
         self._preferred_log_dirs: dict[TopicPartition, str] = {}
         self._offline: dict[str, None] = {}
@@ -210,6 +215,8 @@ class LogManager:
 
     def _adopt(self, log: Log, events: Iterable[Event]) -> None:
         log.watch(self._trace, partial(self._note, log), self._fail_log_dir)
+        if self._random is not None:
+            log.jitter_rolls(self._random)
         self._logs[log.topic_partition] = log
         if self._trace:
             for event in events:

@@ -1,10 +1,13 @@
 """The acceptor takes connections and deals them out to processors, one after the other (Kafka: Acceptor in SocketServer.scala)."""
 
+from collections.abc import Callable
+
 from kafka_edu.cluster.broker import EndPoint
 from kafka_edu.common.transport import Listener, Transport, Wire, WireReceiver
 from kafka_edu.network.channel import KafkaChannel
+from kafka_edu.network.connection_quotas import ConnectionQuotas
 from kafka_edu.network.processor import Processor
-from kafka_edu.trace.events.network import ConnectionRefused
+from kafka_edu.trace.events.network import AcceptingPaused, AcceptingResumed, ConnectionRefused
 from kafka_edu.trace.tracer import Tracer
 
 
@@ -21,15 +24,19 @@ class _Refused:
 class Acceptor:
     """One listener's open door and its processors. Next hop: Processor."""
 
-    def __init__(self, end_point: EndPoint, processors: list[Processor], trace: Tracer | None, max_connections_per_ip: int) -> None:
+    def __init__(
+        self, end_point: EndPoint, processors: list[Processor], trace: Tracer | None, quotas: ConnectionQuotas, on_change: Callable[[], None]
+    ) -> None:
+        """`on_change` is called when a connection has come or gone: another listener may have to pause, or may resume."""
         self.end_point = end_point
         self.processors = processors
         self._trace = trace
-        self._max_connections_per_ip = max_connections_per_ip
-        self._connections_by_ip: dict[str, int] = {}
+        self._quotas = quotas
+        self._on_change = on_change
         self._next = 0
         self._listener: Listener | None = None
-        self._accepting = False
+        self._open = False
+        self._waits_for_slot = False
 
     @property
     def port(self) -> int:
@@ -48,35 +55,47 @@ class Acceptor:
             raise RuntimeError("bind before start")
         for processor in self.processors:
             processor.start()
+        self._open = True
         self._listener.resume_accepting()
+        self.heed_limits()
 
     def _on_wire(self, wire: Wire) -> WireReceiver:
         address = wire.peer.rpartition(":")[0]
-        count = self._connections_by_ip.get(address, 0)
-        if count >= self._max_connections_per_ip:
+        if reason := self._quotas.take(self.end_point.listener_name, address):
             if self._trace:
-                reason = f"{count} connections from {address} (max.connections.per.ip)"
                 self._trace(ConnectionRefused(self.end_point.listener_name, wire.peer, reason))
             wire.close()
             return _Refused()
-        self._connections_by_ip[address] = count + 1
         processor = self.processors[self._next % len(self.processors)]
         self._next += 1
-        return processor.accept(wire)
+        channel = processor.accept(wire)
+        self._on_change()
+        return channel
 
-    def limit_connections_per_ip(self, most: int) -> None:
-        """From now on; connections that stand go on."""
-        self._max_connections_per_ip = most
+    def heed_limits(self) -> None:
+        """Accept while there is a slot (max.connections). Without one, clients wait in the kernel's queue, which costs this process nothing."""
+        if self._listener is None or not self._open:
+            return
+        name = self.end_point.listener_name
+        full = not self._quotas.slot_available(name)
+        if full and not self._waits_for_slot:
+            self._waits_for_slot = True
+            self._listener.pause_accepting()
+            if self._trace:
+                self._trace(AcceptingPaused(listener=name, reason=self._quotas.why_full(name)))
+        elif not full and self._waits_for_slot:
+            self._waits_for_slot = False
+            if self._trace:
+                self._trace(AcceptingResumed(listener=name))
+            self._listener.resume_accepting()
 
     def on_gone(self, channel: KafkaChannel) -> None:
-        """One connection fewer from its address."""
-        left = self._connections_by_ip[channel.client_address] - 1
-        if left:
-            self._connections_by_ip[channel.client_address] = left
-        else:
-            del self._connections_by_ip[channel.client_address]
+        """One connection fewer."""
+        self._quotas.release(self.end_point.listener_name, channel.client_address)
+        self._on_change()
 
     def stop_accepting(self) -> None:
+        self._open = False
         if self._listener is not None:
             self._listener.close()
 

@@ -6,9 +6,11 @@ received (at most one receive buffer of them), or in the kernel's socket buffer.
 """
 
 from collections import deque
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from kafka_edu.common.transport import Wire
+from kafka_edu.network.memory_pool import MemoryPool
 from kafka_edu.protocol.framing import FrameReceiver, InvalidReceive
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ class KafkaChannel:
     __slots__ = (
         "_frames",
         "_receiver",
+        "_reserved",
         "busy",
         "client_address",
         "client_id",
@@ -28,12 +31,23 @@ class KafkaChannel:
         "connection_id",
         "last_active_ms",
         "listener_name",
+        "pool",
         "processor",
         "unsent_before",
         "wire",
     )
 
-    def __init__(self, wire: Wire, processor: "Processor", connection_id: str, listener_name: str, max_request_size: int, now_ms: int) -> None:
+    def __init__(
+        self,
+        wire: Wire,
+        processor: "Processor",
+        connection_id: str,
+        listener_name: str,
+        max_request_size: int,
+        now_ms: int,
+        pool: MemoryPool | None = None,
+    ) -> None:
+        """`pool` bounds the memory of requests, of all connections together; None: there is no bound."""
         self.wire = wire
         self.processor = processor
         self.connection_id = connection_id
@@ -49,17 +63,49 @@ class KafkaChannel:
         self.unsent_before = 0
         """Bytes of responses that had not left when the processor last looked for idle connections."""
         self._frames: deque[bytes] = deque()
-        self._receiver = FrameReceiver(max_request_size)
+        self.pool = pool
+        self._reserved = False
+        """The pool has given memory for a request that is not handed on yet."""
+        self._receiver = FrameReceiver(max_request_size, self._allocate if pool is not None else None)
 
     def data_received(self, data: memoryview) -> None:
+        self.processor.bytes_in += len(data)
+        held = self._receiver.held
+        if held is not None:  # more came before the pause of reading was felt
+            self._receiver.held = memoryview(bytes(held) + data)
+            self.wire.pause_reading()
+            return
+        self._take(data)
+
+    def _allocate(self, size: int) -> bool:
+        """Return whether a request of `size` bytes may begin. A muted channel takes no memory: what its client sent ahead must not keep others waiting."""
+        if self.pool is None or self.busy or self._reserved:
+            return False
+        self._reserved = self.pool.try_allocate(size)
+        return self._reserved
+
+    def more_memory(self) -> None:
+        """Go on with the request that could not begin: there is memory again, or the request before it is answered."""
+        held, self._receiver.held = self._receiver.held, None
+        if held is None:
+            return  # closed meanwhile
+        self._take(memoryview(held))
+        if not self.busy and self._receiver.held is None:
+            self.wire.resume_reading()
+
+    def _take(self, data: memoryview) -> None:
         processor = self.processor
-        processor.bytes_in += len(data)
         begins = self._receiver.between_frames
         try:
             frames = self._receiver.feed(data)
         except InvalidReceive as error:
+            self._release(error.frames)
             self.close(str(error))
             return
+        if self._receiver.held is not None and self.pool is not None:
+            self.wire.pause_reading()
+            if not self.busy and not frames:
+                self.pool.wait(self)
         if begins or frames:
             self.last_active_ms = processor.now_ms()
         if not frames:
@@ -74,6 +120,7 @@ class KafkaChannel:
 
     def _start(self, frame: bytes) -> None:
         self.busy = True
+        self._reserved = False
         if self._frames:
             self.wire.pause_reading()
         self.processor.on_frame(self, frame)
@@ -84,6 +131,8 @@ class KafkaChannel:
         self.last_active_ms = self.processor.now_ms()
         if self._frames:
             self._start(self._frames.popleft())
+        elif self._receiver.held is not None:
+            self.more_memory()
         else:
             self.wire.resume_reading()
 
@@ -94,6 +143,16 @@ class KafkaChannel:
         self.close_reason = self.close_reason or reason
         self.wire.close()
 
+    def _release(self, frames: Iterable[bytes]) -> None:
+        """Give back the memory of requests that are dropped."""
+        if self.pool is not None:
+            self.pool.release(sum(map(len, frames)))
+
     def connection_lost(self, reason: str) -> None:
+        self._receiver.held = None
+        self._release(self._frames)
+        if self.pool is not None and self._receiver.begun:
+            begun, self._receiver.begun = self._receiver.begun, 0
+            self.pool.release(begun)
         self._frames.clear()
         self.processor.on_closed(self, self.close_reason or reason)

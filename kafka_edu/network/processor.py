@@ -13,6 +13,7 @@ from typing import Final
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Part, Wire, part_size
 from kafka_edu.network.channel import KafkaChannel
+from kafka_edu.network.memory_pool import MemoryPool
 from kafka_edu.network.request_channel import Request, RequestChannel
 from kafka_edu.protocol.headers import decode_request_header
 from kafka_edu.protocol.types import ProtocolError
@@ -38,6 +39,7 @@ class Processor:
         max_request_size: int = SOCKET_REQUEST_MAX_BYTES,
         max_idle_ms: int = CONNECTIONS_MAX_IDLE_MS,
         on_gone: Callable[[KafkaChannel], None] = lambda _: None,
+        pool: MemoryPool | None = None,
     ) -> None:
         self.index = index
         self._time = time
@@ -47,6 +49,7 @@ class Processor:
         self._max_request_size = max_request_size
         self._max_idle_ms = max_idle_ms
         self._on_gone = on_gone
+        self._pool = pool
         self.channels: dict[str, KafkaChannel] = {}
         self.bytes_in = 0
         self.bytes_out = 0
@@ -71,7 +74,7 @@ class Processor:
         """Door: a new connection is ours (Kafka: configureNewConnections)."""
         connection_id = f"{wire.local}-{wire.peer}-{self._next_connection}"
         self._next_connection += 1
-        channel = KafkaChannel(wire, self, connection_id, self._listener_name, self._max_request_size, self.now_ms())
+        channel = KafkaChannel(wire, self, connection_id, self._listener_name, self._max_request_size, self.now_ms(), self._pool)
         self.channels[connection_id] = channel
         if self._trace:
             self._trace(ConnectionOpened(connection_id, self._listener_name, self.index))
@@ -82,9 +85,13 @@ class Processor:
         try:
             header, body_offset = decode_request_header(frame)
         except ProtocolError as error:
+            if self._pool is not None:
+                self._pool.release(len(frame))
             channel.close(f"unreadable request header: {error}")
             return
         request = Request(channel, header, frame, body_offset, self._time.nanoseconds())
+        if self._pool is not None:
+            request.memory = len(frame)
         channel.client_id = header.client_id or ""
         if self._trace is not None and self._trace.hops:
             self._trace(

@@ -33,6 +33,7 @@ class Request:
         "header",
         "listener_name",
         "local_done_ns",
+        "memory",
         "response_ns",
         "response_sent_from_ns",
         "start_ns",
@@ -53,6 +54,15 @@ class Request:
         """When the handler had done its part: set by whoever leaves the request to a purgatory; 0 if it was answered at once."""
         self.response_ns = 0
         self.response_sent_from_ns = 0
+        self.memory = 0
+        """Bytes that it holds of the pool (queued.max.request.bytes); 0 if there is no such bound."""
+
+    def release_memory(self) -> None:
+        """The handler has done its part: its memory is for others now."""
+        pool = self.channel.pool
+        if self.memory and pool is not None:
+            memory, self.memory = self.memory, 0
+            pool.release(memory)
 
 
 class RequestChannel:

@@ -15,6 +15,8 @@ from kafka_edu.cluster.broker import EndPoint
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Transport
 from kafka_edu.network.acceptor import Acceptor
+from kafka_edu.network.connection_quotas import NO_LIMITS, ConnectionLimits, ConnectionQuotas
+from kafka_edu.network.memory_pool import MemoryPool
 from kafka_edu.network.processor import CONNECTIONS_MAX_IDLE_MS, SOCKET_REQUEST_MAX_BYTES, Processor
 from kafka_edu.network.request_channel import RequestChannel
 from kafka_edu.trace.event import Event
@@ -22,7 +24,6 @@ from kafka_edu.trace.events.network import NetworkSampled
 from kafka_edu.trace.tracer import Tracer
 
 NUM_NETWORK_THREADS: Final = 3
-MAX_CONNECTIONS_PER_IP: Final = 2_147_483_647
 CONTROL_PLANE_QUEUED_REQUESTS: Final = 20
 """As Kafka's: not a setting."""
 
@@ -48,7 +49,9 @@ class SocketServer:
         num_network_threads: int = NUM_NETWORK_THREADS,
         max_request_size: int = SOCKET_REQUEST_MAX_BYTES,
         max_idle_ms: int = CONNECTIONS_MAX_IDLE_MS,
-        max_connections_per_ip: int = MAX_CONNECTIONS_PER_IP,
+        connection_limits: ConnectionLimits = NO_LIMITS,
+        inter_broker_listener: str | None = None,
+        queued_max_request_bytes: int = -1,
         control_plane: ControlPlane | None = None,
     ) -> None:
         self._transport = transport
@@ -59,9 +62,11 @@ class SocketServer:
         self._max_idle_ms = max_idle_ms
         self._processor_numbers = 0
         self._open = False
+        self.memory_pool = MemoryPool(queued_max_request_bytes) if queued_max_request_bytes > 0 else None
+        self._quotas = ConnectionQuotas(connection_limits, [e.listener_name for e in end_points], inter_broker_listener)
         self.acceptors: dict[str, Acceptor] = {}
         for end_point in end_points:
-            self.acceptors[end_point.listener_name] = Acceptor(end_point, [], trace, max_connections_per_ip)
+            self.acceptors[end_point.listener_name] = Acceptor(end_point, [], trace, self._quotas, self._heed_limits)
         self._data_plane = dict(self.acceptors)
         if control_plane is not None:
             acceptor = self._data_plane.pop(control_plane.listener_name)
@@ -93,12 +98,32 @@ class SocketServer:
             max_request_size=self._max_request_size,
             max_idle_ms=self._max_idle_ms,
             on_gone=acceptor.on_gone,
+            pool=self.memory_pool,
         )
 
-    def limit_connections_per_ip(self, most: int) -> None:
-        """max.connections.per.ip from now on."""
+    def limit_connections(self, limits: ConnectionLimits) -> None:
+        """Use these limits from now on. Connections above max.connections are closed; those above the limit of their address stay."""
+        self._quotas.limits = limits
+        self._heed_limits()
+
+    def _heed_limits(self) -> None:
+        """A connection has come or gone, or the limits have changed: pause or resume each listener, and close what is too much. O(listeners)."""
+        if self._quotas.excess:
+            self._close_excess()
         for acceptor in self.acceptors.values():
-            acceptor.limit_connections_per_ip(most)
+            acceptor.heed_limits()
+
+    def _close_excess(self) -> None:
+        """Close the connections of unprotected listeners that were silent for longest, as many as there are above max.connections.
+
+        Kafka closes one at each turn of a processor; the end is the same. O(connections), only when there are too many.
+        """
+        channels = [channel for processor in self.processors for channel in processor.channels.values()]
+        closing = sum(1 for channel in channels if channel.close_reason)
+        open_ = [c for c in channels if not c.close_reason and not self._quotas.is_protected(c.listener_name)]
+        open_.sort(key=lambda channel: channel.last_active_ms)
+        for channel in open_[: max(self._quotas.excess - closing, 0)]:
+            channel.close("there are too many connections, and this one was silent for longest (max.connections)")
 
     @property
     def processors(self) -> list[Processor]:

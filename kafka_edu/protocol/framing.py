@@ -4,6 +4,7 @@ A frame is an int32 size and as many bytes. The size is a promise by a stranger:
 came. A frame that lies wholly in what was fed is copied once; one that comes in pieces is kept as pieces and joined once, when it is complete.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 from kafka_edu.protocol.types import ProtocolError
@@ -26,9 +27,15 @@ class InvalidReceive(ProtocolError):
 class FrameReceiver:
     """The receiving half of one connection, without the connection (sans-IO)."""
 
-    def __init__(self, max_size: int) -> None:
+    def __init__(self, max_size: int, allocate: Callable[[int], bool] | None = None) -> None:
+        """`allocate` is asked before a frame of so many bytes is begun. When it says no, `held` is set and nothing more is taken."""
         self.max_size = max_size
         """The largest frame taken, in bytes (socket.request.max.bytes)."""
+        self._allocate = allocate
+        self.held: memoryview | None = None
+        """What was fed and not taken because `allocate` said no: to be fed again. It begins with the size of a frame."""
+        self.begun = 0
+        """Size of the frame that is begun and not complete; 0: there is none."""
         self._size = bytearray()
         """The first bytes of a size, while fewer than 4 have come."""
         self._missing = 0
@@ -70,11 +77,15 @@ class FrameReceiver:
                 position += 4
             if not 0 < size <= self.max_size:
                 raise InvalidReceive(f"a frame of {size} bytes is announced; 1 to {self.max_size} are allowed", frames)
+            if self._allocate is not None and not self._allocate(size):
+                rest = data[position - 4 :] if position >= 4 else memoryview(size.to_bytes(4, "big") + data[position:])
+                self.held = rest if rest.readonly else memoryview(bytes(rest))
+                return frames
             if size <= end - position:
                 frames.append(bytes(data[position : position + size]))
                 position += size
             else:
-                self._missing = size
+                self._missing = self.begun = size
         return frames
 
     def _continue_frame(self, data: memoryview, position: int, frames: list[bytes]) -> int:
@@ -90,6 +101,7 @@ class FrameReceiver:
             pieces.append(bytes(piece))
         self._missing -= len(piece)
         if not self._missing:
+            self.begun = 0
             frames.append(b"".join(pieces))
             pieces.clear()
         return position + len(piece)

@@ -12,7 +12,7 @@ from kafka_edu.log.log_manager import LogManager
 from kafka_edu.network.socket_server import SocketServer
 from kafka_edu.replication.assembly import Replication
 from kafka_edu.server.config_admin_manager import BROKERS, TOPICS
-from kafka_edu.server.dynamic_broker_config import DEFAULT_ENTITY, LOG_CONFIGS, PER_BROKER, DynamicBrokerConfig
+from kafka_edu.server.dynamic_broker_config import CONNECTION_LIMITS, DEFAULT_ENTITY, LOG_CONFIGS, PER_BROKER, DynamicBrokerConfig
 from kafka_edu.server.dynamic_config_manager import Handler
 from kafka_edu.server.kafka_config import KafkaConfig
 from kafka_edu.server.kafka_request_handler_pool import KafkaRequestHandlerPool
@@ -85,6 +85,6 @@ def connect_reconfigurables(
     dynamic.add(PER_BROKER, lambda config: controller.update_broker_info(config.advertised_listeners(socket_server.bound_ports)))
     dynamic.add({"num.io.threads"}, lambda config: handlers.resize(config.num_io_threads))
     dynamic.add({"num.network.threads"}, lambda config: socket_server.resize_processors(config.num_network_threads))
-    dynamic.add({"max.connections.per.ip"}, lambda config: socket_server.limit_connections_per_ip(config.max_connections_per_ip))
+    dynamic.add(CONNECTION_LIMITS, lambda config: socket_server.limit_connections(config.connection_limits))
     dynamic.add({"num.replica.fetchers"}, lambda config: replication.resize_fetchers(config.num_replica_fetchers))
     dynamic.add({"num.recovery.threads.per.data.dir"}, lambda config: log_manager.resize_recovery_threads(config.num_recovery_threads_per_data_dir))

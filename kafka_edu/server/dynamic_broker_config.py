@@ -23,7 +23,7 @@ from kafka_edu.log.log_config import LogConfig
 from kafka_edu.server.config_gaps import DYNAMIC_ONLY_CONFIG
 from kafka_edu.server.kafka_config import TOPIC_KEYS, KafkaConfig
 from kafka_edu.server.kafka_config_keys import CONFIG_DEF
-from kafka_edu.server.settings_check import base_key, check_settings
+from kafka_edu.server.settings_check import PER_LISTENER, base_key, check_settings
 from kafka_edu.trace.events.server import BrokerConfigChanged
 from kafka_edu.trace.tracer import Tracer
 
@@ -65,7 +65,7 @@ THREAD_POOLS: Final = frozenset(
     {"background.threads", "num.io.threads", "num.network.threads", "num.recovery.threads.per.data.dir", "num.replica.fetchers"}
 )
 """Sizes, which can be halved or doubled at a time."""
-CONNECTION_LIMITS: Final = frozenset({"max.connections.per.ip"})
+CONNECTION_LIMITS: Final = frozenset({"max.connections", "max.connections.per.ip", "max.connections.per.ip.overrides"})
 CLUSTER_WIDE: Final = LOG_CONFIGS | THREAD_POOLS | CONNECTION_LIMITS
 """Keys that can be changed while the broker runs, for all brokers or for one."""
 PER_BROKER: Final = frozenset({"advertised.listeners"})
@@ -154,7 +154,7 @@ class DynamicBrokerConfig:
         for name in new:
             if name in found:
                 log.warning("dynamic configuration: %s", found[name])
-            elif base_key(name) not in DYNAMIC and name not in DYNAMIC_ONLY:
+            elif name not in DYNAMIC and name not in DYNAMIC_ONLY and not is_dynamic_for_one_listener(name):
                 log.warning("dynamic configuration: %s is ignored, because it cannot be changed while the broker runs", name)
 
     def _reconfigure(self) -> None:
@@ -162,14 +162,15 @@ class DynamicBrokerConfig:
         before = self.current
         after = self.current = self._made()
         changed = {name for name, value in after.values.items() if value != before.values[name]}
-        if not changed:
+        apply = changed if after.connection_limits == before.connection_limits else changed | CONNECTION_LIMITS
+        if not apply:
             return
         self.log_defaults = LogConfig.parse(after.topic_defaults())
-        if self._trace:
+        if self._trace and changed:
             shown = CONFIG_DEF.shown
             self._trace(BrokerConfigChanged(tuple((n, shown(n, before.values[n]), shown(n, after.values[n])) for n in sorted(changed))))
         for part in self._parts:
-            if part.keys & changed:
+            if part.keys & apply:
                 part.apply(after)
 
     def _made(self) -> KafkaConfig:
@@ -190,5 +191,10 @@ class DynamicBrokerConfig:
 
 def _overrides(of_all: Mapping[str, str], of_one: Mapping[str, str]) -> dict[str, str]:
     """What counts of all brokers' configs and of one's own, which stand above them."""
-    wide = {name: value for name, value in of_all.items() if name in CLUSTER_WIDE}
-    return wide | {name: value for name, value in of_one.items() if name in DYNAMIC}
+    wide = {name: value for name, value in of_all.items() if name in CLUSTER_WIDE or is_dynamic_for_one_listener(name)}
+    return wide | {name: value for name, value in of_one.items() if name in DYNAMIC or is_dynamic_for_one_listener(name)}
+
+
+def is_dynamic_for_one_listener(name: str) -> bool:
+    """Return whether this is a key like listener.name.inside.max.connections, which can be changed while the broker runs."""
+    return name != base_key(name) and base_key(name) in PER_LISTENER

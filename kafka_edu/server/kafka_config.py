@@ -5,6 +5,7 @@ protection which does not exist here. An unknown key is ignored, as in Kafka, an
 """
 
 from collections.abc import Mapping, Sequence
+from ipaddress import ip_address
 from typing import Final, NamedTuple
 
 from kafka_edu.cluster.broker import EndPoint
@@ -12,15 +13,17 @@ from kafka_edu.cluster.metadata_cache import SECURITY_PROTOCOLS
 from kafka_edu.common.api_version import record_version, release_of
 from kafka_edu.common.config_def import ConfigException, ConfigValue, ConfigValues
 from kafka_edu.common.files import FileSystem
+from kafka_edu.network.connection_quotas import ConnectionLimits
 from kafka_edu.server.kafka_config_keys import CONFIG_DEF, LOOPBACK
 from kafka_edu.server.properties_file import PropertiesError, decode_properties, parse_properties
-from kafka_edu.server.settings_check import check_settings
+from kafka_edu.server.settings_check import LISTENER_PREFIX, base_key, check_settings
 
 SERVED_SECURITY_PROTOCOLS: Final = ("PLAINTEXT",)
 _NOT_SERVED: Final = (
     f"is not served yet, only {', '.join(SERVED_SECURITY_PROTOCOLS)}. The broker does not start, because the connection would lack the protection it asks for. "
     "Use PLAINTEXT, or Apache Kafka where you need the protection"
 )
+_LOCALHOST: Final = ("127.0.0.1", "::1")
 _WILDCARDS: Final = ("0.0.0.0", "::")
 
 
@@ -102,6 +105,7 @@ class KafkaConfig:
     log_flush_start_offset_checkpoint_interval_ms = Int("log.flush.start.offset.checkpoint.interval.ms")
     log_message_downconversion_enable = Bool("log.message.downconversion.enable")
     log_retention_check_interval_ms = Int("log.retention.check.interval.ms")
+    max_connections = Int("max.connections")
     max_connections_per_ip = Int("max.connections.per.ip")
     max_incremental_fetch_session_cache_slots = Int("max.incremental.fetch.session.cache.slots")
     min_insync_replicas = Int("min.insync.replicas")
@@ -113,6 +117,7 @@ class KafkaConfig:
     offsets_topic_num_partitions = Int("offsets.topic.num.partitions")
     offsets_topic_replication_factor = Int("offsets.topic.replication.factor")
     producer_purgatory_purge_interval_requests = Int("producer.purgatory.purge.interval.requests")
+    queued_max_request_bytes = Int("queued.max.request.bytes")
     queued_max_requests = Int("queued.max.requests")
     rack = OptionalStr("broker.rack")
     record_file = OptionalStr("edu.record.file")
@@ -133,10 +138,15 @@ class KafkaConfig:
     zookeeper_max_in_flight_requests = Int("zookeeper.max.in.flight.requests")
     zookeeper_session_timeout_ms = Int("zookeeper.session.timeout.ms")
 
-    def __init__(self, values: ConfigValues, given: Mapping[str, str] | None = None) -> None:
-        """Checks what one key alone cannot tell. Raises ConfigException. `given`: the text of what is set, by key, unknown ones too."""
+    def __init__(self, values: ConfigValues, given: Mapping[str, str] | None = None, overrides: Mapping[str, str] | None = None) -> None:
+        """Check what one key alone cannot tell. Raises ConfigException.
+
+        `given` is the text of what is set, by key, unknown keys too; `overrides` is what was set above it while the broker runs.
+        """
         self.values = values
         self.given: Mapping[str, str] = given or {}
+        self.connection_limits = _connection_limits(values, {**self.given, **(overrides or {})})
+        """max.connections and its kin."""
         self.listener_security_protocol_map = _protocol_map(values.get_string("listener.security.protocol.map"))
         self.listeners: tuple[EndPoint, ...] = self._parse_listeners()
         self.inter_broker_listener_name: str = self._inter_broker_listener_name()
@@ -146,7 +156,7 @@ class KafkaConfig:
 
     def with_overrides(self, overrides: Mapping[str, str]) -> "KafkaConfig":
         """This configuration with other values for some keys. Raises ConfigException."""
-        return KafkaConfig(CONFIG_DEF.parse({**self.given, **overrides}), self.given)
+        return KafkaConfig(CONFIG_DEF.parse({**self.given, **overrides}), self.given, overrides)
 
     @property
     def log_dirs(self) -> tuple[str, ...]:
@@ -323,6 +333,10 @@ class KafkaConfig:
             self._refuse("log.roll.ms", "at least 1")
         if self.log_roll_jitter_ms < 0:
             self._refuse("log.roll.jitter.ms", "at least 0")
+        if 0 < self.queued_max_request_bytes < self.socket_request_max_bytes:
+            self._refuse("queued.max.request.bytes", f"at least {self.socket_request_max_bytes} (socket.request.max.bytes), or -1")
+        if self.max_connections_per_ip == 0 and not self.connection_limits.per_ip_overrides:
+            self._refuse("max.connections.per.ip", "at least 1, unless max.connections.per.ip.overrides is set")
         if self.replica_fetch_wait_max_ms > self.replica_socket_timeout_ms:
             self._refuse("replica.fetch.wait.max.ms", f"at most {self.replica_socket_timeout_ms} (replica.socket.timeout.ms)")
         if self.replica_fetch_wait_max_ms > self.replica_lag_time_max_ms:
@@ -338,6 +352,35 @@ class KafkaConfig:
 
     def _refuse(self, key: str, allowed: str) -> None:
         raise ConfigException(key, f"Invalid value {CONFIG_DEF.shown(key, self.values[key])} for configuration {key}: the value must be {allowed}")
+
+
+def _connection_limits(values: ConfigValues, given: Mapping[str, str]) -> ConnectionLimits:
+    """Return the limits of connections, those of single listeners and addresses too. Raises ConfigException."""
+    key = CONFIG_DEF.keys["max.connections"]
+    per_listener: dict[str, int] = {}
+    for name, text in given.items():
+        if name.startswith(LISTENER_PREFIX) and base_key(name) == key.name:
+            most = key._replace(name=name).parse(text)
+            if isinstance(most, int):
+                per_listener[name.removeprefix(LISTENER_PREFIX).removesuffix(f".{key.name}").upper()] = most
+    overrides = _per_ip_overrides(values.get_string("max.connections.per.ip.overrides"))
+    return ConnectionLimits(values.get_int("max.connections"), values.get_int("max.connections.per.ip"), overrides, per_listener)
+
+
+def _per_ip_overrides(text: str) -> dict[str, int]:
+    """Return `127.0.0.1:200,::1:5` as address -> limit. Raises ConfigException."""
+    key = "max.connections.per.ip.overrides"
+    limits: dict[str, int] = {}
+    for item in filter(None, (item.strip() for item in text.split(","))):
+        host, _, most = item.rpartition(":")
+        try:
+            addresses = _LOCALHOST if host.strip() == "localhost" else (str(ip_address(host.strip().strip("[]"))),)
+            limits |= dict.fromkeys(addresses, int(most))
+        except ValueError:
+            raise ConfigException(
+                key, f"Invalid value {text} for configuration {key}: {item} must be ADDRESS:LIMIT, as in 127.0.0.1:200; host names are not looked up"
+            ) from None
+    return limits
 
 
 def _protocol_map(text: str) -> dict[str, str]:

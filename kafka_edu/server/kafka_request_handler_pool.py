@@ -77,6 +77,8 @@ class KafkaRequestHandlerPool:
                     if waiting is not None:
                         await waiting
             finally:
+                if request.memory:
+                    request.release_memory()
                 self.busy -= 1
                 self._at_work.discard(index)
 

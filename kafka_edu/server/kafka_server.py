@@ -292,6 +292,7 @@ class KafkaServer:
             max_producer_id_expiration_ms=self.config.values.get_int("transactional.id.expiration.ms"),
             on_log_dir_failure=self._on_log_dir_failure,
             on_failure=self.on_failure,
+            random=self._random,
         )
 
     def _make_socket_server(self) -> SocketServer:
@@ -305,7 +306,9 @@ class KafkaServer:
             num_network_threads=config.num_network_threads,
             max_request_size=config.socket_request_max_bytes,
             max_idle_ms=config.connections_max_idle_ms,
-            max_connections_per_ip=config.max_connections_per_ip,
+            connection_limits=config.connection_limits,
+            inter_broker_listener=config.inter_broker_listener_name,
+            queued_max_request_bytes=config.queued_max_request_bytes,
             control_plane=self._control_plane,
         )
 

@@ -32,6 +32,21 @@ class ConnectionRefused(NamedTuple):
     reason: str
 
 
+@event()
+class AcceptingPaused(NamedTuple):
+    """A listener accepts nobody until a connection is closed: max.connections is reached. Clients wait in the kernel's queue."""
+
+    listener: str
+    reason: str
+
+
+@event()
+class AcceptingResumed(NamedTuple):
+    """A listener that was full accepts connections again."""
+
+    listener: str
+
+
 @event(level=Level.HOPS, joins=("connection_id", "correlation_id"))
 class RequestReceived(NamedTuple):
     """Hop: a processor has a whole request and puts it into the request channel. Next: RequestDequeued."""

@@ -10,6 +10,7 @@ import pytest
 
 from kafka_edu.cluster.broker import EndPoint
 from kafka_edu.common.time import MockTime
+from kafka_edu.network.connection_quotas import ConnectionLimits
 from kafka_edu.network.data_plane_request_channel import DataPlaneRequestChannel
 from kafka_edu.network.network_client import NetworkClient
 from kafka_edu.network.request_channel import Request, RequestChannel
@@ -47,7 +48,7 @@ class Bench:
             self.channel,
             self.tracer,
             num_network_threads=2,
-            max_connections_per_ip=max_connections_per_ip,
+            connection_limits=ConnectionLimits(max_per_ip=max_connections_per_ip),
             max_idle_ms=max_idle_ms,
             max_request_size=max_request_size,
         )

@@ -223,3 +223,17 @@ def test_old_notifications_are_deleted(world: World, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("threads", ["17", "3", "0", "x"])
 def test_thread_pools_are_at_most_halved_or_doubled(world: World, threads: str) -> None:
     assert world.alter(1, BROKER, "1", num_io_threads=threads) is Errors.INVALID_REQUEST
+
+
+def test_limits_of_connections_change_while_the_broker_runs(world):
+    """All brokers' max.connections, and one listener's of one broker (KIP-402)."""
+    server = world.cluster.brokers[2].running._socket_server
+    assert world.alter(2, BROKER, "", max_connections="50", max_connections_per_ip="40", max_connections_per_ip_overrides="10.0.0.1:3") is Errors.NONE
+    limits = server._quotas.limits
+    assert (limits.max_connections, limits.max_per_ip, limits.per_ip_overrides) == (50, 40, {"10.0.0.1": 3})
+    assert world.alter(2, BROKER, "2", listener_name_plaintext_max_connections="30") is Errors.NONE
+    assert server._quotas.limits.max_per_listener == {"PLAINTEXT": 30}
+    assert world.cluster.brokers[1].running._socket_server._quotas.limits.max_per_listener == {}
+    assert world.alter(2, BROKER, "2") is Errors.NONE
+    assert server._quotas.limits.max_per_listener == {}
+    assert world.alter(2, BROKER, "2", listener_name_plaintext_max_connections="many") is Errors.INVALID_REQUEST

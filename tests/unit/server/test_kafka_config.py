@@ -187,3 +187,32 @@ def test_every_attribute_is_a_key() -> None:
         if key is not None:
             assert key in CONFIG_DEF, name
             getattr(c, name)
+
+
+def test_the_jitter_of_rolling_reaches_topics_in_ms() -> None:
+    assert config(log_roll_jitter_hours="2").topic_defaults()["segment.jitter.ms"] == 7_200_000
+    assert config(log_roll_jitter_hours="2", log_roll_jitter_ms="5").topic_defaults()["segment.jitter.ms"] == 5
+
+
+def test_the_limits_of_connections() -> None:
+    limits = config(
+        max_connections="7", max_connections_per_ip="0", max_connections_per_ip_overrides="10.0.0.1:3, [::1]:4,localhost:5"
+    ).connection_limits
+    assert limits.max_connections == 7
+    assert limits.per_ip_overrides == {"10.0.0.1": 3, "::1": 5, "127.0.0.1": 5}
+    given = {"zookeeper.connect": "h:1", "listener.name.inside.max.connections": "2"}
+    assert make_config({key: Setting(value, "test") for key, value in given.items()})[0].connection_limits.max_per_listener == {"INSIDE": 2}
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"max_connections_per_ip": "0"}, "unless max.connections.per.ip.overrides is set"),
+        ({"max_connections_per_ip_overrides": "10.0.0.1"}, "must be ADDRESS:LIMIT"),
+        ({"max_connections_per_ip_overrides": "kafka.example:3"}, "host names are not looked up"),
+        ({"queued_max_request_bytes": "1000"}, "at least 104857600 (socket.request.max.bytes)"),
+        ({"max_connections": "-1"}, "at least 0"),
+    ],
+)
+def test_limits_that_cannot_be(settings: dict[str, str], says: str) -> None:
+    assert says in refused(**settings)
