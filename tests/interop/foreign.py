@@ -2,6 +2,7 @@
 
 import fcntl
 import hashlib
+import importlib
 import os
 import shutil
 import subprocess
@@ -20,10 +21,18 @@ BUILD_S: Final = 280
 
 
 def missing(why: str) -> NoReturn:
-    """Skip, since a program is not there; fail, where it must be (KAFKA_EDU_REQUIRE_CLIENTS, in CI)."""
+    """Skip a test or a module, since a program is not there; fail, where it must be (KAFKA_EDU_REQUIRE_CLIENTS, in CI)."""
     if os.environ.get("KAFKA_EDU_REQUIRE_CLIENTS"):
         pytest.fail(why)
-    pytest.skip(why)
+    pytest.skip(why, allow_module_level=True)
+
+
+def python_package(module: str) -> None:
+    """Skip a test or a module where a Python package of the group dev is not installed."""
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError:
+        missing(f"{module} is not installed; it comes with the group dev: ./kafka-edu setup dev")
 
 
 def tool(name: str, debian: str) -> str:

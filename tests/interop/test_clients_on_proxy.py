@@ -18,15 +18,26 @@ from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.api_versions_table import API_LEVELS
 from kafka_edu.protocol.messages.metadata import MetadataResponse, MetadataResponseBroker
 from kafka_edu.trace.events.proxy import ProxyAnswered, ProxyRefused
-from tests.interop import test_client_aiokafka, test_client_confluent, test_client_java, test_client_kafka_python
+from tests.interop import test_client_confluent, test_client_java, test_client_kafka_python
 from tests.interop.client_contract import Client, create_topic, fill, leaders, read_all, value
+from tests.interop.foreign import python_package
 from tests.waiting import wait_for
 
 COUNT: Final = 50
+
+
+def aiokafka() -> Client:
+    """A client on aiokafka, or skip."""
+    python_package("aiokafka")
+    from tests.interop.aiokafka_client import AioKafka
+
+    return AioKafka()
+
+
 CLIENTS: Final[dict[str, Callable[[], Client]]] = {
     "confluent-kafka": test_client_confluent.Confluent,
     "kafka-python": test_client_kafka_python.KafkaPython,
-    "aiokafka": test_client_aiokafka.AioKafka,
+    "aiokafka": aiokafka,
     "java-2.0.0": lambda: test_client_java.java_client("2.0.0"),
     "java-3.9.1": lambda: test_client_java.java_client("3.9.1"),
     "java-4.1.1": lambda: test_client_java.java_client("4.1.1"),

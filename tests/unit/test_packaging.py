@@ -16,12 +16,11 @@ ROOT = Path(__file__).resolve().parents[2]
 OURS = {"kafka_edu", "kafka_edu_tui", "kafka_edu_chapters", "kafka_edu_labs", "kafka_edu_benchmarks"}
 FOLDERS = {"tui": "kafka_edu_tui", "chapters": "kafka_edu_chapters", "exercises": "kafka_edu_labs", "benchmarks": "kafka_edu_benchmarks"}
 
-pytest.importorskip("hatchling", reason="the build backend comes with the group dev: ./kafka-edu setup dev")
-
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built with the backend that is installed, so that no network is needed."""
+    pytest.importorskip("hatchling", reason="the build backend comes with the group dev: ./kafka-edu setup dev")
     target = tmp_path_factory.mktemp("wheel")
     build = f"from hatchling.build import build_wheel; print(build_wheel({str(target)!r}))"
     done = subprocess.run([sys.executable, "-c", build], cwd=ROOT, capture_output=True, text=True, check=False)

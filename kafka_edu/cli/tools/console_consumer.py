@@ -156,6 +156,14 @@ class ConflictingResetError(Exception):
     """--from-beginning, and a property that says otherwise."""
 
 
+class ClientError(Exception):
+    """The client cannot read on; `error` is what it raised."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
 class RecordReader:
     """The records in the order in which they come, one by one (Kafka: ConsoleConsumer.ConsumerWrapper)."""
 
@@ -165,7 +173,7 @@ class RecordReader:
         self._left: list[Record] = []
 
     def receive(self) -> "Record":
-        """Raises TimeoutError when nothing has come in time."""
+        """Return the next record. Raises TimeoutError when nothing has come in time, ClientError when the client fails."""
         if not self._left:
             sys.stdout.flush()
             self._left = self._poll()
@@ -174,7 +182,10 @@ class RecordReader:
     def _poll(self) -> "list[Record]":
         while True:
             wait = _POLL_MS if self._timeout_ms < 0 else self._timeout_ms
-            records = [record for batch in self._consumer.poll(timeout_ms=wait).values() for record in batch]
+            try:
+                records = [record for batch in self._consumer.poll(timeout_ms=wait).values() for record in batch]
+            except Exception as error:  # codecs raise their own errors for data that they cannot read
+                raise ClientError(error) from error
             if records:
                 return records[::-1]
             if self._timeout_ms >= 0:
@@ -190,18 +201,18 @@ class RecordReader:
         self._consumer.close()
 
 
-def consume(reading: Reading) -> None:
-    """Write records until there is a reason to stop; then say how many."""
+def consume(reading: Reading) -> int:
+    """Write records until there is a reason to stop; then say how many. Return the exit code: 1 when the client failed."""
     from kafka import KafkaConsumer, TopicPartition
     from kafka.errors import KafkaError
 
     from kafka_edu.cli.tools.java_clients import java_error, log_like_java
 
     log_like_java()
-    shown = 0
+    shown = code = 0
     try:
         consumer = KafkaConsumer(**reading.settings, bootstrap_servers=reading.servers.split(","))
-    except (KafkaError, ValueError) as error:
+    except (KafkaError, ValueError, RuntimeError, AssertionError) as error:
         log_error("Unknown error when running consumer: ", LOGGER)
         raise ToolError("org.apache.kafka.common.KafkaException", "Failed to construct kafka consumer") from error
     records = RecordReader(consumer, reading.timeout_ms)
@@ -221,19 +232,25 @@ def consume(reading: Reading) -> None:
                 log_error("Error processing message, terminating consumer process: ", LOGGER)
                 sys.stderr.write("org.apache.kafka.common.errors.TimeoutException\n")
                 break
-            except KafkaError as error:
+            except ClientError as failed:
                 log_error("Error processing message, terminating consumer process: ", LOGGER)
-                sys.stderr.write(f"{java_error(error)}\n")
+                sys.stderr.write(f"{java_error(failed.error)}\n")
+                code = 1
                 break
             shown += 1
             _show(record, reading)
         sys.stdout.flush()
+    except KafkaError as error:
+        log_error("Unknown error when running consumer: ", LOGGER)
+        sys.stderr.write(f"{java_error(error)}\n")
+        code = 1
     except BrokenPipeError:
         sys.stderr.write("Unable to write to standard out, closing consumer.\n")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still to be flushed goes nowhere
     finally:
         records.close()
         sys.stderr.write(f"Processed a total of {shown} messages\n")
+    return code
 
 
 def _seek(consumer: "KafkaConsumer", partition: object, offset: int) -> None:
@@ -257,7 +274,7 @@ def _show(record: "Record", reading: Reading) -> None:
 
 
 def main(words: Sequence[str]) -> int:
-    """The exit code: 0 also when the time-out ended it, as with Kafka's."""
+    """Return the exit code: 0 also after --timeout-ms, as Kafka's tool, but 1 when the client failed (docs/differences.md)."""
     options = ConsumerOptions()
 
     def run() -> int:
@@ -268,13 +285,13 @@ def main(words: Sequence[str]) -> int:
         except OptionError as wrong:
             raise UsageError(str(wrong)) from wrong
         try:
-            consume(check(options, given))
+            code = consume(check(options, given))
         except ConflictingResetError as wrong:
             sys.stderr.write(f"{wrong}\n")
             return 1
         if given.has(options.systest_events):
             print("shutdown_complete")
-        return 0
+        return code
 
     return run_tool(options.parser, words, run, PURPOSE)
 

@@ -197,8 +197,8 @@ def produce(o: ProducerOptions, given: OptionSet, servers: str) -> None:
     log_like_java()
     try:
         producer = KafkaProducer(**settings)
-    except (KafkaError, ValueError) as error:
-        raise ToolError("org.apache.kafka.common.KafkaException", "Failed to construct kafka producer") from error
+    except (KafkaError, ValueError, RuntimeError, AssertionError) as error:
+        raise ToolError("org.apache.kafka.common.KafkaException", f"Failed to construct kafka producer: {error}") from error
     lines = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace")
     sender = LineSender(producer, given.one(o.topic), sync=given.has(o.sync))
     try:
