@@ -19,6 +19,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 
 from kafka_edu.cli.cluster_spec import Wish
+from kafka_edu.cli.demo_bad_disk import bad_disk
 from kafka_edu.cli.demo_clients import LogConsumer, LogProducer, Verdict, compare, longest_silence
 from kafka_edu.cli.demo_control_plane import control_plane
 from kafka_edu.cli.demo_frame import json_option, zookeeper_option
@@ -28,6 +29,7 @@ from kafka_edu.cli.demo_ps_pitfall import ps_pitfall
 from kafka_edu.cli.demo_shutdown import shutdown
 from kafka_edu.cli.demo_topic import BROKERS, admin_client, create_topic
 from kafka_edu.cli.demo_transactions import transactions
+from kafka_edu.cli.demo_two_starts import two_starts
 from kafka_edu.cli.demo_watches import watches
 from kafka_edu.cli.report import Report
 from kafka_edu.cli.supervisor import Cluster, ClusterError, is_up, start_cluster
@@ -274,10 +276,12 @@ def demo(context: click.Context, seconds: float, rate: int, seed: int, zookeeper
         raise SystemExit(1)
 
 
+demo.add_command(bad_disk)
 demo.add_command(control_plane)
 demo.add_command(kills)
 demo.add_command(proxy)
 demo.add_command(ps_pitfall)
 demo.add_command(shutdown)
 demo.add_command(transactions)
+demo.add_command(two_starts)
 demo.add_command(watches)

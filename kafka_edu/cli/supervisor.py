@@ -159,8 +159,13 @@ class Cluster:
         return EventsAddress.read(str(self.folder.supervisor_events))
 
     def replica(self, broker_id: int, topic: str, partition: int) -> Path:
-        """The folder of one replica's segments."""
-        return self.folder.broker_data(broker_id) / f"{topic}-{partition}"
+        """The folder of one replica's segments, in whichever of the broker's log dirs it is; in the first if it is in none."""
+        folders = [log_dir / f"{topic}-{partition}" for log_dir in self.log_dirs(broker_id)]
+        return next((folder for folder in folders if folder.is_dir()), folders[0])
+
+    def log_dirs(self, broker_id: int) -> list[Path]:
+        """The broker's log.dirs."""
+        return [Path(log_dir.strip()) for log_dir in self.spec.server_properties(broker_id, self.folder)["log.dirs"].split(",")]
 
     def log_text(self, broker_id: int) -> str:
         """All that the broker has written to its console."""

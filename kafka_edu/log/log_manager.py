@@ -252,9 +252,7 @@ class LogManager:
         if self._offline and not is_new:
             raise KafkaException(Errors.KAFKA_STORAGE_ERROR, f"Can not create log for {topic_partition} because log directories are offline")
         self._check_a_dir_is_left()
-        log_dir = self._preferred_log_dirs.get(topic_partition) or self._next_log_dir()
-        if log_dir in self._offline:
-            raise KafkaException(Errors.KAFKA_STORAGE_ERROR, f"Can not create log for {topic_partition} because log directory {log_dir} is offline")
+        log_dir = self._make_folder(topic_partition)
         try:
             log, _ = load_log(
                 topic_partition,
@@ -272,20 +270,35 @@ class LogManager:
         self._preferred_log_dirs.pop(topic_partition, None)
         return log
 
+    def _make_folder(self, topic_partition: TopicPartition) -> str:
+        """Make the folder of a new log; returns the log dir. A dir that refuses it goes offline, and the next one is tried, as in Kafka."""
+        preferred = self._preferred_log_dirs.get(topic_partition)
+        if preferred in self._offline:
+            raise KafkaException(Errors.KAFKA_STORAGE_ERROR, f"Can not create log for {topic_partition} because log directory {preferred} is offline")
+        tried = [preferred] if preferred is not None else self._next_log_dirs()
+        for log_dir in tried:
+            try:
+                self._file_system.make_dirs(f"{log_dir}/{topic_partition}")
+            except OSError as error:
+                self._fail_log_dir(log_dir, error)
+            else:
+                return log_dir
+        raise KafkaException(Errors.KAFKA_STORAGE_ERROR, f"No log directories available for {topic_partition}. Tried {', '.join(tried)}")
+
     def prefer_log_dir(self, topic_partition: TopicPartition, log_dir: str) -> None:
         """Remember that a replica which is not here yet shall be created in `log_dir` (Kafka: maybeUpdatePreferredLogDir). Forgotten at the next start."""
         self._preferred_log_dirs[topic_partition] = log_dir
 
-    def _next_log_dir(self) -> str:
-        """O(1) with one dir; else O(logs), as in Kafka."""
+    def _next_log_dirs(self) -> list[str]:
+        """Return the live dirs, the one with the fewest logs first. O(1) with one dir; else O(logs), as in Kafka."""
         live = self.live_log_dirs
         if len(live) == 1:
-            return live[0]
+            return live
         counts = dict.fromkeys(live, 0)
         for log in self._logs.values():
             if log.log_dir in counts:
                 counts[log.log_dir] += 1
-        return min(counts, key=lambda log_dir: counts[log_dir])
+        return sorted(live, key=lambda log_dir: counts[log_dir])
 
     def update_topic_config(self, topic: str, config: LogConfig) -> None:
         """A topic's configuration has changed: its logs go by it from now on."""

@@ -72,7 +72,13 @@ class MemoryWire:
     def send(self, parts: Sequence[Part]) -> None:
         if not self.open:
             return
-        data = b"".join(bytes(part_bytes(part)) for part in parts)
+        try:
+            data = b"".join(bytes(part_bytes(part)) for part in parts)
+        except OSError as error:  # a file that is to be sent cannot be read: the frame is broken, as with sendfile
+            if self.other is not None:
+                self._network.carry_end(self, self.other)
+            self.lost(error.strerror or str(error))
+            return
         if self.other is not None and data:
             self._network.carry(self, self.other, data)
         if self._receiver is not None:

@@ -58,7 +58,7 @@ class SimClient:
         await client.connect("127.0.0.1", self._cluster.port(broker_id), 1000)
         return client
 
-    async def _metadata(self, topic: str) -> MetadataResponse:
+    async def metadata(self, topic: str) -> MetadataResponse:
         """From the first broker that answers. Raises ConnectionError when none does."""
         for broker_id in self._cluster.brokers:
             try:
@@ -76,7 +76,7 @@ class SimClient:
 
     async def leader_of(self, tp: TopicPartition) -> int:
         """The leader's broker id, or -1."""
-        for topic in (await self._metadata(tp.topic)).topics:
+        for topic in (await self.metadata(tp.topic)).topics:
             for partition in topic.partitions:
                 if partition.partition_index == tp.partition:
                     return partition.leader_id
@@ -84,7 +84,7 @@ class SimClient:
 
     async def create_topic(self, topic: str, partitions: int, rf: int) -> Errors:
         """Ask the controller for a topic; its own choice of replicas."""
-        controller = (await self._metadata(topic)).controller_id
+        controller = (await self.metadata(topic)).controller_id
         client = await self._connect(controller)
         try:
             request = CreateTopicsRequest(

@@ -5,7 +5,6 @@ broker's epoch, the czxid of its registration: a request meant for an earlier li
 """
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -71,8 +70,10 @@ class InterBrokerApi:
             if topics:
                 await self._topic_configs.load(topics)
             for made, (tp, is_new) in enumerate(self._replica_manager.new_logs(request), 1):
-                with contextlib.suppress(KafkaException):  # it will fail again below, where each partition gets its error
+                try:
                     self._replica_manager.get_or_create_log(tp, is_new=is_new)
+                except KafkaException as failure:  # the partition is offline now, and gets its error below: no second try leaves a second folder
+                    self._replica_manager.on_storage_error(tp, failure)
                 if made % LOGS_AT_ONCE == 0:
                     await asyncio.sleep(0)
             self._check_broker_epoch(request.broker_epoch)

@@ -147,12 +147,12 @@ def test_a_broker_stays_advertised_elsewhere_in_its_next_session_and_its_next_li
     assert world.alter(2, BROKER, "2", advertised_listeners="PLAINTEXT://elsewhere.example:1234") is Errors.NONE
     world.cluster.zookeeper.expire(world.cluster.brokers[2].zk_client.session_id)
     world.cluster.advance(12_000)
-    assert {b.host for b in world.run(world.client._metadata("t")).brokers if b.node_id == 2} == {"elsewhere.example"}
+    assert {b.host for b in world.run(world.client.metadata("t")).brokers if b.node_id == 2} == {"elsewhere.example"}
     world.cluster.kill(2)
     world.cluster.advance(12_000)
     world.cluster.start(2)
     world.cluster.advance(3000)
-    assert {b.host for b in world.run(world.client._metadata("t")).brokers if b.node_id == 2} == {"elsewhere.example"}
+    assert {b.host for b in world.run(world.client.metadata("t")).brokers if b.node_id == 2} == {"elsewhere.example"}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,165 @@
+"""A broker is started a second time on the log dirs of one that runs: the second start is refused, and the first notices nothing.
+
+Three brokers, a topic of three replicas, an unmodified producer with acks=all that runs from beginning to end. One broker's own server.properties is
+started again, as a person does who has two terminals open: under load; while the first is paused (SIGSTOP), when every byte and every time of its files can be
+compared; and after a kill -9, when the lock must be free at once. In the end every acked record is looked for.
+"""
+
+import hashlib
+import subprocess
+import time
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import click
+from rich.console import Console
+
+from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
+from kafka_edu.cli.demo_topic import BROKERS, SETTLE_TIMEOUT_S, admin_client, create_topic, wait_until_in_sync
+from kafka_edu.cli.numbered_clients import ConfluentProducer
+from kafka_edu.cli.python_process import python_command, python_environment
+from kafka_edu.cli.report import Report
+from kafka_edu.cli.stored_records import Found, compare, read_all
+from kafka_edu.cli.supervisor import Cluster, running_cluster
+from kafka_edu.common.files import OsFileSystem
+from kafka_edu.log.log_dirs import LOCK_FILE
+
+NAME: Final = "two-starts"
+TOPIC: Final = "starts"
+PARTITIONS: Final = 6
+RECORD_BYTES: Final = 200
+VICTIM: Final = 1
+START_TIMEOUT_S: Final = 60.0
+
+
+class Start(NamedTuple):
+    """One attempt to start the broker again."""
+
+    when: str
+    exit_code: int
+    took_s: float
+    names_holder: bool
+    """Whether its last words name the process that holds the lock."""
+    words: str
+
+
+class Outcome(NamedTuple):
+    starts: list[Start]
+    files_compared: int
+    files_changed: int
+    same_process: bool
+    """The first broker is still the process that it was before the second starts."""
+    lock_free_ms: float
+    sent: int
+    acked: int
+    refused: int
+    found: Found
+
+
+def start_again(cluster: Cluster, when: str, pid: int) -> Start:
+    """Start the broker's properties file in a process of our own; it is expected to end."""
+    began = time.monotonic()
+    command = python_command("kafka_edu.server.main", str(cluster.folder.broker_properties(VICTIM)))
+    process = subprocess.Popen(
+        command, env=python_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        words = process.communicate(timeout=START_TIMEOUT_S)[1]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        words = process.communicate()[1]
+    last = next((line for line in reversed(words.splitlines()) if "cannot start" in line), words[-300:])
+    took_s = time.monotonic() - began
+    return Start(when, process.returncode, round(took_s, 2), f"held by process {pid}." in words and "Failed to acquire lock" in words, last)
+
+
+def fingerprints(folder: Path) -> dict[str, tuple[int, int, str]]:
+    """Of every file: size, time of the last change, and a hash of its bytes."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            stat = path.stat()
+            found[str(path.relative_to(folder))] = (stat.st_size, stat.st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest())
+    return found
+
+
+def milliseconds_until_free(cluster: Cluster) -> float:
+    """How long it takes to get the lock of the broker's log dir; it is given up again."""
+    began = time.monotonic()
+    OsFileSystem().lock(str(cluster.folder.broker_data(VICTIM) / LOCK_FILE)).release()
+    return round((time.monotonic() - began) * 1000, 2)
+
+
+def run(cluster: Cluster, rate: int, console: Console) -> Outcome:
+    admin = admin_client(cluster.bootstrap_servers)
+    create_topic(admin, TOPIC, PARTITIONS)
+    producer = ConfluentProducer(cluster.bootstrap_servers, TOPIC, PARTITIONS, rate, RECORD_BYTES)
+    producer.start()
+    pid = cluster.pid(VICTIM)
+    starts = [start_again(cluster, "under load", pid)]
+    _say(console, starts[-1])
+    cluster.pause(VICTIM)
+    before = fingerprints(cluster.folder.broker(VICTIM))
+    starts.append(start_again(cluster, "while the first is paused", pid))
+    after = fingerprints(cluster.folder.broker(VICTIM))
+    cluster.resume(VICTIM)
+    _say(console, starts[-1])
+    changed = [name for name in before.keys() | after.keys() if before.get(name) != after.get(name)]
+    console.print(f"[green]●[/] {len(before)} files of the paused broker compared: {len(changed)} changed")
+    wait_until_in_sync(admin, TOPIC, PARTITIONS)
+    same_process = cluster.pid(VICTIM) == pid
+    cluster.kill(VICTIM)
+    lock_free_ms = milliseconds_until_free(cluster)
+    console.print(f"[red]✕[/] kill -9 {pid}: its lock could be had after {lock_free_ms:g} ms; the broker is started again")
+    cluster.start(VICTIM)
+    leaders = wait_until_in_sync(admin, TOPIC, PARTITIONS)
+    producer.finish()
+    found = compare(producer.acked, read_all(cluster, TOPIC, leaders, SETTLE_TIMEOUT_S))
+    return Outcome(starts, len(before), len(changed), same_process, lock_free_ms, producer.sent, len(producer.acked), len(producer.refused), found)
+
+
+def _say(console: Console, start: Start) -> None:
+    console.print(f"[green]●[/] second start, {start.when}: ended with code {start.exit_code} after {start.took_s:g} s", soft_wrap=True)
+    console.print(f"    {start.words}", soft_wrap=True, markup=False, highlight=False)
+
+
+def report_of(outcome: Outcome) -> Report:
+    report = Report(NAME)
+    for start in outcome.starts:
+        report.figure(f"second start {start.when}: exit code", start.exit_code)
+        report.figure(f"second start {start.when}: s", start.took_s)
+    report.figure("files of the first broker compared", outcome.files_compared)
+    report.figure("ms from the kill -9 until the lock could be had", outcome.lock_free_ms)
+    report.figure("sent", outcome.sent)
+    report.figure("acked", outcome.acked)
+    report.figure("refused", outcome.refused)
+    for name, value in outcome.found._asdict().items():
+        report.figure(name, value)
+    report.target("second starts refused with exit code 1", sum(start.exit_code == 1 for start in outcome.starts), "==", len(outcome.starts))
+    report.target("refusals that name the process that holds the lock", sum(s.names_holder for s in outcome.starts), "==", len(outcome.starts))
+    report.target("files of the first broker changed by a second start", outcome.files_changed, "==", 0)
+    report.target("the first broker is the same process as before (1: yes)", int(outcome.same_process), "==", 1)
+    report.target("acked records", outcome.acked, ">", 0)
+    report.target("acked records that are lost", outcome.found.lost, "==", 0)
+    report.target("records stored twice", outcome.found.duplicates, "==", 0)
+    return report
+
+
+@demo_command(NAME)
+@click.option("--rate", type=click.IntRange(1, 100_000), default=500, show_default=True, help="Records a second.")
+@zookeeper_option
+def two_starts(console: Console, rate: int, zookeeper: str) -> Report:
+    """Start a broker a second time on the same log dirs: it is refused, and the first is unharmed.
+
+    Exits with 1 when a target does not hold.
+    """
+    with running_cluster(NAME, brokers=BROKERS, zookeeper=zookeeper) as cluster:
+        outcome = run(cluster, rate, console)
+    report = report_of(outcome)
+    console.print(
+        f"The second broker ended with code 1 each time, and all {outcome.acked:,} acked records of the first are there. "
+        f"It was refused because a broker locks the file {LOCK_FILE} in each log dir before it reads anything, and the kernel keeps that lock "
+        "until the process ends, also while it is paused. Look next at docs/log-dirs.md, or at ./kafka-edu demo bad-disk.",
+        soft_wrap=True,
+    )
+    return report
