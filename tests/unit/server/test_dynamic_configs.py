@@ -126,7 +126,7 @@ def test_more_fetchers_go_on_where_the_old_ones_were(world: World) -> None:
 
 def test_a_broker_is_advertised_elsewhere_while_it_runs_and_all_hear_of_it(world: World) -> None:
     """Kafka: DynamicListenerConfig, updateBrokerInfo; then the controller's BrokerModifications. Here to where nobody listens, and back."""
-    metadata = world.client._metadata
+    metadata = world.client.metadata
     here = f"PLAINTEXT://127.0.0.1:{world.cluster.port(2)}"
 
     assert world.alter(2, BROKER, "2", advertised_listeners="PLAINTEXT://elsewhere.example:1234") is Errors.NONE
