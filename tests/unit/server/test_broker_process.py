@@ -2,16 +2,20 @@
 
 import asyncio
 import logging
+import os
+from pathlib import Path
 
 import pytest
 
+from kafka_edu.common.files import OsFileSystem
+from kafka_edu.log.log_dirs import LogDirs
 from kafka_edu.server import broker_process
 from kafka_edu.server.broker_process import BrokerProcess
 from kafka_edu.server.kafka_config import Setting, make_config
 from kafka_edu.server.kafka_server import KafkaServer
 
 
-def test_the_last_word_of_a_broker_that_failed_is_why(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_last_word_of_a_broker_that_failed_is_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """`cluster up` shows the end of its log, and the events that come before it are many."""
 
     async def startup(server: KafkaServer) -> None:
@@ -20,7 +24,31 @@ def test_the_last_word_of_a_broker_that_failed_is_why(monkeypatch: pytest.Monkey
     monkeypatch.setattr(KafkaServer, "startup", startup)
     for of_the_process in ("settle_garbage_collector", "raise_file_limit"):  # this one is pytest's
         monkeypatch.setattr(broker_process, of_the_process, lambda: None)
-    config, _ = make_config({key: Setting(value, "the test") for key, value in {"broker.id": "1", "zookeeper.connect": "127.0.0.1:1"}.items()})
+    given = {"broker.id": "1", "zookeeper.connect": "127.0.0.1:1", "log.dirs": str(tmp_path)}
+    config, _ = make_config({key: Setting(value, "the test") for key, value in given.items()})
     with caplog.at_level(logging.INFO):
         assert asyncio.run(BrokerProcess(config).run()) == 1
     assert caplog.messages[-1] == "the broker has stopped, for the reaper failed: RuntimeError: it stumbled"
+
+
+def test_a_second_start_touches_neither_the_events_file_nor_the_recording_of_the_first(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """They are named in server.properties, as the log dirs are: a second start would take them for its own."""
+    events, recording = tmp_path / "events.json", tmp_path / "record"
+    events.write_text("where the first tells its events")
+    recording.write_text("what the first has recorded")
+    given = {
+        "broker.id": "1",
+        "zookeeper.connect": "127.0.0.1:1",
+        "log.dirs": str(tmp_path / "data"),
+        "edu.events.file": str(events),
+        "edu.record.file": str(recording),
+    }
+    config, _ = make_config({key: Setting(value, "the test") for key, value in given.items()})
+    first = LogDirs(config.log_dirs, OsFileSystem())
+    first.open()
+    assert asyncio.run(BrokerProcess(config).run()) == 1
+    first.release_all()
+    assert "Failed to acquire lock on file .lock in" in caplog.text
+    assert f"held by process {os.getpid()}" in caplog.text
+    assert events.read_text() == "where the first tells its events"
+    assert recording.read_text() == "what the first has recorded"
