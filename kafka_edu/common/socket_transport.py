@@ -175,6 +175,10 @@ class SocketWire:
 
     `pause_reading` is lazy: the selector is only told when data arrives on a paused wire, so that muting a connection for the time of one
     request (as Kafka's processors do) costs no system call.
+
+    `resume_reading` then reads first and asks the selector afterwards. A wire leaves the selector because data had come, so there is something to
+    read. A client that sends far ahead is muted hundreds of times a second: each time would cost two changes of the selector, and the next request
+    would depend on the selector telling again of data that came before it was asked.
     """
 
     __slots__ = (
@@ -184,8 +188,10 @@ class SocketWire:
         "_fd",
         "_file_bytes",
         "_loop",
+        "_on_send_failure",
         "_paused",
         "_queue",
+        "_reads_soon",
         "_receiver",
         "_sock",
         "_writing",
@@ -210,8 +216,11 @@ class SocketWire:
         self._queue: deque[Part] = deque()
         self.unsent = 0
         self._paused = False
+        self._reads_soon = False
+        """A read without the selector is due: see `resume_reading`."""
         self._writing = False
         self._closed = False
+        self._on_send_failure: Callable[[Exception], None] | None = None
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.local = _address(sock.getsockname())
         try:
@@ -237,9 +246,12 @@ class SocketWire:
 
     def resume_reading(self) -> None:
         self._paused = False
-        if not self._armed and not self._closed:
-            self._armed = True
-            self._loop.add_reader(self._fd, self._on_readable)
+        if not self._armed and not self._reads_soon and not self._closed:
+            self._reads_soon = True
+            self._loop.call_soon(self._read_what_waits)
+
+    def guard_sends(self, on_failure: Callable[[Exception], None]) -> None:
+        self._on_send_failure = on_failure
 
     def close(self) -> None:
         self._lost("closed here")
@@ -249,6 +261,21 @@ class SocketWire:
             self._loop.remove_reader(self._fd)
             self._armed = False
             return
+        self._read()
+
+    def _read_what_waits(self) -> None:
+        """Read once after a pause. If the receiver did not pause again, the selector tells of the rest."""
+        self._reads_soon = False
+        if self._paused or self._closed:
+            return
+        try:
+            self._read()
+        finally:
+            if not self._paused and not self._armed and not self._closed and not self._reads_soon:
+                self._armed = True
+                self._loop.add_reader(self._fd, self._on_readable)
+
+    def _read(self) -> None:
         try:
             count = self._sock.recv_into(self._buffer)
         except (BlockingIOError, InterruptedError):
@@ -284,6 +311,11 @@ class SocketWire:
             pass
         except OSError as error:
             self._lost(error.strerror or str(error))
+            return
+        except Exception as error:
+            if self._on_send_failure is None:
+                raise
+            self._on_send_failure(error)
             return
         if queue:
             if not self._writing:

@@ -73,6 +73,13 @@ class Wire(Protocol):
         """
         ...
 
+    def guard_sends(self, on_failure: Callable[[Exception], None]) -> None:
+        """Have `on_failure` told when making or sending a queued part raises what is no OSError: a bug. The wire does not send any more.
+
+        Without it such an exception goes to the loop's handler, which stops a broker.
+        """
+        ...
+
     def pause_reading(self) -> None:
         """Mute: no `data_received` until `resume_reading`. The other side feels TCP's back pressure."""
         ...

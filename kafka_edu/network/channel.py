@@ -15,6 +15,7 @@ from kafka_edu.protocol.framing import FrameReceiver, InvalidReceive
 
 if TYPE_CHECKING:
     from kafka_edu.network.processor import Processor
+    from kafka_edu.network.request_channel import Request
 
 
 class KafkaChannel:
@@ -33,6 +34,7 @@ class KafkaChannel:
         "listener_name",
         "pool",
         "processor",
+        "request",
         "unsent_before",
         "wire",
     )
@@ -56,6 +58,8 @@ class KafkaChannel:
         self.client_id = ""
         self.busy = False
         """A request of this connection is being worked on: the channel is muted."""
+        self.request: Request | None = None
+        """The request in progress. The watchdog looks at it (`RequestWatchdog`)."""
         self.close_reason = ""
         self.last_active_ms = now_ms
         """When a frame was last begun or completed, or some of a response left. Bytes in the middle of a frame do not count, so that a client that sends
@@ -68,7 +72,16 @@ class KafkaChannel:
         """The pool has given memory for a request that is not handed on yet."""
         self._receiver = FrameReceiver(max_request_size, self._allocate if pool is not None else None)
 
+        wire.guard_sends(self._send_failed)
+
     def data_received(self, data: memoryview) -> None:
+        """Take what has come. A bug that shows here costs this connection only."""
+        try:
+            self._hold_or_take(data)
+        except Exception as error:
+            self.processor.fail(self, "reading its requests", error)
+
+    def _hold_or_take(self, data: memoryview) -> None:
         self.processor.bytes_in += len(data)
         held = self._receiver.held
         if held is not None:  # more came before the pause of reading was felt
@@ -89,7 +102,11 @@ class KafkaChannel:
         held, self._receiver.held = self._receiver.held, None
         if held is None:
             return  # closed meanwhile
-        self._take(memoryview(held))
+        try:
+            self._take(memoryview(held))
+        except Exception as error:  # called for whoever gave the memory back
+            self.processor.fail(self, "reading its requests", error)
+            return
         if not self.busy and self._receiver.held is None:
             self.wire.resume_reading()
 
@@ -128,6 +145,7 @@ class KafkaChannel:
     def unmute(self) -> None:
         """The response has left: take the next request, already received or still to come."""
         self.busy = False
+        self.request = None
         self.last_active_ms = self.processor.now_ms()
         if self._frames:
             self._start(self._frames.popleft())
@@ -137,7 +155,13 @@ class KafkaChannel:
             self.wire.resume_reading()
 
     def all_sent(self) -> None:
-        self.processor.on_all_sent(self)
+        try:
+            self.processor.on_all_sent(self)
+        except Exception as error:
+            self.processor.fail(self, "taking its next request", error)
+
+    def _send_failed(self, error: Exception) -> None:
+        self.processor.fail(self, "sending its response", error)
 
     def close(self, reason: str) -> None:
         self.close_reason = self.close_reason or reason
@@ -155,4 +179,5 @@ class KafkaChannel:
             begun, self._receiver.begun = self._receiver.begun, 0
             self.pool.release(begun)
         self._frames.clear()
+        self.request = None
         self.processor.on_closed(self, self.close_reason or reason)

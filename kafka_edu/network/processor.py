@@ -6,10 +6,12 @@ Hop before: Acceptor, or the client itself. Next hop of a request: RequestChanne
 """
 
 import asyncio
+import logging
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Final
 
+from kafka_edu.common.log_limiter import LogLimiter
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Part, Wire, part_size
 from kafka_edu.network.channel import KafkaChannel
@@ -18,8 +20,10 @@ from kafka_edu.network.request_channel import Request, RequestChannel
 from kafka_edu.protocol.headers import decode_request_header
 from kafka_edu.protocol.types import ProtocolError
 from kafka_edu.trace.event import Event
-from kafka_edu.trace.events.network import ConnectionClosed, ConnectionOpened, ConnectionSnapshot, RequestReceived, ResponseSent
+from kafka_edu.trace.events.network import ConnectionClosed, ConnectionFailed, ConnectionOpened, ConnectionSnapshot, RequestReceived, ResponseSent
 from kafka_edu.trace.tracer import Tracer
+
+log = logging.getLogger(__name__)
 
 CONNECTIONS_MAX_IDLE_MS: Final = 600_000
 SOCKET_REQUEST_MAX_BYTES: Final = 104_857_600
@@ -40,7 +44,13 @@ class Processor:
         max_idle_ms: int = CONNECTIONS_MAX_IDLE_MS,
         on_gone: Callable[[KafkaChannel], None] = lambda _: None,
         pool: MemoryPool | None = None,
+        on_failure: Callable[[str, BaseException], None] | None = None,
+        failures_logged: LogLimiter | None = None,
     ) -> None:
+        """`on_failure` is told of a task of the processor that died of a bug, by name. It must stop the broker.
+
+        `failures_logged` limits the stacks in the log; the processors of a broker share one.
+        """
         self.index = index
         self._time = time
         self._request_channel = request_channel
@@ -50,6 +60,8 @@ class Processor:
         self._max_idle_ms = max_idle_ms
         self._on_gone = on_gone
         self._pool = pool
+        self._on_failure = on_failure
+        self._failures_logged = failures_logged or LogLimiter(time.hi_res_clock_ms)
         self.channels: dict[str, KafkaChannel] = {}
         self.bytes_in = 0
         self.bytes_out = 0
@@ -68,7 +80,17 @@ class Processor:
         return self._time.hi_res_clock_ms()
 
     def start(self) -> None:
-        self._idle_task = asyncio.get_running_loop().create_task(self._close_idle(), name=f"processor-{self.index}-idle")
+        self._idle_task = self._spawn(self._close_idle(), "idle")
+
+    def _spawn(self, work: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work, name=f"processor-{self.index}-{name}")
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """A task that dies of a bug must not vanish: requests would wait for it for ever."""
+        if not task.cancelled() and self._on_failure is not None and (error := task.exception()) is not None:
+            self._on_failure(task.get_name(), error)
 
     def accept(self, wire: Wire) -> KafkaChannel:
         """Door: a new connection is ours (Kafka: configureNewConnections)."""
@@ -93,6 +115,7 @@ class Processor:
         if self._pool is not None:
             request.memory = len(frame)
         channel.client_id = header.client_id or ""
+        channel.request = request
         if self._trace is not None and self._trace.hops:
             self._trace(
                 RequestReceived(
@@ -109,15 +132,13 @@ class Processor:
         if self._blocked or not self._request_channel.try_send_request(request):
             self._blocked.append(request)
             if self._blocked_task is None:
-                self._blocked_task = asyncio.get_running_loop().create_task(self._unblock(), name=f"processor-{self.index}-blocked")
+                self._blocked_task = self._spawn(self._unblock(), "blocked")
 
     async def _unblock(self) -> None:
         """The request queue is full: hold all our connections' requests, in order, until there is room."""
         while self._blocked:
-            if self._request_channel.try_send_request(self._blocked[0]):
-                self._blocked.popleft()
-            else:
-                await self._request_channel.wait_for_room()
+            await self._request_channel.send_request(self._blocked[0])
+            self._blocked.popleft()
         self._blocked_task = None
 
     def enqueue_response(self, request: Request, parts: list[Part] | None) -> bool:
@@ -126,20 +147,37 @@ class Processor:
         return len(self._responses) == 1
 
     def process_new_responses(self) -> None:
-        """Send what is queued."""
+        """Send what is queued. A bug that shows with one response costs its connection; the others of the batch are sent."""
         responses, self._responses = self._responses, deque()
         for request, parts in responses:
-            channel = request.channel
-            if channel.connection_id not in self.channels:
-                continue
-            if parts is None:
-                channel.unmute()
-                continue
-            request.response_sent_from_ns = self._time.nanoseconds()
-            size = sum(map(part_size, parts))
-            self.bytes_out += size
-            self._sending[channel.connection_id] = (request, size)
-            channel.wire.send(parts)
+            if request.connection_id in self.channels:
+                try:
+                    self._send(request, parts)
+                except Exception as error:
+                    self.fail(request.channel, "sending its response", error)
+
+    def _send(self, request: Request, parts: list[Part] | None) -> None:
+        channel = request.channel
+        if parts is None:
+            channel.unmute()
+            return
+        request.response_sent_from_ns = self._time.nanoseconds()
+        size = sum(map(part_size, parts))
+        self.bytes_out += size
+        self._sending[channel.connection_id] = (request, size)
+        channel.wire.send(parts)
+
+    def fail(self, channel: KafkaChannel, doing: str, error: Exception) -> None:
+        """Door: an unexpected exception while this connection was worked for. Close it, and tell; all others go on.
+
+        This is one of the two boundaries where the broker survives its own bug (docs/answers.md).
+        """
+        if self._failures_logged.allows():
+            log.error("connection %s is closed: the broker failed while %s", channel.connection_id, doing, exc_info=error)
+        what = f"{type(error).__name__}: {error}"
+        if self._trace:
+            self._trace(ConnectionFailed(connection_id=channel.connection_id, processor=self.index, doing=doing, error=what))
+        channel.close(f"the broker failed while {doing}: {what}")
 
     def on_all_sent(self, channel: KafkaChannel) -> None:
         """A response has left (Kafka: processCompletedSends)."""

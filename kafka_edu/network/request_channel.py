@@ -74,6 +74,8 @@ class RequestChannel:
         self._queue: deque[Request] = deque()
         self._takers: deque[asyncio.Future[Request]] = deque()
         self._putters: deque[asyncio.Future[None]] = deque()
+        self._promised = 0
+        """Places in the queue that were promised to processors that waited, and are not taken yet."""
         self._handling = False
         self._to_wake: list[Processor] = []
         self.requests_total = 0
@@ -83,35 +85,53 @@ class RequestChannel:
         return len(self._queue)
 
     def try_send_request(self, request: Request) -> bool:
-        """Put a request in, or answer False when the queue is full. O(1)."""
+        """Put a request in, or answer False when the queue is full, or others have waited longer for room. O(1)."""
+        if self._putters or len(self._queue) + self._promised >= self.capacity:
+            return False
+        self._put(request)
+        return True
+
+    def _put(self, request: Request) -> None:
+        self.requests_total += 1
         while self._takers:
             taker = self._takers.popleft()
             if not taker.done():
-                self.requests_total += 1
                 taker.set_result(request)
-                return True
-        if len(self._queue) >= self.capacity:
-            return False
-        self.requests_total += 1
+                return
         self._queue.append(request)
-        return True
 
-    async def wait_for_room(self) -> None:
-        """Return when the queue may have room."""
-        while len(self._queue) >= self.capacity:
-            putter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._putters.append(putter)
+    async def send_request(self, request: Request) -> None:
+        """Put a request in as soon as there is room. Those who wait get room in the order in which they came."""
+        if not self.try_send_request(request):
+            await self._wait_for_room()
+            self._promised -= 1
+            self._put(request)
+
+    async def _wait_for_room(self) -> None:
+        """Return with one place promised to the caller."""
+        putter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._putters.append(putter)
+        try:
             await putter
+        except asyncio.CancelledError:
+            if putter.done() and not putter.cancelled():  # the place was ours; the next one gets it
+                self._promised -= 1
+                self._promise()
+            raise
+
+    def _promise(self) -> None:
+        """Promise the free places to those who wait, first come first served."""
+        while self._putters and len(self._queue) + self._promised < self.capacity:
+            putter = self._putters.popleft()
+            if not putter.done():
+                self._promised += 1
+                putter.set_result(None)
 
     async def receive_request(self) -> Request:
         """The next request, first in first out; waits for one."""
         if self._queue:
             request = self._queue.popleft()
-            while self._putters:
-                putter = self._putters.popleft()
-                if not putter.done():
-                    putter.set_result(None)
-                    break
+            self._promise()
         else:
             taker: asyncio.Future[Request] = asyncio.get_running_loop().create_future()
             self._takers.append(taker)

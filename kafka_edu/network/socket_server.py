@@ -8,10 +8,11 @@ what the controller says never waits behind what clients send (KIP-291; book 001
 `bind` takes the ports, so that the broker knows them; `start_processing` opens the doors, once everything behind them stands.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from kafka_edu.cluster.broker import EndPoint
+from kafka_edu.common.log_limiter import LogLimiter
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Transport
 from kafka_edu.network.acceptor import Acceptor
@@ -53,13 +54,17 @@ class SocketServer:
         inter_broker_listener: str | None = None,
         queued_max_request_bytes: int = -1,
         control_plane: ControlPlane | None = None,
+        on_failure: Callable[[str, BaseException], None] | None = None,
     ) -> None:
+        """`on_failure` is told of a task that died of a bug, by name. It must stop the broker."""
         self._transport = transport
         self._time = time
         self._request_channel = request_channel
         self._trace = trace
         self._max_request_size = max_request_size
         self._max_idle_ms = max_idle_ms
+        self._on_failure = on_failure
+        self._failures_logged = LogLimiter(time.hi_res_clock_ms)
         self._processor_numbers = 0
         self._open = False
         self.memory_pool = MemoryPool(queued_max_request_bytes) if queued_max_request_bytes > 0 else None
@@ -99,6 +104,8 @@ class SocketServer:
             max_idle_ms=self._max_idle_ms,
             on_gone=acceptor.on_gone,
             pool=self.memory_pool,
+            on_failure=self._on_failure,
+            failures_logged=self._failures_logged,
         )
 
     def limit_connections(self, limits: ConnectionLimits) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from enum import StrEnum
 from typing import Protocol
 
@@ -45,7 +45,7 @@ class DelayedOperation(TimerTask):
     Invariant: `completed` turns True once; then the operation is in no timer. Owned by one loop. Next hop: DelayedOperationPurgatory.
     """
 
-    __slots__ = ("completed", "door", "keys", "number", "watched_ms")
+    __slots__ = ("completed", "door", "keys", "number", "on_failure", "watched_ms")
 
     def __init__(self, delay_ms: int) -> None:
         super().__init__(delay_ms)
@@ -56,6 +56,8 @@ class DelayedOperation(TimerTask):
         """What it is watched under; set by the purgatory."""
         self.number = 0
         """Its number in that purgatory, from 1: by this events are matched."""
+        self.on_failure: Callable[[Exception], None] | None = None
+        """Whom to tell of an exception that no error code foresees: the request that this operation answers. None: there is no one request."""
         self.watched_ms = 0
         """Since when the purgatory has it."""
 
@@ -88,5 +90,19 @@ class DelayedOperation(TimerTask):
 
     def run(self) -> None:
         """The timer says that the time is up."""
-        if self.force_complete():
-            self.on_expiration()
+        try:
+            if self.force_complete():
+                self.on_expiration()
+        except Exception as error:
+            self.fail(error)
+
+    def fail(self, error: Exception) -> None:
+        """A bug showed while this operation was tried or completed. It is over, and costs the request behind it, not the one being worked on.
+
+        Raises `error` again if there is no such request.
+        """
+        self.completed = True
+        self.cancel()
+        if self.on_failure is None:
+            raise error
+        self.on_failure(error)

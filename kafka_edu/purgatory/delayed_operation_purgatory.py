@@ -42,6 +42,9 @@ class DelayedOperationPurgatory(Generic[Operation]):
     worked off before the outermost one returns; so the lists never change under a loop, and chains of completions cost no stack.
     Kafka tries an operation a second time after watching it, for another thread may have passed in between; here one loop owns it all.
 
+    What one operation raises is its own affair: `DelayedOperation.fail` tells the request that it answers, and the others under the key are tried all the
+    same. An exception of an operation without such a request is raised when all have been tried.
+
     Invariant: an operation in the timer is not completed. Next hop: SystemTimer; ExpiredOperationReaper moves the time.
     """
 
@@ -88,10 +91,15 @@ class DelayedOperationPurgatory(Generic[Operation]):
             else:
                 watchers.append(operation)
         self._estimated_total_operations += 1
-        if self._trace is not None and self._trace.hops:
-            deadline_ms = operation.watched_ms + operation.delay_ms
-            self._trace(OperationWatched(self.name, operation.number, operation.label, _names(keys), deadline_ms, operation.why_waiting()))
-        self._as(CompletedBy.TIMEOUT, None, lambda: self.timer.add(operation))
+        try:
+            if self._trace is not None and self._trace.hops:
+                deadline_ms = operation.watched_ms + operation.delay_ms
+                self._trace(OperationWatched(self.name, operation.number, operation.label, _names(keys), deadline_ms, operation.why_waiting()))
+            self._as(CompletedBy.TIMEOUT, None, lambda: self.timer.add(operation))
+        except Exception:
+            operation.completed = True  # the caller answers; nothing is to answer a second time
+            operation.cancel()
+            raise
         return False
 
     def check_and_complete(self, key: Hashable) -> int:
@@ -105,17 +113,20 @@ class DelayedOperationPurgatory(Generic[Operation]):
             return 0
         completed = 0
         self._checking = True
-        try:
-            while self._to_check:
-                key, cause = self._to_check.popleft()
+        failed: Exception | None = None
+        while self._to_check:
+            key, cause = self._to_check.popleft()
+            try:
                 if self._trace is None:
                     completed += self._try_complete_watched(key)
                 else:
                     with self._trace.because(cause):
                         completed += self._try_complete_watched(key)
-        finally:
-            self._checking = False
-            self._to_check.clear()
+            except Exception as error:  # of an operation that belongs to no one request; the others are not to miss their event
+                failed = error
+        self._checking = False
+        if failed is not None:
+            raise failed
         return completed
 
     def cancel_for_key(self, key: Hashable) -> list[Operation]:
@@ -186,10 +197,20 @@ class DelayedOperationPurgatory(Generic[Operation]):
         if watchers is None:
             return 0
         completed = 0
+        failed: Exception | None = None
         for operation in tuple(watchers):
-            if not operation.completed and self._as(CompletedBy.EVENT, key, operation.try_complete):
-                completed += 1
+            if not operation.completed:
+                try:
+                    if self._as(CompletedBy.EVENT, key, operation.try_complete):
+                        completed += 1
+                except Exception as error:
+                    try:
+                        operation.fail(error)
+                    except Exception as nobodys:
+                        failed = nobodys
         self._drop_completed(key)
+        if failed is not None:
+            raise failed
         return completed
 
     def _drop_completed(self, key: Hashable) -> int:

@@ -237,18 +237,41 @@ class ReplicaManager:
         *,
         api_version: int = LATEST_API_VERSION,
         origin: AppendOrigin = AppendOrigin.CLIENT,
+        on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
         """Append each partition's records as leader; `respond` is called once: now, or when the ISR has them, or after `timeout_ms`.
 
         The one way into a log for producers and for this broker's own coordinators, who say so by `origin`.
+        `on_failure` is told of a bug that shows while the request waits (DelayedOperation.fail).
         acks other than -1, 0, 1: INVALID_REQUIRED_ACKS everywhere. One partition's error leaves the others alone.
         """
         if required_acks not in (-1, 0, 1):
             respond({tp: ProducePartitionStatus.failed(Errors.INVALID_REQUIRED_ACKS) for tp in entries})
             return
+        appended: list[tuple[Partition, bool]] = []
+        try:
+            results = self._append_to_logs(entries, required_acks, api_version, origin, appended)
+            if required_acks == -1 and appended:
+                operation = DelayedProduce(timeout_ms, results, self, respond)
+                operation.on_failure = on_failure
+                self.delayed_produce_purgatory.try_complete_else_watch(operation, tuple(results))
+            else:
+                respond(results)
+        finally:  # also after a failure: others wait for what was appended
+            for partition, advanced in appended:
+                partition.wake_after_append(advanced)
+
+    def _append_to_logs(
+        self,
+        entries: dict[TopicPartition, Buffer],
+        required_acks: int,
+        api_version: int,
+        origin: AppendOrigin,
+        appended: list[tuple[Partition, bool]],
+    ) -> ProduceResults:
+        """Append, and note in `appended` where that was done and whether the HW moved. Returns what is to be answered for each partition."""
         now_ms, wall_ms = self._time.hi_res_clock_ms(), self._time.milliseconds()
         results: ProduceResults = {}
-        appended: list[tuple[Partition, bool]] = []
         for tp, records in entries.items():
             try:
                 partition = self.partition_or_exception(tp)
@@ -262,13 +285,7 @@ class ReplicaManager:
                 results[tp] = ProducePartitionStatus(
                     Errors.NONE, info.last_offset + 1, info.first_offset, info.log_append_time, info.log_start_offset
                 )
-        if required_acks == -1 and appended:
-            operation = DelayedProduce(timeout_ms, results, self, respond)
-            self.delayed_produce_purgatory.try_complete_else_watch(operation, tuple(results))
-        else:
-            respond(results)
-        for partition, advanced in appended:
-            partition.wake_after_append(advanced)
+        return results
 
     def _refused(self, tp: TopicPartition, failure: KafkaException) -> ProducePartitionStatus:
         seen = isinstance(failure, RecordValidationError)
@@ -281,7 +298,12 @@ class ReplicaManager:
     # --- fetch ---
 
     def fetch_messages(
-        self, params: FetchParams, infos: FetchInfos, respond: Callable[[FetchResults], None], session: FetchSession | None = None
+        self,
+        params: FetchParams,
+        infos: FetchInfos,
+        respond: Callable[[FetchResults], None],
+        session: FetchSession | None = None,
+        on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
         """Read what is wanted; `respond` is called once: now, or when there are `min_bytes`, or after `max_wait_ms`.
 
@@ -304,6 +326,7 @@ class ReplicaManager:
             respond(results)
             return
         operation = DelayedFetch(params, infos, results, self, respond, session)
+        operation.on_failure = on_failure
         keys: dict[Hashable, None] = dict.fromkeys([tp for tp, _ in infos])
         if session is not None and session.has_resting:
             keys[session.key] = None
@@ -364,7 +387,11 @@ class ReplicaManager:
     # --- delete records ---
 
     def delete_records(
-        self, timeout_ms: int, offsets: Mapping[TopicPartition, int], respond: Callable[[dict[TopicPartition, DeleteRecordsStatus]], None]
+        self,
+        timeout_ms: int,
+        offsets: Mapping[TopicPartition, int],
+        respond: Callable[[dict[TopicPartition, DeleteRecordsStatus]], None],
+        on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
         """Give up the records below `offsets` (-1: the HW); `respond` is called when all live replicas start there, or after `timeout_ms`."""
         statuses: dict[TopicPartition, DeleteRecordsStatus] = {}
@@ -378,6 +405,7 @@ class ReplicaManager:
                 if failure.error is Errors.KAFKA_STORAGE_ERROR:
                     self.on_storage_error(tp, failure)
         operation = DelayedDeleteRecords(timeout_ms, statuses, self, respond)
+        operation.on_failure = on_failure
         if statuses:
             self.delayed_delete_records_purgatory.try_complete_else_watch(operation, tuple(statuses))
         else:

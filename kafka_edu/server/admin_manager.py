@@ -78,7 +78,12 @@ class AdminManager:
         self._with_topic_ids = with_topic_ids
 
     async def create_topics(
-        self, timeout_ms: int, validate_only: bool, topics: Sequence[CreatableTopic], respond: Callable[[list[CreatableTopicResult]], None]
+        self,
+        timeout_ms: int,
+        validate_only: bool,
+        topics: Sequence[CreatableTopic],
+        respond: Callable[[list[CreatableTopicResult]], None],
+        on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
         """Create each of `topics`, whose names differ; `respond` is called once they have leaders, or after `timeout_ms`.
 
@@ -110,9 +115,17 @@ class AdminManager:
             when_done(dict.fromkeys(created, Errors.REQUEST_TIMED_OUT))
         else:
             partitions = {name: result.num_partitions for name, result in created.items()}
-            self._purgatory.try_complete_else_watch(DelayedCreateTopics(timeout_ms, partitions, self._cache, when_done), tuple(partitions))
+            operation = DelayedCreateTopics(timeout_ms, partitions, self._cache, when_done)
+            operation.on_failure = on_failure
+            self._purgatory.try_complete_else_watch(operation, tuple(partitions))
 
-    async def delete_topics(self, timeout_ms: int, topics: Collection[str], respond: Callable[[dict[str, Errors]], None]) -> None:
+    async def delete_topics(
+        self,
+        timeout_ms: int,
+        topics: Collection[str],
+        respond: Callable[[dict[str, Errors]], None],
+        on_failure: Callable[[Exception], None] | None = None,
+    ) -> None:
         """Order the deletion of `topics`; `respond` is called when they are out of the metadata here, or after `timeout_ms`.
 
         Ordered twice is ordered once. With a time-out of 0 all are told REQUEST_TIMED_OUT, and are deleted nevertheless, as in Kafka.
@@ -135,6 +148,7 @@ class AdminManager:
             respond(errors | dict.fromkeys(ordered, Errors.REQUEST_TIMED_OUT))
         else:
             operation = DelayedDeleteTopics(timeout_ms, ordered, self._cache, lambda results: respond(errors | results))
+            operation.on_failure = on_failure
             self._purgatory.try_complete_else_watch(operation, tuple(ordered))
 
     async def create_partitions(
@@ -143,6 +157,7 @@ class AdminManager:
         validate_only: bool,
         topics: Sequence[CreatePartitionsTopic],
         respond: Callable[[list[CreatePartitionsTopicResult]], None],
+        on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
         """Give each of `topics`, whose names differ, more partitions; `respond` is called once these have leaders, or after `timeout_ms`."""
         results = []
@@ -168,7 +183,9 @@ class AdminManager:
         elif timeout_ms <= 0:
             when_done(dict.fromkeys(extended, Errors.REQUEST_TIMED_OUT))
         else:
-            self._purgatory.try_complete_else_watch(DelayedCreateTopics(timeout_ms, extended, self._cache, when_done), tuple(extended))
+            operation = DelayedCreateTopics(timeout_ms, extended, self._cache, when_done)
+            operation.on_failure = on_failure
+            self._purgatory.try_complete_else_watch(operation, tuple(extended))
 
     async def create_automatically(self, topic: str) -> Errors:
         """Create a topic that was only asked for, with the broker's defaults. LEADER_NOT_AVAILABLE: it exists now, ask again."""

@@ -69,6 +69,12 @@ class ApiCall:
         self._answer()
         self._channel.close_connection(self.request, reason)
 
+    def fail(self, error: Exception) -> None:
+        """The broker raised `error` for this request while it worked on another one, for example in a purgatory. Tell, and close the connection."""
+        self._on_failure(self.request, error)
+        self.answered = True
+        self._channel.close_connection(self.request, f"the broker failed: {type(error).__name__}: {error}")
+
     def waits(self) -> None:
         """The handler has done its part; the rest of the time counts as remote, or as waiting in the purgatory (spec N2)."""
         self.request.local_done_ns = self._time_ns()

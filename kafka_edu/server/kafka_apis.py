@@ -12,6 +12,7 @@ are ones we advertise, and turns whatever goes wrong into an answer:
 Hop before: KafkaRequestHandler. Next hop: apis/<family>.
 """
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple, TypeVar
@@ -111,6 +112,11 @@ class KafkaApis:
     async def _finish(self, call: ApiCall, waiting: Awaitable[None]) -> None:
         try:
             await waiting
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():  # the handler itself is to end
+                raise
+            self._on_error(call, RuntimeError(f"what the handler waited for was cancelled: {error}"))
         except Exception as error:
             self._on_error(call, error)
 
@@ -119,6 +125,8 @@ class KafkaApis:
         if not known:
             self.report(call.request, error)
         if call.answered:
+            if call.request.response_ns == 0:  # it failed on the way to the processor: the channel would stay muted
+                self._channel.close_connection(call.request, "its response was lost by a failure of the broker")
             return
         try:
             if isinstance(error, KafkaException):

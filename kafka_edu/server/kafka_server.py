@@ -310,6 +310,7 @@ class KafkaServer:
             inter_broker_listener=config.inter_broker_listener_name,
             queued_max_request_bytes=config.queued_max_request_bytes,
             control_plane=self._control_plane,
+            on_failure=self.on_failure,
         )
 
     def _schedule_log_work(self, log_manager: LogManager) -> None:

@@ -84,6 +84,9 @@ class MemoryWire:
         if self._receiver is not None:
             self._receiver.all_sent()
 
+    def guard_sends(self, on_failure: Callable[[Exception], None]) -> None:
+        """Nothing is sent later here: whatever goes wrong is raised by `send`."""
+
     def pause_reading(self) -> None:
         self._paused = True
 

@@ -96,14 +96,20 @@ class SystemTimer:
         while (due := self._queue.poll(now_ms)) is not None:
             expiration_ms, bucket = due
             self.wheel.advance_clock(expiration_ms)
+            failed: Exception | None = None
             for entry in bucket.flush():
                 if entry.cancelled:  # by a task of the same bucket that ran before it
                     continue
                 if self.wheel.add(entry):
                     self._demoted(entry, expiration_ms, bucket)
                 else:
-                    self._expire(entry, now_ms, bucket.level, bucket.slot)
+                    try:
+                        self._expire(entry, now_ms, bucket.level, bucket.slot)
+                    except Exception as error:  # the others of the bucket are in no list any more: they must not be lost with it
+                        failed = error
                     expired += 1
+            if failed is not None:
+                raise failed
         return expired
 
     def next_expiration_ms(self) -> int | None:

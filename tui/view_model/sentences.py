@@ -248,6 +248,8 @@ def _broker(event: Event) -> Sentence | None:
             return Sentence("✕ log dir failed", after=e.log_dir, reason=e.reason)
         case log.SegmentRolled() as e:
             return Sentence("new segment of", f"{e.topic}-{e.partition}", f"at {e.base_offset:,}", e.reason)
+        case network.ConnectionFailed() as e:
+            return Sentence("✕ failed and closed a connection", after=f"while {e.doing}", reason=e.error)
         case network.ConnectionRefused() as e:
             return Sentence(f"refused a connection of {e.peer}", reason=e.reason)
         case timer.WheelCreated() as e:

@@ -41,7 +41,7 @@ class CreatePartitionsApi:
             call.respond(CreatePartitionsResponse(results=failed + results))
 
         wanted = [topic for topic in request.topics if topic.name not in refused]
-        await self._admin.create_partitions(request.timeout_ms, request.validate_only, wanted, respond)
+        await self._admin.create_partitions(request.timeout_ms, request.validate_only, wanted, respond, call.fail)
         if not call.answered:
             call.waits()
 

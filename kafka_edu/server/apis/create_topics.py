@@ -37,7 +37,7 @@ class CreateTopicsApi:
             call.respond(CreateTopicsResponse(topics=twice + results))
 
         once = [topic for topic in request.topics if counts[topic.name] == 1]
-        await self._admin.create_topics(request.timeout_ms, request.validate_only, once, respond)
+        await self._admin.create_topics(request.timeout_ms, request.validate_only, once, respond, call.fail)
         if not call.answered:
             call.waits()
 

@@ -32,7 +32,7 @@ class DeleteRecordsApi:
         wanted = {TopicPartition(t.name, p.partition_index): p.offset for t in request.topics for p in t.partitions}
         statuses = {tp: DeleteRecordsStatus.failed(Errors.UNKNOWN_TOPIC_OR_PARTITION) for tp in wanted if not self._cache.contains(tp)}
         known = {tp: offset for tp, offset in wanted.items() if tp not in statuses}
-        self._replica_manager.delete_records(request.timeout_ms, known, lambda results: call.respond(_response(statuses | results)))
+        self._replica_manager.delete_records(request.timeout_ms, known, lambda results: call.respond(_response(statuses | results)), call.fail)
         if not call.answered:
             call.waits()
 

@@ -58,7 +58,7 @@ class DeleteTopicsApi:
             results = [_result(each, name, errors) for each, name in zip(wanted, names, strict=True)]
             call.respond(DeleteTopicsResponse(responses=results))
 
-        await self._admin.delete_topics(timeout_ms, known, respond)
+        await self._admin.delete_topics(timeout_ms, known, respond, call.fail)
         if not call.answered:
             call.waits()
 

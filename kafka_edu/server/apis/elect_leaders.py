@@ -63,6 +63,7 @@ class ElectLeadersApi:
             call.respond(_response(failed | {tp: (error, "") for tp, error in outcome.items()}))
 
         operation = DelayedElectLeader(timeout_ms, elected, self._cache, respond)
+        operation.on_failure = call.fail
         self._purgatory.try_complete_else_watch(operation, tuple(dict.fromkeys(tp.topic for tp in elected)))
         if not call.answered:
             call.waits()

@@ -70,7 +70,9 @@ class FetchApi:
         params = FetchParams(
             request.replica_id, request.max_wait_ms, min(request.min_bytes, max_bytes), max_bytes, call.version, request.isolation_level
         )
-        self._replica_manager.fetch_messages(params, infos, lambda results: self._respond(call, request, context, results), context.session)
+        self._replica_manager.fetch_messages(
+            params, infos, lambda results: self._respond(call, request, context, results), context.session, call.fail
+        )
         if not call.answered:
             call.waits()
 

@@ -87,7 +87,12 @@ class ProduceApi:
             self._respond(call, request, failed)
             return
         self._replica_manager.append_records(
-            request.timeout_ms, request.acks, entries, lambda results: self._respond(call, request, failed | results), api_version=version
+            request.timeout_ms,
+            request.acks,
+            entries,
+            lambda results: self._respond(call, request, failed | results),
+            api_version=version,
+            on_failure=call.fail,
         )
         if not call.answered:
             call.waits()

@@ -23,6 +23,19 @@ class ConnectionClosed(NamedTuple):
     reason: str
 
 
+@event(joins=("connection_id",))
+class ConnectionFailed(NamedTuple):
+    """The broker raised an unexpected exception while it worked for this connection, which it closes. The log has the stack.
+
+    `doing` says what it worked on. Other connections are not touched.
+    """
+
+    connection_id: str
+    processor: int
+    doing: str
+    error: str
+
+
 @event()
 class ConnectionRefused(NamedTuple):
     """The acceptor closed a connection at once: too many from this address."""

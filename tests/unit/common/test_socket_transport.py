@@ -318,3 +318,73 @@ def test_a_refused_connection_is_an_os_error() -> None:
             await transport.connect("127.0.0.1", port, Ear, 1000)
 
     asyncio.run(main())
+
+
+def test_data_that_came_during_a_pause_is_read_without_asking_the_selector(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The selector here never tells again of a wire that was taken out of it: what waits must be read all the same."""
+
+    async def main() -> None:
+        here, there = await Pair().open()
+        loop = asyncio.get_running_loop()
+        there.wire.pause_reading()
+        here.wire.send([b"first"])
+        async with asyncio.timeout(PATIENCE_S):
+            while there.wire._armed:  # type: ignore[attr-defined]  # until the selector was told that nobody reads
+                await asyncio.sleep(0)
+        monkeypatch.setattr(loop, "add_reader", lambda *_: None)
+        there.wire.resume_reading()
+        await there.until_size(5)
+        assert there.data == b"first"
+        monkeypatch.undo()
+        there.wire.close()
+        await here.until_lost()
+
+    asyncio.run(main())
+
+
+def test_a_pause_may_end_and_begin_again_many_times() -> None:
+    """A client that sends far ahead is muted and unmuted once for each of its requests."""
+
+    async def main() -> None:
+        here, there = await Pair().open()
+        received = there.data_received
+
+        def one_at_a_time(data: memoryview) -> None:
+            received(data)
+            there.wire.pause_reading()
+            asyncio.get_running_loop().call_soon(there.wire.resume_reading)
+
+        there.data_received = one_at_a_time  # type: ignore[method-assign]
+        for _ in range(500):
+            here.wire.send([bytes(1000)])
+            await asyncio.sleep(0)
+        await there.until_size(500_000)
+        there.wire.pause_reading()
+        there.wire.resume_reading()
+        there.wire.close()
+        await here.until_lost()
+
+    asyncio.run(main())
+
+
+def test_a_bug_while_a_part_is_made_is_told_to_whoever_asked_for_it() -> None:
+    failures: list[Exception] = []
+
+    async def main() -> None:
+        here, there = await Pair().open()
+
+        def pieces() -> Iterator[bytes]:
+            yield bytes(10)
+            raise ZeroDivisionError("injected")
+
+        def failed(error: Exception) -> None:
+            failures.append(error)
+            there.wire.close()
+
+        there.wire.guard_sends(failed)
+        there.wire.send([LazyPart(20, pieces())])
+        await there.until_lost()
+        await here.until_lost()
+
+    asyncio.run(main())
+    assert [type(error) for error in failures] == [ZeroDivisionError]

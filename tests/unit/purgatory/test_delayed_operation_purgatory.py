@@ -271,3 +271,88 @@ def test_names_at_most_fifty_the_longest_waiting_first(time: MockTime, hw: list[
         purgatory.try_complete_else_watch(WaitsForOffset(30_000, 4, hw), (TopicPartition("web", n % 7), TopicPartition("web", 7)))
     named = [e.event for e in trace.gauges() if isinstance(e.event, WaitingOperationSampled)]
     assert [event.operation for event in named] == list(range(1, 51))
+
+
+class Breaks(WaitsForOffset):
+    """An operation with a bug in it."""
+
+    __slots__ = ("breaks_in",)
+
+    def __init__(self, delay_ms: int, breaks_in: str, hw: list[int]) -> None:
+        super().__init__(delay_ms, 3, hw)
+        self.breaks_in = breaks_in
+
+    def _may_break(self, where: str) -> None:
+        if where == self.breaks_in and self.door is not None and self.watched_ms and self.hw[0] > 2:
+            raise ZeroDivisionError(where)
+
+    def try_complete(self) -> bool:
+        self._may_break("try_complete")
+        return super().try_complete()
+
+    def on_complete(self) -> None:
+        self._may_break("on_complete")
+        super().on_complete()
+
+
+@pytest.mark.parametrize("where", ["try_complete", "on_complete"])
+@pytest.mark.parametrize("somebodys", [True, False])
+def test_an_operations_bug_costs_its_own_request_and_not_the_others(time: MockTime, hw: list[int], where: str, somebodys: bool) -> None:
+    purgatory = DelayedOperationPurgatory[WaitsForOffset]("Produce", time.hi_res_clock_ms)
+    failures: list[Exception] = []
+    elsewhere = WaitsForOffset(500, 3, hw)
+    before = WaitsForOffset(500, 3, hw, then=lambda: purgatory.check_and_complete(OTHER))
+    broken, after = Breaks(500, where, hw), WaitsForOffset(500, 3, hw)
+    if somebodys:
+        broken.on_failure = failures.append
+    for operation in (before, broken, after):
+        purgatory.try_complete_else_watch(operation, (KEY,))
+    purgatory.try_complete_else_watch(elsewhere, (OTHER,))
+    hw[0] = 3
+    if somebodys:
+        purgatory.check_and_complete(KEY)
+        assert [type(error) for error in failures] == [ZeroDivisionError]
+    else:
+        with pytest.raises(ZeroDivisionError):
+            purgatory.check_and_complete(KEY)
+    assert [operation.answers for operation in (before, broken, after, elsewhere)] == [["answer"], [], ["answer"], ["answer"]]
+    assert purgatory.num_delayed == 0
+    assert purgatory.advance_clock(time.hi_res_clock_ms() + 1000) == 0, "what has failed is not answered by its time-out too"
+
+
+@pytest.mark.parametrize("somebodys", [True, False])
+def test_a_bug_when_the_time_is_up_leaves_the_other_time_outs_alone(time: MockTime, hw: list[int], somebodys: bool) -> None:
+    purgatory = DelayedOperationPurgatory[WaitsForOffset]("Produce", time.hi_res_clock_ms)
+    failures: list[Exception] = []
+    before, broken, after = WaitsForOffset(500, 9, hw), Breaks(500, "on_complete", hw), WaitsForOffset(500, 9, hw)
+    if somebodys:
+        broken.on_failure = failures.append
+    for operation in (before, broken, after):
+        purgatory.try_complete_else_watch(operation, (KEY,))
+    hw[0] = 3
+    time.advance(500)
+    if somebodys:
+        assert purgatory.advance_clock(time.hi_res_clock_ms()) == 3
+        assert [type(error) for error in failures] == [ZeroDivisionError]
+    else:
+        with pytest.raises(ZeroDivisionError):
+            purgatory.advance_clock(time.hi_res_clock_ms())
+    assert before.answers == after.answers == ["answer", "expired"]
+
+
+def test_an_operation_that_could_not_be_told_of_is_not_answered_later(time: MockTime, hw: list[int]) -> None:
+    tracer = Tracer(1, time)
+    tracer.add_sink(Told())
+    purgatory = DelayedOperationPurgatory[WaitsForOffset]("Produce", time.hi_res_clock_ms, tracer)
+
+    class Unspeakable(WaitsForOffset):
+        def why_waiting(self) -> tuple[Requirement, ...]:
+            raise KeyError("a bug in an instrument")
+
+    operation = Unspeakable(500, 3, hw)
+    with pytest.raises(KeyError):
+        purgatory.try_complete_else_watch(operation, (KEY,))
+    hw[0] = 3
+    purgatory.check_and_complete(KEY)
+    purgatory.advance_clock(time.hi_res_clock_ms() + 1000)
+    assert operation.answers == [], "its request was answered with the error already"

@@ -43,7 +43,7 @@ class FakeReplicaManager:
     def get_partition(self, _):
         return self.partition
 
-    def fetch_messages(self, params, infos, respond, session=None):
+    def fetch_messages(self, params, infos, respond, session=None, on_failure=None):
         self.asked.append((params, list(infos)))
         respond([(tp, self.reads.get(tp, failed_read(Errors.UNKNOWN_TOPIC_OR_PARTITION))) for tp, _ in infos])
 

@@ -25,7 +25,7 @@ class FakeReplicaManager:
         self.error = Errors.NONE
         self.refusal = None
 
-    def append_records(self, timeout_ms, required_acks, entries, respond, *, api_version):
+    def append_records(self, timeout_ms, required_acks, entries, respond, *, api_version, on_failure):
         self.calls.append((timeout_ms, required_acks, {tp: bytes(r) for tp, r in entries.items()}, api_version))
         status = (
             ProducePartitionStatus(self.error, 11, 10, -1, 5)

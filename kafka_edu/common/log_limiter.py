@@ -1,0 +1,36 @@
+"""Keeps the log readable when the same kind of line would be written again and again."""
+
+import logging
+from collections.abc import Callable
+from typing import Final
+
+log = logging.getLogger(__name__)
+
+LINES_A_MINUTE: Final = 10
+MINUTE_MS: Final = 60_000
+
+
+class LogLimiter:
+    """Allows `lines` log lines a minute, and then says how many it held back. Owned by one loop; O(1)."""
+
+    def __init__(self, now_ms: Callable[[], int], lines: int = LINES_A_MINUTE) -> None:
+        self._now_ms = now_ms
+        self._lines = lines
+        self._minute_ends_ms = 0
+        self._allowed = 0
+        self.held_back = 0
+        """Lines that were not written in the present minute."""
+
+    def allows(self) -> bool:
+        """Return whether one more line may be written now."""
+        now_ms = self._now_ms()
+        if now_ms >= self._minute_ends_ms:
+            if self.held_back:
+                log.warning("%d more lines of this kind were held back during the last minute of such lines", self.held_back)
+            self._minute_ends_ms = now_ms + MINUTE_MS
+            self._allowed = self.held_back = 0
+        if self._allowed < self._lines:
+            self._allowed += 1
+            return True
+        self.held_back += 1
+        return False

@@ -1,0 +1,152 @@
+"""A bug that shows while one connection is worked for closes that connection, and costs no other request its answer."""
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+
+from kafka_edu.common.log_limiter import LogLimiter
+from kafka_edu.common.time import MockTime
+from kafka_edu.network import processor as processor_module
+from kafka_edu.network.network_client import NetworkClient
+from kafka_edu.network.processor import Processor
+from kafka_edu.network.request_channel import Request, RequestChannel
+from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafka_edu.trace.events.network import ConnectionClosed, ConnectionFailed
+from tests.unit.network.test_network import CONNECTION, Bench
+
+BROKEN = "broken"
+"""The client id of the connection that meets the bug."""
+
+
+class _Bug(Exception):
+    """An exception that no error code foresees."""
+
+
+def _fail_once_for_broken(original: Any, client_id_of: Any) -> Any:
+    def call(*arguments: Any) -> Any:
+        if client_id_of(*arguments) == BROKEN:
+            raise _Bug("injected")
+        return original(*arguments)
+
+    return call
+
+
+async def _ask(bench: Bench, client_id: str) -> NetworkClient:
+    client = NetworkClient(bench.network.transport(), client_id)
+    await client.connect("127.0.0.1", 9092, 1000)
+    return client
+
+
+def _sends_that_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    send = Processor._send
+    monkeypatch.setattr(Processor, "_send", _fail_once_for_broken(send, lambda _, request, parts: request.header.client_id))
+
+
+def _sent_that_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = Processor.on_all_sent
+    monkeypatch.setattr(Processor, "on_all_sent", _fail_once_for_broken(sent, lambda _, channel: channel.client_id))
+
+
+def _headers_that_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    decode = processor_module.decode_request_header
+    monkeypatch.setattr(processor_module, "decode_request_header", _fail_once_for_broken(decode, lambda frame: decode(frame)[0].client_id))
+
+
+@pytest.mark.parametrize("inject", [_sends_that_fail, _sent_that_fail, _headers_that_fail])
+def test_a_bug_in_a_hop_closes_its_connection_and_the_others_are_answered(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, inject: Any
+) -> None:
+    inject(monkeypatch)
+    bench = Bench()
+    batch: list[Request] = []
+    wanted = [1 if inject is _headers_that_fail else 7]
+
+    async def answer_all_at_once(request: Request) -> None:
+        """Seven responses in one batch, or as many as came: among them that of the connection that meets the bug."""
+        batch.append(request)
+        if len(batch) == wanted[0]:
+            bench.channel.begin_handling()
+            for waiting in batch:
+                await bench.answer(waiting)
+            batch.clear()
+            bench.channel.end_handling()
+
+    bench.start(answer_all_at_once)
+
+    async def main() -> list[object]:
+        clients = [await _ask(bench, client_id) for client_id in ("a", "b", "c", BROKEN, "d", "e", "f")]
+        first = await asyncio.gather(*(client.send(ApiVersionsRequest(), 0, 5000) for client in clients), return_exceptions=True)
+        monkeypatch.undo()
+        wanted[0] = 1
+        second = await asyncio.gather(*(client.send(ApiVersionsRequest(), 0, 5000) for client in clients if client.connected), return_exceptions=True)
+        assert len(second) == 6
+        assert all(isinstance(answer, ApiVersionsResponse) for answer in second)
+        return list(first)
+
+    with caplog.at_level(logging.ERROR):
+        answers = bench.loop.run_until_complete(main())
+    assert bench.loop.errors == []
+    broken = answers.pop(3)
+    assert isinstance(broken, ConnectionError) or inject is _sent_that_fail
+    assert all(isinstance(answer, ApiVersionsResponse) for answer in answers)
+    (failed,) = bench.told(ConnectionFailed)
+    assert isinstance(failed, ConnectionFailed)
+    assert failed.error == "_Bug: injected"
+    assert [e.connection_id for e in bench.told(ConnectionClosed) if isinstance(e, ConnectionClosed)] == [failed.connection_id]
+    assert "_Bug: injected" in caplog.text
+    assert "Traceback" in caplog.text
+
+
+def test_a_processors_task_that_dies_is_told() -> None:
+    failures: list[tuple[str, BaseException]] = []
+    bench = Bench()
+
+    async def main() -> None:
+        processor = Processor(
+            9, bench.time, bench.channel, None, listener_name="PLAINTEXT", on_failure=lambda name, error: failures.append((name, error))
+        )
+        processor.start()
+        processor.channels["broken"] = None  # type: ignore[assignment]
+        await bench.time.sleep(600_000)
+
+    bench.loop.run_until_complete(main())
+    assert [name for name, _ in failures] == ["processor-9-idle"]
+
+
+def test_who_waits_for_room_gets_it_in_turn_and_is_not_overtaken() -> None:
+    taken: list[str] = []
+
+    def request(name: str) -> Request:
+        made = Request(CONNECTION, None, b"", 0, 0)  # type: ignore[arg-type]
+        made.connection_id = name
+        return made
+
+    async def main() -> None:
+        channel = RequestChannel(MockTime(), 1)
+        assert channel.try_send_request(request("first"))
+        waiting = [asyncio.create_task(channel.send_request(request(name))) for name in ("second", "given up", "third")]
+        await asyncio.sleep(0)
+        taken.append((await channel.receive_request()).connection_id)
+        assert not channel.try_send_request(request("pushy")), "the place was promised to who waited"
+        await asyncio.sleep(0)
+        taken.append((await channel.receive_request()).connection_id)
+        waiting[1].cancel()  # it has its place, and will not take it
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        taken.append((await channel.receive_request()).connection_id)
+        assert channel.try_send_request(request("pushy"))
+
+    asyncio.run(main())
+    assert taken == ["first", "second", "third"]
+
+
+def test_a_log_is_not_filled_by_one_kind_of_line(caplog: pytest.LogCaptureFixture) -> None:
+    time = MockTime(0)
+    limiter = LogLimiter(time.hi_res_clock_ms, lines=2)
+    assert [limiter.allows() for _ in range(5)] == [True, True, False, False, False]
+    time.advance(60_000)
+    with caplog.at_level(logging.WARNING):
+        assert limiter.allows()
+    assert "3 more lines" in caplog.text
