@@ -261,7 +261,7 @@ class SocketWire:
             self._loop.remove_reader(self._fd)
             self._armed = False
             return
-        self._read()
+        self._receive()
 
     def _read_what_waits(self) -> None:
         """Read once after a pause. If the receiver did not pause again, the selector tells of the rest."""
@@ -269,13 +269,13 @@ class SocketWire:
         if self._paused or self._closed:
             return
         try:
-            self._read()
+            self._receive()
         finally:
             if not self._paused and not self._armed and not self._closed and not self._reads_soon:
                 self._armed = True
                 self._loop.add_reader(self._fd, self._on_readable)
 
-    def _read(self) -> None:
+    def _receive(self) -> None:
         try:
             count = self._sock.recv_into(self._buffer)
         except (BlockingIOError, InterruptedError):
