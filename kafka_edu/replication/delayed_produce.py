@@ -92,6 +92,15 @@ class DelayedProduce(DelayedOperation):
                     waiting = True
         return not waiting and self.force_complete()
 
+    def is_satisfied(self) -> bool:
+        """Return whether `try_complete` would succeed now. Changes nothing: a checker asks this to find a wake-up that was lost."""
+        for tp, status in self._statuses.items():
+            if status.acks_pending:
+                partition = self._replica_manager.get_partition(tp)
+                if partition is not None and not partition.check_enough_replicas_reach_offset(status.required_offset)[0]:
+                    return False
+        return True
+
     def on_complete(self) -> None:
         self._respond(self._statuses)
 

@@ -196,6 +196,11 @@ class KafkaServer:
                 f"{self._log_dirs.failures()}. Repair one of them, or set log.dirs to others."
             )
 
+    @property
+    def replication(self) -> Replication | None:
+        """The replicas of this broker, for a checker in the simulator; None before `startup`."""
+        return self._replication
+
     async def startup(self) -> None:
         """Start everything. What it raises (OSError, ZkError, InconsistentBrokerIdError …) says why the broker can not run; call `shutdown` then."""
         began_ms = self._time.hi_res_clock_ms()

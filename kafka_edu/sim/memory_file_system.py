@@ -95,6 +95,8 @@ class MemoryFile:
     def append(self, parts: Sequence[Buffer]) -> int:
         position = self._content.size
         self.pwrite(b"".join(parts), position)
+        if self._file_system.on_append is not None:
+            self._file_system.on_append()
         return position
 
     def pread(self, count: int, position: int) -> bytes:
@@ -156,6 +158,8 @@ class MemoryFileSystem:
         self.capacity = capacity
         self.now_ms = now_ms
         """The clock that says when a file was written to."""
+        self.on_append: Callable[[], None] | None = None
+        """Called after each append to a file: a slow disk may hold the writer."""
         self.flushes = 0
         """How often a file was forced to the disk, for tests that count."""
         self._files: dict[str, _Content] = {}

@@ -8,6 +8,7 @@
 Everything that happens follows from the seed and the calls: the same seed and calls give the same events, byte for byte (`events_bytes`).
 """
 
+import contextvars
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
@@ -20,6 +21,7 @@ from kafka_edu.sim.memory_transport import MemoryNetwork
 from kafka_edu.sim.memory_zk_client import MemoryZkClient
 from kafka_edu.sim.memory_zookeeper import MemoryZooKeeper
 from kafka_edu.sim.sim_loop import SimLoop, SimProcess, SimTime
+from kafka_edu.sim.slow_disk import SlowDisk
 from kafka_edu.trace.event import Envelope, Event, Level
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.trace.wire_format import encode
@@ -29,11 +31,7 @@ T = TypeVar("T")
 FIRST_PORT = 9092
 ZOOKEEPER_ID = -2
 START_LIMIT_MS = 60_000
-
-
-async def run_inline(work: Callable[[], T]) -> T:
-    """What the real broker gives to a worker thread; the simulator has none."""
-    return work()
+ZOOKEEPER_LATENCY_MS = (0.1, 0.6)
 
 
 class _Everything:
@@ -53,9 +51,11 @@ class _Everything:
 class SimBroker:
     """One broker: its disk outlives its processes."""
 
-    def __init__(self, broker_id: int, file_system: MemoryFileSystem) -> None:
+    def __init__(self, broker_id: int, file_system: MemoryFileSystem, disk: SlowDisk) -> None:
         self.id = broker_id
         self.file_system = file_system
+        self.disk = disk
+        """How long that disk takes."""
         self.incarnation = 0
         self.process = SimProcess(f"broker-{broker_id}")
         self.server: KafkaServer | None = None
@@ -93,13 +93,47 @@ class SimCluster:
         zk_random = self._random("zookeeper")
         zk_tracer = Tracer(ZOOKEEPER_ID, self.time)
         zk_tracer.add_sink(self.sink)
-        self.zookeeper = MemoryZooKeeper(self.time, tick_time_ms=2000, latency_ms=lambda: zk_random.uniform(0.1, 0.6), trace=zk_tracer)
+        self.zookeeper_latency_ms = ZOOKEEPER_LATENCY_MS
+        """Between these two each message to or from ZooKeeper takes. A slow disk under its log makes it more."""
+        self.zookeeper = MemoryZooKeeper(
+            self.time, tick_time_ms=2000, latency_ms=lambda: zk_random.uniform(*self.zookeeper_latency_ms), trace=zk_tracer
+        )
         self.loop.run_in(self._zk_process, self.zookeeper.start)
-        self.brokers = {broker_id: SimBroker(broker_id, MemoryFileSystem(now_ms=self.time.milliseconds)) for broker_id in broker_ids}
+        self.on_stall: Callable[[int, float], None] = lambda broker_id, ms: None
+        """Told of each time that a slow disk holds a broker."""
+        self._stops = dict.fromkeys(broker_ids, 0)
+        self.brokers = {broker_id: self._broker(broker_id) for broker_id in broker_ids}
         self.advance(0)
 
     def _random(self, name: str) -> random.Random:
         return random.Random(f"{self.seed}/{name}")
+
+    def _broker(self, broker_id: int) -> SimBroker:
+        disk = SlowDisk(self._random(f"disk-{broker_id}"), lambda ms: self._stall(broker_id, ms))
+        file_system = MemoryFileSystem(now_ms=self.time.milliseconds)
+        file_system.on_append = disk.wrote
+        return SimBroker(broker_id, file_system, disk)
+
+    def _stall(self, broker_id: int, ms: float) -> None:
+        """The kernel holds the broker in a write: what it is doing now it finishes, the rest waits."""
+        process = self.brokers[broker_id].process
+        if not process.alive:
+            return
+        self.on_stall(broker_id, ms)
+        self._stop(broker_id)
+        self.loop.call_later(ms / 1000, self._go_on, broker_id, process, context=contextvars.Context())
+
+    def _stop(self, broker_id: int) -> None:
+        self._stops[broker_id] += 1
+        self.loop.pause(self.brokers[broker_id].process)
+
+    def _go_on(self, broker_id: int, process: SimProcess) -> None:
+        """One reason to stand still is over; a paused broker may have another."""
+        if process is not self.brokers[broker_id].process:
+            return  # it was killed meanwhile
+        self._stops[broker_id] -= 1
+        if self._stops[broker_id] == 0:
+            self.loop.resume(process)
 
     def config(self, broker_id: int) -> KafkaConfig:
         """The broker's configuration: Kafka's defaults, what the script set, and where it listens."""
@@ -123,9 +157,10 @@ class SimCluster:
         broker.incarnation += 1
         broker.process = SimProcess(f"broker-{broker_id}")
         config = self.config(broker_id)
+        self._stops[broker_id] = 0
+        seq = broker.tracer.seq if broker.tracer is not None else 0
         broker.tracer = Tracer(broker_id, self.time)
-        if broker.incarnation > 1:  # numbers go on, so that a broker's events stay in one order
-            broker.tracer.seq = max((e.seq for e in self.sink.events if e.broker == broker_id), default=0)
+        broker.tracer.seq = seq  # numbers go on, so that a broker's events stay in one order
         broker.tracer.add_sink(self.sink)
         broker.zk_client = MemoryZkClient(self.zookeeper, config.zookeeper_session_timeout_ms, f"broker-{broker_id}")
         broker.server = KafkaServer(
@@ -136,7 +171,7 @@ class SimCluster:
             file_system=broker.file_system,
             random=self._random(f"broker-{broker_id}-{broker.incarnation}"),
             tracer=broker.tracer,
-            run_blocking=run_inline,
+            run_blocking=broker.disk.run_blocking,
         )
         self.run_as(broker.process, broker.server.startup(), START_LIMIT_MS)
 
@@ -166,10 +201,10 @@ class SimCluster:
 
     def pause(self, broker_id: int) -> None:
         """SIGSTOP: it stands still, its connections stay open."""
-        self.loop.pause(self.brokers[broker_id].process)
+        self._stop(broker_id)
 
     def resume(self, broker_id: int) -> None:
-        self.loop.resume(self.brokers[broker_id].process)
+        self._go_on(broker_id, self.brokers[broker_id].process)
 
     def cut(self, a: int, b: int) -> None:
         """Nothing passes between two brokers until `mend`."""

@@ -94,7 +94,7 @@ class SimLoop(asyncio.BaseEventLoop):
         return self._now_ns / 1e9
 
     def call_soon(self, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: contextvars.Context | None = None) -> Any:
-        handle = SimHandle(self.time(), callback, args, context or contextvars.copy_context())
+        handle = SimHandle(self.time(), callback, args, contextvars.copy_context() if context is None else context)
         self._ready.append(handle)
         return handle
 
@@ -108,7 +108,7 @@ class SimLoop(asyncio.BaseEventLoop):
         return self._at(max(round(when * 1e9), self._now_ns), callback, args, context)
 
     def _at(self, when_ns: int, callback: Callable[..., object], args: tuple[object, ...], context: contextvars.Context | None) -> SimHandle:
-        handle = SimHandle(when_ns / 1e9, callback, args, context or contextvars.copy_context())
+        handle = SimHandle(when_ns / 1e9, callback, args, contextvars.copy_context() if context is None else context)
         self._sequence += 1
         heapq.heappush(self._timers, (when_ns, self._sequence, handle))
         return handle

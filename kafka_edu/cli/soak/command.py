@@ -10,43 +10,17 @@ from typing import Final
 
 import click
 from rich.console import Console
-from rich.status import Status
 
 from kafka_edu.cli.demo_frame import json_option
+from kafka_edu.cli.soak.progress import Progress
+from kafka_edu.cli.soak.seeds_command import seeds
 from kafka_edu.cli.soak.soak_report import report_of, show
 from kafka_edu.cli.soak.soak_run import Plan, soak_part
 from kafka_edu.cli.soak.state import SoakState, SoakStateError
 from kafka_edu.cli.supervisor import ClusterError
 
 _SAVE_EVERY_S: Final = 5.0
-_LINE_EVERY_S: Final = 60.0
 LEAST_PART_S: Final = 1.0
-
-
-class Progress:
-    """A line that moves on a terminal; elsewhere a line a minute."""
-
-    def __init__(self, console: Console) -> None:
-        self.console = console
-        self._status: Status | None = console.status("") if console.is_terminal else None
-        self._said_at = 0.0
-
-    def show(self, text: str) -> None:
-        now = time.monotonic()
-        if self._status is not None:
-            self._status.update(text)
-        elif now > self._said_at + _LINE_EVERY_S:
-            self._said_at = now
-            self.console.print(text, soft_wrap=True, highlight=False)
-
-    def __enter__(self) -> "Progress":
-        if self._status is not None:
-            self._status.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._status is not None:
-            self._status.stop()
 
 
 def _state_of(state_file: Path | None, resume: bool) -> SoakState:
@@ -136,3 +110,6 @@ def soak(
         report.write(json_file)
     if not report.holds:
         raise SystemExit(1)
+
+
+soak.add_command(seeds)

@@ -1,0 +1,145 @@
+"""Search for requests that nobody answers in virtual time: one simulated cluster under faults for each seed."""
+
+import json
+import time
+from pathlib import Path
+from typing import Final
+
+import click
+from rich.console import Console
+
+from kafka_edu.cli.demo_frame import json_option
+from kafka_edu.cli.report import Report
+from kafka_edu.cli.soak.progress import Progress
+from kafka_edu.sim.seed_search import SeedResult, play
+
+FIRST_SEED: Final = 1
+FAILURES_SHOWN: Final = 20
+
+
+def load(path: Path) -> dict[int, SeedResult]:
+    """Read the results of the seeds tried so far: one line of JSON each. The last line of a search that was killed may be half a line."""
+    found: dict[int, SeedResult] = {}
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return found
+    except OSError as error:
+        raise click.ClickException(f"cannot read {path}: {error.strerror}") from error
+    for number, line in enumerate(lines):
+        try:
+            fields = json.loads(line)
+            result = SeedResult(**{**fields, "failures": tuple(fields["failures"]), "acts": tuple(fields["acts"])})
+        except (ValueError, TypeError, KeyError) as error:
+            if number == len(lines) - 1:
+                break
+            raise click.ClickException(f"line {number + 1} of {path} is not the result of a seed ({error}); choose another file") from error
+        found[result.seed] = result
+    return found
+
+
+def save(path: Path, results: list[SeedResult]) -> None:
+    """Write the results anew: the file is small, and half a line of a search that was killed goes."""
+    text = "".join(json.dumps(result._asdict()) + "\n" for result in results)
+    try:
+        aside = path.with_name(path.name + ".new")
+        aside.write_text(text, encoding="utf-8")
+        aside.replace(path)
+    except OSError as error:
+        raise click.ClickException(f"cannot write {path}: {error.strerror}") from error
+
+
+def replay_command(seed: int) -> str:
+    """Return the command that plays one seed again and tells what happened in it."""
+    return f"./kafka-edu soak seeds --seed {seed}"
+
+
+def show_failure(result: SeedResult, console: Console) -> None:
+    console.print(f"[red]✕[/] seed {result.seed}: {len(result.failures)} failures; play it again with {replay_command(result.seed)}", soft_wrap=True)
+    for failure in result.failures[:FAILURES_SHOWN]:
+        console.print(f"    {failure}", soft_wrap=True, highlight=False, markup=False)
+
+
+def report_of(results: list[SeedResult], seconds: float) -> Report:
+    """Add all seeds up."""
+    report = Report("soak seeds")
+    failed = [result.seed for result in results if not result.holds]
+    report.figure("seeds tried", len(results))
+    report.figure("seeds that failed", failed)
+    report.figure("requests sent", sum(result.requests for result in results))
+    report.figure("requests answered", sum(result.answered for result in results))
+    report.figure("requests whose connection closed", sum(result.closed for result in results))
+    report.figure("records acked", sum(result.acked for result in results))
+    report.figure("longest wait, ms", max((result.longest_wait_ms for result in results), default=0))
+    report.figure("virtual hours", round(sum(result.virtual_s for result in results) / 3600, 2))
+    report.figure("seconds of this run", round(seconds, 1))
+    report.target("seeds that failed", len(failed), "==", 0)
+    report.target("seeds tried", len(results), ">", 0)
+    return report
+
+
+def replay(seed: int, console: Console) -> SeedResult:
+    """Play one seed and tell its story."""
+    result = play(seed)
+    for act in result.acts:
+        console.print(act, soft_wrap=True, highlight=False, markup=False)
+    console.print(
+        f"seed {seed}: {result.requests:,} requests, {result.answered:,} answered, {result.closed:,} closed, {result.acked:,} records acked, "
+        f"longest wait {result.longest_wait_ms / 1000:.1f} s",
+        soft_wrap=True,
+    )
+    return result
+
+
+@click.command()
+@click.option("--seeds", type=click.IntRange(1), default=20, show_default=True, help="How many in all.")
+@click.option("--first", type=click.IntRange(0), default=FIRST_SEED, show_default=True, help="The first of them; the others follow it.")
+@click.option(
+    "--state",
+    "state_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Keep each seed's result in this file; seeds in it are not run again.",
+)
+@click.option("--seed", type=int, help="Play this one again and tell what happens in it.")
+@json_option
+def seeds(seeds: int, first: int, state_file: Path | None, seed: int | None, json_file: Path | None) -> None:
+    """Search for unanswered requests in virtual time, one simulated cluster for each seed; a few seconds each.
+
+    A seed gives a cluster of three brokers and 56 partitions, its clients, and a minute of slow disks, pauses, kills and level changes. Every request must
+    be answered, or its connection closed, within its time-out + 1 s; every acked record must be read. Exits with 1 when a seed fails.
+    """
+    console = Console()
+    if seed is not None:
+        result = replay(seed, console)
+        if not result.holds:
+            show_failure(result, console)
+            raise SystemExit(1)
+        return
+    done = load(state_file) if state_file is not None else {}
+    wanted = range(first, first + seeds)
+    began = time.monotonic()
+    with Progress(console) as progress:
+        try:
+            for number in wanted:
+                if number in done:
+                    continue
+                failed = sum(not result.holds for result in done.values())
+                progress.show(f"seed {number}: {len(done)} tried, {failed} failed")
+                result = play(number)
+                if result.holds:
+                    result = result._replace(acts=())  # the story of a seed is told again by its number
+                else:
+                    show_failure(result, console)
+                done[number] = result
+                if state_file is not None:
+                    save(state_file, list(done.values()))
+        except KeyboardInterrupt:
+            again = f"; the same command goes on with {state_file}" if state_file is not None else ""
+            click.echo(f"stopped after {sum(number in done for number in wanted)} of {seeds} seeds{again}", err=True)
+            raise SystemExit(130) from None
+    report = report_of([done[number] for number in wanted], time.monotonic() - began)
+    report.show(console)
+    if json_file is not None:
+        report.write(json_file)
+    if not report.holds:
+        raise SystemExit(1)

@@ -1,0 +1,327 @@
+"""The search by seeds: from one number a cluster, its clients and a minute and a half of faults; then three questions.
+
+    Was every request answered, or its connection closed, within its time-out + 1 s? (AnswerDeadlines, while it happens)
+    Was every waiting operation woken as soon as it could be completed? (the purgatories, ten times a second)
+    Was every acked record read?
+
+The faults are those of a machine on which requests once seemed to go unanswered: a slow disk under logs, checkpoints and ZooKeeper, a broker paused
+past its session, kill -9 and restart, trace subscribers that change their level, deep pipelines. The same seed gives the same run, byte for byte.
+"""
+
+import gc
+import random
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final, NamedTuple
+
+from kafka_edu.clients.answer_deadlines import AnswerDeadlines, Answers, Pauses, look_at_all
+from kafka_edu.clients.probe_requests import ProbeRequests
+from kafka_edu.common.errors import Errors
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.replication.delayed_produce import DelayedProduce
+from kafka_edu.sim.sim_client import SimClient
+from kafka_edu.sim.sim_cluster import ZOOKEEPER_LATENCY_MS, SimCluster
+from kafka_edu.sim.slow_disk import QUICK
+from kafka_edu.sim.soak_clients import GroupReader, PipelinedProducer, ProbeClient, TimedClient, TraceDashboard
+from kafka_edu.trace.event import Envelope, Level
+from kafka_edu.trace.socket_sink import EventServer
+
+BROKERS: Final = (1, 2, 3)
+TOPIC_PARTITIONS: Final = 6
+OFFSETS_PARTITIONS: Final = 50
+"""56 partitions in all."""
+FAULTS_MS: Final = 60_000
+HEALED_MS: Final = 45_000
+"""After the last fault: longer than the longest time-out, so that whatever is still waiting then is stuck."""
+LOOK_EVERY_MS: Final = 100
+WOKEN_WITHIN_LOOKS: Final = 5
+"""An operation that could have been completed at so many looks in a row was not woken."""
+PROPERTIES: Final = {
+    "offsets.topic.num.partitions": str(OFFSETS_PARTITIONS),
+    "offsets.topic.replication.factor": "3",
+    "group.initial.rebalance.delay.ms": "0",
+    "log.flush.interval.messages": "200",
+    "log.segment.bytes": "16384",
+    "replica.lag.time.max.ms": "10000",
+}
+
+
+class SeedResult(NamedTuple):
+    """What came of one seed."""
+
+    seed: int
+    failures: tuple[str, ...]
+    """Empty when all held."""
+    requests: int
+    answered: int
+    closed: int
+    acked: int
+    longest_wait_ms: int
+    virtual_s: float
+    acts: tuple[str, ...]
+    """What happened when, in words."""
+
+    @property
+    def holds(self) -> bool:
+        return not self.failures
+
+
+class SeedRun:
+    """One seed's cluster, clients and faults. `run` does it all."""
+
+    def __init__(self, seed: int, faults_ms: int = FAULTS_MS) -> None:
+        self.seed = seed
+        self._faults_ms = faults_ms
+        self._chance = random.Random(f"seed search {seed}")
+        self.answers = Answers()
+        self._pauses = Pauses()
+        self._deadlines: set[AnswerDeadlines] = set()
+        self.cluster = SimCluster(seed, BROKERS, PROPERTIES)
+        self.cluster.sink.events = _Nothing()
+        self.cluster.sink.listeners.append(self._listen)
+        self.cluster.on_stall = self._on_stall
+        self._failures: list[str] = []
+        self._acts: list[str] = []
+        self._counts: Counter[str] = Counter()
+        self._completable: dict[tuple[int, int, int], int] = {}
+        """(broker, its incarnation, operation's number) → at how many looks in a row it could have been completed."""
+        self._dashboards: list[TraceDashboard] = []
+
+    def run(self) -> SeedResult:
+        """Play the seed to its end."""
+        cluster = self.cluster
+        with _coroutines_of_dead_processes():
+            try:
+                self._play()
+            except AssertionError as error:  # an exception that nobody caught
+                self._failures.append(str(error))
+            if cluster.loop.errors and not self._failures:
+                self._failures.append(f"uncaught: {cluster.loop.errors[0]}")
+            virtual_s = cluster.time.nanoseconds() / 1e9
+            cluster.close()
+        answers = self.answers
+        return SeedResult(
+            seed=self.seed,
+            failures=tuple(self._failures),
+            requests=answers.sent,
+            answered=answers.answered,
+            closed=answers.closed,
+            acked=len(self._producer.acked),
+            longest_wait_ms=round(answers.longest),
+            virtual_s=round(virtual_s, 1),
+            acts=tuple(self._acts),
+        )
+
+    # ---- the story --------------------------------------------------------------------------------------------------------------------------
+
+    def _play(self) -> None:
+        cluster = self.cluster
+        partitions = [TopicPartition("t", number) for number in range(TOPIC_PARTITIONS)]
+        shared = (self._random("producer"), self.answers, self._pauses, self._deadlines)
+        self._producer = PipelinedProducer(cluster, partitions, *shared)
+        self._reader = GroupReader(cluster, partitions, self._random("reader"), self.answers, self._pauses, self._deadlines)
+        cluster.start_all()
+        for broker in BROKERS:
+            self._attach_dashboards(broker)
+        admin = SimClient(cluster)
+        created = cluster.run_as(admin.process, admin.create_topic("t", TOPIC_PARTITIONS, 3))
+        assert created is Errors.NONE, created
+        cluster.run_as(admin.process, admin.create_topic("p", 2, 3))
+        cluster.advance(1_000)
+        clients: list[TimedClient] = [self._producer, self._reader, *self._probers()]
+        tasks = [cluster.loop.spawn(client.process, client.run()) for client in clients]  # type: ignore[attr-defined]
+        end_ms = self._now_ms() + self._faults_ms
+        while self._now_ms() < end_ms:
+            self._pass(self._chance.uniform(500, 4_000))
+            self._chance.choice((self._pause, self._kill, self._slow_disk, self._slow_disk, self._burst, self._burst, self._slow_zookeeper))()
+        self._heal()
+        for client in clients[2:]:
+            client.stopping = True
+        self._producer.stopping = True
+        self._pass(HEALED_MS)
+        self._ask_at_the_end(clients, tasks[0].done())
+
+    def _probers(self) -> list[ProbeClient]:
+        found = []
+        for broker in BROKERS:
+            for number in range(2):
+                chance = self._random(f"prober {broker} {number}")
+                probed = [TopicPartition("p", 0), TopicPartition("p", 1)]
+                requests = ProbeRequests(chance, probed, BROKERS, self.cluster.time.milliseconds)
+                found.append(ProbeClient(broker, number, requests, chance, self.cluster, self.answers, self._pauses, self._deadlines))
+        return found
+
+    def _ask_at_the_end(self, clients: list[TimedClient], producer_done: bool) -> None:
+        self._failures += [f"stuck: {overdue}" for overdue in self.answers.overdue]
+        if not producer_done:
+            self._failures.append(
+                f"the producer is not done {HEALED_MS} ms after the last fault: {self._producer.sent - len(self._producer.acked)} records left"
+            )
+        lost = sorted(set(self._producer.acked) - self._reader.read)
+        if lost:
+            self._failures.append(f"{len(lost)} acked records were not read: {lost[:5]}")
+        if not self._producer.acked or not self._reader.commits:
+            self._failures.append("nothing was acked, or nothing committed: the run shows nothing")
+
+    # ---- faults -----------------------------------------------------------------------------------------------------------------------------
+
+    def _pause(self) -> None:
+        broker = self._chance.choice(BROKERS)
+        ms = self._chance.choice((1_000, 3_000, 8_000, 8_000))
+        self._act(f"pause {broker} for {ms} ms")
+        self.cluster.pause(broker)
+        self._pauses.paused(broker, self._now_ms())
+        zk_client = self.cluster.brokers[broker].zk_client
+        assert zk_client is not None
+        zk_client.pause()
+        self._pass(ms)
+        self.cluster.resume(broker)
+        zk_client.resume()
+        self._pauses.resumed(broker, self._now_ms())
+        self._act(f"resume {broker}")
+
+    def _kill(self) -> None:
+        broker = self._chance.choice(BROKERS)
+        ms = self._chance.choice((200, 2_000, 8_000))
+        self._act(f"kill {broker}, back in {ms} ms")
+        self.cluster.kill(broker)
+        self._completable = {key: looks for key, looks in self._completable.items() if key[0] != broker}
+        self._pass(ms)
+        self._act(f"start {broker}, on a quick disk")
+        self._start(broker)
+
+    def _start(self, broker: int) -> None:
+        # until it has started, a broker takes connections and answers nobody, as Kafka does: it waits for its old session to expire
+        disk = self.cluster.brokers[broker].disk
+        disk.worker_ms = disk.stall_ms = QUICK
+        self._pauses.paused(broker, self._now_ms())
+        self.cluster.start(broker)
+        self._pauses.resumed(broker, self._now_ms())
+        self._attach_dashboards(broker)
+        self._act(f"broker {broker} is back")
+
+    def _slow_disk(self) -> None:
+        worker_ms = self._chance.choice(((20.0, 300.0), (200.0, 2_000.0), (2_000.0, 6_000.0)))
+        stall_ms = self._chance.choice((QUICK, (5.0, 50.0), (100.0, 900.0)))
+        brokers = self._chance.sample(BROKERS, self._chance.randint(1, 3))
+        self._act(f"slow disk of {brokers}: workers {worker_ms} ms, writes {stall_ms} ms")
+        for broker in brokers:
+            disk = self.cluster.brokers[broker].disk
+            disk.worker_ms, disk.stall_ms = worker_ms, stall_ms
+        if self._chance.random() < 0.6:
+            self._pass(self._chance.uniform(1_000, 5_000))
+            self._quick_disks()
+            self._act("quick disks")
+
+    def _quick_disks(self) -> None:
+        for broker in self.cluster.brokers.values():
+            broker.disk.worker_ms = broker.disk.stall_ms = QUICK
+
+    def _slow_zookeeper(self) -> None:
+        high_ms = self._chance.choice((20.0, 150.0))
+        self._act(f"ZooKeeper's log is slow: up to {high_ms} ms a message")
+        self.cluster.zookeeper_latency_ms = (1.0, high_ms)
+        self._pass(self._chance.uniform(2_000, 6_000))
+        self.cluster.zookeeper_latency_ms = ZOOKEEPER_LATENCY_MS
+
+    def _burst(self) -> None:
+        self._act("burst")
+        self._producer.burst = True
+        self._pass(self._chance.uniform(50, 800))
+
+    def _heal(self) -> None:
+        self._act("all healed")
+        self._quick_disks()
+        self.cluster.zookeeper_latency_ms = ZOOKEEPER_LATENCY_MS
+
+    # ---- the checks -------------------------------------------------------------------------------------------------------------------------
+
+    def _pass(self, ms: float) -> None:
+        """Let time pass, and look ten times a second."""
+        left_ms = round(ms)
+        while left_ms > 0:
+            self.cluster.advance(min(left_ms, LOOK_EVERY_MS))
+            left_ms -= LOOK_EVERY_MS
+            look_at_all(self._deadlines, self._now_ms())
+            self._look_for_lost_wake_ups()
+
+    def _look_for_lost_wake_ups(self) -> None:
+        """A produce that its partition's state says is done, and that is still waiting after half a second, was not woken."""
+        still: dict[tuple[int, int, int], int] = {}
+        for broker in self.cluster.brokers.values():
+            replication = broker.server.replication if broker.server is not None else None
+            if replication is None or broker.process.paused:
+                continue
+            for operation in replication.replica_manager.delayed_produce_purgatory.waiting():
+                if isinstance(operation, DelayedProduce) and operation.is_satisfied():
+                    key = broker.id, broker.incarnation, operation.number
+                    still[key] = self._completable.get(key, 0) + 1
+                    if still[key] == WOKEN_WITHIN_LOOKS:
+                        self._failures.append(
+                            f"lost wake-up: {operation.label} on broker {broker.id} could be answered at {self._now_ms():.0f} ms and is not"
+                        )
+        self._completable = still
+
+    def _listen(self, envelope: Envelope) -> None:
+        self._counts[envelope.name] += 1
+        if envelope.name in ("RequestStuck", "RequestFailed", "BackgroundTaskFailed", "ConnectionFailed"):
+            self._failures.append(f"{envelope.name} on broker {envelope.broker} at {self._now_ms():.0f} ms: {envelope.event}")
+
+    # ---- small parts ------------------------------------------------------------------------------------------------------------------------
+
+    def _attach_dashboards(self, broker_id: int) -> None:
+        """Three subscribers of this broker, of whom one changes between the levels hops and state."""
+        broker = self.cluster.brokers[broker_id]
+        assert broker.tracer is not None
+        server = EventServer(broker.tracer, self.cluster.network.transport(), self.cluster.time, "token")
+        port = self.cluster.run_as(broker.process, server.listen())
+        self.cluster.loop.spawn(broker.process, server.run())
+        for number in range(3):
+            levels = (Level.HOPS, Level.STATE) if number == 2 else (Level.STATE,)
+            chance = self._random(f"dashboard {broker_id} {broker.incarnation} {number}")
+            dashboard = TraceDashboard(self.cluster, f"dashboard-{broker_id}-{broker.incarnation}-{number}", chance, levels)
+            self.cluster.loop.spawn(dashboard.process, dashboard.run(broker_id, port, "token"))
+            self._dashboards.append(dashboard)
+
+    def _on_stall(self, broker: int, ms: float) -> None:
+        """A broker that the kernel holds can answer nobody."""
+        now_ms = self._now_ms()
+        self._pauses.paused(broker, now_ms)
+        self._pauses.resumed(broker, now_ms + ms)
+
+    def _now_ms(self) -> float:
+        return self.cluster.time.nanoseconds() / 1e6
+
+    def _random(self, name: str) -> random.Random:
+        return random.Random(f"{self.seed}/{name}")
+
+    def _act(self, text: str) -> None:
+        self._acts.append(f"{self._now_ms():9.0f} ms  {text}")
+
+
+class _Nothing(list[Envelope]):
+    """Events that nobody reads afterwards are not kept: a seed tells a million of them."""
+
+    def append(self, _: Envelope) -> None: ...
+
+
+@contextmanager
+def _coroutines_of_dead_processes() -> Iterator[None]:
+    """A broker that is killed leaves coroutines that never began; Python's warning about them says nothing of the broker."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "coroutine .* was never awaited")
+        yield
+        gc.collect()
+
+
+def play(seed: int, faults_ms: int = FAULTS_MS) -> SeedResult:
+    """Run one seed. Takes seconds of one core."""
+    return SeedRun(seed, faults_ms).run()
+
+
+def search(seeds: Iterator[int], tell: Callable[[SeedResult], None]) -> None:
+    """Run seed after seed."""
+    for seed in seeds:
+        tell(play(seed))

@@ -1,0 +1,108 @@
+"""The search by seeds: a few seeds hold, one seed gives one run, and each bug that is planted is found."""
+
+import asyncio
+from collections import deque
+
+import pytest
+
+from kafka_edu.common.transport import Part
+from kafka_edu.network.channel import KafkaChannel
+from kafka_edu.network.processor import Processor
+from kafka_edu.network.request_channel import Request
+from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
+from kafka_edu.purgatory.expired_operation_reaper import ExpiredOperationReaper
+from kafka_edu.sim.seed_search import SeedResult, play
+
+FAULTS_MS = 12_000
+"""A short story: the whole search is `./kafka-edu soak seeds`."""
+
+
+def test_every_request_of_a_few_seeds_is_answered() -> None:
+    for seed in (1, 2):
+        result = play(seed, FAULTS_MS)
+        assert result.failures == (), f"./kafka-edu soak seeds --seed {seed}"
+        assert result.requests > 1_000
+        assert result.answered > 0.9 * result.requests
+
+
+def test_one_seed_gives_one_run() -> None:
+    assert play(3, 3_000) == play(3, 3_000)
+
+
+def failures(seed: int = 1) -> str:
+    return "\n".join(play(seed, FAULTS_MS).failures)
+
+
+def test_a_response_that_is_dropped_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    responses = 0
+    enqueue = Processor.enqueue_response
+
+    def drops_some(self: Processor, request: Request, parts: list[Part] | None) -> bool:
+        nonlocal responses
+        responses += 1
+        return False if responses % 300 == 0 else enqueue(self, request, parts)
+
+    monkeypatch.setattr(Processor, "enqueue_response", drops_some)
+    assert "stuck: " in failures()
+
+
+def test_the_rest_of_a_batch_of_responses_that_is_dropped_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds = 0
+    process = Processor.process_new_responses
+
+    def forgets(self: Processor) -> None:
+        nonlocal rounds
+        rounds += 1
+        if rounds % 400 == 0:
+            self._responses = deque(list(self._responses)[:-1])
+        process(self)
+
+    monkeypatch.setattr(Processor, "process_new_responses", forgets)
+    assert "stuck: " in failures()
+
+
+def test_a_wake_up_that_is_lost_in_the_purgatory_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    checks = 0
+    check = DelayedOperationPurgatory.check_and_complete
+
+    def loses_some(self: "DelayedOperationPurgatory[object]", key: object) -> int:  # type: ignore[type-var]
+        nonlocal checks
+        checks += self.name == "Produce"
+        return 0 if self.name == "Produce" and checks % 50 == 0 else check(self, key)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(DelayedOperationPurgatory, "check_and_complete", loses_some)
+    assert "lost wake-up: produce" in failures()
+
+
+def test_a_channel_that_is_never_unmuted_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    unmuted = 0
+    unmute = KafkaChannel.unmute
+
+    def forgets_some(self: KafkaChannel) -> None:
+        nonlocal unmuted
+        unmuted += 1
+        if unmuted % 300:
+            unmute(self)
+
+    monkeypatch.setattr(KafkaChannel, "unmute", forgets_some)
+    assert "stuck: " in failures()
+
+
+def test_a_reaper_that_stops_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = ExpiredOperationReaper._run
+
+    async def stops(self: ExpiredOperationReaper) -> None:
+        try:
+            async with asyncio.timeout(8):
+                await run(self)
+        except TimeoutError:
+            return
+
+    monkeypatch.setattr(ExpiredOperationReaper, "_run", stops)
+    assert "stuck: Fetch" in failures()
+
+
+def test_a_result_says_whether_it_holds() -> None:
+    good = SeedResult(1, (), 1, 1, 0, 1, 1, 1.0, ())
+    assert good.holds
+    assert not good._replace(failures=("stuck: Produce",)).holds
