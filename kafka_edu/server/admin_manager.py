@@ -5,6 +5,7 @@ A topic comes into being by two znodes: its configs first, /config/topics/<topic
 are a new assignment in the same znode (PartitionModifications), deletion is an order in /admin/delete_topics (TopicDeletion).
 """
 
+import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from random import Random
 from typing import Final, NamedTuple
@@ -16,8 +17,10 @@ from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic import (
     GROUP_METADATA_TOPIC_NAME,
     TRANSACTION_STATE_TOPIC_NAME,
+    is_internal,
 )
 from kafka_edu.controller.replica_assignment import assign_replicas_to_brokers
+from kafka_edu.log.log_config import TOPIC_CONFIG
 from kafka_edu.protocol.messages.create_partitions import CreatePartitionsTopic, CreatePartitionsTopicResult
 from kafka_edu.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfigs, CreatableTopicResult
 from kafka_edu.purgatory.delayed_operation import DelayedOperation
@@ -31,6 +34,8 @@ from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 from kafka_edu.zk.zk_data import TopicAssignment
+
+log = logging.getLogger(__name__)
 
 UNSPECIFIED: Final = -1
 
@@ -273,6 +278,9 @@ class AdminManager:
             if error.code is ZkErrorCode.NODE_EXISTS:
                 raise topic_exists(topic) from error
             raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"ZooKeeper: {error}") from error
+        if not is_internal(topic):
+            for met in TOPIC_CONFIG.gaps(overrides):
+                log.warning("topic %s: %s", topic, met)
         if self._trace:
             self._trace(TopicCreated(topic, tuple(replicas for _, replicas in sorted(assignment.items())), automatic))
         return topic_id or UUID(int=0)

@@ -8,6 +8,7 @@ down comes later.
 """
 
 import ipaddress
+import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
@@ -15,10 +16,13 @@ from typing import Final, NamedTuple
 
 from kafka_edu.common.config_def import ConfigType, double_text
 from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.server.config_gaps import NO_QUOTAS
 from kafka_edu.server.dynamic_broker_config import DEFAULT_ENTITY
 from kafka_edu.server.entity_configs import EntityConfigs, desanitized, sanitized
 from kafka_edu.server.user_scram_manager import ScramMechanism
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
+
+log = logging.getLogger(__name__)
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 ENTITY_TYPES: Final = (USER, CLIENT_ID, IP)
@@ -124,6 +128,8 @@ class ClientQuotas:
                 raise KafkaException(Errors.INVALID_REQUEST, f"{key} is no quota of {' and '.join(entity)}")
         if not validate_only:
             await self._configs.change(root, name, await self._zk.get_entity_configs(root, name), changes)
+            if any(value is not None for value in changes.values()):
+                log.warning("%s %s: %s have no effect yet, because %s", root, name, ", ".join(sorted(changes)), NO_QUOTAS)
 
 
 def _check_filter(wanted: QuotaFilter, before: Mapping[str, QuotaFilter]) -> None:

@@ -4,6 +4,7 @@ A change of a topic or a broker is written to /config/<type>/<name>, and a notif
 takes the change up, ours too. So the answer comes when it is written, and the change a little later. Loggers change at once, on this broker alone.
 """
 
+import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from typing import NamedTuple
 from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.config_def import ConfigDef, ConfigException, ConfigType
 from kafka_edu.common.errors import Errors, KafkaException
-from kafka_edu.common.topic import validate_topic_name
+from kafka_edu.common.topic import is_internal, validate_topic_name
 from kafka_edu.log.log_config import TOPIC_CONFIG
 from kafka_edu.server.broker_loggers import LEVELS, ROOT, logger_levels, set_logger_level, unset_logger_level
 from kafka_edu.server.config_helper import ConfigEntry, ConfigHelper
@@ -20,6 +21,8 @@ from kafka_edu.server.kafka_config_keys import CONFIG_DEF
 from kafka_edu.trace.events.server import EntityConfigWritten, LoggerLevelChanged
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
+
+log = logging.getLogger(__name__)
 
 TOPICS, BROKERS = "topics", "brokers"
 
@@ -142,6 +145,9 @@ class ConfigAdminManager:
 
     async def _change(self, entity_type: str, entity: str, configs: Mapping[str, str]) -> None:
         """Door: the znode, and the notification."""
+        if entity_type == TOPICS and not is_internal(entity):
+            for met in TOPIC_CONFIG.gaps(configs):
+                log.warning("topic %s: %s", entity, met)
         await self._zk.set_or_create_entity_configs(entity_type, entity, configs)
         await self._zk.create_config_change_notification(f"{entity_type}/{entity}")
         if self._trace:

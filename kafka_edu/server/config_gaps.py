@@ -14,11 +14,11 @@ from kafka_edu.log.log_config import NO_CLEANER, NO_PREALLOCATION, NO_REPLICATIO
 _MAX_LONG: Final = 2**63 - 1
 _MAX_INT: Final = 2**31 - 1
 _NO_METRICS: Final = "there are no JMX metrics and no reporters; the broker's events tell what Kafka's metrics would"
-_NO_QUOTAS: Final = "quotas are stored but not enforced"
+NO_QUOTAS: Final = "quotas are stored but not enforced"
 _NO_MOVES: Final = "moves between log dirs have no threads and no quota of their own"
 _NO_TLS: Final = "there is no TLS"
 _NO_ZK_TLS: Final = "there is no TLS to ZooKeeper"
-_NO_SASL: Final = "there is no SASL"
+NO_SASL: Final = "there is no SASL"
 _NO_TOKENS: Final = "there are no delegation tokens"
 _NO_ENCODED_PASSWORDS: Final = "no password is stored in ZooKeeper, so none is encoded"
 _SYSTEM_BUFFERS: Final = "sockets keep the buffer sizes of the operating system"
@@ -30,7 +30,7 @@ def _ignored() -> Iterator[tuple[str, Gap]]:
     for missing, names in (
         (_NO_METRICS, ("kafka.metrics.polling.interval.secs", "metrics.num.samples", "metrics.recording.level", "metrics.sample.window.ms")),
         (
-            _NO_QUOTAS,
+            NO_QUOTAS,
             (
                 "controller.quota.window.num",
                 "controller.quota.window.size.seconds",
@@ -92,7 +92,7 @@ def _ignored() -> Iterator[tuple[str, Gap]]:
             ),
         ),
         (
-            _NO_SASL,
+            NO_SASL,
             (
                 "connection.failed.authentication.delay.ms",
                 "sasl.kerberos.kinit.cmd",
@@ -131,15 +131,15 @@ def _ignored() -> Iterator[tuple[str, Gap]]:
     ):
         for name in names:
             yield name, Gap(missing)
-    yield "client.quota.callback.class", Gap(_NO_QUOTAS, ("",))
+    yield "client.quota.callback.class", Gap(NO_QUOTAS, ("",))
     yield "kafka.metrics.reporters", Gap(_NO_METRICS, ((),))
     yield "log.cleaner.enable", Gap(NO_CLEANER, (False,))
     yield "log.cleanup.policy", ONLY_DELETE
     yield "log.preallocate", Gap(NO_PREALLOCATION, (False,))
     yield "max.connection.creation.rate", Gap("new connections are limited in number (max.connections) but not in rate", (_MAX_INT,))
     yield "metric.reporters", Gap(_NO_METRICS, ((),))
-    yield "quota.consumer.default", Gap(_NO_QUOTAS, (_MAX_LONG,))
-    yield "quota.producer.default", Gap(_NO_QUOTAS, (_MAX_LONG,))
+    yield "quota.consumer.default", Gap(NO_QUOTAS, (_MAX_LONG,))
+    yield "quota.producer.default", Gap(NO_QUOTAS, (_MAX_LONG,))
     yield "socket.receive.buffer.bytes", Gap(_SYSTEM_BUFFERS, (-1,))
     yield "socket.send.buffer.bytes", Gap(_SYSTEM_BUFFERS, (-1,))
     yield "zookeeper.ssl.crl.enable", Gap(_NO_ZK_TLS, (False,))
@@ -172,7 +172,7 @@ def _refused() -> Iterator[tuple[str, Gap]]:
             ),
         ),
         (
-            _NO_SASL,
+            NO_SASL,
             (
                 "principal.builder.class",
                 "sasl.client.callback.handler.class",
@@ -189,8 +189,8 @@ def _refused() -> Iterator[tuple[str, Gap]]:
         for name in names:
             yield name, Gap(missing, ("",), refuses=True)
     yield "authorizer.class.name", Gap("there is no authorizer, so every client may do everything", ("",), refuses=True)
-    yield "connections.max.reauth.ms", Gap(_NO_SASL, (0,), refuses=True)
-    yield "sasl.enabled.mechanisms", Gap(_NO_SASL, ((),), refuses=True)
+    yield "connections.max.reauth.ms", Gap(NO_SASL, (0,), refuses=True)
+    yield "sasl.enabled.mechanisms", Gap(NO_SASL, ((),), refuses=True)
     yield "ssl.client.auth", Gap(_NO_TLS, ("none",), refuses=True)
     yield "zookeeper.set.acl", Gap("there are no ACLs on znodes, so every client of ZooKeeper may change them", (False,), refuses=True)
     yield "zookeeper.ssl.client.enable", Gap(_NO_ZK_TLS, (False,), refuses=True)

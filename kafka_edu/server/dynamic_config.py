@@ -7,17 +7,18 @@ Kafka: they may be those of a plug-in.
 from collections.abc import Mapping
 from typing import Final
 
-from kafka_edu.common.config_def import ConfigDef, ConfigKey, ConfigType, Range
+from kafka_edu.common.config_def import ConfigDef, ConfigKey, ConfigType, Gap, Range
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.server.client_quotas import CLIENT_QUOTAS
+from kafka_edu.server.config_gaps import NO_QUOTAS, NO_SASL
 from kafka_edu.server.dynamic_broker_config import DYNAMIC_ONLY
 from kafka_edu.server.user_scram_manager import ScramMechanism
 
 _MAX_LONG: Final = 2**63 - 1
-_QUOTAS: Final = [ConfigKey(name, kind, None, None, "a quota") for name, kind in CLIENT_QUOTAS.items()]
+_QUOTAS: Final = [ConfigKey(name, kind, None, None, "a quota", Gap(NO_QUOTAS)) for name, kind in CLIENT_QUOTAS.items()]
 CLIENT_CONFIG: Final = ConfigDef(_QUOTAS)
 USER_CONFIG: Final = ConfigDef(
-    [*(ConfigKey(mechanism.key, ConfigType.STRING, None, None, "its credential") for mechanism in ScramMechanism), *_QUOTAS]
+    [*(ConfigKey(mechanism.key, ConfigType.PASSWORD, None, None, "its credential", Gap(NO_SASL)) for mechanism in ScramMechanism), *_QUOTAS]
 )
 BROKER_CONFIG: Final = ConfigDef(ConfigKey(name, kind, _MAX_LONG, Range(0), "bytes a second") for name, kind in DYNAMIC_ONLY.items())
 

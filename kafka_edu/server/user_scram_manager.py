@@ -12,14 +12,18 @@ the client. They are stored here already; SASL itself is not served yet.
 import base64
 import hashlib
 import hmac
+import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import Final, NamedTuple
 
 from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.server.config_gaps import NO_SASL
 from kafka_edu.server.entity_configs import EntityConfigs, desanitized, sanitized
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
+
+log = logging.getLogger(__name__)
 
 USERS: Final = "users"
 MIN_ITERATIONS: Final = 4096
@@ -134,6 +138,8 @@ class UserScramManager:
         if any(value is None and key not in stored for key, value in changes.items()):
             raise KafkaException(Errors.RESOURCE_NOT_FOUND, "there is no such credential to delete")
         await self._configs.change(USERS, sanitized(user), stored, changes)
+        if upsertions:
+            log.warning("user %s: SCRAM credentials are stored but have no effect yet, because %s", user, NO_SASL)
 
 
 def _mechanism(user: str, number: int) -> ScramMechanism:

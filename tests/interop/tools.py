@@ -58,6 +58,8 @@ _OTHERS_GROUP: Final = re.compile(r"^(console-consumer-\d+|cgxxx)$")
 _BROKER_AWAY: Final = re.compile(
     r"^WARN \[\w+ clientId=[^]]+\] (Connection to node -?\d+ \(\S+\) could not be established\.|Bootstrap broker \S+ \(id: -\d+ rack: null\) disconnected)"
 )
+#: What our tools say of settings that our brokers do not heed yet; Kafka's have nothing to say there.
+_NO_EFFECT: Final = re.compile(r"^WARNING: on kafka-edu's brokers ")
 #: The answer of log-dirs.
 _LOG_DIRS: Final = re.compile(r'^\{"version":1,"brokers":')
 _LABEL: Final = re.compile(r"^--([a-z][a-z.-]*)")
@@ -149,7 +151,7 @@ def normalised(text: str, mark: str, other: str) -> list[str]:
             lines.append(_log_dirs(raw))
         elif other not in raw and not _TRACE.match(raw) and not _OTHERS_GROUP.match(raw):
             line = _CONFIGS.sub(lambda found: ",".join(sorted(map(str.strip, found[0].split(",")))), _DATE.sub("", raw))
-            if not _BROKER_AWAY.match(line):
+            if not _BROKER_AWAY.match(line) and not _NO_EFFECT.match(line):
                 lines.append(line.rstrip())
     while lines and not lines[-1]:
         lines.pop()

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from kafka_edu.cli.tools.brokers import Brokers, Node, connect_brokers, raise_for
 from kafka_edu.cli.tools.options import OptionSet
-from kafka_edu.cli.tools.tool import ToolError, illegal_argument, java_class
+from kafka_edu.cli.tools.tool import ToolError, illegal_argument, java_class, warn_of_gaps
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.protocol.messages.alter_configs import AlterableConfig, AlterConfigsRequest, AlterConfigsResource, AlterConfigsResponse
 from kafka_edu.protocol.messages.describe_configs import (
@@ -14,6 +14,7 @@ from kafka_edu.protocol.messages.describe_configs import (
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
 )
+from kafka_edu.server.settings_check import check_settings
 
 if TYPE_CHECKING:
     from kafka_edu.cli.tools.configs import ConfigOptions
@@ -81,6 +82,7 @@ async def _alter(brokers: Brokers, o: "ConfigOptions", given: OptionSet, name: s
     if answer.error_code:
         refused = KafkaException(Errors.of(answer.error_code), answer.error_message or "")
         raise ToolError("java.util.concurrent.ExecutionException", f"{java_class(refused)}: {refused.message}")
+    warn_of_gaps(finding.text for finding in check_settings(added))
     print(f"Completed updating config for broker: {name}." if name else "Completed updating default config for brokers in the cluster,")
 
 

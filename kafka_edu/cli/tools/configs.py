@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from kafka_edu.cli.tools.options import OptionError, OptionParser, OptionSet, UsageError, check_invalid, check_required
-from kafka_edu.cli.tools.tool import ToolCommand, ToolError, failures, illegal_argument, java_class, properties_of, run_tool, text_of
+from kafka_edu.cli.tools.tool import ToolCommand, ToolError, failures, illegal_argument, java_class, properties_of, run_tool, text_of, warn_of_gaps
 from kafka_edu.common.errors import Errors, KafkaException
 
 if TYPE_CHECKING:
@@ -150,6 +150,7 @@ class ConfigCommand:
         for name in deleted:
             configs.pop(name, None)
         await _change(zk, entity, configs)
+        warn_of_gaps(_without_effect(entity, added))
         print(f"Completed Updating config for entity: {entity}.")
 
     async def _describe(self, zk: "KafkaZkClient", entity: "ConfigEntity") -> None:
@@ -158,6 +159,24 @@ class ConfigCommand:
             configs = await zk.get_entity_configs(each.root.type, each.full_name)
             if configs or not all_users:
                 print(f"Configs for {each} are {','.join(f'{key}={value}' for key, value in configs.items())}")
+
+
+def _without_effect(entity: "ConfigEntity", added: Mapping[str, str]) -> list[object]:
+    """Return what brokers of this project do not do of these settings."""
+    from kafka_edu.common.topic import is_internal
+    from kafka_edu.log.log_config import TOPIC_CONFIG
+    from kafka_edu.server.dynamic_config import CLIENT_CONFIG, USER_CONFIG
+    from kafka_edu.server.settings_check import check_settings
+
+    match entity.root.type:
+        case "brokers":
+            return [finding.text for finding in check_settings(added)]
+        case "topics":
+            return [] if is_internal(entity.full_name) else [*TOPIC_CONFIG.gaps(added)]
+        case "users":
+            return [*USER_CONFIG.gaps(added)]
+        case _:
+            return [*CLIENT_CONFIG.gaps(added)]
 
 
 async def _check_broker_configs(zk: "KafkaZkClient", name: str, added: Mapping[str, str]) -> None:

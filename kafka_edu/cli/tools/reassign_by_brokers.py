@@ -19,6 +19,7 @@ from kafka_edu.cli.tools.reassignment_file import (
 )
 from kafka_edu.cli.tools.reassignment_plan import (
     LOG_DIRS_RATE,
+    NO_THROTTLE,
     THROTTLED_RATES,
     THROTTLED_REPLICAS,
     Throttle,
@@ -28,7 +29,7 @@ from kafka_edu.cli.tools.reassignment_plan import (
     throttled,
 )
 from kafka_edu.cli.tools.replica_log_dirs import LogDirs, alter_log_dirs, describe_log_dirs
-from kafka_edu.cli.tools.tool import ToolError, admin_operation, command_failed, java_class, text_of
+from kafka_edu.cli.tools.tool import ToolError, admin_operation, command_failed, java_class, text_of, warn_of_gaps
 from kafka_edu.cluster.topic_assignment import ReplicaAssignment
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
@@ -140,6 +141,7 @@ class BrokerReassignments:
             raise _in_execution(KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition: {unknown[0]}"))
         print_current({tp: current[tp] for tp in proposal.partitions})
         if max(throttle) >= 0:
+            warn_of_gaps([NO_THROTTLE])
             print("Warning: You must run --verify periodically, until the reassignment completes, to ensure the throttle is removed.")
         await self._throttle(proposal, running, current, throttle)
         if refused := await self._alter(proposal.partitions):

@@ -21,6 +21,7 @@ from kafka_edu.cli.tools.reassignment_file import (
 from kafka_edu.cli.tools.reassignment_plan import (
     CLIENT_ID,
     LOG_DIRS_RATE,
+    NO_THROTTLE,
     THROTTLED_RATES,
     THROTTLED_REPLICAS,
     Assignment,
@@ -31,7 +32,7 @@ from kafka_edu.cli.tools.reassignment_plan import (
     throttled,
 )
 from kafka_edu.cli.tools.replica_log_dirs import LogDirs, alter_log_dirs, describe_log_dirs
-from kafka_edu.cli.tools.tool import command_failed
+from kafka_edu.cli.tools.tool import command_failed, warn_of_gaps
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.server.admin_zk_client import AdminZkClient, RackAwareMode
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
@@ -74,6 +75,7 @@ class ZooKeeperReassignments:
             return
         print_current(await self._current(proposal.topics))
         if max(throttle) >= 0:
+            warn_of_gaps([NO_THROTTLE])
             print(
                 "Warning: You must run Verify periodically, until the reassignment completes, to ensure the throttle is removed. "
                 "You can also alter the throttle by rerunning the Execute command passing a new value."

@@ -8,6 +8,7 @@ from kafka_edu.cli.tools.reassignment_file import to_json
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.replica_assignment import assign_replicas_to_brokers
 
+NO_THROTTLE: Final = "a throttle has no effect yet: replication runs as fast as it can"
 THROTTLED_RATES: Final = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
 LOG_DIRS_RATE: Final = "replica.alter.log.dirs.io.max.bytes.per.second"
 THROTTLED_REPLICAS: Final = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")

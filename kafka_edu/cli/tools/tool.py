@@ -5,7 +5,7 @@ A tool is a function from its words to an exit code. It is a click command only 
 """
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final, NoReturn
@@ -98,6 +98,12 @@ def log_line(level: str, message: str, logger: str) -> None:
     """A line as Kafka's tools log it, by config/tools-log4j.properties: on standard error, from WARN on."""
     now = datetime.now()
     sys.stderr.write(f"[{now:%Y-%m-%d %H:%M:%S},{now.microsecond // 1000:03}] {level} {message} ({logger})\n")
+
+
+def warn_of_gaps(found: Iterable[object]) -> None:
+    """Name settings that do not do all that they say; on standard error, because Kafka's tools have no such lines."""
+    for met in found:
+        sys.stderr.write(f"WARNING: on kafka-edu's brokers {met}.\n")
 
 
 class ToolCommand(click.Command):

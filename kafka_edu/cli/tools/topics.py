@@ -20,6 +20,7 @@ from kafka_edu.cli.tools.tool import (
     log_error,
     run_tool,
     text_of,
+    warn_of_gaps,
 )
 
 if TYPE_CHECKING:  # the tool's help must not wait for them
@@ -104,6 +105,8 @@ class TopicCommand:
     def __init__(self, options: TopicOptions, given: OptionSet) -> None:
         self._options = options
         self._given = given
+        self._warned = False
+        """Settings without effect are named once, not for each topic."""
 
     async def run(self) -> None:
         from kafka_edu.cli.tools.topic_service import broker_topic_service, zookeeper_topic_service
@@ -210,6 +213,8 @@ class TopicCommand:
 
     def _configs_to_add(self) -> dict[str, str]:
         """What --config says, checked. Raises ToolError, KafkaException, ConfigException."""
+        from kafka_edu.common.topic import is_internal
+        from kafka_edu.log.log_config import TOPIC_CONFIG
         from kafka_edu.server.admin_zk_client import validate_topic_configs
 
         configs = {}
@@ -219,6 +224,9 @@ class TopicCommand:
                 raise illegal_argument('requirement failed: Invalid topic config: all configs to be added must be in the format "key=val".')
             configs[pair[0].strip()] = pair[1].strip()
         validate_topic_configs(configs)
+        if not self._warned and not is_internal(self._given.value(self._options.topic) or ""):
+            self._warned = True
+            warn_of_gaps(TOPIC_CONFIG.gaps(configs))
         if "message.format.version" in configs:
             print(
                 f"WARNING: The configuration message.format.version={configs['message.format.version']} is specified. This configuration "
