@@ -36,5 +36,7 @@ def error_of_missing(name: str) -> Errors:
 
 
 def metadata_error(request: MetadataRequest, error: Errors) -> MetadataResponse:
-    """No brokers, no cluster id, no controller; the error beside each topic, a null name told as an empty one."""
-    return MetadataResponse(topics=[MetadataResponseTopic(error_code=error, name=topic.name or "") for topic in request.topics or []])
+    """No brokers, no cluster id, no controller; the error beside each topic, with the id that was asked for; a null name is told as an empty one."""
+    return MetadataResponse(
+        topics=[MetadataResponseTopic(error_code=error, name=topic.name or "", topic_id=topic.topic_id) for topic in request.topics or []]
+    )

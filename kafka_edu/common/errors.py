@@ -143,6 +143,14 @@ class Errors(IntEnum):
 _BY_CODE: Final[dict[int, Errors]] = {int(error): error for error in Errors}
 
 
+def message_beside(error: Errors, message: str) -> str | None:
+    """What a response says beside the code (Kafka: ApiError.fromThrowable).
+
+    None where the message says no more than the code, and with UNKNOWN_SERVER_ERROR: what lies behind it is not for clients.
+    """
+    return None if error in (Errors.NONE, Errors.UNKNOWN_SERVER_ERROR) or message in ("", error.message) else message
+
+
 class KafkaException(Exception):
     """A failure that has an error code, on its way to the response that carries it (Kafka: ApiException.java)."""
 
@@ -153,6 +161,11 @@ class KafkaException(Exception):
     @property
     def message(self) -> str:
         return str(self.args[0])
+
+    @property
+    def told(self) -> str | None:
+        """What a response says beside the code."""
+        return message_beside(self.error, self.message)
 
     def __str__(self) -> str:
         return f"{self.error.name}: {self.message}"

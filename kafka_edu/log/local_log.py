@@ -190,11 +190,9 @@ class LocalLog(ABC):
         """A piece of one segment from the batch that holds `start_offset`, at most `max_length` bytes, none of it at `max_offset` (the HW) or above.
 
         The first batch may begin below `start_offset`, and the last may be cut off. With `min_one_message` the first is whole, however large.
-        Raises OFFSET_OUT_OF_RANGE; UNKNOWN_SERVER_ERROR for a negative `max_length`, as Kafka does. About 1 µs at the end of the log, 10 µs
-        elsewhere: index, a header or two; no record is read.
+        Raises OFFSET_OUT_OF_RANGE; and, where there is something to read, UNKNOWN_SERVER_ERROR for a negative `max_length`, as Kafka does.
+        About 1 µs at the end of the log, 10 µs elsewhere: index, a header or two; no record is read.
         """
-        if max_length < 0:
-            raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"Invalid max size {max_length} for log read from {self.topic_partition}")
         log_end = self.log_end_offset
         if not self.log_start_offset <= start_offset <= log_end:
             raise KafkaException(
@@ -204,6 +202,8 @@ class LocalLog(ABC):
         limit = log_end if max_offset is None or max_offset > log_end else max_offset
         if start_offset >= limit:
             return FetchDataInfo(self.convert_to_offset_metadata(start_offset), _NOTHING)
+        if max_length < 0:
+            raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"Invalid max size {max_length} for log read from {self.topic_partition}")
         try:
             found = self._segments.read(start_offset, max_length, limit, log_end, min_one_message)
         except OSError as error:

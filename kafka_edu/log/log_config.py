@@ -43,7 +43,7 @@ class ThrottledReplicas(NamedTuple):
 
     def refusal(self, value: ConfigValue) -> str:
         allowed = isinstance(value, tuple) and (value == ("*",) or all(re.fullmatch(r"([0-9]+:[0-9]+)?", item) for item in value))
-        return "" if allowed else "Value must be * or a list of partition:broker"
+        return "" if allowed else "Value must be the literal '*' or a list of replicas in the format partition:broker,partition:broker,..."
 
 
 NO_CLEANER: Final = "there is no log cleaner, so nothing is compacted"

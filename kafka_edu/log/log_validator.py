@@ -113,6 +113,7 @@ def validate(records: Buffer, config: LogConfig, now_ms: int, api_version: int, 
         return None
     view = memoryview(records)
     rest = view[HEADER_BYTES : header.batch_length + LOG_OVERHEAD]
+    latest = header.max_timestamp
     if (
         header.attributes & COMPRESSION_MASK
         or header.records_count <= WALK_LIMIT
@@ -120,13 +121,16 @@ def validate(records: Buffer, config: LogConfig, now_ms: int, api_version: int, 
         or config.message_timestamp_difference_max_ms != _MAX_LONG
         or config.compression is not None
     ):
-        recompressed = _look_inside(header, rest, config, now_ms)
-        if recompressed is not None:
-            return recompressed
+        found = _look_inside(header, rest, config, now_ms)
+        if isinstance(found, ValidBatch):
+            return found
+        latest = found
     head = bytearray(view[:HEADER_BYTES])
     if config.log_append_time:
-        return _with_log_append_time(header, head, rest, now_ms)
-    return ValidBatch(header, head, rest, header.max_timestamp)
+        return _with_times(header, head, rest, now_ms, TimestampType.LOG_APPEND_TIME)
+    if latest != header.max_timestamp:
+        return _with_times(header, head, rest, latest, TimestampType.CREATE_TIME)
+    return ValidBatch(header, head, rest, latest)
 
 
 def validate_for_old_format(
@@ -234,22 +238,25 @@ def _refused_header(why: str) -> RecordValidationError:
     return RecordValidationError(Errors.INVALID_RECORD, why, ())
 
 
-def _look_inside(header: BatchHeader, rest: memoryview, config: LogConfig, now_ms: int) -> ValidBatch | None:
-    """Unpack, and walk the records if there is reason to; a new batch if the topic wants another codec, else None."""
+def _look_inside(header: BatchHeader, rest: memoryview, config: LogConfig, now_ms: int) -> ValidBatch | int:
+    """Unpack, and walk the records if there is reason to: a new batch if the topic wants another codec, else the latest time of the records.
+
+    Where they are not walked, the header is believed.
+    """
     codec = header.compression
     body = decompress(codec, rest) if codec else bytes(rest)
     wanted = config.compression
     other_codec = wanted is not None and wanted is not codec and not header.attributes & CONTROL_BIT
     checked = config.compact or config.message_timestamp_difference_max_ms != _MAX_LONG
     if not (checked or other_codec or header.records_count <= WALK_LIMIT):
-        return None
+        return header.max_timestamp
     records = decode_records(body, header.records_count, 0, header.base_timestamp)
     if checked:
         _check_records(records, config, now_ms)
     if not other_codec or wanted is None:
         if codec and any(record.offset != i for i, record in enumerate(records)):
             raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, "the records of a compressed batch are not numbered 0, 1, 2 …")
-        return None
+        return max([record.timestamp for record in records])
     return _rebuilt([r._replace(offset=i) for i, r in enumerate(records)], wanted, header, config, now_ms)
 
 
@@ -273,13 +280,14 @@ def _refused_timestamps(why: str, indexes: range | list[int]) -> RecordValidatio
     )
 
 
-def _with_log_append_time(header: BatchHeader, head: bytearray, rest: Buffer, now_ms: int) -> ValidBatch:
-    """The leader's time as that of all records: two fields of the header, and the CRC over all."""
-    stored = header._replace(attributes=header.attributes | LOG_APPEND_TIME_BIT, max_timestamp=now_ms)
+def _with_times(header: BatchHeader, head: bytearray, rest: Buffer, latest: int, timestamp_type: TimestampType) -> ValidBatch:
+    """The batch with another latest time, the leader's as that of all records or the records' own: two fields of the header, and the CRC over all."""
+    by_broker = LOG_APPEND_TIME_BIT if timestamp_type is TimestampType.LOG_APPEND_TIME else 0
+    stored = header._replace(attributes=header.attributes | by_broker, max_timestamp=latest)
     HEADER.pack_into(head, 0, *stored)
     crc = google_crc32c.extend(google_crc32c.value(bytes(memoryview(head)[ATTRIBUTES_OFFSET:])), bytes(rest))
     struct.pack_into(">I", head, CRC_OFFSET, crc)
-    return ValidBatch(stored._replace(crc=crc), head, rest, now_ms)
+    return ValidBatch(stored._replace(crc=crc), head, rest, latest)
 
 
 def _old_produce(records: Buffer, config: LogConfig) -> OldProduce | None:
@@ -322,13 +330,15 @@ def _timestamp_type(config: LogConfig) -> TimestampType:
 
 
 def _rebuilt(records: list[Record], codec: CompressionType, source: BatchHeader, config: LogConfig, now_ms: int) -> ValidBatch:
-    """A batch that is made anew, with the producer's numbers of `source`; its size may be another."""
-    if config.log_append_time:
-        records = [record._replace(timestamp=now_ms) for record in records]
+    """A batch that is made anew, with the producer's numbers of `source`; its size may be another.
+
+    Under LogAppendTime the header alone tells the leader's time; the records keep the producer's times, as in Kafka, where nobody reads them.
+    """
     batch = build_batch(
         records,
         compression=codec,
         timestamp_type=_timestamp_type(config),
+        max_timestamp=now_ms if config.log_append_time else None,
         producer_id=source.producer_id,
         producer_epoch=source.producer_epoch,
         base_sequence=source.base_sequence,

@@ -9,13 +9,22 @@ from kafka_edu.protocol.api_versions_table import VersionTable
 from kafka_edu.protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 
 SOFTWARE_NAME: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+UNKNOWN_FEATURES_EPOCH: Final = -1
 
 
-def api_versions_response(request: ApiVersionsRequest, version: int, versions: VersionTable) -> ApiVersionsResponse:
-    """`versions`, by key. From v3 on the client names its software; a name that breaks the rules is INVALID_REQUEST, for it would spoil metrics."""
+def api_versions_response(
+    request: ApiVersionsRequest, version: int, versions: VersionTable, features_epoch: int | None = None
+) -> ApiVersionsResponse:
+    """`versions`, by key, and the epoch of the finalized features if there is one.
+
+    From v3 on the client names its software; a name that breaks the rules is INVALID_REQUEST, because it would spoil metrics.
+    """
     if version >= 3 and not (SOFTWARE_NAME.fullmatch(request.client_software_name) and SOFTWARE_NAME.fullmatch(request.client_software_version)):
         return api_versions_error(Errors.INVALID_REQUEST, versions)
-    return ApiVersionsResponse(api_keys=[ApiVersion(api_key=key, min_version=low, max_version=high) for key, (low, high) in sorted(versions.items())])
+    return ApiVersionsResponse(
+        api_keys=[ApiVersion(api_key=key, min_version=low, max_version=high) for key, (low, high) in sorted(versions.items())],
+        finalized_features_epoch=UNKNOWN_FEATURES_EPOCH if features_epoch is None else features_epoch,
+    )
 
 
 def api_versions_error(error: Errors, versions: VersionTable) -> ApiVersionsResponse:

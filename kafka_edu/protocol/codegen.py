@@ -54,7 +54,8 @@ _RUNTIME: Final[dict[str, Any]] = {
     "null": errors.null,
     "cannot_be_null": errors.cannot_be_null,
     "string_too_long": errors.string_too_long,
-    "tag_size": errors.tag_size,
+    "INT_MIN": types.MAX_INT + 1,
+    "INT_RANGE": 2 * types.MAX_INT + 2,
     "unsupported": errors.unsupported,
     **{f"read_{name}": function for name, function in types.READ_VARYING.items()},
     **{f"write_{name}": function for name, function in types.WRITE_VARYING.items()},
@@ -166,6 +167,7 @@ class _DecoderSource(_Source):
             self.tagged_fields(tagged, var, label)
 
     def tagged_fields(self, known: list[Field], var: str, label: str) -> None:
+        """Read the tagged fields. The size of a known one is not looked at, as in Kafka: the value itself says where it ends."""
         count = self.length("B", 0)
         with self.block(f"if {count}:"):
             if not known:
@@ -177,20 +179,22 @@ class _DecoderSource(_Source):
             with self.block(f"for _ in range({count}):"):
                 self.emit(f"{tag}, p = uvarint(b, p)")
                 self.emit(f"{size}, p = uvarint(b, p)")
-                self.emit(f"{stop} = p + {size}")
-                with self.block(f"if {stop} > end:"):
-                    self.emit(f"raise too_many({label + ' tagged field'!r}, {size}, end - p)")
                 for i, field in enumerate(known):
                     with self.block(f"{'el' if i else ''}if {tag} == {field.tag}:"):
                         self.value(field.wire, field.nullable.has(self.version), f"{var}.{field.name}", f"{label}.{field.name}")
                         self.flush()
-                        with self.block(f"if p != {stop}:"):
-                            self.emit(f"raise tag_size({label + '.' + field.name!r}, {size}, p - {stop} + {size})")
                 with self.block("else:"):
+                    self.emit(f"{stop} = p + {size}")
+                    with self.block(f"if {stop} > end:"):
+                        self.emit(f"raise too_many({label + ' tagged field'!r}, {size}, end - p)")
                     self.emit(f"p = {stop}")
 
     def length(self, letter: str, less: int = 1) -> str:
-        """Read a length: with the run as a fixed number of format `letter`, or as an unsigned varint of length + `less`. Flushes the run."""
+        """Read a length: with the run as a fixed number of format `letter`, or as an unsigned varint of length + `less`. Flushes the run.
+
+        The varint is Java's int: above 2³¹ it is negative, and so is the length, which then means null, as −1 does.
+        Exactly 2³¹ wraps to the largest int when 1 is subtracted; here it stays what it is, more than any frame can hold.
+        """
         name = self.fresh("n")
         if not self.flexible:
             self.add_to_run(name, letter)
@@ -200,6 +204,8 @@ class _DecoderSource(_Source):
         self.flush()
         with self.block(f"if {name} > 127:"):
             self.emit(f"{name}, p = uvarint(b, p - 1)")
+            with self.block(f"if {name} {'>' if less else '>='} INT_MIN:"):
+                self.emit(f"{name} -= INT_RANGE")
         if less:
             self.emit(f"{name} -= {less}")
         return name

@@ -20,10 +20,6 @@ def string_too_long(label: str, size: int) -> ProtocolError:
     return ProtocolError(f"{label}: a string of {size} bytes is longer than {MAX_STRING_BYTES}")
 
 
-def tag_size(label: str, announced: int, used: int) -> ProtocolError:
-    return ProtocolError(f"{label}: the tagged field takes {used} bytes, but {announced} are announced")
-
-
 def unsupported(label: str, value: object, version: int, versions: str) -> KafkaException:
     shown = repr(value)
     shown = shown if len(shown) <= 80 else shown[:77] + "..."

@@ -15,7 +15,7 @@ from kafka_edu.common.transport import Part, part_size
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages import REGISTRY
 from kafka_edu.protocol.schema import Message
-from kafka_edu.protocol.types import MAX_STRING_BYTES, ProtocolError, ReadBuffer, read_unsigned_varint, skip_tagged_fields
+from kafka_edu.protocol.types import MAX_INT, MAX_STRING_BYTES, ProtocolError, ReadBuffer, read_unsigned_varint, skip_tagged_fields
 
 _FIXED: Final = Struct(">hhi")
 _LENGTH: Final = Struct(">h")
@@ -79,6 +79,8 @@ def decode_request_header(frame: ReadBuffer) -> tuple[RequestHeader, int]:
 
 def _skip_header_tags(frame: ReadBuffer, position: int) -> int:
     count, position = read_unsigned_varint(frame, position)
+    if count > MAX_INT:  # negative in Java: no tags
+        return position
     return skip_tagged_fields(frame, position, count) if count else position
 
 

@@ -25,6 +25,8 @@ ZERO_UUID: Final = uuid.UUID(int=0)
 """Says "no id" wherever an id may be missing."""
 
 MAX_STRING_BYTES: Final = 0x7FFF
+MAX_INT: Final = 0x7FFF_FFFF
+"""Java's: an unsigned varint above it is a negative number to Kafka."""
 
 
 class ProtocolError(ValueError):

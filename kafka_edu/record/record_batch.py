@@ -229,6 +229,7 @@ def build_batch(
     *,
     compression: CompressionType = CompressionType.NONE,
     timestamp_type: TimestampType = TimestampType.CREATE_TIME,
+    max_timestamp: int | None = None,
     partition_leader_epoch: int = NO_PARTITION_LEADER_EPOCH,
     producer_id: int = NO_PRODUCER_ID,
     producer_epoch: int = NO_PRODUCER_EPOCH,
@@ -236,7 +237,10 @@ def build_batch(
     is_transactional: bool = False,
     is_control: bool = False,
 ) -> bytes:
-    """A batch of at least one record; its base offset is the first record's (0 for a producer). O(bytes)."""
+    """A batch of at least one record; its base offset is the first record's (0 for a producer). O(bytes).
+
+    `max_timestamp` None: the latest time of the records.
+    """
     base_offset, base_timestamp = records[0].offset, records[0].timestamp
     body = encode_records(records, base_offset, base_timestamp)
     return assemble_batch(
@@ -253,7 +257,7 @@ def build_batch(
             | (CONTROL_BIT if is_control else 0),
             records[-1].offset - base_offset,
             base_timestamp,
-            max(record.timestamp for record in records),
+            max(record.timestamp for record in records) if max_timestamp is None else max_timestamp,
             producer_id,
             producer_epoch,
             base_sequence,

@@ -6,12 +6,17 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kafka_edu.common.errors import Errors, KafkaException
+
 if TYPE_CHECKING:
     from kafka_edu.replication.reader_at_end import ReaderAtEnd
 
 CONSUMER_REPLICA_ID: Final = -1
 DEBUGGING_REPLICA_ID: Final = -2
 """A tool that reads any replica, beyond the high watermark."""
+
+NO_LEADER_EPOCH: Final = -1
+"""The reader does not say by which leader epoch it reads, and is not fenced."""
 
 READ_UNCOMMITTED: Final = 0
 READ_COMMITTED: Final = 1
@@ -33,6 +38,12 @@ def fetch_isolation(replica_id: int, isolation_level: int) -> FetchIsolation:
     if replica_id != CONSUMER_REPLICA_ID:
         return FetchIsolation.LOG_END
     return FetchIsolation.TXN_COMMITTED if isolation_level == READ_COMMITTED else FetchIsolation.HIGH_WATERMARK
+
+
+def check_isolation_level(isolation_level: int) -> None:
+    """Raises UNKNOWN_SERVER_ERROR, as Kafka does, for a level that is neither READ_UNCOMMITTED nor READ_COMMITTED."""
+    if isolation_level not in (READ_UNCOMMITTED, READ_COMMITTED):
+        raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"Unknown isolation level {isolation_level}")
 
 
 class FetchParams(NamedTuple):

@@ -14,7 +14,7 @@ from kafka_edu.log.fetch_data_info import TimestampOffset
 from kafka_edu.log.log import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Log
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.log.transaction_index import AbortedTxn
-from kafka_edu.replication.fetch_params import FetchIsolation
+from kafka_edu.replication.fetch_params import NO_LEADER_EPOCH, FetchIsolation
 from kafka_edu.replication.log_read_result import EMPTY_RECORDS, EpochAndOffset, LogReadResult
 from kafka_edu.replication.truncation import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
 from kafka_edu.trace.events.replication import HighWatermarkAdvanced
@@ -54,9 +54,9 @@ class LocalReplica:
         """The log to serve from, after fencing by epoch (KIP-320).
 
         Raises FENCED_LEADER_EPOCH (the client knows an older leader), UNKNOWN_LEADER_EPOCH (a newer than we do; we shall hear of it),
-        NOT_LEADER_OR_FOLLOWER, REPLICA_NOT_AVAILABLE. `current_leader_epoch` -1: the client does not say.
+        NOT_LEADER_OR_FOLLOWER, REPLICA_NOT_AVAILABLE. NO_LEADER_EPOCH is not fenced; a lower one is.
         """
-        if current_leader_epoch >= 0 and current_leader_epoch != self.leader_epoch:
+        if current_leader_epoch not in (NO_LEADER_EPOCH, self.leader_epoch):
             older = current_leader_epoch < self.leader_epoch
             raise KafkaException(Errors.FENCED_LEADER_EPOCH if older else Errors.UNKNOWN_LEADER_EPOCH)
         if only_from_leader and self.leader != self.broker_id:

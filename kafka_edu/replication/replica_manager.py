@@ -41,6 +41,7 @@ from kafka_edu.replication.fetch_params import (
     FetchIsolation,
     FetchParams,
     PartitionFetch,
+    check_isolation_level,
     fetch_isolation,
 )
 from kafka_edu.replication.fetch_session import FetchSession
@@ -93,8 +94,6 @@ REFUSED_UNSEEN: Final = frozenset(
         Errors.MESSAGE_TOO_LARGE,
         Errors.RECORD_LIST_TOO_LARGE,
         Errors.CORRUPT_MESSAGE,
-        Errors.INVALID_RECORD,
-        Errors.UNSUPPORTED_COMPRESSION_TYPE,
         Errors.KAFKA_STORAGE_ERROR,
     }
 )
@@ -333,7 +332,10 @@ class ReplicaManager:
         self.delayed_fetch_purgatory.try_complete_else_watch(operation, tuple(keys))
 
     def read_from_local_log(self, params: FetchParams, infos: FetchInfos) -> FetchResults:
-        """One read of each partition, in order, within `max_bytes` together; the first with records may exceed all limits by one batch."""
+        """One read of each partition, in order, within `max_bytes` together; the first with records may exceed all limits by one batch.
+
+        A negative limit spoils the partition whose limit it is. A negative `max_bytes` is the first partition's limit; for the others it is 0.
+        """
         left = params.max_bytes
         hard_limit = params.hard_max_bytes_limit
         only_from_leader, isolation = params.only_from_leader, params.isolation
@@ -345,6 +347,8 @@ class ReplicaManager:
             if at_end is not None:
                 if at_end.holds() and (at_end.read.aborted_transactions is not None) is read_committed:
                     results.append((tp, at_end.read))
+                    if left < 0:
+                        left = 0
                     continue
                 wanted.at_end = None
             try:
@@ -367,6 +371,8 @@ class ReplicaManager:
                     left = max(0, left - read.size_in_bytes)
                 elif wanted.fetch_offset == read.log_end_offset == read.high_watermark and read.diverging_epoch is None:
                     wanted.at_end = partition.reader_at_end(read, params.replica_id)
+            if left < 0:
+                left = 0
             results.append((tp, read))
         return results
 
@@ -425,7 +431,12 @@ class ReplicaManager:
         current_leader_epoch: int = -1,
         isolation_level: int = READ_UNCOMMITTED,
     ) -> TimestampOffset | None:
-        """ListOffsets from v1 on, for one partition: see Partition. Raises its errors, and those of `partition_or_exception`."""
+        """ListOffsets from v1 on, for one partition: see Partition.
+
+        Raises its errors, and those of `check_isolation_level` for a consumer, and of `partition_or_exception`.
+        """
+        if replica_id == CONSUMER_REPLICA_ID:
+            check_isolation_level(isolation_level)
         return self.partition_or_exception(topic_partition).fetch_offset_for_timestamp(
             timestamp,
             current_leader_epoch=current_leader_epoch,

@@ -105,7 +105,7 @@ class AdminManager:
                     result.topic_id = await self._create(topic.name, assignment, overrides, automatic=False)
                     created[topic.name] = result
             except KafkaException as refused:
-                result.error_code, result.error_message = refused.error, refused.message
+                result.error_code, result.error_message = refused.error, refused.told
             else:
                 result.num_partitions = len(assignment)
                 result.replication_factor = len(next(iter(assignment.values())))
@@ -176,7 +176,7 @@ class AdminManager:
                     await self._add_partitions(topic.name, current, added)
                     extended[topic.name] = topic.count
             except KafkaException as refused:
-                result.error_code, result.error_message = refused.error, refused.message
+                result.error_code, result.error_message = refused.error, refused.told
 
         def when_done(errors: dict[str, Errors]) -> None:
             for result in results:

@@ -133,7 +133,7 @@ class ApiAssembly:
 
     def _serve_metadata(self, admin: AdminManager) -> None:
         parts = self._parts
-        ApiVersionsApi(self.apis.versions).register(self.apis)
+        ApiVersionsApi(self.apis.versions, lambda: parts.features.epoch).register(self.apis)
         MetadataApi(parts.cache, parts.cluster_id, admin.create_automatically, parts.config.auto_create_topics_enable).register(self.apis)
 
     def _serve_records(self) -> None:

@@ -12,6 +12,7 @@ from kafka_edu.network.request_channel import RequestChannel
 from kafka_edu.network.socket_server import ControlPlane
 from kafka_edu.replication.assembly import Replication
 from kafka_edu.server.dynamic_broker_config import DynamicBrokerConfig
+from kafka_edu.server.finalized_features import FinalizedFeatures
 from kafka_edu.server.kafka_config import KafkaConfig
 from kafka_edu.server.topic_configs import TopicConfigs
 from kafka_edu.trace.tracer import Tracer
@@ -36,5 +37,6 @@ class BrokerParts(NamedTuple):
     controller: KafkaController
     topic_configs: TopicConfigs
     dynamic_config: DynamicBrokerConfig
+    features: FinalizedFeatures
     on_failure: Callable[[str, BaseException], None]
     """Told of a background task that died of a bug, by name."""

@@ -7,7 +7,7 @@ takes the change up, ours too. So the answer comes when it is written, and the c
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.config_def import ConfigDef, ConfigException, ConfigType
@@ -25,6 +25,7 @@ from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 log = logging.getLogger(__name__)
 
 TOPICS, BROKERS = "topics", "brokers"
+UNKNOWN_TYPE: Final = "Unexpected resource type UNKNOWN"
 
 
 class ResourceType(IntEnum):
@@ -77,20 +78,20 @@ class ConfigAdminManager:
                 except ConfigException as wrong:  # written into ZooKeeper by hand
                     raise KafkaException(Errors.INVALID_CONFIG, str(wrong)) from wrong
             case ResourceType.BROKER:
-                own = self._is_own_broker(name)
+                own = self._is_own_broker(name, "expected {} or empty string, but received {}")
                 return list(self._helper.broker_entries() if own else self._helper.default_broker_entries())
             case ResourceType.BROKER_LOGGER:
                 if not name:
-                    raise KafkaException(Errors.INVALID_REQUEST, "loggers are those of one broker: its id must be given")
-                self._is_own_broker(name)
+                    raise KafkaException(Errors.INVALID_REQUEST, "Broker id must not be empty")
+                self._is_own_broker(name, "expected {} but received {}")
                 source = ConfigSource.DYNAMIC_BROKER_LOGGER
                 return [ConfigEntry(logger, level, False, source, False, (), None, "") for logger, level in logger_levels().items()]
-        raise KafkaException(Errors.INVALID_REQUEST, f"nothing of the type {resource_type} has configs")
+        raise KafkaException(Errors.INVALID_REQUEST, UNKNOWN_TYPE)
 
     async def alter(self, resource_type: int, name: str, configs: Sequence[tuple[str, str | None]], validate_only: bool) -> None:
         """Replace all configs of a resource by `configs`; of a key given twice the last counts."""
         if resource_type == ResourceType.BROKER_LOGGER:
-            raise KafkaException(Errors.INVALID_REQUEST, "AlterConfigs does not change loggers; IncrementalAlterConfigs does")
+            raise KafkaException(Errors.INVALID_REQUEST, "AlterConfigs is deprecated and does not support the resource type BROKER_LOGGER")
         given: dict[str, str] = {}
         for key, value in configs:
             if value is None:
@@ -102,14 +103,13 @@ class ConfigAdminManager:
         """Set, delete, append to or subtract from single configs; each at most once."""
         names = [op.name for op in ops]
         if duplicates := sorted({n for n in names if names.count(n) > 1}):
-            raise KafkaException(Errors.INVALID_REQUEST, f"keys that are named twice: {', '.join(duplicates)}")
-        for op in ops:
-            if op.op != OpType.DELETE and op.value is None:
-                raise KafkaException(Errors.INVALID_REQUEST, f"{op.name} has no value")
+            raise KafkaException(Errors.INVALID_REQUEST, f"Error due to duplicate config keys : {','.join(duplicates)}")
+        if without_value := [f"{_op_name(op.op)}:{op.name}" for op in ops if op.op != OpType.DELETE and op.value is None]:
+            raise KafkaException(Errors.INVALID_REQUEST, f"Null value not supported for : {','.join(without_value)}")
         match resource_type:
             case ResourceType.BROKER_LOGGER:
                 self._is_own_broker(name)
-                self._alter_loggers(ops, validate_only)
+                self._alter_loggers(name, ops, validate_only)
             case ResourceType.TOPIC:
                 configs = _applied(ops, await self._zk.get_entity_configs(TOPICS, name), TOPIC_CONFIG)
                 await self._write(resource_type, name, configs, validate_only)
@@ -117,7 +117,7 @@ class ConfigAdminManager:
                 configs = _applied(ops, await self._zk.get_entity_configs(BROKERS, self._broker_entity(name)), CONFIG_DEF)
                 await self._write(resource_type, name, configs, validate_only)
             case _:
-                raise KafkaException(Errors.INVALID_REQUEST, f"nothing of the type {resource_type} has configs")
+                raise KafkaException(Errors.INVALID_REQUEST, UNKNOWN_TYPE)
 
     # --- topics and brokers ---
 
@@ -135,11 +135,11 @@ class ConfigAdminManager:
                 entity_type, entity = BROKERS, self._broker_entity(name)
                 check = lambda: self._dynamic.validate(configs, per_broker=entity != DEFAULT_ENTITY)  # noqa: E731 - the other
             case _:
-                raise KafkaException(Errors.INVALID_REQUEST, f"nothing of the type {resource_type} has configs")
+                raise KafkaException(Errors.INVALID_REQUEST, UNKNOWN_TYPE)
         try:
             check()
         except ConfigException as wrong:
-            raise KafkaException(Errors.INVALID_REQUEST, f"{entity_type} {entity}: {wrong}") from wrong
+            raise _invalid_value(ResourceType(resource_type), name, str(wrong)) from wrong
         if not validate_only:
             await self._change(entity_type, entity, configs)
 
@@ -153,10 +153,13 @@ class ConfigAdminManager:
         if self._trace:
             self._trace(EntityConfigWritten(f"{entity_type}/{entity}", tuple(sorted(configs.items()))))
 
-    def _is_own_broker(self, name: str) -> bool:
-        """Whether `name` is this broker; False: it is empty, and means all brokers."""
+    def _is_own_broker(self, name: str, otherwise: str = "expected {}, but received {}") -> bool:
+        """Whether `name` is this broker; False: it is empty, and means all brokers.
+
+        `otherwise` says what is wrong with another broker's id. Kafka says it in three ways; the blanks are this broker's id and that one.
+        """
         if name and _broker_number(name) != self._broker_id:
-            raise KafkaException(Errors.INVALID_REQUEST, f"this is broker {self._broker_id}, and not {name}")
+            raise KafkaException(Errors.INVALID_REQUEST, f"Unexpected broker id, {otherwise.format(self._broker_id, name)}")
         return bool(name)
 
     def _broker_entity(self, name: str) -> str:
@@ -165,18 +168,19 @@ class ConfigAdminManager:
 
     # --- loggers ---
 
-    def _alter_loggers(self, ops: Collection[ConfigOp], validate_only: bool) -> None:
+    def _alter_loggers(self, broker: str, ops: Collection[ConfigOp], validate_only: bool) -> None:
         """All or none: whatever is wrong is found before anything is changed."""
         known = logger_levels()
         for op in ops:
             if op.op not in (OpType.SET, OpType.DELETE):
-                raise KafkaException(Errors.INVALID_REQUEST, "a logger's level is set or deleted, nothing else")
+                raise KafkaException(Errors.INVALID_REQUEST, f"{_op_name(op.op)} operation is not allowed for the BROKER_LOGGER resource")
             if op.name not in known:
-                raise KafkaException(Errors.INVALID_REQUEST, f"there is no logger {op.name}")
+                raise _invalid_value(ResourceType.BROKER_LOGGER, broker, f"Logger {op.name} does not exist!")
             if op.op == OpType.DELETE and op.name == ROOT:
-                raise KafkaException(Errors.INVALID_REQUEST, "the root logger must have a level")
+                raise KafkaException(Errors.INVALID_REQUEST, "Removing the log level of the root logger is not allowed")
             if op.op == OpType.SET and op.value not in LEVELS:
-                raise KafkaException(Errors.INVALID_REQUEST, f"{op.value} is no level; levels are {', '.join(LEVELS)}")
+                why = f"Cannot set the log level of {op.name} to {op.value} as it is not a supported log level. Valid log levels are {', '.join(LEVELS)}"
+                raise _invalid_value(ResourceType.BROKER_LOGGER, broker, why)
         for op in () if validate_only else ops:
             level = op.value if op.op == OpType.SET and op.value is not None else ""
             if level:
@@ -187,11 +191,22 @@ class ConfigAdminManager:
                 self._trace(LoggerLevelChanged(op.name, level))
 
 
+def _invalid_value(resource_type: ResourceType, name: str, why: str) -> KafkaException:
+    return KafkaException(
+        Errors.INVALID_REQUEST, f"Invalid config value for resource ConfigResource(type={resource_type.name}, name='{name}'): {why}"
+    )
+
+
+def _op_name(op: int) -> str:
+    """As Kafka prints it; `null` for an operation that nobody knows."""
+    return OpType(op).name if op in set(OpType) else "null"
+
+
 def _broker_number(name: str) -> int:
     try:
         return int(name)
     except ValueError:
-        raise KafkaException(Errors.INVALID_REQUEST, f"a broker's id is a number, and not {name}") from None
+        raise KafkaException(Errors.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}") from None
 
 
 def _applied(ops: Sequence[ConfigOp], current: Mapping[str, str], config_def: ConfigDef) -> dict[str, str]:
@@ -209,7 +224,7 @@ def _applied(ops: Sequence[ConfigOp], current: Mapping[str, str], config_def: Co
                 if key is None:
                     raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"nobody knows the key {name}")  # the code is Kafka's
                 if key.type is not ConfigType.LIST:
-                    raise KafkaException(Errors.INVALID_REQUEST, f"{name} is no list: there is nothing to append to or to subtract from")
+                    raise KafkaException(Errors.INVALID_REQUEST, f"Config value {_op_name(op).lower()} is not allowed for config key: {name}")
                 items = configs[name].split(",") if name in configs else config_def.default_text(name).split(",")
                 for item in value.split(","):
                     if op == OpType.APPEND:

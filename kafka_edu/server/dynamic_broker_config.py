@@ -15,6 +15,7 @@ What is written into ZooKeeper by hand may be wrong: a wrong value there is told
 
 import logging
 from collections.abc import Callable, Collection, Mapping
+from collections.abc import Set as AbstractSet
 from enum import IntEnum
 from typing import Final, NamedTuple
 
@@ -71,6 +72,23 @@ CLUSTER_WIDE: Final = LOG_CONFIGS | THREAD_POOLS | CONNECTION_LIMITS
 PER_BROKER: Final = frozenset({"advertised.listeners"})
 """Keys that can be changed while the broker runs, and mean nothing for all brokers at once."""
 DYNAMIC: Final = CLUSTER_WIDE | PER_BROKER
+OF_ONE_BROKER: Final = PER_BROKER | {"listeners"}
+"""Keys that can never be changed for all brokers at once, whether or not they can be changed for one."""
+OF_LISTENERS: Final = frozenset(
+    {
+        "ssl.key.password",
+        "ssl.keystore.certificate.chain",
+        "ssl.keystore.key",
+        "ssl.keystore.location",
+        "ssl.keystore.password",
+        "ssl.keystore.type",
+        "ssl.truststore.certificates",
+        "ssl.truststore.location",
+        "ssl.truststore.password",
+        "ssl.truststore.type",
+    }
+)
+"""Keys that Kafka changes for a single listener only, by the listener's prefix."""
 DYNAMIC_ONLY: Final[Mapping[str, ConfigType]] = {key.name: key.type for key in DYNAMIC_ONLY_CONFIG}
 """Keys that server.properties does not have."""
 
@@ -126,25 +144,26 @@ class DynamicBrokerConfig:
 
         Keys that nobody knows are accepted, as in Kafka: they may be those of a plug-in.
         """
+        if not per_broker:
+            _refuse(configs, OF_ONE_BROKER, "Cannot update these configs at default cluster level, broker id must be specified: Set")
+        _refuse(configs, CONFIG_DEF.keys.keys() - DYNAMIC - OF_LISTENERS, "Cannot update these configs dynamically: Set")
+        _refuse(configs, OF_LISTENERS, "These security configs can be dynamically updated only per-listener using the listener prefix: HashSet")
         for finding in check_settings(configs):
             if finding.refuses:
                 raise ConfigException(finding.key, finding.text)
         for name, value in configs.items():
-            if name in PER_BROKER and not per_broker:
-                raise ConfigException(name, f"{name} can be changed for one broker at a time only, not for all of them")
-            if name in CONFIG_DEF and name not in DYNAMIC:
-                raise ConfigException(name, f"{name} cannot be changed while the broker runs")
             if name in DYNAMIC_ONLY and not value.strip().lstrip("-").isdecimal():
-                raise ConfigException(name, f"Invalid value {value} for configuration {name}: the value must be a whole number")
+                raise ConfigException(name, f"Invalid value {value} for configuration {name}: Not a number of type {DYNAMIC_ONLY[name].name}")
         above = _overrides(self.default_configs, configs) if per_broker else _overrides(configs, self.broker_configs)
         wanted = self.static.with_overrides(above)
         LogConfig.parse(wanted.topic_defaults())
         for name in sorted(THREAD_POOLS):
             before, after = self.current.values.get_int(name), wanted.values.get_int(name)
-            if after != before and not before <= 2 * after <= 4 * before:
-                raise ConfigException(
-                    name, f"Invalid value {after} for configuration {name}: the value must be from half to twice the one there is, {before}"
-                )
+            failed = f"Dynamic thread count update validation failed for {name}={after}, value should"
+            if after > 2 * before:
+                raise ConfigException(name, f"{failed} not be greater than double the current value {before}")
+            if 2 * after < before:
+                raise ConfigException(name, f"{failed} be at least half the current value {before}")
 
     @staticmethod
     def _say_what_has_no_effect(after: Mapping[str, str], before: Mapping[str, str]) -> None:
@@ -187,6 +206,12 @@ class DynamicBrokerConfig:
                     del overrides[name]
             else:
                 return made
+
+
+def _refuse(configs: Mapping[str, str], refused: AbstractSet[str], why: str) -> None:
+    """Raises ConfigException, in Kafka's words, when one of `configs` is among the `refused`."""
+    if wrong := [name for name in configs if name in refused]:
+        raise ConfigException(wrong[0], f"{why}({', '.join(wrong)})")
 
 
 def _overrides(of_all: Mapping[str, str], of_one: Mapping[str, str]) -> dict[str, str]:

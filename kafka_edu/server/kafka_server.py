@@ -42,6 +42,7 @@ from kafka_edu.server.config_handlers import BrokerConfigHandler, TopicConfigHan
 from kafka_edu.server.controlled_shutdown import ControlledShutdown
 from kafka_edu.server.dynamic_broker_config import DynamicBrokerConfig
 from kafka_edu.server.dynamic_config_manager import DynamicConfigManager
+from kafka_edu.server.finalized_features import FinalizedFeatures
 from kafka_edu.server.kafka_config import KafkaConfig
 from kafka_edu.server.kafka_scheduler import KafkaScheduler
 from kafka_edu.server.loop_watchdog import LoopWatchdog
@@ -64,6 +65,7 @@ from kafka_edu.trace.events.server import (
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_client import SessionState, WatchedEvent, ZkClient, ZkError, ZkErrorCode
+from kafka_edu.zk.zk_data import FEATURES
 
 log = logging.getLogger(__name__)
 
@@ -168,6 +170,7 @@ class KafkaServer:
         self._controller: KafkaController | None = None
         self._apis: ApiAssembly | None = None
         self._config_changes: DynamicConfigManager | None = None
+        self._features = FinalizedFeatures(self._zk)
         self._tasks: list[asyncio.Task[None]] = []
         self._early_session_states: list[SessionState] = []
         """What ZooKeeper's session went through since registration began, for the controller, which is made after it."""
@@ -255,6 +258,9 @@ class KafkaServer:
         connect_reconfigurables(self.dynamic_config, topic_configs, log_manager, socket_server, replication, controller, apis.handlers)
         handlers = config_handlers(broker_configs, TopicConfigHandler(topic_configs, log_manager, controller))
         self._spawn("config-changes", changes.run(handlers))
+        if config.inter_broker_protocol_version >= FEATURES:
+            await self._features.startup()
+            self._spawn("finalized-features", self._features.run())
         await apis.startup()
         socket_server.start_processing()
         self._enter(BrokerState.RUNNING)
@@ -384,6 +390,7 @@ class KafkaServer:
                 controller,
                 topic_configs,
                 self.dynamic_config,
+                self._features,
                 self.on_failure,
             )
         )
@@ -395,6 +402,7 @@ class KafkaServer:
             self._controller.on_watch(watched)
         if self._config_changes is not None:
             self._config_changes.on_watch(watched)
+        self._features.on_watch(watched)
 
     def _on_session(self, state: SessionState) -> None:
         """An expired session took our registration with it; the controller registers us again when there is a new one (spec Z5)."""
@@ -405,6 +413,7 @@ class KafkaServer:
             self._fail("ZooKeeper refused our credentials")
         elif state is SessionState.CONNECTED and self._config_changes is not None:
             self._config_changes.on_new_session()
+            self._features.on_new_session()
         if self._controller is not None:
             self._controller.on_session(state)
         else:

@@ -36,6 +36,7 @@ from kafka_edu.zk.zk_data import (
     ControllerEpochZNode,
     ControllerZNode,
     DeleteTopicsTopicZNode,
+    FeatureZNode,
     IsrChangeNotificationZNode,
     LogDirEventNotificationZNode,
     PreferredReplicaElectionZNode,
@@ -49,6 +50,7 @@ from kafka_edu.zk.zk_data import (
     TopicZNode,
     persistent_znodes,
 )
+from kafka_edu.zk.zk_path import validate_path
 from kafka_edu.zk.zk_requests import ControllerMovedError, ZkRequests
 
 MAX_PRODUCER_ID: Final = (1 << 63) - 1
@@ -426,15 +428,27 @@ class KafkaZkClient:
                 return
             await self._requests.delete(path)
 
+    async def get_finalized_features_epoch(self, *, watch: bool = False) -> int | None:
+        """The version of /feature, None where it is missing or not enabled; with `watch`, its next change, coming or going is told."""
+        if await self._requests.exists(FeatureZNode.PATH, watch=watch) is None:
+            return None
+        found = await self._requests.get(FeatureZNode.PATH)
+        return found[1].version if found is not None and FeatureZNode.is_enabled(found[0]) else None
+
     # Consumers' offsets, as before 0.9.
 
     async def get_consumer_offset(self, group: str, tp: TopicPartition) -> int | None:
-        """None if there is none."""
-        found = await self._requests.get(ConsumerOffsetZNode.path(group, tp))
+        """None if there is none. Raises ZkError(BAD_ARGUMENTS) for a group whose name is no part of a path, as the empty one."""
+        path = ConsumerOffsetZNode.path(group, tp)
+        validate_path(path)
+        found = await self._requests.get(path)
         return ConsumerOffsetZNode.decode(found[0]) if found else None
 
     async def set_or_create_consumer_offset(self, group: str, tp: TopicPartition, offset: int) -> None:
-        await self._requests.set_or_create(ConsumerOffsetZNode.path(group, tp), ConsumerOffsetZNode.encode(offset))
+        """Raises ZkError(BAD_ARGUMENTS) likewise."""
+        path = ConsumerOffsetZNode.path(group, tp)
+        validate_path(path)
+        await self._requests.set_or_create(path, ConsumerOffsetZNode.encode(offset))
 
     # Orders to the controller.
 

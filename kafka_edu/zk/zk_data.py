@@ -462,6 +462,11 @@ class FeatureZNode:
     def encode() -> bytes:
         return encode_json({"features": {}, "version": 1, "status": FeatureZNode.ENABLED})
 
+    @staticmethod
+    def is_enabled(data: bytes) -> bool:
+        """Whether the data says that the cluster has finalized features; False for data that nobody can read."""
+        return decode_object(data).get("status") == FeatureZNode.ENABLED
+
 
 _PERSISTENT_PATHS: Final = (
     "/consumers",

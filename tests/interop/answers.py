@@ -11,9 +11,10 @@ from typing import Any, Final, NamedTuple, Protocol
 from kafka_edu.common.transport import Wire, part_bytes
 from kafka_edu.protocol.framing import FrameReceiver, InvalidReceive
 from kafka_edu.protocol.schema import Struct
-from kafka_edu.record.compression import CompressionType
+from kafka_edu.record.compression import CompressionType, decompress
 from kafka_edu.record.memory_records import read_entry
-from kafka_edu.record.record_batch import HEADER_BYTES, TimestampType, iter_headers
+from kafka_edu.record.record import decode_records
+from kafka_edu.record.record_batch import HEADER_BYTES, MAGIC_V2, BatchHeader, TimestampType, iter_headers
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.sim.sim_loop import SimProcess
 from tests.interop.frames import read_frame
@@ -37,8 +38,10 @@ OWN: Final = {
 }
 #: Also own, where they are text; the leader of a partition is a number.
 OWN_TEXTS: Final = {"leader"}
-#: Texts for people are not compared; this broker also says something where Apache Kafka is silent.
+#: Texts for people. Null, empty or said is always compared; the words only where a question asks for them.
 TEXTS: Final = {"error_message", "batch_index_error_message"}
+#: The text of a refused partition of a Produce: this broker also explains what Apache Kafka refuses without a word (docs/differences.md).
+EXPLAINED: Final = "PartitionProduceResponse"
 
 
 class Line(Protocol):
@@ -170,7 +173,7 @@ def decoded_records(data: bytes) -> object:
         entries.append(
             [
                 f"v{header.magic} {header.compression.name} at {header.base_offset} to {header.last_offset} of epoch {header.partition_leader_epoch}",
-                f"attributes {header.attributes} until {'some' if by_broker else header.max_timestamp}",
+                f"attributes {header.attributes} until {'some' if by_broker else header.max_timestamp}{_times_by_producer(header, data[at:end])}",
                 *(
                     f"{r.offset} {'some' if by_broker else r.timestamp} {r.key!r} {r.value!r} {' '.join(map(repr, r.headers))}".rstrip()
                     for r in read_entry(data[at:end])
@@ -180,21 +183,35 @@ def decoded_records(data: bytes) -> object:
     return [*entries, "some bytes" if packed or len(data) - end >= HEADER_BYTES else f"{len(data) - end} bytes"]
 
 
-def normalised(value: Any, name: str = "", *, records: Callable[[bytes], object] = size_of_records) -> object:
+def _times_by_producer(header: BatchHeader, entry: bytes) -> str:
+    """The times that the producer gave, where the broker's time stands above them in the header and no reader sees them."""
+    if header.magic < MAGIC_V2 or header.timestamp_type is not TimestampType.LOG_APPEND_TIME:
+        return ""
+    body = decompress(header.compression, entry[HEADER_BYTES:]) if header.compression else entry[HEADER_BYTES:]
+    records = decode_records(body, header.records_count, header.base_offset, header.base_timestamp)
+    return f", by the producer {' '.join(str(record.timestamp) for record in records)}"
+
+
+def normalised(value: Any, name: str = "", *, records: Callable[[bytes], object] = size_of_records, words: bool = False) -> object:
     """Structs as dicts, bytes as hex, records as `records` says, what a broker makes for itself as whether it is there, lists of structs sorted.
 
-    What comes out is JSON's.
+    A text for people is "text" unless `words` are wanted; an empty one and null stay what they are. What comes out is JSON's.
     """
     if is_own(name, value):
         return "none" if value in (None, -1, 0, "", b"") or value == uuid.UUID(int=0) else "some"
+    if name == "documentation":
+        return "text" if value else value
     if name in TEXTS:
-        return "text"
+        return "text" if value and not words else value
     if name == "record_set":
         return records(bytes(part_bytes(value))) if value is not None else None
     if isinstance(value, Struct):
-        return {field.name: normalised(getattr(value, field.name), field.name, records=records) for field in type(value).FIELDS}
+        fields = {f.name: normalised(getattr(value, f.name), f.name, records=records, words=words) for f in type(value).FIELDS}
+        if type(value).__name__ == EXPLAINED:
+            fields["error_message"] = "text"
+        return fields
     if isinstance(value, list):
-        items = [normalised(item, name, records=records) for item in value]
+        items = [normalised(item, name, records=records, words=words) for item in value]
         return sorted(_by_topic(items), key=repr) if items and isinstance(items[0], dict) else items
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value).hex()

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple, TypeVar
 
 from kafka_edu.common.config_def import ConfigType
-from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.errors import Errors, KafkaException, message_beside
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages import alter_configs, incremental_alter_configs
 from kafka_edu.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
@@ -66,7 +66,7 @@ class ConfigsApi:
             try:
                 entries = await self._admin.describe(resource.resource_type, resource.resource_name)
             except KafkaException as refused:
-                result.error_code, result.error_message = refused.error, refused.message
+                result.error_code, result.error_message = refused.error, refused.told or ""
                 continue
             wanted = resource.configuration_keys
             chosen = [entry for entry in entries if not wanted or entry.name in wanted]
@@ -107,27 +107,29 @@ class ConfigsApi:
     @staticmethod
     def _alter_error(request: AlterConfigsRequest, _: int, error: Errors, message: str) -> AlterConfigsResponse:
         resources = [_Resource(r.resource_type, r.resource_name) for r in request.resources]
-        return AlterConfigsResponse(responses=[_altered(alter_configs.AlterConfigsResourceResponse, r, error, message) for r in resources])
+        return AlterConfigsResponse(
+            responses=[_altered(alter_configs.AlterConfigsResourceResponse, r, error, message_beside(error, message)) for r in resources]
+        )
 
     @staticmethod
     def _incremental_error(request: IncrementalAlterConfigsRequest, _: int, error: Errors, message: str) -> IncrementalAlterConfigsResponse:
         resources = [_Resource(r.resource_type, r.resource_name) for r in request.resources]
         return IncrementalAlterConfigsResponse(
-            responses=[_altered(incremental_alter_configs.AlterConfigsResourceResponse, r, error, message) for r in resources]
+            responses=[_altered(incremental_alter_configs.AlterConfigsResourceResponse, r, error, message_beside(error, message)) for r in resources]
         )
 
 
-async def _outcome(work: Awaitable[None]) -> tuple[Errors, str]:
+async def _outcome(work: Awaitable[None]) -> tuple[Errors, str | None]:
     try:
         await work
     except KafkaException as refused:
-        return refused.error, refused.message
-    return Errors.NONE, ""
+        return refused.error, refused.told
+    return Errors.NONE, None
 
 
-def _altered(response: Callable[..., R], resource: _Resource, error: Errors, message: str) -> R:
+def _altered(response: Callable[..., R], resource: _Resource, error: Errors, message: str | None) -> R:
     """What came of one resource, in either request's struct."""
-    return response(error_code=error, error_message=message or None, resource_type=resource.type, resource_name=resource.name)
+    return response(error_code=error, error_message=message, resource_type=resource.type, resource_name=resource.name)
 
 
 def _documentation(entry: ConfigEntry, include: bool) -> str | None:

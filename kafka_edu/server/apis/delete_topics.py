@@ -63,14 +63,10 @@ class DeleteTopicsApi:
             call.waits()
 
     @staticmethod
-    def error_response(request: DeleteTopicsRequest, version: int, error: Errors, message: str) -> DeleteTopicsResponse:
-        text = message or error.message
-        return DeleteTopicsResponse(
-            responses=[
-                DeletableTopicResult(name=name, topic_id=topic_id, error_code=error, error_message=text)
-                for name, topic_id in _wanted(request, version)
-            ]
-        )
+    def error_response(request: DeleteTopicsRequest, version: int, error: Errors, _: str) -> DeleteTopicsResponse:
+        """The codes alone: Kafka never says more in this response, though it has a field for it."""
+        results = [DeletableTopicResult(name=name, topic_id=topic_id, error_code=error) for name, topic_id in _wanted(request, version)]
+        return DeleteTopicsResponse(responses=results)
 
 
 def _wanted(request: DeleteTopicsRequest, version: int) -> list[_Wanted]:
@@ -85,4 +81,4 @@ def _result(wanted: _Wanted, name: str | None, errors: Mapping[str, Errors]) -> 
         error = errors.get(name, Errors.UNKNOWN_TOPIC_OR_PARTITION)
     else:
         error = Errors.TOPIC_AUTHORIZATION_FAILED if wanted.topic_id == ZERO_UUID else Errors.UNKNOWN_TOPIC_ID
-    return DeletableTopicResult(name=name, topic_id=wanted.topic_id, error_code=error, error_message=None if error is Errors.NONE else error.message)
+    return DeletableTopicResult(name=name, topic_id=wanted.topic_id, error_code=error)

@@ -59,4 +59,4 @@ class DescribeProducersApi:
 
 
 def _failed(partition: int, error: Errors) -> PartitionResponse:
-    return PartitionResponse(partition_index=partition, error_code=error, error_message=error.message, active_producers=[])
+    return PartitionResponse(partition_index=partition, error_code=error, error_message=None, active_producers=[])

@@ -49,7 +49,7 @@ class ElectLeadersApi:
             call.respond(_response(dict.fromkeys(partitions, (refused.error, ""))))
             return
         failed = {
-            tp: (result.error, result.message)
+            tp: (result.error, result.message or result.error.message)
             for tp, result in results.items()
             if result.error is not Errors.NONE and not (ask_for_all and result.error is Errors.ELECTION_NOT_NEEDED)
         }
@@ -81,10 +81,9 @@ def _partitions(request: ElectLeadersRequest) -> list[TopicPartition]:
 
 
 def _response(errors: Mapping[TopicPartition, tuple[Errors, str]], error: Errors = Errors.NONE) -> ElectLeadersResponse:
-    """`errors`: of each partition its error and, if there is more to be said than the error's own message, that."""
+    """`errors`: of each partition its error, and what is said beside it; "": nothing."""
     topics: dict[str, ReplicaElectionResult] = {}
     for tp, (outcome, said) in errors.items():
         topic = topics.setdefault(tp.topic, ReplicaElectionResult(topic=tp.topic, partition_result=[]))
-        message = None if outcome is Errors.NONE else said or outcome.message
-        topic.partition_result.append(PartitionResult(partition_id=tp.partition, error_code=outcome, error_message=message))
+        topic.partition_result.append(PartitionResult(partition_id=tp.partition, error_code=outcome, error_message=said or None))
     return ElectLeadersResponse(error_code=error, replica_election_results=list(topics.values()))

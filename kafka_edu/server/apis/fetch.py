@@ -20,7 +20,7 @@ from kafka_edu.protocol.messages.fetch import FetchablePartitionResponse, Fetcha
 from kafka_edu.record.compression import CompressionType
 from kafka_edu.record.down_conversion import lazily_down_converted
 from kafka_edu.replication.fetch_manager import FetchContext, FetchManager
-from kafka_edu.replication.fetch_params import FetchParams, PartitionFetch
+from kafka_edu.replication.fetch_params import NO_LEADER_EPOCH, FetchParams, PartitionFetch, check_isolation_level
 from kafka_edu.replication.log_read_result import LogReadResult, failed_read
 from kafka_edu.replication.replica_manager import FetchResults, ReplicaManager
 from kafka_edu.server.api_call import ApiCall
@@ -44,16 +44,16 @@ class FetchApi:
         apis.serve(ApiKey.FETCH, FetchRequest, self.handle, self.error_response)
 
     def handle(self, call: ApiCall, request: FetchRequest) -> None:
-        """Find out what the session wants, read it, answer when there is enough. A partition named twice counts once."""
+        """Find out what the session wants, read it, answer when there is enough.
+
+        A partition named twice counts once. In a Fetch, and only there, any negative leader epoch means that none is given.
+        """
         fetch_data: dict[TopicPartition, PartitionFetch] = {}
         for topic in request.topics:
             for p in topic.partitions:
-                if p.partition_max_bytes < 0:
-                    raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"partition_max_bytes is {p.partition_max_bytes}")
-                wanted = PartitionFetch(p.fetch_offset, p.log_start_offset, p.partition_max_bytes, p.current_leader_epoch, p.last_fetched_epoch)
+                epoch = p.current_leader_epoch if p.current_leader_epoch >= 0 else NO_LEADER_EPOCH
+                wanted = PartitionFetch(p.fetch_offset, p.log_start_offset, p.partition_max_bytes, epoch, p.last_fetched_epoch)
                 fetch_data[TopicPartition(topic.topic, p.partition)] = wanted
-        if request.max_bytes < 0:
-            raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"max_bytes is {request.max_bytes}")
         context = self._fetch_manager.new_context(
             request.session_id,
             request.session_epoch if call.version >= FIRST_VERSION_WITH_SESSIONS else NO_SESSION_EPOCH,
@@ -66,6 +66,7 @@ class FetchApi:
         if context.error is not Errors.NONE or not (infos or context.session):
             self._respond(call, request, context, [])
             return
+        check_isolation_level(request.isolation_level)
         max_bytes = min(request.max_bytes, self._fetch_max_bytes)
         params = FetchParams(
             request.replica_id, request.max_wait_ms, min(request.min_bytes, max_bytes), max_bytes, call.version, request.isolation_level
@@ -111,7 +112,8 @@ class FetchApi:
             FetchableTopicResponse(
                 topic=topic.topic,
                 partition_responses=[
-                    FetchablePartitionResponse(partition=p.partition, error_code=error, high_watermark=-1, record_set=b"") for p in topic.partitions
+                    FetchablePartitionResponse(partition=p.partition, error_code=error, high_watermark=-1, aborted_transactions=None, record_set=b"")
+                    for p in topic.partitions
                 ],
             )
             for topic in request.topics

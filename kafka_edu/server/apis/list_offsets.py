@@ -5,7 +5,6 @@ record not older than that time. v0 knew no time index: it answers with the base
 """
 
 from collections import Counter
-from typing import Final
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
@@ -20,8 +19,6 @@ from kafka_edu.protocol.messages.list_offsets import (
 from kafka_edu.replication.replica_manager import ReplicaManager
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
-
-NO_LEADER_EPOCH: Final = -1
 
 
 class ListOffsetsApi:

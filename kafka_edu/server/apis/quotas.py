@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TypeVar
 
-from kafka_edu.common.errors import Errors
+from kafka_edu.common.errors import Errors, message_beside
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages import alter_client_quotas, describe_client_quotas
 from kafka_edu.protocol.messages.alter_client_quotas import (
@@ -50,11 +50,11 @@ class QuotasApi:
 
     @staticmethod
     def _describe_error(_: DescribeClientQuotasRequest, __: int, error: Errors, message: str) -> DescribeClientQuotasResponse:
-        return DescribeClientQuotasResponse(error_code=error, error_message=message or error.message, entries=None)
+        return DescribeClientQuotasResponse(error_code=error, error_message=message_beside(error, message), entries=None)
 
     @staticmethod
     def _alter_error(request: AlterClientQuotasRequest, _: int, error: Errors, message: str) -> AlterClientQuotasResponse:
-        return _altered({_entity(entry): (error, message or error.message) for entry in request.entries})
+        return _altered({_entity(entry): (error, message) for entry in request.entries})
 
 
 def _entity(entry: AlterClientQuotasRequestEntry) -> QuotaEntity:
@@ -70,5 +70,5 @@ def _altered(results: Mapping[QuotaEntity, tuple[Errors, str]]) -> AlterClientQu
     entries = []
     for entity, (error, message) in results.items():
         parts = _parts(alter_client_quotas.EntityData, entity)
-        entries.append(AlterClientQuotasResponseEntry(error_code=error, error_message=message or None, entity=parts))
+        entries.append(AlterClientQuotasResponseEntry(error_code=error, error_message=message_beside(error, message), entity=parts))
     return AlterClientQuotasResponse(entries=entries)

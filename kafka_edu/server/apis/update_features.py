@@ -28,7 +28,7 @@ class UpdateFeaturesApi:
             UpdatableFeatureResult(feature=name, error_code=Errors.INVALID_REQUEST, error_message=_refusal(update))
             for name, update in updates.items()
         ]
-        call.respond(UpdateFeaturesResponse(results=results))
+        call.respond(UpdateFeaturesResponse(error_message=None, results=results))
 
     @staticmethod
     def error_response(_: UpdateFeaturesRequest, __: int, error: Errors, message: str) -> UpdateFeaturesResponse:

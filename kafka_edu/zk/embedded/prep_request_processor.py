@@ -7,9 +7,7 @@ fails, the records are thrown away, and that is the whole of "rollback".
 The order of the checks is ZooKeeper's, for it decides which error a client meets when several apply.
 """
 
-import re
 from collections.abc import Sequence
-from typing import Final
 
 from kafka_edu.zk.embedded import acl as access
 from kafka_edu.zk.embedded.acl import AuthId
@@ -28,19 +26,7 @@ from kafka_edu.zk.embedded.proto import (
 )
 from kafka_edu.zk.embedded.txn import CheckTxn, CreateTxn, DeleteTxn, MultiTxn, OpTxn, SetAclTxn, SetDataTxn
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
-
-#: PathUtils.validatePath: empty names, `.` and `..`, control characters, surrogates and private use, specials.
-_BAD_PATH: Final = re.compile("//|/\\.{1,2}(?=/|$)|[\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]")
-
-
-def is_valid_path(path: str) -> bool:
-    """Absolute, no empty or dotted name, no trailing slash, no control character."""
-    return path == "/" or (path.startswith("/") and not path.endswith("/") and _BAD_PATH.search(path) is None)
-
-
-def validate_path(path: str) -> None:
-    if not is_valid_path(path):
-        raise ZkError(ZkErrorCode.BAD_ARGUMENTS, path)
+from kafka_edu.zk.zk_path import validate_path
 
 
 class MultiFailed(ZkError):

@@ -23,6 +23,7 @@ MODULES: Final = (
     "admin_topics",
     "basics",
     "controlled_shutdown",
+    "edges",
     "groups",
     "idempotence",
     "offsets",

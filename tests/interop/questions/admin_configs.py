@@ -16,7 +16,23 @@ DIFFERENT: Final = {
     "all of a topic, DescribeConfigsRequest v4": "the default of log.message.format.version is 2.0.1's",
     "all of the topic now, DescribeConfigsRequest v4": "likewise",
     "keys of security, DescribeConfigsRequest v4": "they cannot be changed while the broker runs, and are read-only here",
+    **dict.fromkeys(
+        [
+            *(f"type {kind}, DescribeConfigsRequest v4" for kind in (0, 1, 3, 99)),
+            "a topic and a type that is none, DescribeConfigsRequest v4",
+        ],
+        "what an error means in general is said in our words",
+    ),
+    "all of the broker with synonyms, DescribeConfigsRequest v4": "some defaults are 2.0.1's, and some keys cannot be changed here",
+    "alter leader.replication.throttled.replicas to 'x', AlterConfigsRequest v2": "Kafka names the key twice",
+    "alter log.retention.ms of broker '0' to '0', AlterConfigsRequest v2": "Kafka's words are Scala's `requirement failed`",
+    **dict.fromkeys(
+        [f"alter num.io.threads of broker '0' to '{number}', AlterConfigsRequest v2" for number in (100, 1)],
+        "Kafka wraps the sentence into another exception's, whose class it names",
+    ),
+    "operation 0 on logger root of broker '0' with 'LOUD', IncrementalAlterConfigsRequest v1": "levels in order, not as a set's hash has them",
 }
+ALL_KEYS: Final = "all of the broker with synonyms"
 TOPIC: Final = 2
 BROKER: Final = 4
 LOGGER: Final = 8
@@ -37,9 +53,9 @@ KEYS: Final = (
 )
 
 
-def describe(kind: int, name: str, keys: Sequence[str] | None = None, *, synonyms: bool = False) -> DescribeConfigsRequest:
+def describe(kind: int, name: str, keys: Sequence[str] | None = None, *, synonyms: bool = False, documented: bool = False) -> DescribeConfigsRequest:
     resource = DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=None if keys is None else list(keys))
-    return DescribeConfigsRequest(resources=[resource], include_synonyms=synonyms)
+    return DescribeConfigsRequest(resources=[resource], include_synonyms=synonyms, include_documentation=documented)
 
 
 def alter(kind: int, name: str, *configs: tuple[str, str | None], validate_only: bool = False) -> AlterConfigsRequest:
@@ -61,8 +77,10 @@ def told(**values: str) -> Any:
 
 
 def ask_all(asker: Asker) -> None:
+    asker.words = True
     asker.ask("create", create("t", 1, {"retention.ms": "1000"}), 4)
     ask_describe(asker)
+    ask_everything(asker)
     ask_alter_topic(asker)
     ask_alter_broker(asker)
     ask_change_topic(asker)
@@ -92,6 +110,15 @@ def ask_describe(asker: Asker) -> None:
     asker.ask("two topics", DescribeConfigsRequest(resources=both), 4)
     asker.ask("one topic twice", DescribeConfigsRequest(resources=both[:1] * 2), 4)
     asker.ask("a topic and a type that is none", DescribeConfigsRequest(resources=[*both, *describe(99, "x").resources]), 4)
+
+
+def ask_everything(asker: Asker) -> None:
+    """The documentation on request; and all keys of a broker, which tests/unit/server/test_described_keys.py compares one by one."""
+    for version in range(5):
+        asker.ask("some keys with documentation", describe(BROKER, "0", KEYS[:3], documented=True), version)
+    asker.ask("a topic's key with documentation", describe(TOPIC, "t", ["retention.ms"], documented=True), 4)
+    asker.ask("a logger with documentation", describe(LOGGER, "0", ["root"], documented=True), 4)
+    asker.ask(ALL_KEYS, describe(BROKER, "0", synonyms=True), 4)
 
 
 def ask_alter_topic(asker: Asker) -> None:
@@ -161,7 +188,7 @@ def ask_alter_broker(asker: Asker) -> None:
 
 
 def _source(response: Any) -> int:
-    return next((c.config_source for c in response.results[0].configs if c.name == "compression.type"), 0)
+    return next((c.config_source for c in response.results[0].configs if (c.name, c.value) == ("compression.type", "gzip")), 0)
 
 
 def ask_change_topic(asker: Asker) -> None:

@@ -8,6 +8,7 @@ A recording is a list of steps, each a JSON object:
     answer    `normalised`; "closed" for the end of the connection; absent where the answer is read later, or there is none
     of        key and version of the request that is answered
     decoded   `answer` holds the records themselves, not only how many bytes they take
+    words     `answer` holds the texts for people word by word, not only whether there is one
     own       what the broker made for itself in this answer (member ids, fetch sessions …) and later requests may repeat, as hex
     until     the question was repeated until this answer came, for a broker needs its time (a coordinator to be found, say)
     raw       the frame is no request: of an answer only the first six bytes count, and the connection is closed behind it
@@ -19,6 +20,7 @@ import json
 from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from struct import Struct
 from typing import Any, Final, NamedTuple
 
 from kafka_edu.common.transport import part_bytes
@@ -27,6 +29,8 @@ from kafka_edu.protocol.schema import Message
 from tests.interop.answers import CLOSED, Broker, Line, decoded_records, normalised, own_bytes, size_of_records
 
 Step = dict[str, Any]
+#: Size, key, version, correlation id, and the length of a client id that is null.
+HEADER_WITHOUT_CLIENT_ID: Final = Struct(">ihhih")
 RETRIES: Final = 600
 RETRY_MS: Final = 100
 
@@ -41,6 +45,8 @@ class Asker:
         self._waiting: dict[str, deque[tuple[int, int, str]]] = {}
         self._correlation_id = 0
         self._asked: dict[str, int] = {}
+        self.words = False
+        """Compare the texts for people word by word, from the next question on."""
 
     def ask(
         self, name: str, request: Message, version: int, *, on: str = "", until: Callable[[Any], bool] | None = None, decoded: bool = False
@@ -53,6 +59,8 @@ class Asker:
             step = self._step(name, request, version, on)
             if decoded:
                 step["decoded"] = True
+            if self.words:
+                step["words"] = True
             line = self._line(on)
             line.send(bytes.fromhex(step["request"]))
             response = self._receive(step, line, on)
@@ -87,6 +95,21 @@ class Asker:
         step: Step = {"step": name, "request": frame.hex(), "raw": True}
         step["answer"] = raw_answer(self._broker, frame)
         self._keep(step)
+
+    def ask_body(self, name: str, request: type[Message], version: int, body: bytes) -> Any:  # whoever asks knows the type of the answer
+        """Ask with a body that no encoder writes: `request` says which request it is meant to be. The rest is as in `ask`."""
+        if request.KEY is None:
+            raise ValueError(f"{request.__name__} is no request")
+        self._correlation_id += 1
+        tags = b"\0" if request.KEY.is_flexible(version) else b""
+        size = HEADER_WITHOUT_CLIENT_ID.size - 4 + len(tags) + len(body)
+        frame = HEADER_WITHOUT_CLIENT_ID.pack(size, request.KEY, version, self._correlation_id, -1) + tags + body
+        step: Step = {"step": f"{name}, {request.__name__} v{version}", "on": "", "request": frame.hex(), "of": [int(request.KEY), version]}
+        line = self._line("")
+        line.send(frame)
+        response = self._receive(step, line, "")
+        self._keep(step)
+        return response
 
     def close(self, *, on: str = "") -> None:
         """Close the connection; the next question on it opens another."""
@@ -131,10 +154,15 @@ class Asker:
             return None
         key, version = step["of"]
         response = decode_response(key, version, frame)[1]
-        step["answer"] = normalised(response, records=decoded_records if step.get("decoded") else size_of_records)
+        step["answer"] = _as_recorded(step, response)
         if own := [each.hex() for each in own_bytes(response)]:
             step["own"] = own
         return response
+
+
+def _as_recorded(step: Step, response: Message) -> object:
+    """An answer in the form that this step keeps."""
+    return normalised(response, records=decoded_records if step.get("decoded") else size_of_records, words=step.get("words", False))
 
 
 def raw_answer(broker: Broker, frame: bytes) -> str:
@@ -207,7 +235,7 @@ class Replay:
         if len(made) == len(step.get("own", ())):
             for recorded, ours in zip(map(bytes.fromhex, step.get("own", ())), made, strict=True):
                 self._ours.setdefault(recorded, ours)
-        return normalised(response, records=decoded_records if step.get("decoded") else size_of_records)
+        return _as_recorded(step, response)
 
     def _translated(self, frame: bytes) -> bytes:
         for recorded, ours in self._ours.items():

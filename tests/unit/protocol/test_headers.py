@@ -94,12 +94,18 @@ def test_tags_in_the_header_are_skipped() -> None:
         "000300010000000500",
         "00030001000000050001",
         "00030009 00000005 ffff",
-        "00030009 00000005 ffff ffffffff0f",
+        "00030009 00000005 ffff ffffffff07",
     ],
 )
 def test_a_header_that_ends_early_is_refused(frame: str) -> None:
     with pytest.raises(ProtocolError):
         decode_request_header(bytes.fromhex(frame))
+
+
+def test_a_negative_count_of_tags_is_none() -> None:
+    for count in ("ffffffff0f", "8080808008"):
+        frame = bytes.fromhex(f"00030009 00000005 ffff {count}")
+        assert decode_request_header(frame)[1] == len(frame)
 
 
 @pytest.mark.parametrize("key", [-1, 52, 65, 32767])

@@ -15,6 +15,7 @@ from kafka_edu.protocol import codegen
 from kafka_edu.protocol.fields import Versions, field
 from kafka_edu.protocol.messages.fetch import EpochEndOffset, FetchablePartitionResponse, FetchableTopicResponse, FetchRequest, FetchResponse
 from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from kafka_edu.protocol.messages.offset_fetch import OffsetFetchRequest
 from kafka_edu.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from kafka_edu.protocol.schema import Message, Struct, structs_of
 from kafka_edu.protocol.types import (
@@ -239,13 +240,30 @@ def test_duplicate_unordered_and_unknown_tags_are_accepted_the_last_counts() -> 
     assert request.cluster_id == "b"
 
 
-@pytest.mark.parametrize("tags", ["ffffffff0f", "8001", "0100030261", "01000102", "0100020361"])
+@pytest.mark.parametrize("tags", ["ffffffff07", "8001", "01000102", "0100020361"])
 def test_bad_tags_are_refused(tags: str) -> None:
     with pytest.raises(ProtocolError):
         FetchRequest.decode(FetchRequest().encode(12)[:-1] + bytes.fromhex(tags), 12)
 
 
-@pytest.mark.parametrize(("version", "count"), [(0, b"\x7f\xff\xff\xff"), (9, b"\xff\xff\xff\xff\x0f"), (0, b"\0\0\0\x09"), (9, b"\x09")])
+def test_a_known_tag_ends_where_its_value_ends_whatever_its_size_says() -> None:
+    frame = FetchRequest().encode(12)[:-1] + bytes.fromhex("0100070261")
+    assert FetchRequest.decode(frame, 12).cluster_id == "a"
+
+
+@pytest.mark.parametrize("count", ["ffffffff0f", "8080808008"])
+def test_a_negative_count_of_tags_is_none(count: str) -> None:
+    assert FetchRequest.decode(FetchRequest().encode(12)[:-1] + bytes.fromhex(count), 12).cluster_id is None
+
+
+@pytest.mark.parametrize("length", ["ffffffff0f", "8180808008"])
+def test_a_length_below_minus_one_is_null_where_null_may_be(length: str) -> None:
+    assert MetadataRequest.decode(bytes.fromhex(length) + b"\0\0\0\0", 9).topics is None
+    with pytest.raises(ProtocolError, match="null"):
+        OffsetFetchRequest.decode(bytes.fromhex(length) + b"\1\0", 6)
+
+
+@pytest.mark.parametrize(("version", "count"), [(0, b"\x7f\xff\xff\xff"), (9, b"\xff\xff\xff\xff\x07"), (0, b"\0\0\0\x09"), (9, b"\x09")])
 def test_an_announced_count_is_refused_before_memory_is_taken(version: int, count: bytes) -> None:
     tracemalloc.start()
     with pytest.raises(ProtocolError, match=r"MetadataRequest\.topics: .* announced, but only 8 bytes are left"):

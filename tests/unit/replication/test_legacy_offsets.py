@@ -1,5 +1,6 @@
 import pytest
 
+from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_config import LogConfig
@@ -34,7 +35,6 @@ def log_of(release: str, now_ms: int) -> Log:
         (-1, 5, [25, 20, 10, 0]),
         (-1, 1, [25]),
         (-1, 0, []),
-        (-1, -3, []),
         (-2, 5, [0]),
         (1500, 5, [10, 0]),
         (1500, 1, [10]),
@@ -46,6 +46,12 @@ def log_of(release: str, now_ms: int) -> Log:
 def test_where_segments_begin(release: str, timestamp: int, count: int, offsets: list[int]) -> None:
     """Messages of v0 have no time: there a segment is as old as its file, which was written to at the same times."""
     assert legacy_offsets_before(log_of(release, 0), timestamp, count, None, NOW) == offsets
+
+
+def test_a_negative_number_of_offsets_is_refused() -> None:
+    with pytest.raises(KafkaException) as refused:
+        legacy_offsets_before(log_of("2.0", 0), -1, -3, None, NOW)
+    assert refused.value.error is Errors.UNKNOWN_SERVER_ERROR
 
 
 def test_the_end_of_an_empty_segment_does_not_count_and_consumers_see_no_further_than_the_high_watermark() -> None:

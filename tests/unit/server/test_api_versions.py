@@ -10,7 +10,7 @@ from kafka_edu.server.apis.api_versions import ApiVersionsApi
 
 
 def serving(harness):
-    ApiVersionsApi(harness.apis.versions).register(harness.apis)
+    ApiVersionsApi(harness.apis.versions, lambda: None).register(harness.apis)
     return harness
 
 

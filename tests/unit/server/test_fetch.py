@@ -133,8 +133,15 @@ def test_limits(harness, replicas):
     assert (replicas.asked[0][0].max_bytes, replicas.asked[0][0].min_bytes) == (50_000, 50_000)
     harness.ask(fetch((0, 0), max_bytes=700, min_bytes=800), 3)
     assert (replicas.asked[1][0].max_bytes, replicas.asked[1][0].min_bytes) == (700, 700)
-    response = harness.ask(fetch((0, 0), max_bytes=-1), 12)
+    harness.ask(fetch((0, 0), max_bytes=-1, min_bytes=1), 12)
+    assert (replicas.asked[2][0].max_bytes, replicas.asked[2][0].min_bytes) == (-1, -1), "the log refuses it, if it has something to read"
+
+
+@pytest.mark.parametrize("level", [-1, 2])
+def test_an_isolation_level_that_is_none_spoils_the_whole_fetch(harness, replicas, level):
+    response = harness.ask(fetch((0, 0), isolation=level), 12)
     assert answered(response)[0][0] is Errors.UNKNOWN_SERVER_ERROR
+    assert not replicas.asked
 
 
 def test_a_sessions_life(harness, replicas):

@@ -12,6 +12,7 @@ from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.trace.event import Envelope, Level
 from kafka_edu.trace.events.network import RequestReceived
+from kafka_edu.trace.events.purgatory import OperationCompleted, OperationWatched
 
 ROOT = Path(__file__).parents[3]
 
@@ -22,6 +23,15 @@ def documented_hops() -> list[tuple[str, str]]:
     return [(where, name + purgatory) for where, name, purgatory in rows]
 
 
+def waiting_fetches(events: list[Envelope]) -> int:
+    """How many fetches wait for records behind these events."""
+    found: dict[type, set[tuple[int, int]]] = {OperationWatched: set(), OperationCompleted: set()}
+    for told in events:
+        if isinstance(told.event, OperationWatched | OperationCompleted) and told.event.purgatory == "Fetch":
+            found[type(told.event)].add((told.broker, told.event.operation))
+    return len(found[OperationWatched] - found[OperationCompleted])
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_page_tells_the_hops_in_the_order_in_which_they_happen(seed: int) -> None:
     cluster = SimCluster(seed, (1, 2, 3), level=Level.HOPS)
@@ -29,13 +39,16 @@ def test_the_page_tells_the_hops_in_the_order_in_which_they_happen(seed: int) ->
     client = SimClient(cluster)
     assert cluster.run_as(client.process, client.create_topic("t", 1, 3)) is Errors.NONE
     cluster.advance(1000)
-    before = len(cluster.sink.events)
-    answer = client.produce(TopicPartition("t", 0), "hello", -1)
-    cluster.advance(100)
-    assert answer.acked is not None
-    assert answer.acked.error is Errors.NONE
-    told = cluster.sink.events[before:]
-    produce = next(e for e in told if isinstance(e.event, RequestReceived) and e.event.api_key == ApiKey.PRODUCE)
+    while True:  # until a produce meets both followers waiting: now and then one was just answered, and has yet to ask again
+        before = len(cluster.sink.events)
+        answer = client.produce(TopicPartition("t", 0), "hello", -1)
+        cluster.advance(100)
+        assert answer.acked is not None
+        assert answer.acked.error is Errors.NONE
+        told = cluster.sink.events[before:]
+        produce = next(e for e in told if isinstance(e.event, RequestReceived) and e.event.api_key == ApiKey.PRODUCE)
+        if waiting_fetches(cluster.sink.events[: before + told.index(produce)]) == 2:
+            break
     leader = produce.broker
     connection = produce.event.connection_id if isinstance(produce.event, RequestReceived) else ""
 

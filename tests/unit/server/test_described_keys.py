@@ -1,0 +1,72 @@
+"""The keys of a broker as DescribeConfigs tells them, one by one beside what Apache Kafka 2.8.2 was recorded to tell."""
+
+from typing import Any, Final
+
+import pytest
+
+from tests.interop.answers import SimulatedBroker
+from tests.interop.questions import load
+from tests.interop.questions.admin_configs import ALL_KEYS
+from tests.interop.questions.asking import Replay, read_steps
+
+Keys = dict[str, dict[str, Any]]
+
+#: Keys that have another default in 2.0.1, whose defaults are ours, or by design (docs/differences.md).
+OTHER_DEFAULT: Final = {
+    "group.max.session.timeout.ms",
+    "host.name",
+    "inter.broker.protocol.version",
+    "log.message.format.version",
+    "message.max.bytes",
+    "replica.lag.time.max.ms",
+    "ssl.enabled.protocols",
+    "ssl.protocol",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+    "zookeeper.max.in.flight.requests",
+    "zookeeper.session.timeout.ms",
+}
+#: Keys whose value is the test's.
+SET_FOR_THE_TEST: Final = {"listeners", "log.cleaner.dedupe.buffer.size", "log.dirs", "zookeeper.connect"}
+
+
+@pytest.fixture(scope="module")
+def told() -> tuple[Keys, Keys]:
+    """What Kafka told, and what this broker tells."""
+    broker = SimulatedBroker(load("admin_configs").settings)
+    steps = [step for step in read_steps("admin_configs") if step["step"].startswith(ALL_KEYS)]
+    difference = next(iter(Replay(broker).differences(steps)))
+    broker.close()
+    return by_name(difference.recorded), by_name(difference.answered)
+
+
+def by_name(answer: Any) -> Keys:
+    return {config["name"]: config for config in answer["results"][0]["configs"]}
+
+
+def test_every_key_of_kafka_is_there_and_only_our_own_are_added(told: tuple[Keys, Keys]) -> None:
+    kafka, ours = told
+    assert not kafka.keys() - ours.keys()
+    assert all(name.startswith("edu.") for name in ours.keys() - kafka.keys())
+
+
+@pytest.mark.parametrize("what", ["config_type", "is_sensitive", "documentation"])
+def test_each_key_has_kafkas_type_and_is_as_secret(told: tuple[Keys, Keys], what: str) -> None:
+    kafka, ours = told
+    assert {name: config[what] for name, config in kafka.items()} == {name: ours[name][what] for name in kafka}
+
+
+@pytest.mark.parametrize("what", ["value", "config_source", "synonyms"])
+def test_each_key_has_kafkas_value_but_for_those_that_are_known(told: tuple[Keys, Keys], what: str) -> None:
+    kafka, ours = told
+    wrong = {name: (config[what], ours[name][what]) for name, config in kafka.items() if config[what] != ours[name][what]}
+    assert not wrong.keys() - OTHER_DEFAULT - SET_FOR_THE_TEST, wrong
+
+
+def test_every_known_difference_is_still_one(told: tuple[Keys, Keys]) -> None:
+    kafka, ours = told
+    assert not {name for name in OTHER_DEFAULT if kafka[name]["synonyms"] == ours[name]["synonyms"]}
+
+
+def test_nothing_can_be_changed_here_that_kafka_refuses_to_change(told: tuple[Keys, Keys]) -> None:
+    kafka, ours = told
+    assert not {name for name, config in kafka.items() if config["read_only"] and not ours[name]["read_only"]}
