@@ -12,29 +12,16 @@ from typing import Final, NoReturn
 
 import click
 
+from kafka_edu.cli.tools.exception_names import exception_name
 from kafka_edu.cli.tools.options import InvalidPropertiesError, NumberError, Option, OptionError, OptionParser, OptionSet, UsageError
 from kafka_edu.cli.tools.usage import usage
 from kafka_edu.common.errors import Errors, KafkaException
 
 _INTERRUPTED: Final = 130
-_API: Final = "org.apache.kafka.common.errors."
-#: The exception that stands for an error in what Kafka's tools print, where its name is not simply the error's.
-_JAVA_CLASSES: Final[Mapping[Errors, str]] = {
-    Errors.UNKNOWN_SERVER_ERROR: "UnknownServerException",
-    Errors.TOPIC_ALREADY_EXISTS: "TopicExistsException",
-    Errors.INVALID_TOPIC_EXCEPTION: "InvalidTopicException",
-    Errors.INVALID_CONFIG: "InvalidConfigurationException",
-    Errors.REQUEST_TIMED_OUT: "TimeoutException",
-    Errors.GROUP_ID_NOT_FOUND: "GroupIdNotFoundException",
-    Errors.NON_EMPTY_GROUP: "GroupNotEmptyException",
-    Errors.NOT_LEADER_OR_FOLLOWER: "NotLeaderForPartitionException",
-}
-
 #: By name, for a tool imports what raises them only when it needs it.
 _OTHER_JAVA_CLASSES: Final = {
     "AdminOperationError": "kafka.admin.AdminOperationException",
     "ConfigException": "org.apache.kafka.common.config.ConfigException",
-    "ZkError": "org.apache.zookeeper.KeeperException",
 }
 
 
@@ -69,25 +56,40 @@ def failures() -> tuple[type[Exception], ...]:
 
 def java_class(error: Exception) -> str:
     """The Java exception that stands for `error`."""
+    from kafka_edu.zk.zk_client import ZkError
+
     match error:
         case ToolError():
             return error.java_class
         case KafkaException():
-            words = error.error.name.title().replace("_", "")
-            return _API + _JAVA_CLASSES.get(error.error, f"{words}Exception")
+            return exception_name(error.error)
         case OptionError():
             return f"joptsimple.{error.kind}Exception"
         case NumberError():
             return "java.lang.NumberFormatException"
         case TimeoutError():
-            return _API + "TimeoutException"
+            return exception_name(Errors.REQUEST_TIMED_OUT)
+        case ZkError():
+            from kafka_edu.cli.tools.keeper_exceptions import exception_class
+
+            return exception_class(error)
         case _:
             return _OTHER_JAVA_CLASSES.get(type(error).__name__, "java.io.IOException")
 
 
 def text_of(error: Exception) -> str:
     """What the error says, without its code."""
-    return error.message if isinstance(error, KafkaException) else str(error)
+    from kafka_edu.zk.zk_client import ZkError
+
+    match error:
+        case KafkaException():
+            return error.message
+        case ZkError():
+            from kafka_edu.cli.tools.keeper_exceptions import message
+
+            return message(error)
+        case _:
+            return str(error)
 
 
 def log_error(message: str, logger: str) -> None:

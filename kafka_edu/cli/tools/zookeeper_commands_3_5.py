@@ -6,6 +6,7 @@ Options are real ones, anywhere in the line; a znode's numbers are shown on dema
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from kafka_edu.cli.tools.keeper_exceptions import exception_class, message
 from kafka_edu.cli.tools.options import java_integer, java_long
 from kafka_edu.cli.tools.tool import ToolError
 from kafka_edu.cli.tools.zookeeper_session import OPEN_ACL, PathError, ZooKeeperSession
@@ -14,10 +15,8 @@ from kafka_edu.cli.tools.zookeeper_words import (
     complain,
     data_text,
     delete_quota,
-    exception_class,
     list_quota,
     list_text,
-    message,
     parse_acl,
     refusal,
     set_quota,

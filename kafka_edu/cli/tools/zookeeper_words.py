@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
+from kafka_edu.cli.tools.keeper_exceptions import exception_class, message
 from kafka_edu.cli.tools.tool import ToolError
 from kafka_edu.cli.tools.zookeeper_session import OPEN_ACL, PathError, ZooKeeperSession
 from kafka_edu.zk.embedded.op_code import Perms
@@ -27,8 +28,6 @@ _REFUSALS: Final = {
     ZkErrorCode.BAD_ARGUMENTS: "Arguments are not valid : ",
     ZkErrorCode.BAD_VERSION: "version No is not valid : ",
 }
-#: Codes whose text is not their name.
-_TEXTS: Final = {ZkErrorCode.NOT_EMPTY: "Directory not empty", ZkErrorCode.SESSION_EXPIRED: "Session expired", ZkErrorCode.INVALID_ACL: "InvalidACL"}
 
 
 def complain(text: str) -> None:
@@ -40,23 +39,6 @@ def refusal(error: ZkError) -> str | None:
     """What both shells say of a request that ZooKeeper refused; None where they say nothing of their own."""
     words = _REFUSALS.get(error.code)
     return None if words is None else words + error.path
-
-
-def message(error: ZkError) -> str:
-    """The text of Java's exception: `KeeperErrorCode = NoNode for /a`."""
-    text = _TEXTS.get(error.code) or _camel(error.code)
-    return f"KeeperErrorCode = {text}" + (f" for {error.path}" if error.path not in ("", "null") else "")
-
-
-def exception_class(error: ZkError) -> str:
-    """`org.apache.zookeeper.KeeperException$NoNodeException`."""
-    return (
-        f"org.apache.zookeeper.KeeperException${_TEXTS.get(error.code, '') if error.code is ZkErrorCode.INVALID_ACL else _camel(error.code)}Exception"
-    )
-
-
-def _camel(code: ZkErrorCode) -> str:
-    return code.name.title().replace("_", "")
 
 
 def crash(error: ZkError) -> ToolError:

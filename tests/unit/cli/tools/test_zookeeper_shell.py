@@ -2,10 +2,11 @@
 
 import pytest
 
+from kafka_edu.cli.tools.keeper_exceptions import exception_class, message
 from kafka_edu.cli.tools.zookeeper_commands_3_5 import CommandError, only_here, parse
 from kafka_edu.cli.tools.zookeeper_session import PathError, check_path
 from kafka_edu.cli.tools.zookeeper_shell import main, split_line
-from kafka_edu.cli.tools.zookeeper_words import acl_text, exception_class, message, parse_acl
+from kafka_edu.cli.tools.zookeeper_words import acl_text, parse_acl
 from kafka_edu.zk.embedded.proto import Acl
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 
