@@ -3,12 +3,15 @@
 import signal
 import sys
 from collections.abc import Mapping
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import click
 
 from kafka_edu.cli.command_table import COMMANDS, CommandEntry, read_group
+from kafka_edu.cli.output import EXIT_OUTPUT_CLOSED, OutputClosed, end_when_output_closes, flush_output
 
+#: What a shell shows for a program that died of SIGINT.
+EXIT_INTERRUPTED: Final = 130
 VERSION = "0.1.0"
 
 
@@ -50,8 +53,29 @@ def build() -> click.Group:
 
 
 def main() -> NoReturn:
-    """Run the command line and exit with its code; Ctrl-C exits with 130, as shells expect."""
+    """Run the command line and exit with its code.
+
+    Ctrl-C exits with 130 and one line; a reader of our output that has gone exits with 141 and
+    none: both as shells expect.
+    """
     signal.signal(signal.SIGTERM, _terminated)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    end_when_output_closes()
+    try:
+        code = _run()
+        flush_output()
+    except OutputClosed:
+        code = EXIT_OUTPUT_CLOSED
+    except SystemExit as ended:
+        code = _exit_code(ended)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # all is said and stopped: a second Ctrl-C just ends Python
+    sys.exit(code)
+
+
+def _run() -> int:
+    """The exit code of the command, whose errors are printed. Raises SystemExit."""
     try:
         code = build().main(prog_name="kafka-edu", standalone_mode=False)
     except click.exceptions.Exit as exit_:
@@ -61,12 +85,16 @@ def main() -> NoReturn:
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("stopped", err=True)
-        code = 130
-    except BrokenPipeError:
-        # whoever read our output has gone; say nothing, and keep Python from saying it at exit
-        sys.stderr.close()
-        code = 141
-    sys.exit(code if isinstance(code, int) else 0)
+        code = EXIT_INTERRUPTED
+    return code if isinstance(code, int) else 0
+
+
+def _exit_code(ended: SystemExit) -> int:
+    """As Python takes it: None is 0, and a text is an error to print."""
+    if isinstance(ended.code, str):
+        click.echo(ended.code, err=True)
+        return 1
+    return ended.code or 0
 
 
 def _terminated(signum: int, frame: object) -> NoReturn:

@@ -4,12 +4,12 @@ Stands on kafka-python's consumer. It ends after --max-messages, when nothing ha
 show is not committed.
 """
 
-import os
 import random
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kafka_edu.cli.output import OutputClosed
 from kafka_edu.cli.tools.options import OptionError, OptionParser, OptionSet, UsageError, check_required, parse_key_values
 from kafka_edu.cli.tools.tool import ToolCommand, ToolError, log_error, properties_of, run_tool
 
@@ -244,9 +244,9 @@ def consume(reading: Reading) -> int:
         log_error("Unknown error when running consumer: ", LOGGER)
         sys.stderr.write(f"{java_error(error)}\n")
         code = 1
-    except BrokenPipeError:
+    except OutputClosed:
         sys.stderr.write("Unable to write to standard out, closing consumer.\n")
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still to be flushed goes nowhere
+        raise
     finally:
         records.close()
         sys.stderr.write(f"Processed a total of {shown} messages\n")

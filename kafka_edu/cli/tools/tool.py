@@ -17,7 +17,6 @@ from kafka_edu.cli.tools.options import InvalidPropertiesError, NumberError, Opt
 from kafka_edu.cli.tools.usage import usage
 from kafka_edu.common.errors import Errors, KafkaException
 
-_INTERRUPTED: Final = 130
 #: By name, for a tool imports what raises them only when it needs it.
 _OTHER_JAVA_CLASSES: Final = {
     "AdminOperationError": "kafka.admin.AdminOperationException",
@@ -120,11 +119,7 @@ class ToolCommand(click.Command):
         return []
 
     def invoke(self, ctx: click.Context) -> NoReturn:
-        try:
-            code = self._run(ctx.args)
-        except KeyboardInterrupt:  # the tool has said what is to be said
-            code = _INTERRUPTED
-        raise click.exceptions.Exit(code)
+        raise click.exceptions.Exit(self._run(ctx.args))
 
 
 def run_tool(parser: OptionParser, words: Sequence[str], run: Callable[[], int], purpose: str) -> int:
