@@ -1,5 +1,6 @@
 """Start a cluster on this machine, and stop, kill, pause or restart its brokers."""
 
+import asyncio
 import contextlib
 import json
 import shutil
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from kafka_edu.cli.cluster_spec import ClusterSpec, ClusterSpecError, Wish
+from kafka_edu.cli.cluster_spec import HOST, ClusterSpec, ClusterSpecError, Wish
 from kafka_edu.cli.supervisor import Cluster, ClusterError, ClusterStatus, attach, is_up, start_cluster
 from kafka_edu.common.cluster_home import ClusterFolder, cluster_names
 
@@ -123,18 +124,22 @@ def up(
 @_name_option
 @_json_option
 def status(name: str, json_file: Path | None) -> None:
-    """Tell how a cluster stands, and which others there are."""
+    """Tell how a cluster stands, and which others there are.
+
+    ♛ marks the controller, as the Metadata of the running brokers names it.
+    """
     others = [other for other in cluster_names() if other != name]
     with _told():
         folder = _folder(name)
         if is_up(folder):
             with contextlib.closing(attach(name)) as found:
                 now = found.status()
-            _show(now, None)
+            controller = _controller(now)
+            _show(now, controller)
             click.echo(
                 f"up for {now.up_s:.0f} s · bootstrap.servers {now.bootstrap_servers} · ZooKeeper {now.zookeeper_connect} ({now.zookeeper_kind})"
             )
-            _write_json(json_file, now)
+            _write_json(json_file, now, controller=controller)
         else:
             remembered = _remembered(folder)
             click.echo(f"cluster {name} is down" if remembered else f"there is no cluster {name}")
@@ -213,6 +218,22 @@ def _remembered(folder: ClusterFolder) -> ClusterSpec | None:
         raise ClusterError(str(error)) from error
 
 
+def _controller(status: ClusterStatus) -> int | None:
+    """The broker that the others take for the controller; None where nobody answers, or where that broker has stopped and they do not know it yet."""
+    from kafka_edu.cli.readiness import controller_by_metadata
+    from kafka_edu.common.socket_transport import SocketTransport
+
+    ports = [(HOST, process.port) for process in status.processes if process.broker >= 0 and process.state == "running"]
+    controller = asyncio.run(controller_by_metadata(SocketTransport(), ports))
+    alive = {process.broker for process in status.processes if process.state != "stopped"}
+    return controller if controller in alive else None
+
+
+def controller_mark(ascii_only: bool) -> str:
+    """What stands behind the controller's name."""
+    return " (controller)" if ascii_only else " ♛"
+
+
 _COLOURS = {"running": "green", "paused": "yellow", "stopped": "red"}
 
 
@@ -220,6 +241,7 @@ def _show(status: ClusterStatus, controller: int | None) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    console = Console()
     table = Table(title=f"cluster {status.name}", title_justify="left")
     for heading, justify in (("process", "left"), ("state", "left"), ("port", "right"), ("pid", "right"), ("RssAnon MB", "right")):
         table.add_column(heading, justify="right" if justify == "right" else "left")
@@ -230,12 +252,12 @@ def _show(status: ClusterStatus, controller: int | None) -> None:
             state += f" ({process.ended})"
         elif process.mode:
             state += f", {process.mode}"
-        mark = " ♛" if controller is not None and process.broker == controller else ""
+        mark = controller_mark(console.options.ascii_only) if controller is not None and process.broker == controller else ""
         table.add_row(process.process + mark, state, str(process.port), str(process.pid or "-"), memory)
-    Console().print(table)
+    console.print(table)
 
 
-def _write_json(path: Path | None, status: ClusterStatus, **more: float) -> None:
+def _write_json(path: Path | None, status: ClusterStatus, **more: float | None) -> None:
     if path is None:
         return
     fields = {**status._asdict(), "processes": [process._asdict() for process in status.processes], "up": True, **more}

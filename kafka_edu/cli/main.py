@@ -1,5 +1,6 @@
 """The command `kafka-edu`: finds the subcommand in the table, imports that one alone, and runs it."""
 
+import os
 import signal
 import sys
 from collections.abc import Mapping
@@ -66,27 +67,58 @@ def main() -> NoReturn:
         code = _run()
         flush_output()
     except OutputClosed:
-        code = EXIT_OUTPUT_CLOSED
+        _end_now(EXIT_OUTPUT_CLOSED)
     except SystemExit as ended:
         code = _exit_code(ended)
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # all is said and stopped: a second Ctrl-C just ends Python
     sys.exit(code)
 
 
 def _run() -> int:
     """The exit code of the command, whose errors are printed. Raises SystemExit."""
     try:
-        code = build().main(prog_name="kafka-edu", standalone_mode=False)
-    except click.exceptions.Exit as exit_:
-        code = exit_.exit_code
-    except click.ClickException as error:
-        error.show()
-        code = error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("stopped", err=True)
-        code = EXIT_INTERRUPTED
+        group = build()
+        with group.make_context("kafka-edu", sys.argv[1:]) as context:  # not click's `main`, which takes a broken connection for a closed output
+            code = group.invoke(context)
+    except BaseException as error:
+        if _is_interrupt(error):
+            _stopped()
+        match error:
+            case click.exceptions.Exit():
+                code = error.exit_code
+            case click.ClickException():
+                error.show()
+                code = error.exit_code
+            case _:
+                raise
     return code if isinstance(code, int) else 0
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is the cause, or the cause of the cause.
+
+    Code in C may return normally with the KeyboardInterrupt still set, which Python then reports as
+    a SystemError; and some libraries wrap it.
+    """
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        if isinstance(error, KeyboardInterrupt | click.Abort):
+            return True
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _stopped() -> NoReturn:
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a second Ctrl-C ends what is left of the program
+    click.echo("stopped", err=True)
+    flush_output()
+    _end_now(EXIT_INTERRUPTED)
+
+
+def _end_now(code: int) -> NoReturn:
+    """End without the interpreter's farewell: what the command began is stopped, and nobody reads what the libraries' atexit functions would print."""
+    os._exit(code)
 
 
 def _exit_code(ended: SystemExit) -> int:

@@ -49,7 +49,7 @@ class _ClosableOutput(io.FileIO):
 
 
 def _closable(stream: TextIO) -> TextIO:
-    """The same stream, with the same settings, over a _ClosableOutput."""
+    """The same stream over a _ClosableOutput."""
     if not isinstance(stream, io.TextIOWrapper):  # captured, in a test
         return stream
     try:
@@ -60,10 +60,20 @@ def _closable(stream: TextIO) -> TextIO:
     return io.TextIOWrapper(
         raw if stream.write_through else io.BufferedWriter(raw),  # `python -u` does so too
         encoding=stream.encoding,
-        errors=stream.errors,
+        errors=_errors(stream),
         line_buffering=stream.line_buffering,
         write_through=stream.write_through,
     )
+
+
+def _errors(stream: TextIO) -> str:
+    """What to do with characters that the terminal cannot show: never end with a UnicodeEncodeError.
+
+    An argument that is not UTF-8 leaves as it came in. A terminal without Unicode shows a question mark.
+    """
+    if stream.errors != "strict":
+        return stream.errors or "strict"
+    return "surrogateescape" if stream.encoding.lower().replace("-", "") == "utf8" else "replace"
 
 
 def end_when_output_closes() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Final
 
@@ -11,6 +12,7 @@ from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRespon
 from kafka_edu.protocol.types import ProtocolError
 
 _LOOK_EVERY_S: Final = 0.02
+_LOOK_TIMEOUT_S: Final = 1.0
 _PROBE_TIMEOUT_S: Final = 0.2
 _ANSWER_TIMEOUT_MS: Final = 5_000
 _METADATA_VERSION: Final = 5
@@ -24,6 +26,29 @@ async def wait_until_listed(transport: SocketTransport, ports: Mapping[int, tupl
     """
     controllers = await asyncio.gather(*(_broker_lists(transport, host, port, listed) for host, port in ports.values()))
     return controllers[-1] if controllers else -1
+
+
+async def controller_by_metadata(transport: SocketTransport, ports: Collection[tuple[str, int]]) -> int | None:
+    """The controller's id as the Metadata of brokers at these addresses names it; None when none of them names one within a second.
+
+    Brokers learn of a new controller one after another. Where they differ, the id that most of them name is returned.
+    """
+    answers = await asyncio.gather(*(_named_controller(transport, host, port) for host, port in ports))
+    named = Counter(controller for controller in answers if controller is not None and controller >= 0)
+    return named.most_common(1)[0][0] if named else None
+
+
+async def _named_controller(transport: SocketTransport, host: str, port: int) -> int | None:
+    client = NetworkClient(transport, _CLIENT_ID)
+    try:
+        async with asyncio.timeout(_LOOK_TIMEOUT_S):
+            await client.connect(host, port, _ANSWER_TIMEOUT_MS)
+            answer = await client.ask(MetadataRequest(topics=[]), _METADATA_VERSION, MetadataResponse, _ANSWER_TIMEOUT_MS)
+    except (OSError, ProtocolError):  # TimeoutError is an OSError
+        return None
+    finally:
+        client.close()
+    return answer.controller_id
 
 
 async def _broker_lists(transport: SocketTransport, host: str, port: int, listed: Collection[int]) -> int:

@@ -23,7 +23,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from kafka_edu.cli.cluster_spec import ClusterSpec, ClusterSpecError, Wish, plan
 from kafka_edu.cli.package_group import PackageGroupError, ensure_group
 from kafka_edu.cli.python_process import python_command, python_environment
-from kafka_edu.common.action_client import READY_TIMEOUT_S, ActionAddress, ActionClient, ActionRefusedError, Answer, NoSupervisorError
+from kafka_edu.common.action_client import (
+    NEXT_BROKER_AFTER_S,
+    READY_TIMEOUT_S,
+    ActionAddress,
+    ActionClient,
+    ActionRefusedError,
+    Answer,
+    NoSupervisorError,
+)
 from kafka_edu.common.cluster_home import EXIT_ALREADY_UP, ClusterFolder
 from kafka_edu.zk.apache import ApacheZooKeeperError, find_jars, find_java
 
@@ -220,12 +228,13 @@ class Cluster:
         with contextlib.suppress(ClusterError):  # a supervisor that is gone already
             self._ask("down", delete=delete)
         self.close()
+        patience_s = _DOWN_TIMEOUT_S + NEXT_BROKER_AFTER_S * len(self.broker_ids)
         if self._supervisor is not None:
-            self._supervisor.wait(_DOWN_TIMEOUT_S)
-        end = time.monotonic() + _DOWN_TIMEOUT_S
+            self._supervisor.wait(patience_s)
+        end = time.monotonic() + patience_s
         while is_up(self.folder):
             if time.monotonic() > end:
-                raise ClusterError(f"cluster {self.name} is still stopping after {_DOWN_TIMEOUT_S:g} s: see {self.folder.supervisor_log}")
+                raise ClusterError(f"cluster {self.name} is still stopping after {patience_s:g} s: see {self.folder.supervisor_log}")
             time.sleep(_LOOK_EVERY_S)
 
     def release(self) -> None:

@@ -25,7 +25,7 @@ from kafka_edu.cli.child_process import ChildProcess, ProcessState, ProcessState
 from kafka_edu.cli.cluster_spec import FIRST_ZOOKEEPER, HOST, ClusterSpec
 from kafka_edu.cli.zookeeper_servers import PATIENCE_S as ZOOKEEPER_PATIENCE_S
 from kafka_edu.cli.zookeeper_servers import ZooKeeperServers
-from kafka_edu.common.action_client import READY_TIMEOUT_S
+from kafka_edu.common.action_client import NEXT_BROKER_AFTER_S, READY_TIMEOUT_S
 from kafka_edu.common.cluster_home import EXIT_ALREADY_UP, ClusterFolder
 from kafka_edu.common.private_file import write_private_json
 from kafka_edu.common.socket_transport import SocketTransport
@@ -166,12 +166,19 @@ class Supervisor:
             self._end.set()
 
     async def _stop_all(self) -> None:
-        """Brokers side by side, then ZooKeeper, which they need for stopping. What is to be deleted needs no farewell."""
+        """Brokers one after another, then ZooKeeper, which they need for stopping. What is to be deleted needs no farewell.
+
+        If all brokers stopped at once, two that lead for each other could not hand over: each would warn of a controlled shutdown that failed.
+        """
         running = [broker for broker in self._brokers.values() if broker.state is not ProcessState.STOPPED]
         if self._delete:
             await asyncio.gather(*(child.kill() for child in self._children()))
             return
-        await asyncio.gather(*(broker.stop(BROKER_PATIENCE_S) for broker in running))
+        stopping: list[asyncio.Task[object]] = []
+        for broker in running:
+            stopping.append(asyncio.create_task(broker.stop(BROKER_PATIENCE_S)))
+            await asyncio.wait(stopping, timeout=NEXT_BROKER_AFTER_S)
+        await asyncio.gather(*stopping)
         await self._zookeepers.stop()
 
     def _on_end(self, child: ChildProcess) -> None:

@@ -20,6 +20,9 @@ Answer = dict[str, object]
 #: How long `wait-ready` waits unless told otherwise.
 READY_TIMEOUT_S: Final = 60.0
 
+#: At `down` brokers stop one after another, but none waits longer than this for those before it.
+NEXT_BROKER_AFTER_S: Final = 10.0
+
 #: A stop waits for a broker's controlled shutdown, which may take three tries of five seconds.
 ACTION_TIMEOUT_S: Final = 90.0
 

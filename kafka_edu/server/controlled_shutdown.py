@@ -3,14 +3,20 @@
 It asks the controller to move its leaders away, and stops only then: so clients find new leaders at once, where after a kill they wait for the
 session time-out. The controller's answer names the partitions it could not move; success is error 0 and no partition remaining. Without success it
 asks again after controlled.shutdown.retry.backoff.ms, controlled.shutdown.max.retries times in all, and then stops all the same.
+
+Where a whole cluster goes down, the last brokers ask in vain, because nobody is left to lead in their place. So after an attempt that failed, the
+broker looks whether any other replica of a partition that remains is on a registered broker. If none is, it does not ask again, and there is nothing
+to warn of. (Apache Kafka asks all its times, and warns.)
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from enum import StrEnum
 from typing import Final
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.time import Time
+from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Transport
 from kafka_edu.network.network_client import NetworkClient
 from kafka_edu.protocol.messages.controlled_shutdown import ControlledShutdownRequest, ControlledShutdownResponse
@@ -30,6 +36,15 @@ ZOOKEEPER_TIMEOUT_S: Final = 6.0
 def controlled_shutdown_version(inter_broker_protocol: tuple[int, int]) -> int:
     """Return the version of ControlledShutdown that a broker of this inter.broker.protocol.version sends."""
     return next(version for since, version in VERSIONS if inter_broker_protocol >= since)
+
+
+class Outcome(StrEnum):
+    """How a controlled shutdown ended."""
+
+    SUCCEEDED = "SUCCEEDED"
+    NO_SUCCESSOR = "NO_SUCCESSOR"
+    """What this broker still leads, no other broker that is registered has a replica of."""
+    FAILED = "FAILED"
 
 
 class ControlledShutdown:
@@ -62,19 +77,39 @@ class ControlledShutdown:
         self._retry_backoff_ms = retry_backoff_ms
         self._socket_timeout_ms = socket_timeout_ms
 
-    async def run(self) -> bool:
-        """Whether it succeeded."""
+    async def run(self) -> Outcome:
         for attempt in range(1, self._max_retries + 1):
             controller_id, error, remaining = await self._ask()
             if self._trace:
-                self._trace(ControlledShutdownAttempted(attempt, controller_id, error, remaining))
+                self._trace(ControlledShutdownAttempted(attempt, controller_id, error, len(remaining)))
             if error == Errors.NONE.name and not remaining:
-                return True
+                return Outcome.SUCCEEDED
+            if not await self._has_successor(remaining):
+                return Outcome.NO_SUCCESSOR
             if attempt < self._max_retries:
                 await self._time.sleep(self._retry_backoff_ms)
-        return False
+        return Outcome.FAILED
 
-    async def _ask(self) -> tuple[int, str, int]:
+    async def _has_successor(self, remaining: Collection[TopicPartition]) -> bool:
+        """Whether another try can succeed: another broker is registered, and has a replica of one of `remaining`, if those are known.
+
+        True where ZooKeeper does not answer, because then it is not known.
+        """
+        try:
+            async with asyncio.timeout(ZOOKEEPER_TIMEOUT_S):
+                others = set(await self._zk.get_broker_ids()) - {self._broker_id}
+                if not others or not remaining:
+                    return bool(others)
+                assignments = await self._zk.get_assignment_for_topics({tp.topic for tp in remaining})
+        except (TimeoutError, ZkError):
+            return True
+        return any(
+            not others.isdisjoint(assignments[tp.topic].partitions[tp.partition].replicas)
+            for tp in remaining
+            if tp.topic in assignments and tp.partition in assignments[tp.topic].partitions
+        )
+
+    async def _ask(self) -> tuple[int, str, list[TopicPartition]]:
         """One attempt: the controller asked, what went wrong ("NONE": nothing), partitions remaining. Which broker is the controller may have
         changed since the last attempt, so it is read anew."""
         controller_id = NO_CONTROLLER
@@ -86,12 +121,16 @@ class ControlledShutdown:
                 broker = await self._zk.get_broker(controller_id) if found is not None else None
             end_point = broker.end_point(self._listener_name) if broker else None
             if end_point is None:
-                return controller_id, "there is no controller", 0
+                return controller_id, "there is no controller", []
             await client.connect(end_point.host, end_point.port, self._socket_timeout_ms)
             request = ControlledShutdownRequest(broker_id=self._broker_id, broker_epoch=self._broker_epoch())
             response = await client.ask(request, self._version, ControlledShutdownResponse, self._socket_timeout_ms)
         except (OSError, TimeoutError, ZkError, ProtocolError) as error:
-            return controller_id, f"{type(error).__name__}: {error}", 0
+            return controller_id, f"{type(error).__name__}: {error}", []
         finally:
             client.close()
-        return controller_id, Errors.of(response.error_code).name, len(response.remaining_partitions)
+        return (
+            controller_id,
+            Errors.of(response.error_code).name,
+            [TopicPartition(each.topic_name, each.partition_index) for each in response.remaining_partitions],
+        )

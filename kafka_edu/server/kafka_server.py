@@ -39,7 +39,7 @@ from kafka_edu.server.broker_metadata_checkpoint import (
 from kafka_edu.server.broker_parts import BrokerParts
 from kafka_edu.server.broker_state import VALID_NEXT_STATES, BrokerState
 from kafka_edu.server.config_handlers import BrokerConfigHandler, TopicConfigHandler, config_handlers, connect_reconfigurables
-from kafka_edu.server.controlled_shutdown import ControlledShutdown
+from kafka_edu.server.controlled_shutdown import ControlledShutdown, Outcome
 from kafka_edu.server.dynamic_broker_config import DynamicBrokerConfig
 from kafka_edu.server.dynamic_config_manager import DynamicConfigManager
 from kafka_edu.server.finalized_features import FinalizedFeatures
@@ -481,10 +481,17 @@ class KafkaServer:
             self._replication.begin_shutdown()
         if was_running and self.config.controlled_shutdown_enable and self._controller is not None:
             self._enter(BrokerState.PENDING_CONTROLLED_SHUTDOWN)
-            if not await self._controlled_shutdown(self._controller).run():
-                log.warning(
-                    "the controlled shutdown did not succeed: the broker stops all the same, and what it leads has no leader until it is missed"
-                )
+            match await self._controlled_shutdown(self._controller).run():
+                case Outcome.FAILED:
+                    log.warning(
+                        "the controlled shutdown did not succeed: the broker stops all the same, and what it leads has no leader until it is missed"
+                    )
+                case Outcome.NO_SUCCESSOR:
+                    log.info(
+                        "no broker that is up has a replica of what this broker still leads: it has no leader until a broker of its ISR starts again"
+                    )
+                case Outcome.SUCCEEDED:
+                    pass
         self._enter(BrokerState.SHUTTING_DOWN)
         if self._socket_server is not None:
             self._socket_server.stop_accepting()

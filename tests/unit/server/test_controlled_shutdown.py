@@ -1,18 +1,19 @@
 """The stopping broker's part: which controller it asks, in which words, how often, and what it takes for success (spec G1), in virtual time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from random import Random
 
 import pytest
 
 from kafka_edu.cluster.broker import Broker, EndPoint
+from kafka_edu.cluster.topic_assignment import ReplicaAssignment, TopicAssignment
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.transport import Wire
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.framing import FrameReceiver
 from kafka_edu.protocol.headers import decode_request_header, encode_response
 from kafka_edu.protocol.messages.controlled_shutdown import ControlledShutdownRequest, ControlledShutdownResponse, RemainingPartition
-from kafka_edu.server.controlled_shutdown import ControlledShutdown
+from kafka_edu.server.controlled_shutdown import ControlledShutdown, Outcome
 from kafka_edu.sim.memory_transport import MemoryNetwork, MemoryTransport
 from kafka_edu.sim.sim_loop import SimLoop, SimTime
 from kafka_edu.trace.ring_sink import RingSink
@@ -77,6 +78,10 @@ class World:
         """(ms since the start, the broker asked, API version, request)"""
         self.after_answer: Callable[[], None] = lambda: None
         self.zookeeper_is_down = False
+        self.live = {1, 2, 3}
+        """Whose znodes are in /brokers/ids."""
+        self.replicas = (2, 3)
+        """Of every partition."""
 
     def broker(self, broker_id: int, *answers: Answer) -> None:
         """A broker that listens, and is registered."""
@@ -93,7 +98,19 @@ class World:
     async def get_broker(self, broker_id: int) -> Broker | None:
         return self.registered.get(broker_id)
 
+    async def get_broker_ids(self) -> list[int]:
+        if self.zookeeper_is_down:
+            raise ZkError(ZkErrorCode.CONNECTION_LOSS, "/brokers/ids")
+        return sorted(self.live)
+
+    async def get_assignment_for_topics(self, topics: Collection[str]) -> dict[str, TopicAssignment]:
+        replicas = {number: ReplicaAssignment(self.replicas) for number in range(2)}
+        return {topic: TopicAssignment(None, replicas) for topic in topics}
+
     def shut_down(self, protocol: tuple[int, int] = (2, 8), max_retries: int = 3) -> bool:
+        return self.end(protocol, max_retries) is Outcome.SUCCEEDED
+
+    def end(self, protocol: tuple[int, int] = (2, 8), max_retries: int = 3) -> Outcome:
         shutdown = ControlledShutdown(
             2,
             lambda: self.epoch,
@@ -246,3 +263,35 @@ def test_no_retries_at_all(world: World) -> None:
     world.broker(1, DONE)
     assert not world.shut_down(max_retries=0)
     assert world.asked == []
+
+
+def test_no_live_broker_has_a_replica_of_what_remains(world: World) -> None:
+    """Broker 1 is up, but the other replica is on broker 3, which has gone: nobody can lead in our place, and asking again would not change it."""
+    world.controller_id = 1
+    world.live = {1, 2}
+    world.broker(1, LEFT)
+    assert world.end() is Outcome.NO_SUCCESSOR
+    assert world.attempts() == [(1, 1, "NONE", 2)]
+    assert world.ms < 10, "no back-off"
+
+
+def test_a_live_broker_that_could_lead_is_worth_another_try_and_a_warning(world: World) -> None:
+    world.controller_id = 1
+    world.live = {1, 2, 3}
+    world.broker(1, LEFT)
+    assert world.end() is Outcome.FAILED
+    assert len(world.asked) == 3
+
+
+@pytest.mark.parametrize("controller", [None, 3])
+def test_the_last_broker_of_all_asks_once(world: World, controller: int | None) -> None:
+    world.controller_id = controller
+    world.live = {2}
+    assert world.end() is Outcome.NO_SUCCESSOR
+    assert len(world.attempts()) == 1
+
+
+def test_without_zookeeper_nothing_is_known_of_others(world: World) -> None:
+    world.zookeeper_is_down = True
+    assert world.end() is Outcome.FAILED
+    assert len(world.attempts()) == 3

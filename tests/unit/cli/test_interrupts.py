@@ -1,0 +1,123 @@
+"""Ctrl-C ends the command line with one line and 130, at whatever import it comes."""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kafka_edu.cli.command_table import checkout
+from kafka_edu.cli.python_process import python_command, python_environment
+
+SITE = """
+import os, signal, sys
+
+class Interrupter:
+    def find_spec(self, name, path=None, target=None):
+        if name == os.environ["INTERRUPT_AT"]:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+        return None
+
+if os.environ["INTERRUPT_AT"] == "sitecustomize":
+    os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupter())
+"""
+
+
+def interrupted(tmp_path: Path, at: str, command: list[str], *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """Run the command; SIGINT comes when it imports `at`."""
+    (tmp_path / "sitecustomize.py").write_text(SITE)
+    environment = python_environment() | {"INTERRUPT_AT": at, "KAFKA_EDU_HOME": str(tmp_path)}
+    environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), environment["PYTHONPATH"]])
+    return subprocess.run([*command, *arguments], env=environment, capture_output=True, text=True, timeout=120, check=False)
+
+
+def started_by_the_script() -> list[str]:
+    root = checkout()
+    assert root is not None
+    assert '-S -P "$here/kafka_edu/__main__.py"' in (root / "kafka-edu").read_text(encoding="utf-8")
+    return [python_command("-")[0], "-S", "-P", str(root / "kafka_edu" / "__main__.py")]
+
+
+@pytest.mark.parametrize("at", ["sitecustomize", "kafka_edu.cli.main", "click", "kafka_edu.cli.command_table", "tomllib"])
+def test_while_the_program_starts(tmp_path: Path, at: str) -> None:
+    done = interrupted(tmp_path, at, started_by_the_script(), "doctor")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "stopped\n")
+
+
+@pytest.mark.parametrize(
+    ("at", "arguments"),
+    [
+        ("kafka_edu.cli.tools.topics", ["topics", "--list", "--zookeeper", "127.0.0.1:1"]),
+        ("kafka_edu.cli.tools.zookeeper", ["topics", "--list", "--zookeeper", "127.0.0.1:1"]),
+        ("kazoo.client", ["topics", "--list", "--zookeeper", "127.0.0.1:1"]),
+        ("kafka", ["console-consumer", "--topic", "t", "--bootstrap-server", "127.0.0.1:1"]),
+        ("kafka_edu.cli.demo", ["demo"]),
+        ("confluent_kafka", ["demo"]),
+        ("kafka_edu.cli.supervisor", ["cluster", "up"]),
+        ("rich.console", ["cluster", "up"]),
+        ("tui.command", ["dashboard"]),
+        ("textual.app", ["dashboard"]),
+        ("chapters.command", ["chapter", "2"]),
+        ("exercises.command", ["lab", "list"]),
+        ("benchmarks.codecs", ["bench", "codecs"]),
+        ("kafka_edu.cli.doctor", ["doctor"]),
+    ],
+)
+def test_while_a_command_imports(tmp_path: Path, at: str, arguments: list[str]) -> None:
+    done = interrupted(tmp_path, at, started_by_the_script(), *arguments)
+    assert (done.returncode, done.stderr.strip()) == (130, "stopped")
+    assert "Traceback" not in done.stdout
+
+
+def test_as_a_module(tmp_path: Path) -> None:
+    done = interrupted(tmp_path, "click", python_command("kafka_edu"), "doctor")
+    assert (done.returncode, done.stderr) == (130, "stopped\n")
+
+
+COMMAND = """
+import click, signal, sys
+from kafka_edu.cli import main
+@click.command()
+def command():
+    BODY
+main.build = lambda: command
+sys.argv = ["kafka-edu"]
+main.main()
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "raise KeyboardInterrupt",
+        "raise click.Abort",
+        "\n    try:\n        raise KeyboardInterrupt\n    except KeyboardInterrupt as stop:\n        raise SystemError('with an exception set') from stop",
+        "\n    try:\n        raise KeyboardInterrupt\n    finally:\n        raise OSError('clean-up')",
+        "import atexit; atexit.register(lambda: 1 / 0); raise KeyboardInterrupt",
+        "import threading, time; threading.Thread(target=time.sleep, args=(600,)).start(); raise KeyboardInterrupt",
+    ],
+    ids=["interrupt", "abort", "wrapped", "replaced", "atexit", "a thread that goes on"],
+)
+def test_whatever_becomes_of_the_interrupt(body: str) -> None:
+    program = [*python_command("-")[:-2], "-c", COMMAND.replace("BODY", body)]
+    done = subprocess.run(program, env=python_environment(), capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "stopped\n")
+
+
+def test_a_background_job_of_a_script_ignores_it(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(SITE)
+    environment = python_environment() | {"INTERRUPT_AT": "click"}
+    environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), environment["PYTHONPATH"]])
+    done = subprocess.run(
+        [*started_by_the_script(), "--version"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+    )
+    assert (done.returncode, done.stderr) == (0, "")
