@@ -4,13 +4,12 @@ It asks the controller to move its leaders away, and stops only then: so clients
 session time-out. The controller's answer names the partitions it could not move; success is error 0 and no partition remaining. Without success it
 asks again after controlled.shutdown.retry.backoff.ms, controlled.shutdown.max.retries times in all, and then stops all the same.
 
-Where a whole cluster goes down, the last brokers ask in vain, because nobody is left to lead in their place. So after an attempt that failed, the
-broker looks whether any other replica of a partition that remains is on a registered broker. If none is, it does not ask again, and there is nothing
-to warn of. (Apache Kafka asks all its times, and warns.)
+Where a whole cluster goes down, the last brokers ask in vain, because nobody is left to lead in their place. Then there is nothing to warn of: no
+other broker that is registered has a replica of what remains. A broker that is alone does not even ask again. (Apache Kafka does both.)
 """
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Set
 from enum import StrEnum
 from typing import Final
 
@@ -78,34 +77,41 @@ class ControlledShutdown:
         self._socket_timeout_ms = socket_timeout_ms
 
     async def run(self) -> Outcome:
+        remaining: list[TopicPartition] = []
+        others: set[int] | None = None
         for attempt in range(1, self._max_retries + 1):
             controller_id, error, remaining = await self._ask()
             if self._trace:
                 self._trace(ControlledShutdownAttempted(attempt, controller_id, error, len(remaining)))
             if error == Errors.NONE.name and not remaining:
                 return Outcome.SUCCEEDED
-            if not await self._has_successor(remaining):
+            others = await self._other_brokers()
+            if others is not None and not others:
                 return Outcome.NO_SUCCESSOR
             if attempt < self._max_retries:
                 await self._time.sleep(self._retry_backoff_ms)
-        return Outcome.FAILED
+        if others is None or not remaining or await self._has_replicas(others, remaining):
+            return Outcome.FAILED
+        return Outcome.NO_SUCCESSOR
 
-    async def _has_successor(self, remaining: Collection[TopicPartition]) -> bool:
-        """Whether another try can succeed: another broker is registered, and has a replica of one of `remaining`, if those are known.
-
-        True where ZooKeeper does not answer, because then it is not known.
-        """
+    async def _other_brokers(self) -> set[int] | None:
+        """Return the other brokers that are registered; None if ZooKeeper does not answer."""
         try:
             async with asyncio.timeout(ZOOKEEPER_TIMEOUT_S):
-                others = set(await self._zk.get_broker_ids()) - {self._broker_id}
-                if not others or not remaining:
-                    return bool(others)
-                assignments = await self._zk.get_assignment_for_topics({tp.topic for tp in remaining})
+                return set(await self._zk.get_broker_ids()) - {self._broker_id}
+        except (TimeoutError, ZkError):
+            return None
+
+    async def _has_replicas(self, brokers: Set[int], partitions: Collection[TopicPartition]) -> bool:
+        """Return whether one of `brokers` has a replica of one of `partitions`; True if ZooKeeper does not answer."""
+        try:
+            async with asyncio.timeout(ZOOKEEPER_TIMEOUT_S):
+                assignments = await self._zk.get_assignment_for_topics({tp.topic for tp in partitions})
         except (TimeoutError, ZkError):
             return True
         return any(
-            not others.isdisjoint(assignments[tp.topic].partitions[tp.partition].replicas)
-            for tp in remaining
+            not brokers.isdisjoint(assignments[tp.topic].partitions[tp.partition].replicas)
+            for tp in partitions
             if tp.topic in assignments and tp.partition in assignments[tp.topic].partitions
         )
 
