@@ -5,7 +5,7 @@ A tool is a function from its words to an exit code. It is a click command only 
 """
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final, NoReturn
