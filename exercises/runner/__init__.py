@@ -1,1 +1,1 @@
-"""What runs the exercises: manifest, workplace, learner (a process for the learner's code), public_tests, live_check."""
+"""What runs the exercises: manifest, workplace, public_tests, live_check."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from .learner import Learner
+from kafka_edu.common.learner import Learner
 
 _ROWS = pytest.StashKey[list[dict[str, str | bool]]]()
 

@@ -9,26 +9,17 @@ that emits events stays in the caller, so a learner's code can neither forge an 
     installed = install("02-1=/home/me/lab/02-1/timing_wheel.py")       # what server.properties has as edu.learner; several are parted by ;
     trace_learner(installed, tracer)                                    # kafka_edu.trace.learner_trace: from here on failures are told
 
-A learner's exception is caught and told as the learner's, with file and line; a loop that never ends is stopped after a second.
+The learner's file is never imported here. It runs in a process of its own (`kafka_edu.common.learner`): numbers go in, answers come out. So it cannot
+reach the adapter, the counts or the events by which it is judged. Its exception is told as the learner's, with file and line; a loop that never ends is
+stopped after a second.
 """
 
 import importlib
-import importlib.util
-import signal
-import sys
-import threading
-import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import FrameType
-from typing import Final, NamedTuple, ParamSpec, TypeVar
+from typing import Final, NamedTuple
 
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
-
-TIME_LIMIT_S: Final = 1.0
-"""The longest that one call into learner's code may take."""
+from kafka_edu.common.learner import Learner, LearnerFailure, LearnerObject
 
 
 class Seam(NamedTuple):
@@ -73,53 +64,43 @@ class LearnerError(Exception):
         self.line = line
 
 
-class _TimeIsUp(BaseException):
-    """Raised inside learner's code by the watchdog; no Exception, so that `except Exception` in a loop does not swallow it."""
-
-
 class LearnerCode:
-    """One learner's file, loaded: every call into it goes through `call`."""
+    """One learner's file, which runs in a process of its own: every call into it goes through `make` and `ask`."""
 
     def __init__(self, seam: Seam, path: Path) -> None:
-        """Loads the file. Raises LearnerError when it cannot be run or does not define what is wanted."""
+        """Load the file. Raises LearnerError when it cannot be run or does not define what is wanted."""
         self.seam = seam
         self.path = path
         self.calls = 0
         self.failures = 0
         self.on_failure: Callable[[LearnerError], None] | None = None
         """Told of each failure, as it happens."""
-        self.namespace: dict[str, object] = {}
         if not path.is_file():
             raise LearnerError(seam.exercise, "there is no such file", str(path))
-        self.namespace = self.call(self._load)
-        if seam.wanted not in self.namespace:
-            raise LearnerError(seam.exercise, f"does not define {seam.wanted}; asked is {seam.signature}", str(path))
+        self._learner = Learner(path, seam.wanted, prints=True)
+        try:
+            self._learner.start()
+        except LearnerFailure as failure:
+            raise self.blame(failure.message, failure.line) from None
 
-    @property
-    def wanted(self) -> object:
-        """What the file defines under the wanted name."""
-        return self.namespace[self.seam.wanted]
-
-    def call(self, function: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        """Call learner's code. Raises LearnerError for whatever it raises, and when it does not come back in time."""
+    def make(self, *arguments: int) -> LearnerObject:
+        """Make an object of the learner's class. Raises LearnerError for whatever goes wrong."""
         self.calls += 1
         try:
-            with _time_limit(TIME_LIMIT_S):
-                return function(*args, **kwargs)
-        except _TimeIsUp as up:
-            message = f"did not come back within {TIME_LIMIT_S:g} s: is there a loop that never ends?"
-            raise self.blame(message, up) from None
-        except Exception as error:  # whatever a learner's code raises is the learner's, and must not stop the broker
-            raise self.blame(f"{type(error).__name__}: {error}", error) from error
+            return self._learner.make(*arguments)
+        except LearnerFailure as failure:
+            raise self.blame(failure.message, failure.line) from None
 
-    def blame(self, message: str, error: BaseException | None = None) -> LearnerError:
-        """A LearnerError that names the line of the learner's file where `error` came from."""
-        line = 0
-        if isinstance(error, SyntaxError) and error.filename == str(self.path):
-            line = error.lineno or 0
-        elif error is not None:
-            lines = [frame.lineno or 0 for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(self.path)]
-            line = lines[-1] if lines else 0
+    def ask(self, asked: LearnerObject, method: str, *arguments: int) -> object:
+        """Call a method of the learner's object. Raises LearnerError for whatever goes wrong."""
+        self.calls += 1
+        try:
+            return asked.call(method, *arguments)
+        except LearnerFailure as failure:
+            raise self.blame(failure.message, failure.line) from None
+
+    def blame(self, message: str, line: int = 0) -> LearnerError:
+        """Return a LearnerError that names the learner's file."""
         return LearnerError(self.seam.exercise, message, str(self.path), line)
 
     def failed(self, error: LearnerError) -> None:
@@ -128,15 +109,9 @@ class LearnerCode:
         if self.on_failure is not None:
             self.on_failure(error)
 
-    def _load(self) -> dict[str, object]:
-        name = f"learner_{self.seam.exercise.replace('-', '_')}"
-        spec = importlib.util.spec_from_file_location(name, self.path)
-        if spec is None or spec.loader is None:
-            raise ValueError("is no Python file: its name must end in .py")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-        return vars(module)
+    def close(self) -> None:
+        """End the learner's process."""
+        self._learner.close()
 
 
 def parse(spec: str) -> list[tuple[Seam, Path]]:
@@ -160,22 +135,3 @@ def install(spec: str) -> list[LearnerCode]:
         adapt: Callable[[LearnerCode], object] = vars(importlib.import_module(module))[function]
         setattr(importlib.import_module(code.seam.module), code.seam.name, adapt(code))
     return codes
-
-
-@contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
-    """Raise _TimeIsUp in the block after `seconds`. Only the main thread has a watchdog: signals come there, and so does the broker's loop."""
-    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
-        yield
-        return
-
-    def on_alarm(_: int, __: FrameType | None) -> None:
-        raise _TimeIsUp
-
-    before = signal.signal(signal.SIGALRM, on_alarm)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)

@@ -46,8 +46,12 @@ def main(arguments: list[str] | None = None) -> int:
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     from kafka_edu.server.broker_process import BrokerProcess  # after the seams: nothing of theirs may be imported before
 
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        return runner.run(BrokerProcess(config, learner).run())
+    try:
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            return runner.run(BrokerProcess(config, learner).run())
+    finally:
+        for code in learner:
+            code.close()
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:

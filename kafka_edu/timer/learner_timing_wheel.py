@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from kafka_edu.common.learner import LearnerObject
 from kafka_edu.common.seams import LearnerCode, LearnerError
 from kafka_edu.timer.delay_queue import DelayQueue
 from kafka_edu.timer.timer_task_list import NOT_QUEUED, TimerTaskEntry, TimerTaskList
@@ -38,30 +39,18 @@ class LearnerTimingWheel(TimingWheel):
         self._code = code
         self._learner = self._make_learner(start_ms)
 
-    def _make_learner(self, start_ms: int) -> object | None:
-        wanted = self._code.wanted
+    def _make_learner(self, start_ms: int) -> LearnerObject | None:
         try:
-            if not callable(wanted):
-                raise self._code.blame(f"{self._code.seam.wanted} is no class")
-            made: object = self._code.call(wanted, self.tick_ms, self.wheel_size, start_ms)
-            return made
+            return self._code.make(self.tick_ms, self.wheel_size, start_ms)
         except LearnerError as error:
             self._code.failed(error)
             return None
-
-    def _ask(self, method: str, argument: int) -> object:
-        """Call a method of the learner's wheel; LearnerError for whatever goes wrong."""
-        code = self._code
-        function = getattr(self._learner, method, None)  # a learner's object: nothing is known of it
-        if not callable(function):
-            raise code.blame(f"TimingWheel has no method {method}")
-        return code.call(function, argument)
 
     def add(self, entry: TimerTaskEntry) -> bool:
         if self._learner is None:
             return super().add(entry)
         try:
-            answer = self._ask("add", entry.expiration_ms)
+            answer = self._code.ask(self._learner, "add", entry.expiration_ms)
             if answer is None:
                 return False
             bucket, expiration_ms = self._bucket_of(answer, entry.expiration_ms)
@@ -78,7 +67,7 @@ class LearnerTimingWheel(TimingWheel):
         super().advance_clock(time_ms)
         if self._learner is not None:
             try:
-                self._ask("advance_clock", time_ms)
+                self._code.ask(self._learner, "advance_clock", time_ms)
             except LearnerError as error:
                 self._code.failed(error)
 

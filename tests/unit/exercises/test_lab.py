@@ -9,11 +9,11 @@ from click.testing import CliRunner
 
 from exercises.command import lab
 from exercises.runner.check import Verdict, check_public, objection
-from exercises.runner.learner import Learner, LearnerFailure
 from exercises.runner.manifest import ROOT, Exercise, UnknownExerciseError, find_exercise, load_manifest
 from exercises.runner.public_tests import Outcome
 from exercises.runner.verdict import Step
 from exercises.runner.workplace import Workplace
+from kafka_edu.common.learner import Learner, LearnerFailure
 from kafka_edu.common.seams import SEAMS
 
 EXERCISE = find_exercise("02-1")
@@ -97,7 +97,7 @@ def test_the_starter_with_a_comment_fails_and_says_what_is_asked(tmp_path: Path)
 def learner_of(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Learner]:
     file = tmp_path / "é timing wheel.py"
     file.write_text(request.param, encoding="utf-8")
-    learner = Learner(file, "TimingWheel", call_limit_s=0.5)
+    learner = Learner(file, "TimingWheel", cpu_limit_s=0.5)
     yield learner
     learner.close()
 
@@ -112,9 +112,9 @@ CLASS = "class TimingWheel:\n    def __init__(self, *args): pass\n    def add(se
 @pytest.mark.parametrize(
     ("learner_of", "told"),
     [
-        (CLASS + "        while True: pass\n", r"add\(350\) did not come back within 0.5 s"),
+        (CLASS + "        while True: pass\n", r"add\(350\): did not come back within 0.5 s.*line 4"),
         (CLASS + "        return 1 // 0\n", r"add\(350\): ZeroDivisionError.*line 4"),
-        (CLASS + "        import os; os._exit(3)\n", r"add\(350\) ended the process \(exit code 3\)"),
+        (CLASS + "        import os; os._exit(3)\n", r"add\(350\): ended the process \(exit code 3\)"),
         (CLASS + "        return object()\n", r"add\(350\): TypeError.*JSON"),
         ("class TimingWheel\n", r"SyntaxError.*line 1"),
         ("", "does not define TimingWheel"),

@@ -3,11 +3,13 @@
 import importlib
 import textwrap
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from kafka_edu.common import seams
+from kafka_edu.common.learner import Learner
 from kafka_edu.common.seams import LearnerCode, LearnerError, install, parse
 from kafka_edu.common.time import MockTime
 from kafka_edu.timer import system_timer
@@ -42,10 +44,16 @@ class TimingWheel:
 """
 
 
+#: What tests have installed; each code has a process.
+INSTALLED: list[LearnerCode] = []
+
+
 @pytest.fixture
 def _unpatched() -> Iterator[None]:
     """Whatever a test installs is gone after it."""
     yield
+    while INSTALLED:
+        INSTALLED.pop().close()
     for seam in seams.SEAMS.values():
         setattr(importlib.import_module(seam.module), seam.name, TimingWheel)
 
@@ -69,6 +77,7 @@ def learner(tmp_path: Path, source: str) -> tuple[LearnerCode, list[LearnerError
     path = tmp_path / "timing wheel é.py"
     path.write_text(textwrap.dedent(source), encoding="utf-8")
     (code,) = install(f"02-1={path}")
+    INSTALLED.append(code)
     failures: list[LearnerError] = []
     code.on_failure = failures.append
     return code, failures
@@ -116,7 +125,7 @@ def test_what_raises_is_told_with_its_line_and_the_shipped_code_serves(tmp_path:
 
 
 def test_a_loop_that_never_ends_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seams, "TIME_LIMIT_S", 0.05)
+    monkeypatch.setattr(seams, "Learner", partial(Learner, cpu_limit_s=0.05))
     _, failures = learner(
         tmp_path,
         """
