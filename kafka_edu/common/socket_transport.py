@@ -9,8 +9,11 @@ A region is small or large by its length when it is handed to `send`. What the k
 
 import asyncio
 import errno
+import fcntl
 import os
 import socket
+import sys
+import termios
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -240,6 +243,14 @@ class SocketWire:
         self.unsent += sum(map(part_size, parts))
         if not self._writing:
             self._write()
+
+    @property
+    def unread(self) -> int:
+        if self._closed:
+            return 0
+        count = bytearray(4)
+        fcntl.ioctl(self._fd, termios.FIONREAD, count)
+        return int.from_bytes(count, sys.byteorder)
 
     def pause_reading(self) -> None:
         self._paused = True

@@ -66,6 +66,11 @@ class Wire(Protocol):
         """Bytes handed to `send` that have not left yet."""
         ...
 
+    @property
+    def unread(self) -> int:
+        """Bytes that have come and were not given to the receiver; 0 on a closed wire. A system call: not for the hot path."""
+        ...
+
     def send(self, parts: Sequence[Part]) -> None:
         """Queue `parts`, in order, behind what is queued; never blocks.
 

@@ -97,6 +97,11 @@ class KafkaChannel:
         self._reserved = self.pool.try_allocate(size)
         return self._reserved
 
+    @property
+    def waits_for_memory(self) -> bool:
+        """A request has come that may not begin: queued.max.request.bytes are in the broker."""
+        return self._receiver.held is not None
+
     def more_memory(self) -> None:
         """Go on with the request that could not begin: there is memory again, or the request before it is answered."""
         held, self._receiver.held = self._receiver.held, None

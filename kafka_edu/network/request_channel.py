@@ -37,6 +37,7 @@ class Request:
         "response_ns",
         "response_sent_from_ns",
         "start_ns",
+        "timeout_ms",
     )
 
     def __init__(self, channel: "KafkaChannel", header: RequestHeader, frame: bytes, body_offset: int, start_ns: int) -> None:
@@ -54,6 +55,8 @@ class Request:
         """When the handler had done its part: set by whoever leaves the request to a purgatory; 0 if it was answered at once."""
         self.response_ns = 0
         self.response_sent_from_ns = 0
+        self.timeout_ms: int | None = None
+        """The time-out that its client gives it, in ms. The watchdog looks it up when the request is a second old."""
         self.memory = 0
         """Bytes that it holds of the pool (queued.max.request.bytes); 0 if there is no such bound."""
 

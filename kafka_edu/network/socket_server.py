@@ -8,7 +8,7 @@ what the controller says never waits behind what clients send (KIP-291; book 001
 `bind` takes the ports, so that the broker knows them; `start_processing` opens the doors, once everything behind them stands.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from kafka_edu.cluster.broker import EndPoint
@@ -16,6 +16,7 @@ from kafka_edu.common.log_limiter import LogLimiter
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Transport
 from kafka_edu.network.acceptor import Acceptor
+from kafka_edu.network.channel import KafkaChannel
 from kafka_edu.network.connection_quotas import NO_LIMITS, ConnectionLimits, ConnectionQuotas
 from kafka_edu.network.memory_pool import MemoryPool
 from kafka_edu.network.processor import CONNECTIONS_MAX_IDLE_MS, SOCKET_REQUEST_MAX_BYTES, Processor
@@ -135,6 +136,11 @@ class SocketServer:
     @property
     def processors(self) -> list[Processor]:
         return [processor for acceptor in self.acceptors.values() for processor in acceptor.processors]
+
+    def channels(self) -> Iterator[KafkaChannel]:
+        """All connections that stand."""
+        for processor in self.processors:
+            yield from processor.channels.values()
 
     async def bind(self) -> None:
         """Take all ports. Raises OSError, with nothing left bound."""

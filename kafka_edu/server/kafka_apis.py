@@ -26,6 +26,7 @@ from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import ProtocolError
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.inter_broker_versions import is_from_broker
+from kafka_edu.server.request_timeouts import timeout_ms_of
 from kafka_edu.trace.events.server import RequestFailed, RequestRefused
 from kafka_edu.trace.tracer import Tracer
 
@@ -78,6 +79,16 @@ class KafkaApis:
         if key in self._table:
             raise ValueError(f"{key.name} has a handler already")
         self._table[key] = _Entry(start)
+
+    def timeout_ms(self, request: Request) -> int | None:
+        """Return the time-out that a request brings, or None. It is decoded again: for the watchdog, which asks only about old requests."""
+        entry = self._table.get(request.header.api_key)
+        if entry is None:
+            return None
+        try:
+            return timeout_ms_of(entry.start(request)[0])
+        except ProtocolError:
+            return None
 
     def handle(self, request: Request) -> Answered:
         """Work on one request; never raises. Returns an awaitable if the handler is a coroutine."""

@@ -47,6 +47,7 @@ from kafka_edu.server.kafka_config import KafkaConfig
 from kafka_edu.server.kafka_scheduler import KafkaScheduler
 from kafka_edu.server.loop_watchdog import LoopWatchdog
 from kafka_edu.server.part_configs import controller_config, replication_config
+from kafka_edu.server.request_watchdog import RequestWatchdog
 from kafka_edu.server.topic_configs import TopicConfigs
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.server import (
@@ -262,6 +263,7 @@ class KafkaServer:
             await self._features.startup()
             self._spawn("finalized-features", self._features.run())
         await apis.startup()
+        self._spawn("request-watchdog", RequestWatchdog(socket_server.channels, apis.apis.timeout_ms, self._time, self._trace).run())
         socket_server.start_processing()
         self._enter(BrokerState.RUNNING)
         if self._trace:

@@ -87,6 +87,10 @@ class MemoryWire:
     def guard_sends(self, on_failure: Callable[[Exception], None]) -> None:
         """Nothing is sent later here: whatever goes wrong is raised by `send`."""
 
+    @property
+    def unread(self) -> int:
+        return sum(map(len, self._arrived))
+
     def pause_reading(self) -> None:
         self._paused = True
 

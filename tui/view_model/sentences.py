@@ -238,6 +238,9 @@ def _broker(event: Event) -> Sentence | None:
             return Sentence("creates", f"topic {e.topic}", with_partitions, because=f"topic {e.topic} was created")
         case server.BackgroundTaskFailed() as e:
             return Sentence(f"✕ {e.task} failed", after=e.error)
+        case server.RequestStuck() as e:
+            what = "bytes that nobody reads" if e.api_key < 0 else f"request {e.correlation_id} of {e.client_id or 'a client'}"
+            return Sentence(f"✕ does not answer {what}", after=f"for {duration(e.waited_ms)}", reason=f"it stands in: {e.hop}")
         case server.LoopStalled() as e:
             busy = f"{duration(e.cpu_ms)} of it computing" if e.cpu_ms * 2 >= e.stalled_ms else "the machine gave it no time"
             return Sentence("stalled", after=f"for {duration(e.stalled_ms)}", reason=busy, loud=e.cpu_ms >= 1000)

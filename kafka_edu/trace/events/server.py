@@ -226,6 +226,22 @@ class RequestFailed(NamedTuple):
     error: str
 
 
+@event(joins=("connection_id", "correlation_id"))
+class RequestStuck(NamedTuple):
+    """A request is neither answered nor its connection closed, one second after its time-out. `hop` says where it stands (docs/answers.md).
+
+    In the hop `unread` there is no request yet: bytes have come that nobody reads; key and correlation id are -1.
+    """
+
+    connection_id: str
+    correlation_id: int
+    api_key: int
+    client_id: str
+    hop: str
+    waited_ms: int
+    timeout_ms: int
+
+
 @event(joins=("connection_id",))
 class RequestRefused(NamedTuple):
     """A request that cannot be read, or of a key or version not served: its connection is closed."""
