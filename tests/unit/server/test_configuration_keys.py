@@ -7,6 +7,7 @@ from typing import Any
 from kafka_edu.common.config_def import Effect
 from kafka_edu.log.log_config import TOPIC_CONFIG
 from kafka_edu.server.config_gaps import BROKER_GAPS
+from kafka_edu.server.config_page import page
 from kafka_edu.server.dynamic_broker_config import DYNAMIC
 from kafka_edu.server.kafka_config_keys import CONFIG_DEF
 
@@ -56,3 +57,8 @@ def test_a_value_meets_the_gap_of_its_key_or_does_not() -> None:
     assert policy.gap_of(("compact", "delete")) is policy.gap
     assert CONFIG_DEF.keys["authorizer.class.name"].effect is Effect.REFUSED
     assert CONFIG_DEF.keys["num.partitions"].gap_of(3) is None
+
+
+def test_the_page_of_keys_is_current() -> None:
+    written = (Path(__file__).parents[3] / "docs/configuration.md").read_text(encoding="utf-8")
+    assert written == page(), "run: python -m kafka_edu.server.config_page docs/configuration.md"

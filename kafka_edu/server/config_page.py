@@ -1,0 +1,114 @@
+"""Writes docs/configuration.md from the tables of keys: what each key is, and whether it works, has no effect yet, or is refused.
+
+`python -m kafka_edu.server.config_page docs/configuration.md` writes the page again; a test fails when it is out of date.
+"""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from kafka_edu.common.config_def import REQUIRED, ConfigDef, ConfigKey, Effect
+from kafka_edu.log.log_config import TOPIC_CONFIG
+from kafka_edu.server.config_gaps import AUTHORIZER_CONFIG, DYNAMIC_ONLY_CONFIG
+from kafka_edu.server.dynamic_broker_config import DYNAMIC, PER_BROKER
+from kafka_edu.server.dynamic_config import USER_CONFIG
+from kafka_edu.server.kafka_config_keys import CONFIG_DEF
+
+HEAD: Final = """# Configuration
+
+Every key of a broker, a topic, a user and a client. The page is generated from the tables in the code by
+`python -m kafka_edu.server.config_page docs/configuration.md`; a test holds it against the code.
+
+What becomes of a key that is set:
+
+- **works**: the broker does what Kafka does.
+- **works in part**: some values work. The note says which do not.
+- **no effect yet**: the value is accepted, because clients and scripts set it, and does nothing. It is named once where it is set: at the terminal of
+  `cluster up` and `server-start`, by the tools `topics` and `configs`, and in broker.log.
+- **refused**: the value asks for protection that does not exist here. The broker does not start, and says what is missing. A value that asks for
+  nothing (`zookeeper.set.acl=false`) is accepted.
+
+A key that nobody knows is ignored, as in Kafka, and named with the nearest right one. A test compares this page with what the code reads: a key that
+"works" and is not read fails it, and so does a key that is read and said to have no effect.
+
+`listener.name.<listener>.max.connections` sets that key for one listener. No other key can be set for one listener alone.
+"""
+COLUMNS: Final = "| key | type | default | while the broker runs | effect | what it does |\n| --- | --- | --- | --- | --- | --- |"
+
+
+def _default(config_def: ConfigDef, key: ConfigKey) -> str:
+    if key.default is REQUIRED:
+        return "(must be set)"
+    return f"`{text}`" if (text := config_def.default_text(key.name)) else ""
+
+
+def _row(config_def: ConfigDef, key: ConfigKey, changes: str) -> str:
+    effect = f"**{key.effect.value}**" if key.gap is not None else key.effect.value
+    if key.gap is not None:
+        effect += f": {key.gap.missing}"
+    doc = key.doc[:1].upper() + key.doc[1:].rstrip(".")
+    return (
+        "| "
+        + " | ".join(text.replace("|", "\\|") for text in (f"`{key.name}`", key.type.value, _default(config_def, key), changes, effect, doc))
+        + " |"
+    )
+
+
+def _changes(name: str) -> str:
+    """Whether a broker's key can be changed while the broker runs."""
+    if name in PER_BROKER:
+        return "for one broker"
+    return "for one or all" if name in DYNAMIC else ""
+
+
+def _section(title: str, text: str, rows: Iterable[str]) -> str:
+    return f"## {title}\n\n{text}\n\n{COLUMNS}\n" + "\n".join(rows) + "\n"
+
+
+def page() -> str:
+    """Return the whole page."""
+    ours = [key for key in CONFIG_DEF if key.name.startswith("edu.")]
+    kafkas = [key for key in CONFIG_DEF if not key.name.startswith("edu.")]
+    counts = {effect: sum(1 for key in kafkas if key.effect is effect) for effect in Effect}
+    told = ", ".join(f"{count} {'work' if effect is Effect.WORKS else effect.value}" for effect, count in counts.items() if count)
+    return "\n".join(
+        [
+            HEAD,
+            _section(
+                "Brokers",
+                f"The keys of server.properties, as Apache Kafka 2.8.2 has them: {told}.",
+                (_row(CONFIG_DEF, key, _changes(key.name)) for key in kafkas),
+            ),
+            _section("This project's own", "They begin with `edu.`.", (_row(CONFIG_DEF, key, "") for key in ours)),
+            _section(
+                "Brokers, while they run only",
+                "They cannot stand in server.properties; `configs --alter --entity-type brokers` sets them.",
+                (_row(DYNAMIC_ONLY_CONFIG, key, "for one or all") for key in DYNAMIC_ONLY_CONFIG),
+            ),
+            _section(
+                "Keys of Kafka's authorizer",
+                "Kafka's broker does not know them either. They are looked for because whoever sets them believes in an authorizer.",
+                (_row(AUTHORIZER_CONFIG, key, "") for key in AUTHORIZER_CONFIG),
+            ),
+            _section(
+                "Topics",
+                "A topic that does not set a key has the broker's value.",
+                (_row(TOPIC_CONFIG, key, "always") for key in TOPIC_CONFIG),
+            ),
+            _section(
+                "Users and clients",
+                "Clients have the quotas alone.",
+                (_row(USER_CONFIG, key, "always") for key in USER_CONFIG),
+            ),
+        ]
+    )
+
+
+def main(argv: list[str]) -> int:
+    Path(argv[0]).write_text(page(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,188 @@
+"""Which keys of the configuration the broker reads, found in its source.
+
+A key counts as read when code outside the configuration's own modules uses the attribute of KafkaConfig, or of LogConfig for a topic's key, that comes
+from it; or reads it by its name. What only checks, describes or validates a value is no use of it. Values are handed on in small config tuples
+(ReplicationConfig and its kin): of those, each field must be used in turn (`unread_fields`).
+"""
+
+import ast
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import kafka_edu
+from kafka_edu.log.log_config import TOPIC_CONFIG
+from kafka_edu.server.dynamic_broker_config import TOPIC_CONFIG_SYNONYMS, broker_config_synonyms
+from kafka_edu.server.kafka_config_keys import CONFIG_DEF
+
+ROOT: Final = Path(kafka_edu.__file__).parent
+KAFKA_CONFIG, LOG_CONFIG = ROOT / "server/kafka_config.py", ROOT / "log/log_config.py"
+#: They define, check and describe; what they touch is not used thereby.
+OF_THE_CONFIGURATION: Final = {
+    KAFKA_CONFIG,
+    LOG_CONFIG,
+    ROOT / "server/kafka_config_keys.py",
+    ROOT / "server/config_gaps.py",
+    ROOT / "server/config_helper.py",
+    ROOT / "server/config_page.py",
+    ROOT / "server/dynamic_broker_config.py",
+    ROOT / "server/settings_check.py",
+    ROOT / "common/config_def.py",
+}
+NO_PART_OF_A_BROKER: Final = ("cli", "sim", "spark", "clients", "trace", "zk/embedded")
+#: How a KafkaConfig or LogConfig is called where it is used.
+CONFIG_NAMES: Final = {"config", "_config", "settings", "static", "current"}
+#: Calls that only name a key in a message.
+TELLS: Final = {"ConfigException", "_refuse", "_end_points", "_end_point", "_protocol_map"}
+#: Tuples in which settings are handed on.
+HANDED_ON: Final = {
+    "replication/replication_config.py": "ReplicationConfig",
+    "controller/active_controller.py": "ControllerConfig",
+    "coordinator/transaction/transaction_config.py": "TransactionConfig",
+    "coordinator/group/group_config.py": "GroupConfig",
+    "network/connection_quotas.py": "ConnectionLimits",
+    "server/admin_manager.py": "TopicDefaults",
+}
+
+
+@functools.cache
+def modules() -> tuple[tuple[Path, ast.Module], ...]:
+    """All of kafka_edu, parsed, but for the tools and the simulator: what they read, no broker reads."""
+    paths = [path for path in sorted(ROOT.rglob("*.py")) if path.relative_to(ROOT).parts[0] not in NO_PART_OF_A_BROKER]
+    return tuple((path, ast.parse(path.read_text(encoding="utf-8"))) for path in paths)
+
+
+def _name(node: ast.expr) -> str:
+    """The last name of `a.b.c`, or of a call to it."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, ast.Call):
+        return _name(node.func)
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _keys_and_names(node: ast.AST) -> tuple[set[str], set[str]]:
+    """The keys that the code names in order to read them, and the attributes of `self` that it uses."""
+    keys: set[str] = set()
+    names: set[str] = set()
+    if isinstance(node, ast.Call) and _name(node.func) in TELLS:
+        told = [arg for arg in node.args if not (isinstance(arg, ast.Constant) and arg.value in CONFIG_DEF)]
+        children: list[ast.AST] = [*told, *node.keywords]
+        if _name(node.func) not in ("ConfigException", "_refuse"):
+            names.add(_name(node.func))
+    else:
+        children = list(ast.iter_child_nodes(node))
+    if isinstance(node, ast.Compare) and any(isinstance(op, ast.In | ast.NotIn) for op in node.ops):
+        return keys, names  # whether it is set is no value
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in CONFIG_DEF:
+        keys.add(node.value)
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+        names.add(node.attr)
+    for child in children:
+        more_keys, more_names = _keys_and_names(child)
+        keys |= more_keys
+        names |= more_names
+    return keys, names
+
+
+def kafka_config_attributes() -> Mapping[str, frozenset[str]]:
+    """Attribute of KafkaConfig -> the keys that it comes from, whatever lies between."""
+    module = ast.parse(KAFKA_CONFIG.read_text(encoding="utf-8"))
+    functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
+    (config,) = (node for node in module.body if isinstance(node, ast.ClassDef) and node.name == "KafkaConfig")
+    keys: dict[str, set[str]] = {}
+    uses: dict[str, set[str]] = {}
+    for node in config.body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            (key,) = (arg.value for arg in node.value.args if isinstance(arg, ast.Constant))
+            keys[_name(node.targets[0])] = {str(key)}
+        elif isinstance(node, ast.FunctionDef) and node.name == "__init__":
+            for line in node.body:
+                targets = line.targets if isinstance(line, ast.Assign) else [line.target] if isinstance(line, ast.AnnAssign) else []
+                for target in targets:
+                    keys[_name(target)], uses[_name(target)] = _keys_and_names(line)
+                    uses[_name(target)] |= {_name(call.func) for call in ast.walk(line) if isinstance(call, ast.Call)}
+        elif isinstance(node, ast.FunctionDef) and node.name not in ("_check", "_refuse", "topic_defaults"):
+            keys[node.name], uses[node.name] = _keys_and_names(node)
+    for name, function in functions.items():
+        if name == "_connection_limits":
+            keys[name], uses[name] = _keys_and_names(function)
+
+    def all_keys(name: str, seen: frozenset[str]) -> frozenset[str]:
+        if name in seen:
+            return frozenset()
+        found = frozenset(keys.get(name, ()))
+        return found.union(*(all_keys(used, seen | {name}) for used in uses.get(name, ())))
+
+    return {name: all_keys(name, frozenset()) for name in keys}
+
+
+def log_config_attributes() -> Mapping[str, str]:
+    """Attribute of LogConfig -> the topic's key that it comes from."""
+    found: dict[str, str] = {}
+    module = ast.parse(LOG_CONFIG.read_text(encoding="utf-8"))
+    for call in ast.walk(module):
+        if isinstance(call, ast.Call) and _name(call.func) == "LogConfig":
+            for keyword in call.keywords:
+                for node in ast.walk(keyword.value):
+                    if isinstance(node, ast.Constant) and node.value in TOPIC_CONFIG and keyword.arg is not None:
+                        found[keyword.arg] = str(node.value)
+                    if isinstance(node, ast.Name) and node.id == "policy" and keyword.arg is not None:
+                        found[keyword.arg] = "cleanup.policy"
+    return found
+
+
+@functools.cache
+def attributes_used() -> frozenset[tuple[str, str]]:
+    """(the name before the dot, attribute), for each attribute that code outside the configuration's modules reads."""
+    return frozenset(
+        (_name(node.value), node.attr)
+        for path, module in modules()
+        if path not in OF_THE_CONFIGURATION
+        for node in ast.walk(module)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
+    )
+
+
+def read_by_name() -> set[str]:
+    """Keys that code outside the configuration's modules reads by name: `values.get_int("offsets.load.buffer.size")`."""
+    found: set[str] = set()
+    for path, module in modules():
+        if path in OF_THE_CONFIGURATION:
+            continue
+        for call in ast.walk(module):
+            if isinstance(call, ast.Call) and _name(call.func).startswith("get_") and call.args:
+                first = call.args[0]
+                if isinstance(first, ast.Constant) and first.value in CONFIG_DEF:
+                    found.add(str(first.value))
+    return found
+
+
+def keys_read() -> tuple[set[str], set[str]]:
+    """The broker's keys and the topics' keys that the broker reads."""
+    of_log, of_broker = log_config_attributes(), kafka_config_attributes()
+    topic, broker = set[str](), read_by_name()
+    for base, attribute in attributes_used():
+        distinctive = "_" in attribute
+        if attribute in of_log and (distinctive or base in CONFIG_NAMES):
+            topic.add(of_log[attribute])
+        if attribute in of_broker and base in CONFIG_NAMES:
+            broker |= of_broker[attribute]
+    for topic_key, broker_key in TOPIC_CONFIG_SYNONYMS.items():
+        if topic_key in topic:
+            broker |= set(broker_config_synonyms(broker_key))
+    return broker, topic
+
+
+def unread_fields() -> set[str]:
+    """Fields of the tuples of HANDED_ON that no code uses: a setting that comes so far and no further."""
+    used = {attribute for _, attribute in attributes_used()}
+    unread: set[str] = set()
+    for path, name in HANDED_ON.items():
+        for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and node.name == name:
+                fields = [line.target for line in node.body if isinstance(line, ast.AnnAssign)]
+                assert fields, f"{name} has no fields"
+                unread |= {f"{name}.{_name(field)}" for field in fields if _name(field) not in used}
+    return unread
