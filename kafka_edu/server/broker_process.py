@@ -24,6 +24,7 @@ from kafka_edu.common.time import SystemTime
 from kafka_edu.server.broker_metadata_checkpoint import BrokerMetadataError, InconsistentBrokerIdError, InconsistentClusterIdError
 from kafka_edu.server.kafka_config import KafkaConfig
 from kafka_edu.server.kafka_server import KafkaServer, StartupError
+from kafka_edu.server.loop_sampler import LoopSampler
 from kafka_edu.trace.event import Level
 from kafka_edu.trace.events.network import FileBytesSampled
 from kafka_edu.trace.file_sink import FileSink
@@ -52,6 +53,7 @@ class OsProcess:
     def __init__(self) -> None:
         self.pid = os.getpid()
         self._ticks = 0
+        self.sampler = LoopSampler()
 
     def memory(self) -> tuple[int, int]:
         """RSS and RssAnon from /proc/self/status; 0 where there is no /proc."""
@@ -68,9 +70,13 @@ class OsProcess:
 
     def rearm_watchdog(self) -> None:
         """A loop that hangs for HANG_S seconds gets its stack written to standard error, by a thread that needs no interpreter lock."""
+        self.sampler.tick()
         self._ticks += 1
         if self._ticks % REARM_EVERY_TICKS == 1:
             faulthandler.dump_traceback_later(HANG_S, exit=False)
+
+    def loop_held_by(self) -> str:
+        return self.sampler.take()
 
 
 class BrokerProcess:
@@ -95,6 +101,8 @@ class BrokerProcess:
             loop.add_signal_handler(number, self._on_signal, number.name)
         raise_file_limit()
         transport = SocketTransport()
+        process = OsProcess()
+        process.sampler.start()
         self._tracer.on_gauges(lambda: [FileBytesSampled(transport.file_bytes.by_sendfile, transport.file_bytes.read)])
         config = self._config
         server = KafkaServer(
@@ -106,7 +114,7 @@ class BrokerProcess:
             random=random.Random(secrets.randbits(128)),
             tracer=self._tracer,
             run_blocking=self._run_blocking,
-            process=OsProcess(),
+            process=process,
         )
         server.dynamic_config.add({"background.threads"}, lambda config: self._resize_workers(worker_threads(config)))
         loop.set_exception_handler(lambda _, context: server.on_failure(str(context.get("message")), context.get("exception") or RuntimeError()))
@@ -123,6 +131,7 @@ class BrokerProcess:
             for task in tells:
                 task.cancel()
         faulthandler.cancel_dump_traceback_later()
+        process.sampler.stop()
         self._workers.shutdown()
         return code
 

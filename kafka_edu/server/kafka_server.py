@@ -102,6 +102,10 @@ class Process(Protocol):
         """The loop is alive."""
         ...
 
+    def loop_held_by(self) -> str:
+        """The call that held the loop since this was last asked, or nothing."""
+        ...
+
 
 class VirtualProcess:
     """A broker that shares its process with others, as in the simulator."""
@@ -116,6 +120,9 @@ class VirtualProcess:
 
     def rearm_watchdog(self) -> None:
         """Nothing hangs in virtual time."""
+
+    def loop_held_by(self) -> str:
+        return ""
 
 
 def make_control_plane(config: KafkaConfig, time: Time) -> ControlPlane | None:
@@ -214,7 +221,8 @@ class KafkaServer:
         if not self._log_dirs_opened:
             self.open_log_dirs()
         config = self.config
-        self._spawn("loop-watchdog", LoopWatchdog(self._time, self._trace, self._process.cpu_ms, self._process.rearm_watchdog).run())
+        process = self._process
+        self._spawn("loop-watchdog", LoopWatchdog(self._time, self._trace, process.cpu_ms, process.rearm_watchdog, process.loop_held_by).run())
         await self._connect_to_zookeeper()
         await self._join_cluster()
         changes = self._config_changes = DynamicConfigManager(self._zk, self._time, self._trace)

@@ -243,7 +243,9 @@ def _broker(event: Event) -> Sentence | None:
             return Sentence(f"✕ does not answer {what}", after=f"for {duration(e.waited_ms)}", reason=f"it stands in: {e.hop}")
         case server.LoopStalled() as e:
             busy = f"{duration(e.cpu_ms)} of it computing" if e.cpu_ms * 2 >= e.stalled_ms else "the machine gave it no time"
-            return Sentence("stalled", after=f"for {duration(e.stalled_ms)}", reason=busy, loud=e.cpu_ms >= 1000)
+            return Sentence(
+                "stalled", after=f"for {duration(e.stalled_ms)}", reason=f"{busy}; in {e.held_by}" if e.held_by else busy, loud=e.cpu_ms >= 1000
+            )
         case log.LogRecovered() as e if e.truncated_bytes or e.segments:
             cut = f", cut off {e.truncated_bytes:,} torn bytes" if e.truncated_bytes else ""
             return Sentence("recovered", f"{e.topic}-{e.partition}", f"after an unclean stop{cut}", e.reason)

@@ -95,10 +95,14 @@ class BackgroundTaskFailed(NamedTuple):
 
 @event()
 class LoopStalled(NamedTuple):
-    """The broker's one loop was late by that much. `cpu_ms`: how much of it our own code ran; the rest the machine did other things."""
+    """The broker's one loop was late by that much. `cpu_ms`: how much of it our own code ran; the rest the machine did other things.
+
+    `held_by`: the call that a look at the loop's stack found, innermost first; empty if nobody looked in time.
+    """
 
     stalled_ms: int
     cpu_ms: int
+    held_by: str = ""
 
 
 @event(joins=("controller_epoch",))
