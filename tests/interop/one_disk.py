@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
 
-from benchmarks.apache_kafka import SMALL, ApacheKafka, kafka_jars
+from benchmarks.apache_kafka import SMALL, ApacheKafka, PeerMissing, kafka_jars
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
@@ -72,6 +72,10 @@ class _Ours:
         with (folder / "ours.log").open("ab") as log:
             self._process = subprocess.Popen([sys.executable, "-m", "kafka_edu.server.main", str(path)], stderr=log)
 
+    def wait(self) -> int:
+        """Return the exit code when it has ended by itself."""
+        return self._process.wait(PATIENCE_S)
+
     def end(self, *, kill: bool) -> None:
         if kill:
             self._process.kill()
@@ -83,7 +87,11 @@ class _Ours:
 class _Apache:
     def __init__(self, version: str, properties: dict[str, str], zookeeper: str) -> None:
         self._kafka = ApacheKafka(kafka_jars(version), 1, [f"{key}={value}" for key, value in properties.items()], zookeeper, SMALL)
-        self._kafka.up()
+        try:
+            self._kafka.up()
+        except PeerMissing:
+            self._kafka.down()
+            raise
         self.port = self._kafka.ports[0]
 
     def end(self, *, kill: bool) -> None:
@@ -127,6 +135,19 @@ class Disk:
             killed = kill
         finally:
             running.end(kill=killed)
+
+    def refused(self, make: Make) -> str:
+        """What a broker says that is started while another runs on the disk; it must end by itself."""
+        properties = SETTINGS | {"zookeeper.connect": self._zookeeper, "log.dirs": str(self.data)}
+        if make is not Make.OURS:
+            try:
+                _Apache(make, properties, self._zookeeper).end(kill=True)
+            except PeerMissing as error:
+                return str(error)
+            raise AssertionError("Apache Kafka has started on a dir in use")
+        ours = _Ours(self.folder, properties)
+        assert ours.wait() == 1
+        return (self.folder / "ours.log").read_text()
 
     def _await_no_broker(self) -> None:
         """After kill -9 the session lives on until it times out, and Apache Kafka does not start beside it."""

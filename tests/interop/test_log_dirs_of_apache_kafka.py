@@ -81,6 +81,20 @@ def test_a_log_dir_goes_to_and_fro(tmp_path: Path, zookeeper: str, version: Make
     disk.check_clean_end()
 
 
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("version", [Make.KAFKA_2_0_1, Make.KAFKA_2_8_2])
+def test_brokers_of_two_makes_exclude_each_other(tmp_path: Path, zookeeper: str, version: Make) -> None:
+    """Both lock `.lock`, and by the same kind of lock: whoever comes second is refused in the same words."""
+    apache_kafka_jars(version)
+    disk = Disk(tmp_path, zookeeper)
+    with disk.run(version):
+        refused = disk.refused(Make.OURS)
+    assert f"Failed to acquire lock on file .lock in {disk.data}. A Kafka instance in another process or thread" in refused
+    assert "The lock is held by process " in refused, "the kernel names the Java process"
+    with disk.run(Make.OURS):
+        assert f"Failed to acquire lock on file .lock in {disk.data}. A Kafka instance in another process or thread" in disk.refused(version)
+
+
 def transact(servers: str, turn: str, committed: list[str]) -> None:
     """Aborts what the broker before left open; commits, aborts, commits; leaves another transaction open."""
     producer = Producer(rd(servers, transactional_id="to and fro"))
