@@ -1,40 +1,54 @@
 """One client's connection (Kafka: KafkaChannel.java, ChannelMuteState).
 
-A channel is muted from the moment a request is complete until its response has left: one request of a connection is in the broker at a time, and
-so responses leave in the order of the requests, whatever the purgatory does. Requests that a client sends ahead wait here, as bytes already
-received (at most one receive buffer of them), or in the kernel's socket buffer.
+A channel works on one request at a time, as in Kafka: it is muted from the moment a request is complete
+until its response has left. So responses leave in the order of the requests, whatever the purgatory does.
+Requests that a client sends ahead wait here, as bytes already received (at most one receive buffer of
+them), or in the kernel's socket buffer.
+
+**Pipelined produce.** That rule has a price. A produce with acks=all waits for the followers, and the
+client's next produce is not even read meanwhile. When replication takes 50 ms, a connection gets 20
+answers a second, however many requests the client sends ahead. The backlog grows without bound, and the
+client gives up after its own time-out, for example after 60 s (docs/answers.md shows it measured).
+The protocol only wants answers in the order of the requests. So with `edu.max.pipelined.requests` above 1
+the next produce is appended while the one before waits in the purgatory. Its answer is held until the
+answers before it have left. This applies to produce requests with acks 1 or all only. A request of any
+other kind, or with acks=0, waits until the connection has nothing in progress.
 """
 
 from collections import deque
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kafka_edu.common.transport import Wire
 from kafka_edu.network.memory_pool import MemoryPool
 from kafka_edu.protocol.framing import FrameReceiver, InvalidReceive
+from kafka_edu.protocol.produce_peek import is_acknowledged_produce
 
 if TYPE_CHECKING:
     from kafka_edu.network.processor import Processor
     from kafka_edu.network.request_channel import Request
+
+#: How many bytes of requests a connection may have in progress before its next request has to wait.
+MAX_PIPELINED_BYTES: Final = 1 << 20
 
 
 class KafkaChannel:
     """Bytes of one wire to requests; the receiver of that wire. Owned by its processor."""
 
     __slots__ = (
+        "_bytes_in_progress",
         "_frames",
         "_receiver",
         "_reserved",
-        "busy",
         "client_address",
         "client_id",
         "close_reason",
         "connection_id",
+        "in_progress",
         "last_active_ms",
         "listener_name",
         "pool",
         "processor",
-        "request",
         "unsent_before",
         "wire",
     )
@@ -56,22 +70,20 @@ class KafkaChannel:
         self.client_address = wire.peer.rpartition(":")[0]
         self.listener_name = listener_name
         self.client_id = ""
-        self.busy = False
-        """A request of this connection is being worked on: the channel is muted."""
-        self.request: Request | None = None
-        """The request in progress. The watchdog looks at it (`RequestWatchdog`)."""
+        self.in_progress: deque[Request] = deque()
+        """The requests whose responses have not left yet, oldest first: one, or several produces (see above)."""
         self.close_reason = ""
         self.last_active_ms = now_ms
         """When a frame was last begun or completed, or some of a response left. Bytes in the middle of a frame do not count, so that a client that sends
         one now and then must complete its frame within connections.max.idle.ms (Apache Kafka waits for ever)."""
         self.unsent_before = 0
         """Bytes of responses that had not left when the processor last looked for idle connections."""
+        self._bytes_in_progress = 0
         self._frames: deque[bytes] = deque()
         self.pool = pool
         self._reserved = False
         """The pool has given memory for a request that is not handed on yet."""
         self._receiver = FrameReceiver(max_request_size, self._allocate if pool is not None else None)
-
         wire.guard_sends(self._send_failed)
 
     def data_received(self, data: memoryview) -> None:
@@ -92,7 +104,7 @@ class KafkaChannel:
 
     def _allocate(self, size: int) -> bool:
         """Return whether a request of `size` bytes may begin. A muted channel takes no memory: what its client sent ahead must not keep others waiting."""
-        if self.pool is None or self.busy or self._reserved:
+        if self.pool is None or self.is_muted or self._reserved:
             return False
         self._reserved = self.pool.try_allocate(size)
         return self._reserved
@@ -112,7 +124,7 @@ class KafkaChannel:
         except Exception as error:  # called for whoever gave the memory back
             self.processor.fail(self, "reading its requests", error)
             return
-        if not self.busy and self._receiver.held is None:
+        if not self.is_muted and self._receiver.held is None:
             self.wire.resume_reading()
 
     def _take(self, data: memoryview) -> None:
@@ -126,38 +138,59 @@ class KafkaChannel:
             return
         if self._receiver.held is not None and self.pool is not None:
             self.wire.pause_reading()
-            if not self.busy and not frames:
+            if not self.is_muted and not frames:
                 self.pool.wait(self)
         if begins or frames:
             self.last_active_ms = processor.now_ms()
         if not frames:
             return
-        if self.busy:
+        if self.in_progress or len(frames) > 1:
             self._frames.extend(frames)
-            self.wire.pause_reading()
-            return
-        if len(frames) > 1:
-            self._frames.extend(frames[1:])
-        self._start(frames[0])
+            self.start_next()
+        else:
+            self._start(frames[0])
 
     def _start(self, frame: bytes) -> None:
-        self.busy = True
         self._reserved = False
-        if self._frames:
-            self.wire.pause_reading()
+        self._bytes_in_progress += len(frame)
         self.processor.on_frame(self, frame)
 
-    def unmute(self) -> None:
-        """The response has left: take the next request, already received or still to come."""
-        self.busy = False
-        self.request = None
-        self.last_active_ms = self.processor.now_ms()
-        if self._frames:
+    @property
+    def request(self) -> "Request | None":
+        """The oldest request in progress. The watchdog looks at it (`RequestWatchdog`)."""
+        return self.in_progress[0] if self.in_progress else None
+
+    @property
+    def is_muted(self) -> bool:
+        """Whether no further request may start now, of whatever kind."""
+        waiting = self.in_progress
+        return bool(waiting) and not (waiting[-1].may_be_followed and len(waiting) < self.processor.max_pipelined_requests)
+
+    def start_next(self) -> None:
+        """Start each request that has been received and may start now. Read on unless one has to wait."""
+        while self._frames and self._may_start(self._frames[0]):
             self._start(self._frames.popleft())
+        if self._frames:
+            self.wire.pause_reading()
+        elif self.is_muted:
+            return
         elif self._receiver.held is not None:
             self.more_memory()
         else:
             self.wire.resume_reading()
+
+    def _may_start(self, frame: bytes) -> bool:
+        """Whether this request may start, given what is in progress."""
+        if not self.in_progress:
+            return True
+        return not self.is_muted and is_acknowledged_produce(frame) and self._bytes_in_progress + len(frame) <= MAX_PIPELINED_BYTES
+
+    def unmute(self, answered: int = 1) -> None:
+        """The responses of the `answered` oldest requests have left: take the next request, already received or still to come."""
+        for _ in range(answered):
+            self._bytes_in_progress -= len(self.in_progress.popleft().frame)
+        self.last_active_ms = self.processor.now_ms()
+        self.start_next()
 
     def all_sent(self) -> None:
         try:
@@ -184,5 +217,5 @@ class KafkaChannel:
             begun, self._receiver.begun = self._receiver.begun, 0
             self.pool.release(begun)
         self._frames.clear()
-        self.request = None
+        self.in_progress.clear()
         self.processor.on_closed(self, self.close_reason or reason)

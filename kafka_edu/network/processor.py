@@ -42,6 +42,7 @@ class Processor:
         listener_name: str,
         max_request_size: int = SOCKET_REQUEST_MAX_BYTES,
         max_idle_ms: int = CONNECTIONS_MAX_IDLE_MS,
+        max_pipelined_requests: int = 1,
         on_gone: Callable[[KafkaChannel], None] = lambda _: None,
         pool: MemoryPool | None = None,
         on_failure: Callable[[str, BaseException], None] | None = None,
@@ -58,6 +59,7 @@ class Processor:
         self._listener_name = listener_name
         self._max_request_size = max_request_size
         self._max_idle_ms = max_idle_ms
+        self.max_pipelined_requests = max_pipelined_requests
         self._on_gone = on_gone
         self._pool = pool
         self._on_failure = on_failure
@@ -67,7 +69,8 @@ class Processor:
         self.bytes_out = 0
         self._next_connection = 0
         self._responses: deque[tuple[Request, list[Part] | None]] = deque()
-        self._sending: dict[str, tuple[Request, int]] = {}
+        self._sending: dict[str, list[tuple[Request, int]]] = {}
+        """The requests of each connection whose responses are being sent, oldest first."""
         self._blocked: deque[Request] = deque()
         self._blocked_task: asyncio.Task[None] | None = None
         self._idle_task: asyncio.Task[None] | None = None
@@ -115,7 +118,7 @@ class Processor:
         if self._pool is not None:
             request.memory = len(frame)
         channel.client_id = header.client_id or ""
-        channel.request = request
+        channel.in_progress.append(request)
         if self._trace is not None and self._trace.hops:
             self._trace(
                 RequestReceived(
@@ -157,15 +160,34 @@ class Processor:
                     self.fail(request.channel, "sending its response", error)
 
     def _send(self, request: Request, parts: list[Part] | None) -> None:
+        """Send a response when those of the connection's earlier requests have left; until then, hold it."""
         channel = request.channel
         if parts is None:
-            channel.unmute()
+            channel.unmute()  # acks=0: nothing else is in progress
             return
-        request.response_sent_from_ns = self._time.nanoseconds()
-        size = sum(map(part_size, parts))
-        self.bytes_out += size
-        self._sending[channel.connection_id] = (request, size)
-        channel.wire.send(parts)
+        request.response_parts = parts
+        if channel.in_progress[0] is request and channel.connection_id not in self._sending:
+            self._send_held(channel)
+        else:
+            self._request_channel.let_next_start(request)
+
+    def _send_held(self, channel: KafkaChannel) -> None:
+        """Send the responses that are ready, from the oldest request on, in one go."""
+        batch: list[tuple[Request, int]] = []
+        all_parts: list[Part] = []
+        now = self._time.nanoseconds()
+        for request in channel.in_progress:
+            parts = request.response_parts
+            if parts is None:
+                break
+            request.response_sent_from_ns = now
+            request.response_parts = None
+            batch.append((request, sum(map(part_size, parts))))
+            all_parts += parts
+        if batch:
+            self.bytes_out += sum(size for _, size in batch)
+            self._sending[channel.connection_id] = batch
+            channel.wire.send(all_parts)
 
     def fail(self, channel: KafkaChannel, doing: str, error: Exception) -> None:
         """Door: an unexpected exception while this connection was worked for. Close it, and tell; all others go on.
@@ -180,13 +202,16 @@ class Processor:
         channel.close(f"the broker failed while {doing}: {what}")
 
     def on_all_sent(self, channel: KafkaChannel) -> None:
-        """A response has left (Kafka: processCompletedSends)."""
+        """All responses that were being sent have left (Kafka: processCompletedSends)."""
         sent = self._sending.pop(channel.connection_id, None)
         if sent is None:
             return
         if self._trace is not None and self._trace.hops:
-            self._trace(self._time_split(*sent))
-        channel.unmute()
+            for request, size in sent:
+                self._trace(self._time_split(request, size))
+        channel.unmute(len(sent))
+        if channel.in_progress:
+            self._send_held(channel)
 
     def _time_split(self, request: Request, size: int) -> ResponseSent:
         now = self._time.nanoseconds()
@@ -223,7 +248,7 @@ class Processor:
                 if unsent != channel.unsent_before:
                     channel.unsent_before = unsent
                     channel.last_active_ms = now_ms
-                elif (unsent or not channel.busy) and channel.last_active_ms <= now_ms - self._max_idle_ms:
+                elif (unsent or not channel.in_progress) and channel.last_active_ms <= now_ms - self._max_idle_ms:
                     channel.close(f"idle for {self._max_idle_ms} ms (connections.max.idle.ms)")
 
     def snapshot(self) -> Iterable[Event]:

@@ -33,8 +33,10 @@ class Request:
         "header",
         "listener_name",
         "local_done_ns",
+        "may_be_followed",
         "memory",
         "response_ns",
+        "response_parts",
         "response_sent_from_ns",
         "start_ns",
         "timeout_ms",
@@ -53,6 +55,10 @@ class Request:
         self.dequeued_ns = 0
         self.local_done_ns = 0
         """When the handler had done its part: set by whoever leaves the request to a purgatory; 0 if it was answered at once."""
+        self.may_be_followed = False
+        """The handler has done its part: the connection's next produce may start (`edu.max.pipelined.requests`)."""
+        self.response_parts: list[Part] | None = None
+        """The response, while it waits for the responses of earlier requests to leave."""
         self.response_ns = 0
         self.response_sent_from_ns = 0
         self.timeout_ms: int | None = None
@@ -180,6 +186,16 @@ class RequestChannel:
                 self._to_wake.append(processor)
             else:
                 asyncio.get_running_loop().call_soon(processor.process_new_responses)
+
+    def let_next_start(self, request: Request) -> None:
+        """Let the connection's next produce start, although this request waits for its answer in a purgatory.
+
+        This does nothing while `edu.max.pipelined.requests` is 1, as in Kafka. See `KafkaChannel`.
+        """
+        channel = request.channel
+        if channel.processor.max_pipelined_requests > 1:
+            request.may_be_followed = True
+            channel.start_next()
 
     def close_connection(self, request: Request, reason: str) -> None:
         """Close the connection the request came by."""

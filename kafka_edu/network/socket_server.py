@@ -54,6 +54,7 @@ class SocketServer:
         connection_limits: ConnectionLimits = NO_LIMITS,
         inter_broker_listener: str | None = None,
         queued_max_request_bytes: int = -1,
+        max_pipelined_requests: int = 1,
         control_plane: ControlPlane | None = None,
         on_failure: Callable[[str, BaseException], None] | None = None,
     ) -> None:
@@ -64,6 +65,7 @@ class SocketServer:
         self._trace = trace
         self._max_request_size = max_request_size
         self._max_idle_ms = max_idle_ms
+        self._max_pipelined_requests = max_pipelined_requests
         self._on_failure = on_failure
         self._failures_logged = LogLimiter(time.hi_res_clock_ms)
         self._processor_numbers = 0
@@ -103,6 +105,7 @@ class SocketServer:
             listener_name=acceptor.end_point.listener_name,
             max_request_size=self._max_request_size,
             max_idle_ms=self._max_idle_ms,
+            max_pipelined_requests=self._max_pipelined_requests,
             on_gone=acceptor.on_gone,
             pool=self.memory_pool,
             on_failure=self._on_failure,

@@ -79,6 +79,10 @@ class ApiCall:
         """The handler has done its part; the rest of the time counts as remote, or as waiting in the purgatory (spec N2)."""
         self.request.local_done_ns = self._time_ns()
 
+    def let_next_start(self) -> None:
+        """Let the connection's next produce start, although this one still waits."""
+        self._channel.let_next_start(self.request)
+
     def _answer(self) -> None:
         if self.answered:
             raise RuntimeError("a request was answered twice")

@@ -87,6 +87,7 @@ class KafkaConfig:
     broker_id = Int("broker.id")
     broker_id_generation_enable = Bool("broker.id.generation.enable")
     connections_max_idle_ms = Int("connections.max.idle.ms")
+    max_pipelined_requests = Int("edu.max.pipelined.requests")
     controlled_shutdown_enable = Bool("controlled.shutdown.enable")
     controlled_shutdown_max_retries = Int("controlled.shutdown.max.retries")
     controlled_shutdown_retry_backoff_ms = Int("controlled.shutdown.retry.backoff.ms")

@@ -314,6 +314,13 @@ def _own() -> Iterator[ConfigKey]:
     yield ConfigKey("edu.events.file", text, None, None, "Where the broker writes how to reach its events: host, port, token, pid (mode 0600).")
     yield ConfigKey("edu.record.file", text, None, None, "Record the broker's events into this file.")
     yield ConfigKey("edu.record.level", text, "state", OneOf(("state", "hops", "all")), "How much of them.")
+    yield ConfigKey(
+        "edu.max.pipelined.requests",
+        ConfigType.INT,
+        1,
+        Range(1, 1000),
+        "How many produce requests of one connection may wait for their followers at once. 1: one at a time, as Kafka.",
+    )
     yield ConfigKey("edu.learner", text, None, None, "A learner's code in place of ours, seam by seam (kafka_edu.common.seams).")
 
 

@@ -330,6 +330,7 @@ class KafkaServer:
             connection_limits=config.connection_limits,
             inter_broker_listener=config.inter_broker_listener_name,
             queued_max_request_bytes=config.queued_max_request_bytes,
+            max_pipelined_requests=config.max_pipelined_requests,
             control_plane=self._control_plane,
             on_failure=self.on_failure,
         )

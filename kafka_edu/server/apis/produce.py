@@ -96,6 +96,7 @@ class ProduceApi:
         )
         if not call.answered:
             call.waits()
+            call.let_next_start()
 
     def _respond(self, call: ApiCall, request: ProduceRequest, results: ProduceResults) -> None:
         """An error cannot be told to one who wants no answer; so that it notices at all, its connection is closed."""

@@ -31,6 +31,7 @@ class FakeConnection:
     connection_id = "here-there-0"
     client_address = "127.0.0.1"
     listener_name = "PLAINTEXT"
+    max_pipelined_requests = 1
 
     def __init__(self) -> None:
         self.answers: list[list[Part] | None] = []
