@@ -32,6 +32,8 @@ BROKERS: Final = (1, 2, 3)
 TOPIC_PARTITIONS: Final = 6
 OFFSETS_PARTITIONS: Final = 50
 """56 partitions in all."""
+PIPELINED_REQUESTS: Final = (1, 1, 4, 64)
+"""Each seed draws one of these as edu.max.pipelined.requests."""
 FAULTS_MS: Final = 60_000
 HEALED_MS: Final = 45_000
 """After the last fault: longer than the longest time-out, so that whatever is still waiting then is stuck."""
@@ -78,12 +80,13 @@ class SeedRun:
         self.answers = Answers()
         self._pauses = Pauses()
         self._deadlines: set[AnswerDeadlines] = set()
-        self.cluster = SimCluster(seed, BROKERS, PROPERTIES)
+        pipelined = self._random("pipelined requests").choice(PIPELINED_REQUESTS)
+        self.cluster = SimCluster(seed, BROKERS, {**PROPERTIES, "edu.max.pipelined.requests": str(pipelined)})
         self.cluster.sink.events = _Nothing()
         self.cluster.sink.listeners.append(self._listen)
         self.cluster.on_stall = self._on_stall
         self._failures: list[str] = []
-        self._acts: list[str] = []
+        self._acts: list[str] = [f"edu.max.pipelined.requests={pipelined}"]
         self._counts: Counter[str] = Counter()
         self._completable: dict[tuple[int, int, int], int] = {}
         """(broker, its incarnation, operation's number) → at how many looks in a row it could have been completed."""

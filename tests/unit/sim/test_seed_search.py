@@ -78,11 +78,11 @@ def test_a_channel_that_is_never_unmuted_is_found(monkeypatch: pytest.MonkeyPatc
     unmuted = 0
     unmute = KafkaChannel.unmute
 
-    def forgets_some(self: KafkaChannel) -> None:
+    def forgets_some(self: KafkaChannel, answered: int = 1) -> None:
         nonlocal unmuted
         unmuted += 1
         if unmuted % 300:
-            unmute(self)
+            unmute(self, answered)
 
     monkeypatch.setattr(KafkaChannel, "unmute", forgets_some)
     assert "stuck: " in failures()
