@@ -32,7 +32,7 @@ class Errors(IntEnum):
         return _BY_CODE.get(code, cls.UNKNOWN_SERVER_ERROR)
 
     # name = code, retriable, message
-    UNKNOWN_SERVER_ERROR = -1, FINAL, "The broker failed in a way it did not foresee; its log says how."
+    UNKNOWN_SERVER_ERROR = -1, FINAL, "The broker could not work on the request. If it failed, its log says how."
     NONE = 0, FINAL, "No error."
     OFFSET_OUT_OF_RANGE = 1, FINAL, "The offset lies before the start or behind the end of the log."
     CORRUPT_MESSAGE = 2, RETRIABLE, "The records fail their checksum, have a wrong size, or have no key in a compacted topic."
@@ -75,7 +75,7 @@ class Errors(IntEnum):
     INVALID_REPLICA_ASSIGNMENT = 39, FINAL, "The assignment of replicas to brokers is not valid."
     INVALID_CONFIG = 40, FINAL, "A config key or value is not valid."
     NOT_CONTROLLER = 41, RETRIABLE, "This broker is not the controller."
-    INVALID_REQUEST = 42, FINAL, "The request can be read but makes no sense; the broker's log says more."
+    INVALID_REQUEST = 42, FINAL, "The request can be read, but the broker cannot do what it says."
     UNSUPPORTED_FOR_MESSAGE_FORMAT = 43, FINAL, "The topic's message format is too old for this request."
     POLICY_VIOLATION = 44, FINAL, "The broker's policy forbids this."
     OUT_OF_ORDER_SEQUENCE_NUMBER = 45, FINAL, "The batch does not follow the last one of its producer; one between is missing."

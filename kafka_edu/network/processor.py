@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 
 CONNECTIONS_MAX_IDLE_MS: Final = 600_000
 SOCKET_REQUEST_MAX_BYTES: Final = 104_857_600
+#: The log shows this many bytes of a request that cannot be read.
+SHOWN_BYTES: Final = 16
 
 
 class Processor:
@@ -47,10 +49,11 @@ class Processor:
         pool: MemoryPool | None = None,
         on_failure: Callable[[str, BaseException], None] | None = None,
         failures_logged: LogLimiter | None = None,
+        refusals_logged: LogLimiter | None = None,
     ) -> None:
         """`on_failure` is told of a task of the processor that died of a bug, by name. It must stop the broker.
 
-        `failures_logged` limits the stacks in the log; the processors of a broker share one.
+        `failures_logged` limits the stacks in the log, `refusals_logged` the lines about what clients sent; the processors of a broker share one of each.
         """
         self.index = index
         self._time = time
@@ -64,6 +67,7 @@ class Processor:
         self._pool = pool
         self._on_failure = on_failure
         self._failures_logged = failures_logged or LogLimiter(time.hi_res_clock_ms)
+        self._refusals_logged = refusals_logged or LogLimiter(time.hi_res_clock_ms)
         self.channels: dict[str, KafkaChannel] = {}
         self.bytes_in = 0
         self.bytes_out = 0
@@ -112,7 +116,7 @@ class Processor:
         except ProtocolError as error:
             if self._pool is not None:
                 self._pool.release(len(frame))
-            channel.close(f"unreadable request header: {error}")
+            self.refuse_bytes(channel, f"unreadable request header: {error}", frame)
             return
         request = Request(channel, header, frame, body_offset, self._time.nanoseconds())
         if self._pool is not None:
@@ -201,6 +205,17 @@ class Processor:
             self._trace(ConnectionFailed(connection_id=channel.connection_id, processor=self.index, doing=doing, error=what))
         channel.close(f"the broker failed while {doing}: {what}")
 
+    def refuse(self, channel: KafkaChannel, rule: str, came: str) -> None:
+        """Close a connection for what came by it, and write a line to the log: from whom, what came, and which rule it breaks."""
+        if self._refusals_logged.allows():
+            client = f"client id '{channel.client_id}'" if channel.client_id else "no client id yet"
+            log.warning("connection %s (%s) is closed for its input: %s. What came: %s", channel.connection_id, client, rule, came)
+        channel.close(rule)
+
+    def refuse_bytes(self, channel: KafkaChannel, rule: str, data: bytes) -> None:
+        """Close a connection for bytes that are no request."""
+        self.refuse(channel, rule, bytes_text(data))
+
     def on_all_sent(self, channel: KafkaChannel) -> None:
         """All responses that were being sent have left (Kafka: processCompletedSends)."""
         sent = self._sending.pop(channel.connection_id, None)
@@ -261,3 +276,11 @@ class Processor:
                 task.cancel()
         for channel in list(self.channels.values()):
             channel.close("the broker stops")
+
+
+def bytes_text(data: bytes) -> str:
+    """Describe bytes that are no request: as text if a program that speaks another protocol sent text, otherwise in hexadecimal."""
+    first = data[:SHOWN_BYTES]
+    text = first.rstrip(b"\r\n")
+    shown = f"'{text.decode('ascii')}'" if text.isascii() and text.decode("ascii").isprintable() else first.hex(" ")
+    return f"{len(data)} bytes that begin with {shown}"

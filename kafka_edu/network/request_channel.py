@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Part
+from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.headers import RequestHeader
 
 if TYPE_CHECKING:
@@ -196,6 +197,12 @@ class RequestChannel:
         if channel.processor.max_pipelined_requests > 1:
             request.may_be_followed = True
             channel.start_next()
+
+    def refuse(self, request: Request, rule: str) -> None:
+        """Close the connection because of this request, which breaks `rule`. The log names both."""
+        header = request.header
+        came = f"{ApiKey(header.api_key).name} ({header.api_key}) version {header.api_version}, correlation id {header.correlation_id}, {len(request.frame)} bytes"
+        request.channel.processor.refuse(request.channel, rule, came)
 
     def close_connection(self, request: Request, reason: str) -> None:
         """Close the connection the request came by."""

@@ -68,6 +68,7 @@ class SocketServer:
         self._max_pipelined_requests = max_pipelined_requests
         self._on_failure = on_failure
         self._failures_logged = LogLimiter(time.hi_res_clock_ms)
+        self._refusals_logged = LogLimiter(time.hi_res_clock_ms)
         self._processor_numbers = 0
         self._open = False
         self.memory_pool = MemoryPool(queued_max_request_bytes) if queued_max_request_bytes > 0 else None
@@ -110,6 +111,7 @@ class SocketServer:
             pool=self.memory_pool,
             on_failure=self._on_failure,
             failures_logged=self._failures_logged,
+            refusals_logged=self._refusals_logged,
         )
 
     def limit_connections(self, limits: ConnectionLimits) -> None:

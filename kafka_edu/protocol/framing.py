@@ -16,12 +16,13 @@ SMALL_PIECE: Final = 16 * 1024
 class InvalidReceive(ProtocolError):
     """A frame's size is not positive, or above the maximum: the stream cannot be followed any further, and the connection must be closed.
 
-    `frames` are those that were complete before.
+    `frames` are those that were complete before, `prefix` the four bytes of the size.
     """
 
-    def __init__(self, message: str, frames: list[bytes]) -> None:
+    def __init__(self, message: str, frames: list[bytes], prefix: bytes) -> None:
         super().__init__(message)
         self.frames = frames
+        self.prefix = prefix
 
 
 class FrameReceiver:
@@ -76,7 +77,9 @@ class FrameReceiver:
                 size = int.from_bytes(data[position : position + 4], "big", signed=True)
                 position += 4
             if not 0 < size <= self.max_size:
-                raise InvalidReceive(f"a frame of {size} bytes is announced; 1 to {self.max_size} are allowed", frames)
+                raise InvalidReceive(
+                    f"a frame of {size} bytes is announced; 1 to {self.max_size} are allowed", frames, size.to_bytes(4, "big", signed=True)
+                )
             if self._allocate is not None and not self._allocate(size):
                 rest = data[position - 4 :] if position >= 4 else memoryview(size.to_bytes(4, "big") + data[position:])
                 self.held = rest if rest.readonly else memoryview(bytes(rest))

@@ -67,7 +67,7 @@ class ApiCall:
     def close(self, reason: str) -> None:
         """Answer by closing the connection."""
         self._answer()
-        self._channel.close_connection(self.request, reason)
+        self._channel.refuse(self.request, reason)
 
     def fail(self, error: Exception) -> None:
         """The broker raised `error` for this request while it worked on another one, for example in a purgatory. Tell, and close the connection."""

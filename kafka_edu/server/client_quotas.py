@@ -136,11 +136,18 @@ def _check_filter(wanted: QuotaFilter, before: Mapping[str, QuotaFilter]) -> Non
     if not wanted.entity_type:
         raise KafkaException(Errors.INVALID_REQUEST, "the type of an entity cannot be empty")
     if wanted.match_type not in set(MatchType) or (wanted.match_type == MatchType.EXACT and wanted.match is None):
-        raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"no entity can be matched by {wanted}")  # the code is Kafka's
+        raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, _unmatched(wanted))  # the code is Kafka's
     if wanted.entity_type in before:
         raise KafkaException(Errors.INVALID_REQUEST, f"the filter names {wanted.entity_type} twice")
     if wanted.entity_type not in ENTITY_TYPES:
         raise KafkaException(Errors.UNSUPPORTED_VERSION, f"there are no quotas of {wanted.entity_type}")
+
+
+def _unmatched(wanted: QuotaFilter) -> str:
+    if wanted.match_type == MatchType.EXACT:
+        return f"the filter of {wanted.entity_type} asks for an exact name and has none: name one, or ask for the default or for any"
+    known = ", ".join(f"{match_type.value} ({match_type.name.lower()})" for match_type in MatchType)
+    return f"the filter of {wanted.entity_type} has the match type {wanted.match_type}; there are {known}"
 
 
 def _matches(entity: Mapping[str, str | None], wanted: Mapping[str, QuotaFilter], strict: bool) -> bool:

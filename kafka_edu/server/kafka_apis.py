@@ -172,7 +172,7 @@ class KafkaApis:
     def _refuse(self, request: Request, reason: str) -> None:
         if self._trace:
             self._trace(RequestRefused(request.connection_id, request.header.api_key, request.header.api_version, reason))
-        self._channel.close_connection(request, reason)
+        self._channel.refuse(request, reason)
 
     def report(self, request: Request, error: BaseException) -> None:
         """Tell the log and the events what no error code foresees."""

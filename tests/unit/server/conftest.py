@@ -47,6 +47,9 @@ class FakeConnection:
     def close(self, reason: str) -> None:
         self.closed = reason
 
+    def refuse(self, _: "FakeConnection", rule: str, came: str) -> None:
+        self.closed = rule
+
 
 class Harness:
     """One broker's KafkaApis at API level 2.8; `ask` sends it a request as a client would."""
