@@ -37,6 +37,8 @@ PIPELINED_REQUESTS: Final = (1, 1, 4, 64)
 FAULTS_MS: Final = 60_000
 HEALED_MS: Final = 45_000
 """After the last fault: longer than the longest time-out, so that whatever is still waiting then is stuck."""
+LONGER_THAN_ANY_FAULT_MS: Final = 30_000
+"""A follower that does not fetch leaves the ISR after replica.lag.time.max.ms, 10 s, and half of it more. So no batch waits longer than this."""
 LOOK_EVERY_MS: Final = 100
 WOKEN_WITHIN_LOOKS: Final = 5
 """An operation that could have been completed at so many looks in a row was not woken."""
@@ -161,6 +163,11 @@ class SeedRun:
         if not producer_done:
             self._failures.append(
                 f"the producer is not done {HEALED_MS} ms after the last fault: {self._producer.sent - len(self._producer.acked)} records left"
+            )
+        if self._producer.timed_out and self._producer.timeout_ms >= LONGER_THAN_ANY_FAULT_MS:
+            at = ", ".join(f"{ms:.0f} ms" for ms in self._producer.timed_out[:5])
+            self._failures.append(
+                f"{len(self._producer.timed_out)} batches waited {self._producer.timeout_ms} ms for the followers, until {at}: no fault lasts that long"
             )
         lost = sorted(set(self._producer.acked) - self._reader.read)
         if lost:

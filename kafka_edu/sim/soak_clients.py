@@ -150,12 +150,14 @@ class PipelinedProducer(TimedClient):
         super().__init__(cluster, "producer", answers, pauses, deadlines)
         self._partitions = partitions
         self._chance = chance
-        self._timeout_ms = chance.choice((1_500, 5_000, 30_000))
+        self.timeout_ms = chance.choice((1_500, 5_000, 30_000))
         self._queues: dict[TopicPartition, deque[int]] = {tp: deque() for tp in partitions}
         self._in_flight = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self.sent = 0
         self.acked: dict[int, TopicPartition] = {}
+        self.timed_out: list[float] = []
+        """When a broker answered that the followers had not fetched a batch within the time-out of the request."""
         self.burst = False
         """Set by the script: a burst of small requests, as many as may be in flight."""
 
@@ -187,7 +189,7 @@ class PipelinedProducer(TimedClient):
                 if not queue:
                     break
                 number = queue.popleft()
-                probe = produce(self._chance, tp, self.cluster.time.milliseconds(), timeout_ms=self._timeout_ms, value=b"%d" % number)
+                probe = produce(self._chance, tp, self.cluster.time.milliseconds(), timeout_ms=self.timeout_ms, value=b"%d" % number)
                 self._in_flight += 1
                 task = asyncio.get_running_loop().create_task(self._one(tp, number, leader, client, deadlines, probe))
                 self._tasks.add(task)
@@ -204,6 +206,8 @@ class PipelinedProducer(TimedClient):
         if error is Errors.NONE:
             self.acked[number] = tp
             return
+        if error is Errors.REQUEST_TIMED_OUT:
+            self.timed_out.append(self.now_ms())
         self._queues[tp].appendleft(number)
         if self.leaders.get(tp) == leader:
             self.leaders[tp] = -1
