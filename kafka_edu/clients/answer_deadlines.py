@@ -8,13 +8,15 @@ The soak asks this of a real cluster, and the search by seeds asks it in virtual
 
 from collections import Counter, deque
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 GRACE_MS: Final = 1000
 """How much later than its time-out an answer may come."""
 
 
-class Overdue(NamedTuple):
+@dataclass(slots=True)
+class Overdue:
     """A request that got no answer in time."""
 
     connection: str
@@ -24,11 +26,14 @@ class Overdue(NamedTuple):
     waited_ms: float
     """Without the time in which the broker was paused."""
     allowed_ms: float
+    end: str = ""
+    """What became of it later, in words; empty while it still waits."""
 
     def __str__(self) -> str:
         return (
             f"{self.kind} to broker {self.broker} on {self.connection}: sent at {self.sent_ms:.0f} ms, "
             f"no answer after {self.waited_ms:.0f} ms (time-out {self.allowed_ms:.0f} ms + {GRACE_MS} ms)"
+            f"{'; ' if self.end else ''}{self.end}"
         )
 
 
@@ -55,13 +60,13 @@ class Pauses:
 
 
 class _Waiting:
-    __slots__ = ("allowed_ms", "is_overdue", "kind", "sent_ms")
+    __slots__ = ("allowed_ms", "kind", "overdue", "sent_ms")
 
     def __init__(self, kind: str, sent_ms: float, allowed_ms: float) -> None:
         self.kind = kind
         self.sent_ms = sent_ms
         self.allowed_ms = allowed_ms
-        self.is_overdue = False
+        self.overdue: Overdue | None = None
 
 
 class Answers:
@@ -109,7 +114,9 @@ class AnswerDeadlines:
         answers = self._answers
         answers.answered += 1
         answers.by_kind[waiting.kind] += 1
-        answers.late += waiting.is_overdue
+        if waiting.overdue is not None:
+            answers.late += 1
+            waiting.overdue.end = f"answered at {now_ms:.0f} ms"
         waited_ms = self._waited_ms(waiting, now_ms)
         if waited_ms > answers.longest_ms.get(waiting.kind, -1.0):
             answers.longest_ms[waiting.kind] = waited_ms
@@ -118,7 +125,10 @@ class AnswerDeadlines:
     def closed(self, now_ms: float) -> None:
         """The connection is gone, and with it what was in flight."""
         if self._waiting:
-            self._look_at(self._waiting[0], now_ms)
+            first = self._waiting[0]
+            self._look_at(first, now_ms)
+            if first.overdue is not None:
+                first.overdue.end = f"its connection ended at {now_ms:.0f} ms"
         self._answers.closed += len(self._waiting)
         self._waiting.clear()
 
@@ -128,12 +138,12 @@ class AnswerDeadlines:
             self._look_at(self._waiting[0], now_ms)
 
     def _look_at(self, waiting: _Waiting, now_ms: float) -> None:
-        if waiting.is_overdue:
+        if waiting.overdue is not None:
             return
         waited_ms = self._waited_ms(waiting, now_ms)
         if waited_ms > waiting.allowed_ms + GRACE_MS:
-            waiting.is_overdue = True
-            self._answers.overdue.append(Overdue(self.connection, self.broker, waiting.kind, waiting.sent_ms, waited_ms, waiting.allowed_ms))
+            waiting.overdue = Overdue(self.connection, self.broker, waiting.kind, waiting.sent_ms, waited_ms, waiting.allowed_ms)
+            self._answers.overdue.append(waiting.overdue)
 
     def _waited_ms(self, waiting: _Waiting, now_ms: float) -> float:
         since_ms = max(waiting.sent_ms, self._last_answer_ms)

@@ -26,9 +26,12 @@ _LOOK_EVERY_S: Final = 0.25
 _REST_S: Final = (0.05, 1.5)
 
 
+_BEGAN: Final = time.monotonic()
+
+
 def now_ms() -> float:
-    """The clock of all that the soak measures."""
-    return time.monotonic() * 1000
+    """The clock of all that the soak measures: since this process began."""
+    return (time.monotonic() - _BEGAN) * 1000
 
 
 class Prober:

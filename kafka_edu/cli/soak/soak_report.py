@@ -53,6 +53,7 @@ def _requests(report: Report, parts: list[Part]) -> None:
     stuck = [text for part in parts for text in part.stuck]
     if stuck:
         report.figure("stuck requests", stuck)
+        report.figure("story", [part.story for part in parts])
     if events := [event for part in parts for event in part.broker_stuck_events]:
         report.figure("RequestStuck events", events)
     if lines := [line for part in parts for line in part.client_timeouts]:

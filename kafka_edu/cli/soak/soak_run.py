@@ -203,6 +203,9 @@ class SoakPart:
 
     # ---- acts -------------------------------------------------------------------------------------------------------------------------------
 
+    def _tell(self, text: str) -> None:
+        self.part.story.append(f"{now_ms():9.0f} ms  {text}")
+
     def _acted(self, act: str, times: int = 1) -> None:
         self.part.acts[act] = self.part.acts.get(act, 0) + times
 
@@ -217,15 +220,23 @@ class SoakPart:
         victim = next(self._victims)
         self._acted("kill -9 and restart")
         self._pids.pop(victim, None)
+        self._tell(f"kill -9 of broker {victim}")
+        # from its last instruction on, which on a busy machine is a second before the kernel closes its connections, a dead broker answers nobody;
+        # nor does one that is starting, though its port takes connections: Kafka's does the same
+        self._pauses.paused(victim, now_ms())
         self._cluster.kill(victim)
         self._stay(AWAY_S, f"broker {victim} was killed", tick)
+        self._tell(f"start of broker {victim}")
         self._cluster.start(victim)
+        self._pauses.resumed(victim, now_ms())
+        self._tell(f"broker {victim} is ready")
         self._pids[victim] = self._cluster.pid(victim)
         self._wait_in_sync(tick)
 
     def _pause_past_the_session(self, tick: Callable[[str], None]) -> None:
         broker = next(self._to_pause)
         self._acted("pause and resume")
+        self._tell(f"pause of broker {broker}")
         self._pauses.paused(broker, now_ms())
         self._cluster.pause(broker)
         self._paused = broker
@@ -237,12 +248,14 @@ class SoakPart:
         self._paused = None
         self._cluster.resume(broker)
         self._pauses.resumed(broker, now_ms())
+        self._tell(f"broker {broker} goes on")
 
     def _churn_topics(self, tick: Callable[[str], None]) -> None:
         """Create topics and delete them again, as a client's test suite does."""
         self._acted("topics created and deleted", CHURN_TOPICS)
         names = [f"churn-{self._churned + number}" for number in range(CHURN_TOPICS)]
         self._churned += CHURN_TOPICS
+        self._tell(f"{CHURN_TOPICS} topics are created and deleted")
         tick("creating and deleting topics")
         wanted = [NewTopic(name, num_partitions=2, replication_factor=BROKERS) for name in names]
         with contextlib.suppress(KafkaException):  # a time-out of the client: what matters is that the brokers had the work

@@ -28,6 +28,8 @@ class Part:
     complete: bool = False
     """Whether acked and consumed records were compared at the end. A soak that is killed cannot do it."""
     acts: dict[str, int] = field(default_factory=dict)
+    story: list[str] = field(default_factory=list)
+    """What was done when, on the clock by which stuck requests are told."""
     records_sent: int = 0
     records_acked: int = 0
     records_refused: dict[str, int] = field(default_factory=dict)
