@@ -30,6 +30,12 @@ class ClusterSpecError(Exception):
     """The cluster cannot be as asked; the message says why and what to do."""
 
 
+def internal_topics(brokers: int) -> dict[str, str]:
+    """Return settings by which groups and transactions work with fewer brokers than the defaults want, as Kafka's own server.properties has them."""
+    wanted = {"offsets.topic.replication.factor": 3, "transaction.state.log.replication.factor": 3, "transaction.state.log.min.isr": 2}
+    return {key: str(brokers) for key, default in wanted.items() if brokers < default}
+
+
 class ZooKeeperServer(NamedTuple):
     """One server of ours: where clients find it, and where the other servers of its ensemble do (0 where it stands alone)."""
 
@@ -155,6 +161,7 @@ class ClusterSpec(NamedTuple):
             "zookeeper.connection.timeout.ms": "18000",  # as in Kafka's own server.properties: a JVM may have to start first
             "controlled.shutdown.retry.backoff.ms": "500",  # when all go down the last has nobody to hand over to, and asks three times
             "edu.events.file": str(folder.broker_events(broker_id)),
+            **internal_topics(len(self.brokers)),
             **self.props,
             **broker.props,
         }

@@ -76,6 +76,8 @@ def test_server_properties(tmp_path: Path) -> None:
         "zookeeper.connection.timeout.ms": "18000",
         "controlled.shutdown.retry.backoff.ms": "500",
         "edu.events.file": str(folder.broker_events(1)),
+        "offsets.topic.replication.factor": "2",
+        "transaction.state.log.replication.factor": "2",
         "num.partitions": "8",
     }
     assert folder.broker_data(1).is_dir()
@@ -122,6 +124,23 @@ def test_a_spec_from_before_there_were_ensembles(tmp_path: Path) -> None:
     (server,) = spec.zookeeper.servers
     assert ZooKeeperSpec.from_json({"kind": "embedded", "connect": spec.zookeeper.connect, "port": server.port}) == spec.zookeeper
     assert ZooKeeperSpec.from_json({"kind": "external", "connect": "h:1/a", "port": 0}) == ZooKeeperSpec("external", "h:1/a")
+
+
+@pytest.mark.parametrize(
+    ("brokers", "expected"),
+    [
+        (1, {"offsets.topic.replication.factor": "1", "transaction.state.log.replication.factor": "1", "transaction.state.log.min.isr": "1"}),
+        (2, {"offsets.topic.replication.factor": "2", "transaction.state.log.replication.factor": "2"}),
+        (3, {}),
+    ],
+)
+def test_groups_and_transactions_work_with_few_brokers(tmp_path: Path, brokers: int, expected: dict[str, str]) -> None:
+    """By Kafka's defaults their topics want three brokers; on fewer a group would wait for its coordinator for ever."""
+    folder = ClusterFolder.of("a", tmp_path)
+    found = plan("a", Wish(brokers=brokers), None, tmp_path).server_properties(0, folder)
+    assert {key: value for key, value in found.items() if "topic.replication" in key or "transaction.state" in key} == expected
+    own = {"offsets.topic.replication.factor": "7"}
+    assert plan("a", Wish(brokers=brokers, props=own), None, tmp_path).server_properties(0, folder).items() >= own.items()
 
 
 def test_what_a_person_calls_a_process(tmp_path: Path) -> None:
