@@ -11,6 +11,7 @@ from typing import Final
 import click
 from rich.console import Console
 
+from kafka_edu.cli.cluster_command import parse_setting
 from kafka_edu.cli.demo_frame import json_option
 from kafka_edu.cli.soak.progress import Progress
 from kafka_edu.cli.soak.seeds_command import seeds
@@ -73,6 +74,7 @@ def run(minutes: float, plan: Plan, state: SoakState, state_file: Path | None, c
 @click.option("--disk-writers", type=click.IntRange(0, 16), default=2, show_default=True, help="Processes that keep the disk busy (256 MB each).")
 @click.option("--cpu-hogs", type=click.IntRange(0, 64), default=0, show_default=True, help="Processes that keep the processor busy.")
 @click.option("--seed", type=int, default=7, show_default=True, help="Of the probe requests.")
+@click.option("--prop", "props", multiple=True, metavar="KEY=VALUE", help="A setting of every broker; may be repeated.")
 @json_option
 @click.pass_context
 def soak(
@@ -85,6 +87,7 @@ def soak(
     disk_writers: int,
     cpu_hogs: int,
     seed: int,
+    props: tuple[str, ...],
     json_file: Path | None,
 ) -> None:
     """Work a cluster for an hour, kill and pause its brokers, and report every request that was not answered.
@@ -97,7 +100,8 @@ def soak(
     console = Console()
     try:
         state = _state_of(state_file, resume)
-        finished = run(minutes, Plan(rate, act_every, disk_writers, cpu_hogs, seed), state, state_file, console)
+        plan = Plan(rate, act_every, disk_writers, cpu_hogs, seed, dict(map(parse_setting, props)))
+        finished = run(minutes, plan, state, state_file, console)
     except (ClusterError, SoakStateError) as error:
         raise click.ClickException(str(error)) from error
     if not finished:

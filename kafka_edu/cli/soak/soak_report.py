@@ -147,4 +147,11 @@ def _show_what_came_of_it(state: SoakState, console: Console) -> None:
         "A broker answers each request within its time-out, or closes the connection, because every wait has a timer and every response a way out.",
         soft_wrap=True,
     )
+    if any(part.client_timeouts for part in parts) and not any(part.requests_stuck or part.broker_stuck for part in parts):
+        console.print(
+            "librdkafka timed out although no broker left a request unanswered: its requests waited behind each other on their connection, because the "
+            "machine was too busy to answer them as fast as they came (docs/answers.md, a backlog that looks like silence). Try fewer records (--rate), or "
+            "--prop edu.max.pipelined.requests=64.",
+            soft_wrap=True,
+        )
     console.print("Read docs/soak.md next, and try the same mix in virtual time: ./kafka-edu soak seeds --seeds 20", soft_wrap=True)

@@ -8,7 +8,7 @@ import contextlib
 import itertools
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -53,6 +53,8 @@ class Plan(NamedTuple):
     disk_writers: int
     cpu_hogs: int
     seed: int
+    props: Mapping[str, str]
+    """Settings of every broker, besides those of the mix."""
 
 
 class SoakPart:
@@ -278,7 +280,7 @@ class SoakPart:
 @contextlib.contextmanager
 def soak_part(plan: Plan, number: int) -> Iterator[SoakPart]:
     """A cluster of its own in a temporary folder, for the length of a block."""
-    props = {"offsets.topic.num.partitions": str(OFFSETS_PARTITIONS), "offsets.topic.replication.factor": str(BROKERS)}
+    props = {"offsets.topic.num.partitions": str(OFFSETS_PARTITIONS), "offsets.topic.replication.factor": str(BROKERS), **plan.props}
     with tempfile.TemporaryDirectory(prefix="kafka-edu-soak-", ignore_cleanup_errors=True) as home:
         folder = Path(home)
         with running_cluster("soak", brokers=BROKERS, props=props, home=folder) as cluster:
