@@ -551,7 +551,7 @@ class LogManager:
             self._sampler.forget(log)
             log.close_handlers()
         if self._trace:
-            self._trace(LogDirFailed(log_dir, str(reason)))
+            self._trace(LogDirFailed(log_dir=log_dir, reason=str(reason)))
         if self._on_log_dir_failure is not None:
             self._on_log_dir_failure(log_dir, reason, lost)
 
