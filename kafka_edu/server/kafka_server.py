@@ -444,7 +444,9 @@ class KafkaServer:
                 self._replication.replica_manager.mark_partition_offline(tp)
         if not self._log_dirs.live:
             dirs = ", ".join(self._log_dirs.all)
-            self._fail(f"Shutdown broker because all log dirs in {dirs} have failed: {self._log_dirs.failures()}")
+            self._fail(
+                f"Shutdown broker because all log dirs in {dirs} have failed: {self._log_dirs.failures()}. Repair one of them and start the broker again."
+            )
         elif self._replication is not None:
             self._spawn("log-dir-event", self._propagate_log_dir_event())
 
