@@ -7,7 +7,9 @@ The operating system may end a child at any moment; all else happens only when s
 """
 
 import asyncio
+import itertools
 import os
+import re
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
@@ -17,6 +19,9 @@ from typing import Final, NamedTuple
 from kafka_edu.cli.python_process import python_command, python_environment
 from kafka_edu.trace.events.supervisor import ProcessEnded, ProcessPaused, ProcessResumed, ProcessStarted
 from kafka_edu.trace.tracer import Tracer
+
+CANNOT_START: Final = "the broker cannot start: "
+_LOGGER_NAME: Final = re.compile(r" \([\w.]+\)$")
 
 
 class ProcessState(StrEnum):
@@ -165,15 +170,28 @@ class ChildProcess:
             return None
         return rss_anon(self.pid)
 
+    def reason(self) -> str:
+        """Return why a broker could not start, as it said itself since its last start; "" if it said nothing of the kind."""
+        lines = self._said().splitlines()
+        for number, line in enumerate(lines):
+            _, found, why = line.partition(CANNOT_START)
+            if found:
+                rest = itertools.takewhile(lambda later: not later.startswith("["), lines[number + 1 :])
+                return "\n".join([_LOGGER_NAME.sub("", why), *rest])
+        return ""
+
     def last_words(self, lines: int = 15) -> str:
         """The end of what it wrote since it was started."""
+        return "\n".join(self._said().splitlines()[-lines:])
+
+    def _said(self) -> str:
+        """What it wrote since it was started, at most the last 16 KiB."""
         try:
             with self._log.open("rb") as log:
                 log.seek(max(self._log_start, self._log.stat().st_size - 16_384))
-                text = log.read().decode("utf-8", "replace")
+                return log.read().decode("utf-8", "replace")
         except OSError:
             return ""
-        return "\n".join(text.splitlines()[-lines:])
 
 
 def rss_anon(pid: int) -> int | None:

@@ -3,7 +3,8 @@
 import asyncio
 import socket
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, MutableMapping
+from functools import partial
 from typing import Final
 
 from kafka_edu.common.socket_transport import SocketTransport
@@ -19,12 +20,17 @@ _METADATA_VERSION: Final = 5
 _CLIENT_ID: Final = "supervisor"
 
 
-async def wait_until_listed(transport: SocketTransport, ports: Mapping[int, tuple[str, int]], listed: Collection[int]) -> int:
+async def wait_until_listed(
+    transport: SocketTransport, ports: Mapping[int, tuple[str, int]], listed: Collection[int], seen: MutableMapping[int, str] | None = None
+) -> int:
     """Return when each broker of `ports` (id → host, port) lists all of `listed`; the controller's id, as the last of them tells it.
 
-    Waits without an end: the caller sets one.
+    Waits without an end: the caller sets one. `seen` is kept up to date with what each broker still lacks, in words.
     """
-    controllers = await asyncio.gather(*(_broker_lists(transport, host, port, listed) for host, port in ports.values()))
+    lacks = {} if seen is None else seen
+    controllers = await asyncio.gather(
+        *(_broker_lists(transport, host, port, listed, partial(lacks.__setitem__, broker_id)) for broker_id, (host, port) in ports.items())
+    )
     return controllers[-1] if controllers else -1
 
 
@@ -51,26 +57,40 @@ async def _named_controller(transport: SocketTransport, host: str, port: int) ->
     return answer.controller_id
 
 
-async def _broker_lists(transport: SocketTransport, host: str, port: int, listed: Collection[int]) -> int:
+async def _broker_lists(transport: SocketTransport, host: str, port: int, listed: Collection[int], lacks: Callable[[str], None]) -> int:
     wanted = set(listed)
     client = NetworkClient(transport, _CLIENT_ID)
     try:
         while not _is_open(host, port):
+            lacks(f"nobody listens on its port {port} yet")
             await asyncio.sleep(_LOOK_EVERY_S)
         while True:
             try:
                 if not client.connected:
                     await client.connect(host, port, _ANSWER_TIMEOUT_MS)
                 answer = await client.ask(MetadataRequest(topics=[]), _METADATA_VERSION, MetadataResponse, _ANSWER_TIMEOUT_MS)
-            except (OSError, ProtocolError):  # not up yet; TimeoutError is an OSError
+            except (OSError, ProtocolError) as error:  # not up yet; TimeoutError is an OSError
+                lacks(f"it does not answer Metadata on its port {port} ({type(error).__name__})")
                 client.close()
             else:
                 known = {broker.node_id for broker in answer.brokers}
                 if wanted <= known and answer.controller_id in wanted:
+                    lacks("")
                     return answer.controller_id
+                lacks(_missing(wanted - known, answer.controller_id))
             await asyncio.sleep(_LOOK_EVERY_S)
     finally:
         client.close()
+
+
+def _missing(unknown: set[int], controller_id: int) -> str:
+    """Return what a broker's Metadata lacks, in words."""
+    parts = []
+    if unknown:
+        parts.append(f"it does not know of broker{'s' if len(unknown) > 1 else ''} {', '.join(map(str, sorted(unknown)))}")
+    if controller_id < 0:
+        parts.append("it knows no controller")
+    return " and ".join(parts) or f"it takes {controller_id} for the controller, which does not run"
 
 
 def _is_open(host: str, port: int) -> bool:

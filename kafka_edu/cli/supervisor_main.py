@@ -263,7 +263,8 @@ class Supervisor:
         if dead:
             raise ActionRefused(_epitaph(dead[0]))
         ports = {i: (HOST, self._spec.broker(i).port) for i in running}
-        ready = asyncio.create_task(wait_until_listed(self._transport, ports, list(running)))
+        seen: dict[int, str] = {}
+        ready = asyncio.create_task(wait_until_listed(self._transport, ports, list(running), seen))
         ends = [asyncio.create_task(_named_end(child)) for child in self._children() if child.state is ProcessState.RUNNING]
         done, _ = await asyncio.wait([ready, *ends], timeout=max(deadline - time.monotonic(), 0), return_when=asyncio.FIRST_COMPLETED)
         for task in (ready, *ends):
@@ -278,7 +279,10 @@ class Supervisor:
         for end in ends:
             if end in done:
                 raise ActionRefused(_epitaph(end.result()))
-        raise ActionRefused(f"not ready within {timeout_s:g} s; see {self._folder.path}/*/broker.log")
+        from kafka_edu.cli.start_diagnosis import diagnose  # it brings every event class with it
+
+        why = await diagnose(self._folder, list(running), seen)
+        raise ActionRefused(f"not ready within {timeout_s:g} s:\n{why}\nEach broker's log says more: {self._folder.path}/*/broker.log")
 
     def _status(self) -> dict[str, object]:
         return {
@@ -315,6 +319,9 @@ async def _named_end(child: ChildProcess) -> ChildProcess:
 
 
 def _epitaph(child: ChildProcess) -> str:
+    """Return how it ended, and why: its own reason if it gave one, else its last words."""
+    if reason := child.reason():
+        return f"{child.name} {child.last_exit}: {reason}"
     words = child.last_words()
     return f"{child.name} {child.last_exit}" + (f"; its last words:\n{words}" if words else "")
 

@@ -25,6 +25,7 @@ from kafka_edu.server.broker_metadata_checkpoint import BrokerMetadataError, Inc
 from kafka_edu.server.kafka_config import KafkaConfig
 from kafka_edu.server.kafka_server import KafkaServer, StartupError
 from kafka_edu.server.loop_sampler import LoopSampler
+from kafka_edu.server.troubles import Troubles
 from kafka_edu.trace.event import Level
 from kafka_edu.trace.events.network import FileBytesSampled
 from kafka_edu.trace.file_sink import FileSink
@@ -89,6 +90,9 @@ class BrokerProcess:
         self._tracer = Tracer(config.broker_id, self._time)
         self._ring = RingSink(LAST_EVENTS)
         self._tracer.add_sink(self._ring)
+        troubles = Troubles(self._time)
+        self._tracer.add_sink(troubles)
+        self._tracer.on_snapshot(troubles.snapshot)
         trace_learner(learner, self._tracer)
         self._stop = asyncio.Event()
         self._reason = ""

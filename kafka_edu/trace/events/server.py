@@ -219,6 +219,17 @@ class RequestHandled(NamedTuple):
     answered: bool
 
 
+@event(kind=Kind.SNAPSHOT)
+class TroubleSnapshot(NamedTuple):
+    """Something that went wrong in this broker since its start: how often, and what was said the last time."""
+
+    event: str
+    """The name of the fact that told it."""
+    text: str
+    times: int
+    last_ms_ago: int
+
+
 @event(joins=("connection_id", "correlation_id"))
 class RequestFailed(NamedTuple):
     """A handler raised what no error code foresees: the client got UNKNOWN_SERVER_ERROR or lost its connection. The log has the stack."""

@@ -1,0 +1,78 @@
+"""Keeps what went wrong in a broker, so that whoever begins to look later still learns of it.
+
+Facts are told to those who look at the time. A start that times out is looked at afterwards: the supervisor reads each broker's snapshot, and its
+troubles are part of that. One entry for each kind of trouble and whom it concerns; a request refused a thousand times is one entry with its count.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from kafka_edu.common.time import Time
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.trace.event import Envelope, Event, Level
+from kafka_edu.trace.events.controller import ControllerRequestFailed
+from kafka_edu.trace.events.log import LogDirFailed
+from kafka_edu.trace.events.network import ConnectionRefused
+from kafka_edu.trace.events.replication import FetcherFailed, StaleControllerRefused
+from kafka_edu.trace.events.server import BackgroundTaskFailed, RequestFailed, RequestRefused, SessionLost, TroubleSnapshot
+
+MAX_KINDS: Final = 32
+"""How many different troubles are kept; the oldest goes."""
+
+
+class Troubles:
+    """A sink of the broker's tracer."""
+
+    level = Level.STATE
+
+    def __init__(self, time: Time) -> None:
+        self._time = time
+        self._found: dict[str, tuple[str, int, int]] = {}
+        """Text -> event's name, how often, when last (monotonic ms)."""
+
+    def accept(self, envelope: Envelope) -> None:
+        text = trouble_text(envelope.event)
+        if not text:
+            return
+        _, count, _ = self._found.pop(text, ("", 0, 0))
+        self._found[text] = envelope.name, count + 1, self._time.hi_res_clock_ms()
+        if len(self._found) > MAX_KINDS:
+            del self._found[next(iter(self._found))]
+
+    def snapshot(self) -> Iterable[Event]:
+        """Return all troubles, the newest first."""
+        now_ms = self._time.hi_res_clock_ms()
+        for text, (name, count, last_ms) in reversed(self._found.items()):
+            yield TroubleSnapshot(event=name, text=text, times=count, last_ms_ago=now_ms - last_ms)
+
+
+def trouble_text(event: Event) -> str:
+    """Return what this event says went wrong, without what differs from one time to the next; "" if it is no trouble."""
+    match event:
+        case ControllerRequestFailed(broker_id=broker_id, api_key=api_key, reason=reason):
+            return f"as the controller it sent {_api(api_key)} to broker {broker_id} in vain: {reason}"
+        case RequestRefused(api_key=api_key, api_version=version, reason=reason):
+            return f"it refused {_api(api_key)} in version {version}: {reason}"
+        case RequestFailed(api_key=api_key, error=error):
+            return f"{_api(api_key)} failed: {error}"
+        case FetcherFailed(leader=leader, reason=reason):
+            return f"it could not fetch from broker {leader}: {reason}"
+        case StaleControllerRefused(request=request, controller=controller):
+            return f"it refused {request} of broker {controller}, which is not the controller any more"
+        case BackgroundTaskFailed(name, error):
+            return f"its task {name} failed: {error}"
+        case LogDirFailed(log_dir=log_dir, reason=reason):
+            return f"its log dir {log_dir} failed: {reason}"
+        case ConnectionRefused(listener=listener, reason=reason):
+            return f"its listener {listener} refused a connection: {reason}"
+        case SessionLost():
+            return "its session with ZooKeeper expired"
+        case _:
+            return ""
+
+
+def _api(number: int) -> str:
+    try:
+        return ApiKey(number).name
+    except ValueError:
+        return f"API key {number}"
