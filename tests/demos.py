@@ -15,17 +15,24 @@ class Played(NamedTuple):
     said: str
     figures: dict[str, Any]  # numbers, texts and lists, as the demo has them
     targets: dict[str, float]
-    """By name, the value that was found; all of them hold."""
+    """By name, the value that was found; all of them hold, but those that compare times."""
 
 
-def play(folder: Path, demo: str, *options: str, environment: Mapping[str, str] | None = None) -> Played:
-    """Run `kafka-edu demo DEMO` (none: the first of them, which has no name) with its files below `folder`; it must succeed, and every target hold."""
+def play(folder: Path, demo: str, *options: str, environment: Mapping[str, str] | None = None, of_speed: tuple[str, ...] = ()) -> Played:
+    """Run `kafka-edu demo DEMO` (none: the first of them, which has no name) with its files below `folder`.
+
+    It must succeed, and every target hold. `of_speed` are the first words of targets that compare times: a demo shows them on a quiet machine,
+    and a test, which runs on any, does not judge them.
+    """
     file = folder / "figures.json"
     command = python_command("kafka_edu", "demo", *demo.split(), *options, "--json", str(file))
     surroundings = python_environment() | {"KAFKA_EDU_HOME": str(folder), "TMPDIR": str(folder), **(environment or {})}
     done = subprocess.run(command, env=surroundings, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    assert file.exists(), done.stdout + done.stderr
     report = json.loads(file.read_text())
     assert report["name"] == (demo or "demo")
-    assert [target for target in report["targets"] if not target["holds"]] == []
+    failed = [target for target in report["targets"] if not target["holds"]]
+    assert [target for target in failed if not target["name"].startswith(of_speed or ("\0",))] == [], done.stdout + done.stderr
+    assert done.returncode == (1 if failed else 0), done.stdout + done.stderr
     return Played(done.stdout, report["figures"], {target["name"]: target["value"] for target in report["targets"]})
