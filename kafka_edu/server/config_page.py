@@ -32,6 +32,9 @@ What becomes of a key that is set:
 A key that nobody knows is ignored, as in Kafka, and named with the nearest right one. A test compares this page with what the code reads: a key that
 "works" and is not read fails it, and so does a key that is read and said to have no effect.
 
+`cluster up --api-level 2.0` sets `edu.api.level`: clients see and are served what Kafka 2.0 had, while the brokers serve each other as
+`inter.broker.protocol.version` says.
+
 `listener.name.<listener>.max.connections` sets that key for one listener. No other key can be set for one listener alone.
 """
 COLUMNS: Final = "| key | type | default | while the broker runs | effect | what it does |\n| --- | --- | --- | --- | --- | --- |"

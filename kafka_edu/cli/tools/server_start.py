@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +27,25 @@ def log_dir() -> Path:
     return Path(os.environ["LOG_DIR"]) if os.environ.get("LOG_DIR") else cluster_home() / "logs"
 
 
+def _starts(properties: str, others: Sequence[str]) -> bool:
+    """Say at the terminal what the settings ask for and do not get, because a broker in the background says it in its log alone.
+
+    Returns False when it could not start with them.
+    """
+    from kafka_edu.common.files import OsFileSystem
+    from kafka_edu.server.kafka_config import ConfigFileError, load_config
+
+    overrides = [text for option, text in pairwise(others) if option == "--override"]
+    try:
+        _, warnings = load_config(os.path.abspath(properties), OsFileSystem(), overrides)
+    except ConfigFileError as error:
+        print(f"the broker cannot start: {error}", file=sys.stderr)
+        return False
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    return True
+
+
 def main(words: Sequence[str]) -> int:
     """In the foreground it does not return: this process becomes the broker, so that a signal to it reaches the broker."""
     in_background = words[:1] == ["-daemon"]
@@ -38,6 +58,8 @@ def main(words: Sequence[str]) -> int:
     if not in_background:
         sys.stdout.flush()
         os.execve(command[0], command, python_environment())
+    if not _starts(properties, others):
+        return 1
     folder = log_dir()
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / OUTPUT, "ab") as output:

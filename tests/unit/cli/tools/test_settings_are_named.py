@@ -2,6 +2,7 @@
 
 import pytest
 
+from kafka_edu.cli.tools import server_start
 from kafka_edu.cli.tools.config_entity import parse_entity
 from kafka_edu.cli.tools.configs import _without_effect
 from kafka_edu.cli.tools.topics import TopicCommand, TopicOptions
@@ -116,3 +117,18 @@ def test_what_the_tool_topics_says_once(name, capsys):
         [] if name != "t" else [f"WARNING: on kafka-edu's brokers {COMPACT}, so nothing is compacted; of the policies only delete has an effect."]
     )
     assert err.splitlines() == expected
+
+
+def test_a_broker_in_the_background_says_at_the_terminal_what_its_settings_lack(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("LOG_DIR", str(tmp_path / "logs"))
+    started = []
+    monkeypatch.setattr(server_start.subprocess, "Popen", lambda command, **_: started.append(command))
+    path = tmp_path / "server.properties"
+    path.write_text("zookeeper.connect=h:1\nlog.cleaner.threads=2\n")
+    assert server_start.main(["-daemon", str(path), "--override", "num.partition=3"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition(": ")[2].partition(":")[0] for line in lines] == [f"{path}, line 2", "--override num.partition"]
+    assert len(started) == 1
+    assert server_start.main(["-daemon", str(path), "--override", "zookeeper.set.acl=true"]) == 1
+    assert "the broker cannot start: --override zookeeper.set.acl: " in capsys.readouterr().err
+    assert len(started) == 1
