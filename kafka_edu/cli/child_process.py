@@ -71,6 +71,8 @@ class ChildProcess:
         self._ended = asyncio.Event()
         self._ended.set()
         self._asked = False
+        self._asked_told = 0
+        """The act that asked for its end: the cause of ProcessEnded."""
         self._log_start = 0
         self._watcher: asyncio.Task[None] | None = None
 
@@ -94,7 +96,8 @@ class ChildProcess:
             case ProcessState.STOPPED:
                 ended = self.last_exit
                 if ended is not None:
-                    self._trace(ProcessEnded(self.name, self.broker, self.pid, ended.code, ended.signal, ended.asked))
+                    with self._trace.because(self._asked_told):
+                        self._trace(ProcessEnded(self.name, self.broker, self.pid, ended.code, ended.signal, ended.asked))
 
     async def start(self) -> None:
         """Raises ProcessStateError when it runs already, OSError when it cannot be started."""
@@ -108,6 +111,7 @@ class ChildProcess:
             )
         self._process = process
         self._asked = False
+        self._asked_told = 0
         self.last_exit = None
         self._ended.clear()
         self._enter(ProcessState.RUNNING)
@@ -134,6 +138,7 @@ class ChildProcess:
     async def stop(self, patience_s: float) -> Exit | None:
         """SIGTERM, and after `patience_s` seconds SIGKILL. A paused child goes on first, for it could not hear."""
         self._asked = True
+        self._asked_told = self._trace.cause
         self._signal(signal.SIGTERM)
         if self.state is ProcessState.PAUSED:
             self.resume()
@@ -146,6 +151,7 @@ class ChildProcess:
     async def kill(self) -> Exit | None:
         """SIGKILL: it has no chance to flush, to say goodbye, or to close its ZooKeeper session."""
         self._asked = True
+        self._asked_told = self._trace.cause
         if self.state is not ProcessState.STOPPED:
             self._signal(signal.SIGKILL)
         return await self.wait()

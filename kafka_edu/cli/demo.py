@@ -20,6 +20,7 @@ from rich.table import Table
 
 from kafka_edu.cli.cluster_spec import Wish
 from kafka_edu.cli.demo_bad_disk import bad_disk
+from kafka_edu.cli.demo_chain import chain
 from kafka_edu.cli.demo_clients import LogConsumer, LogProducer, Verdict, compare, longest_silence
 from kafka_edu.cli.demo_control_plane import control_plane
 from kafka_edu.cli.demo_frame import json_option, zookeeper_option
@@ -277,6 +278,7 @@ def demo(context: click.Context, seconds: float, rate: int, seed: int, zookeeper
 
 
 demo.add_command(bad_disk)
+demo.add_command(chain)
 demo.add_command(control_plane)
 demo.add_command(kills)
 demo.add_command(proxy)

@@ -198,7 +198,7 @@ class Supervisor:
         child_id = child.broker if child is not None else SUPERVISOR
         asked = self._trace(ActionAsked(action, child_id))
         try:
-            message = await self._do(action, child, request)
+            message = await self._trace.carry(asked, self._do(action, child, request))
         except (ActionRefused, ProcessStateError, OSError) as error:
             with self._trace.because(asked):
                 self._trace(ActionDone(action, child_id, False, str(error)))

@@ -47,6 +47,8 @@ class MetadataCache:
         self._topics: dict[str, dict[int, PartitionState]] = {}
         self._topic_ids: dict[str, UUID] = {}
         self._trace = trace
+        self.updated_told = 0
+        """The number of the last MetadataUpdated: the cause of what waited for it."""
         if trace:
             trace.on_snapshot(self._snapshot)
 
@@ -68,7 +70,7 @@ class MetadataCache:
         for state in request.ungrouped_partition_states:
             self._put(TopicPartition(state.topic_name, state.partition_index), state, updated, deleted)
         if self._trace:
-            self._trace(
+            self.updated_told = self._trace(
                 MetadataUpdated(
                     request.controller_id, request.controller_epoch, tuple(self._brokers), tuple(map(str, updated)), tuple(map(str, deleted))
                 )

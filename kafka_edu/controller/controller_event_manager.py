@@ -104,7 +104,8 @@ class ControllerEventManager:
         self._cause = queued.cause
         if self._trace:
             self._cause = self.tell(ControllerEventStarted(name, detail_of(queued.event), queued_us))
-        error = await self._process(queued.event)
+        work = self._process(queued.event)
+        error = await (self._trace.carry(self._cause, work) if self._trace else work)
         if self._trace:
             self.tell(ControllerEventProcessed(name, queued_us, (self._time.nanoseconds() - started_ns) // 1000, error))
 

@@ -181,7 +181,8 @@ class KafkaController:
         if isinstance(event, PartitionReassignmentIsrChange) and self._term and not self._term.reassignments.note_isr_change(event.topic_partition):
             return  # the event that is queued will see this change too
         if self._trace:
-            with self._trace.because(self._trace(ZkWatchFired(watched.path, watched.type.name))):
+            fired = ZkWatchFired(path=watched.path, type=watched.type.name, session_id=self._zk.session_id, after_zxid=self._zk.watch_after_zxid)
+            with self._trace.because(self._trace(fired)):
                 self._events.put(event)
         else:
             self._events.put(event)

@@ -4,6 +4,7 @@ import asyncio
 
 from kafka_edu.common.time import Time
 from kafka_edu.network.request_channel import Request, RequestChannel
+from kafka_edu.trace.tracer import Tracer
 
 
 class DataPlaneRequestChannel(RequestChannel):
@@ -15,8 +16,8 @@ class DataPlaneRequestChannel(RequestChannel):
     RequestChannel, and pays nothing.
     """
 
-    def __init__(self, time: Time, capacity: int) -> None:
-        super().__init__(time, capacity)
+    def __init__(self, time: Time, capacity: int, trace: Tracer | None = None) -> None:
+        super().__init__(time, capacity, trace)
         self._turn = asyncio.Lock()
 
     async def receive_request(self) -> Request:

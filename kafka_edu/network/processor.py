@@ -17,9 +17,10 @@ from kafka_edu.common.transport import Part, Wire, part_size
 from kafka_edu.network.channel import KafkaChannel
 from kafka_edu.network.memory_pool import MemoryPool
 from kafka_edu.network.request_channel import Request, RequestChannel
+from kafka_edu.protocol.api_keys import CONTROL_PLANE_KEYS, ApiKey
 from kafka_edu.protocol.headers import decode_request_header
 from kafka_edu.protocol.types import ProtocolError
-from kafka_edu.trace.event import Event
+from kafka_edu.trace.event import SLOW_MS, Event
 from kafka_edu.trace.events.network import ConnectionClosed, ConnectionFailed, ConnectionOpened, ConnectionSnapshot, RequestReceived, ResponseSent
 from kafka_edu.trace.tracer import Tracer
 
@@ -29,6 +30,20 @@ CONNECTIONS_MAX_IDLE_MS: Final = 600_000
 SOCKET_REQUEST_MAX_BYTES: Final = 104_857_600
 #: The log shows this many bytes of a request that cannot be read.
 SHOWN_BYTES: Final = 16
+
+SLOW_NS: Final = SLOW_MS * 1_000_000
+#: These wait because their clients ask for it: for records, for the other members of a group.
+PATIENT_KEYS: Final = frozenset({ApiKey.FETCH, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
+
+
+def is_slow(request: Request) -> bool:
+    """Return whether a request took so long that its answer is a fact; the time that its client wants it to wait does not count."""
+    took_ns = request.response_sent_from_ns - request.start_ns
+    if took_ns < SLOW_NS:
+        return False
+    if request.header.api_key in PATIENT_KEYS and request.local_done_ns:
+        took_ns -= request.response_ns - request.local_done_ns
+    return took_ns >= SLOW_NS
 
 
 class Processor:
@@ -123,8 +138,9 @@ class Processor:
             request.memory = len(frame)
         channel.client_id = header.client_id or ""
         channel.in_progress.append(request)
-        if self._trace is not None and self._trace.hops:
-            self._trace(
+        trace = self._trace
+        if trace is not None and (trace.hops or header.api_key in CONTROL_PLANE_KEYS):
+            request.cause = trace(
                 RequestReceived(
                     channel.connection_id,
                     header.correlation_id,
@@ -221,9 +237,12 @@ class Processor:
         sent = self._sending.pop(channel.connection_id, None)
         if sent is None:
             return
-        if self._trace is not None and self._trace.hops:
+        trace = self._trace
+        if trace is not None:
             for request, size in sent:
-                self._trace(self._time_split(request, size))
+                if trace.hops or request.cause or is_slow(request):
+                    with trace.because(request.cause):
+                        trace(self._time_split(request, size))
         channel.unmute(len(sent))
         if channel.in_progress:
             self._send_held(channel)

@@ -13,6 +13,7 @@ from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Part
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.headers import RequestHeader
+from kafka_edu.trace.tracer import Tracer
 
 if TYPE_CHECKING:
     from kafka_edu.network.channel import KafkaChannel
@@ -26,6 +27,7 @@ class Request:
 
     __slots__ = (
         "body_offset",
+        "cause",
         "channel",
         "client_address",
         "connection_id",
@@ -53,6 +55,8 @@ class Request:
         self.client_address = channel.client_address
         self.listener_name = channel.listener_name
         self.start_ns = start_ns
+        self.cause = 0
+        """The fact that brings about the next hop: RequestReceived, then what made the answer. 0 if neither was told."""
         self.dequeued_ns = 0
         self.local_done_ns = 0
         """When the handler had done its part: set by whoever leaves the request to a purgatory; 0 if it was answered at once."""
@@ -78,8 +82,9 @@ class Request:
 class RequestChannel:
     """The request queue. `capacity` is queued.max.requests. Owned by the broker's loop."""
 
-    def __init__(self, time: Time, capacity: int = QUEUED_MAX_REQUESTS) -> None:
+    def __init__(self, time: Time, capacity: int = QUEUED_MAX_REQUESTS, trace: Tracer | None = None) -> None:
         self._time = time
+        self._trace = trace
         self.capacity = capacity
         self._queue: deque[Request] = deque()
         self._takers: deque[asyncio.Future[Request]] = deque()
@@ -181,6 +186,9 @@ class RequestChannel:
         None: done without an answer (Produce with acks=0); the connection may go on with its next request.
         """
         request.response_ns = self._time.nanoseconds()
+        trace = self._trace
+        if trace is not None and trace.cause:
+            request.cause = trace.cause
         processor = request.channel.processor
         if processor.enqueue_response(request, parts):
             if self._handling:

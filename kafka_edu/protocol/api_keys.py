@@ -84,3 +84,24 @@ class ApiKey(IntEnum):
     UPDATE_FEATURES = 57, 0
     DESCRIBE_CLUSTER = 60, 0
     DESCRIBE_PRODUCERS = 61, 0
+
+
+#: Requests that change the state of the cluster, from the controller or from an admin client. They are few, so each of their hops is a fact.
+CONTROL_PLANE_KEYS: Final = frozenset(
+    {
+        ApiKey.LEADER_AND_ISR,
+        ApiKey.STOP_REPLICA,
+        ApiKey.UPDATE_METADATA,
+        ApiKey.CONTROLLED_SHUTDOWN,
+        ApiKey.CREATE_TOPICS,
+        ApiKey.DELETE_TOPICS,
+        ApiKey.CREATE_PARTITIONS,
+        ApiKey.ALTER_CONFIGS,
+        ApiKey.INCREMENTAL_ALTER_CONFIGS,
+        ApiKey.ALTER_REPLICA_LOG_DIRS,
+        ApiKey.ELECT_LEADERS,
+        ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+        ApiKey.ALTER_ISR,
+        ApiKey.UPDATE_FEATURES,
+    }
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from enum import StrEnum
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from kafka_edu.timer.timer_task import TimerTask
 from kafka_edu.trace.events.purgatory import Requirement
@@ -47,6 +47,9 @@ class DelayedOperation(TimerTask):
 
     __slots__ = ("completed", "door", "keys", "number", "on_failure", "watched_ms")
 
+    patient: ClassVar[bool] = False
+    """Whether it waits because its client asked for it (a fetch, a heartbeat). Then a long wait is nothing to tell."""
+
     def __init__(self, delay_ms: int) -> None:
         super().__init__(delay_ms)
         self.completed = False
@@ -75,6 +78,17 @@ class DelayedOperation(TimerTask):
     def why_waiting(self) -> tuple[Requirement, ...]:
         """What is missing now; empty if the subclass cannot say."""
         return ()
+
+    def is_news(self) -> bool:
+        """Return whether its completion is a fact however short the wait was. Called only while somebody watches."""
+        return False
+
+    def tell_cause(self, key: Hashable | None) -> int:
+        """Emit the facts that complete it now, where they are left out at level `state`; return the last one's number, or 0.
+
+        `key` is the one whose event completes it; None if it is completed at once. Not called for a time-out.
+        """
+        return 0
 
     def force_complete(self) -> bool:
         """Complete it, whatever its conditions say. Returns False, and does nothing, if it was completed before. O(1)."""

@@ -7,7 +7,7 @@ from typing import Final, Generic, TypeVar
 
 from kafka_edu.purgatory.delayed_operation import CompletedBy, DelayedOperation
 from kafka_edu.timer.system_timer import SystemTimer
-from kafka_edu.trace.event import Event
+from kafka_edu.trace.event import SLOW_MS, Event
 from kafka_edu.trace.events.purgatory import (
     OperationCompleted,
     OperationWatched,
@@ -174,14 +174,20 @@ class DelayedOperationPurgatory(Generic[Operation]):
         """The door of every completion: tells, counts, and lets the operation answer. Called by the operation itself, once."""
         by = self._by
         self.completed[by] += 1
-        if self._trace is not None and self._trace.hops:
+        trace = self._trace
+        if trace is not None and (trace.hops or trace.cause or operation.is_news() or self._waited_long(operation)):
             key = "" if self._key is None else str(self._key)
             waited_ms = self._now_ms() - operation.watched_ms
-            seq = self._trace(OperationCompleted(self.name, operation.number, operation.label, by.value, key, waited_ms))
-            with self._trace.because(seq):
+            happened = by is CompletedBy.EVENT or by is CompletedBy.AT_ONCE
+            with trace.because((operation.tell_cause(self._key) if happened else 0) or trace.cause):
+                seq = trace(OperationCompleted(self.name, operation.number, operation.label, by.value, key, waited_ms))
+            with trace.because(seq):
                 self._as(CompletedBy.FORCED, None, operation.on_complete)
         else:
             self._as(CompletedBy.FORCED, None, operation.on_complete)
+
+    def _waited_long(self, operation: DelayedOperation) -> bool:
+        return not operation.patient and self._by is not CompletedBy.AT_ONCE and self._now_ms() - operation.watched_ms >= SLOW_MS
 
     def _as(self, by: CompletedBy, key: Hashable | None, call: Callable[[], Result]) -> Result:
         """Call, so that what is completed meanwhile counts as completed `by` that."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
@@ -29,6 +29,8 @@ class DelayedFetch(DelayedOperation):
     """
 
     __slots__ = ("_infos", "_params", "_replica_manager", "_respond", "_session", "_starts")
+
+    patient: ClassVar[bool] = True
 
     def __init__(
         self,

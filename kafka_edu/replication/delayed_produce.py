@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
 from kafka_edu.common.errors import Errors, KafkaException
@@ -13,6 +13,7 @@ from kafka_edu.purgatory.delayed_operation import DelayedOperation
 from kafka_edu.trace.events.purgatory import Requirement
 
 if TYPE_CHECKING:
+    from kafka_edu.replication.partition import Partition
     from kafka_edu.replication.replica_manager import ReplicaManager
 
 
@@ -52,7 +53,7 @@ class DelayedProduce(DelayedOperation):
     records stay in the leader's log. Watched under every partition of the request. Next hop: the handler's `respond`.
     """
 
-    __slots__ = ("_replica_manager", "_respond", "_statuses")
+    __slots__ = ("_news", "_replica_manager", "_respond", "_statuses")
 
     def __init__(
         self,
@@ -63,6 +64,8 @@ class DelayedProduce(DelayedOperation):
     ) -> None:
         super().__init__(timeout_ms)
         self._statuses = statuses
+        self._news: Partition | None = None
+        """The partition for which this is the first acks=all produce of a leader epoch."""
         self._replica_manager = replica_manager
         self._respond = respond
         for status in statuses.values():
@@ -85,6 +88,8 @@ class DelayedProduce(DelayedOperation):
                     done, error = True, failure.error
                 else:
                     done, error = partition.check_enough_replicas_reach_offset(status.required_offset)
+                    if done and error is Errors.NONE and partition.first_ack_pending:
+                        self._news = partition
                 if done:
                     status.acks_pending = False
                     status.error = error
@@ -100,6 +105,20 @@ class DelayedProduce(DelayedOperation):
                 if partition is not None and not partition.check_enough_replicas_reach_offset(status.required_offset)[0]:
                     return False
         return True
+
+    def is_news(self) -> bool:
+        return self._news is not None
+
+    def tell_cause(self, key: Hashable | None) -> int:
+        """The move of the high watermark of `key` completes it, if it was successful there. Without a key its own append moved it."""
+        told = 0
+        for tp, status in self._statuses.items():
+            partition = self._replica_manager.get_partition(tp)
+            if partition is not None and status.error is Errors.NONE:
+                partition.first_ack_pending = False
+                if key is None or key == tp:
+                    told = partition.tell_high_watermark() or told
+        return told
 
     def on_complete(self) -> None:
         self._respond(self._statuses)

@@ -22,7 +22,7 @@ from kafka_edu.trace.tracer import Tracer
 class IsrState:
     """Owned by its Partition. Members are in the order of the znode; who joins comes last."""
 
-    __slots__ = ("_topic_partition", "_trace", "expected", "members", "proposal", "stale", "zk_version")
+    __slots__ = ("_proposal_told", "_topic_partition", "_trace", "change_told", "expected", "members", "proposal", "stale", "zk_version")
 
     def __init__(self, topic_partition: TopicPartition, trace: Tracer | None) -> None:
         self._topic_partition = topic_partition
@@ -33,6 +33,9 @@ class IsrState:
         self.zk_version = 0
         self.proposal: IsrProposal | None = None
         self.stale = False
+        self._proposal_told = 0
+        self.change_told = 0
+        """The number of the last IsrShrunk or IsrExpanded."""
 
     def told(self, members: tuple[int, ...], zk_version: int) -> None:
         """Door: the controller says what the ISR is; empty on a follower, which needs none. A proposal on its way is forgotten."""
@@ -52,7 +55,7 @@ class IsrState:
         self.expected = (*self.members, *(b for b in members if b not in self.members))
         if self._trace:
             tp = self._topic_partition
-            self._trace(IsrChangeProposed(tp.topic, tp.partition, leader_epoch, self.members, members, self.zk_version, reason))
+            self._proposal_told = self._trace(IsrChangeProposed(tp.topic, tp.partition, leader_epoch, self.members, members, self.zk_version, reason))
         return proposal
 
     def written(self, proposal: IsrProposal, zk_version: int | None) -> bool:
@@ -67,11 +70,13 @@ class IsrState:
         if zk_version is None:
             self.stale = True  # `expected` stays the larger set: which one holds is not known
             if self._trace:
-                self._trace(IsrWriteFailed(tp.topic, tp.partition, epoch, proposal.after, self.zk_version))
+                with self._trace.because(self._proposal_told):
+                    self._trace(IsrWriteFailed(tp.topic, tp.partition, epoch, proposal.after, self.zk_version))
             return False
         self.members = self.expected = proposal.after
         self.zk_version = zk_version
         if self._trace:
             change = IsrShrunk if len(proposal.after) < len(proposal.before) else IsrExpanded
-            self._trace(change(tp.topic, tp.partition, epoch, proposal.before, proposal.after, zk_version, proposal.reason))
+            with self._trace.because(self._proposal_told):
+                self.change_told = self._trace(change(tp.topic, tp.partition, epoch, proposal.before, proposal.after, zk_version, proposal.reason))
         return True

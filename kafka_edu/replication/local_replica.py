@@ -32,6 +32,11 @@ class LocalReplica:
         self.high_watermark = LogOffsetMetadata(0)
         self.leader = NO_LEADER
         self.leader_epoch = -1
+        self.role_told = 0
+        """The number of the BecameLeader or BecameFollower that gave it its role, 0 if nobody watches."""
+        self.high_watermark_told = 0
+        """The number of the last HighWatermarkAdvanced, 0 if the last move was not told."""
+        self.high_watermark_before = 0
         self.leader_epoch_start_offset = -1
         """The leader's LEO when its epoch began; -1 on a follower."""
 
@@ -78,10 +83,25 @@ class LocalReplica:
         assert log.log_start_offset <= offset <= log.log_end_offset, (self.topic_partition, log.log_start_offset, offset, log.log_end_offset)
         self.high_watermark = new
         log.on_high_watermark_incremented(offset)
+        self.high_watermark_before = before
+        self.high_watermark_told = 0
         trace = self._trace
-        if trace is not None and trace.hops and offset > before:
-            tp = self.topic_partition
-            trace(HighWatermarkAdvanced(tp.topic, tp.partition, self.leader_epoch, before, offset, log.log_end_offset, self.is_leader))
+        if trace is not None and (trace.hops or trace.cause) and offset > before:
+            self._tell_high_watermark(trace)
+
+    def _tell_high_watermark(self, trace: Tracer) -> None:
+        tp, log = self.topic_partition, self.local_log()
+        self.high_watermark_told = trace(
+            HighWatermarkAdvanced(
+                topic=tp.topic,
+                partition=tp.partition,
+                leader_epoch=self.leader_epoch,
+                before=self.high_watermark_before,
+                after=self.high_watermark.message_offset,
+                log_end_offset=log.log_end_offset,
+                is_leader=self.is_leader,
+            )
+        )
 
     def high_watermark_metadata(self) -> LogOffsetMetadata:
         """The HW with its place in the segments, found now if it is not known: a follower is told the bare offset."""

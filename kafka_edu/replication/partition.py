@@ -40,7 +40,7 @@ from kafka_edu.replication.replica import Replica
 from kafka_edu.replication.truncation import TruncatesLogs
 from kafka_edu.trace.events.purgatory import Requirement
 from kafka_edu.trace.events.replication import BecameFollower, BecameLeader, FollowerFetched, ProduceAppended
-from kafka_edu.trace.tracer import Tracer
+from kafka_edu.trace.tracer import Tracer, because
 
 #: In DeleteRecords: all that is committed (DeleteRecordsRequest.HIGH_WATERMARK).
 DELETE_TO_HIGH_WATERMARK: Final = -1
@@ -68,6 +68,15 @@ class Partition(LocalReplica):
         """Of the assigned those that a reassignment brings: they fetch and may join the ISR as any other."""
         self.isr_state = IsrState(topic_partition, trace)
         self._followers: dict[int, Replica] = {}
+        self.first_ack_pending = False
+        """This broker leads by a new epoch, and has acknowledged no acks=all produce in it yet: the first is a fact."""
+        self.first_append_pending = False
+        """This broker follows by a new epoch, and has appended nothing in it yet: the first append is a fact."""
+        self.committed_alone = -1
+        """What this replica knows to be all that was committed, when it ceased to lead alone in the ISR; -1: it does not know."""
+        self._moved_by = -1
+        self._moved_at = -1
+        """The follower whose fetch moved the HW last, and its fetch offset; -1: no fetch did."""
 
     @property
     def isr(self) -> tuple[int, ...]:
@@ -101,7 +110,7 @@ class Partition(LocalReplica):
             self.high_watermark = log.convert_to_offset_metadata(self.high_watermark.message_offset)
         if self._trace:
             tp, hw = self.topic_partition, self.high_watermark.message_offset
-            self._trace(
+            self.role_told = self._trace(
                 BecameLeader(
                     tp.topic,
                     tp.partition,
@@ -115,20 +124,28 @@ class Partition(LocalReplica):
                     self.adding_replicas,
                 )
             )
-        if self._maybe_increment_leader_hw(log, now_ms):
-            self._delayed.check_and_complete_all()
+        self.first_ack_pending = True
+        self.committed_alone = self._moved_by = -1
+        with because(self._trace, self.role_told):
+            if self._maybe_increment_leader_hw(log, now_ms):
+                self._check_and_complete_all()
         return not was_leader
 
     def make_follower(self, state: LeaderAndIsrPartitionState, controller_epoch: int) -> bool:
         """Follow, as the controller says; returns whether leader or epoch changed, so that the fetcher must start anew from truncation."""
         changed = self.leader != state.leader or self.leader_epoch != state.leader_epoch
+        if self.is_leader:
+            alone = self.isr_state.expected == (self.broker_id,)
+            self.committed_alone = self.high_watermark.message_offset if alone else -1
+        self.first_append_pending = True
+        self.first_ack_pending = False
         self._take_over(state, controller_epoch)
         self.isr_state.told((), state.zk_version)
         self.leader_epoch_start_offset = -1
         self._followers = {}
         if self._trace:
             tp = self.topic_partition
-            self._trace(
+            self.role_told = self._trace(
                 BecameFollower(
                     tp.topic,
                     tp.partition,
@@ -222,6 +239,8 @@ class Partition(LocalReplica):
             )
         info = log.append_as_leader(records, self.leader_epoch, wall_ms, api_version=api_version, origin=origin)
         advanced = self._maybe_increment_leader_hw(log, now_ms)
+        if advanced:
+            self._moved_by = -1
         trace = self._trace
         if trace is not None and trace.hops:
             tp, hw = self.topic_partition, self.high_watermark.message_offset
@@ -231,7 +250,7 @@ class Partition(LocalReplica):
     def wake_after_append(self, high_watermark_advanced: bool) -> None:
         """Let followers' (and, if the HW moved, everybody's) waiting requests look again."""
         if high_watermark_advanced:
-            self._delayed.check_and_complete_all()
+            self._check_and_complete_all()
         else:
             self._delayed.check_and_complete_fetch()
 
@@ -275,17 +294,55 @@ class Partition(LocalReplica):
         follower.update_fetch_state(read.fetch_offset_metadata, log_start_offset, now_ms, read.log_end_offset)
         if follower_id not in self.isr_state.expected:
             self._maybe_expand_isr(follower, now_ms)
-        advanced = self._maybe_increment_leader_hw(log, now_ms)
         trace = self._trace
         if trace is not None and trace.hops:
-            tp, hw = self.topic_partition, self.high_watermark.message_offset
-            offset = read.fetch_offset_metadata.message_offset
-            trace(FollowerFetched(tp.topic, tp.partition, follower_id, offset, read.log_end_offset, hw))
+            fetched = self._tell_fetched(trace, follower_id, read.fetch_offset_metadata.message_offset, read.log_end_offset)
+            with trace.because(fetched):
+                advanced = self._maybe_increment_leader_hw(log, now_ms)
+        else:
+            advanced = self._maybe_increment_leader_hw(log, now_ms)
         if advanced:
-            self._delayed.check_and_complete_all()
+            self._moved_by, self._moved_at = follower_id, read.fetch_offset_metadata.message_offset
+            self._check_and_complete_all()
         elif start_moved:
             self._delayed.check_and_complete_delete_records()
         return True
+
+    def _tell_fetched(self, trace: Tracer, follower_id: int, fetch_offset: int, log_end_offset: int) -> int:
+        tp = self.topic_partition
+        return trace(
+            FollowerFetched(
+                topic=tp.topic,
+                partition=tp.partition,
+                follower=follower_id,
+                fetch_offset=fetch_offset,
+                leader_log_end_offset=log_end_offset,
+                high_watermark=self.high_watermark_before if self.high_watermark_told == 0 and not trace.hops else self.high_watermark.message_offset,
+                leader_epoch=self.leader_epoch,
+            )
+        )
+
+    def tell_high_watermark(self) -> int:
+        """Emit the last move of the HW and the fetch that made it, unless they are told; return the number of the move, or 0.
+
+        At level `state` a move is not told when it happens. A produce that waited long, or that is the first of an
+        epoch, is completed within the same call; it tells afterwards what completed it.
+        """
+        trace = self._trace
+        if trace is None or self.high_watermark_told or not self.is_leader or self.high_watermark.message_offset <= self.high_watermark_before:
+            return self.high_watermark_told
+        with trace.because(self.role_told):
+            fetched = 0
+            if self._moved_by >= 0:
+                fetched = self._tell_fetched(trace, self._moved_by, self._moved_at, self.local_log().log_end_offset)
+            with trace.because(fetched or self.role_told):
+                self._tell_high_watermark(trace)
+        return self.high_watermark_told
+
+    def _check_and_complete_all(self) -> None:
+        """The HW moved: whoever waits for that looks again, because of the move."""
+        with because(self._trace, self.high_watermark_told):
+            self._delayed.check_and_complete_all()
 
     # --- ISR ---
 
@@ -311,10 +368,11 @@ class Partition(LocalReplica):
         """ZooKeeper's answer to a proposal (None: refused); returns whether the ISR changed. The HW may move: the slowest may be gone."""
         if not self.isr_state.written(proposal, zk_version):
             return False
-        if self.log is not None:
-            self._maybe_increment_leader_hw(self.log, now_ms)
-        # Also without a move of the HW: an acks=all request may now fail for want of replicas.
-        self._delayed.check_and_complete_all()
+        with because(self._trace, self.isr_state.change_told):
+            if self.log is not None and self._maybe_increment_leader_hw(self.log, now_ms):
+                self._check_and_complete_all()
+            else:  # without a move of the HW an acks=all request may still fail, for want of replicas
+                self._delayed.check_and_complete_all()
         return True
 
     # --- follower ---

@@ -211,13 +211,26 @@ class ReplicaFetcher:
             after = log.log_end_offset
             self._trace(LogTruncatedByEpoch(tp.topic, tp.partition, before, after, leader_epoch, leader_end_offset, self.leader, hw, complete))
             self._tell_if_unclean(partition, before, after, hw)
+        partition.committed_alone = -1  # the mark has been lowered with the log: it is the election's no more
         return complete
 
     def _tell_if_unclean(self, partition: Partition, before: int, after: int, high_watermark: int) -> None:
-        """Whoever is elected from the ISR has all that is committed: a cut below the mark means that the leader was not."""
+        """Emit UncleanTruncation for a cut below the mark. A leader from the ISR has all that is committed; this one has not."""
         if self._trace and after < high_watermark:
             tp = partition.topic_partition
-            self._trace(UncleanTruncation(tp.topic, tp.partition, self.leader, partition.leader_epoch, before, after, high_watermark, before - after))
+            self._trace(
+                UncleanTruncation(
+                    topic=tp.topic,
+                    partition=tp.partition,
+                    leader=self.leader,
+                    leader_epoch=partition.leader_epoch,
+                    before=before,
+                    after=after,
+                    high_watermark=high_watermark,
+                    records=high_watermark - after,
+                    exact=partition.committed_alone == high_watermark,
+                )
+            )
 
     # --- fetch ---
 
@@ -298,9 +311,22 @@ class ReplicaFetcher:
             partition.append_records_to_follower(asked.fetch_offset, part_bytes(records), wall_ms)
         partition.update_follower_offsets(data.high_watermark, data.log_start_offset)
         trace = self._trace
-        if trace is not None and trace.hops:
-            leo, hw = log.log_end_offset, partition.high_watermark.message_offset
-            trace(FollowerAppended(tp.topic, tp.partition, partition.broker_id, asked.fetch_offset, leo, hw, self.leader))
+        if trace is not None and (trace.hops or (partition.first_append_pending and log.log_end_offset != asked.fetch_offset)):
+            if log.log_end_offset != asked.fetch_offset:
+                partition.first_append_pending = False
+            with trace.because(partition.role_told):
+                trace(
+                    FollowerAppended(
+                        topic=tp.topic,
+                        partition=tp.partition,
+                        follower=partition.broker_id,
+                        fetch_offset=asked.fetch_offset,
+                        log_end_offset=log.log_end_offset,
+                        high_watermark=partition.high_watermark.message_offset,
+                        leader=self.leader,
+                        leader_epoch=partition.leader_epoch,
+                    )
+                )
         if log.log_end_offset != asked.fetch_offset or log.log_start_offset != asked.log_start_offset:
             self._fetch_from_log_end(tp, state)
 
@@ -324,6 +350,7 @@ class ReplicaFetcher:
         state.partition.truncate_to(leader_end_offset, self._logs)
         self._range_truncated(tp, before, log.log_end_offset, "the leader ends before us")
         self._tell_if_unclean(state.partition, before, log.log_end_offset, hw)
+        state.partition.committed_alone = -1
         self._fetch_from_log_end(tp, state)
         return True
 

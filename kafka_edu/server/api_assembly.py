@@ -140,7 +140,7 @@ class ApiAssembly:
         parts, config = self._parts, self._parts.config
         replica_manager = parts.replication.replica_manager
         fetch_manager = FetchManager(FetchSessionCache(config.max_incremental_fetch_session_cache_slots, parts.random, parts.trace))
-        ProduceApi(replica_manager, parts.cache).register(self.apis)
+        ProduceApi(replica_manager, parts.cache, parts.trace).register(self.apis)
         FetchApi(replica_manager, fetch_manager, parts.time, config.fetch_max_bytes).register(self.apis)
         ListOffsetsApi(replica_manager).register(self.apis)
         OffsetForLeaderEpochApi(replica_manager).register(self.apis)
@@ -172,6 +172,7 @@ class ApiAssembly:
             self._parts.topic_configs,
             self._on_topics_updated,
             self._groups.partitions_deleted,
+            self._parts.trace,
         ).register(self.apis)
 
     def _on_topics_updated(self, topics: Sequence[str]) -> None:

@@ -70,7 +70,7 @@ class KafkaRequestHandlerPool:
             self.busy += 1
             self._at_work.add(index)
             try:
-                if self._trace is not None and self._trace.hops:
+                if self._trace is not None and (self._trace.hops or request.cause):
                     await self._handle_and_tell(index, request, self._trace)
                 else:
                     waiting = self._start(request)
@@ -92,14 +92,16 @@ class KafkaRequestHandlerPool:
     async def _handle_and_tell(self, index: int, request: Request, trace: Tracer) -> None:
         header = request.header
         queued_us = (request.dequeued_ns - request.start_ns) // 1000
-        dequeued = trace(RequestDequeued(request.connection_id, header.correlation_id, header.api_key, index, queued_us))
+        with trace.because(request.cause):
+            dequeued = trace(RequestDequeued(request.connection_id, header.correlation_id, header.api_key, index, queued_us))
         began = self._time.nanoseconds()
         with trace.because(dequeued):
             waiting = self._start(request)
         if waiting is not None:
-            await waiting
+            await trace.carry(dequeued, waiting)
         handler_us = (self._time.nanoseconds() - began) // 1000
-        trace(RequestHandled(request.connection_id, header.correlation_id, header.api_key, index, handler_us, request.response_ns != 0))
+        with trace.because(dequeued):
+            trace(RequestHandled(request.connection_id, header.correlation_id, header.api_key, index, handler_us, request.response_ns != 0))
 
     def _ended(self, index: int, task: asyncio.Task[None]) -> None:
         if self._tasks.get(index) is task:

@@ -125,10 +125,10 @@ class VirtualProcess:
         return ""
 
 
-def make_control_plane(config: KafkaConfig, time: Time) -> ControlPlane | None:
+def make_control_plane(config: KafkaConfig, time: Time, trace: Tracer | None) -> ControlPlane | None:
     """What control.plane.listener.name asks for, or None."""
     name = config.control_plane_listener_name
-    return None if name is None else ControlPlane(name, RequestChannel(time, CONTROL_PLANE_QUEUED_REQUESTS))
+    return None if name is None else ControlPlane(name, RequestChannel(time, CONTROL_PLANE_QUEUED_REQUESTS, trace))
 
 
 class KafkaServer:
@@ -168,8 +168,8 @@ class KafkaServer:
             zk_client, time, inter_broker_protocol=config.inter_broker_protocol_version, max_in_flight=config.zookeeper_max_in_flight_requests
         )
         self._scheduler = KafkaScheduler(time, self.on_failure)
-        self._control_plane = make_control_plane(config, time)
-        self._request_channel = (DataPlaneRequestChannel if self._control_plane else RequestChannel)(time, config.queued_max_requests)
+        self._control_plane = make_control_plane(config, time, tracer)
+        self._request_channel = (DataPlaneRequestChannel if self._control_plane else RequestChannel)(time, config.queued_max_requests, tracer)
         self._log_dirs = LogDirs(config.log_dirs, file_system, tracer)
         self._log_dirs_opened = False
         self._log_manager: LogManager | None = None
@@ -559,7 +559,16 @@ class KafkaServer:
     def _snapshot(self) -> Iterable[Event]:
         epoch = self._controller.broker_epoch if self._controller else -1
         end_points = self._controller.end_points if self._controller else self._end_points
-        yield BrokerSnapshot(self.broker_id, epoch, self.cluster_id, self.state, end_points, self.config.rack, self._process.pid)
+        yield BrokerSnapshot(
+            broker_id=self.broker_id,
+            broker_epoch=epoch,
+            cluster_id=self.cluster_id,
+            state=self.state,
+            end_points=end_points,
+            rack=self.config.rack,
+            pid=self._process.pid,
+            session_id=self._zk.session_id,
+        )
 
     def _gauges(self) -> Iterable[Event]:
         requests = tuple(sorted(self._apis.apis.requests.items())) if self._apis else ()

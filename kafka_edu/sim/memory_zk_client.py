@@ -104,6 +104,10 @@ class MemoryZkClient:
         return self._session_id
 
     @property
+    def watch_after_zxid(self) -> int:
+        return self._last_zxid or -1
+
+    @property
     def session_timeout_ms(self) -> int:
         return self._timeout_ms
 

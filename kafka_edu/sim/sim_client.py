@@ -12,6 +12,7 @@ from kafka_edu.network.network_client import NetworkClient
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.api_versions_table import API_LEVELS
 from kafka_edu.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
+from kafka_edu.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from kafka_edu.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kafka_edu.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
@@ -92,6 +93,17 @@ class SimClient:
             )
             response = await client.ask(request, self._version(controller, ApiKey.CREATE_TOPICS, 4), CreateTopicsResponse, REQUEST_TIMEOUT_MS)
             return Errors.of(response.topics[0].error_code)
+        finally:
+            client.close()
+
+    async def delete_topic(self, topic: str) -> Errors:
+        """Ask the controller to delete a topic; returns when it is gone, as that broker knows it."""
+        controller = (await self._metadata(topic)).controller_id
+        client = await self._connect(controller)
+        try:
+            request = DeleteTopicsRequest(topic_names=[topic], timeout_ms=REQUEST_TIMEOUT_MS)
+            answer = await client.ask(request, 3, DeleteTopicsResponse, REQUEST_TIMEOUT_MS)
+            return Errors.of(answer.responses[0].error_code)
         finally:
             client.close()
 

@@ -23,6 +23,7 @@ from kafka_edu.sim.memory_zookeeper import MemoryZooKeeper
 from kafka_edu.sim.sim_loop import SimLoop, SimProcess, SimTime
 from kafka_edu.sim.slow_disk import SlowDisk
 from kafka_edu.trace.event import Envelope, Event, Level
+from kafka_edu.trace.events.supervisor import ActionAsked, ProcessEnded, ProcessPaused, ProcessResumed
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.trace.wire_format import encode
 
@@ -30,6 +31,7 @@ T = TypeVar("T")
 
 FIRST_PORT = 9092
 ZOOKEEPER_ID = -2
+SUPERVISOR_ID = -1
 START_LIMIT_MS = 60_000
 ZOOKEEPER_LATENCY_MS = (0.1, 0.6)
 
@@ -90,6 +92,9 @@ class SimCluster:
         self._properties = dict(properties or {})
         self._broker_properties = {broker_id: dict(own) for broker_id, own in (broker_properties or {}).items()}
         self._zk_process = SimProcess("zookeeper")
+        self.supervisor = Tracer(SUPERVISOR_ID, self.time)
+        """Tells what the script does to processes, as the supervisor of a real cluster tells it."""
+        self.supervisor.add_sink(self.sink)
         zk_random = self._random("zookeeper")
         zk_tracer = Tracer(ZOOKEEPER_ID, self.time)
         zk_tracer.add_sink(self.sink)
@@ -192,6 +197,8 @@ class SimCluster:
     def kill(self, broker_id: int) -> None:
         """kill -9: nothing of it runs any more; its connections are reset; what it wrote to its files is there (the page cache survives a process)."""
         broker = self.brokers[broker_id]
+        with self.supervisor.because(self.supervisor(ActionAsked(action="kill", broker=broker_id))):
+            self.supervisor(ProcessEnded(process=f"broker-{broker_id}", broker=broker_id, pid=0, code=0, signal="SIGKILL", asked=True))
         self.loop.kill(broker.process)
         self.network.process_died(broker.process)
         broker.file_system.release_locks()
@@ -202,9 +209,11 @@ class SimCluster:
     def pause(self, broker_id: int) -> None:
         """SIGSTOP: it stands still, its connections stay open."""
         self._stop(broker_id)
+        self.supervisor(ProcessPaused(process=f"broker-{broker_id}", broker=broker_id, pid=0))
 
     def resume(self, broker_id: int) -> None:
         self._go_on(broker_id, self.brokers[broker_id].process)
+        self.supervisor(ProcessResumed(process=f"broker-{broker_id}", broker=broker_id, pid=0))
 
     def cut(self, a: int, b: int) -> None:
         """Nothing passes between two brokers until `mend`."""

@@ -78,7 +78,7 @@ class Counter:
 
     def accept(self, envelope: Envelope) -> None:
         match envelope.event:
-            case WatchFired(_, _, cnxn, _):
+            case WatchFired(cnxn=cnxn):
                 self.fired += 1
                 self.woken.add(cnxn)
             case ZkRequestServed(_, _, _, request, _, _, _) if request in READS or request in WRITES:

@@ -7,14 +7,17 @@ Two kinds. A *fact* says that a state changed: every fact is told, in order, wit
 times a second, and only while somebody looks; it carries the number of the last fact before it.
 
 Each broker numbers its own facts from 1. `cause` is the number of the fact, on the same broker, that brought this one about, or 0. No cause can
-ride on Kafka's wire from one process to another, so events carry natural join keys instead (znode path and mzxid; controller epoch and leader
-epoch; connection and correlation id; follower and fetch offset), by which `reader` joins several brokers into one chain.
+ride on Kafka's wire from one process to another, so events carry natural join keys instead: connection and correlation id; session, path and a
+range of zxids; topic, partition and leader epoch; follower and fetch offset. By these `reader` links the events of several processes (docs/chains.md).
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeVar
+
+SLOW_MS: Final = 100
+"""A request that waited for so long is told as a fact, whatever the level."""
 
 Scalar = int | str | bool | float | None
 Event = tuple[object, ...]
@@ -26,7 +29,11 @@ class Level(StrEnum):
     STATE = "state"
     """State changes: few, always kept."""
     HOPS = "hops"
-    """The way of a request from hop to hop: made only while somebody asks for it."""
+    """The hops of a request. Most are told only while somebody asks for this level.
+
+    At level `state` they are told of three kinds of requests: of the control plane, of those that waited longer than
+    SLOW_MS, and of those that another fact brings to their end.
+    """
     ALL = "all"
     """Everything, each timer insert too."""
 

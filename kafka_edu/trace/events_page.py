@@ -17,8 +17,9 @@ Everything that the dashboard, the graders and the figures know, they know from 
 
 A **fact** says that a state changed; each broker numbers its facts from 1, and a fact names the fact that caused it. A **gauge** is a sample, taken ten times a
 second while somebody looks. A **snapshot** event tells state as it stands to one who begins to look. Facts of level `state` are always told, those of
-level `hops` (the way of a request) and `all` (each timer task) while somebody asks for them. Events of different processes belong together when
-their **join** fields are equal.
+level `hops` (the hops of a request) and `all` (each timer task) while somebody asks for them. At level `state` the hops of three kinds of requests are facts too: of the
+control plane, of those that waited longer than 100 ms, and of those that another fact completes. The **join** fields link events of different processes:
+[Chains of causes](chains.md) says how.
 """
 
 

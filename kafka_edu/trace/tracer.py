@@ -9,12 +9,14 @@ so that with tracing off a door costs one load and one test. A part on the hot p
 that nobody wants. The tracer is owned by one loop; nothing in it locks.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from kafka_edu.common.time import Time
 from kafka_edu.trace.event import Envelope, Event, Level
+
+T = TypeVar("T")
 
 
 class Sink(Protocol):
@@ -66,6 +68,14 @@ class Tracer:
         finally:
             self.cause = before
 
+    def carry(self, seq: int, work: Awaitable[T]) -> Awaitable[T]:
+        """Return an awaitable that runs `work`, each of its steps told as caused by fact `seq`.
+
+        A coroutine runs in steps, one between two awaits. The cause is set at the start of a step and reset at its end.
+        So it survives the awaits of `work`, and other tasks never see it. A task that `work` creates is on its own.
+        """
+        return _Carried(self, seq, work)
+
     def add_sink(self, sink: Sink) -> None:
         self._sinks = (*self._sinks, sink)
         self._levels_changed()
@@ -97,3 +107,39 @@ class Tracer:
     def _sample(self, sources: list[Callable[[], Iterable[Event]]]) -> list[Envelope]:
         wall_ms, mono_us = self.time.milliseconds(), self.time.nanoseconds() // 1000
         return [Envelope(self.broker, self.seq, 0, wall_ms, mono_us, event) for source in sources for event in source()]
+
+
+_NO_CAUSE: Final = nullcontext()
+
+
+def because(trace: Tracer | None, seq: int) -> AbstractContextManager[None]:
+    """`trace.because(seq)` where there are both; else nothing changes, and nothing is made."""
+    return trace.because(seq) if trace is not None and seq else _NO_CAUSE
+
+
+class _Carried(Generic[T]):
+    """Runs an awaitable step by step, each step within `Tracer.because`."""
+
+    __slots__ = ("_seq", "_trace", "_work")
+
+    def __init__(self, trace: Tracer, seq: int, work: Awaitable[T]) -> None:
+        self._trace = trace
+        self._seq = seq
+        self._work = work
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        steps = self._work.__await__()
+        answer: Any = None
+        error: BaseException | None = None
+        while True:
+            try:
+                with self._trace.because(self._seq):
+                    waits_for = steps.send(answer) if error is None else steps.throw(error)
+            except StopIteration as done:
+                result: T = done.value
+                return result
+            answer = error = None
+            try:
+                answer = yield waits_for
+            except BaseException as thrown:  # a cancellation too: `work` decides what becomes of it
+                error = thrown

@@ -78,6 +78,10 @@ class KafkaZkClient:
     def session_id(self) -> int:
         return self._requests.session_id
 
+    @property
+    def watch_after_zxid(self) -> int:
+        return self._requests.watch_after_zxid
+
     async def start(self, on_watch: Callable[[WatchedEvent], None], on_session: Callable[[SessionState], None], timeout_ms: float) -> None:
         """Connect; from then on watches and session changes are told. ZkError(CONNECTION_LOSS) after `timeout_ms`."""
         await self._requests.start(on_watch, on_session, timeout_ms)

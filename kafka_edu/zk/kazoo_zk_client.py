@@ -165,6 +165,8 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]  # kazoo has no type
         self._received = bytearray()
         """What has come of an answer that is not all there."""
         self._tried: tuple[str, int] | None = None
+        self._answered_zxid = -1
+        """The highest zxid of the answers so far: a watch that comes next saw a later change."""
 
     def _expand_client_hosts(self) -> list[tuple[str, str, int]]:
         """The servers in the order in which they are tried: by chance, but the one tried last comes last. It may be hung, and take the connection; to wait
@@ -188,7 +190,7 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]  # kazoo has no type
 
     def _read_watch_event(self, buffer: bytes, offset: int) -> None:
         watch, _ = Watch.deserialize(buffer, offset)
-        self._owner.watch_fired(WatchedEvent(WatchType(watch.type), watch.path))
+        self._owner.watch_fired(WatchedEvent(WatchType(watch.type), watch.path), self._answered_zxid)
 
     def _read_socket(self, read_timeout: float) -> object:
         """Take what has come, in one read, and tell every answer that is whole; returns kazoo's sign that the session is closed."""
@@ -223,6 +225,7 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]  # kazoo has no type
         elif xid == WATCH_XID:
             self._read_watch_event(frame, _REPLY_HEADER.size)
         else:
+            self._answered_zxid = max(self._answered_zxid, zxid)
             return self._read_response(ReplyHeader(xid, zxid, error), frame, _REPLY_HEADER.size)
         return None
 
@@ -248,6 +251,7 @@ class KazooZkClient:
     def __init__(self, connect_string: str, session_timeout_ms: int) -> None:
         hosts, self._chroot = split_connect_string(connect_string)
         self._session_id = 0
+        self._watch_after_zxid = -1
         self._session_timeout_ms = session_timeout_ms
         self._connected = self._closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -268,6 +272,10 @@ class KazooZkClient:
     @property
     def session_id(self) -> int:
         return self._session_id
+
+    @property
+    def watch_after_zxid(self) -> int:
+        return self._watch_after_zxid
 
     @property
     def session_timeout_ms(self) -> int:
@@ -409,13 +417,14 @@ class KazooZkClient:
         """Called by kazoo's thread."""
         self._session_timeout_ms = timeout_ms
 
-    def watch_fired(self, event: WatchedEvent) -> None:
+    def watch_fired(self, event: WatchedEvent, after_zxid: int) -> None:
         """Called by kazoo's thread."""
         self._watches.fired(event)
-        self.enter(partial(self._tell_watch, event))
+        self.enter(partial(self._tell_watch, event, after_zxid))
 
-    def _tell_watch(self, event: WatchedEvent) -> None:
+    def _tell_watch(self, event: WatchedEvent, after_zxid: int) -> None:
         if not self._closed:
+            self._watch_after_zxid = after_zxid
             self._on_watch(WatchedEvent(event.type, self._unchrooted(event.path)))
 
     def _state_changed(self, state: str) -> None:

@@ -129,6 +129,11 @@ class ZkClient(Protocol):
         ...
 
     @property
+    def watch_after_zxid(self) -> int:
+        """The zxid of the last answer before the watch that `on_watch` is called with; -1 if not known. The change came after it."""
+        ...
+
+    @property
     def session_timeout_ms(self) -> int: ...
 
     async def start(self, on_watch: Callable[[WatchedEvent], None], on_session: Callable[[SessionState], None], timeout_ms: float) -> None:

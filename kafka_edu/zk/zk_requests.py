@@ -47,6 +47,10 @@ class ZkRequests:
     def session_id(self) -> int:
         return self._zk.session_id
 
+    @property
+    def watch_after_zxid(self) -> int:
+        return self._zk.watch_after_zxid
+
     async def start(self, on_watch: Callable[[WatchedEvent], None], on_session: Callable[[SessionState], None], timeout_ms: float) -> None:
         """Connect. ZkError(CONNECTION_LOSS) after `timeout_ms` (zookeeper.connection.timeout.ms)."""
         self._on_session = on_session

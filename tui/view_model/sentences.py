@@ -202,7 +202,8 @@ def _replication(event: Event) -> Sentence | None:
                 "cuts", f"{e.topic}-{e.partition}", f"back {e.before:,} → {e.after:,}", f"leader {e.leader} has no more of epoch {e.epoch}"
             )
         case replication.UncleanTruncation() as e:
-            lost = f"{plural(e.records, 'record')} lost: {e.after:,} to {e.before - 1:,}"
+            at_least = "" if e.exact else "at least "
+            lost = f"{at_least}{plural(e.records, 'committed record')} lost: {e.after:,} to {e.high_watermark - 1:,}"
             return Sentence("✕ UNCLEAN: cuts", f"{e.topic}-{e.partition}", lost, f"leader {e.leader}, elected uncleanly, never had them")
         case replication.LogTruncatedByRange() as e:
             return Sentence("cuts", f"{e.topic}-{e.partition}", f"{e.before:,} → {e.after:,}", e.reason)

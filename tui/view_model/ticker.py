@@ -5,7 +5,7 @@ from typing import Final
 
 from kafka_edu.common.words import joined
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind
-from kafka_edu.trace.reader import History, order
+from kafka_edu.trace.reader import History
 
 from .sentences import Sentence, sentence, teller
 
@@ -15,6 +15,7 @@ FOLD_US: Final = 1_500_000
 REPEAT_US: Final = 10_000_000
 """The very same fact, told again and again, is one line with a count."""
 _LOOK_BACK: Final = 12
+SHOWN_EFFECTS: Final = 40
 
 
 class TickerLine:
@@ -103,16 +104,9 @@ class Ticker:
         return ""
 
     def chain(self, envelope: Envelope) -> list[Link]:
-        """From the first cause to this fact, and then what it led to directly (depth + 1). O(facts after it)."""
+        """From the first cause to this fact, and then what it led to directly (depth + 1)."""
         if envelope.name not in EVENT_TYPES:
             return [Link(envelope, envelope, 0)]
         chain = self.history.chain(envelope)
         links = [Link(step, chain[0], depth) for depth, step in enumerate(chain)]
-        at = (envelope.broker, envelope.seq)
-        effects = [e for e in self.history.events if e.cause == envelope.seq and e.broker == envelope.broker]
-        for event in self.history.events:
-            if order(event) > order(envelope) and event.broker != envelope.broker and not event.cause:
-                cause = self.history.cause_of(event)
-                if cause is not None and (cause.broker, cause.seq) == at:
-                    effects.append(event)
-        return links + [Link(effect, chain[0], len(chain)) for effect in sorted(effects, key=order)[:40]]
+        return links + [Link(link.effect, chain[0], len(chain)) for link in self.history.children(envelope)[:SHOWN_EFFECTS]]

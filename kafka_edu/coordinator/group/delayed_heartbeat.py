@@ -1,6 +1,6 @@
 """The next sign of life of a member (Kafka: DelayedHeartbeat.scala; spec D2)."""
 
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 from kafka_edu.coordinator.group.group_metadata import GroupMetadata
 from kafka_edu.purgatory.delayed_operation import DelayedOperation
@@ -33,6 +33,8 @@ class DelayedHeartbeat(DelayedOperation):
     """
 
     __slots__ = ("_group", "_is_pending", "_member_id", "_rebalancer")
+
+    patient: ClassVar[bool] = True
 
     def __init__(self, rebalancer: Expects, group: GroupMetadata, member_id: str, delay_ms: int, *, is_pending: bool = False) -> None:
         super().__init__(delay_ms)

@@ -19,6 +19,7 @@ from kafka_edu.replication.replica_manager import ReplicaManager
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
 from kafka_edu.server.topic_configs import TopicConfigs
+from kafka_edu.trace.tracer import Tracer, because
 
 NO_BROKER_EPOCH: Final = -1
 LOGS_AT_ONCE: Final = 50
@@ -37,7 +38,9 @@ class InterBrokerApi:
         topic_configs: TopicConfigs,
         on_topics_updated: Callable[[list[str]], None],
         on_partitions_deleted: Callable[[list[TopicPartition]], None],
+        trace: Tracer | None = None,
     ) -> None:
+        self._trace = trace
         self._replica_manager = replica_manager
         self._topic_configs = topic_configs
         self._controlled_shutdown = controlled_shutdown
@@ -99,11 +102,13 @@ class InterBrokerApi:
         """Take it over; then whoever waits for one of these topics to exist (CreateTopics) looks again, and groups forget offsets of what is deleted."""
         self._check_broker_epoch(request.broker_epoch)
         deleted = self._replica_manager.maybe_update_metadata_cache(request)
-        for tp in deleted:
-            self._topic_configs.forget(tp.topic)
-        self._on_partitions_deleted(deleted)
-        topics = {state.topic_name: None for state in request.topic_states} | {s.topic_name: None for s in request.ungrouped_partition_states}
-        self._on_topics_updated(list(topics))
+        updated = self._replica_manager.metadata_cache.updated_told if self._trace else 0
+        with because(self._trace, updated):
+            for tp in deleted:
+                self._topic_configs.forget(tp.topic)
+            self._on_partitions_deleted(deleted)
+            topics = {state.topic_name: None for state in request.topic_states} | {s.topic_name: None for s in request.ungrouped_partition_states}
+            self._on_topics_updated(list(topics))
         call.respond(UpdateMetadataResponse())
 
     async def handle_controlled_shutdown(self, call: ApiCall, request: ControlledShutdownRequest) -> None:

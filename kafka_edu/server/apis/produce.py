@@ -38,6 +38,8 @@ from kafka_edu.replication.delayed_produce import ProducePartitionStatus
 from kafka_edu.replication.replica_manager import ProduceResults, ReplicaManager
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
+from kafka_edu.trace.events.server import ProduceAnswered
+from kafka_edu.trace.tracer import Tracer, because
 
 ADMIN_CLIENT_ID: Final = "__admin_client"
 """The client id that may write internal topics (Kafka: AdminUtils.AdminClientId)."""
@@ -49,7 +51,8 @@ INVALID_OFFSET: Final = -1
 
 
 class ProduceApi:
-    def __init__(self, replica_manager: ReplicaManager, cache: MetadataCache) -> None:
+    def __init__(self, replica_manager: ReplicaManager, cache: MetadataCache, trace: Tracer | None = None) -> None:
+        self._trace = trace
         self._replica_manager = replica_manager
         self._cache = cache
 
@@ -126,7 +129,21 @@ class ProduceApi:
                     error_message=status.message or None,
                 )
             )
-        call.respond(ProduceResponse(responses=list(topics.values())))
+        answered = 0
+        if self._trace is not None and self._trace.cause:
+            header = call.request.header
+            answered = self._trace(
+                ProduceAnswered(
+                    connection_id=call.request.connection_id,
+                    correlation_id=header.correlation_id,
+                    acks=request.acks,
+                    partitions=tuple(
+                        (tp.topic, tp.partition, status.base_offset, status.required_offset, status.error.name) for tp, status in results.items()
+                    ),
+                )
+            )
+        with because(self._trace, answered):
+            call.respond(ProduceResponse(responses=list(topics.values())))
 
     @staticmethod
     def error_response(request: ProduceRequest, _: int, error: Errors, message: str) -> ProduceResponse | None:

@@ -7,10 +7,16 @@ from kafka_edu.trace.event import Kind, event
 
 @event(joins=("path",))
 class ZkWatchFired(NamedTuple):
-    """ZooKeeper told this broker of a change; the controller turns it into one of its events."""
+    """ZooKeeper notified this broker of a change; the controller turns it into one of its events.
+
+    A watch fires at the first change of its kind at `path` whose zxid is above `after_zxid`, the zxid of the last answer
+    that this session had before. So session, path, type and that range name the change. -1: not known.
+    """
 
     path: str
     type: str
+    session_id: int = 0
+    after_zxid: int = -1
 
 
 @event(joins=("epoch",))

@@ -135,7 +135,11 @@ class IsrChangesPropagated(NamedTuple):
 
 @event(level=Level.HOPS, joins=("topic", "partition", "leader_epoch"))
 class HighWatermarkAdvanced(NamedTuple):
-    """More records are committed. On a follower `is_leader` is false, and the mark is one it was told."""
+    """More records are committed. On a follower `is_leader` is false, and the mark is one that the leader sent.
+
+    Told at level `state` when a fact moves it (an ISR change, a new leader), or when it completes a produce that
+    waited long or is the first of its leader epoch.
+    """
 
     topic: str
     partition: int
@@ -179,11 +183,15 @@ class LogTruncatedByRange(NamedTuple):
 
 @event(joins=("topic", "partition", "leader_epoch"))
 class UncleanTruncation(NamedTuple):
-    """A replica cut off what it knew to be committed: its leader was elected uncleanly (LeaderElected says so), and had less.
+    """A replica cut off committed records. Its leader was elected uncleanly (LeaderElected says so), and had less.
 
-    `records` were cut, from `after` up to its log's end; below `high_watermark`, as this replica knows it, they had surely been acknowledged to acks=all
-    and may have been consumed. After a kill the mark is the last checkpoint's, up to replica.high.watermark.checkpoint.interval.ms (5 s) old; what is
-    above it was acknowledged too, if this replica was alone in the ISR. Counted in offsets: a transaction's marker counts as a record.
+    `records` counts what is lost: the committed records from `after` up to `high_watermark`. The records above that mark,
+    up to the log's end `before`, were cut too. No producer with acks=all had an answer for them.
+
+    `exact` says whether `high_watermark` is the mark of the election. Only a replica that led alone in the ISR, and runs
+    since, knows that mark. A follower's mark lags behind the leader's. After a restart the mark is that of the last
+    checkpoint, up to replica.high.watermark.checkpoint.interval.ms (5 s) old. Then `records` is what is lost at least,
+    and how much more is unknown. Counted in offsets: a transaction's marker counts as a record.
     """
 
     topic: str
@@ -194,11 +202,15 @@ class UncleanTruncation(NamedTuple):
     after: int
     high_watermark: int
     records: int
+    exact: bool = False
 
 
 @event(level=Level.HOPS, joins=("topic", "partition", "follower", "fetch_offset"))
 class FollowerFetched(NamedTuple):
-    """Hop: the leader read for a follower, whose fetch offset tells its log end."""
+    """Hop: the leader read for a follower. The fetch offset is the follower's log end: all before it is stored there.
+
+    Told at level `state` when it completes a produce that waited long, or the first produce of a leader epoch.
+    """
 
     topic: str
     partition: int
@@ -206,11 +218,13 @@ class FollowerFetched(NamedTuple):
     fetch_offset: int
     leader_log_end_offset: int
     high_watermark: int
+    """The leader's, before this fetch counts."""
+    leader_epoch: int = -1
 
 
 @event(level=Level.HOPS, joins=("topic", "partition", "follower", "fetch_offset"))
 class FollowerAppended(NamedTuple):
-    """Hop: a follower stored what the leader gave for `fetch_offset`."""
+    """Hop: a follower stored what the leader gave for `fetch_offset`. The first append of each leader epoch is told at level `state`."""
 
     topic: str
     partition: int
@@ -219,6 +233,7 @@ class FollowerAppended(NamedTuple):
     log_end_offset: int
     high_watermark: int
     leader: int
+    leader_epoch: int = -1
 
 
 @event(level=Level.HOPS, joins=("topic", "partition"))

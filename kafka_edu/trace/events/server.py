@@ -219,6 +219,7 @@ class RequestHandled(NamedTuple):
     answered: bool
 
 
+<<<<<<< HEAD
 @event(kind=Kind.SNAPSHOT)
 class TroubleSnapshot(NamedTuple):
     """Something that went wrong in this broker since its start: how often, and what was said the last time."""
@@ -228,6 +229,20 @@ class TroubleSnapshot(NamedTuple):
     text: str
     times: int
     last_ms_ago: int
+=======
+@event(level=Level.HOPS, joins=("connection_id", "correlation_id"))
+class ProduceAnswered(NamedTuple):
+    """Hop: a produce is about to be answered. Next: ResponseSent. Told at level `state` when another fact completes the produce.
+
+    Each partition is (topic, partition, first offset, end offset, error): its records have the offsets from the first up
+    to the end, which is not among them.
+    """
+
+    connection_id: str
+    correlation_id: int
+    acks: int
+    partitions: tuple[tuple[str, int, int, int, str], ...]
+>>>>>>> fe39bf0 (Chains of causes cross processes by keys that both ends hold; control-plane and slow requests are facts; demo chain; an unclean loss counts committed records)
 
 
 @event(joins=("connection_id", "correlation_id"))
@@ -289,6 +304,8 @@ class BrokerSnapshot(NamedTuple):
     end_points: tuple[str, ...]
     rack: str | None
     pid: int
+    session_id: int = 0
+    """Its session with ZooKeeper; 0 before there is one."""
 
 
 @event(kind=Kind.SNAPSHOT)

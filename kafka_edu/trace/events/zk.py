@@ -115,12 +115,18 @@ class WatchSet(NamedTuple):
 
 @event(joins=("path",))
 class WatchFired(NamedTuple):
-    """A watch went off and is gone; its cause is the change that it saw. `type` is WatchType's name."""
+    """A watch fired and is gone; its cause is the change that it saw. `type` is WatchType's name.
+
+    `zxid` is that of the change; the session is the watcher's. A watch that a client sets again after a reconnect may
+    fire at once, for a change that it missed: then the change is known by its zxid only, 0 if that is gone too.
+    """
 
     path: str
     kind: str
     cnxn: int
     type: str
+    session_id: int = 0
+    zxid: int = 0
 
 
 @event(level=Level.HOPS)

@@ -188,15 +188,15 @@ class DataTree:
         if self._trace:
             told = self._trace(ZnodeCreated(path, zxid, header.session_id, txn.ephemeral_owner != 0, stat.data_length, _shown(txn.data)))
             with self._trace.because(told):
-                self._created(path)
+                self._created(path, zxid)
         else:
-            self._created(path)
+            self._created(path, zxid)
         self._quotas.created(path, stat.data_length)
         return stat
 
-    def _created(self, path: str) -> None:
-        self.data_watches.trigger(path, WatchType.CREATED)
-        self.child_watches.trigger(parent_of(path), WatchType.CHILDREN_CHANGED)
+    def _created(self, path: str, zxid: int) -> None:
+        self.data_watches.trigger(path, WatchType.CREATED, zxid)
+        self.child_watches.trigger(parent_of(path), WatchType.CHILDREN_CHANGED, zxid)
 
     def _set_data(self, header: TxnHeader, txn: SetDataTxn) -> Stat:
         node = self.nodes[txn.path]
@@ -209,9 +209,9 @@ class DataTree:
         if self._trace:
             told = self._trace(ZnodeChanged(txn.path, header.zxid, header.session_id, txn.version, stat.data_length, _shown(txn.data)))
             with self._trace.because(told):
-                self.data_watches.trigger(txn.path, WatchType.DATA_CHANGED)
+                self.data_watches.trigger(txn.path, WatchType.DATA_CHANGED, header.zxid)
         else:
-            self.data_watches.trigger(txn.path, WatchType.DATA_CHANGED)
+            self.data_watches.trigger(txn.path, WatchType.DATA_CHANGED, header.zxid)
         self._quotas.changed(txn.path, growth)
         return stat
 
@@ -245,12 +245,12 @@ class DataTree:
         if self._trace:
             told = self._trace(ZnodeDeleted(path, header.zxid, header.session_id))
             with self._trace.because(told):
-                self._deleted(path)
+                self._deleted(path, header.zxid)
         else:
-            self._deleted(path)
+            self._deleted(path, header.zxid)
         self._quotas.deleted(path, len(node.data or b""))
 
-    def _deleted(self, path: str) -> None:
-        told = self.data_watches.trigger(path, WatchType.DELETED)
-        self.child_watches.trigger(path, WatchType.DELETED, told)
-        self.child_watches.trigger(parent_of(path), WatchType.CHILDREN_CHANGED)
+    def _deleted(self, path: str, zxid: int) -> None:
+        told = self.data_watches.trigger(path, WatchType.DELETED, zxid)
+        self.child_watches.trigger(path, WatchType.DELETED, zxid, told)
+        self.child_watches.trigger(parent_of(path), WatchType.CHILDREN_CHANGED, zxid)

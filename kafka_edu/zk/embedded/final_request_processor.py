@@ -125,27 +125,28 @@ class FinalRequestProcessor:
     def _set_watches(self, cnxn_id: int, request: SetWatchesRequest) -> None:
         """DataTree.setWatches: what changed since the client last heard fires now, the rest is set again."""
         tree, seen = self._tree, request.relative_zxid
+        data, child = tree.data_watches, tree.child_watches
         for path in request.data_watches:
             node = tree.nodes.get(path)
             if node is None:
-                self._notify(cnxn_id, WatchedEvent(WatchType.DELETED, path))
+                data.fire(cnxn_id, WatchedEvent(WatchType.DELETED, path), 0)
             elif node.mzxid > seen:
-                self._notify(cnxn_id, WatchedEvent(WatchType.DATA_CHANGED, path))
+                data.fire(cnxn_id, WatchedEvent(WatchType.DATA_CHANGED, path), node.mzxid)
             else:
-                tree.data_watches.add(path, cnxn_id)
+                data.add(path, cnxn_id)
         for path in request.exist_watches:
             if path in tree.nodes:
-                self._notify(cnxn_id, WatchedEvent(WatchType.CREATED, path))
+                data.fire(cnxn_id, WatchedEvent(WatchType.CREATED, path), tree.nodes[path].czxid)
             else:
-                tree.data_watches.add(path, cnxn_id)
+                data.add(path, cnxn_id)
         for path in request.child_watches:
             node = tree.nodes.get(path)
             if node is None:
-                self._notify(cnxn_id, WatchedEvent(WatchType.DELETED, path))
+                child.fire(cnxn_id, WatchedEvent(WatchType.DELETED, path), 0)
             elif node.pzxid > seen:
-                self._notify(cnxn_id, WatchedEvent(WatchType.CHILDREN_CHANGED, path))
+                child.fire(cnxn_id, WatchedEvent(WatchType.CHILDREN_CHANGED, path), node.pzxid)
             else:
-                tree.child_watches.add(path, cnxn_id)
+                child.add(path, cnxn_id)
 
     def _remove_watches(self, cnxn_id: int, request: RemoveWatchesRequest) -> None:
         try:

@@ -22,6 +22,8 @@ class WatchManager:
     def __init__(self, kind: WatchKind, notify: Callable[[int, WatchedEvent], None]) -> None:
         self.kind = kind
         self.trace: Tracer | None = None
+        self.session_of: Callable[[int], int] = lambda _: 0
+        """The session of a connection, for the events."""
         self.count = 0
         """Watches set now: pairs of path and watcher."""
         self._notify = notify
@@ -39,8 +41,8 @@ class WatchManager:
         if self.trace:
             self.trace(WatchSet(path, self.kind, watcher))
 
-    def trigger(self, path: str, event_type: WatchType, already_told: Collection[int] = ()) -> Collection[int]:
-        """Fire and forget the watches on `path`; returns the watchers, told now or by `already_told` (a deletion tells each connection once)."""
+    def trigger(self, path: str, event_type: WatchType, zxid: int, already_told: Collection[int] = ()) -> Collection[int]:
+        """Fire and forget the watches on `path`, for the change `zxid`; returns the watchers, told now or by `already_told` (a deletion tells each connection once)."""
         watchers = self._watchers.pop(path, None)
         if watchers is None:
             return _NOBODY
@@ -49,10 +51,16 @@ class WatchManager:
         for watcher in watchers:
             self._forget(watcher, path)
             if watcher not in already_told:
-                if self.trace:
-                    self.trace(WatchFired(path, self.kind, watcher, event_type.name))
-                self._notify(watcher, event)
+                self.fire(watcher, event, zxid)
         return watchers
+
+    def fire(self, watcher: int, event: WatchedEvent, zxid: int) -> None:
+        """Notify one watcher, whose watch is not set, or is not set any more."""
+        if self.trace:
+            self.trace(
+                WatchFired(path=event.path, kind=self.kind, cnxn=watcher, type=event.type.name, session_id=self.session_of(watcher), zxid=zxid)
+            )
+        self._notify(watcher, event)
 
     def contains(self, path: str, watcher: int) -> bool:
         return watcher in self._watchers.get(path, _NOBODY)

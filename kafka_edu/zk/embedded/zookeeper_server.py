@@ -119,6 +119,10 @@ class ZooKeeperServer:
         self._now_ms = now_ms
         self._trace: Tracer | None = None
         self._final = FinalRequestProcessor(self.tree, self._notify)
+        for watches in (self.tree.data_watches, self.tree.child_watches):
+            watches.session_of = self._session_of
+        self._disconnected: dict[int, int] = {}
+        """Session without a connection → the number of its SessionDisconnected: what its expiry is caused by."""
         self._tracer = trace
 
     def load_snapshot(self, zxid: int, sessions: Mapping[int, int], rows: Iterable[NodeRow]) -> None:
@@ -165,7 +169,7 @@ class ZooKeeperServer:
         if session is not None and session.cnxn == cnxn_id:
             session.cnxn = -1
             if self._trace:
-                self._trace(SessionDisconnected(session.id, cnxn_id, reason))
+                self._disconnected[session.id] = self._trace(SessionDisconnected(session.id, cnxn_id, reason))
 
     def connect(self, cnxn_id: int, request: ConnectRequest, now_ms: int, wall_ms: int) -> list[Effect]:
         """A new session, or an old one on a new connection; a client that knows a later zxid than ours is sent away."""
@@ -237,6 +241,10 @@ class ZooKeeperServer:
         self._now_ms = now_ms
         return self.cnxns.get(cnxn_id)
 
+    def _session_of(self, cnxn_id: int) -> int:
+        cnxn = self.cnxns.get(cnxn_id)
+        return 0 if cnxn is None else cnxn.session_id
+
     def _notify(self, cnxn_id: int, event: WatchedEvent) -> None:
         self._effects.append(Notify(cnxn_id, event))
 
@@ -274,6 +282,7 @@ class ZooKeeperServer:
         cnxn.session_id = session.id
         session.cnxn = cnxn.id
         self.sessions.set_timeout(session.id, timeout_ms, self._now_ms)
+        self._disconnected.pop(session.id, None)
         if self._trace:
             self._trace(SessionMoved(session.id, cnxn.id, cnxn.peer, timeout_ms))
         return True
@@ -282,11 +291,14 @@ class ZooKeeperServer:
         session = self.sessions.sessions[session_id]
         cnxn_id = session.cnxn
         if self._trace:
-            with self._trace.because(self._trace(SessionExpired(session_id, session.timeout_ms))):
+            with self._trace.because(self._disconnected.pop(session_id, 0)):
+                expired = self._trace(SessionExpired(session_id, session.timeout_ms))
+            with self._trace.because(expired):
                 self._end_session(session_id, 0, wall_ms)
+                self._close_cnxn(cnxn_id, "session expired")
         else:
             self._end_session(session_id, 0, wall_ms)
-        self._close_cnxn(cnxn_id, "session expired")
+            self._close_cnxn(cnxn_id, "session expired")
 
     def _end_session(self, session_id: int, cxid: int, wall_ms: int) -> None:
         self._log(session_id, cxid, wall_ms, CloseSessionTxn())
@@ -330,6 +342,7 @@ class ZooKeeperServer:
                 return []
             case CloseSessionTxn():
                 self.sessions.remove(header.session_id)
+                self._disconnected.pop(header.session_id, None)
                 if self._trace:
                     told = self._trace(SessionClosed(header.session_id, header.zxid, len(self.tree.ephemerals.get(header.session_id, ()))))
                     with self._trace.because(told):

@@ -8,6 +8,7 @@ from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.log.offset_checkpoint_file import OffsetCheckpointFile
 from kafka_edu.protocol.messages.fetch import FetchablePartitionResponse, FetchableTopicResponse, FetchResponse
 from kafka_edu.replication.high_watermark_checkpoints import HIGH_WATERMARK_FILENAME
+from kafka_edu.trace.events.replication import UncleanTruncation
 from tests.unit.replication.logs import LOG_DIR, in_loop
 from tests.unit.replication.replication_cluster import Cluster, T
 
@@ -40,7 +41,46 @@ def test_after_an_unclean_election_a_follower_that_is_ahead_is_cut_to_the_leader
     assert cluster.brokers[0].values() == []
     assert cluster.brokers[0].hw == 0
     [unclean] = cluster.brokers[0].events("UncleanTruncation")
-    assert unclean == ("t", 0, 1, 1, 3, 0, 3, 3), "by leader 1 of epoch 1, from 3 back to 0, below a high watermark of 3: three records"
+    assert unclean == UncleanTruncation(
+        topic="t", partition=0, leader=1, leader_epoch=1, before=3, after=0, high_watermark=3, records=3, exact=True
+    ), "it led alone in the ISR until the election, so it knows that these three are all"
+
+
+def test_records_above_the_high_watermark_do_not_count_as_lost() -> None:
+    """Broker 0 led with broker 1 in the ISR. One record was committed; two were appended that nobody had acknowledged with acks=all."""
+    cluster = Cluster(brokers=3)
+    cluster.elect(0, (0, 1))
+    cluster.produce("committed", acks=1)
+    cluster.fetch(1)
+    cluster.fetch(1)
+    for value in ("never acknowledged", "nor this"):
+        cluster.produce(value, acks=1)
+    assert (cluster.brokers[0].hw, cluster.brokers[0].leo) == (1, 3)
+    cluster.elect(2, (2,))
+    cluster.fetch(0)
+    cluster.fetch(0)
+    [unclean] = cluster.brokers[0].events("UncleanTruncation")
+    assert (unclean.before, unclean.after, unclean.high_watermark) == (3, 0, 1)
+    assert unclean.records == 1, "the log end counts what was never committed"
+    assert not unclean.exact, "broker 1 was in the ISR too: it may have led in between, and committed more"
+
+
+def test_a_followers_count_is_what_is_lost_at_least() -> None:
+    """A follower's mark lags: the last commit before the election may not have reached it."""
+    cluster = Cluster(brokers=3)
+    cluster.elect(0, (0, 1))
+    cluster.produce("a", acks=1)
+    for _ in range(3):
+        cluster.fetch(1)
+    cluster.produce("b", acks=1)
+    cluster.fetch(1)
+    cluster.fetch(1)
+    assert (cluster.brokers[0].hw, cluster.brokers[1].hw, cluster.brokers[1].leo) == (2, 1, 2)
+    cluster.elect(2, (2,))
+    cluster.fetch(1)
+    cluster.fetch(1)
+    [unclean] = cluster.brokers[1].events("UncleanTruncation")
+    assert (unclean.records, unclean.exact) == (1, False), "two were committed; the follower knows of one"
 
 
 def test_what_is_cut_above_the_high_watermark_was_never_promised() -> None:

@@ -58,9 +58,9 @@ class Story:
         self.cluster.kill(broker)
         self.cluster.advance(20_000)  # its session, and the rounding of the ZooKeeper that counts it
 
-    def switch_on(self, resource_type: int, name: str) -> None:
+    def switch_on(self, resource_type: int, name: str, at: int | None = None) -> None:
         """As `kafka-configs --alter --add-config unclean.leader.election.enable=true` does it, from 2.3 on by the brokers."""
-        (alive,) = [broker.id for broker in self.cluster.brokers.values() if broker.server is not None]
+        (alive,) = [broker.id for broker in self.cluster.brokers.values() if broker.server is not None] if at is None else [at]
         config = AlterableConfig(name=UNCLEAN, config_operation=0, value="true")
         request = IncrementalAlterConfigsRequest(
             resources=[AlterConfigsResource(resource_type=resource_type, resource_name=name, configs=[config])], validate_only=False
@@ -129,7 +129,8 @@ def test_the_switch_brings_the_partition_back_and_what_it_loses_is_counted(story
     assert told.records == len(lost)
     assert (told.after, told.before) == (lost[0].offset, lost[-1].offset + 1)
     assert (told.leader, told.leader_epoch) == (survivor, elected.leader_epoch)
-    assert told.high_watermark == told.before, "all of them were committed, and it knew"
+    assert told.high_watermark == told.before, "all of them were committed, and its last checkpoint had them"
+    assert not told.exact, "it was started again since: more may have been committed after that checkpoint"
     assert consumed == ["a", "b", "x"]
 
 
@@ -164,3 +165,23 @@ def test_every_former_replica_that_loses_records_counts_its_own(story: Story) ->
     story.cluster.advance(20_000)
     assert story.consumed() == ["a"]
     assert {broker: told.records for broker, told in story.unclean_truncations().items()} == {middle: 2, story.leader: 3}
+
+
+def test_a_leader_that_only_lost_its_session_counts_exactly(story: Story) -> None:
+    """The former leader stands still while another is elected, and goes on: its mark in memory is that of the election."""
+    survivor, other = story.others
+    story.produce("a")
+    story.die(survivor)
+    story.die(other)
+    story.produce("b", "c")
+    story.cluster.pause(story.leader)
+    story.cluster.advance(20_000)
+    story.cluster.start(survivor)
+    story.cluster.advance(3_000)
+    story.switch_on(TOPIC, "t", at=survivor)
+    assert story.led_by() == survivor
+    story.cluster.resume(story.leader)
+    story.cluster.advance(20_000)
+    assert story.consumed() == ["a"]
+    told = story.unclean_truncations()[story.leader]
+    assert (told.records, told.exact) == (2, True)

@@ -11,7 +11,7 @@ from kafka_edu.common.time import MockTime, SystemTime
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Event, Kind, Level, event
 from kafka_edu.trace.events.trace import Gap
 from kafka_edu.trace.file_sink import FileSink
-from kafka_edu.trace.reader import History, merge, read_recording
+from kafka_edu.trace.reader import read_recording
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.socket_sink import EventServer
 from kafka_edu.trace.trace_client import EventsAddress, subscribe
@@ -115,16 +115,6 @@ def test_a_recording_begins_with_a_keyframe_and_bears_a_cut_off_end() -> None:
     file.write(b'[1,2,0,0,0,"ProbeZ')
     file.seek(0)
     assert [e.name for e in read_recording(file)] == ["SnapshotBegins", "ProbeState", "SnapshotEnds", "ProbeZnode"]
-
-
-def test_a_chain_crosses_processes_by_join_keys() -> None:
-    change = Envelope(1, 1, 0, 0, 100, ProbeZnode("/a", 9))
-    watch = Envelope(2, 1, 0, 0, 200, ProbeWatch("/a", 9))
-    effect = Envelope(2, 2, 1, 0, 300, Gap(1))
-    other = Envelope(2, 3, 0, 0, 400, ProbeWatch("/a", 10))
-    history = History(merge([[change], [watch, effect, other]]))
-    assert history.chain(effect) == [change, watch, effect]
-    assert history.chain(other) == [other]
 
 
 def test_events_have_documentation_and_plain_fields() -> None:

@@ -32,7 +32,7 @@ class Owner:
     def __init__(self) -> None:
         self.told: list[str] = []
 
-    def watch_fired(self, event: WatchedEvent) -> None:
+    def watch_fired(self, event: WatchedEvent, after_zxid: int) -> None:
         assert event.type is WatchType.DATA_CHANGED
         self.told.append(event.path)
 

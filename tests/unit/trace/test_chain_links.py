@@ -1,0 +1,280 @@
+"""Links between processes on traces that are made to mislead: a sibling, the latest earlier event, a number that occurs twice."""
+
+from typing import NamedTuple
+
+import pytest
+
+from kafka_edu.trace.chain_links import LinkKind, peer_of
+from kafka_edu.trace.event import Envelope, Event
+from kafka_edu.trace.events.client import RecordAcknowledged
+from kafka_edu.trace.events.controller import (
+    ControllerEventQueued,
+    ControllerEventStarted,
+    ControllerRequestSent,
+    ControllerResponseReceived,
+    LeaderElected,
+    ZkWatchFired,
+)
+from kafka_edu.trace.events.network import RequestReceived, ResponseSent
+from kafka_edu.trace.events.replication import BecameLeader
+from kafka_edu.trace.events.server import BrokerRegistered, ProduceAnswered, RequestDequeued, ServerStarting
+from kafka_edu.trace.events.supervisor import ActionAsked, ProcessEnded, ProcessPaused, ProcessResumed
+from kafka_edu.trace.events.zk import SessionDisconnected, SessionExpired, SessionMoved, WatchFired, ZnodeChanged, ZnodeCreated
+from kafka_edu.trace.reader import History, Link, link_fault
+
+SUPERVISOR, ZOOKEEPER, CLIENT = -1, -2, -3
+
+
+class Story:
+    """Tells facts of several processes, one after the other, a ms apart."""
+
+    def __init__(self) -> None:
+        self.history = History()
+        self._seqs: dict[int, int] = {}
+        self.now_us = 0
+
+    def tell(self, broker: int, event: Event, cause: Envelope | None = None) -> Envelope:
+        self.now_us += 1000
+        self._seqs[broker] = seq = self._seqs.get(broker, 0) + 1
+        envelope = Envelope(broker, seq, cause.seq if cause else 0, 0, self.now_us, event)
+        self.history.add(envelope)
+        return envelope
+
+    def starts(self, broker: int, pid: int, session: int) -> None:
+        """A new life of a broker: it counts its facts from 1 again."""
+        self._seqs[broker] = 0
+        self.tell(broker, ServerStarting(api_level="2.8", pid=pid))
+        self.tell(broker, BrokerRegistered(broker_id=broker, broker_epoch=session, end_points=(), session_id=session))
+
+    def causes(self, envelope: Envelope, kind: LinkKind | None = None) -> list[Envelope]:
+        return [link.cause for link in self.history.parents(envelope) if kind is None or link.kind is kind]
+
+
+@pytest.fixture
+def story() -> Story:
+    return Story()
+
+
+def fired(path: str, session: int, zxid: int, type: str = "CHILDREN_CHANGED") -> WatchFired:
+    return WatchFired(path=path, kind="child", cnxn=1, type=type, session_id=session, zxid=zxid)
+
+
+def notified(path: str, session: int, after: int, type: str = "CHILDREN_CHANGED") -> ZkWatchFired:
+    return ZkWatchFired(path=path, type=type, session_id=session, after_zxid=after)
+
+
+def test_of_two_watches_on_one_path_each_is_linked_to_its_own(story: Story) -> None:
+    """The second fired before the first was heard of: the latest earlier event is the wrong one."""
+    first = story.tell(ZOOKEEPER, fired("/brokers/ids", 7, 90))
+    second = story.tell(ZOOKEEPER, fired("/brokers/ids", 7, 95))
+    hears_first = story.tell(1, notified("/brokers/ids", 7, 89))
+    hears_second = story.tell(1, notified("/brokers/ids", 7, 92))
+    assert story.causes(hears_first) == [first]
+    assert story.causes(hears_second) == [second]
+    assert [link.effect for link in story.history.children(first)] == [hears_first]
+
+
+def test_a_watch_of_another_session_or_type_is_no_cause(story: Story) -> None:
+    story.tell(ZOOKEEPER, fired("/controller", 8, 90, "DELETED"))
+    story.tell(ZOOKEEPER, fired("/controller", 7, 90, "DATA_CHANGED"))
+    story.tell(ZOOKEEPER, fired("/brokers/ids", 7, 90, "DELETED"))
+    hears = story.tell(1, notified("/controller", 7, 89, "DELETED"))
+    assert story.causes(hears) == []
+    assert story.history.beginning(hears) == "no change in ZooKeeper is known for this watch"
+
+
+def test_a_watch_below_the_range_is_no_cause(story: Story) -> None:
+    story.tell(ZOOKEEPER, fired("/brokers/ids", 7, 90))
+    hears = story.tell(1, notified("/brokers/ids", 7, 90))
+    assert story.causes(hears) == []
+
+
+def test_a_watch_that_was_set_again_is_linked_to_the_change_that_was_missed(story: Story) -> None:
+    story.tell(ZOOKEEPER, ZnodeCreated(path="/brokers/topics/a", zxid=80, session_id=1, ephemeral=False, data_length=0, data=""))
+    missed = story.tell(ZOOKEEPER, ZnodeCreated(path="/brokers/topics/b", zxid=81, session_id=1, ephemeral=False, data_length=0, data=""))
+    again = story.tell(ZOOKEEPER, fired("/brokers/topics", 7, 81))
+    hears = story.tell(1, notified("/brokers/topics", 7, 79))
+    assert story.history.chain(hears) == [missed, again, hears]
+
+
+def sent(correlation_id: int, local: str = "127.0.0.1:5000", broker_id: int = 2) -> ControllerRequestSent:
+    return ControllerRequestSent(
+        broker_id=broker_id, api_key=4, api_version=5, correlation_id=correlation_id, local=local, partitions=1, queue_size=1
+    )
+
+
+def received(correlation_id: int, peer: str = "127.0.0.1:5000") -> RequestReceived:
+    return RequestReceived(
+        connection_id=f"127.0.0.1:9094-{peer}-3", correlation_id=correlation_id, api_key=4, api_version=5, client_id="controller-1", size_bytes=1,
+        processor=0, queue_size=0,
+    )  # fmt: skip
+
+
+def test_requests_are_linked_by_connection_and_correlation_id_also_to_oneself(story: Story) -> None:
+    first, other, itself = story.tell(1, sent(0)), story.tell(1, sent(0, "127.0.0.1:5001", 3)), story.tell(1, sent(0, "127.0.0.1:5002", 1))
+    second = story.tell(1, sent(1))
+    at_two, at_three, at_one = story.tell(2, received(0)), story.tell(3, received(0, "127.0.0.1:5001")), story.tell(1, received(0, "127.0.0.1:5002"))
+    later = story.tell(2, received(1))
+    assert [story.causes(e) for e in (at_two, at_three, at_one, later)] == [[first], [other], [itself], [second]]
+
+
+def test_a_port_that_is_used_again_is_another_connection(story: Story) -> None:
+    old_sent = story.tell(1, sent(0))
+    old_received = story.tell(2, received(0))
+    old_answer = story.tell(2, ResponseSent("127.0.0.1:9094-127.0.0.1:5000-3", 0, 4, 1, 0, 0, 0, 0, 0, 0))
+    new_sent = story.tell(1, sent(0))
+    new_received = story.tell(2, received(0))
+    new_answer = story.tell(2, ResponseSent("127.0.0.1:9094-127.0.0.1:5000-4", 0, 4, 1, 0, 0, 0, 0, 0, 0))
+    answered = ControllerResponseReceived(broker_id=2, api_key=4, correlation_id=0, local="127.0.0.1:5000", error_code=0, took_us=1)
+    old_heard, new_heard = story.tell(1, answered, old_sent), story.tell(1, answered, new_sent)
+    assert story.causes(old_received) == [old_sent]
+    assert story.causes(new_received) == [new_sent]
+    assert story.causes(old_heard) == [old_answer, old_sent]
+    assert story.causes(new_heard) == [new_answer, new_sent]
+
+
+def test_the_peer_of_a_connection_whose_hosts_have_hyphens() -> None:
+    assert peer_of("broker-1.my-net:9092-client-7:40001-12") == "client-7:40001"
+    assert peer_of("[::1]:9092-[::1]:40001-0") == "[::1]:40001"
+    assert peer_of("") == ""
+
+
+def test_numbers_of_an_earlier_life_are_not_those_of_this_one(story: Story) -> None:
+    story.starts(1, 100, 7)
+    old = story.tell(1, ControllerEventQueued("Startup", "", 1))
+    story.starts(1, 101, 8)
+    new = story.tell(1, ControllerEventQueued("Startup", "", 1))
+    started = story.tell(1, ControllerEventStarted("Startup", "", 1), new)
+    assert old.seq == new.seq
+    assert story.causes(started) == [new]
+    assert story.history.children(old) == ()
+
+
+def test_a_session_ends_with_its_own_process(story: Story) -> None:
+    story.starts(1, 100, 7)
+    story.starts(2, 200, 8)
+    ended = [story.tell(SUPERVISOR, ProcessEnded(f"broker-{b}", b, pid, 0, "SIGKILL", False)) for b, pid in ((2, 200), (1, 100))]
+    lost = story.tell(ZOOKEEPER, SessionDisconnected(8, 3, "connection lost"))
+    assert story.causes(lost) == [ended[0]]
+
+
+def test_a_connection_that_broke_while_the_process_ran_is_not_linked_to_its_end(story: Story) -> None:
+    story.starts(1, 100, 7)
+    broke = story.tell(ZOOKEEPER, SessionDisconnected(7, 3, "connection lost"))
+    story.tell(ZOOKEEPER, SessionMoved(7, 4, "127.0.0.1:1", 6000))
+    asked = story.tell(SUPERVISOR, ActionAsked("kill", 1))
+    lost = story.tell(ZOOKEEPER, SessionDisconnected(7, 4, "connection lost"))
+    ended = story.tell(SUPERVISOR, ProcessEnded("broker-1", 1, 100, 0, "SIGKILL", True), asked)
+    assert story.causes(broke) == []
+    assert story.causes(lost) == [ended], "ZooKeeper may see the end before the supervisor does"
+
+
+def test_a_connection_lost_before_the_kill_was_asked_for_is_not_its_work(story: Story) -> None:
+    story.starts(1, 100, 7)
+    lost = story.tell(ZOOKEEPER, SessionDisconnected(7, 3, "connection lost"))
+    asked = story.tell(SUPERVISOR, ActionAsked("kill", 1))
+    story.tell(SUPERVISOR, ProcessEnded("broker-1", 1, 100, 0, "SIGKILL", True), asked)
+    assert story.causes(lost) == []
+
+
+def test_a_connection_lost_before_the_broker_spoke_last_is_not_the_kills_work(story: Story) -> None:
+    story.starts(1, 100, 7)
+    lost = story.tell(ZOOKEEPER, SessionDisconnected(7, 3, "connection lost"))
+    story.tell(1, ControllerEventQueued("Startup", "", 1))
+    story.tell(SUPERVISOR, ProcessEnded("broker-1", 1, 100, 0, "SIGKILL", False))
+    assert story.causes(lost) == []
+
+
+def test_a_pause_is_a_cause_only_while_it_lasts(story: Story) -> None:
+    story.starts(1, 100, 7)
+    paused = story.tell(SUPERVISOR, ProcessPaused("broker-1", 1, 100))
+    expired = story.tell(ZOOKEEPER, SessionExpired(7, 6000))
+    assert story.causes(expired) == [paused]
+    story.starts(2, 200, 8)
+    story.tell(SUPERVISOR, ProcessPaused("broker-2", 2, 200))
+    story.tell(SUPERVISOR, ProcessResumed("broker-2", 2, 200))
+    assert story.causes(story.tell(ZOOKEEPER, SessionExpired(8, 6000))) == []
+
+
+def elected(epoch: int, partition: int = 0) -> LeaderElected:
+    path = f"/brokers/topics/t/partitions/{partition}/state"
+    return LeaderElected("t", partition, "OfflinePartition", (1, 2), (1, 2), (2,), 1, 2, (2,), epoch, False, 1, path, epoch)
+
+
+def leads(epoch: int) -> BecameLeader:
+    return BecameLeader("t", 0, epoch, 1, 0, 0, (2,), (1, 2), epoch)
+
+
+class Led(NamedTuple):
+    election: Envelope
+    role: Envelope
+
+
+def lead(story: Story, epoch: int, correlation_id: int) -> Led:
+    started = story.tell(1, ControllerEventStarted("TopicChange", "", 1))
+    election = story.tell(1, elected(epoch), started)
+    story.tell(1, elected(epoch, partition=1), started)
+    story.tell(1, sent(correlation_id), started)
+    arrived = story.tell(2, received(correlation_id))
+    dequeued = story.tell(2, RequestDequeued("", correlation_id, 4, 0, 0), arrived)
+    return Led(election, story.tell(2, leads(epoch), dequeued))
+
+
+def test_a_topic_that_is_created_again_has_the_same_epoch_twice(story: Story) -> None:
+    first, second = lead(story, 0, 0), lead(story, 0, 1)
+    assert story.causes(first.role, LinkKind.ELECTION) == [first.election]
+    assert story.causes(second.role, LinkKind.ELECTION) == [second.election]
+
+
+def test_where_it_cannot_be_decided_there_is_no_link(story: Story) -> None:
+    for _ in range(2):
+        story.tell(1, elected(0))
+    assert story.causes(story.tell(2, leads(0))) == []
+
+
+def test_a_write_is_linked_to_what_made_its_own_broker_write(story: Story) -> None:
+    story.starts(1, 100, 7)
+    story.starts(2, 200, 8)
+    mine, others = story.tell(1, ControllerEventStarted("BrokerChange", "", 1)), story.tell(1, ControllerEventStarted("TopicChange", "", 1))
+    path = "/brokers/topics/t/partitions/0/state"
+    stray = story.tell(ZOOKEEPER, ZnodeChanged(path, 90, 8, 1, 0, ""))
+    election = story.tell(1, elected(1), mine)
+    assert story.causes(stray) == [], "session 8 is broker 2's"
+    write = story.tell(ZOOKEEPER, ZnodeChanged(path, 91, 7, 2, 0, ""))
+    second = story.tell(1, elected(2), others)
+    assert story.causes(write) == [others]
+    assert story.causes(second) == [write, others]
+    assert story.causes(election, LinkKind.CAUSE) == [mine]
+
+
+def test_an_ack_is_linked_to_the_response_that_held_its_offset(story: Story) -> None:
+    responses = []
+    for number, first in enumerate((0, 10, 20)):
+        answered = story.tell(1, ProduceAnswered("c", number, -1, (("t", 0, first, first + 10, "NONE"), ("t", 1, first, first + 10, "NONE"))))
+        responses.append(story.tell(1, ResponseSent("c", number, 0, 1, 0, 0, 0, 0, 0, 0), answered))
+    acks = [story.tell(CLIENT, RecordAcknowledged("p", "t", 0, offset)) for offset in (9, 10, 29)]
+    assert [story.causes(ack) for ack in acks] == [[response] for response in responses]
+    assert story.causes(story.tell(CLIENT, RecordAcknowledged("p", "t", 0, 30))) == []
+
+
+def test_an_offset_that_was_given_out_twice_is_linked_to_nothing(story: Story) -> None:
+    for broker in (1, 2):
+        answered = story.tell(broker, ProduceAnswered("c", 0, -1, (("t", 0, 5, 6, "NONE"),)))
+        story.tell(broker, ResponseSent("c", 0, 0, 1, 0, 0, 0, 0, 0, 0), answered)
+    assert story.causes(story.tell(CLIENT, RecordAcknowledged("p", "t", 0, 5))) == []
+
+
+def test_a_cause_that_is_not_there_is_named(story: Story) -> None:
+    lone = Envelope(1, 9, 4, 0, 1, ControllerEventQueued("Startup", "", 1))
+    story.history.add(lone)
+    assert story.history.is_cut_off(lone)
+    assert story.history.beginning(lone) == "its cause, number 4 of the same process, is not among these events"
+
+
+def test_the_check_of_a_link_does_not_trust_who_made_it(story: Story) -> None:
+    watch, hears = story.tell(ZOOKEEPER, fired("/a", 7, 90)), story.tell(1, notified("/a", 7, 90))
+    key = (("session", 7), ("path", "/a"), ("type", "CHILDREN_CHANGED"))
+    assert link_fault(Link(LinkKind.WATCH, key, watch, hears)) == "the watch saw zxid 90, which is not above 90"
+    other = story.tell(1, notified("/b", 7, 80))
+    assert "not on both ends" in link_fault(Link(LinkKind.WATCH, key, watch, other))
+    assert "the effect names 0" in link_fault(Link(LinkKind.CAUSE, (), hears, other))
