@@ -1,6 +1,7 @@
 """Search for requests that nobody answers in virtual time: one simulated cluster under faults for each seed."""
 
 import json
+import logging
 import time
 from pathlib import Path
 from typing import Final
@@ -119,6 +120,7 @@ def seeds(seeds: int, first: int, state_file: Path | None, seed: int | None, jso
     wanted = range(first, first + seeds)
     began = time.monotonic()
     with Progress(console) as progress:
+        logging.disable(logging.CRITICAL)  # brokers log what the faults of a seed do to them: `--seed` shows it
         try:
             for number in wanted:
                 if number in done:
@@ -137,6 +139,8 @@ def seeds(seeds: int, first: int, state_file: Path | None, seed: int | None, jso
             again = f"; the same command goes on with {state_file}" if state_file is not None else ""
             click.echo(f"stopped after {sum(number in done for number in wanted)} of {seeds} seeds{again}", err=True)
             raise SystemExit(130) from None
+        finally:
+            logging.disable(logging.NOTSET)
     report = report_of([done[number] for number in wanted], time.monotonic() - began)
     report.show(console)
     if json_file is not None:
