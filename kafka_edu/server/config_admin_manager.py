@@ -111,6 +111,8 @@ class ConfigAdminManager:
                 self._is_own_broker(name)
                 self._alter_loggers(name, ops, validate_only)
             case ResourceType.TOPIC:
+                if not name:
+                    raise KafkaException(Errors.INVALID_REQUEST, "Default topic resources are not allowed.")
                 configs = _applied(ops, await self._zk.get_entity_configs(TOPICS, name), TOPIC_CONFIG)
                 await self._write(resource_type, name, configs, validate_only)
             case ResourceType.BROKER:

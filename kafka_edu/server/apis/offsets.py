@@ -36,6 +36,8 @@ NO_OFFSET: Final = OffsetAndMetadata(-1)
 FIRST_VERSION_WITH_ONE_ERROR: Final = 2
 """Of OffsetFetch: up to v1 the group's error stands beside each partition."""
 DEFAULT: Final = -1
+LATEST_EXPIRY_MS: Final = 2**63 - 1
+"""What the record of an offset can hold."""
 
 
 class ConsumerOffsets(Protocol):
@@ -83,7 +85,7 @@ class OffsetsApi:
             return self._commit_in_zookeeper(call, request.group_id, known, wanted)
         now_ms = self._time.milliseconds()
         retention_ms = request.retention_time_ms
-        expire = None if retention_ms == DEFAULT else now_ms + retention_ms
+        expire = None if retention_ms == DEFAULT else min(now_ms + retention_ms, LATEST_EXPIRY_MS)
         offsets = {
             tp: OffsetAndMetadata(
                 partition.committed_offset,

@@ -26,6 +26,7 @@ MODULES: Final = (
     "edges",
     "groups",
     "idempotence",
+    "odd_values",
     "offsets",
     "records",
     "sessions",

@@ -25,8 +25,8 @@ OTHER_DEFAULT: Final = {
     "zookeeper.max.in.flight.requests",
     "zookeeper.session.timeout.ms",
 }
-#: Keys whose value is the test's.
-SET_FOR_THE_TEST: Final = {"listeners", "log.cleaner.dedupe.buffer.size", "log.dirs", "zookeeper.connect"}
+#: Set for Apache Kafka alone, because its heap is small here.
+SET_FOR_THE_TEST: Final = {"log.cleaner.dedupe.buffer.size"}
 
 
 @pytest.fixture(scope="module")
