@@ -219,7 +219,6 @@ class RequestHandled(NamedTuple):
     answered: bool
 
 
-<<<<<<< HEAD
 @event(kind=Kind.SNAPSHOT)
 class TroubleSnapshot(NamedTuple):
     """Something that went wrong in this broker since its start: how often, and what was said the last time."""
@@ -229,7 +228,8 @@ class TroubleSnapshot(NamedTuple):
     text: str
     times: int
     last_ms_ago: int
-=======
+
+
 @event(level=Level.HOPS, joins=("connection_id", "correlation_id"))
 class ProduceAnswered(NamedTuple):
     """Hop: a produce is about to be answered. Next: ResponseSent. Told at level `state` when another fact completes the produce.
@@ -242,7 +242,6 @@ class ProduceAnswered(NamedTuple):
     correlation_id: int
     acks: int
     partitions: tuple[tuple[str, int, int, int, str], ...]
->>>>>>> fe39bf0 (Chains of causes cross processes by keys that both ends hold; control-plane and slow requests are facts; demo chain; an unclean loss counts committed records)
 
 
 @event(joins=("connection_id", "correlation_id"))
