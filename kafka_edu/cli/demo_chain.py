@@ -300,7 +300,7 @@ def run(cluster: Cluster, zookeeper: str, of_controller: bool, console: Console)
     with events.of(addresses(cluster, zookeeper)):
         leaders = create_topic(admin_client(cluster.bootstrap_servers), TOPIC, PARTITIONS)
         controller = cluster.wait_ready()
-        topic = wait_for_chain(events, FindCreated(), OF_A_NEW_TOPIC, "RequestReceived")
+        topic = wait_for_chain(events, FindCreated(), OF_A_NEW_TOPIC, "RequestReceived" if embedded else "ZkWatchFired")
         partition = next(p for p, leader in sorted(leaders.items()) if (leader == controller) is of_controller)
         victim = leaders[partition]
         with Stream(cluster, partition, events):
