@@ -98,7 +98,7 @@ class SimClient:
 
     async def delete_topic(self, topic: str) -> Errors:
         """Ask the controller to delete a topic; returns when it is gone, as that broker knows it."""
-        controller = (await self._metadata(topic)).controller_id
+        controller = (await self.metadata(topic)).controller_id
         client = await self._connect(controller)
         try:
             request = DeleteTopicsRequest(topic_names=[topic], timeout_ms=REQUEST_TIMEOUT_MS)
