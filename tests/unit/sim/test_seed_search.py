@@ -43,7 +43,8 @@ def test_a_response_that_is_dropped_is_found(monkeypatch: pytest.MonkeyPatch) ->
         return False if responses % 300 == 0 else enqueue(self, request, parts)
 
     monkeypatch.setattr(Processor, "enqueue_response", drops_some)
-    assert "stuck: " in failures()
+    # Which responses are dropped depends on the seed: a follower whose fetch is dropped reconnects, and no client notices.
+    assert any("stuck: " in failures(seed) for seed in range(1, 6))
 
 
 def test_the_rest_of_a_batch_of_responses_that_is_dropped_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
