@@ -326,8 +326,10 @@ def main(argv: list[str]) -> int:
         for parts in [many] * args.rounds + [small]:
             for name in names if parts else ():
                 run_round(name, jars, parts, args.partitions, args.kills, found[name], tell)
-    finally:  # also when it is stopped
-        write().show()
+    except BaseException:
+        write()  # what was measured before it was stopped, or failed
+        raise
+    write().show()
     if not any(of_peer.creation or of_peer.small for of_peer in found.values()):
         return 2
     return 1 if any(of_peer.failed for of_peer in found.values()) else 0

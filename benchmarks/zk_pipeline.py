@@ -12,6 +12,7 @@ FILE is written anew after every round. When a round fails, no target holds, wha
 
 import argparse
 import asyncio
+import logging
 import os
 import statistics
 import sys
@@ -199,6 +200,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--partitions", type=int, default=PARTITIONS)
     args = parser.parse_args(argv)
+    logging.getLogger("kazoo").addHandler(logging.NullHandler())  # when the benchmark ends early, ZooKeeper goes before the client
     report = report_of({})
     code = 0
     with tempfile.TemporaryDirectory(prefix="kafka-edu-bench-", ignore_cleanup_errors=True) as folder:

@@ -1,12 +1,25 @@
 """For all tests."""
 
 import signal
+from typing import NoReturn
 
 from hypothesis import HealthCheck, settings
 
 # A shell starts its background jobs with SIGINT ignored, and so would be every process that a test starts and means to interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C. Of a KeyboardInterrupt by that name pytest prints where it was raised and how to see more; of this one, a line."""
+
+
+def _stop(signum: int, frame: object) -> NoReturn:
+    raise Stopped("by Ctrl-C")
+
+
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, _stop)
 
 # How long an example takes says more of the machine than of the code; a test that hangs is ended by its time-out.
 settings.register_profile("kafka-edu", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -4,15 +4,14 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
-from typing import Final, NoReturn
+from typing import NoReturn
 
 import click
 
 from kafka_edu.cli.command_table import COMMANDS, CommandEntry, read_group
 from kafka_edu.cli.output import EXIT_OUTPUT_CLOSED, OutputClosed, end_when_output_closes, flush_output
+from kafka_edu.cli.python_process import EXIT_INTERRUPTED
 
-#: What a shell shows for a program that died of SIGINT.
-EXIT_INTERRUPTED: Final = 130
 VERSION = "0.1.0"
 
 
@@ -88,9 +87,18 @@ def _run() -> int:
             case click.ClickException():
                 error.show()
                 code = error.exit_code
+            case UnicodeEncodeError() if words := _not_utf8():
+                click.echo(f"Error: names are UTF-8 in Kafka and ZooKeeper, and this argument is not: {' '.join(words)}", err=True)
+                code = 2
             case _:
                 raise
     return code if isinstance(code, int) else 0
+
+
+def _not_utf8() -> list[str]:
+    """The arguments that are not UTF-8, with a question mark for each byte that is none."""
+    arguments = {word: word.encode("utf-8", "replace").decode("utf-8") for word in sys.argv[1:]}
+    return [shown for word, shown in arguments.items() if shown != word]
 
 
 def _is_interrupt(error: BaseException | None) -> bool:

@@ -7,11 +7,11 @@ first; in any other the user is told how.
 import importlib
 import importlib.util
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 from kafka_edu.cli.command_table import checkout
+from kafka_edu.cli.python_process import EXIT_INTERRUPTED, run_to_its_end
 
 
 class PackageGroupError(Exception):
@@ -26,9 +26,12 @@ def ensure_group(group: str, *modules: str) -> None:
     advice = f"./kafka-edu setup {group}" if root is not None else f"pip install 'kafka-edu[{group}]'"
     if root is None or not (Path(sys.prefix) / ".kafka-edu").is_dir():
         raise PackageGroupError(f"{', '.join(_missing(modules))} is not installed here; get it with: {advice}")
-    done = subprocess.run([root / "kafka-edu", "setup", group], env={**os.environ, "KAFKA_EDU_VENV": sys.prefix}, stdout=sys.stderr, check=False)
+    command = [str(root / "kafka-edu"), "setup", group]
+    code = run_to_its_end(command, env={**os.environ, "KAFKA_EDU_VENV": sys.prefix}, output_to_stderr=True)
+    if code == EXIT_INTERRUPTED:
+        raise SystemExit(code)  # the script has said so
     importlib.invalidate_caches()
-    if done.returncode != 0 or _missing(modules):
+    if code != 0 or _missing(modules):
         raise PackageGroupError(f"the packages of '{group}' could not be installed; when the cause is mended, start again, or: {advice}")
 
 

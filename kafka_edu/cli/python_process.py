@@ -1,9 +1,33 @@
 """How this program starts Python processes of its own: the same Python, the same packages, nothing from the folder it happens to stand in."""
 
 import os
+import subprocess
 import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
 
 from kafka_edu.cli.command_table import checkout
+
+#: What a program that Ctrl-C has stopped ends with.
+EXIT_INTERRUPTED: Final = 130
+
+
+def run_to_its_end(command: Sequence[str], *, env: Mapping[str, str], cwd: Path | None = None, output_to_stderr: bool = False) -> int:
+    """Run a program and return its exit code, or 130 after a Ctrl-C.
+
+    Ctrl-C at a terminal reaches the program too. It stops by itself and says so, and this process waits for it: what the program has started,
+    the program must stop.
+    """
+    interrupted = False
+    with subprocess.Popen(command, cwd=cwd, env=env, stdout=sys.stderr if output_to_stderr else None) as process:
+        while True:
+            try:
+                code = process.wait()
+                break
+            except KeyboardInterrupt:
+                interrupted = True
+    return EXIT_INTERRUPTED if interrupted else code
 
 
 def python_command(module: str, *arguments: str) -> list[str]:

@@ -4,7 +4,6 @@ The fast part needs nothing but this installation and ends in five minutes on tw
 clusters of real processes, faults, foreign clients, dashboard, exercises. A test whose program is missing is skipped and says what to install.
 """
 
-import subprocess
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -12,7 +11,7 @@ from typing import Final
 import click
 
 from kafka_edu.cli.command_table import checkout
-from kafka_edu.cli.python_process import python_command, python_environment
+from kafka_edu.cli.python_process import python_command, python_environment, run_to_its_end
 
 #: Folders of tests/ that the fast part leaves out.
 SLOW_FOLDERS: Final = ("cluster", "faults", "interop", "tui", "exercises", "chapters", "spark")
@@ -50,4 +49,4 @@ def test(part: Part | None, pytest_options: tuple[str, ...]) -> None:
     if root is None:
         raise click.ClickException("the tests are in the checkout, not in this installation: clone the repository and run ./kafka-edu test")
     command = python_command("pytest", *pytest_arguments(root, part or Part.FAST, pytest_options))
-    raise SystemExit(subprocess.run(command, cwd=root, env=python_environment(), check=False).returncode)
+    raise SystemExit(run_to_its_end(command, cwd=root, env=python_environment()))

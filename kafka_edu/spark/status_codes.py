@@ -2,7 +2,9 @@
 
 import os
 import re
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,7 +42,10 @@ def spark_session(name: str, master: str = "local[*]") -> Iterator[SparkSession]
         "spark.ui.showConsoleProgress": "false",
     }.items():
         builder = builder.config(key, value)
+    interrupt = signal.getsignal(signal.SIGINT)
     spark = builder.getOrCreate()
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, interrupt)  # PySpark's own handler asks the JVM to cancel jobs, and Ctrl-C has stopped the JVM as well
     try:
         spark.dataSource.register(KafkaEduDataSource)
         yield spark

@@ -85,7 +85,7 @@ def test_topics_by_brokers_prints_what_it_prints_by_zookeeper(ours: Cluster) -> 
     created = lines(ours, f"{by_brokers} --create --topic brokers --partitions 2 --replication-factor 1 --config retention.ms=5000")
     assert created == ['Created topic "brokers".']
     assert lines(ours, f"{by_brokers} --create --topic brokers --partitions 2 --replication-factor 1 --if-not-exists") == []
-    assert lines(ours, f"{by_brokers} --create --topic brokers-too --replica-assignment 0,0") == ['Created topic "brokers-too".']
+    assert lines(ours, f"{by_brokers} --create --topic brokers-too --replica-assignment 0,0") == ["Created topic brokers-too."]
     assert lines(ours, f"{by_brokers} --alter --topic brokers --partitions 3")[-1] == "Adding partitions succeeded!"
     for question in ("--describe --topic brokers.*", "--list --topic brokers.*", "--describe --topic brokers.* --topics-with-overrides"):
         told = lines(ours, f"{by_brokers} {question}")

@@ -222,7 +222,7 @@ def consume(reading: Reading) -> int:
             consumer.assign([partition])
             _seek(consumer, partition, reading.offset)
         elif reading.topic is not None:
-            consumer.subscribe([reading.topic])
+            _subscribe(consumer, reading.topic)
         else:
             consumer.subscribe(pattern=f"^(?:{reading.whitelist})$")
         while shown < reading.max_messages or reading.max_messages == -1:
@@ -251,6 +251,14 @@ def consume(reading: Reading) -> int:
         records.close()
         sys.stderr.write(f"Processed a total of {shown} messages\n")
     return code
+
+
+def _subscribe(consumer: "KafkaConsumer", topic: str) -> None:
+    """Raises ToolError(InvalidTopicException)."""
+    try:
+        consumer.subscribe([topic])
+    except ValueError as error:
+        raise ToolError("org.apache.kafka.common.errors.InvalidTopicException", str(error)) from error
 
 
 def _seek(consumer: "KafkaConsumer", partition: object, offset: int) -> None:

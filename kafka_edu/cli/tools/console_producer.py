@@ -165,6 +165,8 @@ class LineSender:
                 sent.get()
             else:
                 sent.add_errback(self._failed, line)
+        except ValueError as error:  # an illegal topic name
+            raise ToolError("org.apache.kafka.common.errors.InvalidTopicException", str(error)) from error
         except KafkaError as error:
             if self._sync:
                 raise ToolError("java.util.concurrent.ExecutionException", java_error(error)) from error

@@ -60,6 +60,10 @@ class TopicService(Protocol):
     where: str
     """Where topics are looked for, as in `ZK path localhost:2181`."""
 
+    def created(self, topic: str) -> str:
+        """What the tool says of a topic that it has created: by ZooKeeper as in 2.0, by brokers as in 2.8."""
+        ...
+
     async def topics(self) -> list[str]: ...
 
     async def live_brokers(self) -> set[int]: ...
@@ -96,6 +100,9 @@ class ZooKeeperTopicService:
         self._zk = zk
         self._admin = AdminZkClient(zk, SystemRandom())
         self.where = f"ZK path {connect}"
+
+    def created(self, topic: str) -> str:
+        return f'Created topic "{topic}".'
 
     async def topics(self) -> list[str]:
         return sorted(await self._zk.get_all_topics_in_cluster())
@@ -183,6 +190,9 @@ class BrokerTopicService:
 
     def __init__(self, brokers: Brokers) -> None:
         self._brokers = brokers
+
+    def created(self, topic: str) -> str:
+        return f"Created topic {topic}."
 
     async def topics(self) -> list[str]:
         return sorted(topic.name for topic in (await self._brokers.metadata(None)).topics)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:  # the tool's help must not wait for them
 
 PURPOSE: Final = "Create, delete, describe, or change a topic."
 LOGGER: Final = "kafka.admin.TopicCommand$"
+#: In CreateTopics: num.partitions, or default.replication.factor, of the controller.
+DEFAULT_SIZE: Final = -1
 Action = Option[str]
 
 
@@ -139,13 +141,14 @@ class TopicCommand:
             )
         assignment = given.value(o.replica_assignment)
         if assignment is None:
-            check_required(given, o.partitions, o.replication_factor)
-            sizes = given.one(o.partitions), given.one(o.replication_factor)
+            if given.has(o.zookeeper):
+                check_required(given, o.partitions, o.replication_factor)
+            sizes = _or_default(given.value(o.partitions)), _or_default(given.value(o.replication_factor))
             created = await service.create(topic, *sizes, configs, rack_aware=not given.has(o.disable_rack_aware), again=given.has(o.if_not_exists))
         else:
             created = await service.create_assigned(topic, _parse_assignment(assignment), configs, again=given.has(o.if_not_exists))
         if created:
-            print(f'Created topic "{topic}".')
+            print(service.created(topic))
 
     async def _alter(self, service: "TopicService") -> None:
         o, given = self._options, self._given
@@ -257,6 +260,11 @@ def _topic_filter(spec: str) -> re.Pattern[str]:
         return re.compile(regex)
     except re.error:
         raise ToolError("java.lang.RuntimeException", f"{regex} is an invalid regex.") from None
+
+
+def _or_default(size: int | None) -> int:
+    """The brokers take their own default where the command line names no number (KIP-464)."""
+    return DEFAULT_SIZE if size is None else size
 
 
 def _parse_assignment(text: str) -> Mapping[int, list[int]]:

@@ -121,3 +121,12 @@ def test_a_background_job_of_a_script_ignores_it(tmp_path: Path) -> None:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("words", [["configs", "--zookeeper", "127.0.0.1:1", "--describe", "--entity-type", "topics", "--entity-name"]])
+def test_an_argument_that_is_not_utf_8_is_said_in_words(words: list[str]) -> None:
+    program = "import sys\nfrom kafka_edu.cli import main\nimport click\n@click.command(context_settings={'ignore_unknown_options': True})\n"
+    program += "@click.argument('words', nargs=-1)\ndef command(words): words[-1].encode()\nmain.build = lambda: command\nmain.main()\n"
+    command = [*python_command("-")[:-2], "-c", program, *words, b"a\xffb"]
+    done = subprocess.run(command, env=python_environment(), capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (2, "Error: names are UTF-8 in Kafka and ZooKeeper, and this argument is not: a?b\n")

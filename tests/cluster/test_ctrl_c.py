@@ -1,0 +1,165 @@
+"""Ctrl-C at a terminal, at moments that the commands' own output or files tell: one line, exit code 130, and nothing is left.
+
+A terminal sends SIGINT to all processes of its foreground group; so do these tests.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kafka_edu.cli.command_table import checkout
+from kafka_edu.cli.supervisor import Cluster, running_cluster
+from tests.cluster.processes import processes_of, wait_until_none
+from tests.waiting import wait_for
+
+pytestmark = [pytest.mark.timeout(300), pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="these tests look for processes in /proc")]
+
+
+_STYLE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class Command:
+    """`./kafka-edu …` in a process group of its own."""
+
+    def __init__(self, home: Path, *arguments: str, stdin: int = subprocess.DEVNULL, environment: dict[str, str] | None = None) -> None:
+        root = checkout()
+        assert root is not None
+        env = os.environ | {"KAFKA_EDU_HOME": str(home), "KAFKA_EDU_VENV": sys.prefix, "PYTHONUNBUFFERED": "1"} | (environment or {})
+        self._output = home.parent / f"{home.name}.out"
+        with self._output.open("wb") as output:
+            self.process = subprocess.Popen(
+                [str(root / "kafka-edu"), *arguments], stdin=stdin, stdout=output, stderr=subprocess.STDOUT, env=env, start_new_session=True
+            )
+
+    @property
+    def output(self) -> str:
+        return self._output.read_text(encoding="utf-8", errors="replace")
+
+    def wait_for(self, moment: Callable[[], object], what: str) -> None:
+        def reached() -> bool:
+            return bool(moment()) or self.process.poll() is not None
+
+        wait_for(reached, lambda: f"{what} is not there yet: {self.output}")
+        assert self.process.poll() is None, self.output
+
+    def wait_for_output(self, pattern: str) -> None:
+        self.wait_for(lambda: re.search(pattern, self.output), pattern)
+
+    def interrupt(self) -> tuple[int, str]:
+        """The exit code, and what was printed after Ctrl-C."""
+        before = len(self.output)
+        os.killpg(self.process.pid, signal.SIGINT)
+        code = self.process.wait(120)
+        return code, self.output[before:]
+
+
+def assert_stopped(home: Path, code: int, said: str) -> None:
+    assert code == 130, said
+    assert "Traceback" not in said
+    assert "Exception" not in said
+    assert [line for line in _STYLE.sub("", said).splitlines() if line.strip()][-1] == "stopped"
+    wait_until_none(str(home))
+    assert not processes_of(str(home))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    home = tmp_path / "home"
+    home.mkdir()
+    return home
+
+
+DEMOS = [
+    (["demo"], "cluster demo ready"),
+    (["demo"], "topic web: "),
+    (["demo"], "kill -9"),
+    (["demo", "kills"], "."),
+    (["demo", "shutdown"], "."),
+    (["demo", "transactions"], "."),
+    (["demo", "watches"], "."),
+    (["demo", "control-plane"], "."),
+    (["demo", "proxy"], "."),
+    (["demo", "ps-pitfall"], "."),
+    (["chapter", "2", "--live"], "(?i)level"),
+    (["bench", "codecs"], "."),
+    (["bench", "file-to-socket"], "."),
+]
+
+
+@pytest.mark.parametrize(("arguments", "pattern"), DEMOS, ids=lambda value: " ".join(value) if isinstance(value, list) else value)
+def test_in_the_middle_of_what_it_shows(home: Path, arguments: list[str], pattern: str) -> None:
+    command = Command(home, *arguments)
+    command.wait_for_output(pattern)
+    assert_stopped(home, *command.interrupt())
+
+
+@pytest.mark.parametrize("file", ["supervisor.log", "broker-0/broker.log", "broker-2/events.json"])
+def test_while_a_cluster_starts(home: Path, file: str) -> None:
+    command = Command(home, "cluster", "up", "--name", "hasty")
+    command.wait_for(lambda: (home / "clusters" / "hasty" / file).exists(), file)
+    assert_stopped(home, *command.interrupt())
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with running_cluster("ctrl-c", brokers=1) as cluster:
+        yield cluster
+
+
+def test_console_clients(home: Path, cluster: Cluster) -> None:
+    servers = cluster.bootstrap_servers
+    producer = Command(home, "console-producer", "--broker-list", servers, "--topic", "t", stdin=subprocess.PIPE)
+    assert producer.process.stdin is not None
+    producer.process.stdin.write(b"one\n")
+    producer.process.stdin.flush()
+    consumer_home = home.parent / "consumer"
+    consumer_home.mkdir()
+    consumer = Command(consumer_home, "console-consumer", "--bootstrap-server", servers, "--topic", "t", "--from-beginning")
+    producer.wait_for_output(">>")
+    assert_stopped(home, *producer.interrupt())
+    consumer.wait_for_output("one")
+    code, said = consumer.interrupt()
+    assert_stopped(consumer_home, code, said)
+    assert "Processed a total of 1 messages" in said
+    producer.process.stdin.close()
+
+
+def test_a_proxy(home: Path, cluster: Cluster) -> None:
+    command = Command(home, "proxy", "--listen", "127.0.0.1:0", "--target", cluster.bootstrap_servers)
+    command.wait_for_output("127.0.0.1:")
+    code, said = command.interrupt()
+    assert code in (0, 130)
+    assert "Traceback" not in said
+
+
+def test_the_test_suite(home: Path) -> None:
+    command = Command(home, "test", "tests/unit/log")
+    command.wait_for_output("%")
+    code, said = command.interrupt()
+    assert code == 130, said
+    assert "Traceback" not in said
+    assert "KeyboardInterrupt" not in said
+    assert re.search(r"!+ .*by Ctrl-C !+\n=+ \d+ passed.* =+\n$", said), said
+
+
+def test_a_set_up(home: Path) -> None:
+    """While packages are fetched, by an installer that does not come back."""
+    tools = home / "bin"
+    tools.mkdir()
+    uv = tools / "uv"
+    uv.write_text(f'#!/bin/sh\n[ "$1" = --version ] && exit 0\necho installing {home}\nexec sleep 600\n')
+    uv.chmod(0o755)
+    venv = home / "venv"
+    environment = {"KAFKA_EDU_VENV": str(venv), "PATH": f"{tools}:{os.environ['PATH']}"}
+    command = Command(home, "setup", environment=environment)
+    command.wait_for_output("installing")
+    code, said = command.interrupt()
+    assert (code, said) == (130, "kafka-edu: stopped; what was fetched is kept, and the next start goes on\n")
+    assert not (home / "venv.lock").exists()
+    wait_until_none(str(home))
