@@ -85,10 +85,7 @@ DEMOS = [
     (["demo", "watches"], "."),
     (["demo", "control-plane"], "."),
     (["demo", "proxy"], "."),
-    (["demo", "ps-pitfall"], "."),
     (["chapter", "2", "--live"], "(?i)level"),
-    (["bench", "codecs"], "."),
-    (["bench", "file-to-socket"], "."),
 ]
 
 
