@@ -105,7 +105,7 @@ def test_while_a_cluster_starts(home: Path, file: str) -> None:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    with running_cluster("ctrl-c", brokers=1) as cluster:
+    with running_cluster("ctrl-c", brokers=1, props={"offsets.topic.replication.factor": "1", "offsets.topic.num.partitions": "1"}) as cluster:
         yield cluster
 
 
