@@ -117,7 +117,6 @@ def ask_everything(asker: Asker) -> None:
     for version in range(5):
         asker.ask("some keys with documentation", describe(BROKER, "0", KEYS[:3], documented=True), version)
     asker.ask("a topic's key with documentation", describe(TOPIC, "t", ["retention.ms"], documented=True), 4)
-    asker.ask("a logger with documentation", describe(LOGGER, "0", ["root"], documented=True), 4)
     asker.ask(ALL_KEYS, describe(BROKER, "0", synonyms=True), 4)
 
 
@@ -260,3 +259,4 @@ def ask_loggers(asker: Asker) -> None:
     asker.ask("the root logger", describe(LOGGER, "0", ["root"]), 4)
     asker.ask("only asked", change(LOGGER, "0", ("root", SET, "DEBUG"), validate_only=True), 1)
     asker.ask("the root logger", describe(LOGGER, "0", ["root"], synonyms=True), 1)
+    asker.ask("the root logger with documentation", describe(LOGGER, "0", ["root"], documented=True), 4)
