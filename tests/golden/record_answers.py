@@ -14,7 +14,7 @@ from tests.interop.questions.asking import Asker, write_steps
 def main(names: list[str]) -> None:
     for name in names or MODULES:
         questions = load(name)
-        with apache_broker(questions.settings) as port:
+        with apache_broker(questions) as port:
             asker = Asker(ListeningBroker("127.0.0.1", port))
             questions.ask_all(asker)
         write_steps(name, asker.steps)

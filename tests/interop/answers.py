@@ -9,7 +9,10 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 from kafka_edu.common.transport import Wire, part_bytes
+from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.framing import FrameReceiver, InvalidReceive
+from kafka_edu.protocol.headers import decode_response, encode_request
+from kafka_edu.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from kafka_edu.protocol.schema import Struct
 from kafka_edu.record.compression import CompressionType, decompress
 from kafka_edu.record.memory_records import read_entry
@@ -100,12 +103,18 @@ class ListeningBroker(NamedTuple):
 
 
 class SimulatedBroker:
-    """This project's broker, with id 0, in virtual time: no process, no socket, and a second costs what happens in it."""
+    """This project's broker in virtual time: no process, no socket, and a second costs what happens in it.
 
-    def __init__(self, properties: Mapping[str, str]) -> None:
-        self.cluster = SimCluster(seed=1, broker_ids=(0,), properties=properties)
+    Its id is 0; or with `is_beside_controller` there are two, and it is the one that is not the controller.
+    """
+
+    def __init__(self, properties: Mapping[str, str], *, is_beside_controller: bool = False) -> None:
+        self.cluster = SimCluster(seed=1, broker_ids=(0, 1) if is_beside_controller else (0,), properties=properties)
         self.cluster.start_all()
         self.client = SimProcess("asker")
+        self.broker_id = 0
+        if is_beside_controller:
+            self.broker_id = beside_controller(self)
 
     def connect(self) -> Line:
         return SimLine(self)
@@ -117,6 +126,18 @@ class SimulatedBroker:
         self.cluster.close()
 
 
+def beside_controller(broker: Broker) -> int:
+    """Of two brokers, 0 and 1, the one that is not the controller, as this one of them tells."""
+    line = broker.connect()
+    line.send(b"".join(bytes(part_bytes(part)) for part in encode_request(DescribeClusterRequest(), 0, 0, "answers")))
+    frame = line.receive()
+    line.close()
+    assert frame is not None
+    answer = decode_response(ApiKey.DESCRIBE_CLUSTER, 0, frame)[1]
+    assert isinstance(answer, DescribeClusterResponse)
+    return 1 - answer.controller_id
+
+
 class SimLine:
     """The client's end of a wire in the simulation; also its receiver."""
 
@@ -126,7 +147,9 @@ class SimLine:
         self._frames: deque[bytes] = deque()
         self._closed = False
         cluster = broker.cluster
-        connecting: Awaitable[Wire] = cluster.network.transport().connect("127.0.0.1", cluster.port(0), lambda _: self, PATIENCE_S * 1000)
+        connecting: Awaitable[Wire] = cluster.network.transport().connect(
+            "127.0.0.1", cluster.port(broker.broker_id), lambda _: self, PATIENCE_S * 1000
+        )
         self._wire = cluster.run_as(broker.client, connecting)
 
     def send(self, frame: bytes) -> None:

@@ -1,26 +1,38 @@
-"""One broker to ask, of each make, ready and empty."""
+"""One broker to ask, of each make, ready and empty; it may have a second one beside it, which is the controller."""
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from benchmarks.apache_kafka import SMALL, apache_kafka, kafka_jars
 from kafka_edu.cli.supervisor import running_cluster
+from tests.interop.answers import ListeningBroker, beside_controller
+from tests.interop.questions import Questions
 
 #: The cleaner's buffer does not fit into a small heap otherwise.
 OF_A_SMALL_HEAP: Final = {"log.cleaner.dedupe.buffer.size": "4194304"}
 
 
 @contextlib.contextmanager
-def apache_broker(settings: Mapping[str, str]) -> Iterator[int]:
-    """The port of an Apache Kafka 2.8.2 broker with id 0. Raises PeerMissing."""
-    properties = [f"{key}={value}" for key, value in (settings | OF_A_SMALL_HEAP).items()]
-    with apache_kafka(kafka_jars(), 1, properties, java=SMALL) as kafka:
-        yield kafka.ports[0]
+def apache_broker(questions: Questions) -> Iterator[int]:
+    """The port of the Apache Kafka 2.8.2 broker that is to be asked. Raises PeerMissing."""
+    properties = [f"{key}={value}" for key, value in {**questions.settings, **OF_A_SMALL_HEAP}.items()]
+    with apache_kafka(kafka_jars(), _brokers(questions), properties, java=SMALL) as kafka:
+        yield _port(kafka.ports)
 
 
 @contextlib.contextmanager
-def our_broker(settings: Mapping[str, str]) -> Iterator[int]:
-    """The port of a broker process of this project, with id 0."""
-    with running_cluster("answers", brokers=1, props=dict(settings)) as cluster:
-        yield cluster.port(0)
+def our_broker(questions: Questions) -> Iterator[int]:
+    """The port of the broker process of this project that is to be asked."""
+    brokers = _brokers(questions)
+    with running_cluster("answers", brokers=brokers, props=dict(questions.settings)) as cluster:
+        yield _port([cluster.port(broker) for broker in range(brokers)])
+
+
+def _brokers(questions: Questions) -> int:
+    return 2 if questions.beside_controller else 1
+
+
+def _port(ports: Sequence[int]) -> int:
+    """Of the only broker, or of the one that is not the controller."""
+    return ports[0 if len(ports) == 1 else beside_controller(ListeningBroker("127.0.0.1", ports[0]))]

@@ -14,7 +14,7 @@ from tests.interop.questions.asking import Replay, read_steps
 @pytest.mark.parametrize("name", MODULES)
 def test_apache_kafka_answers_as_recorded(name: str) -> None:
     try:
-        with apache_broker(load(name).settings) as port:
+        with apache_broker(load(name)) as port:
             differences = list(Replay(ListeningBroker("127.0.0.1", port)).differences(read_steps(name)))
     except PeerMissing as error:
         missing(str(error))
@@ -25,6 +25,6 @@ def test_apache_kafka_answers_as_recorded(name: str) -> None:
 @pytest.mark.parametrize("name", MODULES)
 def test_a_broker_process_answers_as_apache_kafka(name: str) -> None:
     questions = load(name)
-    with our_broker(questions.settings) as port:
+    with our_broker(questions) as port:
         differences = list(Replay(ListeningBroker("127.0.0.1", port)).differences(read_steps(name)))
     assert {each.step for each in differences} == set(questions.different), "\n".join(map(str, differences))

@@ -6,7 +6,7 @@ There is no way back: a topic never gets fewer partitions, for their records wou
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
-from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.errors import Errors
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse, CreatePartitionsTopicResult
 from kafka_edu.server.admin_manager import AdminManager
@@ -23,10 +23,16 @@ class CreatePartitionsApi:
     def register(self, apis: KafkaApis) -> None:
         apis.serve(ApiKey.CREATE_PARTITIONS, CreatePartitionsRequest, self.handle, self.error_response)
 
-    def handle(self, call: ApiCall, request: CreatePartitionsRequest) -> Awaitable[None]:
-        """A name that stands twice is INVALID_REQUEST, once; a topic that is about to be deleted INVALID_TOPIC_EXCEPTION."""
+    def handle(self, call: ApiCall, request: CreatePartitionsRequest) -> Awaitable[None] | None:
+        """A name that stands twice is INVALID_REQUEST, once; a topic that is about to be deleted INVALID_TOPIC_EXCEPTION.
+
+        Beside the controller every name has NOT_CONTROLLER, once, and as in Kafka no message.
+        """
         if not self._is_controller():
-            raise KafkaException(Errors.NOT_CONTROLLER)
+            names = dict.fromkeys(topic.name for topic in request.topics)
+            refused = [CreatePartitionsTopicResult(name=name, error_code=Errors.NOT_CONTROLLER) for name in names]
+            call.respond(CreatePartitionsResponse(results=refused))
+            return None
         return self._create(call, request)
 
     async def _create(self, call: ApiCall, request: CreatePartitionsRequest) -> None:

@@ -6,7 +6,7 @@ Any broker could: a topic is created by a znode. But the controller's own metada
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
-from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.errors import Errors
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
 from kafka_edu.server.admin_manager import AdminManager
@@ -22,10 +22,15 @@ class CreateTopicsApi:
     def register(self, apis: KafkaApis) -> None:
         apis.serve(ApiKey.CREATE_TOPICS, CreateTopicsRequest, self.handle, self.error_response)
 
-    def handle(self, call: ApiCall, request: CreateTopicsRequest) -> Awaitable[None]:
-        """A name that stands twice in the request is INVALID_REQUEST in both places."""
+    def handle(self, call: ApiCall, request: CreateTopicsRequest) -> Awaitable[None] | None:
+        """A name that stands twice in the request is INVALID_REQUEST in both places.
+
+        Beside the controller every place has NOT_CONTROLLER, and as in Kafka an empty message.
+        """
         if not self._is_controller():
-            raise KafkaException(Errors.NOT_CONTROLLER)
+            refused = [_failed(topic.name, Errors.NOT_CONTROLLER, "") for topic in request.topics]
+            call.respond(CreateTopicsResponse(topics=refused))
+            return None
         return self._create(call, request)
 
     async def _create(self, call: ApiCall, request: CreateTopicsRequest) -> None:

@@ -5,7 +5,7 @@ Any broker describes; the controller alters. Next hop: UserScramManager.
 
 from collections.abc import Callable, Mapping
 
-from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.errors import Errors
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
@@ -42,8 +42,10 @@ class ScramApi:
         call.respond(DescribeUserScramCredentialsResponse(error_message="", results=results))
 
     async def handle_alter(self, call: ApiCall, request: AlterUserScramCredentialsRequest) -> None:
+        """Beside the controller every user has NOT_CONTROLLER, and as in Kafka no message."""
         if not self._is_controller():
-            raise KafkaException(Errors.NOT_CONTROLLER)
+            call.respond(_altered(dict.fromkeys(_users(request), (Errors.NOT_CONTROLLER, None))))
+            return
         deletions = [ScramDeletion(d.name, d.mechanism) for d in request.deletions]
         upsertions = [ScramUpsertion(u.name, u.mechanism, u.iterations, bytes(u.salt), bytes(u.salted_password)) for u in request.upsertions]
         call.respond(_altered(await self._manager.alter(deletions, upsertions)))
@@ -54,11 +56,14 @@ class ScramApi:
 
     @staticmethod
     def _alter_error(request: AlterUserScramCredentialsRequest, _: int, error: Errors, message: str) -> AlterUserScramCredentialsResponse:
-        users = [*(d.name for d in request.deletions), *(u.name for u in request.upsertions)]
-        return _altered(dict.fromkeys(users, (error, message or error.message)))
+        return _altered(dict.fromkeys(_users(request), (error, message or error.message)))
 
 
-def _altered(results: Mapping[str, tuple[Errors, str]]) -> AlterUserScramCredentialsResponse:
+def _users(request: AlterUserScramCredentialsRequest) -> list[str]:
+    return [*(d.name for d in request.deletions), *(u.name for u in request.upsertions)]
+
+
+def _altered(results: Mapping[str, tuple[Errors, str | None]]) -> AlterUserScramCredentialsResponse:
     return AlterUserScramCredentialsResponse(
         results=[AlterUserScramCredentialsResult(user=user, error_code=error, error_message=text) for user, (error, text) in results.items()]
     )

@@ -1,6 +1,7 @@
 """Questions to brokers: one module a theme, each asked of a broker of its own that has nothing yet.
 
-A module has `SETTINGS` (server properties beyond COMMON), `DIFFERENT` (label of a step → why this broker answers otherwise than Apache Kafka 2.8.2)
+A module has `SETTINGS` (server properties beyond COMMON), perhaps BESIDE_CONTROLLER (there are two brokers, and the one that is not the controller is
+asked), `DIFFERENT` (label of a step → why this broker answers otherwise than Apache Kafka 2.8.2)
 and `ask_all(asker)`, which asks; see `asking.Asker`. It is entered in MODULES by its name. What Apache Kafka answers is recorded by
 
     python -m tests.golden.record_answers [NAME …]
@@ -26,6 +27,7 @@ MODULES: Final = (
     "edges",
     "groups",
     "idempotence",
+    "not_controller",
     "odd_values",
     "offsets",
     "records",
@@ -51,10 +53,11 @@ class Questions(NamedTuple):
 
     name: str
     settings: Mapping[str, str]
+    beside_controller: bool
     different: Mapping[str, str]
     ask_all: Callable[[Asker], None]
 
 
 def load(name: str) -> Questions:
     module = importlib.import_module(f"tests.interop.questions.{name}")
-    return Questions(name, COMMON | module.SETTINGS, module.DIFFERENT, module.ask_all)
+    return Questions(name, COMMON | module.SETTINGS, getattr(module, "BESIDE_CONTROLLER", False), module.DIFFERENT, module.ask_all)

@@ -10,7 +10,7 @@ from tests.interop.questions.asking import GOLDEN, Asker, Replay, read_steps
 @pytest.mark.parametrize("name", MODULES)
 def test_the_broker_answers_as_apache_kafka_did(name: str) -> None:
     questions = load(name)
-    broker = SimulatedBroker(questions.settings)
+    broker = SimulatedBroker(questions.settings, is_beside_controller=questions.beside_controller)
     differences = list(Replay(broker).differences(read_steps(name)))
     broker.close()
     unknown = [str(each) for each in differences if each.step not in questions.different]
@@ -21,7 +21,7 @@ def test_the_broker_answers_as_apache_kafka_did(name: str) -> None:
 @pytest.mark.parametrize("name", MODULES)
 def test_every_question_was_recorded(name: str) -> None:
     questions = load(name)
-    broker = SimulatedBroker(questions.settings)
+    broker = SimulatedBroker(questions.settings, is_beside_controller=questions.beside_controller)
     asker = Asker(broker)
     questions.ask_all(asker)
     broker.close()
