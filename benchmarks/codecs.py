@@ -36,12 +36,12 @@ class Case(NamedTuple):
     their_decode: Callable[[], object]
 
 
-def microseconds(call: Callable[[], object]) -> float:
-    """CPU time of one call."""
+def microseconds(call: Callable[[], object], rounds: int) -> float:
+    """CPU time of one call, the best of so many rounds."""
     for _ in range(CALLS // 10):
         call()
     best = float("inf")
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         began = time.process_time()
         for _ in range(CALLS):
             call()
@@ -79,14 +79,15 @@ def main(argv: list[str]) -> int:
     """Returns 0 when it ran, whether or not the targets hold."""
     parser = argparse.ArgumentParser(prog=f"kafka-edu bench {NAME}", description=HELP)
     parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
     args = parser.parse_args(argv)
     report = Report(NAME)
     for case, target in ((produce_case(), PRODUCE_US), (fetch_case(), FETCH_US)):
-        decode = microseconds(case.decode)
+        decode = microseconds(case.decode, args.rounds)
         for name, value in (
             ("decode", decode),
-            ("encode", microseconds(case.encode)),
-            ("decode, kafka-python", microseconds(case.their_decode)),
+            ("encode", microseconds(case.encode, args.rounds)),
+            ("decode, kafka-python", microseconds(case.their_decode, args.rounds)),
         ):
             report.figure(f"{case.name}: {name}, µs", value)
         report.target(f"{case.name}: decode, µs", decode, "<=", target)

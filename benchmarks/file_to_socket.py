@@ -10,10 +10,12 @@ it wakes for the first part and again for the last. What counts is the CPU time 
 """
 
 import argparse
+import contextlib
 import mmap
 import multiprocessing
 import os
 import resource
+import signal
 import socket
 import statistics
 import tempfile
@@ -47,15 +49,21 @@ class Spent(NamedTuple):
     round_us: float
 
 
-def _ask(port: int, whole: int, rounds: int) -> None:
-    with socket.create_connection(("127.0.0.1", port)) as connection:
+def _ask(server: socket.socket, whole: int, rounds: int) -> None:
+    """The reader, in a process of its own; it ends when nobody answers any more."""
+    address = server.getsockname()
+    server.close()  # this process's copy: else a connection that is not accepted would stay open
+    with contextlib.suppress(ConnectionError), socket.create_connection(address) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         buffer = bytearray(256 << 10)
         for _ in range(rounds):
             connection.send(REQUEST)
             left = whole
             while left:
-                left -= connection.recv_into(buffer)
+                got = connection.recv_into(buffer)
+                if not got:
+                    return
+                left -= got
 
 
 def _cpu_seconds(who: int) -> float:
@@ -69,8 +77,10 @@ def measure(send: Send, size: int) -> Spent:
     whole = len(HEAD) + size + len(TAIL)
     theirs = _cpu_seconds(resource.RUSAGE_CHILDREN)
     with socket.create_server(("127.0.0.1", 0)) as server:
-        reader = multiprocessing.get_context("fork").Process(target=_ask, args=(server.getsockname()[1], whole, rounds), daemon=True)
+        reader = multiprocessing.get_context("fork").Process(target=_ask, args=(server, whole, rounds), daemon=True)
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # the reader inherits it: Ctrl-C is for this process, and stops both
         reader.start()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         connection, _ = server.accept()
     with connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -35,6 +35,26 @@ def processes_of(text: str) -> list[int]:
     return found
 
 
+def _stat(pid: int) -> list[str]:
+    """The fields of /proc/PID/stat behind the name: state, parent …; none when there is no such process."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes that it has started; needs /proc."""
+    running = [int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdigit()]
+    return [each for each in running if _stat(each)[1:2] == [str(pid)]]
+
+
+def cpu_seconds(pid: int) -> float:
+    """What it has worked so far, in user code and in the kernel; needs /proc."""
+    ticks = map(int, _stat(pid)[11:13])
+    return sum(ticks) / os.sysconf("SC_CLK_TCK")
+
+
 def wait_until_gone(pids: list[int]) -> None:
     """Return when none of them is alive; AssertionError when some still are after a minute."""
 

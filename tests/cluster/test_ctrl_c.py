@@ -15,7 +15,7 @@ import pytest
 
 from kafka_edu.cli.command_table import checkout
 from kafka_edu.cli.supervisor import Cluster, running_cluster
-from tests.cluster.processes import processes_of, wait_until_none
+from tests.cluster.processes import children_of, cpu_seconds, processes_of, wait_until_gone, wait_until_none
 from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="these tests look for processes in /proc")]
@@ -93,6 +93,33 @@ DEMOS = [
 def test_in_the_middle_of_what_it_shows(home: Path, arguments: list[str], pattern: str) -> None:
     command = Command(home, *arguments)
     command.wait_for_output(pattern)
+    assert_stopped(home, *command.interrupt())
+
+
+def test_a_benchmark_with_a_process_beside_it(home: Path) -> None:
+    command = Command(home, "bench", "file-to-socket", "--repeats", "1000000")
+    command.wait_for(lambda: children_of(command.process.pid), "the reader")
+    reader = children_of(command.process.pid)
+    code, said = command.interrupt()
+    assert_stopped(home, code, said)
+    wait_until_gone(reader)
+
+
+def test_a_benchmark_that_only_counts(home: Path) -> None:
+    """It says nothing until it is done; so it is told to go on and on, and interrupted when it has worked for a while."""
+    command = Command(home, "bench", "codecs", "--rounds", "1000000")
+    command.wait_for(lambda: cpu_seconds(command.process.pid) > 2, "two seconds of work")
+    assert_stopped(home, *command.interrupt())
+
+
+def test_a_demo_that_waits_for_ps(home: Path) -> None:
+    tools = home / "bin"
+    tools.mkdir()
+    ps = tools / "ps"
+    ps.write_text(f"#!/bin/sh\n: >{home}/asked\nexec sleep 600\n")
+    ps.chmod(0o755)
+    command = Command(home, "demo", "ps-pitfall", environment={"PATH": f"{tools}:{os.environ['PATH']}"})
+    command.wait_for((home / "asked").exists, "ps")
     assert_stopped(home, *command.interrupt())
 
 

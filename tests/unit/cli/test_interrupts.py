@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -130,3 +131,72 @@ def test_an_argument_that_is_not_utf_8_is_said_in_words(words: list[str]) -> Non
     command = [*python_command("-")[:-2], "-c", program, *words, b"a\xffb"]
     done = subprocess.run(command, env=python_environment(), capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (2, "Error: names are UTF-8 in Kafka and ZooKeeper, and this argument is not: a?b\n")
+
+
+FAREWELL = """
+import atexit, os, signal, sys, threading, weakref
+import click
+from kafka_edu.cli import main
+
+def interrupt(*_):
+    os.kill(os.getpid(), signal.SIGINT)
+
+@click.command()
+def command():
+    click.echo("done")
+    BODY
+
+main.build = lambda: command
+from kafka_edu.__main__ import main as run
+run()
+"""
+
+
+class Ended(NamedTuple):
+    """How a program ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+def with_farewell(body: str) -> Ended:
+    """Run a command whose body ends with `body`, as the program does: by its first module."""
+    program = [*python_command("-")[:-2], "-c", FAREWELL.replace("BODY", body)]
+    done = subprocess.run(program, env=python_environment(), capture_output=True, text=True, timeout=60, check=False)
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["atexit.register(interrupt)", "threading.Thread(target=lambda: (threading.main_thread().join(), interrupt())).start()"],
+    ids=["in an atexit function", "while threads are waited for"],
+)
+def test_behind_the_end_of_the_command(body: str) -> None:
+    assert with_farewell(body) == Ended(130, "done\n", "stopped\n")
+
+
+def test_not_when_python_has_given_the_signal_back() -> None:
+    """That comes before its modules are taken apart; the process has ended before both."""
+    body = "globals()['of_a_module'] = type('Last', (), {'__del__': lambda self, kill=os.kill, pid=os.getpid(): kill(pid, 2)})()"
+    assert with_farewell(body) == Ended(0, "done\n", "")
+
+
+@pytest.mark.parametrize(
+    ("body", "ended"),
+    [
+        ("pass", Ended(0, "done\n", "")),
+        ("raise SystemExit(3)", Ended(3, "done\n", "")),
+        ("raise SystemExit('so it is')", Ended(1, "done\n", "so it is\n")),
+        ("atexit.register(print, 'and good-bye')", Ended(0, "done\nand good-bye\n", "")),
+        ("threading.Thread(target=lambda: (threading.main_thread().join(), print('a thread'))).start()", Ended(0, "done\na thread\n", "")),
+    ],
+)
+def test_the_end_of_a_command_is_as_python_makes_it(body: str, ended: Ended) -> None:
+    assert with_farewell(body) == ended
+
+
+def test_an_error_that_nobody_handles_ends_with_1() -> None:
+    ended = with_farewell("raise RuntimeError('a bug')")
+    assert (ended.code, ended.out) == (1, "done\n")
+    assert ended.err.endswith("RuntimeError: a bug\n")
