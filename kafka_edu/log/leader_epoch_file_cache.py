@@ -25,10 +25,11 @@ class EpochEntry(NamedTuple):
 class LeaderEpochFileCache:
     """The entries, ascending in both fields, in memory and in `leader-epoch-checkpoint`. Owned by its Log.
 
-    The file is replaced at each change but not forced to the disk, for a broker becomes leader of thousands of partitions at once: what a power
-    failure takes is found again in the batches by recovery. `flush` forces it, before the recovery point moves. Even a replaced file may wait for
-    a busy disk; so an epoch that has no records yet may be `assign`ed with the file to be written later, by whoever calls `write` next: the log
-    before the epoch's first record, or a worker. `write`, `flush` and `close` may be called from any thread.
+    The memory decides. The file serves the next start. `flush` forces it to the disk before the recovery point moves, so it can lack only
+    epochs whose records lie behind that point: recovery finds these in the batches. Replacing the file waits for a busy disk even without
+    fsync, so the file of a new epoch, or of a log that starts later, is left to a worker (`later`). What is cut off at the end is written at
+    once: recovery reads only upwards, and would take an entry of the old branch for true. `write`, `flush` and `close` may be called from any
+    thread.
     """
 
     def __init__(self, path: str, file_system: FileSystem) -> None:
@@ -48,7 +49,7 @@ class LeaderEpochFileCache:
     def assign(self, epoch: int, start_offset: int, *, later: bool = False) -> None:
         """The leader of `epoch` begins at `start_offset`. Entries that contradict it, with a later epoch or a later offset, go. O(1) mostly.
 
-        `later`: the file is left to whoever calls `write`. Only while there are no records of this epoch.
+        `later`: the file is left to whoever calls `write`.
         """
         assert epoch >= 0, epoch
         assert start_offset >= 0, start_offset
@@ -87,15 +88,15 @@ class LeaderEpochFileCache:
                 self.entries.pop()
             self._changed()
 
-    def truncate_from_start(self, start_offset: int) -> None:
-        """The log begins at `start_offset` now: the epoch that wrote it begins there, those before it go."""
+    def truncate_from_start(self, start_offset: int, *, later: bool = False) -> None:
+        """The log begins at `start_offset` now: the epoch that wrote it begins there, those before it go. `later` as in `assign`."""
         gone = [entry for entry in self.entries if entry.start_offset <= start_offset]
         if gone and gone[-1].start_offset < start_offset:
             self.entries[: len(gone)] = [EpochEntry(gone[-1].epoch, start_offset)]
-            self._changed()
+            self._changed(later=later)
         elif len(gone) > 1:
             del self.entries[: len(gone) - 1]
-            self._changed()
+            self._changed(later=later)
 
     def clear_and_flush(self) -> None:
         """Forget all."""
@@ -137,7 +138,11 @@ class LeaderEpochFileCache:
         if self.unwritten and not self._closed:
             self.unwritten = False  # before the entries are looked at: what the loop changes from here on is to be written again
             self._unforced = True
-            self._file.write(tuple(self.entries), sync=False)
+            try:
+                self._file.write(tuple(self.entries), sync=False)
+            except OSError:
+                self.unwritten = True
+                raise
 
 
 def _to_line(entry: EpochEntry) -> str:

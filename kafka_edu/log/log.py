@@ -70,6 +70,8 @@ class Log(LocalLog):
         self.last_stable_offset = log_start_offset
         self.leader_epoch_cache = leader_epoch_cache
         self.producer_state_manager = producer_state_manager
+        self.epochs_wanted = False
+        """The file of leader epochs lacks what records that are in the log say; the log manager has a worker write it."""
         self._held_back_at: int | None = None
         """The LSO while a transaction holds it back."""
         self._check_offsets()
@@ -160,8 +162,7 @@ class Log(LocalLog):
         base_offset = self.log_end_offset
         last_offset = base_offset + header.last_offset_delta
         HEADER_START.pack_into(head, 0, base_offset, header.batch_length, leader_epoch)
-        epochs = self.leader_epoch_cache
-        if epochs.unwritten or leader_epoch > epochs.latest_epoch:
+        if leader_epoch > self.leader_epoch_cache.latest_epoch:
             self.maybe_assign_epoch_start_offset(leader_epoch, base_offset)
         segment = self._segment_for(size, max_timestamp, base_offset, last_offset, now_ms)
         trace = self._trace
@@ -215,11 +216,7 @@ class Log(LocalLog):
         # what offset an old wrapper begins with is not in its header: a new segment begins at the LEO then
         begins_at = first_offset if batches[0][1].magic == MAGIC_V2 else 0
         segment = self._segment_for(size, max_timestamp, begins_at, last_offset, now_ms)
-        epochs = self.leader_epoch_cache
-        if epochs.unwritten:
-            with self.storage():
-                epochs.write()
-        latest_epoch = epochs.latest_epoch
+        latest_epoch = self.leader_epoch_cache.latest_epoch
         for _, header in batches:
             if header.magic < MAGIC_V2 and latest_epoch >= 0:  # the format went back: epochs are not complete any more
                 self._forget_epochs()
@@ -285,22 +282,25 @@ class Log(LocalLog):
     def maybe_assign_epoch_start_offset(self, leader_epoch: int, start_offset: int, *, begins: bool = False) -> None:
         """The leader of `leader_epoch` writes from `start_offset` on. A log of an older format keeps no epochs: its messages do not name them.
 
-        `begins`: it has written nothing yet. Then the file waits for a worker of the log manager, or for the first record; else it is written now.
+        A worker of the log manager writes the file: soon, or, if the epoch `begins` and has no records yet, when `write_leader_epochs` is called.
+        Without a log manager it is written now.
         """
         if self.config.record_version < MAGIC_V2:
             return
         epochs = self.leader_epoch_cache
         before = epochs.latest_epoch
-        later = begins and self._note is not None
         with self.storage():
-            epochs.assign(leader_epoch, start_offset, later=later)
-            if not later:
-                epochs.write()
-        if later and self._note is not None:
-            self._note()
+            epochs.assign(leader_epoch, start_offset, later=self._note is not None)
+        self._note_epochs(has_records=not begins)
         if self._trace is not None and leader_epoch != before:
             topic, partition = self.topic_partition
             self._trace(LeaderEpochAssigned(topic, partition, leader_epoch, start_offset))
+
+    def _note_epochs(self, *, has_records: bool) -> None:
+        """Notify the log manager if the file of epochs is to be written."""
+        if self._note is not None and self.leader_epoch_cache.unwritten:
+            self.epochs_wanted = self.epochs_wanted or has_records
+            self._note()
 
     def _forget_epochs(self) -> None:
         with self.storage():
@@ -347,7 +347,8 @@ class Log(LocalLog):
         self.on_high_watermark_incremented(max(self.high_watermark, new_start))
         self.recovery_point = max(self.recovery_point, new_start)
         with self.storage():
-            self.leader_epoch_cache.truncate_from_start(new_start)
+            self.leader_epoch_cache.truncate_from_start(new_start, later=self._note is not None)
+        self._note_epochs(has_records=True)
         if self._trace is not None:
             topic, partition = self.topic_partition
             self._trace(LogStartOffsetIncremented(topic, partition, before, new_start))
@@ -398,7 +399,13 @@ class Log(LocalLog):
             topic, partition = self.topic_partition
             self._trace(LogTruncated(topic, partition, before, self.log_end_offset, removed, fully))
 
-    # --- flush ---
+    # --- flush, close ---
+
+    def close(self) -> None:
+        """A clean end. The next start trusts the file of epochs then, so it is complete before the log is closed."""
+        if not self.closed:
+            self.leader_epoch_cache.flush()
+            super().close()
 
     def flush(self, now_ms: int = 0) -> None:
         """Force all to the disk, here and now. Blocks: the log manager does it in a worker instead, between the two calls below."""

@@ -7,8 +7,8 @@ recovered. It is removed at the start, so that it is not there after a crash.
 This is shell: it belongs to the broker's loop and hands all that blocks (recovery, fsync, removal of files, checkpoints) to workers by
 `run_blocking`. A worker touches only what the loop leaves alone: logs that nobody has yet, the files of segments, folders already given up.
 Two things happen by themselves: a segment that was rolled is flushed, and what was deleted is removed from the disk after file.delete.delay.ms.
-`write_leader_epochs` is asked for when roles have changed. The rest is scheduled by the broker: `cleanup_logs`
-(log.retention.check.interval.ms), `flush_dirty_logs` (log.flush.scheduler.interval.ms) and the two checkpoints
+The file of leader epochs is replaced after an epoch's first record, and by `write_leader_epochs` when roles have changed.
+The rest is scheduled by the broker: `cleanup_logs` (log.retention.check.interval.ms), `flush_dirty_logs` (log.flush.scheduler.interval.ms) and the two checkpoints
 (log.flush.offset.checkpoint.interval.ms, log.flush.start.offset.checkpoint.interval.ms).
 """
 
@@ -355,7 +355,7 @@ class LogManager:
     # --- what happens by itself ---
 
     def _note(self, log: Log) -> None:
-        """A log has rolled or deleted segments, or a leader's epoch begins in it."""
+        """A log has rolled or deleted segments, or its leader epochs have changed."""
         for segment in log.deleted_segments:
             due_ms = self._time.hi_res_clock_ms() + log.config.file_delete_delay_ms
             self._doom(_Doomed(due_ms, log.topic_partition, segment, None, log.log_dir, ""))
@@ -365,6 +365,9 @@ class LogManager:
             self._start("flush-log", self._flush_noted)
         if log.leader_epoch_cache.unwritten:
             self._epochs_unwritten[log] = None
+        if log.epochs_wanted:
+            log.epochs_wanted = False
+            self.write_leader_epochs()
 
     def _start(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
         """Run `work` in the background unless it is running."""
@@ -373,12 +376,14 @@ class LogManager:
 
         async def run() -> None:
             await work()
+            self._tasks.pop(name, None)  # here, not in the callback: what comes in between must find nothing running
 
         task = self._tasks[name] = asyncio.get_running_loop().create_task(run(), name=name)
         task.add_done_callback(lambda done: self._ended(name, done))
 
     def _ended(self, name: str, task: asyncio.Task[None]) -> None:
-        self._tasks.pop(name, None)
+        if self._tasks.get(name) is task:
+            del self._tasks[name]
         error = None if task.cancelled() else task.exception()
         if error is not None and self._on_failure is not None:
             self._on_failure(name, error)

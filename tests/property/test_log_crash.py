@@ -3,7 +3,7 @@
 import random
 import struct
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from kafka_edu.common.topic_partition import TopicPartition
@@ -105,6 +105,65 @@ def test_a_power_failure_takes_only_what_was_not_flushed(sizes: list[int], flush
             flushed = log.recovery_point
     disk.lose_power(random.Random(seed))
     check_whole(load(disk, flushed), whole, flushed)
+
+
+def follow(log: Log, count: int, epoch: int) -> None:
+    """Append a batch as the leader of `epoch` would have stored it."""
+    data = bytearray(build_batch([Record(i, NOW, b"k", b"v") for i in range(count)]))
+    data[:8] = log.log_end_offset.to_bytes(8, "big")
+    data[12:16] = epoch.to_bytes(4, "big")
+    log.append_as_follower(bytes(data), NOW)
+
+
+def epochs_in_the_batches(log: Log) -> list[tuple[int, int]]:
+    """Each epoch and its first offset, as the stored batches name them."""
+    found: list[tuple[int, int]] = []
+    for segment in log.segments:
+        for _, header in iter_headers(segment.log.pread(segment.size, 0)):
+            if not found or header.partition_leader_epoch > found[-1][0]:
+                found.append((header.partition_leader_epoch, header.base_offset))
+    return found
+
+
+@given(
+    steps=st.lists(
+        st.one_of(
+            st.tuples(st.just("append"), st.integers(0, 2), st.integers(1, 4)),
+            st.tuples(st.just("cut"), st.integers(0, 6), st.just(0)),
+            st.tuples(st.sampled_from(["worker", "flush"]), st.just(0), st.just(0)),
+        ),
+        max_size=40,
+    ),
+    clean=st.booleans(),
+)
+@example(
+    steps=[("append", 0, 4), ("append", 1, 2), ("worker", 0, 0), ("cut", 2, 0), ("append", 0, 2)], clean=False
+)  # epoch 1 wrote nothing that is left
+@example(steps=[*[("append", 1, 4)] * 20, ("flush", 0, 0)], clean=False)  # most segments are not read again
+@settings(QUICK, max_examples=200)
+def test_epochs_whose_file_waits_for_a_worker_are_found_in_the_batches(steps: list[tuple[str, int, int]], clean: bool) -> None:
+    """A kill comes at any time between an epoch's first record and the worker that writes the file; a clean end writes it."""
+    disk = MemoryFileSystem()
+    log = load(disk)
+    log.watch(None, lambda: None)  # a log manager that leaves the writing to a worker
+    for step, number, count in steps:
+        if step == "append":
+            follow(log, count, max(log.latest_epoch, 0) + number)
+        elif step == "cut":
+            log.truncate_to(max(log.log_end_offset - number, 0), NOW)
+        elif step == "worker":
+            log.leader_epoch_cache.write()
+        else:
+            log.flush(NOW)
+    known = epochs_in_the_batches(log)
+    assert log.leader_epoch_cache.entries == known
+    recovery_point = log.recovery_point
+    if clean:
+        log.close()
+    else:
+        disk.restart()
+    again, _ = load_log(TopicPartition("t", 0), "/d", "/d/t-0", disk, CONFIG, recovery_point=recovery_point, clean_shutdown=clean, now_ms=NOW)
+    assert again.leader_epoch_cache.entries == known
 
 
 @given(sizes=batch_sizes, garbage=st.binary(max_size=300))

@@ -221,7 +221,7 @@ def test_a_rolled_segment_is_flushed_without_being_asked() -> None:
     run(scenario)
 
 
-def test_files_of_epochs_that_begin_are_written_by_a_worker_and_by_the_first_record() -> None:
+def test_files_of_epochs_are_written_by_a_worker() -> None:
     async def scenario() -> None:
         disk = MemoryFileSystem()
         broker = Broker(disk)
@@ -230,13 +230,10 @@ def test_files_of_epochs_that_begin_are_written_by_a_worker_and_by_the_first_rec
             log.maybe_assign_epoch_start_offset(4, 0, begins=True)
         files = [f"{log.directory}/leader-epoch-checkpoint" for log in logs]
         assert not any(map(disk.exists, files))
-        logs[0].append_as_leader(build_batch([Record(0, 5, b"k", b"v")]), 4, 0)
-        assert disk.read(files[0]) == b"0\n1\n4 0\n", "before its first record"
-        batch = bytearray(build_batch([Record(0, 5, b"k", b"v")]))
-        batch[12:16] = (4).to_bytes(4, "big")
-        logs[1].maybe_assign_epoch_start_offset(5, 0, begins=True)
-        logs[1].append_as_follower(bytes(batch), 0)
-        assert disk.read(files[1]) == b"0\n1\n5 0\n", "a record of an older epoch says nothing of where epochs begin"
+        logs[0].append_as_leader(build_batch([Record(0, 5, b"k", b"v")]), 5, 0)
+        assert not any(map(disk.exists, files)), "the loop does not wait for the disk"
+        await settle()
+        assert disk.read(files[0]) == b"0\n1\n5 0\n", "soon after its first record, without being asked"
         broker.logs.write_leader_epochs()
         broker.logs.delete_log(B)
         await settle()
@@ -249,6 +246,24 @@ def test_files_of_epochs_that_begin_are_written_by_a_worker_and_by_the_first_rec
         await settle()
         assert not disk.exists(files[2]), "the new log of that name is not the old one's"
         assert broker.failed == []
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("turns", range(6))
+def test_the_file_of_an_epoch_is_written_at_whatever_turn_of_the_loop_the_epoch_begins(turns: int) -> None:
+    """Also in the turn in which the task that wrote the one before it ends."""
+
+    async def scenario() -> None:
+        disk = MemoryFileSystem()
+        broker = Broker(disk)
+        logs = [broker.logs.get_or_create_log(tp) for tp in (A, B)]
+        broker.produce(A)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        broker.produce(B)
+        await settle()
+        assert [disk.read(f"{log.directory}/leader-epoch-checkpoint") for log in logs] == [b"0\n1\n0 0\n"] * 2
 
     run(scenario)
 

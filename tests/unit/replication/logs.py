@@ -41,6 +41,13 @@ def log_config(min_isr: int = 1) -> LogConfig:
     return LogConfig.parse({"min.insync.replicas": min_isr, "segment.index.bytes": 4096})
 
 
+class _LogManagerWithoutWorkers(LogManager):
+    """A log manager that needs no event loop. No worker ever writes a file of leader epochs, so a restart finds epochs in the batches only."""
+
+    def write_leader_epochs(self) -> None:
+        pass
+
+
 def open_log_manager(file_system: FileSystem, time: Time, min_isr: int = 1) -> LogManager:
     """A log manager that has loaded nothing yet: it opens a log that is on the disk when it is asked to create it."""
-    return LogManager([LOG_DIR], file_system, time, log_config(min_isr), run_now)
+    return _LogManagerWithoutWorkers([LOG_DIR], file_system, time, log_config(min_isr), run_now)

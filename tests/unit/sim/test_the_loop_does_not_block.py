@@ -37,7 +37,6 @@ NEW_LOG = (
 )
 ROLL = "the record that does not fit any more waits for the new segment, as in Kafka; once in log.segment.bytes"
 FROZEN = "one rename for each file of a segment that goes, once in log.segment.bytes; its removal is a worker's"
-EPOCH = "an epoch must be in the file before its first record is in the log; once in an epoch"
 ALLOWED: dict[tuple[str, str], str] = {
     ("list", "log.log_loader._complete_swaps"): NEW_LOG,
     ("list", "log.log_loader._open_segments"): NEW_LOG,
@@ -56,10 +55,6 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("truncate", "log.producer_state_manager.take_snapshot"): ROLL,
     ("rename", "log.producer_state_manager.take_snapshot"): ROLL,
     ("write_atomically", "log.producer_state_manager.take_snapshot"): ROLL,
-    ("open", "log.leader_epoch_file_cache._write"): EPOCH,
-    ("truncate", "log.leader_epoch_file_cache._write"): EPOCH,
-    ("rename", "log.leader_epoch_file_cache._write"): EPOCH,
-    ("write_atomically", "log.leader_epoch_file_cache._write"): EPOCH,
     ("rename", "log.log_segment.change_suffix"): FROZEN,
     (
         "rename",
