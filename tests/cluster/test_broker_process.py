@@ -290,7 +290,7 @@ def test_an_unknown_key_is_warned_of_and_a_second_signal_is_patient(processes: P
     properties = processes.properties("k", broker_id="3", num_partition="4")
     broker = processes.start(properties, "--override", "broker.rack=r1")
     processes.started(properties)
-    assert "num.partition is no key" in processes.log(properties)
+    assert "num.partition is not a known key, so it is ignored; did you mean num.partitions?" in processes.log(properties)
     broker.send_signal(signal.SIGINT)
     broker.send_signal(signal.SIGTERM)
     assert broker.wait(PATIENCE_S) == 0

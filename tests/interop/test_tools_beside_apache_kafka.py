@@ -83,7 +83,7 @@ def lines(cluster: Cluster, words: str) -> list[str]:
 def test_topics_by_brokers_prints_what_it_prints_by_zookeeper(ours: Cluster) -> None:
     by_brokers = "topics --bootstrap-server {bootstrap}"
     created = lines(ours, f"{by_brokers} --create --topic brokers --partitions 2 --replication-factor 1 --config retention.ms=5000")
-    assert created == ['Created topic "brokers".']
+    assert created == ["Created topic brokers."]  # 2.8's words; by ZooKeeper it is 2.0's
     assert lines(ours, f"{by_brokers} --create --topic brokers --partitions 2 --replication-factor 1 --if-not-exists") == []
     assert lines(ours, f"{by_brokers} --create --topic brokers-too --replica-assignment 0,0") == ["Created topic brokers-too."]
     assert lines(ours, f"{by_brokers} --alter --topic brokers --partitions 3")[-1] == "Adding partitions succeeded!"
@@ -95,7 +95,7 @@ def test_topics_by_brokers_prints_what_it_prints_by_zookeeper(ours: Cluster) -> 
     assert lines(ours, f"{by_brokers} --list --topic brokers.*") == ["brokers"]
     again = ours.run(python_command("kafka_edu", "topics"), f"{by_brokers} --create --topic brokers".format(bootstrap=ours.bootstrap).split()[1:], "")
     assert again.code == 1
-    assert 'Missing required argument "[partitions]"' in again.out + again.err
+    assert "Topic 'brokers' already exists." in again.out + again.err
 
 
 @pytest.mark.timeout(600)

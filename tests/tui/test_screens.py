@@ -264,7 +264,8 @@ def test_wrong_words_on_the_command_line_are_answered(tmp_path: Path, monkeypatc
     no_recording.write_text("hello\n")
     for words, answer in (
         (["--replay", str(no_recording)], "no stream of kafka-edu events"),
-        (["--screenshot", str(tmp_path / "x.svg")], "--replay"),
+        (["--screenshot", str(tmp_path / "x.svg")], "there is no cluster 'default'"),
+        (["--replay", str(RECORDING), "--screenshot", str(tmp_path / "no" / "x.svg")], "Name a file in a folder that you may write to"),
         (["--size", "9x9", "--screenshot", "x.svg"], "at least 40x12"),
         (["--cluster", "nowhere"], "needs a terminal"),
     ):

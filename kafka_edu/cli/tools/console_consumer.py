@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafka_edu.cli.output import OutputClosed
+from kafka_edu.cli.python_process import EXIT_INTERRUPTED
 from kafka_edu.cli.tools.options import OptionError, OptionParser, OptionSet, UsageError, check_required, parse_key_values
 from kafka_edu.cli.tools.tool import ToolCommand, ToolError, log_error, properties_of, run_tool
 
@@ -244,6 +245,8 @@ def consume(reading: Reading) -> int:
         log_error("Unknown error when running consumer: ", LOGGER)
         sys.stderr.write(f"{java_error(error)}\n")
         code = 1
+    except KeyboardInterrupt:
+        code = EXIT_INTERRUPTED  # the line below is all that Kafka's says at Ctrl-C
     except OutputClosed:
         sys.stderr.write("Unable to write to standard out, closing consumer.\n")
         raise
