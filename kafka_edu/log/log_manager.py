@@ -339,6 +339,7 @@ class LogManager:
         self._noted.pop(log, None)
         self._epochs_unwritten.pop(log, None)
         self._sampler.forget(log)
+        log.watch(None)  # `note` holds the log: with it, only the garbage collector would end the log's memory
         log.leader_epoch_cache.close()
         self._deleted_folders += 1
         folder = delete_dir_name(topic_partition, self._time.milliseconds() << 64 | self._deleted_folders)

@@ -131,15 +131,19 @@ class _Carried(Generic[T]):
         steps = self._work.__await__()
         answer: Any = None
         error: BaseException | None = None
-        while True:
-            try:
-                with self._trace.because(self._seq):
-                    waits_for = steps.send(answer) if error is None else steps.throw(error)
-            except StopIteration as done:
-                result: T = done.value
-                return result
-            answer = error = None
-            try:
-                answer = yield waits_for
-            except BaseException as thrown:  # a cancellation too: `work` decides what becomes of it
-                error = thrown
+        waits_for: Any = None
+        try:
+            while True:
+                try:
+                    with self._trace.because(self._seq):
+                        waits_for = steps.send(answer) if error is None else steps.throw(error)
+                except StopIteration as done:
+                    result: T = done.value
+                    return result
+                answer = error = None
+                try:
+                    answer = yield waits_for
+                except BaseException as thrown:  # a cancellation too: `work` decides what becomes of it
+                    error = thrown
+        finally:
+            error = waits_for = None  # an error's traceback holds this frame: together they would wait for the garbage collector

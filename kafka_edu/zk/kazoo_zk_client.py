@@ -387,6 +387,7 @@ class KazooZkClient:
             raise ZkError(error.code, path) from None
         finally:
             del self._waiting[future]
+            del future  # it holds an error whose traceback holds this frame: a cycle that only the garbage collector would end
 
     def _encode_op(self, op: Op) -> bytes:
         path = encode_string(self._chrooted(op.path))

@@ -1,4 +1,6 @@
 import asyncio
+import gc
+import weakref
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -279,6 +281,26 @@ def test_a_disk_that_refuses_the_file_of_an_epoch_takes_its_dir_offline() -> Non
         assert broker.failed == [("/a", [A])]
 
     run(scenario)
+
+
+def test_a_deleted_log_leaves_the_memory_without_the_garbage_collector() -> None:
+    async def scenario() -> None:
+        broker = Broker(MemoryFileSystem())
+        broker.logs.get_or_create_log(A)
+        broker.produce(A, 10)
+        await settle()
+        log = weakref.ref(broker.logs.logs[A])
+        broker.logs.delete_log(A)
+        broker.time.advance(5000)
+        await settle()
+        assert log() is None
+
+    gc.collect()
+    gc.disable()
+    try:
+        run(scenario)
+    finally:
+        gc.enable()
 
 
 def test_what_retention_deletes_is_gone_from_the_disk_after_the_delay() -> None:

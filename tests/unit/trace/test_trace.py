@@ -1,7 +1,9 @@
 """Events: numbers, causes, sinks, the form on the wire, and one history out of several brokers."""
 
 import asyncio
+import gc
 import io
+import weakref
 from typing import NamedTuple
 
 import pytest
@@ -64,6 +66,40 @@ def test_facts_are_numbered_and_know_their_cause() -> None:
         (3, 2, 1, 5000, "ProbeZnode"),
         (3, 3, 0, 5000, "ProbeZnode"),
     ]
+
+
+class _Failed(Exception):
+    pass
+
+
+def test_an_error_of_carried_work_leaves_the_memory_without_the_garbage_collector() -> None:
+    tracer = Tracer(0, MockTime())
+    tracer.add_sink(RingSink())
+
+    async def fail_later() -> None:
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_soon(future.set_exception, _Failed())
+        try:
+            await future
+        finally:
+            del future
+
+    async def main() -> None:
+        error = None
+        try:
+            await tracer.carry(tracer(ProbeZnode("/a", 1)), fail_later())
+        except _Failed as failure:
+            error = weakref.ref(failure)
+        assert error is not None
+        await asyncio.sleep(0)  # the turn of the loop that woke this task holds the future until it ends
+        assert error() is None
+
+    gc.collect()
+    gc.disable()
+    try:
+        asyncio.run(main())
+    finally:
+        gc.enable()
 
 
 def test_levels_follow_those_who_look() -> None:

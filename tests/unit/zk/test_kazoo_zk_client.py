@@ -1,6 +1,9 @@
 """The brokers' client without a server: what comes in one read may be many answers, or a part of one. With servers: tests/interop."""
 
+import asyncio
+import gc
 import struct
+import weakref
 from collections import deque
 
 import pytest
@@ -9,7 +12,7 @@ from kazoo.protocol.connection import PING_XID, WATCH_XID
 
 from kafka_edu.zk.embedded.jute import encode_int, encode_string
 from kafka_edu.zk.kazoo_zk_client import KazooZkClient
-from kafka_edu.zk.zk_client import WatchedEvent, WatchType
+from kafka_edu.zk.zk_client import WatchedEvent, WatchType, ZkError, ZkErrorCode
 
 CONNECTED = 3
 
@@ -74,3 +77,31 @@ def test_half_an_answer_is_none() -> None:
 def test_an_end_is_a_lost_connection() -> None:
     with pytest.raises(ConnectionDropped):
         read_all(watch("/a"), b"")
+
+
+def test_an_error_leaves_the_memory_without_the_garbage_collector() -> None:
+    """A controller asks for a znode that is not there for each topic that it deletes."""
+
+    async def use() -> None:
+        client = KazooZkClient("127.0.0.1:1", 500)
+        client._connected, client._loop = True, asyncio.get_running_loop()
+        client._connection.wake = lambda: None
+        asking = asyncio.create_task(client.get("/none"))
+        await asyncio.sleep(0)
+        client._kazoo._queue.pop()[1].future.set_exception(ZkError(ZkErrorCode.NO_NODE, ""))
+        errors = []
+        try:
+            await asking
+        except ZkError as error:
+            errors = [weakref.ref(e) for e in (error, error.__context__) if e is not None]
+        assert len(errors) == 2, "the one that names the path, and the answer's, which does not"
+        del asking
+        await asyncio.sleep(0)  # the turn of the loop that woke this task holds the answer until it ends
+        assert [error() for error in errors] == [None, None]
+
+    gc.collect()
+    gc.disable()
+    try:
+        asyncio.run(use())
+    finally:
+        gc.enable()
