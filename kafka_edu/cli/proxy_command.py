@@ -18,7 +18,7 @@ from kafka_edu.clients.proxy.proxy_server import REFRESH_MS, TIMEOUT_MS
 from kafka_edu.clients.proxy.recording import RecordingError, read_recording, write_recording
 from kafka_edu.clients.proxy.routes import RouteError, Routes, parse_routes
 from kafka_edu.clients.proxy.target import Address, Target
-from kafka_edu.common.words import plural
+from kafka_edu.common.words import cause_of, plural
 from kafka_edu.trace.tracer import Tracer
 
 _MAX_PORT: Final = 65535
@@ -90,8 +90,10 @@ def make_routes(rules: Sequence[str], file: Path | None, targets: Sequence[Targe
         if file is not None:
             lines += [(f"{file}, line {number}", line) for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)]
         return parse_routes(lines, [target.name for target in targets])
-    except (OSError, UnicodeDecodeError) as error:
-        raise click.ClickException(f"cannot read {file}: {error}") from error
+    except UnicodeDecodeError as error:
+        raise click.ClickException(f"cannot read {file}: it is not UTF-8. Write the rules into a text file.") from error
+    except OSError as error:
+        raise click.ClickException(f"cannot read {file}: {cause_of(error)}") from error
     except RouteError as error:
         raise click.ClickException(str(error)) from error
 

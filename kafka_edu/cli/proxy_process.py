@@ -13,6 +13,7 @@ from kafka_edu.clients.proxy.target import Address, Target
 from kafka_edu.clients.proxy.target_copier import TargetCopier
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime
+from kafka_edu.common.words import cause_of
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.trace.event import Envelope, Level
 from kafka_edu.trace.events.proxy import ProxyRefused, ProxyStarted, ProxyStopped, TargetStateChanged
@@ -82,7 +83,7 @@ class ProxyProcess:
             stopped = asyncio.ensure_future(self._stop.wait())
             await asyncio.wait([started, stopped], return_when=asyncio.FIRST_COMPLETED)
             if started.done() and (error := started.exception()) is not None:
-                self._say(f"the proxy cannot start: {error}")
+                self._say(f"the proxy cannot start: {cause_of(error) if isinstance(error, OSError) else error}")
                 return 1
             started.cancel()
             failed = asyncio.ensure_future(server.failed.wait())

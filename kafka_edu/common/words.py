@@ -1,5 +1,6 @@
-"""Numbers and names in sentences for people."""
+"""Numbers, names and causes in sentences for people."""
 
+import os
 from collections.abc import Collection
 from itertools import islice
 
@@ -7,6 +8,18 @@ from itertools import islice
 def plural(number: int, noun: str) -> str:
     """`1 partition`, `2 partitions`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def cause_of(error: OSError) -> str:
+    """What the system says, without Python's `[Errno 111]`: `Connection refused`.
+
+    asyncio puts the address that it tried in the place of the words; they are asked for again.
+    """
+    if error.strerror is None:
+        return str(error)
+    if error.errno is not None and error.errno > 0 and error.strerror.startswith("Connect call failed"):
+        return os.strerror(error.errno)
+    return error.strerror
 
 
 def joined(names: Collection[object], most: int = 3) -> str:

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from kafka_edu.cli.tools.json_files import as_list, as_object, duplicates, integer_field, parse_version_1, partition_of
+from kafka_edu.cli.tools.json_files import LONG_BITS, as_list, as_object, duplicates, integer_field, parse_version_1, partition_of
 from kafka_edu.cli.tools.options import OptionParser, check_required
 from kafka_edu.cli.tools.tool import ToolCommand, admin_operation, command_failed, java_class, properties_of, read_text_file, run_tool, text_of
 from kafka_edu.common.errors import Errors, KafkaException
@@ -20,7 +20,7 @@ def parse_offsets(text: str) -> dict[TopicPartition, int]:
     document = parse_version_1(text)
     if "partitions" not in document:
         raise admin_operation("Missing partitions field")
-    offsets = [(partition_of(entry), integer_field(entry, "offset")) for entry in map(as_object, as_list(document["partitions"]))]
+    offsets = [(partition_of(entry), integer_field(entry, "offset", LONG_BITS)) for entry in map(as_object, as_list(document["partitions"]))]
     if twice := duplicates(tp for tp, _ in offsets):
         raise command_failed(f"Offset json file contains duplicate topic partitions: {','.join(sorted(map(str, twice)))}")
     return dict(offsets)

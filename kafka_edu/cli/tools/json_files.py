@@ -8,15 +8,21 @@ from kafka_edu.cli.tools.tool import ToolError, admin_operation
 from kafka_edu.common.topic_partition import TopicPartition
 
 _MAPPING_EXCEPTION: Final = "com.fasterxml.jackson.databind.JsonMappingException"
+INT_BITS: Final = 32
+LONG_BITS: Final = 64
 JsonObject = Mapping[str, object]
 T = TypeVar("T", bound=Hashable)
 
 
 def parse_object(text: str) -> JsonObject | None:
-    """The object that `text` is; None for what is no JSON at all. Raises ToolError for other JSON."""
+    """The object that `text` is; None for what is no JSON at all. Raises ToolError for other JSON.
+
+    Also no JSON: NaN and its like, half a surrogate pair, and what is nested deeper than Python reads.
+    """
     try:
-        document = json.loads(text)
-    except ValueError:
+        document = json.loads(text, parse_constant=_no_constant)
+        json.dumps(document, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
         return None
     return as_object(document)
 
@@ -26,7 +32,7 @@ def parse_version_1(text: str) -> JsonObject:
     document = parse_object(text)
     if document is None:
         raise admin_operation("The input string is not a valid JSON")
-    if (version := document.get("version", 1)) != 1:
+    if (version := as_integer(document.get("version", 1))) != 1:
         raise admin_operation(f"Not supported version field value {version}")
     return document
 
@@ -60,10 +66,10 @@ def as_text(value: object) -> str:
     return value
 
 
-def as_integer(value: object) -> int:
-    """Raises ToolError(JsonMappingException)."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ToolError(_MAPPING_EXCEPTION, f"Expected `Int` value, received {json.dumps(value)}")
+def as_integer(value: object, bits: int = INT_BITS) -> int:
+    """Java's Int, or its Long for 64 bits. Raises ToolError(JsonMappingException)."""
+    if isinstance(value, bool) or not isinstance(value, int) or not -(1 << bits - 1) <= value < 1 << bits - 1:
+        raise ToolError(_MAPPING_EXCEPTION, f"Expected `{'Int' if bits == INT_BITS else 'Long'}` value, received {json.dumps(value)}")
     return value
 
 
@@ -72,9 +78,14 @@ def text_field(entry: JsonObject, name: str) -> str:
     return as_text(_field(entry, name))
 
 
-def integer_field(entry: JsonObject, name: str) -> int:
+def integer_field(entry: JsonObject, name: str, bits: int = INT_BITS) -> int:
     """Raises ToolError(JsonMappingException)."""
-    return as_integer(_field(entry, name))
+    return as_integer(_field(entry, name), bits)
+
+
+def _no_constant(word: str) -> object:
+    """Python reads NaN, Infinity and -Infinity; JSON has none of them."""
+    raise ValueError(word)
 
 
 def partition_of(entry: JsonObject) -> TopicPartition:

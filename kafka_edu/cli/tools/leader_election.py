@@ -83,7 +83,7 @@ class LeaderElectionOptions:
         if path is None:
             return None
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = Path(path).read_text(encoding="utf-8", errors="replace")
         except OSError:
             raise ToolError("java.io.IOException", f"Unable to read file {path}") from None
         return parse_partitions(text, LEADER_2_8)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from kafka_edu.cli.tools.options import OptionParser, check_required, java_integer
 from kafka_edu.cli.tools.tool import ToolCommand, ToolError, java_class, run_tool
 from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.words import cause_of
 
 if TYPE_CHECKING:
     from kafka_edu.protocol.messages.describe_log_dirs import DescribeLogDirsResult
@@ -35,6 +36,10 @@ def described(result: "DescribeLogDirsResult", topics: Collection[str]) -> dict[
     return {"logDir": result.log_dir, "error": error, "partitions": partitions}
 
 
+def _unanswered(words: str) -> ToolError:
+    return ToolError("java.util.concurrent.ExecutionException", f"org.apache.kafka.common.errors.TimeoutException: {words}")
+
+
 async def _describe(servers: str, topics: Collection[str], wanted: list[int] | None) -> None:
     from kafka_edu.cli.tools.brokers import connect_brokers
     from kafka_edu.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
@@ -43,9 +48,13 @@ async def _describe(servers: str, topics: Collection[str], wanted: list[int] | N
         ids = sorted(brokers.nodes) if wanted is None else wanted
         print("Querying brokers for log directories information", flush=True)
         if strangers := [broker_id for broker_id in ids if broker_id not in brokers.nodes]:
-            words = f"broker {strangers[0]} is not in the cluster"
-            raise ToolError("java.util.concurrent.ExecutionException", f"org.apache.kafka.common.errors.TimeoutException: {words}")
-        answers = [await brokers.ask(brokers.nodes[broker_id], DescribeLogDirsRequest(topics=None), DescribeLogDirsResponse) for broker_id in ids]
+            raise _unanswered(f"broker {strangers[0]} is not in the cluster, which has {','.join(map(str, sorted(brokers.nodes)))}")
+        answers = []
+        for broker_id in ids:
+            try:
+                answers.append(await brokers.ask(brokers.nodes[broker_id], DescribeLogDirsRequest(topics=None), DescribeLogDirsResponse))
+            except OSError as error:  # paused, say, or it ended just now
+                raise _unanswered(f"broker {broker_id} does not answer: {cause_of(error)}") from None
         print(f"Received log directory information from brokers {','.join(map(str, ids))}")
         told = [
             {"broker": broker_id, "logDirs": [described(result, topics) for result in answer.results]}

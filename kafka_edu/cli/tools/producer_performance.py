@@ -182,7 +182,7 @@ def _payloads(arguments: Arguments) -> list[bytes]:
     if not path.exists() or path.stat().st_size == 0:
         raise illegal_argument("File does not exist or empty file provided.")
     delimiter = arguments.payload_delimiter.replace("\\n", "\n")
-    texts = path.read_text(encoding="utf-8").split(delimiter)
+    texts = path.read_text(encoding="utf-8", errors="replace").split(delimiter)
     while texts and not texts[-1]:  # Java's split drops what is empty at the end
         texts.pop()
     print(f"Number of messages read: {len(texts)}")

@@ -16,6 +16,7 @@ from kafka_edu.cli.tools.exception_names import exception_name
 from kafka_edu.cli.tools.options import InvalidPropertiesError, NumberError, Option, OptionError, OptionParser, OptionSet, UsageError
 from kafka_edu.cli.tools.usage import usage
 from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.words import cause_of
 
 #: By name, for a tool imports what raises them only when it needs it.
 _OTHER_JAVA_CLASSES: Final = {
@@ -87,6 +88,10 @@ def text_of(error: Exception) -> str:
             from kafka_edu.cli.tools.keeper_exceptions import message
 
             return message(error)
+        case OSError(filename=str(name)):
+            return f"{name}: {cause_of(error)}"
+        case OSError():
+            return cause_of(error)
         case _:
             return str(error)
 
@@ -139,25 +144,29 @@ def run_tool(parser: OptionParser, words: Sequence[str], run: Callable[[], int],
 
 
 def read_text_file(path: str) -> str:
-    """Raises ToolError(FileNotFoundException)."""
+    """What is not UTF-8 becomes U+FFFD, as in Java. Raises ToolError(FileNotFoundException)."""
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise ToolError("java.io.FileNotFoundException", f"{path} ({error.strerror})") from None
 
 
 def load_properties(path: str) -> dict[str, str]:
-    """A .properties file, as --command-config, --producer.config and --consumer.config name it. Raises ToolError(NoSuchFileException)."""
+    """A .properties file, as --command-config, --producer.config and --consumer.config name it. Raises ToolError."""
     from kafka_edu.server.properties_file import parse_properties
 
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError:
+        text = Path(path).read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
         raise ToolError("java.nio.file.NoSuchFileException", path) from None
+    except PermissionError:
+        raise ToolError("java.nio.file.AccessDeniedException", path) from None
+    except OSError as error:
+        raise ToolError("java.io.IOException", f"{path}: {cause_of(error)}") from None
     return {key: setting.value for key, setting in parse_properties(text).items()}
 
 
 def properties_of(given: OptionSet, file: Option[str]) -> dict[str, str]:
-    """What stands in the .properties file that an option names; nothing, if it names none. Raises ToolError(NoSuchFileException)."""
+    """What stands in the .properties file that an option names; nothing, if it names none. Raises ToolError."""
     path = given.value(file)
     return load_properties(path) if path else {}

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Final
 
-from kafka_edu.cli.tools.tool import ToolError
+from kafka_edu.cli.tools.tool import ToolError, illegal_argument
 from kafka_edu.common.time import SystemTime
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.kazoo_zk_client import KazooZkClient
@@ -26,8 +26,12 @@ class ZooKeeperClientTimeoutError(ToolError):
 
 @contextlib.asynccontextmanager
 async def zookeeper(connect: str) -> AsyncIterator[KafkaZkClient]:
-    """Connected to `connect`, host:port[,host:port…][/chroot]. Raises ZooKeeperClientTimeoutError."""
-    zk = KafkaZkClient(KazooZkClient(connect, SESSION_TIMEOUT_MS), SystemTime(), inter_broker_protocol=TOOL_PROTOCOL)
+    """Connected to `connect`, host:port[,host:port…][/chroot]. Raises ZooKeeperClientTimeoutError, ToolError(IllegalArgumentException)."""
+    try:
+        client = KazooZkClient(connect, SESSION_TIMEOUT_MS)
+    except ValueError:
+        raise illegal_argument(f"{connect} is not host:port[,host:port…][/chroot], as 127.0.0.1:2181") from None
+    zk = KafkaZkClient(client, SystemTime(), inter_broker_protocol=TOOL_PROTOCOL)
     try:
         await zk.start(lambda _: None, lambda _: None, CONNECTION_TIMEOUT_MS)
     except ZkError as error:

@@ -40,7 +40,7 @@ def read_recording(data: bytes) -> MetadataCopy:
     """The copy that such a file holds. Raises RecordingError."""
     try:
         document = json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RecordingError(f"it is no JSON: {error}") from error
     match document:
         case {

@@ -11,6 +11,7 @@ from kafka_edu.clients.proxy.target import Address, Target
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Transport
+from kafka_edu.common.words import cause_of
 from kafka_edu.network.network_client import NetworkClient
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -45,7 +46,7 @@ class TargetCopier:
                 problems.append(f"{address}: no answer within {self._timeout_ms:g} ms")
             except (OSError, ProtocolError) as error:
                 self._close()
-                problems.append(f"{address}: {error}")
+                problems.append(f"{address}: {cause_of(error) if isinstance(error, OSError) else error}")
             else:
                 self.target.copied(copy, self._time.hi_res_clock_ms() - began_ms)
                 return

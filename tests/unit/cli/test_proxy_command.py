@@ -1,6 +1,7 @@
 """What `kafka-edu proxy` makes of its options; what the proxy itself does is tested in tests/unit/clients/proxy and tests/unit/sim."""
 
 import errno
+import os
 import socket
 from pathlib import Path
 
@@ -123,7 +124,7 @@ def test_a_port_that_is_taken(recording):
         port = taken.getsockname()[1]
         result = CliRunner().invoke(proxy, ["--replay", str(recording), "--listen", f"127.0.0.1:{port}"])
     assert result.exit_code == 1
-    assert f"the proxy cannot start: [Errno {errno.EADDRINUSE}] cannot listen on 127.0.0.1:{port}" in result.output
+    assert f"the proxy cannot start: cannot listen on 127.0.0.1:{port}: {os.strerror(errno.EADDRINUSE)}\n" in result.output
 
 
 def test_events_that_cannot_be_written(recording, tmp_path):
