@@ -3,6 +3,7 @@
 import signal
 from typing import NoReturn
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # A shell starts its background jobs with SIGINT ignored, and so would be every process that a test starts and means to interrupt.
@@ -20,6 +21,13 @@ def _stop(signum: int, frame: object) -> NoReturn:
 
 if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, _stop)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_keyboard_interrupt(excinfo: "pytest.ExceptionInfo[KeyboardInterrupt]") -> None:
+    """Leave out the frames that have no line: a Ctrl-C can come between two lines, and pytest fails to show such a frame."""
+    excinfo.traceback = excinfo.traceback.filter(lambda entry: entry._rawentry.tb_lineno is not None)
+
 
 # How long an example takes says more of the machine than of the code; a test that hangs is ended by its time-out.
 settings.register_profile("kafka-edu", deadline=None, suppress_health_check=[HealthCheck.too_slow])
