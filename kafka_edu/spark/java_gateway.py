@@ -124,14 +124,17 @@ def start_java_gateway() -> None:
         )
         os.close(kept)
         deadline = time.monotonic() + START_TIMEOUT_S
-        while not where.exists():  # the JVM writes another file and renames it
-            if process.poll() is not None or time.monotonic() > deadline:
-                process.kill()
-                process.wait()
-                os.close(ours)
-                errors.seek(0)
-                raise SparkStartError(f"Spark's JVM ({java.program}) did not start: {_last_words(errors.read())}")
-            time.sleep(0.02)
+        try:
+            while not where.exists():  # the JVM writes another file and renames it
+                if process.poll() is not None or time.monotonic() > deadline:
+                    errors.seek(0)
+                    raise SparkStartError(f"Spark's JVM ({java.program}) did not start: {_last_words(errors.read())}")
+                time.sleep(0.02)
+        except BaseException:  # Ctrl-C too: a JVM that cannot write its file any more would live on without us
+            process.kill()
+            process.wait()
+            os.close(ours)
+            raise
         answer = where.read_bytes()
     atexit.register(_stop, process, ours)
     length = int.from_bytes(answer[4:8], "big")

@@ -1,7 +1,10 @@
 """Spark's JVM starts on a Java that lacks a module, and a Java that cannot do it is named."""
 
 import os
+import signal
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,3 +73,27 @@ def test_a_jvm_that_ends_at_once_says_why(tmp_path: Path, spark_home: Path, monk
     with pytest.raises(SparkStartError, match="did not start: Error: no main class"):
         start_java_gateway()
     assert "PYSPARK_GATEWAY_PORT" not in os.environ
+
+
+def test_ctrl_c_while_the_jvm_starts_leaves_no_jvm(tmp_path: Path, spark_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "java"
+    slow = fake_java(tmp_path / "slow", "exec sleep 600")
+    program = fake_java(home, launcher([str(slow)]))
+    monkeypatch.setattr(java_gateway, "_candidates", lambda: iter([program]))
+    monkeypatch.setattr(java_gateway.importlib.util, "find_spec", lambda _: type("Spec", (), {"origin": str(spark_home / "__init__.py")}))
+    monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
+    started: list[subprocess.Popen[bytes]] = []
+    popen = subprocess.Popen
+
+    def remembers(*arguments: Any, **options: Any) -> "subprocess.Popen[bytes]":
+        started.append(popen(*arguments, **options))
+        return started[-1]
+
+    def interrupts(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(java_gateway.subprocess, "Popen", remembers)
+    monkeypatch.setattr(java_gateway.time, "sleep", interrupts)
+    with pytest.raises(KeyboardInterrupt):
+        start_java_gateway()
+    assert started[-1].returncode == -signal.SIGKILL
