@@ -1,7 +1,8 @@
-"""The peer: a real Apache Kafka cluster from Maven's jars, on loopback, in a folder of its own, gone when the block ends.
+"""The peer: a real Apache Kafka cluster from Maven's jars, on loopback, in a folder of its own,
+gone when the block ends.
 
-The jars are looked for in KAFKA_EDU_KAFKA_JARS (a folder of jars), and else fetched once by Maven into the user's cache (about 40 MB).
-Nothing of Apache Kafka is part of this project.
+The jars are looked for in KAFKA_EDU_KAFKA_JARS (a folder of jars), and else fetched once by Maven
+into the user's cache (about 40 MB). Nothing of Apache Kafka is part of this project.
 """
 
 import asyncio
@@ -26,7 +27,8 @@ from kafka_edu.common.ports import free_ports
 from kafka_edu.common.socket_transport import SocketTransport
 
 VERSION: Final = "2.8.2"
-#: Version → Scala's, and the ZooKeeper that it runs with: the 3.4 client of Kafka 2.0 does not start on Java 17.
+#: Version → Scala's, and the ZooKeeper that it runs with: the 3.4 client of Kafka 2.0 does not
+#: start on Java 17.
 RELEASES: Final = {"2.8.2": ("2.13", "3.5.9"), "2.0.1": ("2.12", "3.5.9")}
 TOOL_TIMEOUT_S: Final = 300
 START_TIMEOUT_S: Final = 120
@@ -37,30 +39,51 @@ _LOG4J: Final = "org.apache.log4j"
 
 
 def kafka_jars(version: str = VERSION) -> Path:
-    """The folder of Apache Kafka's jars. Raises PeerMissing when there is no Java, or no jars and no Maven to fetch them."""
+    """The folder of Apache Kafka's jars. Raises PeerMissing when there is no Java, or no jars and
+    no Maven to fetch them.
+    """
     given = os.environ.get("KAFKA_EDU_KAFKA_JARS")
     if given and version == VERSION:
         if not any(Path(given).glob("kafka-clients-*.jar")):
-            raise PeerMissing(f"KAFKA_EDU_KAFKA_JARS is {given}, where there is no kafka-clients-*.jar")
+            raise PeerMissing(
+                f"KAFKA_EDU_KAFKA_JARS is {given}, where there is no kafka-clients-*.jar"
+            )
         require_java()
         return Path(given)
     log = "org.slf4j:slf4j-log4j12:1.7.30"
     scala, zookeeper = RELEASES[version]
-    kafka = [f"org.apache.kafka:kafka_{scala}:{version}", f"org.apache.kafka:kafka-tools:{version}", f"org.apache.zookeeper:zookeeper:{zookeeper}"]
+    kafka = [
+        f"org.apache.kafka:kafka_{scala}:{version}",
+        f"org.apache.kafka:kafka-tools:{version}",
+        f"org.apache.zookeeper:zookeeper:{zookeeper}",
+    ]
     return maven_jars(f"apache-kafka-{version}", [*kafka, log])
 
 
 def run_tool(jars: Path, *command: str, heap: str = "512m") -> str:
-    """Run one of Kafka's Java tools to its end; returns what it printed. Raises CalledProcessError, and TimeoutExpired after five minutes."""
+    """Run one of Kafka's Java tools to its end; returns what it printed. Raises CalledProcessError,
+    and TimeoutExpired after five minutes.
+    """
     java = ["java", f"-Xms{heap}", f"-Xmx{heap}", "-XX:+UseG1GC", "-cp", f"{jars}/*", *command]
-    return subprocess.run(java, check=True, text=True, capture_output=True, timeout=TOOL_TIMEOUT_S).stdout
+    return subprocess.run(
+        java, check=True, text=True, capture_output=True, timeout=TOOL_TIMEOUT_S
+    ).stdout
 
 
 class ApacheKafka:
-    """`brokers` brokers with ids from 0, and a ZooKeeper of their own unless `zookeeper` (host:port/chroot) is one; `bootstrap` and `ports` when
-    they are up. In `properties`, `{port}` stands for a broker's port."""
+    """`brokers` brokers with ids from 0, and a ZooKeeper of their own unless `zookeeper`
+    (host:port/chroot) is one; `bootstrap` and `ports` when they are up. In `properties`, `{port}`
+    stands for a broker's port.
+    """
 
-    def __init__(self, jars: Path, brokers: int = 3, properties: Sequence[str] = (), zookeeper: str = "", java: Sequence[str] = STRONG) -> None:
+    def __init__(
+        self,
+        jars: Path,
+        brokers: int = 3,
+        properties: Sequence[str] = (),
+        zookeeper: str = "",
+        java: Sequence[str] = STRONG,
+    ) -> None:
         self.jars = jars
         self.bootstrap = ""
         self._count = brokers
@@ -78,21 +101,36 @@ class ApacheKafka:
 
     def _spawn(self, name: str, main: str, java: Sequence[str]) -> None:
         """Run `main` on the properties that `_write` left for `name`."""
-        command = ["java", *java, f"-Dlog4j.configuration=file:{self._root}/log4j.properties", "-cp", f"{self.jars}/*", main]
+        command = [
+            "java",
+            *java,
+            f"-Dlog4j.configuration=file:{self._root}/log4j.properties",
+            "-cp",
+            f"{self.jars}/*",
+            main,
+        ]
         with open(self._root / f"{name}.out", "ab") as out:
             self._processes[name] = subprocess.Popen(
-                [*command, str(self._root / f"{name}.properties")], stdout=out, stderr=subprocess.STDOUT, start_new_session=True
+                [*command, str(self._root / f"{name}.properties")],
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
 
     def _write(self, name: str, properties: Mapping[str, object]) -> None:
-        (self._root / f"{name}.properties").write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
+        (self._root / f"{name}.properties").write_text(
+            "".join(f"{key}={value}\n" for key, value in properties.items())
+        )
 
     def _await_port(self, name: str, port: int, limit_s: float = START_TIMEOUT_S) -> None:
         end = time.monotonic() + limit_s
         process = self._processes[name]
         while time.monotonic() < end:
             if process.poll() is not None:
-                raise PeerMissing(f"{name} ended with {process.returncode}: {(self._root / f'{name}.out').read_text()[-2000:]}")
+                raise PeerMissing(
+                    f"{name} ended with {process.returncode}:"
+                    f" {(self._root / f'{name}.out').read_text()[-2000:]}"
+                )
             with contextlib.suppress(OSError):
                 socket.create_connection(("127.0.0.1", port), 1).close()
                 return
@@ -103,12 +141,21 @@ class ApacheKafka:
         """Start everything; returns when each broker lists all of them, and a controller."""
         self._write(
             "log4j",
-            {"log4j.rootLogger": "WARN,o", "log4j.appender.o": f"{_LOG4J}.ConsoleAppender", "log4j.appender.o.layout": f"{_LOG4J}.SimpleLayout"},
+            {
+                "log4j.rootLogger": "WARN,o",
+                "log4j.appender.o": f"{_LOG4J}.ConsoleAppender",
+                "log4j.appender.o.layout": f"{_LOG4J}.SimpleLayout",
+            },
         )
         ports = free_ports(HOST)
         if not self._zookeeper:
             port = next(ports)
-            zookeeper = {"clientPort": port, "clientPortAddress": "127.0.0.1", "admin.enableServer": "false", "tickTime": 500}
+            zookeeper = {
+                "clientPort": port,
+                "clientPortAddress": "127.0.0.1",
+                "admin.enableServer": "false",
+                "tickTime": 500,
+            }
             self._write("zookeeper", {"dataDir": self._root / "zk", **zookeeper})
             self._spawn("zookeeper", "org.apache.zookeeper.server.quorum.QuorumPeerMain", SMALL)
             self._await_port("zookeeper", port)
@@ -137,7 +184,11 @@ class ApacheKafka:
     def wait_until_listed(self) -> None:
         """Return when each broker lists all of them, and a controller. Raises TimeoutError."""
         ports = {broker: (HOST, port) for broker, port in enumerate(self.ports)}
-        asyncio.run(asyncio.wait_for(wait_until_listed(SocketTransport(), ports, list(ports)), START_TIMEOUT_S))
+        asyncio.run(
+            asyncio.wait_for(
+                wait_until_listed(SocketTransport(), ports, list(ports)), START_TIMEOUT_S
+            )
+        )
 
     def start(self, broker: int) -> None:
         """Start a broker; returns at once."""
@@ -178,7 +229,11 @@ class ApacheKafka:
 
 @contextlib.contextmanager
 def apache_kafka(
-    jars: Path, brokers: int = 3, properties: Sequence[str] = (), zookeeper: str = "", java: Sequence[str] = STRONG
+    jars: Path,
+    brokers: int = 3,
+    properties: Sequence[str] = (),
+    zookeeper: str = "",
+    java: Sequence[str] = STRONG,
 ) -> Iterator[ApacheKafka]:
     """A running Apache Kafka for the time of the block; the arguments are those of ApacheKafka."""
     kafka = ApacheKafka(jars, brokers, properties, zookeeper, java)

@@ -1,6 +1,8 @@
-"""`kafka-edu bench codecs`: what it costs to read and write the messages of the hot path, and what kafka-python takes to read the same bytes.
+"""`kafka-edu bench codecs`: what it costs to read and write the messages of the hot path, and what
+kafka-python takes to read the same bytes.
 
-CPU time of one call, the best of five rounds, after a warm-up in which the codec of that version is generated.
+CPU time of one call, the best of five rounds, after a warm-up in which the codec of that version is
+generated.
 """
 
 import argparse
@@ -13,7 +15,11 @@ from kafka.protocol.producer.produce import ProduceRequest as PythonProduceReque
 
 from kafka_edu.cli.report import Report
 from kafka_edu.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from kafka_edu.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kafka_edu.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
 
 NAME = "codecs"
 HELP = "read and write the hot path's messages; kafka-python reads them too (ten seconds)"
@@ -52,7 +58,12 @@ def microseconds(call: Callable[[], object], rounds: int) -> float:
 def produce_case() -> Case:
     """A produce request of one partition with 64 KiB of records, which neither codec looks into."""
     entry = PartitionProduceData(index=3, records=b"r" * 65_536)
-    ours = ProduceRequest(transactional_id=None, acks=-1, timeout_ms=30_000, topic_data=[TopicProduceData(name="web", partition_data=[entry])])
+    ours = ProduceRequest(
+        transactional_id=None,
+        acks=-1,
+        timeout_ms=30_000,
+        topic_data=[TopicProduceData(name="web", partition_data=[entry])],
+    )
     data = ours.encode(PRODUCE_VERSION)
     return Case(
         f"Produce v{PRODUCE_VERSION}, one partition",
@@ -64,8 +75,19 @@ def produce_case() -> Case:
 
 def fetch_case() -> Case:
     """A full fetch of a hundred partitions."""
-    partitions = [FetchPartition(partition=i, fetch_offset=1_000 * i, log_start_offset=-1, partition_max_bytes=1 << 20) for i in range(PARTITIONS)]
-    ours = FetchRequest(replica_id=-1, max_wait_ms=500, min_bytes=1, max_bytes=52_428_800, topics=[FetchTopic(topic="web", partitions=partitions)])
+    partitions = [
+        FetchPartition(
+            partition=i, fetch_offset=1_000 * i, log_start_offset=-1, partition_max_bytes=1 << 20
+        )
+        for i in range(PARTITIONS)
+    ]
+    ours = FetchRequest(
+        replica_id=-1,
+        max_wait_ms=500,
+        min_bytes=1,
+        max_bytes=52_428_800,
+        topics=[FetchTopic(topic="web", partitions=partitions)],
+    )
     data = ours.encode(FETCH_VERSION)
     return Case(
         f"Fetch v{FETCH_VERSION}, {PARTITIONS} partitions",

@@ -1,4 +1,6 @@
-"""The same work by confluent-kafka, which is librdkafka in C below a thin Python. MB are 2^20 bytes of payload."""
+"""The same work by confluent-kafka, which is librdkafka in C below a thin Python. MB are 2^20 bytes
+of payload.
+"""
 
 import time
 
@@ -10,12 +12,16 @@ MEGABYTE = 1 << 20
 TIMEOUT_S = 120.0
 POLL_EVERY = 10_000
 READ_AHEAD = {"queued.min.messages": 10_000_000, "queued.max.messages.kbytes": 1 << 20}
-"""More than there is to read. When 100,000 records or 64 MB wait for the application, its defaults, librdkafka fetches nothing for a second; what is read
-here takes less than half of one, so each measurement would tell whether that happened to it."""
+"""More than there is to read. When 100,000 records or 64 MB wait for the application, its defaults,
+librdkafka fetches nothing for a second; what is read here takes less than half of one, so each
+measurement would tell whether that happened to it.
+"""
 
 
 def produce(bootstrap: str, topic: str, *, size: int, acks: str, records: int) -> float:
-    """MB/s from the first record until the last is acknowledged. Raises RuntimeError if one was not."""
+    """MB/s from the first record until the last is acknowledged. Raises RuntimeError if one was
+    not.
+    """
     producer = Producer(
         {
             "bootstrap.servers": bootstrap,
@@ -41,20 +47,33 @@ def produce(bootstrap: str, topic: str, *, size: int, acks: str, records: int) -
     left = producer.flush(TIMEOUT_S)
     seconds = time.perf_counter() - began
     if left or failed:
-        raise RuntimeError(f"{left} records were not acknowledged, {len(failed)} were refused: {failed[:1]}")
+        raise RuntimeError(
+            f"{left} records were not acknowledged, {len(failed)} were refused: {failed[:1]}"
+        )
     return records * size / MEGABYTE / seconds
 
 
 def consume(bootstrap: str, topic: str, partitions: int, *, size: int, records: int) -> float:
     """MB/s from the first records on until all have come."""
-    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": f"bench-{topic}", "enable.auto.commit": False, **READ_AHEAD})
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": f"bench-{topic}",
+            "enable.auto.commit": False,
+            **READ_AHEAD,
+        }
+    )
     try:
-        consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in range(partitions)])
+        consumer.assign(
+            [TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in range(partitions)]
+        )
         first = len(consumer.consume(1, TIMEOUT_S))
         began = time.perf_counter()
         read = first
         while read < records:
-            messages = consumer.consume(min(POLL_EVERY, records - read), 0.1)  # it waits for as many as it is asked for
+            messages = consumer.consume(
+                min(POLL_EVERY, records - read), 0.1
+            )  # it waits for as many as it is asked for
             for message in messages:
                 if error := message.error():
                     raise KafkaException(error)

@@ -1,4 +1,6 @@
-"""How long a record takes from a producer's call to a consumer's hand, at a rate that keeps no queue: a thousand records a second, acks=all."""
+"""How long a record takes from a producer's call to a consumer's hand, at a rate that keeps no
+queue: a thousand records a second, acks=all.
+"""
 
 import struct
 import threading
@@ -21,8 +23,12 @@ class Latency(NamedTuple):
 
 
 def end_to_end_latency(bootstrap: str, topic: str, partitions: int, *, seconds: float) -> Latency:
-    """Through a new topic, with confluent-kafka on both ends, after two seconds that do not count. Raises RuntimeError if records are missing."""
-    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": f"bench-{topic}", "enable.auto.commit": False})
+    """Through a new topic, with confluent-kafka on both ends, after two seconds that do not count.
+    Raises RuntimeError if records are missing.
+    """
+    consumer = Consumer(
+        {"bootstrap.servers": bootstrap, "group.id": f"bench-{topic}", "enable.auto.commit": False}
+    )
     producer = Producer({"bootstrap.servers": bootstrap, "acks": "all", "linger.ms": 0})
     total = int((WARM_UP_S + seconds) * RATE)
     filler = b"x" * (RECORD_BYTES - 8)
@@ -33,12 +39,16 @@ def end_to_end_latency(bootstrap: str, topic: str, partitions: int, *, seconds: 
             wait = began + i / RATE - time.perf_counter()
             if wait > 0:
                 time.sleep(wait)
-            producer.produce(topic, struct.pack(">d", time.perf_counter()) + filler, partition=i % partitions)
+            producer.produce(
+                topic, struct.pack(">d", time.perf_counter()) + filler, partition=i % partitions
+            )
             producer.poll(0)
         producer.flush(TIMEOUT_S)
 
     try:
-        consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in range(partitions)])
+        consumer.assign(
+            [TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in range(partitions)]
+        )
         sender = threading.Thread(target=send, daemon=True)
         sender.start()
         latencies: list[float] = []

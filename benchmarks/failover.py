@@ -1,20 +1,28 @@
-"""`kafka-edu bench failover`: what it takes to create 3,000 partitions, to stop a broker that leads 1,000 of them, and to lose it by kill -9.
+"""`kafka-edu bench failover`: what it takes to create 3,000 partitions, to stop a broker that leads
+1,000 of them, and to lose it by kill -9.
 
-Three brokers, RF 3, beside Apache Kafka 2.8.2 in the same run; both on an Apache ZooKeeper of their own, of the same version and settings, with the
-same session time-out. Two producers with acks=all write to 20 partitions of the victim (`failover_probes` says why two).
+Three brokers, RF 3, beside Apache Kafka 2.8.2 in the same run; both on an Apache ZooKeeper of their
+own, of the same version and settings, with the same session time-out. Two producers with acks=all
+write to 20 partitions of the victim (`failover_probes` says why two).
 
     creation          from the request until every broker shows every partition with a full ISR
-    sigterm           SIGTERM to a broker that leads a third of the partitions and is not the controller
+    sigterm           SIGTERM to a broker that leads a third of the partitions and is not the
+    controller
     kill              kill -9 of such a broker: what the session time-out takes, then the election
-    controller-kill   kill -9 of the controller, which leads a third too: a new controller first, which reads the cluster from ZooKeeper
-    small             on six partitions, kill after kill: from the deletion of the victim's znode to the first acked record of a partition it led
+    controller-kill   kill -9 of the controller, which leads a third too: a new controller first,
+    which reads the cluster from ZooKeeper
+    small             on six partitions, kill after kill: from the deletion of the victim's znode to
+    the first acked record of a partition it led
 
-Each of the first four is done once in a round, one after the other on one cluster; a round has a new cluster. Figures are medians over the rounds;
-the peers take turns and do not stand together, for idle brokers with 2,000 followed partitions are not idle. Nothing is warmed up before the creation:
-it is what a cluster does that has just started, which costs a JVM more than it costs us; by the first kill both have run for a minute or more.
+Each of the first four is done once in a round, one after the other on one cluster; a round has a
+new cluster. Figures are medians over the rounds; the peers take turns and do not stand together,
+for idle brokers with 2,000 followed partitions are not idle. Nothing is warmed up before the
+creation: it is what a cluster does that has just started, which costs a JVM more than it costs us;
+by the first kill both have run for a minute or more.
 
-FILE is written anew after every measurement, with the figures there are by then, so a run that is stopped has told what it found. A target without
-figures does not hold, nor does one whose part has failed in any round, whatever the other rounds say.
+FILE is written anew after every measurement, with the figures there are by then, so a run that is
+stopped has told what it found. A target without figures does not hold, nor does one whose part has
+failed in any round, whatever the other rounds say.
 """
 
 import argparse
@@ -38,11 +46,24 @@ from kafka_edu.zk.apache import ApacheZooKeeperError
 
 from . import failover_table
 from .apache_kafka import PeerMissing, kafka_jars
-from .failover_peers import Disturbed, Peer, ZnodeGone, all_led_by_others, create_topic, describe, running_peer, settle, wait_for_each
+from .failover_peers import (
+    Disturbed,
+    Peer,
+    ZnodeGone,
+    all_led_by_others,
+    create_topic,
+    describe,
+    running_peer,
+    settle,
+    wait_for_each,
+)
 from .failover_probes import ApplicationProbe, RawProbe
 
 NAME = "failover"
-HELP = "creating 3,000 partitions, stopping and killing leaders of 1,000, beside Apache Kafka 2.8.2 (needs Java; half an hour)"
+HELP = (
+    "creating 3,000 partitions, stopping and killing leaders of 1,000, beside Apache Kafka 2.8.2"
+    " (needs Java; half an hour)"
+)
 
 PEERS: Final = ("ours", "kafka")
 LOSSES: Final = ("sigterm", "kill", "controller-kill")
@@ -52,7 +73,9 @@ PROBED: Final = 20
 RAW_PROBED: Final = 5
 SMALL_PARTITIONS: Final = 6
 WARM_UP_S: Final = 3.0
-"""So long the probes write before a signal, some 60 records a partition: the ways they use are used to it, and the load is a steady one."""
+"""So long the probes write before a signal, some 60 records a partition: the ways they use are used
+to it, and the load is a steady one.
+"""
 LIMIT_S: Final = 120.0
 SLOWEST_CREATION: Final = 1.0
 """Ours / Apache Kafka's."""
@@ -71,10 +94,14 @@ FAILURES: Final = (
 
 
 class Loss(NamedTuple):
-    """One broker stopped or killed; all in s. `moved`: from the znode's deletion until both others show a leader for every partition."""
+    """One broker stopped or killed; all in s. `moved`: from the znode's deletion until both others
+    show a leader for every partition.
+    """
 
     gone: float
-    """From the signal to the end of the process (SIGTERM), or to the deletion of its znode (kill -9)."""
+    """From the signal to the end of the process (SIGTERM), or to the deletion of its znode (kill
+    -9).
+    """
     moved: float
     gap: float
     """The longest of a partition, as the application sees it."""
@@ -92,7 +119,9 @@ class Loss(NamedTuple):
 
 
 class Reaction(NamedTuple):
-    """One kill on the small cluster: seconds from the znode's deletion to the first acked record of a partition that the victim led."""
+    """One kill on the small cluster: seconds from the znode's deletion to the first acked record of
+    a partition that the victim led.
+    """
 
     application: float
     raw: float
@@ -111,19 +140,29 @@ class Found:
         """Part → in how many rounds it came to no end."""
 
     def median(self, part: str, values: Iterable[float]) -> float | None:
-        """Of what was measured in `part`, for a target; None if there is nothing, or if a round failed: that one would have been the worst."""
+        """Of what was measured in `part`, for a target; None if there is nothing, or if a round
+        failed: that one would have been the worst.
+        """
         values = list(values)
         return statistics.median(values) if values and not self.failed[part] else None
 
 
 def victim_of(leaders: Mapping[int, Sequence[int]], controller: int, wants_controller: bool) -> int:
     """The controller, or the first broker that is not."""
-    return controller if wants_controller else min(broker for broker in leaders if broker != controller)
+    return (
+        controller
+        if wants_controller
+        else min(broker for broker in leaders if broker != controller)
+    )
 
 
 @contextlib.contextmanager
-def probes(peer: Peer, partitions: Sequence[int], raw_partitions: Sequence[int]) -> Iterator[tuple[ApplicationProbe, RawProbe]]:
-    """Both write from the beginning, when each partition has been acked, to the end of the block, when each record's fate is known."""
+def probes(
+    peer: Peer, partitions: Sequence[int], raw_partitions: Sequence[int]
+) -> Iterator[tuple[ApplicationProbe, RawProbe]]:
+    """Both write from the beginning, when each partition has been acked, to the end of the block,
+    when each record's fate is known.
+    """
     application = ApplicationProbe(peer.bootstrap, TOPIC, partitions)
     raw = RawProbe(peer.addresses, TOPIC, raw_partitions)
     try:
@@ -142,14 +181,21 @@ def wait_for_acks(application: ApplicationProbe, raw: RawProbe, after: float) ->
     while not (application.acks.all_acked_after(after) and raw.acks.all_acked_after(after)):
         if time.monotonic() > end:
             raise TimeoutError(f"not every partition was written to within {LIMIT_S:g} s")
-        time.sleep(0.02)  # the acks are noted by the clients' own threads, which are not to be slowed by telling
+        time.sleep(
+            0.02
+        )  # the acks are noted by the clients' own threads, which are not to be slowed by telling
 
 
 def lose(peer: Peer, victim: int, leaders: Mapping[int, Sequence[int]], kill: bool) -> Loss:
-    """Stop or kill a broker while some partitions that it leads are written to; returns when all of these are written to again."""
+    """Stop or kill a broker while some partitions that it leads are written to; returns when all of
+    these are written to again.
+    """
     survivors = {broker: address for broker, address in peer.addresses.items() if broker != victim}
     partitions, probed = sum(map(len, leaders.values())), leaders[victim][:PROBED]
-    with ZnodeGone(peer.zookeeper, victim) as znode, probes(peer, probed, probed[:RAW_PROBED]) as (application, raw):
+    with (
+        ZnodeGone(peer.zookeeper, victim) as znode,
+        probes(peer, probed, probed[:RAW_PROBED]) as (application, raw),
+    ):
         time.sleep(WARM_UP_S)  # of work as usual
         began = time.monotonic()
         if kill:
@@ -171,8 +217,12 @@ def lose(peer: Peer, victim: int, leaders: Mapping[int, Sequence[int]], kill: bo
     )
 
 
-def measure(peer: Peer, part: str, partitions: int, kills: int, found: Found, tell: Callable[[str], None]) -> None:
-    """One part, on a cluster on which those before it in the round have been done; `tell` is called after each measurement."""
+def measure(
+    peer: Peer, part: str, partitions: int, kills: int, found: Found, tell: Callable[[str], None]
+) -> None:
+    """One part, on a cluster on which those before it in the round have been done; `tell` is called
+    after each measurement.
+    """
     match part:
         case "creation":
             seconds = create_topic(peer, TOPIC, partitions)
@@ -182,12 +232,15 @@ def measure(peer: Peer, part: str, partitions: int, kills: int, found: Found, te
             small_kills(peer, kills, found, tell)
         case _:
             leaders = settle(peer, TOPIC, partitions)
-            victim = victim_of(leaders, describe(peer, TOPIC).controller_id, part == "controller-kill")
+            victim = victim_of(
+                leaders, describe(peer, TOPIC).controller_id, part == "controller-kill"
+            )
             loss = lose(peer, victim, leaders, kill=part != "sigterm")
             found.losses[part].append(loss)
             tell(
-                f"{peer.name:6} {part:16} gone {loss.gone:6.2f} s, moved {loss.moved:6.2f} s later; longest gap {loss.gap:6.2f} s, "
-                f"raw {loss.gap_raw:6.2f} s, the client library's part {loss.added:5.2f} s; {loss.failed} failed"
+                f"{peer.name:6} {part:16} gone {loss.gone:6.2f} s, moved {loss.moved:6.2f} s later;"
+                f" longest gap {loss.gap:6.2f} s, raw {loss.gap_raw:6.2f} s, the client library's"
+                f" part {loss.added:5.2f} s; {loss.failed} failed"
             )
             peer.start(victim)
 
@@ -199,20 +252,38 @@ def small_kills(peer: Peer, kills: int, found: Found, tell: Callable[[str], None
         leaders = settle(peer, TOPIC, SMALL_PARTITIONS)
         victim = i % len(leaders)
         controller = describe(peer, TOPIC).controller_id == victim
-        with ZnodeGone(peer.zookeeper, victim) as znode, probes(peer, leaders[victim], leaders[victim]) as (application, raw):
+        with (
+            ZnodeGone(peer.zookeeper, victim) as znode,
+            probes(peer, leaders[victim], leaders[victim]) as (application, raw),
+        ):
             began = time.monotonic()
             peer.kill(victim)
             gone = znode.wait(began, LIMIT_S)
             wait_for_acks(application, raw, gone)
-        reaction = Reaction(application.acks.first_after(gone) - gone, raw.acks.first_after(gone) - gone, controller)
+        reaction = Reaction(
+            application.acks.first_after(gone) - gone, raw.acks.first_after(gone) - gone, controller
+        )
         found.small.append(reaction)
         what = "the controller" if controller else "no controller"
-        tell(f"{peer.name:6} small, kill {i + 1:2}    {what}: {reaction.application * 1000:5.0f} ms, raw {reaction.raw * 1000:5.0f} ms")
+        tell(
+            f"{peer.name:6} small, kill {i + 1:2}    {what}: {reaction.application * 1000:5.0f} ms,"
+            f" raw {reaction.raw * 1000:5.0f} ms"
+        )
         peer.start(victim)
 
 
-def run_round(name: str, jars: Path, parts: Sequence[str], partitions: int, kills: int, found: Found, tell: Callable[[str], None]) -> None:
-    """Do the parts one after the other on a new cluster. Those that a failure leaves undone have failed."""
+def run_round(
+    name: str,
+    jars: Path,
+    parts: Sequence[str],
+    partitions: int,
+    kills: int,
+    found: Found,
+    tell: Callable[[str], None],
+) -> None:
+    """Do the parts one after the other on a new cluster. Those that a failure leaves undone have
+    failed.
+    """
     left = list(parts)
     try:
         with running_peer(name, jars) as peer:
@@ -237,26 +308,55 @@ def report_of(found: Mapping[str, Found], partitions: int, parts: Sequence[str])
     for name, of_peer in found.items():
         if of_peer.creation:
             report.figure(f"{name}: creation, rounds", len(of_peer.creation))
-            report.figure(f"{name}: creation until every ISR is full, s", statistics.median(of_peer.creation))
+            report.figure(
+                f"{name}: creation until every ISR is full, s", statistics.median(of_peer.creation)
+            )
         for part, losses in of_peer.losses.items():
             if losses:
                 report.figure(f"{name}: {part}, rounds", len(losses))
                 ended = "process is gone" if part == "sigterm" else "znode is deleted"
-                report.figure(f"{name}: {part}, signal until the {ended}, s", statistics.median(loss.gone for loss in losses))
-                report.figure(f"{name}: {part}, from then until all leaders are moved, s", statistics.median(loss.moved for loss in losses))
-                report.figure(f"{name}: {part}, longest gap of a partition, s", statistics.median(loss.gap for loss in losses))
-                report.figure(f"{name}: {part}, longest gap, raw probe, s", statistics.median(loss.gap_raw for loss in losses))
-                report.figure(f"{name}: {part}, of the gap the client library's part, s", statistics.median(loss.added for loss in losses))
-                report.figure(f"{name}: {part}, failed produces, all rounds", sum(loss.failed for loss in losses))
+                report.figure(
+                    f"{name}: {part}, signal until the {ended}, s",
+                    statistics.median(loss.gone for loss in losses),
+                )
+                report.figure(
+                    f"{name}: {part}, from then until all leaders are moved, s",
+                    statistics.median(loss.moved for loss in losses),
+                )
+                report.figure(
+                    f"{name}: {part}, longest gap of a partition, s",
+                    statistics.median(loss.gap for loss in losses),
+                )
+                report.figure(
+                    f"{name}: {part}, longest gap, raw probe, s",
+                    statistics.median(loss.gap_raw for loss in losses),
+                )
+                report.figure(
+                    f"{name}: {part}, of the gap the client library's part, s",
+                    statistics.median(loss.added for loss in losses),
+                )
+                report.figure(
+                    f"{name}: {part}, failed produces, all rounds",
+                    sum(loss.failed for loss in losses),
+                )
         if of_peer.small:
             for which, times in (
                 ("application", [reaction.application for reaction in of_peer.small]),
                 ("raw probe", [reaction.raw for reaction in of_peer.small]),
-                ("raw probe, controller killed", [reaction.raw for reaction in of_peer.small if reaction.controller]),
+                (
+                    "raw probe, controller killed",
+                    [reaction.raw for reaction in of_peer.small if reaction.controller],
+                ),
             ):
                 if times:
-                    report.figure(f"{name}: small, znode to first ack, {which}, median, ms", 1000 * statistics.median(times))
-                    report.figure(f"{name}: small, znode to first ack, {which}, p95, ms", 1000 * percentile(times, 0.95))
+                    report.figure(
+                        f"{name}: small, znode to first ack, {which}, median, ms",
+                        1000 * statistics.median(times),
+                    )
+                    report.figure(
+                        f"{name}: small, znode to first ack, {which}, p95, ms",
+                        1000 * percentile(times, 0.95),
+                    )
             report.figure(f"{name}: small, kills", len(of_peer.small))
         for part, rounds in of_peer.failed.items():
             report.figure(f"{name}: {part}, rounds that failed", rounds)
@@ -266,43 +366,84 @@ def report_of(found: Mapping[str, Found], partitions: int, parts: Sequence[str])
 
 def _targets(report: Report, parts: Sequence[str], ours: Found, kafka: Found) -> None:
     if "creation" in parts:
-        mine, theirs = ours.median("creation", ours.creation), kafka.median("creation", kafka.creation)
+        mine, theirs = (
+            ours.median("creation", ours.creation),
+            kafka.median("creation", kafka.creation),
+        )
         ratio = None if mine is None or theirs is None else mine / theirs
-        report.target("creation until every ISR is full: ours / Apache Kafka 2.8.2", ratio, "<=", SLOWEST_CREATION)
+        report.target(
+            "creation until every ISR is full: ours / Apache Kafka 2.8.2",
+            ratio,
+            "<=",
+            SLOWEST_CREATION,
+        )
     for part in (part for part in LOSSES if part in parts):
         losses = ours.losses[part]
         gap = ours.median(part, (loss.gap for loss in losses))
         if part == "sigterm":
             failed = None if gap is None else sum(loss.failed for loss in losses)
-            report.target("sigterm: until the process is gone, s", ours.median(part, (loss.gone for loss in losses)), "<=", 3.0)
+            report.target(
+                "sigterm: until the process is gone, s",
+                ours.median(part, (loss.gone for loss in losses)),
+                "<=",
+                3.0,
+            )
             report.target("sigterm: longest gap of a partition, s", gap, "<=", 1.0)
             report.target("sigterm: failed produces", failed, "==", 0)
         else:
             most_moved, most_gap = (1.0, 8.0) if part == "kill" else (2.0, 9.0)
             moved = ours.median(part, (loss.moved for loss in losses))
-            report.target(f"{part}: all leaders moved, s after its znode went", moved, "<=", most_moved)
+            report.target(
+                f"{part}: all leaders moved, s after its znode went", moved, "<=", most_moved
+            )
             report.target(f"{part}: longest gap of a partition, s", gap, "<=", most_gap)
     if "small" in parts:
-        for which, times in (("application", [r.application for r in ours.small]), ("raw probe", [r.raw for r in ours.small])):
-            report.target(f"small: znode to first ack, {which}, median, ms", ours.median("small", (1000 * t for t in times)), "<=", 300)
+        for which, times in (
+            ("application", [r.application for r in ours.small]),
+            ("raw probe", [r.raw for r in ours.small]),
+        ):
+            report.target(
+                f"small: znode to first ack, {which}, median, ms",
+                ours.median("small", (1000 * t for t in times)),
+                "<=",
+                300,
+            )
 
 
 def main(argv: list[str]) -> int:
-    """Returns 0 when it ran, whether or not the targets hold; 1 when a round failed; 2 when nothing could be measured."""
+    """Returns 0 when it ran, whether or not the targets hold; 1 when a round failed; 2 when nothing
+    could be measured.
+    """
     parser = argparse.ArgumentParser(prog=f"kafka-edu bench {NAME}", description=HELP)
     parser.add_argument("--json", metavar="FILE", help="written anew after every measurement")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--kills", type=int, default=20, help="on the small cluster")
     parser.add_argument("--partitions", type=int, default=3000)
-    parser.add_argument("--only", choices=PARTS, action="append", help="only this part; creation goes before each but small")
+    parser.add_argument(
+        "--only",
+        choices=PARTS,
+        action="append",
+        help="only this part; creation goes before each but small",
+    )
     parser.add_argument("--peer", choices=PEERS, action="append", help="only this one of the two")
-    parser.add_argument("--table", metavar="FILE", help="print the table for docs/performance.md from a FILE that --json wrote, and measure nothing")
+    parser.add_argument(
+        "--table",
+        metavar="FILE",
+        help=(
+            "print the table for docs/performance.md from a FILE that --json wrote, and measure"
+            " nothing"
+        ),
+    )
     args = parser.parse_args(argv)
     if args.table:
         print(failover_table.table(Path(args.table)))
         return 0
     wanted = set(args.only or PARTS)
-    many = [part for part in PARTS if part in wanted | {"creation"} and part != "small"] if wanted - {"small"} else []
+    many = (
+        [part for part in PARTS if part in wanted | {"creation"} and part != "small"]
+        if wanted - {"small"}
+        else []
+    )
     small = ["small"] if "small" in wanted else []
     names = args.peer or list(PEERS)
     found = {name: Found() for name in names}

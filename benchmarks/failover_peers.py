@@ -1,4 +1,6 @@
-"""The two that are compared by `bench failover`, behind one face: our cluster and Apache Kafka's, on the same Apache ZooKeeper with the same settings."""
+"""The two that are compared by `bench failover`, behind one face: our cluster and Apache Kafka's,
+on the same Apache ZooKeeper with the same settings.
+"""
 
 import asyncio
 import contextlib
@@ -20,7 +22,12 @@ from kafka_edu.cli.supervisor import Cluster, running_cluster
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.network.network_client import NetworkClient
-from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponsePartition
+from kafka_edu.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponsePartition,
+)
 from kafka_edu.protocol.types import ProtocolError
 from kafka_edu.zk.apache import ApacheZooKeeper
 
@@ -73,7 +80,9 @@ class OurPeer:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self.bootstrap = cluster.bootstrap_servers
-        self.addresses: Addresses = {broker: (HOST, cluster.port(broker)) for broker in cluster.broker_ids}
+        self.addresses: Addresses = {
+            broker: (HOST, cluster.port(broker)) for broker in cluster.broker_ids
+        }
         self.zookeeper = cluster.zookeeper_connect
         self.kill = cluster.kill
         self.stop = cluster.stop
@@ -88,7 +97,9 @@ class ApachePeer:
     def __init__(self, kafka: ApacheKafka) -> None:
         self._kafka = kafka
         self.bootstrap = kafka.bootstrap
-        self.addresses: Addresses = {broker: (HOST, port) for broker, port in enumerate(kafka.ports)}
+        self.addresses: Addresses = {
+            broker: (HOST, port) for broker, port in enumerate(kafka.ports)
+        }
         self.zookeeper = kafka.zookeeper
         self.kill = kafka.kill
         self.stop = kafka.stop
@@ -101,15 +112,27 @@ class ApachePeer:
 
 @contextlib.contextmanager
 def running_peer(name: str, jars: Path) -> Iterator[Peer]:
-    """A new cluster and a new ZooKeeper for the length of a block. Raises ClusterError, PeerMissing, ApacheZooKeeperError."""
+    """A new cluster and a new ZooKeeper for the length of a block. Raises ClusterError,
+    PeerMissing, ApacheZooKeeperError.
+    """
     with contextlib.ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="kafka-edu-bench-", ignore_cleanup_errors=True))
-        zookeeper = ApacheZooKeeper(Path(folder), tick_time_ms=TICK_TIME_MS, heap_mb=ZOOKEEPER_HEAP_MB)
+        folder = stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="kafka-edu-bench-", ignore_cleanup_errors=True)
+        )
+        zookeeper = ApacheZooKeeper(
+            Path(folder), tick_time_ms=TICK_TIME_MS, heap_mb=ZOOKEEPER_HEAP_MB
+        )
         zookeeper.start()
         stack.callback(zookeeper.stop)
         connect = f"{zookeeper.connect_string}/{name}"
         if name == OurPeer.name:
-            yield OurPeer(stack.enter_context(running_cluster("bench-failover", brokers=BROKERS, props=SETTINGS, zookeeper=connect)))
+            yield OurPeer(
+                stack.enter_context(
+                    running_cluster(
+                        "bench-failover", brokers=BROKERS, props=SETTINGS, zookeeper=connect
+                    )
+                )
+            )
         else:
             lines = [f"{key}={value}" for key, value in SETTINGS.items()]
             yield ApachePeer(stack.enter_context(apache_kafka(jars, BROKERS, lines, connect)))
@@ -118,19 +141,25 @@ def running_peer(name: str, jars: Path) -> Iterator[Peer]:
 # What the brokers say.
 
 
-async def _describe(client: NetworkClient, address: tuple[str, int], topic: str) -> MetadataResponse | None:
+async def _describe(
+    client: NetworkClient, address: tuple[str, int], topic: str
+) -> MetadataResponse | None:
     """One broker's Metadata of one topic; None while it does not answer."""
     try:
         if not client.connected:
             await client.connect(*address, _ANSWER_TIMEOUT_MS)
-        request = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
+        request = MetadataRequest(
+            topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False
+        )
         return await client.ask(request, _METADATA_VERSION, MetadataResponse, _ANSWER_TIMEOUT_MS)
     except (OSError, ProtocolError):
         client.close()
         return None
 
 
-async def _wait_for_each(addresses: Addresses, topic: str, wanted: Callable[[Partitions], bool], timeout_s: float) -> None:
+async def _wait_for_each(
+    addresses: Addresses, topic: str, wanted: Callable[[Partitions], bool], timeout_s: float
+) -> None:
     transport = SocketTransport()
 
     async def wait_for(address: tuple[str, int]) -> None:
@@ -148,8 +177,15 @@ async def _wait_for_each(addresses: Addresses, topic: str, wanted: Callable[[Par
         await asyncio.gather(*(wait_for(address) for address in addresses.values()))
 
 
-def wait_for_each(addresses: Addresses, topic: str, wanted: Callable[[Partitions], bool], timeout_s: float = _SETTLE_TIMEOUT_S) -> None:
-    """Return when the Metadata of each of these brokers shows the topic as `wanted`, looked at every 100 ms. Raises TimeoutError."""
+def wait_for_each(
+    addresses: Addresses,
+    topic: str,
+    wanted: Callable[[Partitions], bool],
+    timeout_s: float = _SETTLE_TIMEOUT_S,
+) -> None:
+    """Return when the Metadata of each of these brokers shows the topic as `wanted`, looked at
+    every 100 ms. Raises TimeoutError.
+    """
     asyncio.run(_wait_for_each(addresses, topic, wanted, timeout_s))
 
 
@@ -172,8 +208,13 @@ def describe(peer: Peer, topic: str) -> MetadataResponse:
 
 
 def all_in_sync(count: int) -> Callable[[Partitions], bool]:
-    """Whether all `count` partitions are there, each with a leader and all of its replicas in the ISR."""
-    return _all_are(count, lambda p: p.error_code == Errors.NONE and p.leader_id >= 0 and len(p.isr_nodes) == BROKERS)
+    """Whether all `count` partitions are there, each with a leader and all of its replicas in the
+    ISR.
+    """
+    return _all_are(
+        count,
+        lambda p: p.error_code == Errors.NONE and p.leader_id >= 0 and len(p.isr_nodes) == BROKERS,
+    )
 
 
 def all_led_by_others(count: int, victim: int) -> Callable[[Partitions], bool]:
@@ -186,7 +227,9 @@ def all_led_by_preferred(count: int) -> Callable[[Partitions], bool]:
     return _all_are(count, lambda p: p.leader_id == p.replica_nodes[0])
 
 
-def _all_are(count: int, as_wanted: Callable[[MetadataResponsePartition], bool]) -> Callable[[Partitions], bool]:
+def _all_are(
+    count: int, as_wanted: Callable[[MetadataResponsePartition], bool]
+) -> Callable[[Partitions], bool]:
     """A broker that does not know the topic, or not all of it, does not show it as wanted."""
     return lambda partitions: len(partitions) == count and all(map(as_wanted, partitions))
 
@@ -195,20 +238,25 @@ def _all_are(count: int, as_wanted: Callable[[MetadataResponsePartition], bool])
 
 
 def create_topic(peer: Peer, topic: str, partitions: int) -> float:
-    """Create it with RF 3; seconds until each broker's Metadata shows every partition with a full ISR.
+    """Create it with RF 3; seconds until each broker's Metadata shows every partition with a full
+    ISR.
 
     A broker is told its roles before it is told the Metadata: so by then it has made all its logs.
     """
     admin = AdminClient({"bootstrap.servers": peer.bootstrap, "log_level": 0})
     began = time.monotonic()
-    for future in admin.create_topics([NewTopic(topic, partitions, BROKERS)], request_timeout=_SETTLE_TIMEOUT_S).values():
+    for future in admin.create_topics(
+        [NewTopic(topic, partitions, BROKERS)], request_timeout=_SETTLE_TIMEOUT_S
+    ).values():
         future.result()
     wait_for_each(peer.addresses, topic, all_in_sync(partitions))
     return time.monotonic() - began
 
 
 def settle(peer: Peer, topic: str, partitions: int) -> dict[int, list[int]]:
-    """Wait until all replicas are in sync, and give each partition to its preferred leader: broker → partitions that it leads."""
+    """Wait until all replicas are in sync, and give each partition to its preferred leader: broker
+    → partitions that it leads.
+    """
     wait_for_each(peer.addresses, topic, all_in_sync(partitions))
     admin = AdminClient({"bootstrap.servers": peer.bootstrap, "log_level": 0})
     everything = [TopicPartition(topic, partition) for partition in range(partitions)]
@@ -225,7 +273,9 @@ class Disturbed(Exception):
 
 
 class ZnodeGone:
-    """Notes when the znode of one broker goes, in s of the monotonic clock. `with ZnodeGone(…) as znode: …; znode.wait(since, 60)`."""
+    """Notes when the znode of one broker goes, in s of the monotonic clock. `with ZnodeGone(…) as
+    znode: …; znode.wait(since, 60)`.
+    """
 
     def __init__(self, zookeeper: str, broker: int) -> None:
         self._client = KazooClient(zookeeper)
@@ -243,14 +293,20 @@ class ZnodeGone:
         self._client.close()
 
     def _fired(self, event: WatchedEvent) -> None:
-        if event.type == EventType.DELETED:  # and not the end of our own session, which kazoo tells every watch
+        if (
+            event.type == EventType.DELETED
+        ):  # and not the end of our own session, which kazoo tells every watch
             self._when = time.monotonic()
             self._gone.set()
 
     def wait(self, since: float, timeout_s: float) -> float:
-        """When it went. Raises TimeoutError; Disturbed if that was before `since`: the broker has lost its session of itself."""
+        """When it went. Raises TimeoutError; Disturbed if that was before `since`: the broker has
+        lost its session of itself.
+        """
         if not self._gone.wait(timeout_s):
             raise TimeoutError(f"{self._path} is still there after {timeout_s:g} s")
         if self._when < since:
-            raise Disturbed(f"{self._path} went {since - self._when:.2f} s before the broker was killed")
+            raise Disturbed(
+                f"{self._path} went {since - self._when:.2f} s before the broker was killed"
+            )
         return self._when

@@ -1,7 +1,9 @@
-"""Who is without a leader, and for how long: two producers with acks=all, side by side on the same partitions.
+"""Who is without a leader, and for how long: two producers with acks=all, side by side on the same
+partitions.
 
-The application's is confluent-kafka (librdkafka) with its default retries: what it sees is what an application sees. The raw one has no back-off of
-its own: it asks each broker in turn, every 20 ms, until one takes the record; so what it sees is what the cluster takes, within 20 ms a broker, and
+The application's is confluent-kafka (librdkafka) with its default retries: what it sees is what an
+application sees. The raw one has no back-off of its own: it asks each broker in turn, every 20 ms,
+until one takes the record; so what it sees is what the cluster takes, within 20 ms a broker, and
 the difference between the two is what the client library adds.
 
 A gap is the time from a partition's last ack to its next one.
@@ -20,7 +22,12 @@ from confluent_kafka import KafkaError, Message, Producer
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.network.network_client import NetworkClient
-from kafka_edu.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
+from kafka_edu.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
 from kafka_edu.protocol.types import ProtocolError
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
@@ -38,7 +45,9 @@ _VALUE: Final = b"x" * 100
 
 
 class AckTimes:
-    """When each partition's records were acked, in s of the monotonic clock. Written by one thread, read by others."""
+    """When each partition's records were acked, in s of the monotonic clock. Written by one thread,
+    read by others.
+    """
 
     def __init__(self, partitions: Iterable[int]) -> None:
         self.of: dict[int, list[float]] = {partition: [] for partition in partitions}
@@ -55,8 +64,16 @@ class AckTimes:
         return min((t for times in self.of.values() for t in times if t > when), default=math.inf)
 
     def longest_gap(self, since: float, partitions: Iterable[int] | None = None) -> float:
-        """The longest gap of a partition, of those that ended after `since`; infinity where one has no ack after it."""
-        return max((_longest_gap(self.of[p], since) for p in (self.of if partitions is None else partitions)), default=math.inf)
+        """The longest gap of a partition, of those that ended after `since`; infinity where one has
+        no ack after it.
+        """
+        return max(
+            (
+                _longest_gap(self.of[p], since)
+                for p in (self.of if partitions is None else partitions)
+            ),
+            default=math.inf,
+        )
 
 
 def _longest_gap(times: Sequence[float], since: float) -> float:
@@ -66,7 +83,9 @@ def _longest_gap(times: Sequence[float], since: float) -> float:
 
 
 class ApplicationProbe:
-    """confluent-kafka in a thread of its own, a record a partition every 50 ms, all but acks left at its defaults."""
+    """confluent-kafka in a thread of its own, a record a partition every 50 ms, all but acks left
+    at its defaults.
+    """
 
     def __init__(self, bootstrap: str, topic: str, partitions: Sequence[int]) -> None:
         self.acks = AckTimes(partitions)
@@ -91,7 +110,9 @@ class ApplicationProbe:
         due = time.monotonic()
         while not self._stop.is_set():
             for partition in self.acks.of:
-                self._producer.produce(self._topic, _VALUE, partition=partition, on_delivery=self._delivered)
+                self._producer.produce(
+                    self._topic, _VALUE, partition=partition, on_delivery=self._delivered
+                )
             due = max(due + EVERY_S, time.monotonic())
             while (left := due - time.monotonic()) > 0:
                 self._producer.poll(left)
@@ -105,14 +126,18 @@ class ApplicationProbe:
 
 
 class RawProbe:
-    """One task a partition, on a loop in a thread of its own; a connection to each broker that it asks."""
+    """One task a partition, on a loop in a thread of its own; a connection to each broker that it
+    asks.
+    """
 
     def __init__(self, addresses: Addresses, topic: str, partitions: Sequence[int]) -> None:
         self.acks = AckTimes(partitions)
         self._addresses = addresses
         self._topic = topic
         self._stopping = False
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="raw-probe", daemon=True)
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._run()), name="raw-probe", daemon=True
+        )
 
     def start(self) -> None:
         self._thread.start()
@@ -141,7 +166,9 @@ class RawProbe:
         for client in clients.values():
             client.close()
 
-    async def _is_acked(self, client: NetworkClient, address: tuple[str, int], request: ProduceRequest) -> bool:
+    async def _is_acked(
+        self, client: NetworkClient, address: tuple[str, int], request: ProduceRequest
+    ) -> bool:
         try:
             if not client.connected:
                 await client.connect(*address, _TIMEOUT_MS)
@@ -152,5 +179,11 @@ class RawProbe:
 
 
 def _produce_request(topic: str, partition: int) -> ProduceRequest:
-    entry = PartitionProduceData(index=partition, records=build_batch([Record(0, 1_700_000_000_000, None, _VALUE)]))
-    return ProduceRequest(acks=-1, timeout_ms=_TIMEOUT_MS, topic_data=[TopicProduceData(name=topic, partition_data=[entry])])
+    entry = PartitionProduceData(
+        index=partition, records=build_batch([Record(0, 1_700_000_000_000, None, _VALUE)])
+    )
+    return ProduceRequest(
+        acks=-1,
+        timeout_ms=_TIMEOUT_MS,
+        topic_data=[TopicProduceData(name=topic, partition_data=[entry])],
+    )

@@ -1,4 +1,6 @@
-"""The table of docs/performance.md, from what `bench failover --json FILE` wrote: `kafka-edu bench failover --table FILE`."""
+"""The table of docs/performance.md, from what `bench failover --json FILE` wrote: `kafka-edu bench
+failover --table FILE`.
+"""
 
 import json
 from pathlib import Path
@@ -14,14 +16,29 @@ ROWS: Final = (
     ("… of it the client library's part, s", "sigterm, of the gap the client library's part, s"),
     ("… failed produces, all rounds", "sigterm, failed produces, all rounds"),
     ("kill -9: until the znode is deleted, s", "kill, signal until the znode is deleted, s"),
-    ("… from then until all leaders are moved, s", "kill, from then until all leaders are moved, s"),
+    (
+        "… from then until all leaders are moved, s",
+        "kill, from then until all leaders are moved, s",
+    ),
     ("… longest gap of a partition, s", "kill, longest gap of a partition, s"),
     ("… of it the client library's part, s", "kill, of the gap the client library's part, s"),
-    ("kill -9 of the controller: until the znode is deleted, s", "controller-kill, signal until the znode is deleted, s"),
-    ("… from then until all leaders are moved, s", "controller-kill, from then until all leaders are moved, s"),
+    (
+        "kill -9 of the controller: until the znode is deleted, s",
+        "controller-kill, signal until the znode is deleted, s",
+    ),
+    (
+        "… from then until all leaders are moved, s",
+        "controller-kill, from then until all leaders are moved, s",
+    ),
     ("… longest gap of a partition, s", "controller-kill, longest gap of a partition, s"),
-    ("… of it the client library's part, s", "controller-kill, of the gap the client library's part, s"),
-    ("small cluster: znode to first ack, application, median, ms", "small, znode to first ack, application, median, ms"),
+    (
+        "… of it the client library's part, s",
+        "controller-kill, of the gap the client library's part, s",
+    ),
+    (
+        "small cluster: znode to first ack, application, median, ms",
+        "small, znode to first ack, application, median, ms",
+    ),
     ("… p95, ms", "small, znode to first ack, application, p95, ms"),
     ("… raw probe, median, ms", "small, znode to first ack, raw probe, median, ms"),
     ("… raw probe, p95, ms", "small, znode to first ack, raw probe, p95, ms"),
@@ -36,10 +53,18 @@ def table(path: Path) -> str:
     def cell(peer: str, figure: str) -> str:
         return number(figures.get(f"{peer}: {figure}"))
 
-    lines = [f"| {figures['partitions']:,} partitions | ours | Apache Kafka 2.8.2 |", "| --- | --- | --- |"]
-    lines += [f"| {row} | {cell('ours', figure)} | {cell('kafka', figure)} |" for row, figure in ROWS]
+    lines = [
+        f"| {figures['partitions']:,} partitions | ours | Apache Kafka 2.8.2 |",
+        "| --- | --- | --- |",
+    ]
+    lines += [
+        f"| {row} | {cell('ours', figure)} | {cell('kafka', figure)} |" for row, figure in ROWS
+    ]
     lines += ["", "| target | measured | is to be | |", "| --- | --- | --- | --- |"]
     for target in document["targets"]:
         verdict = "holds" if target["holds"] else "**does not hold**"
-        lines.append(f"| {target['name']} | {number(target['value'])} | {target['relation']} {number(target['target'])} | {verdict} |")
+        lines.append(
+            f"| {target['name']} | {number(target['value'])} | {target['relation']}"
+            f" {number(target['target'])} | {verdict} |"
+        )
     return "\n".join(lines)

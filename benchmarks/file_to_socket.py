@@ -1,12 +1,18 @@
-"""`kafka-edu bench file-to-socket`: three ways for records from a segment file into a response, the choice behind Fetch (spec S6).
+"""`kafka-edu bench file-to-socket`: three ways for records from a segment file into a response, the
+choice behind Fetch (spec S6).
 
-    sendfile   the head with MSG_MORE, then the kernel copies from the page cache to the socket, then what is behind the records: three calls; the
+    sendfile   the head with MSG_MORE, then the kernel copies from the page cache to the socket,
+    then what is behind the records: three calls; the
                records never enter the process
-    mmap       the file is mapped, and one sendmsg is given the head, a view of the records and the tail: one copy, by the kernel, out of mapped pages
-    pread      the records are read into a buffer of the process and sent with head and tail by one sendmsg: two copies
+    mmap       the file is mapped, and one sendmsg is given the head, a view of the records and the
+    tail: one copy, by the kernel, out of mapped pages
+    pread      the records are read into a buffer of the process and sent with head and tail by one
+    sendmsg: two copies
 
-The reader is a process of its own on loopback, which asks for the next response when it has the whole of one, as a follower does; after three calls
-it wakes for the first part and again for the last. What counts is the CPU time of both ends for a response: on one machine neither has the other's.
+The reader is a process of its own on loopback, which asks for the next response when it has the
+whole of one, as a follower does; after three calls it wakes for the first part and again for the
+last. What counts is the CPU time of both ends for a response: on one machine neither has the
+other's.
 """
 
 import argparse
@@ -30,7 +36,13 @@ NAME = "file-to-socket"
 HELP = "sendfile beside mmap and pread for sending records (a quarter of a minute)"
 
 FILE_BYTES = 64 << 20
-SIZES = {"4 KiB": 4 << 10, "16 KiB": 16 << 10, "64 KiB": 64 << 10, "256 KiB": 256 << 10, "1 MiB": 1 << 20}
+SIZES = {
+    "4 KiB": 4 << 10,
+    "16 KiB": 16 << 10,
+    "64 KiB": 64 << 10,
+    "256 KiB": 256 << 10,
+    "1 MiB": 1 << 20,
+}
 HEAD = bytes(90)
 TAIL = bytes(4)
 REQUEST = bytes(60)
@@ -38,7 +50,9 @@ BYTES_A_PASS = 128 << 20
 MOST_ROUNDS = 4_000
 
 Send = Callable[[socket.socket, int, int], int]
-"""(a blocking socket, position, bytes of records) → how many bytes were sent, head and tail with them."""
+"""(a blocking socket, position, bytes of records) → how many bytes were sent, head and tail with
+them.
+"""
 
 
 class Spent(NamedTuple):
@@ -77,8 +91,12 @@ def measure(send: Send, size: int) -> Spent:
     whole = len(HEAD) + size + len(TAIL)
     theirs = _cpu_seconds(resource.RUSAGE_CHILDREN)
     with socket.create_server(("127.0.0.1", 0)) as server:
-        reader = multiprocessing.get_context("fork").Process(target=_ask, args=(server, whole, rounds), daemon=True)
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # the reader inherits it: Ctrl-C is for this process, and stops both
+        reader = multiprocessing.get_context("fork").Process(
+            target=_ask, args=(server, whole, rounds), daemon=True
+        )
+        signal.pthread_sigmask(
+            signal.SIG_BLOCK, {signal.SIGINT}
+        )  # the reader inherits it: Ctrl-C is for this process, and stops both
         reader.start()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         connection, _ = server.accept()
@@ -104,7 +122,12 @@ def compare(ways: dict[str, Send], size: int, repeats: int) -> dict[str, Spent]:
             spent = measure(send, size)
             if repeat:
                 found[name].append(spent)
-    return {name: Spent(statistics.median(s.cpu_us for s in many), statistics.median(s.round_us for s in many)) for name, many in found.items()}
+    return {
+        name: Spent(
+            statistics.median(s.cpu_us for s in many), statistics.median(s.round_us for s in many)
+        )
+        for name, many in found.items()
+    }
 
 
 def main(argv: list[str]) -> int:
@@ -127,17 +150,28 @@ def main(argv: list[str]) -> int:
 
             ways: dict[str, Send] = {
                 "sendfile": by_sendfile,
-                "mmap": lambda connection, position, size: connection.sendmsg([HEAD, view[position : position + size], TAIL]),
-                "pread": lambda connection, position, size: connection.sendmsg([HEAD, os.pread(fd, size, position), TAIL]),
+                "mmap": lambda connection, position, size: connection.sendmsg(
+                    [HEAD, view[position : position + size], TAIL]
+                ),
+                "pread": lambda connection, position, size: connection.sendmsg(
+                    [HEAD, os.pread(fd, size, position), TAIL]
+                ),
             }
             for size, records in SIZES.items():
                 spent = compare(ways, records, args.repeats)
                 for name, (cpu_us, round_us) in spent.items():
                     report.figure(f"{size} of records, {name}: CPU µs of both ends", cpu_us)
                     report.figure(f"{size} of records, {name}: µs a round", round_us)
-                chosen, other = ("pread", "sendfile") if records <= SMALL_REGION_BYTES else ("sendfile", "pread")
+                chosen, other = (
+                    ("pread", "sendfile")
+                    if records <= SMALL_REGION_BYTES
+                    else ("sendfile", "pread")
+                )
                 report.target(
-                    f"{size} of records: CPU, {chosen}, which the broker takes, / {other}", spent[chosen].cpu_us / spent[other].cpu_us, "<=", 1.0
+                    f"{size} of records: CPU, {chosen}, which the broker takes, / {other}",
+                    spent[chosen].cpu_us / spent[other].cpu_us,
+                    "<=",
+                    1.0,
                 )
     report.show()
     if args.json:

@@ -1,4 +1,6 @@
-"""Kafka's own measuring tools, ProducerPerformance and ConsumerPerformance, run as a user runs them. MB are 2^20 bytes of payload, as theirs."""
+"""Kafka's own measuring tools, ProducerPerformance and ConsumerPerformance, run as a user runs
+them. MB are 2^20 bytes of payload, as theirs.
+"""
 
 import re
 import tempfile
@@ -9,18 +11,36 @@ from .apache_kafka import run_tool
 BATCH = 65_536
 LINGER_MS = 5
 SHORT_REST = "fetch.max.wait.ms=10"
-"""A consumer asks a broker for the partitions of which it holds nothing, one request at a time. Where all of these are read to their end the broker
-waits, fetch.max.wait.ms, 500 by default; meanwhile the rest of what it leads is used up and not asked for. A run of half a second's work then takes
-one, two or four such rests, by the lengths of the partitions; those are the producer's, not the broker's."""
+"""A consumer asks a broker for the partitions of which it holds nothing, one request at a time.
+Where all of these are read to their end the broker waits, fetch.max.wait.ms, 500 by default;
+meanwhile the rest of what it leads is used up and not asked for. A run of half a second's work then
+takes one, two or four such rests, by the lengths of the partitions; those are the producer's, not
+the broker's.
+"""
 
 
 def produce(jars: Path, bootstrap: str, topic: str, *, size: int, acks: str, records: int) -> float:
     """MB/s that ProducerPerformance reports for the whole run."""
-    settings = [f"bootstrap.servers={bootstrap}", f"acks={acks}", f"linger.ms={LINGER_MS}", f"batch.size={BATCH}"]
+    settings = [
+        f"bootstrap.servers={bootstrap}",
+        f"acks={acks}",
+        f"linger.ms={LINGER_MS}",
+        f"batch.size={BATCH}",
+    ]
     out = run_tool(
         jars,
         "org.apache.kafka.tools.ProducerPerformance",
-        *("--topic", topic, "--num-records", str(records), "--record-size", str(size), "--throughput", "-1", "--producer-props"),
+        *(
+            "--topic",
+            topic,
+            "--num-records",
+            str(records),
+            "--record-size",
+            str(size),
+            "--throughput",
+            "-1",
+            "--producer-props",
+        ),
         *settings,
     )
     found = re.findall(r"\(([\d.]+) MB/sec\)", out)
@@ -30,14 +50,31 @@ def produce(jars: Path, bootstrap: str, topic: str, *, size: int, acks: str, rec
 
 
 def consume(jars: Path, bootstrap: str, topic: str, *, records: int) -> float:
-    """MB/s that ConsumerPerformance reports for the time in which it fetched, after its group had gathered."""
+    """MB/s that ConsumerPerformance reports for the time in which it fetched, after its group had
+    gathered.
+    """
     with tempfile.NamedTemporaryFile("w", suffix=".properties") as config:
         config.write(SHORT_REST)
         config.flush()
-        what = ("--bootstrap-server", bootstrap, "--topic", topic, "--messages", str(records), "--consumer.config", config.name)
+        what = (
+            "--bootstrap-server",
+            bootstrap,
+            "--topic",
+            topic,
+            "--messages",
+            str(records),
+            "--consumer.config",
+            config.name,
+        )
         out = run_tool(jars, "kafka.tools.ConsumerPerformance", *what)
-    header, values = ([field.strip() for field in line.split(",")] for line in out.splitlines() if line.count(",") > 8)
+    header, values = (
+        [field.strip() for field in line.split(",")]
+        for line in out.splitlines()
+        if line.count(",") > 8
+    )
     row = dict(zip(header, values, strict=True))
     if int(row["data.consumed.in.nMsg"]) < records:
-        raise RuntimeError(f"ConsumerPerformance read {row['data.consumed.in.nMsg']} of {records} records")
+        raise RuntimeError(
+            f"ConsumerPerformance read {row['data.consumed.in.nMsg']} of {records} records"
+        )
     return float(row["fetch.MB.sec"])

@@ -1,7 +1,9 @@
-"""How many requests of one record a second: the broker's cost for a request, when nothing is batched.
+"""How many requests of one record a second: the broker's cost for a request, when nothing is
+batched.
 
-The client sends one frame, made beforehand, again and again over eight connections, five requests ahead on each, and looks only at the error code
-of the answers: it takes a tenth of what a broker takes, so that it is the broker that is measured.
+The client sends one frame, made beforehand, again and again over eight connections, five requests
+ahead on each, and looks only at the error code of the answers: it takes a tenth of what a broker
+takes, so that it is the broker that is measured.
 """
 
 import selectors
@@ -12,7 +14,11 @@ from collections.abc import Sequence
 
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.headers import encode_request
-from kafka_edu.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kafka_edu.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 
@@ -27,12 +33,22 @@ class _Connection:
     """One connection to the leader of one partition."""
 
     def __init__(self, address: tuple[str, int], topic: str, partition: int, acks: int) -> None:
-        entry = PartitionProduceData(index=partition, records=build_batch([Record(0, 1_700_000_000_000, None, b"x" * RECORD_BYTES)]))
-        request = ProduceRequest(acks=acks, timeout_ms=30_000, topic_data=[TopicProduceData(name=topic, partition_data=[entry])])
-        self.frame = b"".join(bytes(part_bytes(part)) for part in encode_request(request, VERSION, 1, "request-rate"))
+        entry = PartitionProduceData(
+            index=partition,
+            records=build_batch([Record(0, 1_700_000_000_000, None, b"x" * RECORD_BYTES)]),
+        )
+        request = ProduceRequest(
+            acks=acks,
+            timeout_ms=30_000,
+            topic_data=[TopicProduceData(name=topic, partition_data=[entry])],
+        )
+        self.frame = b"".join(
+            bytes(part_bytes(part)) for part in encode_request(request, VERSION, 1, "request-rate")
+        )
         self.socket = socket.create_connection(address, TIMEOUT_S)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        # size, correlation id, topics, name with its length, partitions, partition index: then the error code
+        # size, correlation id, topics, name with its length, partitions, partition index: then the
+        # error code
         self._error_at = 4 + 4 + 4 + 2 + len(topic.encode()) + 4 + 4
         self._rest = b""
 
@@ -55,9 +71,16 @@ class _Connection:
         return count
 
 
-def request_rate(leaders: Sequence[tuple[str, int]], topic: str, *, acks: int, seconds: float) -> float:
-    """Requests/s over `seconds`, each of one record; `leaders`: the address of each partition's leader, connections take them in turn."""
-    connections = [_Connection(leaders[i % len(leaders)], topic, i % len(leaders), acks) for i in range(CONNECTIONS)]
+def request_rate(
+    leaders: Sequence[tuple[str, int]], topic: str, *, acks: int, seconds: float
+) -> float:
+    """Requests/s over `seconds`, each of one record; `leaders`: the address of each partition's
+    leader, connections take them in turn.
+    """
+    connections = [
+        _Connection(leaders[i % len(leaders)], topic, i % len(leaders), acks)
+        for i in range(CONNECTIONS)
+    ]
     with selectors.DefaultSelector() as selector:
         for connection in connections:
             selector.register(connection.socket, selectors.EVENT_READ, connection)

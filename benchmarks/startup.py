@@ -1,6 +1,8 @@
-"""`kafka-edu bench startup`: how long until three brokers and a ZooKeeper are ready, and what they take when idle, beside Apache Kafka 2.8.2.
+"""`kafka-edu bench startup`: how long until three brokers and a ZooKeeper are ready, and what they
+take when idle, beside Apache Kafka 2.8.2.
 
-Ready means the same for all: the Metadata of every broker lists three brokers and a controller. Starts are interleaved; each figure is the median.
+Ready means the same for all: the Metadata of every broker lists three brokers and a controller.
+Starts are interleaved; each figure is the median.
 """
 
 import argparse
@@ -16,7 +18,10 @@ from kafka_edu.cli.supervisor import ClusterError, running_cluster
 from .apache_kafka import ApacheKafka, PeerMissing, kafka_jars
 
 NAME = "startup"
-HELP = "from nothing to three brokers that list each other, beside Apache Kafka 2.8.2 (needs Java for the peer; a minute)"
+HELP = (
+    "from nothing to three brokers that list each other, beside Apache Kafka 2.8.2 (needs Java for"
+    " the peer; a minute)"
+)
 
 BROKERS = 3
 MEGABYTE = 2**20
@@ -27,7 +32,9 @@ def start_ours(zookeeper: str) -> tuple[float, float]:
     began = time.monotonic()
     with running_cluster("bench-startup", brokers=BROKERS, zookeeper=zookeeper) as cluster:
         seconds = time.monotonic() - began
-        memory = max(process.rss_anon or 0 for process in cluster.status().processes if process.broker >= 0)
+        memory = max(
+            process.rss_anon or 0 for process in cluster.status().processes if process.broker >= 0
+        )
     return seconds, memory / MEGABYTE
 
 
@@ -66,12 +73,27 @@ def main(argv: list[str]) -> int:
         print(f"bench startup cannot run: {error}", file=sys.stderr)
         return 2
     for name, runs in found.items():
-        report.figure(f"{name}: seconds until ready", statistics.median(seconds for seconds, _ in runs))
+        report.figure(
+            f"{name}: seconds until ready", statistics.median(seconds for seconds, _ in runs)
+        )
         report.figure(f"{name}: the slowest start, seconds", max(seconds for seconds, _ in runs))
-        report.figure(f"{name}: a broker's RssAnon when idle, MB", statistics.median(memory for _, memory in runs))
+        report.figure(
+            f"{name}: a broker's RssAnon when idle, MB",
+            statistics.median(memory for _, memory in runs),
+        )
     for name, most in (("embedded ZooKeeper", 2.5), ("Apache ZooKeeper", 5.0)):
-        report.target(f"{name}: seconds until ready", statistics.median(seconds for seconds, _ in found[name]), "<=", most)
-        report.target(f"{name}: a broker's RssAnon when idle, MB", max(memory for _, memory in found[name]), "<=", 60)
+        report.target(
+            f"{name}: seconds until ready",
+            statistics.median(seconds for seconds, _ in found[name]),
+            "<=",
+            most,
+        )
+        report.target(
+            f"{name}: a broker's RssAnon when idle, MB",
+            max(memory for _, memory in found[name]),
+            "<=",
+            60,
+        )
     report.show()
     if args.json:
         report.write(args.json)

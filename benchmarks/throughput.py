@@ -1,15 +1,21 @@
-"""`kafka-edu bench throughput`: this broker beside Apache Kafka 2.8.2 and librdkafka's mock broker, in one run.
+"""`kafka-edu bench throughput`: this broker beside Apache Kafka 2.8.2 and librdkafka's mock broker,
+in one run.
 
-Three things are measured, each with the same clients and settings on every side, in turn (ours, theirs; theirs, ours; …: who has just
-worked leaves something to be written), the median of the repeats:
+Three things are measured, each with the same clients and settings on every side, in turn (ours,
+theirs; theirs, ours; …: who has just worked leaves something to be written), the median of the
+repeats:
 
-    MB/s           produce and consume, with Java's ProducerPerformance and ConsumerPerformance and with confluent-kafka;
-                   six partitions, batches of 64 KiB, linger 5 ms; records of 100 B and 1 KiB, acks 0, 1, all, RF 1 and 3
-    requests/s     produce requests of one record each, eight connections, five requests ahead on each
+    MB/s           produce and consume, with Java's ProducerPerformance and ConsumerPerformance and
+    with confluent-kafka;
+                   six partitions, batches of 64 KiB, linger 5 ms; records of 100 B and 1 KiB, acks
+                   0, 1, all, RF 1 and 3
+    requests/s     produce requests of one record each, eight connections, five requests ahead on
+    each
     latency        from a producer's call to a consumer's hand, at a thousand records a second
 
-All peers stand through the whole run and idle while another is measured. The mock takes part where it can: librdkafka's client, RF 1 and no reading,
-for it keeps 5 MB of a partition. In the end each broker's anonymous memory is read.
+All peers stand through the whole run and idle while another is measured. The mock takes part where
+it can: librdkafka's client, RF 1 and no reading, for it keeps 5 MB of a partition. In the end each
+broker's anonymous memory is read.
 """
 
 import argparse
@@ -35,14 +41,22 @@ from .end_to_end_latency import Latency, end_to_end_latency
 from .request_rate import request_rate
 
 NAME = "throughput"
-HELP = "produce and consume, requests/s and latency beside Apache Kafka 2.8.2 and librdkafka's mock broker (needs Java; half an hour)"
+HELP = (
+    "produce and consume, requests/s and latency beside Apache Kafka 2.8.2 and librdkafka's mock"
+    " broker (needs Java; half an hour)"
+)
 
 PARTITIONS = 6
 BROKERS = 3
 MEGABYTE = 1 << 20
 SETTINGS = {"offsets.topic.num.partitions": "5", "group.initial.rebalance.delay.ms": "0"}
 """What Apache Kafka's brokers get too (ApacheKafka.up)."""
-MEGABYTES = {("java", 100): 120, ("java", 1024): 240, ("confluent", 100): 40, ("confluent", 1024): 160}
+MEGABYTES = {
+    ("java", 100): 120,
+    ("java", 1024): 240,
+    ("confluent", 100): 40,
+    ("confluent", 1024): 160,
+}
 """Client and record size → megabytes written in one measurement."""
 RATE_SECONDS = 4.0
 LATENCY_SECONDS = 8.0
@@ -52,7 +66,9 @@ REQUESTS = 0.4
 LATENCY = 2.0
 MEMORY_MB = 150
 READS = {"java": 2, "confluent": 5}
-"""A consumer is done in a second, its JIT included, or in a quarter of one, and tells little alone."""
+"""A consumer is done in a second, its JIT included, or in a quarter of one, and tells little
+alone.
+"""
 
 
 class Cell(NamedTuple):
@@ -72,7 +88,13 @@ class Cell(NamedTuple):
         return MEGABYTES[self.client, self.size] * 1_000_000 // self.size
 
 
-CELLS = [Cell(client, size, acks, rf) for client in ("java", "confluent") for rf in (1, 3) for size in (100, 1024) for acks in ("0", "1", "all")]
+CELLS = [
+    Cell(client, size, acks, rf)
+    for client in ("java", "confluent")
+    for rf in (1, 3)
+    for size in (100, 1024)
+    for acks in ("0", "1", "all")
+]
 
 
 class Peer(NamedTuple):
@@ -104,17 +126,24 @@ class Repeat(NamedTuple):
 def create_topic(bootstrap: str, topic: str, rf: int) -> list[tuple[str, int]]:
     """Create it; returns the address of each partition's leader."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    for future in admin.create_topics([NewTopic(topic, PARTITIONS, rf)], request_timeout=30).values():
+    for future in admin.create_topics(
+        [NewTopic(topic, PARTITIONS, rf)], request_timeout=30
+    ).values():
         future.result(60)
-    # A leader that has not heard yet that it is one refuses: with acks=0 the records would be gone. So each takes one record first.
+    # A leader that has not heard yet that it is one refuses: with acks=0 the records would be gone.
+    # So each takes one record first.
     producer = Producer({"bootstrap.servers": bootstrap, "acks": "all"})
     for partition in range(PARTITIONS):
         producer.produce(topic, b"first", partition=partition)
     if producer.flush(60):
         raise RuntimeError(f"{topic} has no leaders a minute after it was created")
     metadata = producer.list_topics(topic, timeout=30)
-    leaders = [partition.leader for _, partition in sorted(metadata.topics[topic].partitions.items())]
-    return [(str(metadata.brokers[leader].host), metadata.brokers[leader].port) for leader in leaders]
+    leaders = [
+        partition.leader for _, partition in sorted(metadata.topics[topic].partitions.items())
+    ]
+    return [
+        (str(metadata.brokers[leader].host), metadata.brokers[leader].port) for leader in leaders
+    ]
 
 
 def delete_topic(bootstrap: str, topic: str) -> None:
@@ -135,7 +164,9 @@ def mock_brokers() -> Iterator[Peer]:
 class Run:
     """The peers, for the time of one run."""
 
-    def __init__(self, peers: list[Peer], jars: Path, repeats: int, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, peers: list[Peer], jars: Path, repeats: int, say: Callable[[str], None]
+    ) -> None:
         self._peers = peers
         self._jars = jars
         self._repeats = repeats
@@ -149,7 +180,9 @@ class Run:
 
     @contextlib.contextmanager
     def _topic(self, peer: Peer, rf: int) -> Iterator[tuple[str, list[tuple[str, int]]]]:
-        """A new topic for the length of a block. The mock takes no CreateTopics: it makes a topic when it is first asked for, and keeps it."""
+        """A new topic for the length of a block. The mock takes no CreateTopics: it makes a topic
+        when it is first asked for, and keeps it.
+        """
         self._topics += 1
         name = f"bench-{self._topics}"
         if peer.is_mock:
@@ -163,18 +196,35 @@ class Run:
         size, acks, records = cell.size, cell.acks, cell.records
         with self._topic(peer, cell.rf) as (topic, _):
             if cell.client == "java":
-                produced = java_clients.produce(self._jars, peer.bootstrap, topic, size=size, acks=acks, records=records)
-                return Repeat(produced, [java_clients.consume(self._jars, peer.bootstrap, topic, records=records) for _ in range(READS[cell.client])])
-            produced = confluent_clients.produce(peer.bootstrap, topic, size=size, acks=acks, records=records)
+                produced = java_clients.produce(
+                    self._jars, peer.bootstrap, topic, size=size, acks=acks, records=records
+                )
+                return Repeat(
+                    produced,
+                    [
+                        java_clients.consume(self._jars, peer.bootstrap, topic, records=records)
+                        for _ in range(READS[cell.client])
+                    ],
+                )
+            produced = confluent_clients.produce(
+                peer.bootstrap, topic, size=size, acks=acks, records=records
+            )
             if peer.is_mock:
                 return Repeat(produced, [math.nan])
             return Repeat(
                 produced,
-                [confluent_clients.consume(peer.bootstrap, topic, PARTITIONS, size=size, records=records) for _ in range(READS[cell.client])],
+                [
+                    confluent_clients.consume(
+                        peer.bootstrap, topic, PARTITIONS, size=size, records=records
+                    )
+                    for _ in range(READS[cell.client])
+                ],
             )
 
     def warm_up(self, cells: list[Cell]) -> None:
-        """Measurements that do not count: large records and small ones, RF 3, so that a JVM has compiled what it will run."""
+        """Measurements that do not count: large records and small ones, RF 3, so that a JVM has
+        compiled what it will run.
+        """
         for cell in (cells[-1], cells[0]):
             for peer in self._peers:
                 if peer.takes_part(cell):
@@ -182,15 +232,22 @@ class Run:
 
     def cell(self, cell: Cell) -> dict[str, Measured]:
         """Peer → medians of one cell; the repeats are interleaved over the peers."""
-        runs: dict[str, list[Repeat]] = {peer.name: [] for peer in self._peers if peer.takes_part(cell)}
+        runs: dict[str, list[Repeat]] = {
+            peer.name: [] for peer in self._peers if peer.takes_part(cell)
+        }
         for peer in self._turns():
             if peer.takes_part(cell):
                 runs[peer.name].append(self.throughput(peer, cell))
         found = {
-            name: Measured(statistics.median(m.produce for m in many), statistics.median(rate for m in many for rate in m.consume))
+            name: Measured(
+                statistics.median(m.produce for m in many),
+                statistics.median(rate for m in many for rate in m.consume),
+            )
             for name, many in runs.items()
         }
-        shown = "   ".join(f"{name} {m.produce:6.1f} / {_or_dash(m.consume):>6}" for name, m in found.items())
+        shown = "   ".join(
+            f"{name} {m.produce:6.1f} / {_or_dash(m.consume):>6}" for name, m in found.items()
+        )
         self._say(f"{cell.name:34} produce / consume MB/s:   {shown}")
         return found
 
@@ -200,7 +257,9 @@ class Run:
         for peer in self._turns():
             if not peer.is_mock:
                 with self._topic(peer, rf) as (topic, leaders):
-                    runs[peer.name].append(request_rate(leaders, topic, acks=acks, seconds=RATE_SECONDS))
+                    runs[peer.name].append(
+                        request_rate(leaders, topic, acks=acks, seconds=RATE_SECONDS)
+                    )
         return {name: statistics.median(many) for name, many in runs.items()}
 
     def latencies(self, rf: int) -> dict[str, Latency]:
@@ -209,8 +268,17 @@ class Run:
         for peer in self._turns():
             if not peer.is_mock:
                 with self._topic(peer, rf) as (topic, _):
-                    runs[peer.name].append(end_to_end_latency(peer.bootstrap, topic, PARTITIONS, seconds=LATENCY_SECONDS))
-        return {name: Latency(statistics.median(m.p50 for m in many), statistics.median(m.p99 for m in many)) for name, many in runs.items()}
+                    runs[peer.name].append(
+                        end_to_end_latency(
+                            peer.bootstrap, topic, PARTITIONS, seconds=LATENCY_SECONDS
+                        )
+                    )
+        return {
+            name: Latency(
+                statistics.median(m.p50 for m in many), statistics.median(m.p99 for m in many)
+            )
+            for name, many in runs.items()
+        }
 
 
 def _or_dash(value: float) -> str:
@@ -228,9 +296,16 @@ def report_cells(report: Report, results: dict[Cell, dict[str, Measured]]) -> No
         for way, many in ratios.items():
             ratio = getattr(by_peer["ours"], way) / getattr(by_peer["kafka"], way)
             many.append(ratio)
-            report.target(f"{cell.name}: {way}, ours / Apache Kafka 2.8.2", ratio, ">=", IN_EVERY_CELL)
+            report.target(
+                f"{cell.name}: {way}, ours / Apache Kafka 2.8.2", ratio, ">=", IN_EVERY_CELL
+            )
     for way, many in ratios.items():
-        report.target(f"{way}, all cells (geometric mean): ours / Apache Kafka 2.8.2", statistics.geometric_mean(many), ">=", ALTOGETHER)
+        report.target(
+            f"{way}, all cells (geometric mean): ours / Apache Kafka 2.8.2",
+            statistics.geometric_mean(many),
+            ">=",
+            ALTOGETHER,
+        )
 
 
 def report_rates(report: Report, run: Run) -> None:
@@ -239,7 +314,9 @@ def report_rates(report: Report, run: Run) -> None:
         name = f"requests of one record/s, acks {'all' if acks < 0 else acks}, RF {rf}"
         for peer, rate in rates.items():
             report.figure(f"{name}: {peer}", rate)
-        report.target(f"{name}: ours / Apache Kafka 2.8.2", rates["ours"] / rates["kafka"], ">=", REQUESTS)
+        report.target(
+            f"{name}: ours / Apache Kafka 2.8.2", rates["ours"] / rates["kafka"], ">=", REQUESTS
+        )
 
 
 def report_latencies(report: Report, run: Run) -> None:
@@ -249,12 +326,20 @@ def report_latencies(report: Report, run: Run) -> None:
         for peer, latency in latencies.items():
             report.figure(f"{name}: {peer} p50", latency.p50)
             report.figure(f"{name}: {peer} p99", latency.p99)
-        report.target(f"{name}: p50, ours / Apache Kafka 2.8.2", latencies["ours"].p50 / latencies["kafka"].p50, "<=", LATENCY)
+        report.target(
+            f"{name}: p50, ours / Apache Kafka 2.8.2",
+            latencies["ours"].p50 / latencies["kafka"].p50,
+            "<=",
+            LATENCY,
+        )
 
 
 def our_memory(cluster: Cluster) -> float:
     """Of the largest broker, in MB."""
-    return max(process.rss_anon or 0 for process in cluster.status().processes if process.broker >= 0) / MEGABYTE
+    return (
+        max(process.rss_anon or 0 for process in cluster.status().processes if process.broker >= 0)
+        / MEGABYTE
+    )
 
 
 def main(argv: list[str]) -> int:
@@ -262,11 +347,26 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog=f"kafka-edu bench {NAME}", description=HELP)
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--cell", type=int, action="append", choices=range(len(CELLS)), help="only these rows of the table")
+    parser.add_argument(
+        "--cell",
+        type=int,
+        action="append",
+        choices=range(len(CELLS)),
+        help="only these rows of the table",
+    )
     parser.add_argument("--client", choices=["java", "confluent"], help="only this client's rows")
-    parser.add_argument("--only", choices=["mb", "requests", "latency"], action="append", help="only this of the three measurements")
+    parser.add_argument(
+        "--only",
+        choices=["mb", "requests", "latency"],
+        action="append",
+        help="only this of the three measurements",
+    )
     args = parser.parse_args(argv)
-    cells = [CELLS[i] for i in args.cell] if args.cell else [cell for cell in CELLS if args.client in (None, cell.client)]
+    cells = (
+        [CELLS[i] for i in args.cell]
+        if args.cell
+        else [cell for cell in CELLS if args.client in (None, cell.client)]
+    )
     wanted = args.only or ["mb", "requests", "latency"]
     report = Report(NAME)
     try:
@@ -274,7 +374,11 @@ def main(argv: list[str]) -> int:
             jars = kafka_jars()
             ours = stack.enter_context(running_cluster("bench-throughput", props=SETTINGS))
             kafka = stack.enter_context(apache_kafka(jars))
-            peers = [Peer("ours", ours.bootstrap_servers), Peer("kafka", kafka.bootstrap), stack.enter_context(mock_brokers())]
+            peers = [
+                Peer("ours", ours.bootstrap_servers),
+                Peer("kafka", kafka.bootstrap),
+                stack.enter_context(mock_brokers()),
+            ]
             run = Run(peers, jars, args.repeats, lambda line: print(line, flush=True))
             run.warm_up(cells)
             if "mb" in wanted:
@@ -283,8 +387,13 @@ def main(argv: list[str]) -> int:
                 report_rates(report, run)
             if "latency" in wanted:
                 report_latencies(report, run)
-            report.figure("Apache Kafka 2.8.2: a broker's RssAnon after all that, MB", max(map(kafka.rss_anon, range(BROKERS))) / MEGABYTE)
-            report.target("a broker's RssAnon after all that, MB", our_memory(ours), "<=", MEMORY_MB)
+            report.figure(
+                "Apache Kafka 2.8.2: a broker's RssAnon after all that, MB",
+                max(map(kafka.rss_anon, range(BROKERS))) / MEGABYTE,
+            )
+            report.target(
+                "a broker's RssAnon after all that, MB", our_memory(ours), "<=", MEMORY_MB
+            )
     except PeerMissing as error:
         print(f"bench throughput cannot run: {error}", file=sys.stderr)
         return 2
@@ -292,7 +401,11 @@ def main(argv: list[str]) -> int:
         print(f"a Java client failed: {error.stderr[-2000:]}", file=sys.stderr)
         return 2
     except subprocess.TimeoutExpired as error:
-        print(f"a Java client did not come to its end within {error.timeout:g} s: {' '.join(error.cmd[-8:])}", file=sys.stderr)
+        print(
+            f"a Java client did not come to its end within {error.timeout:g} s:"
+            f" {' '.join(error.cmd[-8:])}",
+            file=sys.stderr,
+        )
         return 2
     report.show()
     if args.json:

@@ -1,10 +1,13 @@
 """`kafka-edu bench timer`: the timing wheel beside asyncio's call_later and three heaps.
 
-Three things are compared. *Time*: N tasks of 1 to 60 s are inserted and then cancelled, as requests are that get their answer in time; CPU time
-of this process, its garbage collector included. *Steady state*: 10,000 requests/s with deadlines of 30 s, of which 99.9 % are answered within
-100 ms, in simulated time; entries held at the end and bytes held, by tracemalloc, less what the same run holds with no timer at all. *Counted steps*:
-bytecodes that Python executes for one task that comes in before N others and is cancelled and gone again: the same on any machine.
-Repeats are interleaved over the contestants; each figure is the median, each ratio the median of the ratios of the same round.
+Three things are compared. *Time*: N tasks of 1 to 60 s are inserted and then cancelled, as requests
+are that get their answer in time; CPU time of this process, its garbage collector included. *Steady
+state*: 10,000 requests/s with deadlines of 30 s, of which 99.9 % are answered within 100 ms, in
+simulated time; entries held at the end and bytes held, by tracemalloc, less what the same run holds
+with no timer at all. *Counted steps*: bytecodes that Python executes for one task that comes in
+before N others and is cancelled and gone again: the same on any machine. Repeats are interleaved
+over the contestants; each figure is the median, each ratio the median of the ratios of the same
+round.
 """
 
 import argparse
@@ -24,13 +27,23 @@ from rich.table import Table
 
 from kafka_edu.cli.report import Report, number
 
-from .timer_contestants import CONTESTANTS, Clock, Contestant, Operation, takes_part, time_insert_and_cancel
+from .timer_contestants import (
+    CONTESTANTS,
+    Clock,
+    Contestant,
+    Operation,
+    takes_part,
+    time_insert_and_cancel,
+)
 
 if TYPE_CHECKING:
     from _typeshed import TraceFunction
 
 NAME = "timer"
-HELP = "the timing wheel beside asyncio's call_later and heaps: time, memory in a steady state, counted steps (about 4 minutes)"
+HELP = (
+    "the timing wheel beside asyncio's call_later and heaps: time, memory in a steady state,"
+    " counted steps (about 4 minutes)"
+)
 
 COUNTS: Final = (1_000, 10_000, 100_000, 1_000_000)
 TARGET_TIME: Final = 1.8
@@ -97,7 +110,9 @@ class NoTimer:
 
 
 def simulate(make: Callable[[Clock], Contestant], seconds: int, traced: bool) -> Steady:
-    """Live through `seconds` ms by ms. Time is simulated, so that a slow timer gets no lighter load."""
+    """Live through `seconds` ms by ms. Time is simulated, so that a slow timer gets no lighter
+    load.
+    """
     numbers = random.Random(7)
     now_ms = 0
     contestant = make(lambda: now_ms)
@@ -129,7 +144,9 @@ def simulate(make: Callable[[Clock], Contestant], seconds: int, traced: bool) ->
 
 
 def measure_steady_state(seconds: int, tick: Callable[[], None]) -> dict[str, Steady]:
-    """contestant → entries, bytes (from a run under tracemalloc) and CPU time (from a run without)."""
+    """contestant → entries, bytes (from a run under tracemalloc) and CPU time (from a run
+    without).
+    """
     nothing = simulate(NoTimer, seconds, traced=True).bytes
     result = {}
     for name, make in CONTESTANTS.items():
@@ -137,15 +154,19 @@ def measure_steady_state(seconds: int, tick: Callable[[], None]) -> dict[str, St
             continue
         traced = simulate(make, seconds, traced=True)
         tick()
-        result[name] = Steady(traced.entries, traced.bytes - nothing, simulate(make, seconds, traced=False).cpu_ns)
+        result[name] = Steady(
+            traced.entries, traced.bytes - nothing, simulate(make, seconds, traced=False).cpu_ns
+        )
         tick()
     return result
 
 
 def count_steps(make: Callable[[Clock], Contestant], count: int, samples: int = 50) -> float:
-    """Count the bytecodes for one task that is due before `count` others, from its insertion until it is cancelled and gone.
+    """Count the bytecodes for one task that is due before `count` others, from its insertion until
+    it is cancelled and gone.
 
-    The garbage collector rests meanwhile: it may call back into Python, and those steps are not the timer's.
+    The garbage collector rests meanwhile: it may call back into Python, and those steps are not the
+    timer's.
     """
     numbers = random.Random(3)
     contestant = make(lambda: 0)
@@ -187,16 +208,30 @@ def main(argv: list[str]) -> int:
     """Returns 0 when it ran, whether or not the targets hold."""
     parser = argparse.ArgumentParser(prog=f"kafka-edu bench {NAME}", description=HELP)
     parser.add_argument("--json", metavar="FILE", help="write figures and targets there")
-    parser.add_argument("--max", type=int, default=COUNTS[-1], help="the largest N (default 1,000,000)")
+    parser.add_argument(
+        "--max", type=int, default=COUNTS[-1], help="the largest N (default 1,000,000)"
+    )
     parser.add_argument("--repeats", type=int, default=3, help="rounds at each N (default 3)")
-    parser.add_argument("--seconds", type=int, default=32, help="simulated seconds of the steady state (default 32: more than its deadlines of 30)")
+    parser.add_argument(
+        "--seconds",
+        type=int,
+        default=32,
+        help="simulated seconds of the steady state (default 32: more than its deadlines of 30)",
+    )
     args = parser.parse_args(argv)
     counts = [count for count in COUNTS if count <= args.max] or [args.max]
     counted = [count for count in counts if count <= 100_000] or counts[:1]
 
     report, console = Report(NAME), Console()
     with Progress(console=console, transient=True) as progress:
-        total = sum(args.repeats * sum(takes_part(name, count) for name in CONTESTANTS) for count in counts) + 8 + len(counted)
+        total = (
+            sum(
+                args.repeats * sum(takes_part(name, count) for name in CONTESTANTS)
+                for count in counts
+            )
+            + 8
+            + len(counted)
+        )
         task = progress.add_task("timers", total=total)
 
         def tick() -> None:
@@ -218,11 +253,28 @@ def main(argv: list[str]) -> int:
 
     largest = counts[-1]
     wheel, peer = timed[largest]["wheel"], timed[largest]["asyncio call_later"]
-    ratio = statistics.median(theirs.both / ours.both for ours, theirs in zip(wheel, peer, strict=True))
-    report.target(f"time of asyncio's call_later + cancel / the wheel's, N = {largest:,}", ratio, ">=", TARGET_TIME)
-    report.target("bytes held in the steady state, lazy heap / wheel", steady["heap, lazy"].bytes / steady["wheel"].bytes, ">=", TARGET_MEMORY)
+    ratio = statistics.median(
+        theirs.both / ours.both for ours, theirs in zip(wheel, peer, strict=True)
+    )
+    report.target(
+        f"time of asyncio's call_later + cancel / the wheel's, N = {largest:,}",
+        ratio,
+        ">=",
+        TARGET_TIME,
+    )
+    report.target(
+        "bytes held in the steady state, lazy heap / wheel",
+        steady["heap, lazy"].bytes / steady["wheel"].bytes,
+        ">=",
+        TARGET_MEMORY,
+    )
     flat = steps["wheel"][counted[-1]] / steps["wheel"][counted[0]]
-    report.target(f"the wheel's steps for a task, N = {counted[-1]:,} / N = {counted[0]:,}", flat, "<=", TARGET_FLAT)
+    report.target(
+        f"the wheel's steps for a task, N = {counted[-1]:,} / N = {counted[0]:,}",
+        flat,
+        "<=",
+        TARGET_FLAT,
+    )
     report.show(console, figures=False)
     if args.json:
         report.write(args.json)
@@ -230,7 +282,11 @@ def main(argv: list[str]) -> int:
 
 
 def show_time(console: Console, report: Report, timed: dict[int, dict[str, list[Timed]]]) -> None:
-    table = Table("timer", title="insert + cancel, CPU ns a task (and against the wheel)", title_justify="left")
+    table = Table(
+        "timer",
+        title="insert + cancel, CPU ns a task (and against the wheel)",
+        title_justify="left",
+    )
     for count in timed:
         table.add_column(f"N = {count:,}", justify="right")
     for name in CONTESTANTS:
@@ -241,7 +297,10 @@ def show_time(console: Console, report: Report, timed: dict[int, dict[str, list[
                 continue
             insert = statistics.median(figure.insert for figure in rounds[name])
             cancel = statistics.median(figure.cancel for figure in rounds[name])
-            ratio = statistics.median(theirs.both / ours.both for ours, theirs in zip(rounds["wheel"], rounds[name], strict=True))
+            ratio = statistics.median(
+                theirs.both / ours.both
+                for ours, theirs in zip(rounds["wheel"], rounds[name], strict=True)
+            )
             report.figure(f"{name}: insert ns, N = {count:,}", insert)
             report.figure(f"{name}: cancel ns, N = {count:,}", cancel)
             report.figure(f"{name}: time / wheel, N = {count:,}", ratio)
@@ -251,7 +310,10 @@ def show_time(console: Console, report: Report, timed: dict[int, dict[str, list[
 
 
 def show_steady(console: Console, report: Report, steady: dict[str, Steady], seconds: int) -> None:
-    title = f"steady state: 10,000 requests/s, deadline 30 s, 99.9 % answered within 100 ms; after {seconds} s"
+    title = (
+        "steady state: 10,000 requests/s, deadline 30 s, 99.9 % answered within 100 ms; after"
+        f" {seconds} s"
+    )
     table = Table("timer", title=title, title_justify="left")
     for heading in ("entries held", "bytes held", "against the wheel", "CPU ns a request"):
         table.add_column(heading, justify="right")
@@ -259,16 +321,30 @@ def show_steady(console: Console, report: Report, steady: dict[str, Steady], sec
         report.figure(f"steady state, {name}: entries held", figures.entries)
         report.figure(f"steady state, {name}: bytes held", figures.bytes)
         report.figure(f"steady state, {name}: CPU ns a request", figures.cpu_ns)
-        table.add_row(name, number(figures.entries), number(figures.bytes), f"{figures.bytes / steady['wheel'].bytes:.1f}x", number(figures.cpu_ns))
+        table.add_row(
+            name,
+            number(figures.entries),
+            number(figures.bytes),
+            f"{figures.bytes / steady['wheel'].bytes:.1f}x",
+            number(figures.cpu_ns),
+        )
     console.print(table)
 
 
-def show_steps(console: Console, report: Report, steps: dict[str, dict[int, float]], counts: list[int]) -> None:
-    table = Table("timer", title="counted steps: bytecodes for a task that comes in before N others and goes again", title_justify="left")
+def show_steps(
+    console: Console, report: Report, steps: dict[str, dict[int, float]], counts: list[int]
+) -> None:
+    table = Table(
+        "timer",
+        title="counted steps: bytecodes for a task that comes in before N others and goes again",
+        title_justify="left",
+    )
     for count in counts:
         table.add_column(f"N = {count:,}", justify="right")
     for name, by_count in steps.items():
         for count, value in by_count.items():
             report.figure(f"{name}: steps a task, N = {count:,}", value)
-        table.add_row(name, *[number(by_count[count]) if count in by_count else "" for count in counts])
+        table.add_row(
+            name, *[number(by_count[count]) if count in by_count else "" for count in counts]
+        )
     console.print(table)

@@ -1,4 +1,6 @@
-"""What `kafka-edu bench timer` compares: five timers under one small interface, each used as its users use it."""
+"""What `kafka-edu bench timer` compares: five timers under one small interface, each used as its
+users use it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from kafka_edu.timer.timer_task import TimerTask
 
 
 class Operation(TimerTask):
-    """A request that waits. For the wheel it is the task itself, as in Kafka; the others get a callback of it, or hold it in their heap."""
+    """A request that waits. For the wheel it is the task itself, as in Kafka; the others get a
+    callback of it, or hold it in their heap.
+    """
 
     __slots__ = ("cancelled", "deadline_ms", "handle")
 
@@ -80,7 +84,9 @@ class Wheel:
 
 
 class AsyncioCallLater:
-    """asyncio's own timers: a heap of handles; a turn of the loop drops the dead ones at its head, and all when they are over half."""
+    """asyncio's own timers: a heap of handles; a turn of the loop drops the dead ones at its head,
+    and all when they are over half.
+    """
 
     class Loop(asyncio.SelectorEventLoop):
         """A loop on a clock handed in."""
@@ -116,7 +122,9 @@ class AsyncioCallLater:
 
 
 class LazyHeap:
-    """A heap where cancelling marks the entry, which stays until its time comes (java.util.Timer, as the book has it)."""
+    """A heap where cancelling marks the entry, which stays until its time comes (java.util.Timer,
+    as the book has it).
+    """
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
@@ -169,7 +177,9 @@ class RebuiltHeap(LazyHeap):
 
 
 class SearchedHeap(LazyHeap):
-    """A heap where cancelling searches the entry and takes it out (java.util.concurrent.DelayQueue.remove): O(n)."""
+    """A heap where cancelling searches the entry and takes it out
+    (java.util.concurrent.DelayQueue.remove): O(n).
+    """
 
     def cancel(self, operation: Operation) -> None:
         heap = self.heap
@@ -196,9 +206,12 @@ def takes_part(name: str, count: int) -> bool:
     return name != "heap, searched" or count <= SEARCHED_MAX
 
 
-def time_insert_and_cancel(make: Callable[[Clock], Contestant], delays_ms: Sequence[int]) -> tuple[float, float]:
-    """CPU ns for each insert and each cancel, of `len(delays_ms)` tasks inserted, then cancelled in the same order; a last turn, in which a
-    timer may drop its dead, belongs to the cancels. The operations exist before: a server has its requests anyway.
+def time_insert_and_cancel(
+    make: Callable[[Clock], Contestant], delays_ms: Sequence[int]
+) -> tuple[float, float]:
+    """CPU ns for each insert and each cancel, of `len(delays_ms)` tasks inserted, then cancelled in
+    the same order; a last turn, in which a timer may drop its dead, belongs to the cancels. The
+    operations exist before: a server has its requests anyway.
     """
     operations = [Operation(delay_ms) for delay_ms in delays_ms]
     contestant = make(real_clock)

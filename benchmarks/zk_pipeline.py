@@ -1,13 +1,18 @@
-"""`kafka-edu bench zk-pipeline`: what it saves to have many requests to ZooKeeper in flight, as a controller has that reads and writes partition states.
+"""`kafka-edu bench zk-pipeline`: what it saves to have many requests to ZooKeeper in flight, as a
+controller has that reads and writes partition states.
 
-On one Apache ZooKeeper lie the state znodes of 5,000 partitions. All are read, and all are written (each in a multi that checks /controller_epoch,
-as every write of the controller is), by our client with 1, 10, 100 and 1,000 requests in flight, and one by one with plain kazoo, as its users
-would: `get`, and a transaction of `check` and `set_data`. Rounds are interleaved; figures are medians.
+On one Apache ZooKeeper lie the state znodes of 5,000 partitions. All are read, and all are written
+(each in a multi that checks /controller_epoch, as every write of the controller is), by our client
+with 1, 10, 100 and 1,000 requests in flight, and one by one with plain kazoo, as its users
+would: `get`, and a transaction of `check` and `set_data`. Rounds are interleaved; figures are
+medians.
 
-One by one a request costs a round trip: four changes of thread, two of process, the server's work, and for a write the fsync of its log. In flight
-together they share them. What is left is CPU: the figures tell the client's and the server's for a request, beside the wall time.
+One by one a request costs a round trip: four changes of thread, two of process, the server's work,
+and for a write the fsync of its log. In flight together they share them. What is left is CPU: the
+figures tell the client's and the server's for a request, beside the wall time.
 
-FILE is written anew after every round. When a round fails, no target holds, whatever the rounds before it say.
+FILE is written anew after every round. When a round fails, no target holds, whatever the rounds
+before it say.
 """
 
 import argparse
@@ -36,7 +41,10 @@ from kafka_edu.zk.kazoo_zk_client import KazooZkClient
 from kafka_edu.zk.zk_data import ControllerEpochZNode, TopicAssignment, TopicPartitionStateZNode
 
 NAME = "zk-pipeline"
-HELP = "1, 10, 100 and 1,000 requests in flight to ZooKeeper, beside plain kazoo one by one (needs Java; a minute)"
+HELP = (
+    "1, 10, 100 and 1,000 requests in flight to ZooKeeper, beside plain kazoo one by one (needs"
+    " Java; a minute)"
+)
 
 PARTITIONS: Final = 5_000
 IN_FLIGHT: Final = (1, 10, 100, 1_000)
@@ -78,7 +86,12 @@ class Clock:
 
     def stop(self) -> Cost:
         ended = time.perf_counter(), time.process_time(), cpu_seconds(self._pid)
-        return Cost(*((after - before) * 1e6 / self._requests for before, after in zip(self._began, ended, strict=True)))
+        return Cost(
+            *(
+                (after - before) * 1e6 / self._requests
+                for before, after in zip(self._began, ended, strict=True)
+            )
+        )
 
 
 def cpu_seconds(pid: int) -> float:
@@ -100,7 +113,9 @@ def partitions_of(count: int) -> list[TopicPartition]:
 
 async def prepare(connect: str, count: int) -> None:
     """Make /controller_epoch and the state znodes, all led by broker 1."""
-    zk = KafkaZkClient(KazooZkClient(connect, SESSION_MS), SystemTime(), max_in_flight=IN_FLIGHT[-1])
+    zk = KafkaZkClient(
+        KazooZkClient(connect, SESSION_MS), SystemTime(), max_in_flight=IN_FLIGHT[-1]
+    )
     await zk.start(lambda _: None, lambda _: None, SESSION_MS)
     await zk.create_top_level_paths()
     _, version = await zk.register_controller_and_increment_epoch(1)
@@ -125,7 +140,9 @@ async def our_client(connect: str, in_flight: int, count: int, clock: Clock) -> 
     write = clock.stop()
     await zk.close()
     if len(states) != count or len(result.finished) != count:
-        raise Incomplete(f"{len(states)} of {count} states were read, {len(result.finished)} written")
+        raise Incomplete(
+            f"{len(states)} of {count} states were read, {len(result.finished)} written"
+        )
     return read, write
 
 
@@ -157,12 +174,16 @@ def ways_to(connect: str, count: int) -> dict[str, Way]:
     """All ways to read and write so many states, by name."""
     ways: dict[str, Way] = {PLAIN: lambda clock: plain_kazoo(connect, count, clock)}
     for n in IN_FLIGHT:
-        ways[f"{n} in flight"] = lambda clock, n=n: asyncio.run(our_client(connect, n, count, clock))  # type: ignore[misc]  # mypy infers no type for `n=n`
+        ways[f"{n} in flight"] = lambda clock, n=n: asyncio.run(
+            our_client(connect, n, count, clock)
+        )  # type: ignore[misc]  # mypy infers no type for `n=n`
     return ways
 
 
 def measure(ways: Mapping[str, Way], clock: Clock, rounds: int) -> Iterator[Found]:
-    """All ways by turns, after one round that does not count; what is found so far, after each round."""
+    """All ways by turns, after one round that does not count; what is found so far, after each
+    round.
+    """
     found: Found = {"read": {way: [] for way in ways}, "write": {way: [] for way in ways}}
     for i in range(rounds + 1):
         costs = {way: run(clock) for way, run in ways.items()}
@@ -174,7 +195,9 @@ def measure(ways: Mapping[str, Way], clock: Clock, rounds: int) -> Iterator[Foun
 
 
 def report_of(found: Found, failed: bool = False) -> Report:
-    """The curve: requests/s and the costs of each way; how much faster than plain kazoo, one by one."""
+    """The curve: requests/s and the costs of each way; how much faster than plain kazoo, one by
+    one.
+    """
     report = Report(NAME)
     for kind in ("read", "write"):
         medians = {way: median_of(costs) for way, costs in found.get(kind, {}).items()}
@@ -184,8 +207,17 @@ def report_of(found: Found, failed: bool = False) -> Report:
             report.figure(f"{kind}, {way}: wall, µs a request", cost.wall)
             report.figure(f"{kind}, {way}: client's CPU, µs a request", cost.client_cpu)
             report.figure(f"{kind}, {way}: server's CPU, µs a request", cost.server_cpu)
-        faster = medians[PLAIN].wall / medians[f"{OUR_DEFAULT} in flight"].wall if medians and not failed else None
-        report.target(f"{kind}: {OUR_DEFAULT:,} in flight, times plain kazoo one by one", faster, ">=", TIMES_FASTER)
+        faster = (
+            medians[PLAIN].wall / medians[f"{OUR_DEFAULT} in flight"].wall
+            if medians and not failed
+            else None
+        )
+        report.target(
+            f"{kind}: {OUR_DEFAULT:,} in flight, times plain kazoo one by one",
+            faster,
+            ">=",
+            TIMES_FASTER,
+        )
     return report
 
 
@@ -194,16 +226,22 @@ def median_of(costs: Sequence[Cost]) -> Cost:
 
 
 def main(argv: list[str]) -> int:
-    """Returns 0 when it ran, whether or not the targets hold; 1 when a round failed; 2 when it cannot run here."""
+    """Returns 0 when it ran, whether or not the targets hold; 1 when a round failed; 2 when it
+    cannot run here.
+    """
     parser = argparse.ArgumentParser(prog=f"kafka-edu bench {NAME}", description=HELP)
     parser.add_argument("--json", metavar="FILE", help="written anew after every round")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--partitions", type=int, default=PARTITIONS)
     args = parser.parse_args(argv)
-    logging.getLogger("kazoo").addHandler(logging.NullHandler())  # when the benchmark ends early, ZooKeeper goes before the client
+    logging.getLogger("kazoo").addHandler(
+        logging.NullHandler()
+    )  # when the benchmark ends early, ZooKeeper goes before the client
     report = report_of({})
     code = 0
-    with tempfile.TemporaryDirectory(prefix="kafka-edu-bench-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="kafka-edu-bench-", ignore_cleanup_errors=True
+    ) as folder:
         zookeeper = ApacheZooKeeper(Path(folder), heap_mb=256)
         try:
             zookeeper.start()

@@ -1,4 +1,6 @@
-"""Chapters: read, run, watch, break, do. `chapter 02` tells the timing wheel and then shows it in a live broker."""
+"""Chapters: read, run, watch, break, do. `chapter 02` tells the timing wheel and then shows it in a
+live broker.
+"""
 
 import importlib
 import pkgutil
@@ -21,7 +23,9 @@ class Demo(Protocol):
     """What a chapter's demo.py has."""
 
     def tell(self, console: Console, figures: Path | None) -> dict[str, object]:
-        """Tell the chapter with the real classes in a time of their own; write figures into the folder; returns the numbers told."""
+        """Tell the chapter with the real classes in a time of their own; write figures into the
+        folder; returns the numbers told.
+        """
         ...
 
     def watch(self, console: Console, seconds: float) -> dict[str, object]:
@@ -50,7 +54,11 @@ class Chapter(NamedTuple):
 
 def find_chapters() -> dict[str, Chapter]:
     """number → chapter, in order."""
-    names = sorted(module.name for module in pkgutil.iter_modules([str(FOLDER)]) if module.ispkg and module.name.startswith("ch"))
+    names = sorted(
+        module.name
+        for module in pkgutil.iter_modules([str(FOLDER)])
+        if module.ispkg and module.name.startswith("ch")
+    )
     return {name[2:4]: Chapter(name[2:4], name) for name in names}
 
 
@@ -58,17 +66,45 @@ def find_chapters() -> dict[str, Chapter]:
 @click.argument("number", required=False)
 @click.option("--read", is_flag=True, help="Show the chapter's text instead of running it.")
 @click.option("--live/--no-live", default=True, help="Whether to go on to a live cluster.")
-@click.option("--seconds", type=click.FloatRange(1, 600), default=8.0, help="How long to watch the live cluster at each of its steps.")
 @click.option(
-    "--figures", type=click.Path(file_okay=False, path_type=Path), help="Write the chapter's figures there: DOT, and SVG where Graphviz is."
+    "--seconds",
+    type=click.FloatRange(1, 600),
+    default=8.0,
+    help="How long to watch the live cluster at each of its steps.",
 )
-@click.option("--screenshot", type=click.Path(dir_okay=False, path_type=Path), metavar="OUT.svg", help="Draw all that is told into a picture, too.")
-@click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the numbers there.")
+@click.option(
+    "--figures",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write the chapter's figures there: DOT, and SVG where Graphviz is.",
+)
+@click.option(
+    "--screenshot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="OUT.svg",
+    help="Draw all that is told into a picture, too.",
+)
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the numbers there.",
+)
 def chapter(
-    number: str | None, read: bool, live: bool, seconds: float, figures: Path | None, screenshot: Path | None, json_file: Path | None
+    number: str | None,
+    read: bool,
+    live: bool,
+    seconds: float,
+    figures: Path | None,
+    screenshot: Path | None,
+    json_file: Path | None,
 ) -> None:
-    """Run chapter NUMBER: told with the book's figures by the real classes, then watched in a live broker. Without a number, list them."""
-    known, console = find_chapters(), Console(record=True, width=PICTURE_COLUMNS) if screenshot is not None else Console()
+    """Run chapter NUMBER: told with the book's figures by the real classes, then watched in a live
+    broker. Without a number, list them.
+    """
+    known, console = (
+        find_chapters(),
+        Console(record=True, width=PICTURE_COLUMNS) if screenshot is not None else Console(),
+    )
     if number is None:
         table = Table("chapter", "title")
         for one in known.values():

@@ -20,7 +20,9 @@ class ExerciseId(click.ParamType[Exercise]):
 
     name = "exercise"
 
-    def convert(self, value: str | Exercise, param: click.Parameter | None, ctx: click.Context | None) -> Exercise:
+    def convert(
+        self, value: str | Exercise, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Exercise:
         if isinstance(value, Exercise):
             return value
         try:
@@ -30,7 +32,10 @@ class ExerciseId(click.ParamType[Exercise]):
 
 
 DIRECTORY = click.option(
-    "--dir", "directory", type=click.Path(file_okay=False, path_type=Path), help="The folder that holds a folder for each exercise (default: lab)."
+    "--dir",
+    "directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder that holds a folder for each exercise (default: lab).",
 )
 
 
@@ -46,7 +51,9 @@ def list_exercises(directory: Path | None) -> None:
     table = Table("exercise", "chapter", "title", "minutes", "")
     for exercise in load_manifest().values():
         work = Workplace(exercise, directory)
-        state = "[green]passed[/]" if work.passed else f"started: {work.file}" if work.started else ""
+        state = (
+            "[green]passed[/]" if work.passed else f"started: {work.file}" if work.started else ""
+        )
         table.add_row(exercise.id, exercise.chapter, exercise.title, str(exercise.minutes), state)
     Console().print(table)
 
@@ -59,7 +66,11 @@ def start(exercise: Exercise, directory: Path | None) -> None:
     work, console = Workplace(exercise, directory), Console()
     new = work.start()
     console.print(Markdown(exercise.readme.read_text(encoding="utf-8")))
-    console.print(f"\n[bold]{work.file}[/] {'is ready for you' if new else 'is there already, and was left as it is'}.", highlight=False)
+    console.print(
+        f"\n[bold]{work.file}[/]"
+        f" {'is ready for you' if new else 'is there already, and was left as it is'}.",
+        highlight=False,
+    )
 
 
 @lab.command()
@@ -70,7 +81,10 @@ def hint(exercise: Exercise, directory: Path | None) -> None:
     work, console = Workplace(exercise, directory), Console()
     given = work.next_hint()
     if given is None:
-        console.print(f"You have had all {work.hints_given} hints. The public tests say what is still amiss: kafka-edu lab check {exercise.id}")
+        console.print(
+            f"You have had all {work.hints_given} hints. The public tests say what is still amiss:"
+            f" kafka-edu lab check {exercise.id}"
+        )
         return
     number, text = given
     console.print(f"[bold]Hint {number} of {len(exercise.hints())}[/]")
@@ -81,10 +95,27 @@ def hint(exercise: Exercise, directory: Path | None) -> None:
 @click.argument("exercise", type=ExerciseId())
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path), required=False)
 @DIRECTORY
-@click.option("--live/--no-live", default=True, help="Whether to go on to the live cluster when the public tests pass.")
-@click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write what came of it there.")
-def check(exercise: Exercise, file: Path | None, directory: Path | None, live: bool, json_file: Path | None) -> None:
-    """Try your EXERCISE, or a FILE: first the public tests, then broker 2 of a live cluster. Exit code 0 if it passed, 1 if not."""
+@click.option(
+    "--live/--no-live",
+    default=True,
+    help="Whether to go on to the live cluster when the public tests pass.",
+)
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write what came of it there.",
+)
+def check(
+    exercise: Exercise,
+    file: Path | None,
+    directory: Path | None,
+    live: bool,
+    json_file: Path | None,
+) -> None:
+    """Try your EXERCISE, or a FILE: first the public tests, then broker 2 of a live cluster. Exit
+    code 0 if it passed, 1 if not.
+    """
     work, console = Workplace(exercise, directory), Console()
     tried = file if file is not None else work.file
     try:
@@ -115,7 +146,9 @@ def check_live(console: Console, exercise: Exercise, file: Path) -> tuple[Step, 
                 steps.append(step)
                 show_rows(console, [(step.says, step.passed, step.seen)])
     except ClusterError as error:
-        raise click.ClickException(f"the live cluster failed, which says nothing about your code: {error}") from error
+        raise click.ClickException(
+            f"the live cluster failed, which says nothing about your code: {error}"
+        ) from error
     return tuple(steps)
 
 
@@ -129,21 +162,40 @@ def show_public(console: Console, verdict: Verdict) -> None:
     for outcome in verdict.public:
         reason = outcome.message.partition("): ")[2] or outcome.message  # without what was asked
         first = first_of.setdefault(reason, outcome) if reason else outcome
-        rows.append((outcome.says, outcome.passed, outcome.message if first is outcome else "for the same reason"))
+        rows.append(
+            (
+                outcome.says,
+                outcome.passed,
+                outcome.message if first is outcome else "for the same reason",
+            )
+        )
     show_rows(console, rows)
 
 
 def show_rows(console: Console, rows: Iterable[tuple[str, bool, str]]) -> None:
     for says, passed, seen in rows:
-        console.print(f" [{'green' if passed else 'red'}]{'✓' if passed else '✗'}[/] {says}", highlight=False)
+        console.print(
+            f" [{'green' if passed else 'red'}]{'✓' if passed else '✗'}[/] {says}", highlight=False
+        )
         if seen:
-            console.print(f"   {seen}", style="dim" if passed else "", highlight=False, markup=False)
+            console.print(
+                f"   {seen}", style="dim" if passed else "", highlight=False, markup=False
+            )
 
 
 def show_verdict(console: Console, verdict: Verdict, live: bool) -> None:
     if verdict.passed:
-        console.print(f"\n[bold green]{verdict.exercise} passed[/]: your code has served in a live broker.")
+        console.print(
+            f"\n[bold green]{verdict.exercise} passed[/]: your code has served in a live broker."
+        )
     elif verdict.public_passed and not live:
-        console.print("\nThe public tests pass. Without --no-live it goes on to the live cluster, and counts only then.")
+        console.print(
+            "\nThe public tests pass. Without --no-live it goes on to the live cluster, and counts"
+            " only then."
+        )
     elif not verdict.objection:
-        console.print(f"\n[bold]{verdict.exercise} not passed yet.[/] A hint: kafka-edu lab hint {verdict.exercise}", highlight=False)
+        console.print(
+            f"\n[bold]{verdict.exercise} not passed yet.[/] A hint: kafka-edu lab hint"
+            f" {verdict.exercise}",
+            highlight=False,
+        )

@@ -1,1 +1,3 @@
-"""kafka-edu: a Kafka of the ZooKeeper era whose every moving part can be watched, paused, broken and re-written."""
+"""kafka-edu: a Kafka of the ZooKeeper era whose every moving part can be watched, paused, broken
+and re-written.
+"""

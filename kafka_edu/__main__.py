@@ -24,7 +24,9 @@ def _stop_at_once(signum: int, frame: object) -> None:
 
 
 class _Farewell:
-    """The time between the end of the command and the end of the process: threads are waited for, and atexit functions called."""
+    """The time between the end of the command and the end of the process: threads are waited for,
+    and atexit functions called.
+    """
 
     def __init__(self) -> None:
         self._code = 1  # of an exception that nobody handles: Python prints it
@@ -47,7 +49,9 @@ class _Farewell:
 
 def main() -> None:
     """Run the command line; does not return."""
-    if _signal.getsignal(_signal.SIGINT) != _signal.SIG_IGN:  # a background job of a script ignores it
+    if (
+        _signal.getsignal(_signal.SIGINT) != _signal.SIG_IGN
+    ):  # a background job of a script ignores it
         _signal.signal(_signal.SIGINT, _stop_at_once)
     if sys.flags.no_site:
         import site

@@ -1,4 +1,6 @@
-"""The application: takes events from a feed or a recording, gives them to the model, and has the screen look at it five times a second."""
+"""The application: takes events from a feed or a recording, gives them to the model, and has the
+screen look at it five times a second.
+"""
 
 import re
 from pathlib import Path
@@ -22,7 +24,8 @@ from .trace_feed import TraceFeed, now_us
 TICK_S: Final = 0.2
 #: How long a picture of a live cluster waits for the first events of its processes.
 LINK_TIMEOUT_S: Final = 10.0
-#: Of the pictures: a character of Textual's SVG, the blank it uses, and fonts that show bars and circles in one width.
+#: Of the pictures: a character of Textual's SVG, the blank it uses, and fonts that show bars and
+#: circles in one width.
 _CELL_WIDTH: Final = 12.2
 _BLANK: Final = "&#160;"
 _FONTS: Final = "font-family: 'Fira Code', 'DejaVu Sans Mono', 'Cascadia Mono', Menlo, monospace"
@@ -48,7 +51,13 @@ class DashboardApp(App[None]):
         Binding("q", "quit", "quit"),
     ]
 
-    def __init__(self, name: str, folder: ClusterFolder | None = None, replay: Replay | None = None, record: Path | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        folder: ClusterFolder | None = None,
+        replay: Replay | None = None,
+        record: Path | None = None,
+    ) -> None:
         super().__init__()
         self.model = Model(name)
         self.replay = replay
@@ -163,7 +172,9 @@ class DashboardApp(App[None]):
             self._recorder.close()
 
 
-async def picture(name: str, replay: Replay, at_ms: int, screen: str, size: tuple[int, int], light: bool) -> str:
+async def picture(
+    name: str, replay: Replay, at_ms: int, screen: str, size: tuple[int, int], light: bool
+) -> str:
     """Return the dashboard as an SVG, at a place of a recording, without a terminal."""
     replay.playing = False
     app = DashboardApp(name, replay=replay)
@@ -174,10 +185,13 @@ async def picture(name: str, replay: Replay, at_ms: int, screen: str, size: tupl
         return await _draw(app, pilot, screen, light)
 
 
-async def live_picture(app: DashboardApp, watch_s: float, screen: str, size: tuple[int, int], light: bool) -> str:
+async def live_picture(
+    app: DashboardApp, watch_s: float, screen: str, size: tuple[int, int], light: bool
+) -> str:
     """Watch the app's live cluster, then return the dashboard as an SVG, without a terminal.
 
-    The picture is drawn `watch_s` seconds after each process has sent its first events, or `LINK_TIMEOUT_S` later if one never does.
+    The picture is drawn `watch_s` seconds after each process has sent its first events, or
+    `LINK_TIMEOUT_S` later if one never does.
     """
     async with app.run_test(size=size) as pilot:
         for _ in range(int(LINK_TIMEOUT_S / TICK_S)):
@@ -206,7 +220,9 @@ async def _draw(app: DashboardApp, pilot: Pilot[None], screen: str, light: bool)
 
 
 def tidy(svg: str) -> str:
-    """Textual's SVG without the fonts that it would fetch from the net, and with no text that begins with blanks: not every viewer keeps them."""
+    """Textual's SVG without the fonts that it would fetch from the net, and with no text that
+    begins with blanks: not every viewer keeps them.
+    """
 
     def shift(text: re.Match[str]) -> str:
         blanks = text["blanks"].count(_BLANK)
@@ -217,7 +233,8 @@ def tidy(svg: str) -> str:
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
     svg = svg.replace("font-family: Fira Code, monospace", _FONTS)
     return re.sub(
-        rf'(?P<head><text[^>]*?) x="(?P<x>[\d.]+)"(?P<y> y="[\d.]+" )textLength="(?P<length>[\d.]+)"(?P<tail>[^>]*)>(?P<blanks>(?:{_BLANK})+)(?=[^<])',
+        r'(?P<head><text[^>]*?) x="(?P<x>[\d.]+)"(?P<y> y="[\d.]+"'
+        rf' )textLength="(?P<length>[\d.]+)"(?P<tail>[^>]*)>(?P<blanks>(?:{_BLANK})+)(?=[^<])',
         shift,
         svg,
     )

@@ -9,7 +9,8 @@ import click
 
 from kafka_edu.common.cluster_home import ClusterFolder, cluster_names
 
-#: How long a live cluster is watched before its picture is drawn, counted from the first events of its processes.
+#: How long a live cluster is watched before its picture is drawn, counted from the first events of
+#: its processes.
 LIVE_PICTURE_AFTER_S: Final = 1.0
 
 
@@ -21,7 +22,14 @@ def _size(_: click.Context, __: click.Parameter, text: str) -> tuple[int, int]:
 
 
 @click.command()
-@click.option("--cluster", "cluster", default="default", show_default=True, metavar="NAME", help="The cluster to watch; it may come and go.")
+@click.option(
+    "--cluster",
+    "cluster",
+    default="default",
+    show_default=True,
+    metavar="NAME",
+    help="The cluster to watch; it may come and go.",
+)
 @click.option(
     "--replay",
     "replay_files",
@@ -30,8 +38,20 @@ def _size(_: click.Context, __: click.Parameter, text: str) -> tuple[int, int]:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Play a recording instead; several are merged. .gz is understood.",
 )
-@click.option("--record", "record_file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Record what is seen; .gz packs it.")
-@click.option("--screen", type=click.Choice(["cluster", "wheels"]), default="cluster", show_default=True, help="For --screenshot.")
+@click.option(
+    "--record",
+    "record_file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Record what is seen; .gz packs it.",
+)
+@click.option(
+    "--screen",
+    type=click.Choice(["cluster", "wheels"]),
+    default="cluster",
+    show_default=True,
+    help="For --screenshot.",
+)
 @click.option(
     "--screenshot",
     "svg_file",
@@ -44,9 +64,19 @@ def _size(_: click.Context, __: click.Parameter, text: str) -> tuple[int, int]:
     "at_s",
     type=click.FloatRange(min=0),
     metavar="SECONDS",
-    help="For --screenshot: at which second of the recording (default: its end); of a live cluster, after how many seconds of watching (default: 1).",
+    help=(
+        "For --screenshot: at which second of the recording (default: its end); of a live cluster,"
+        " after how many seconds of watching (default: 1)."
+    ),
 )
-@click.option("--size", default="120x36", show_default=True, metavar="COLUMNSxROWS", callback=_size, help="For --screenshot.")
+@click.option(
+    "--size",
+    default="120x36",
+    show_default=True,
+    metavar="COLUMNSxROWS",
+    callback=_size,
+    help="For --screenshot.",
+)
 @click.option("--light", is_flag=True, help="For --screenshot: the light theme.")
 def dashboard(
     cluster: str,
@@ -60,8 +90,8 @@ def dashboard(
 ) -> None:
     """Watch a cluster, or a recording of one, in the terminal: brokers, partitions, timing wheels.
 
-    1 and 2 change the screen, ? says what a widget shows, the footer names the other keys. On the Cluster screen a broker can be killed, started,
-    paused, resumed and stopped.
+    1 and 2 change the screen, ? says what a widget shows, the footer names the other keys. On the
+    Cluster screen a broker can be killed, started, paused, resumed and stopped.
     """
     from kafka_edu.trace.wire_format import TraceFormatError
 
@@ -91,14 +121,22 @@ def dashboard(
     if not folder.path.is_dir():
         known = ", ".join(cluster_names())
         raise click.ClickException(
-            f"there is no cluster '{cluster}'; start one with: kafka-edu cluster up" + (f", or name one of: {known}" if known else "")
+            f"there is no cluster '{cluster}'; start one with: kafka-edu cluster up"
+            + (f", or name one of: {known}" if known else "")
         )
     try:
         app = DashboardApp(cluster, folder, record=record_file)
     except OSError as error:
         raise click.ClickException(f"cannot record to {record_file}: {error}") from error
     if svg_file is not None:
-        _write(svg_file, asyncio.run(live_picture(app, LIVE_PICTURE_AFTER_S if at_s is None else at_s, screen, size, light)))
+        _write(
+            svg_file,
+            asyncio.run(
+                live_picture(
+                    app, LIVE_PICTURE_AFTER_S if at_s is None else at_s, screen, size, light
+                )
+            ),
+        )
     else:
         app.run()
 
@@ -106,7 +144,9 @@ def dashboard(
 def _require_terminal() -> None:
     """Raise click's exception where there is no terminal to draw on."""
     if not sys.stdout.isatty():
-        raise click.ClickException("the dashboard needs a terminal; --screenshot OUT.svg draws a picture without one")
+        raise click.ClickException(
+            "the dashboard needs a terminal; --screenshot OUT.svg draws a picture without one"
+        )
 
 
 def _write(svg_file: Path, svg: str) -> None:
@@ -114,5 +154,8 @@ def _write(svg_file: Path, svg: str) -> None:
     try:
         svg_file.write_text(svg, encoding="utf-8")
     except OSError as error:
-        raise click.ClickException(f"cannot write {svg_file}: {error.strerror}. Name a file in a folder that you may write to.") from error
+        raise click.ClickException(
+            f"cannot write {svg_file}: {error.strerror}. Name a file in a folder that you may"
+            " write to."
+        ) from error
     click.echo(f"wrote {svg_file}")

@@ -1,4 +1,5 @@
-"""What the dashboard itself sees, in the form of events, so that reducers take all they know by one door.
+"""What the dashboard itself sees, in the form of events, so that reducers take all they know by one
+door.
 
 They are no events of the cluster: not registered, never in a recording. Their sequence number is 0.
 """
@@ -19,7 +20,9 @@ class LinkLost(NamedTuple):
 
 
 class ClusterKnown(NamedTuple):
-    """Which cluster this is, and for how long it has been up; the supervisor's answer to `status`."""
+    """Which cluster this is, and for how long it has been up; the supervisor's answer to
+    `status`.
+    """
 
     name: str
     up_ms: int

@@ -1,4 +1,6 @@
-"""All that the dashboard knows, in one place: what every event goes through, and what is made anew when a recording is wound back."""
+"""All that the dashboard knows, in one place: what every event goes through, and what is made anew
+when a recording is wound back.
+"""
 
 from collections.abc import Iterable
 

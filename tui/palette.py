@@ -1,6 +1,8 @@
-"""Colours. Each broker has one, the same on every screen; no meaning is told by colour alone: symbol and words stand beside it.
+"""Colours. Each broker has one, the same on every screen; no meaning is told by colour alone:
+symbol and words stand beside it.
 
-The brokers' colours are Okabe and Ito's, which people who see fewer colours can tell apart, made lighter or darker for the theme's ground.
+The brokers' colours are Okabe and Ito's, which people who see fewer colours can tell apart, made
+lighter or darker for the theme's ground.
 """
 
 from typing import Final, NamedTuple

@@ -1,6 +1,7 @@
 """Recordings: written while one looks, read again without a cluster (spec M5).
 
-One file holds all brokers' events in one order; `.gz` is understood by its name. Several files, such as brokers write, are merged into one.
+One file holds all brokers' events in one order; `.gz` is understood by its name. Several files,
+such as brokers write, are merged into one.
 """
 
 import gzip
@@ -24,13 +25,16 @@ def open_events(path: Path, mode: str = "rb") -> BinaryIO:
 
 
 def read_recordings(paths: Sequence[Path]) -> list[Envelope]:
-    """All events of all files, in one order. Raises TraceFormatError, naming the file, when one is no recording, OSError when one cannot be read."""
+    """All events of all files, in one order. Raises TraceFormatError, naming the file, when one is
+    no recording, OSError when one cannot be read.
+    """
     streams = []
     with ExitStack() as stack:
         for path in paths:
             file = stack.enter_context(open_events(path))
             try:
-                # What came late, from a broker that was stalled, stands late in the file; here it gets its place again.
+                # What came late, from a broker that was stalled, stands late in the file; here it
+                # gets its place again.
                 streams.append(sorted(read_recording(file), key=order))
             except (TraceFormatError, EOFError, gzip.BadGzipFile) as error:
                 raise TraceFormatError(f"{path}: {error}") from error
@@ -47,7 +51,9 @@ def cluster_of(path: Path) -> str:
 
 
 class Recorder:
-    """Writes what the dashboard sees to a file. What is no event of the cluster (its own links) is left out."""
+    """Writes what the dashboard sees to a file. What is no event of the cluster (its own links) is
+    left out.
+    """
 
     def __init__(self, path: Path, cluster: str) -> None:
         """Raises OSError when the file cannot be written."""
@@ -55,7 +61,9 @@ class Recorder:
         self._file.write(encode_header(-1, cluster))
 
     def write(self, envelopes: Iterable[Envelope]) -> None:
-        self._file.writelines(encode(envelope) for envelope in envelopes if envelope.name in EVENT_TYPES)
+        self._file.writelines(
+            encode(envelope) for envelope in envelopes if envelope.name in EVENT_TYPES
+        )
 
     def close(self) -> None:
         self._file.close()

@@ -1,4 +1,6 @@
-"""Plays a recording at its own pace, faster or slower, step by step, forwards and back. Pure: the caller says how much time has passed."""
+"""Plays a recording at its own pace, faster or slower, step by step, forwards and back. Pure: the
+caller says how much time has passed.
+"""
 
 from collections.abc import Sequence
 from typing import Final
@@ -9,7 +11,9 @@ SPEEDS: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 
 
 class Replay:
-    """A place in a recording. `clock_us` is the recorded clock; what was told up to it has been handed out."""
+    """A place in a recording. `clock_us` is the recorded clock; what was told up to it has been
+    handed out.
+    """
 
     def __init__(self, envelopes: Sequence[Envelope]) -> None:
         """Raises ValueError for a recording without events."""
@@ -75,7 +79,13 @@ class Replay:
         return self._until(min(max(self.begin_us + at_ms * 1000, self.begin_us), self.end_us))
 
     def step_back(self) -> list[Envelope]:
-        """Stand at the fact before the present one: everything up to it, for a model that knows nothing."""
+        """Stand at the fact before the present one: everything up to it, for a model that knows
+        nothing.
+        """
         self.playing = False
-        before = [e.mono_us for e in self._envelopes[: self._next] if EVENT_TYPES[e.name].kind is Kind.FACT and e.mono_us < self.clock_us]
+        before = [
+            e.mono_us
+            for e in self._envelopes[: self._next]
+            if EVENT_TYPES[e.name].kind is Kind.FACT and e.mono_us < self.clock_us
+        ]
         return self.wind_to((before[-1] - self.begin_us) // 1000 if before else 0)

@@ -1,6 +1,8 @@
-"""What stands behind each widget: the events that feed it, and the classes whose doors tell them. `?` shows it, `o` opens the module.
+"""What stands behind each widget: the events that feed it, and the classes whose doors tell them.
+`?` shows it, `o` opens the module.
 
-Modules are named as data, not imported: the dashboard knows a broker only by its events. A test holds every name against the source.
+Modules are named as data, not imported: the dashboard knows a broker only by its events. A test
+holds every name against the source.
 """
 
 from importlib.resources import files
@@ -46,8 +48,9 @@ class Subject(NamedTuple):
 
 HEADER = Subject(
     "The cluster at a glance",
-    "The first line answers: is all well? A partition is under-replicated when fewer of its replicas are in sync than were assigned. "
-    "The second line is the evidence: the controller and its epoch, ZooKeeper, and since when.",
+    "The first line answers: is all well? A partition is under-replicated when fewer of its"
+    " replicas are in sync than were assigned. The second line is the evidence: the controller and"
+    " its epoch, ZooKeeper, and since when.",
     HEADER_EVENTS,
     (
         Source("controller.kafka_controller", "KafkaController"),
@@ -57,9 +60,10 @@ HEADER = Subject(
 )
 BROKERS = Subject(
     "A broker",
-    "Bytes in and out per second over all its connections, followers' fetches among them; a column each half second. "
-    "The request queue is one for all processors and bounded (queued.max.requests); handlers take from it (num.io.threads). "
-    "Memory is what the process took for itself (RssAnon). ♛ marks the controller.",
+    "Bytes in and out per second over all its connections, followers' fetches among them; a column"
+    " each half second. The request queue is one for all processors and bounded"
+    " (queued.max.requests); handlers take from it (num.io.threads). Memory is what the process"
+    " took for itself (RssAnon). ♛ marks the controller.",
     BROKER_EVENTS,
     (
         Source("server.kafka_server", "KafkaServer"),
@@ -70,9 +74,10 @@ BROKERS = Subject(
 )
 PARTITIONS = Subject(
     "Partitions and replicas",
-    "● leads, ○ is in the ISR, ◌ is out of sync, ✕ is on a dead broker; ★n: broker n should lead (it is the first assigned) and does not. "
-    "LEO is the leader's log end, HW the offset below which all in sync have everything: consumers read no further. Lag = LEO - HW. "
-    "With fewer in the ISR than min.insync.replicas a produce with acks=all is refused.",
+    "● leads, ○ is in the ISR, ◌ is out of sync, ✕ is on a dead broker; ★n: broker n should lead"
+    " (it is the first assigned) and does not. LEO is the leader's log end, HW the offset below"
+    " which all in sync have everything: consumers read no further. Lag = LEO - HW. With fewer in"
+    " the ISR than min.insync.replicas a produce with acks=all is refused.",
     PARTITION_EVENTS,
     (
         Source("replication.partition", "Partition"),
@@ -83,16 +88,19 @@ PARTITIONS = Subject(
 )
 TICKER = Subject(
     "What happened, and because of what",
-    "Each line is a fact, told by sup (the supervisor), b0, b1 … (the brokers) or zk. Within a broker a fact names its cause; between processes two facts are "
-    "joined by what they share: a znode, an epoch, a connection. [enter] follows the chain.",
+    "Each line is a fact, told by sup (the supervisor), b0, b1 … (the brokers) or zk. Within a"
+    " broker a fact names its cause; between processes two facts are joined by what they share: a"
+    " znode, an epoch, a connection. [enter] follows the chain.",
     (ActionAsked, ActionDone),
     (Source("trace.reader", "History"), Source("trace.tracer", "Tracer")),
 )
 WHEELS = Subject(
     "Hierarchical timing wheels",
-    "A wheel of 20 slots for each level; a slot of level 2 is as long as the whole of level 1. A task goes into the finest wheel that reaches its deadline. "
-    "When a slot of a higher level comes due, its tasks come down to a finer one (降级). ▲ is the hand: it jumps to the next slot that holds something, and "
-    "never visits an empty one, for a queue of buckets tells when to wake. ◆ marks the slot of the wheel that comes due next.",
+    "A wheel of 20 slots for each level; a slot of level 2 is as long as the whole of level 1. A"
+    " task goes into the finest wheel that reaches its deadline. When a slot of a higher level"
+    " comes due, its tasks come down to a finer one (降级). ▲ is the hand: it jumps to the next"
+    " slot that holds something, and never visits an empty one, for a queue of buckets tells when"
+    " to wake. ◆ marks the slot of the wheel that comes due next.",
     TIMER_EVENTS,
     (
         Source("timer.timing_wheel", "TimingWheel"),
@@ -103,8 +111,9 @@ WHEELS = Subject(
 )
 WAITING = Subject(
     "Why is it still waiting?",
-    "A purgatory holds requests that cannot be answered yet. Each is completed once: by an event that brings what it needs, or by its deadline on the wheel. "
-    "Shown: what it needs, what there is, and who is behind.",
+    "A purgatory holds requests that cannot be answered yet. Each is completed once: by an event"
+    " that brings what it needs, or by its deadline on the wheel. Shown: what it needs, what there"
+    " is, and who is behind.",
     PURGATORY_EVENTS,
     (
         Source("purgatory.delayed_operation_purgatory", "DelayedOperationPurgatory"),

@@ -1,8 +1,10 @@
-"""One stream of events out of many processes: all brokers of a cluster, its supervisor, and its ZooKeeper where that offers its events.
+"""One stream of events out of many processes: all brokers of a cluster, its supervisor, and its
+ZooKeeper where that offers its events.
 
-Each process tells over its own socket, in its own order, up to a tenth of a second late. All share this machine's monotonic clock, so the feed
-holds each event back for a quarter of a second and hands them on in the order of their time: a chain of causes never runs backwards on the
-screen. A process that ends is said to be lost; its file of address is looked for until it is back.
+Each process tells over its own socket, in its own order, up to a tenth of a second late. All share
+this machine's monotonic clock, so the feed holds each event back for a quarter of a second and
+hands them on in the order of their time: a chain of causes never runs backwards on the screen. A
+process that ends is said to be lost; its file of address is looked for until it is back.
 """
 
 import asyncio
@@ -11,7 +13,12 @@ import time
 from pathlib import Path
 from typing import Final
 
-from kafka_edu.common.action_client import ActionAddress, ActionClient, ActionRefusedError, NoSupervisorError
+from kafka_edu.common.action_client import (
+    ActionAddress,
+    ActionClient,
+    ActionRefusedError,
+    NoSupervisorError,
+)
 from kafka_edu.common.cluster_home import ClusterFolder
 from kafka_edu.trace.event import Envelope, Level
 from kafka_edu.trace.reader import order
@@ -36,7 +43,9 @@ def _link(teller: int, event: LinkMade | LinkLost | ClusterKnown) -> Envelope:
 
 
 class TraceFeed:
-    """Subscribes to whatever tells; `drain` gives what is ripe. `run` must be a task of the loop that drains."""
+    """Subscribes to whatever tells; `drain` gives what is ripe. `run` must be a task of the loop
+    that drains.
+    """
 
     def __init__(self, folder: ClusterFolder, level: Level = Level.STATE) -> None:
         self._folder = folder
@@ -49,7 +58,10 @@ class TraceFeed:
 
     def _files(self) -> dict[int, Path]:
         """teller → where the address of its event socket stands while it is up."""
-        files = {SUPERVISOR: self._folder.supervisor_events, ZOOKEEPER: self._folder.zookeeper_events}
+        files = {
+            SUPERVISOR: self._folder.supervisor_events,
+            ZOOKEEPER: self._folder.zookeeper_events,
+        }
         for path in sorted(self._folder.path.glob("broker-*/events.json")):
             digits = path.parent.name.removeprefix("broker-")
             if digits.isdigit():
@@ -58,7 +70,9 @@ class TraceFeed:
 
     def complete(self) -> bool:
         """Return whether each process that has published its address has sent something."""
-        return self._known and self._linked >= {teller for teller, path in self._files().items() if path.exists()}
+        return self._known and self._linked >= {
+            teller for teller, path in self._files().items() if path.exists()
+        }
 
     async def run(self) -> None:
         """Look for those who tell, listen to each; ends only by being cancelled."""
@@ -79,13 +93,26 @@ class TraceFeed:
     def _ask_status(self) -> bool:
         """Since when the cluster is up: the one thing that no event tells to one who comes late."""
         try:
-            with ActionClient(ActionAddress.read(self._folder.action_address), timeout_s=5.0) as client:
+            with ActionClient(
+                ActionAddress.read(self._folder.action_address), timeout_s=5.0
+            ) as client:
                 status = client.ask("status").get("status")
         except (NoSupervisorError, ActionRefusedError):
             return False
         match status:
-            case {"name": str(name), "up_s": int() | float() as up_s, "zookeeper": {"kind": str(kind), "connect": str(connect)}}:
-                self._take(_link(SUPERVISOR, ClusterKnown(name, int(up_s * 1000), connect if kind == "external" else kind)))
+            case {
+                "name": str(name),
+                "up_s": int() | float() as up_s,
+                "zookeeper": {"kind": str(kind), "connect": str(connect)},
+            }:
+                self._take(
+                    _link(
+                        SUPERVISOR,
+                        ClusterKnown(
+                            name, int(up_s * 1000), connect if kind == "external" else kind
+                        ),
+                    )
+                )
         return True
 
     async def _listen(self, teller: int, path: Path) -> None:
@@ -103,7 +130,11 @@ class TraceFeed:
                     self._linked.add(teller)
                     self._take(_link(teller, LinkMade(address.pid)))
                 self._take(envelope)
-        except (OSError, TraceFormatError, ValueError) as error:  # ValueError: a line longer than the stream's limit
+        except (
+            OSError,
+            TraceFormatError,
+            ValueError,
+        ) as error:  # ValueError: a line longer than the stream's limit
             reason = str(error)
         finally:
             if told:

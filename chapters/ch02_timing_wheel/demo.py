@@ -1,4 +1,6 @@
-"""`kafka-edu chapter 02`: the story first, by the real classes in a time of their own, then the live broker."""
+"""`kafka-edu chapter 02`: the story first, by the real classes in a time of their own, then the
+live broker.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""Figures of timing wheels, drawn from the events that a timer tells of itself: in the terminal, and as Graphviz DOT (图 6-7, 6-8)."""
+"""Figures of timing wheels, drawn from the events that a timer tells of itself: in the terminal,
+and as Graphviz DOT (图 6-7, 6-8).
+"""
 
 import shutil
 import subprocess
@@ -34,40 +36,75 @@ def hand(wheel: Wheel) -> int:
 
 
 def draw(wheels: Sequence[Wheel], title: str = "") -> Table:
-    """One row a level, one cell a bucket: how many tasks are in it; the hand's bucket stands out. Fits into 80 columns."""
-    table = Table(title=title or None, title_justify="left", show_lines=False, pad_edge=False, padding=(0, 0), box=None)
+    """One row a level, one cell a bucket: how many tasks are in it; the hand's bucket stands out.
+    Fits into 80 columns.
+    """
+    table = Table(
+        title=title or None,
+        title_justify="left",
+        show_lines=False,
+        pad_edge=False,
+        padding=(0, 0),
+        box=None,
+    )
     table.add_column("", no_wrap=True)
     for slot in range(max((wheel.wheel_size for wheel in wheels), default=0)):
-        table.add_column(f"{slot:>2}" if slot % 5 == 0 else "", justify="right", header_style="dim", min_width=2, no_wrap=True)
+        table.add_column(
+            f"{slot:>2}" if slot % 5 == 0 else "",
+            justify="right",
+            header_style="dim",
+            min_width=2,
+            no_wrap=True,
+        )
     table.add_column("", no_wrap=True)
     for wheel in wheels:
         cells = []
         for slot, count in enumerate(wheel.tasks_by_slot):
-            style = ("reverse " if slot == hand(wheel) else "") + ("bold yellow" if count else "dim")
+            style = ("reverse " if slot == hand(wheel) else "") + (
+                "bold yellow" if count else "dim"
+            )
             cells.append(Text(f"{count:>2}" if count else " ·", style=style))
         label = f"level {wheel.level} · {span(wheel.tick_ms)} x {wheel.wheel_size} "
-        table.add_row(label, *cells, f" {plural(sum(wheel.tasks_by_slot), 'task')}, hand {hand(wheel)}")
+        table.add_row(
+            label, *cells, f" {plural(sum(wheel.tasks_by_slot), 'task')}, hand {hand(wheel)}"
+        )
     return table
 
 
 def dot(wheels: Sequence[Wheel], title: str) -> str:
-    """DOT source: each wheel a row of buckets, the hand's bucket grey, filled ones with their tasks and their time; arrows lead down, where tasks go."""
+    """DOT source: each wheel a row of buckets, the hand's bucket grey, filled ones with their tasks
+    and their time; arrows lead down, where tasks go.
+    """
     lines = [
         "digraph wheels {",
         f"  label={_quoted(title)}; labelloc=t; rankdir=TB; nodesep=0.3; ranksep=0.5;",
-        '  node [shape=plaintext, fontname="Helvetica"]; edge [color="#888888", fontname="Helvetica", fontsize=10];',
+        (
+            '  node [shape=plaintext, fontname="Helvetica"]; edge [color="#888888",'
+            ' fontname="Helvetica", fontsize=10];'
+        ),
     ]
     for wheel in reversed(wheels):
         cells = "".join(_cell(wheel, slot, count) for slot, count in enumerate(wheel.tasks_by_slot))
-        reach = f"level {wheel.level}: {span(wheel.tick_ms)} x {wheel.wheel_size} = {span(wheel.tick_ms * wheel.wheel_size)}"
-        table = f'<table border="0" cellborder="1" cellspacing="0"><tr><td border="0">{reach}</td>{cells}</tr></table>'
+        reach = (
+            f"level {wheel.level}: {span(wheel.tick_ms)} x {wheel.wheel_size} ="
+            f" {span(wheel.tick_ms * wheel.wheel_size)}"
+        )
+        table = (
+            '<table border="0" cellborder="1" cellspacing="0"><tr><td'
+            f' border="0">{reach}</td>{cells}</tr></table>'
+        )
         lines.append(f"  w{wheel.level} [label=<{table}>];")
     for above in wheels[1:]:
         for slot, count in enumerate(above.tasks_by_slot):
             if count:
-                lines.append(f'  w{above.level}:s{slot} -> w{above.level - 1} [label="{count} at {due_ms(above, slot):,} ms"];')
+                lines.append(
+                    f'  w{above.level}:s{slot} -> w{above.level - 1} [label="{count} at'
+                    f' {due_ms(above, slot):,} ms"];'
+                )
     if len(wheels) > 1:
-        lines.append("  " + " -> ".join(f"w{wheel.level}" for wheel in reversed(wheels)) + " [style=invis];")
+        lines.append(
+            "  " + " -> ".join(f"w{wheel.level}" for wheel in reversed(wheels)) + " [style=invis];"
+        )
     return "\n".join([*lines, "}"]) + "\n"
 
 
@@ -90,6 +127,8 @@ def write_figure(folder: Path, name: str, source: str) -> list[Path]:
     program = shutil.which("dot")
     if program is not None:
         picture = folder / f"{name}.svg"
-        subprocess.run([program, "-Tsvg", "-o", str(picture), str(written[0])], check=True, timeout=60)
+        subprocess.run(
+            [program, "-Tsvg", "-o", str(picture), str(written[0])], check=True, timeout=60
+        )
         written.append(picture)
     return written

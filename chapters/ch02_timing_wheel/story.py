@@ -1,4 +1,6 @@
-"""The timing wheel told with the book's figures, by the real classes, in a time that stands still until it is moved (MockTime)."""
+"""The timing wheel told with the book's figures, by the real classes, in a time that stands still
+until it is moved (MockTime).
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +16,13 @@ from kafka_edu.timer.timer_task import TimerTask
 from kafka_edu.timer.timer_task_list import TimerTaskEntry
 from kafka_edu.timer.timing_wheel import TimingWheel
 from kafka_edu.trace.event import Envelope, Event, Level
-from kafka_edu.trace.events.timer import TimerTaskAdded, TimerTaskDemoted, TimerTaskExpired, WheelCreated, WheelSnapshot
+from kafka_edu.trace.events.timer import (
+    TimerTaskAdded,
+    TimerTaskDemoted,
+    TimerTaskExpired,
+    WheelCreated,
+    WheelSnapshot,
+)
 from kafka_edu.trace.tracer import Tracer
 
 from .figures import dot, draw, span, write_figure
@@ -51,7 +59,9 @@ class Story:
         self.time = MockTime(0)
         self.trace = Tracer(0, self.time)
         self.trace.add_sink(self)
-        self.timer = SystemTimer("story", self.time.hi_res_clock_ms, self.trace, tick_ms, wheel_size)
+        self.timer = SystemTimer(
+            "story", self.time.hi_res_clock_ms, self.trace, tick_ms, wheel_size
+        )
         self._told: list[Told] = []
 
     def accept(self, envelope: Envelope) -> None:
@@ -75,7 +85,11 @@ class Story:
         return told
 
     def wheels(self) -> list[WheelSnapshot]:
-        return [envelope.event for envelope in self.trace.snapshot() if isinstance(envelope.event, WheelSnapshot)]
+        return [
+            envelope.event
+            for envelope in self.trace.snapshot()
+            if isinstance(envelope.event, WheelSnapshot)
+        ]
 
 
 def in_words(event: Event) -> str:
@@ -85,8 +99,13 @@ def in_words(event: Event) -> str:
             return f"level {level} is made, {span(tick)} x {size}, for a task {span(delay)} away"
         case TimerTaskAdded(task=task, level=level, slot=slot, deadline_ms=deadline):
             return f"{task} goes into level {level}, slot {slot}; it is due at {deadline:,}"
-        case TimerTaskDemoted(task=task, left_ms=left, from_level=was, from_slot=from_slot, level=level, slot=slot):
-            return f"{task} comes down from level {was}, slot {from_slot}, to level {level}, slot {slot}: {span(left)} are left"
+        case TimerTaskDemoted(
+            task=task, left_ms=left, from_level=was, from_slot=from_slot, level=level, slot=slot
+        ):
+            return (
+                f"{task} comes down from level {was}, slot {from_slot}, to level {level}, slot"
+                f" {slot}: {span(left)} are left"
+            )
         case TimerTaskExpired(task=task, late_ms=late):
             return f"{task} is due, and runs" + (f", {late} ms late" if late else "")
         case _:
@@ -113,12 +132,16 @@ class Teller:
     def at(self, story: Story, events: list[Told], name: str = "") -> None:
         """What happened, and the wheels after it."""
         for at_ms, event in events:
-            self.console.print(f"  [cyan]{at_ms:>6,} ms[/]  {escape(in_words(event))}", highlight=False)
+            self.console.print(
+                f"  [cyan]{at_ms:>6,} ms[/]  {escape(in_words(event))}", highlight=False
+            )
         self.console.print(draw(story.wheels()))
         if name:
             self.numbers[name] = [list(placement) for placement in placements(events)]
             if self.figures is not None:
-                write_figure(self.figures, name, dot(story.wheels(), f"at {story.time.hi_res_clock_ms()} ms"))
+                write_figure(
+                    self.figures, name, dot(story.wheels(), f"at {story.time.hi_res_clock_ms()} ms")
+                )
 
 
 def tell(console: Console, figures: Path | None) -> dict[str, object]:
@@ -137,11 +160,14 @@ def tell_one_wheel(teller: Teller) -> None:
     story = Story()
     teller.head(
         "1. One wheel (图 6-7)",
-        "20 buckets (时间格) of 1 ms, the hand (表盘指针) on 0. A bucket is a linked list of tasks: to go in or out costs the same, however many there are.",
+        "20 buckets (时间格) of 1 ms, the hand (表盘指针) on 0. A bucket is a linked list of tasks:"
+        " to go in or out costs the same, however many there are.",
     )
     teller.at(story, story.add(2), "figure-6-7-a")
     teller.head(
-        "2 ms later", "The task runs. Now one of 8 ms comes, and one of 19 ms: deadline 21, and 21 goes round to slot 1, which is used again."
+        "2 ms later",
+        "The task runs. Now one of 8 ms comes, and one of 19 ms: deadline 21, and 21 goes round to"
+        " slot 1, which is used again.",
     )
     teller.at(story, [*story.until(2), *story.add(8, 19)], "figure-6-7-b")
 
@@ -150,14 +176,31 @@ def tell_levels(teller: Teller) -> None:
     story = Story()
     teller.head(
         "2. Levels (图 6-8, 层级时间轮)",
-        "350 ms do not fit. A larger wheel would be no end to that; so a second one is made, whose tick is the whole first wheel: 20 ms. 350 // 20 = 17.",
+        "350 ms do not fit. A larger wheel would be no end to that; so a second one is made, whose"
+        " tick is the whole first wheel: 20 ms. 350 // 20 = 17.",
     )
     teller.at(story, story.add(350), "figure-6-8-a")
-    teller.head("450 ms, with 446, 455 and 473", "Too far for level 2. On level 3 a bucket is 400 ms, and all four share slot 1: [400, 800).")
+    teller.head(
+        "450 ms, with 446, 455 and 473",
+        "Too far for level 2. On level 3 a bucket is 400 ms, and all four share slot 1: [400,"
+        " 800).",
+    )
     teller.at(story, story.add(450, 446, 455, 473), "figure-6-8-b")
     for now_ms, text in (
-        (400, "The bucket of level 3 is due, its tasks are not: they are added again and come down (降级). 450 has 50 ms left: level 2, [440, 460)."),
-        (440, "That bucket is due: 450 has 10 ms left, level 1. Never a tick without a bucket was looked at: the clock jumps to the next bucket."),
+        (
+            400,
+            (
+                "The bucket of level 3 is due, its tasks are not: they are added again and come"
+                " down (降级). 450 has 50 ms left: level 2, [440, 460)."
+            ),
+        ),
+        (
+            440,
+            (
+                "That bucket is due: 450 has 10 ms left, level 1. Never a tick without a bucket was"
+                " looked at: the clock jumps to the next bucket."
+            ),
+        ),
         (450, "Due."),
     ):
         teller.head(f"At {now_ms} ms", text)
@@ -172,7 +215,10 @@ def tell_clock(teller: Teller) -> None:
     alarm = 3 * HOUR + 25 * MINUTE + 40 * SECOND
     entry = TimerTaskEntry(TimerTask(alarm), alarm)
     seconds.add(entry)
-    teller.head("3. A clock is three wheels: 60 x 1 s, 60 x 1 min, 12 x 1 h", "An alarm at 3:25:40 waits with the hour hand first.")
+    teller.head(
+        "3. A clock is three wheels: 60 x 1 s, 60 x 1 min, 12 x 1 h",
+        "An alarm at 3:25:40 waits with the hour hand first.",
+    )
     hands = {1: "second", 2: "minute", 3: "hour"}
     steps = []
     while entry.bucket is not None:
@@ -180,7 +226,10 @@ def tell_clock(teller: Teller) -> None:
         if due is None:
             break
         steps.append([entry.bucket.level, entry.bucket.slot])
-        line = f"waits for the {hands[entry.bucket.level]} hand to come to {entry.bucket.slot}: {due[0] // HOUR}:{due[0] // MINUTE % 60:02}:{due[0] // SECOND % 60:02}"
+        line = (
+            f"waits for the {hands[entry.bucket.level]} hand to come to {entry.bucket.slot}:"
+            f" {due[0] // HOUR}:{due[0] // MINUTE % 60:02}:{due[0] // SECOND % 60:02}"
+        )
         teller.console.print(f"  {line}", highlight=False)
         seconds.advance_clock(due[0])
         due[1].flush()
@@ -190,7 +239,9 @@ def tell_clock(teller: Teller) -> None:
 
 def tell_ticks(teller: Teller) -> None:
     teller.head(
-        "4. Ticks of 1, 2 and 8 ms (002, 图 3-75)", "Eight buckets each, at 100 ms. One deadline, three buckets: the slot is deadline // tick % size."
+        "4. Ticks of 1, 2 and 8 ms (002, 图 3-75)",
+        "Eight buckets each, at 100 ms. One deadline, three buckets: the slot is deadline // tick %"
+        " size.",
     )
     table = Table("deadline")
     rows = {}
@@ -220,11 +271,17 @@ def tell_cost(teller: Teller) -> None:
     moves = story.timer.demoted_total / story.timer.inserted_total
     teller.head(
         "5. What it costs",
-        f"300 tasks over 31 s: the timer woke {rounds} times where there were {story.time.hi_res_clock_ms():,} ticks, "
-        f"and moved each task {moves:.1f} times on its way down. "
-        "To cancel one, it is unlinked: nothing else is touched. `kafka-edu bench timer` measures it beside asyncio and heaps.",
+        f"300 tasks over 31 s: the timer woke {rounds} times where there were"
+        f" {story.time.hi_res_clock_ms():,} ticks, and moved each task {moves:.1f} times on its way"
+        " down. To cancel one, it is unlinked: nothing else is touched. `kafka-edu bench timer`"
+        " measures it beside asyncio and heaps.",
     )
-    teller.numbers["cost"] = {"tasks": story.timer.inserted_total, "wake_ups": rounds, "ticks": story.time.hi_res_clock_ms(), "moves_a_task": moves}
+    teller.numbers["cost"] = {
+        "tasks": story.timer.inserted_total,
+        "wake_ups": rounds,
+        "ticks": story.time.hi_res_clock_ms(),
+        "moves_a_task": moves,
+    }
 
 
 def tell_errata(teller: Teller) -> None:
@@ -233,7 +290,12 @@ def tell_errata(teller: Teller) -> None:
         "insert and delete in java.util.Timer and DelayQueue are O(n log n)",
         "O(log n) to insert; n of them are O(n log n). DelayQueue.remove searches: O(n)",
     )
-    table.add_row("the first wheel of a clock, 60 buckets to the minute, ticks every 1 ms", "every 1 s")
-    table.add_row("(002) at time 8, tasks ⑧ and ⑨ both go back into level 0", "⑧ is due at 8 and runs at once; only ⑨ goes back")
+    table.add_row(
+        "the first wheel of a clock, 60 buckets to the minute, ticks every 1 ms", "every 1 s"
+    )
+    table.add_row(
+        "(002) at time 8, tasks ⑧ and ⑨ both go back into level 0",
+        "⑧ is due at 8 and runs at once; only ⑨ goes back",
+    )
     teller.console.print()
     teller.console.print(table)

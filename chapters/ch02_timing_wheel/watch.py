@@ -1,4 +1,6 @@
-"""The same wheel in a live broker: three brokers, an unmodified client, and what broker 1 tells of its purgatories by events."""
+"""The same wheel in a live broker: three brokers, an unmodified client, and what broker 1 tells of
+its purgatories by events.
+"""
 
 import threading
 import time
@@ -17,8 +19,18 @@ from rich.text import Text
 
 from kafka_edu.cli.supervisor import Cluster, running_cluster
 from kafka_edu.trace.event import Event, Level
-from kafka_edu.trace.events.purgatory import OperationCompleted, Requirement, WaitingOperationSampled
-from kafka_edu.trace.events.timer import NextBucketSampled, TimerSampled, TimerTaskExpired, WheelCreated, WheelSampled
+from kafka_edu.trace.events.purgatory import (
+    OperationCompleted,
+    Requirement,
+    WaitingOperationSampled,
+)
+from kafka_edu.trace.events.timer import (
+    NextBucketSampled,
+    TimerSampled,
+    TimerTaskExpired,
+    WheelCreated,
+    WheelSampled,
+)
 from kafka_edu.trace.trace_client import EventsAddress, TraceClient
 
 from .figures import draw, span
@@ -79,11 +91,21 @@ class Seen:
                 continue
             parts += [Text(), Text(self._headline(timer)), draw(wheels)]
         for operation in tuple(self.waiting.values())[:3]:
-            parts.append(Text(f"  waiting {operation.age_ms:,} ms: {operation.label}", style="yellow"))
+            parts.append(
+                Text(f"  waiting {operation.age_ms:,} ms: {operation.label}", style="yellow")
+            )
             for fields in operation.why:
                 need = Requirement(*fields)  # what came over a socket holds plain tuples
-                held = "  ".join(f"{who} {'✓' if has >= need.at_least else '✗'} {has:,}" for who, has in need.holders)
-                parts.append(Text(f"    {need.subject} needs {need.needs} {need.at_least:,}, has {need.have:,}.  {held}"))
+                held = "  ".join(
+                    f"{who} {'✓' if has >= need.at_least else '✗'} {has:,}"
+                    for who, has in need.holders
+                )
+                parts.append(
+                    Text(
+                        f"    {need.subject} needs {need.needs} {need.at_least:,}, has"
+                        f" {need.have:,}.  {held}"
+                    )
+                )
         return Group(*parts)
 
     def _headline(self, timer: str) -> str:
@@ -98,8 +120,14 @@ class Seen:
                 ("demoted", now.demoted_total, before.demoted_total),
             )
         )
-        due = "none" if now.next_bucket_ms is None else f"in {max(now.next_bucket_ms - now.now_ms, 0):,} ms"
-        return f"{timer} purgatory, broker {BROKER} · {now.tasks} tasks · next bucket {due} · {rates}"
+        due = (
+            "none"
+            if now.next_bucket_ms is None
+            else f"in {max(now.next_bucket_ms - now.now_ms, 0):,} ms"
+        )
+        return (
+            f"{timer} purgatory, broker {BROKER} · {now.tasks} tasks · next bucket {due} · {rates}"
+        )
 
 
 class Watcher(Seen):
@@ -134,7 +162,9 @@ class Load:
     def _run(self) -> None:
         while not self._stop.wait(0.02):
             try:
-                self._producer.send(TOPIC, b"chapter 02", partition=0).get(2 * PRODUCE_TIMEOUT_MS / 1000)
+                self._producer.send(TOPIC, b"chapter 02", partition=0).get(
+                    2 * PRODUCE_TIMEOUT_MS / 1000
+                )
                 self.acked += 1
             except KafkaError:
                 self.failed += 1
@@ -145,7 +175,9 @@ class Load:
 
 
 def watch(console: Console, seconds: float) -> dict[str, object]:
-    """Three steps: under load, with a silent follower, and with the follower back. Raises ClusterError."""
+    """Three steps: under load, with a silent follower, and with the follower back. Raises
+    ClusterError.
+    """
     console.print("\n[bold]6. In a live broker[/]", highlight=False)
     with ExitStack() as stack:
         with console.status("starting ZooKeeper and three brokers"):
@@ -153,19 +185,40 @@ def watch(console: Console, seconds: float) -> dict[str, object]:
             create_topic(cluster)
             watcher = stack.enter_context(closing(Watcher(cluster.events_address(BROKER))))
             producer = KafkaProducer(
-                bootstrap_servers=f"127.0.0.1:{cluster.port(BROKER)}", acks="all", linger_ms=0, request_timeout_ms=PRODUCE_TIMEOUT_MS
+                bootstrap_servers=f"127.0.0.1:{cluster.port(BROKER)}",
+                acks="all",
+                linger_ms=0,
+                request_timeout_ms=PRODUCE_TIMEOUT_MS,
             )
             stack.callback(producer.close, 1)
             stack.enter_context(closing(consume_idly(cluster)))
             load = stack.enter_context(closing(Load(producer)))
 
-        show(console, watcher, "produces with acks=all: their time-outs of 30 s go in, and are cancelled when the followers have it", seconds)
+        show(
+            console,
+            watcher,
+            "produces with acks=all: their time-outs of 30 s go in, and are cancelled when the"
+            " followers have it",
+            seconds,
+        )
         cluster.pause(FOLLOWER)
         silent_from = len(watcher.completed)
-        show(console, watcher, f"broker {FOLLOWER} is paused: one produce waits, and the wheel brings its time-out down", min(seconds, 5.0))
+        show(
+            console,
+            watcher,
+            f"broker {FOLLOWER} is paused: one produce waits, and the wheel brings its time-out"
+            " down",
+            min(seconds, 5.0),
+        )
         longest_wait = max((waiting.age_ms for waiting in watcher.waiting.values()), default=0)
         cluster.resume(FOLLOWER)
-        show(console, watcher, f"broker {FOLLOWER} is back: the follower fetches, the high watermark rises, the produce is done", seconds / 2)
+        show(
+            console,
+            watcher,
+            f"broker {FOLLOWER} is back: the follower fetches, the high watermark rises, the"
+            " produce is done",
+            seconds / 2,
+        )
 
     done = watcher.completed[silent_from:]
     longest = max((operation.waited_ms for operation in done), default=0)
@@ -174,10 +227,16 @@ def watch(console: Console, seconds: float) -> dict[str, object]:
     for operation in watcher.completed:
         by[operation.by] = by.get(operation.by, 0) + 1
     console.print(
-        f"\n{load.acked} records acked, {load.failed} failed; produces completed: {by}; the longest waited {span(longest)}.", highlight=False
+        f"\n{load.acked} records acked, {load.failed} failed; produces completed: {by}; the longest"
+        f" waited {span(longest)}.",
+        highlight=False,
     )
     fetches = sum(1 for event in watcher.expired if event.timer == "Fetch")
-    console.print(f"{fetches} fetches timed out, as long polls do; the produce timer has {levels} levels, for 30 s are far away.", highlight=False)
+    console.print(
+        f"{fetches} fetches timed out, as long polls do; the produce timer has {levels} levels, for"
+        " 30 s are far away.",
+        highlight=False,
+    )
     return {
         "acked": load.acked,
         "failed": load.failed,
@@ -193,7 +252,16 @@ def create_topic(cluster: Cluster) -> None:
     """One partition, on all brokers; broker 1 leads it."""
     admin = KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)
     try:
-        admin.create_topics([NewTopic(TOPIC, num_partitions=-1, replication_factor=-1, replica_assignments={0: [BROKER, 0, FOLLOWER]})])
+        admin.create_topics(
+            [
+                NewTopic(
+                    TOPIC,
+                    num_partitions=-1,
+                    replication_factor=-1,
+                    replica_assignments={0: [BROKER, 0, FOLLOWER]},
+                )
+            ]
+        )
     finally:
         admin.close()
 
@@ -218,12 +286,22 @@ class IdleConsumer:
 
 
 def consume_idly(cluster: Cluster) -> IdleConsumer:
-    consumer = KafkaConsumer(bootstrap_servers=f"127.0.0.1:{cluster.port(BROKER)}", fetch_min_bytes=10_000_000, fetch_max_wait_ms=450)
+    consumer = KafkaConsumer(
+        bootstrap_servers=f"127.0.0.1:{cluster.port(BROKER)}",
+        fetch_min_bytes=10_000_000,
+        fetch_max_wait_ms=450,
+    )
     consumer.assign([TopicPartition(TOPIC, 0)])
     return IdleConsumer(consumer)
 
 
-def show(console: Console, watcher: Seen, says: str, seconds: float, sleep: Callable[[float], None] = time.sleep) -> None:
+def show(
+    console: Console,
+    watcher: Seen,
+    says: str,
+    seconds: float,
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
     """Draw what is seen, again and again; where there is no terminal, once at the end."""
     end = time.monotonic() + seconds
     if not console.is_terminal:

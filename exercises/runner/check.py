@@ -1,4 +1,6 @@
-"""One check of one learner's file: first what can be said at once, then the public tests, then the live cluster."""
+"""One check of one learner's file: first what can be said at once, then the public tests, then the
+live cluster.
+"""
 
 import importlib
 import json
@@ -29,12 +31,18 @@ class Verdict(NamedTuple):
 
     @property
     def public_passed(self) -> bool:
-        return not self.objection and bool(self.public) and all(outcome.passed for outcome in self.public)
+        return (
+            not self.objection
+            and bool(self.public)
+            and all(outcome.passed for outcome in self.public)
+        )
 
     @property
     def passed(self) -> bool:
         """Whether everything was run and held."""
-        return self.public_passed and bool(self.live) and all(step.passed for step in self.live or ())
+        return (
+            self.public_passed and bool(self.live) and all(step.passed for step in self.live or ())
+        )
 
     def write(self, path: Path) -> None:
         document = {
@@ -54,9 +62,14 @@ def objection(exercise: Exercise, file: Path) -> str:
         return f"there is no {file}: begin with `kafka-edu lab start {exercise.id}`"
     content = file.read_bytes()
     if not content.strip():
-        return f"{file} is empty: `kafka-edu lab start {exercise.id}` in another folder gives the starter again"
+        return (
+            f"{file} is empty: `kafka-edu lab start {exercise.id}` in another folder gives the"
+            " starter again"
+        )
     if content == exercise.starter.read_bytes():
-        return f"{file} is still the starter. {exercise.title}: README.md beside it says what is asked"
+        return (
+            f"{file} is still the starter. {exercise.title}: README.md beside it says what is asked"
+        )
     return ""
 
 

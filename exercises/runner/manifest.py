@@ -12,7 +12,9 @@ class UnknownExerciseError(Exception):
 
 
 class Exercise(NamedTuple):
-    """One row. `folder` and `solution` are paths, `live` is the name of a module of this package."""
+    """One row. `folder` and `solution` are paths, `live` is the name of a module of this
+    package.
+    """
 
     id: str
     title: str
@@ -65,5 +67,7 @@ def load_manifest(root: Path = ROOT) -> dict[str, Exercise]:
 def find_exercise(exercise_id: str) -> Exercise:
     exercises = load_manifest()
     if exercise_id not in exercises:
-        raise UnknownExerciseError(f"there is no exercise '{exercise_id}'; there are: {', '.join(exercises)}")
+        raise UnknownExerciseError(
+            f"there is no exercise '{exercise_id}'; there are: {', '.join(exercises)}"
+        )
     return exercises[exercise_id]

@@ -1,4 +1,6 @@
-"""Runs an exercise's public tests: pytest in a process of its own, which in turn keeps the learner's code in another."""
+"""Runs an exercise's public tests: pytest in a process of its own, which in turn keeps the
+learner's code in another.
+"""
 
 import json
 import os
@@ -34,19 +36,52 @@ def run_public_tests(exercise: Exercise, file: Path) -> list[Outcome]:
     with tempfile.TemporaryDirectory(prefix="kafka-edu-lab-") as folder:
         results = Path(folder) / "results.json"
         environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},  # they could leave tests out
+            **{
+                name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")
+            },  # they could leave tests out
             "PYTHONPATH": os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH")])),
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
             "KAFKA_EDU_LEARNER_FILE": str(file.absolute()),
             "KAFKA_EDU_LEARNER_WANTED": exercise.wanted,
             "KAFKA_EDU_LEARNER_RESULTS": str(results),
         }
-        command = [sys.executable, "-m", "pytest", str(exercise.public_tests), "-q", "--no-header", "-c", os.devnull, f"--rootdir={folder}"]
-        command += ["-p", "no:cacheprovider", "-p", f"{package}.pytest_plugin", "-p", "pytest_timeout", f"--timeout={TEST_LIMIT_S}"]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            str(exercise.public_tests),
+            "-q",
+            "--no-header",
+            "-c",
+            os.devnull,
+            f"--rootdir={folder}",
+        ]
+        command += [
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            f"{package}.pytest_plugin",
+            "-p",
+            "pytest_timeout",
+            f"--timeout={TEST_LIMIT_S}",
+        ]
         try:
-            done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=RUN_LIMIT_S, cwd=folder, check=False)
+            done = subprocess.run(
+                command,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=RUN_LIMIT_S,
+                cwd=folder,
+                check=False,
+            )
         except subprocess.TimeoutExpired:
-            raise CheckError(f"the public tests were not through within {RUN_LIMIT_S:g} s") from None
+            raise CheckError(
+                f"the public tests were not through within {RUN_LIMIT_S:g} s"
+            ) from None
         if done.returncode not in (0, 1) or not results.is_file():
-            raise CheckError(f"the public tests could not run (pytest ended with {done.returncode}):\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+            raise CheckError(
+                "the public tests could not run (pytest ended with"
+                f" {done.returncode}):\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+            )
         return [Outcome(**row) for row in json.loads(results.read_text(encoding="utf-8"))]

@@ -1,4 +1,5 @@
-"""The pytest plugin of public tests: gives them the learner's code as the fixture `learner`, and writes what came of each test.
+"""The pytest plugin of public tests: gives them the learner's code as the fixture `learner`, and
+writes what came of each test.
 
 Environment: KAFKA_EDU_LEARNER_FILE, KAFKA_EDU_LEARNER_WANTED, KAFKA_EDU_LEARNER_RESULTS.
 """
@@ -18,7 +19,9 @@ _ROWS = pytest.StashKey[list[dict[str, str | bool]]]()
 @pytest.fixture(scope="session")
 def learner() -> Iterator[Learner]:
     """The learner's code, in a process of its own."""
-    learner = Learner(Path(os.environ["KAFKA_EDU_LEARNER_FILE"]), os.environ["KAFKA_EDU_LEARNER_WANTED"])
+    learner = Learner(
+        Path(os.environ["KAFKA_EDU_LEARNER_FILE"]), os.environ["KAFKA_EDU_LEARNER_WANTED"]
+    )
     yield learner
     learner.close()
 
@@ -28,7 +31,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: "pytest.CallInfo[None]") -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: "pytest.CallInfo[None]"
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if report.when == "call" or report.outcome != "passed":
         message = ""
@@ -46,4 +51,6 @@ def pytest_runtest_makereport(item: pytest.Item, call: "pytest.CallInfo[None]") 
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    Path(os.environ["KAFKA_EDU_LEARNER_RESULTS"]).write_text(json.dumps(session.config.stash[_ROWS]), encoding="utf-8")
+    Path(os.environ["KAFKA_EDU_LEARNER_RESULTS"]).write_text(
+        json.dumps(session.config.stash[_ROWS]), encoding="utf-8"
+    )

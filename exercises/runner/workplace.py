@@ -1,4 +1,6 @@
-"""Where a learner works: a folder `lab/<id>` with the learner's file and what the lab remembers of it."""
+"""Where a learner works: a folder `lab/<id>` with the learner's file and what the lab remembers of
+it.
+"""
 
 import json
 from pathlib import Path
@@ -32,7 +34,9 @@ class Workplace:
         return self.file.read_bytes() == self.exercise.starter.read_bytes()
 
     def start(self) -> bool:
-        """Put the starter there; returns False, and changes nothing, if the learner has a file already."""
+        """Put the starter there; returns False, and changes nothing, if the learner has a file
+        already.
+        """
         if self.started:
             return False
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -70,7 +74,11 @@ class Workplace:
             document = json.loads((self.folder / STATE).read_text(encoding="utf-8"))
         except (OSError, ValueError):  # none yet, or somebody edited it
             return {}
-        return {str(key): int(value) for key, value in document.items()} if isinstance(document, dict) else {}
+        return (
+            {str(key): int(value) for key, value in document.items()}
+            if isinstance(document, dict)
+            else {}
+        )
 
     def _keep(self, state: dict[str, int]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)

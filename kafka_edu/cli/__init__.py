@@ -1,1 +1,3 @@
-"""The command line: commands under Kafka's names, the supervisor of clusters, the demo, the doctor."""
+"""The command line: commands under Kafka's names, the supervisor of clusters, the demo, the
+doctor.
+"""

@@ -1,4 +1,6 @@
-"""The supervisor's side of the action socket (kafka_edu.common.action_client is the other, and describes the lines)."""
+"""The supervisor's side of the action socket (kafka_edu.common.action_client is the other, and
+describes the lines).
+"""
 
 import asyncio
 import contextlib
@@ -19,7 +21,9 @@ class ActionRefused(Exception):
 
 
 class ActionServer:
-    """Listens on loopback; whoever knows the token is served. Requests of one connection are served one after the other."""
+    """Listens on loopback; whoever knows the token is served. Requests of one connection are served
+    one after the other.
+    """
 
     def __init__(self, token: str, act: Callable[[str, Request], Awaitable[Answer]]) -> None:
         """`act(action, request)` does it; it raises ActionRefused to say no."""
@@ -30,18 +34,23 @@ class ActionServer:
 
     async def listen(self) -> int:
         """Open the door; returns its port."""
-        self._server = await asyncio.start_server(self._on_connection, "127.0.0.1", 0, limit=MAX_LINE_BYTES)
+        self._server = await asyncio.start_server(
+            self._on_connection, "127.0.0.1", 0, limit=MAX_LINE_BYTES
+        )
         port: int = self._server.sockets[0].getsockname()[1]
         return port
 
-    async def _on_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _on_connection(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         task = asyncio.current_task()
         if task is None or len(self._connections) >= MAX_CONNECTIONS:
             writer.close()
             return
         self._connections[task] = writer
         try:
-            # a line that is too long raises ValueError; so ends the connection, as any other that speaks nonsense
+            # a line that is too long raises ValueError; so ends the connection, as any other that
+            # speaks nonsense
             while line := await reader.readline():
                 answer, go_on = await self._answer(line)
                 writer.write(json.dumps(answer, ensure_ascii=False).encode() + b"\n")
@@ -60,10 +69,19 @@ class ActionServer:
             request = json.loads(line)
             token, action = request["token"], request["action"]
         except (ValueError, KeyError, TypeError):
-            return {"ok": False, "error": 'a request is a line {"token": "…", "id": 1, "action": "…"}'}, False
+            return {
+                "ok": False,
+                "error": 'a request is a line {"token": "…", "id": 1, "action": "…"}',
+            }, False
         number = request.get("id")
-        if not isinstance(token, str) or not hmac.compare_digest(token.encode(), self.token.encode()):
-            return {"id": number, "ok": False, "error": "wrong token: it stands in the supervisor's file"}, False
+        if not isinstance(token, str) or not hmac.compare_digest(
+            token.encode(), self.token.encode()
+        ):
+            return {
+                "id": number,
+                "ok": False,
+                "error": "wrong token: it stands in the supervisor's file",
+            }, False
         try:
             return {"id": number, "ok": True, **await self._act(str(action), request)}, True
         except ActionRefused as error:

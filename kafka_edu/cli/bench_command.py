@@ -1,6 +1,7 @@
 """Benchmarks, each beside a named peer.
 
-A benchmark is a module of the package `benchmarks` with the constants NAME and HELP and `main(argv: list[str]) -> int`. Other modules there help it.
+A benchmark is a module of the package `benchmarks` with the constants NAME and HELP and `main(argv:
+list[str]) -> int`. Other modules there help it.
 """
 
 import ast
@@ -38,7 +39,11 @@ def find_benchmarks() -> dict[str, Benchmark]:
             for module in pkgutil.iter_modules([folder]):
                 constants = dict(_constants(Path(folder) / f"{module.name}.py"))
                 if "NAME" in constants:
-                    found[constants["NAME"]] = Benchmark(constants["NAME"], constants.get("HELP", ""), f"{entry.module}.{module.name}")
+                    found[constants["NAME"]] = Benchmark(
+                        constants["NAME"],
+                        constants.get("HELP", ""),
+                        f"{entry.module}.{module.name}",
+                    )
     return dict(sorted(found.items()))
 
 
@@ -58,12 +63,17 @@ def _constants(path: Path) -> Iterator[tuple[str, str]]:
 @click.argument("name", required=False)
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
 def bench(name: str | None, options: tuple[str, ...]) -> None:
-    """Run the benchmark NAME with its OPTIONS (`--help` after NAME tells them); without a name, list them."""
+    """Run the benchmark NAME with its OPTIONS (`--help` after NAME tells them); without a name,
+    list them.
+    """
     known = find_benchmarks()
     if name is None or name.startswith("-"):
         for benchmark in known.values():
             click.echo(f"{benchmark.name:14} {benchmark.help}")
         return
     if name not in known:
-        raise click.UsageError(f"there is no benchmark '{name}'; there are: {', '.join(known) or 'none in this installation'}")
+        raise click.UsageError(
+            f"there is no benchmark '{name}'; there are:"
+            f" {', '.join(known) or 'none in this installation'}"
+        )
     raise SystemExit(known[name].load()(list(options)))

@@ -17,7 +17,12 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kafka_edu.cli.python_process import python_command, python_environment
-from kafka_edu.trace.events.supervisor import ProcessEnded, ProcessPaused, ProcessResumed, ProcessStarted
+from kafka_edu.trace.events.supervisor import (
+    ProcessEnded,
+    ProcessPaused,
+    ProcessResumed,
+    ProcessStarted,
+)
 from kafka_edu.trace.tracer import Tracer
 
 CANNOT_START: Final = "the broker cannot start: "
@@ -57,8 +62,18 @@ class Exit(NamedTuple):
 class ChildProcess:
     """Starts, stops, kills, pauses and resumes one child. Owned by the supervisor's loop."""
 
-    def __init__(self, name: str, broker: int, command: Sequence[str], log: Path, trace: Tracer, on_end: "Callable[[ChildProcess], None]") -> None:
-        """`command` follows `python -m kafka_edu.cli.supervised_child PID`; output goes to the end of `log`."""
+    def __init__(
+        self,
+        name: str,
+        broker: int,
+        command: Sequence[str],
+        log: Path,
+        trace: Tracer,
+        on_end: "Callable[[ChildProcess], None]",
+    ) -> None:
+        """`command` follows `python -m kafka_edu.cli.supervised_child PID`; output goes to the end
+        of `log`.
+        """
         self.name = name
         self.broker = broker
         self.state = ProcessState.STOPPED
@@ -97,7 +112,16 @@ class ChildProcess:
                 ended = self.last_exit
                 if ended is not None:
                     with self._trace.because(self._asked_told):
-                        self._trace(ProcessEnded(self.name, self.broker, self.pid, ended.code, ended.signal, ended.asked))
+                        self._trace(
+                            ProcessEnded(
+                                self.name,
+                                self.broker,
+                                self.pid,
+                                ended.code,
+                                ended.signal,
+                                ended.asked,
+                            )
+                        )
 
     async def start(self) -> None:
         """Raises ProcessStateError when it runs already, OSError when it cannot be started."""
@@ -107,7 +131,11 @@ class ChildProcess:
         with self._log.open("ab") as log:
             self._log_start = log.tell()
             process = await asyncio.create_subprocess_exec(
-                *command, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=asyncio.subprocess.STDOUT, env=python_environment()
+                *command,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=asyncio.subprocess.STDOUT,
+                env=python_environment(),
             )
         self._process = process
         self._asked = False
@@ -119,7 +147,9 @@ class ChildProcess:
 
     async def _watch(self, process: asyncio.subprocess.Process) -> None:
         code = await process.wait()
-        self.last_exit = Exit(max(code, 0), signal.Signals(-code).name if code < 0 else "", self._asked)
+        self.last_exit = Exit(
+            max(code, 0), signal.Signals(-code).name if code < 0 else "", self._asked
+        )
         self._enter(ProcessState.STOPPED)
         self._process = None
         self._ended.set()
@@ -136,7 +166,9 @@ class ChildProcess:
         self._process.send_signal(number)
 
     async def stop(self, patience_s: float) -> Exit | None:
-        """SIGTERM, and after `patience_s` seconds SIGKILL. A paused child goes on first, for it could not hear."""
+        """SIGTERM, and after `patience_s` seconds SIGKILL. A paused child goes on first, for it
+        could not hear.
+        """
         self._asked = True
         self._asked_told = self._trace.cause
         self._signal(signal.SIGTERM)
@@ -171,18 +203,24 @@ class ChildProcess:
         self._enter(ProcessState.RUNNING)
 
     def rss_anon(self) -> int | None:
-        """Anonymous resident memory in bytes; None when it is stopped, or where the system has no /proc."""
+        """Anonymous resident memory in bytes; None when it is stopped, or where the system has no
+        /proc.
+        """
         if self._process is None:
             return None
         return rss_anon(self.pid)
 
     def reason(self) -> str:
-        """Return why a broker could not start, as it said itself since its last start; "" if it said nothing of the kind."""
+        """Return why a broker could not start, as it said itself since its last start; "" if it
+        said nothing of the kind.
+        """
         lines = self._said().splitlines()
         for number, line in enumerate(lines):
             _, found, why = line.partition(CANNOT_START)
             if found:
-                rest = itertools.takewhile(lambda later: not later.startswith("["), lines[number + 1 :])
+                rest = itertools.takewhile(
+                    lambda later: not later.startswith("["), lines[number + 1 :]
+                )
                 return "\n".join([_LOGGER_NAME.sub("", why), *rest])
         return ""
 

@@ -12,11 +12,29 @@ from pathlib import Path
 import click
 
 from kafka_edu.cli.cluster_spec import HOST, ClusterSpec, ClusterSpecError, Wish
-from kafka_edu.cli.supervisor import Cluster, ClusterError, ClusterStatus, attach, is_up, start_cluster
+from kafka_edu.cli.supervisor import (
+    Cluster,
+    ClusterError,
+    ClusterStatus,
+    attach,
+    is_up,
+    start_cluster,
+)
 from kafka_edu.common.cluster_home import ClusterFolder, cluster_names
 
-_name_option = click.option("--name", default="default", show_default=True, metavar="NAME", help="Which cluster; several can be up at once.")
-_json_option = click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the state here too.")
+_name_option = click.option(
+    "--name",
+    default="default",
+    show_default=True,
+    metavar="NAME",
+    help="Which cluster; several can be up at once.",
+)
+_json_option = click.option(
+    "--json",
+    "json_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the state here too.",
+)
 
 
 @contextlib.contextmanager
@@ -29,7 +47,9 @@ def _told() -> Iterator[None]:
 
 
 def _progress(text: str) -> contextlib.AbstractContextManager[object]:
-    """A spinner. rich is imported here and not before: while `up` imports it, the brokers are starting."""
+    """A spinner. rich is imported here and not before: while `up` imports it, the brokers are
+    starting.
+    """
     from rich.console import Console
 
     return Console(stderr=True).status(text)
@@ -64,7 +84,15 @@ def _wish(
     for text in broker_props:
         broker_id, key, value = parse_broker_setting(text)
         own.setdefault(broker_id, {})[key] = value
-    return Wish(brokers, port, zookeeper, dict(map(parse_setting, props)) if props else None, own or None, zookeepers, api_level)
+    return Wish(
+        brokers,
+        port,
+        zookeeper,
+        dict(map(parse_setting, props)) if props else None,
+        own or None,
+        zookeepers,
+        api_level,
+    )
 
 
 @click.group()
@@ -74,13 +102,44 @@ def cluster() -> None:
 
 @cluster.command()
 @_name_option
-@click.option("--brokers", type=click.IntRange(1, 100), help="How many (default: 3, or as many as last time).")
-@click.option("--port", type=click.IntRange(1, 65535), help="Of broker 0; the others follow it (default: as last time, or free ones).")
-@click.option("--zookeeper", metavar="WHICH", help="embedded (default), apache, or HOST:PORT/chroot of one that runs.")
-@click.option("--zookeepers", type=int, metavar="N", help="How many servers of Apache's, which make an ensemble (default: 1, or as last time).")
-@click.option("--api-level", type=click.Choice(["2.0", "2.8"]), help="Which Kafka the brokers are to clients (default: 2.8, or as last time).")
-@click.option("--prop", "props", multiple=True, metavar="KEY=VALUE", help="A setting of every broker; may be repeated.")
-@click.option("--broker-prop", "broker_props", multiple=True, metavar="ID:KEY=VALUE", help="A setting of one broker; may be repeated.")
+@click.option(
+    "--brokers", type=click.IntRange(1, 100), help="How many (default: 3, or as many as last time)."
+)
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    help="Of broker 0; the others follow it (default: as last time, or free ones).",
+)
+@click.option(
+    "--zookeeper",
+    metavar="WHICH",
+    help="embedded (default), apache, or HOST:PORT/chroot of one that runs.",
+)
+@click.option(
+    "--zookeepers",
+    type=int,
+    metavar="N",
+    help="How many servers of Apache's, which make an ensemble (default: 1, or as last time).",
+)
+@click.option(
+    "--api-level",
+    type=click.Choice(["2.0", "2.8"]),
+    help="Which Kafka the brokers are to clients (default: 2.8, or as last time).",
+)
+@click.option(
+    "--prop",
+    "props",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A setting of every broker; may be repeated.",
+)
+@click.option(
+    "--broker-prop",
+    "broker_props",
+    multiple=True,
+    metavar="ID:KEY=VALUE",
+    help="A setting of one broker; may be repeated.",
+)
 @_json_option
 def up(
     name: str,
@@ -95,7 +154,8 @@ def up(
 ) -> None:
     """Start a cluster and return when it is ready; it stays up until `down`.
 
-    What is not said is as it was when this cluster was last up: its topics and records are there again.
+    What is not said is as it was when this cluster was last up: its topics and records are there
+    again.
     """
     began = time.monotonic()
     wish = _wish(brokers, port, zookeeper, zookeepers, api_level, props, broker_props)
@@ -104,18 +164,25 @@ def up(
         for warning in started.warnings:
             click.echo(f"warning: {warning}", err=True)
         try:
-            with _progress(f"starting cluster {name}: ZooKeeper and {len(started.broker_ids)} brokers …"):
+            with _progress(
+                f"starting cluster {name}: ZooKeeper and {len(started.broker_ids)} brokers …"
+            ):
                 controller = started.wait_ready()
                 started.release()
-                signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is up, and stays: Ctrl-C comes too late, and must not look as if it had not
-        except BaseException:  # not ready, or Ctrl-C: what was begun is taken back, and the state kept
+                signal.signal(
+                    signal.SIGINT, signal.SIG_IGN
+                )  # it is up, and stays: Ctrl-C comes too late, and must not look as if it had not
+        except (
+            BaseException
+        ):  # not ready, or Ctrl-C: what was begun is taken back, and the state kept
             started.down()
             raise
         status = started.status()
     seconds = time.monotonic() - began
     _show(status, controller)
     click.echo(
-        f"ready in {seconds:.2f} s · bootstrap.servers {status.bootstrap_servers} · ZooKeeper {status.zookeeper_connect} ({status.zookeeper_kind})"
+        f"ready in {seconds:.2f} s · bootstrap.servers {status.bootstrap_servers} · ZooKeeper"
+        f" {status.zookeeper_connect} ({status.zookeeper_kind})"
     )
     _write_json(json_file, status, ready_s=round(seconds, 3), controller=controller)
 
@@ -137,21 +204,27 @@ def status(name: str, json_file: Path | None) -> None:
             controller = _controller(now)
             _show(now, controller)
             click.echo(
-                f"up for {now.up_s:.0f} s · bootstrap.servers {now.bootstrap_servers} · ZooKeeper {now.zookeeper_connect} ({now.zookeeper_kind})"
+                f"up for {now.up_s:.0f} s · bootstrap.servers {now.bootstrap_servers} · ZooKeeper"
+                f" {now.zookeeper_connect} ({now.zookeeper_kind})"
             )
             _write_json(json_file, now, controller=controller)
         else:
             remembered = _remembered(folder)
             click.echo(f"cluster {name} is down" if remembered else f"there is no cluster {name}")
             if json_file is not None:
-                json_file.write_text(json.dumps({"name": name, "up": False, "known": remembered is not None}) + "\n", encoding="utf-8")
+                json_file.write_text(
+                    json.dumps({"name": name, "up": False, "known": remembered is not None}) + "\n",
+                    encoding="utf-8",
+                )
     for other in others:
         click.echo(f"also here: {other} ({'up' if is_up(_folder(other)) else 'down'})")
 
 
 @cluster.command()
 @_name_option
-@click.option("--delete", is_flag=True, help="Forget the cluster: remove its topics, records and settings.")
+@click.option(
+    "--delete", is_flag=True, help="Forget the cluster: remove its topics, records and settings."
+)
 @click.option("--all", "all_", is_flag=True, help="Every cluster of this user.")
 def down(name: str, delete: bool, all_: bool) -> None:
     """Stop a cluster, brokers by controlled shutdown; `up` brings it back."""
@@ -219,11 +292,17 @@ def _remembered(folder: ClusterFolder) -> ClusterSpec | None:
 
 
 def _controller(status: ClusterStatus) -> int | None:
-    """The broker that the others take for the controller; None where nobody answers, or where that broker has stopped and they do not know it yet."""
+    """The broker that the others take for the controller; None where nobody answers, or where that
+    broker has stopped and they do not know it yet.
+    """
     from kafka_edu.cli.readiness import controller_by_metadata
     from kafka_edu.common.socket_transport import SocketTransport
 
-    ports = [(HOST, process.port) for process in status.processes if process.broker >= 0 and process.state == "running"]
+    ports = [
+        (HOST, process.port)
+        for process in status.processes
+        if process.broker >= 0 and process.state == "running"
+    ]
     controller = asyncio.run(controller_by_metadata(SocketTransport(), ports))
     alive = {process.broker for process in status.processes if process.state != "stopped"}
     return controller if controller in alive else None
@@ -243,7 +322,13 @@ def _show(status: ClusterStatus, controller: int | None) -> None:
 
     console = Console()
     table = Table(title=f"cluster {status.name}", title_justify="left")
-    for heading, justify in (("process", "left"), ("state", "left"), ("port", "right"), ("pid", "right"), ("RssAnon MB", "right")):
+    for heading, justify in (
+        ("process", "left"),
+        ("state", "left"),
+        ("port", "right"),
+        ("pid", "right"),
+        ("RssAnon MB", "right"),
+    ):
         table.add_column(heading, justify="right" if justify == "right" else "left")
     for process in status.processes:
         memory = f"{process.rss_anon / 2**20:.1f}" if process.rss_anon is not None else "-"
@@ -252,13 +337,24 @@ def _show(status: ClusterStatus, controller: int | None) -> None:
             state += f" ({process.ended})"
         elif process.mode:
             state += f", {process.mode}"
-        mark = controller_mark(console.options.ascii_only) if controller is not None and process.broker == controller else ""
-        table.add_row(process.process + mark, state, str(process.port), str(process.pid or "-"), memory)
+        mark = (
+            controller_mark(console.options.ascii_only)
+            if controller is not None and process.broker == controller
+            else ""
+        )
+        table.add_row(
+            process.process + mark, state, str(process.port), str(process.pid or "-"), memory
+        )
     console.print(table)
 
 
 def _write_json(path: Path | None, status: ClusterStatus, **more: float | None) -> None:
     if path is None:
         return
-    fields = {**status._asdict(), "processes": [process._asdict() for process in status.processes], "up": True, **more}
+    fields = {
+        **status._asdict(),
+        "processes": [process._asdict() for process in status.processes],
+        "up": True,
+        **more,
+    }
     path.write_text(json.dumps(fields, indent=2) + "\n", encoding="utf-8")

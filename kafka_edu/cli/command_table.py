@@ -1,7 +1,9 @@
-"""Which commands there are: one table, the entry-point group `kafka_edu.commands` of pyproject.toml.
+"""Which commands there are: one table, the entry-point group `kafka_edu.commands` of
+pyproject.toml.
 
-Installed, Python's package metadata holds the table, and other packages can add to it. In a checkout there is no metadata, so the same table is
-read from pyproject.toml itself. So kafka_edu imports none of the packages that bring commands (dashboard, chapters, exercises), and a command
+Installed, Python's package metadata holds the table, and other packages can add to it. In a
+checkout there is no metadata, so the same table is read from pyproject.toml itself. So kafka_edu
+imports none of the packages that bring commands (dashboard, chapters, exercises), and a command
 costs nothing until it is called: its module is found, not imported, even to show its line of help.
 """
 
@@ -40,7 +42,9 @@ class CommandEntry(NamedTuple):
         return docstring.partition("\n")[0] if docstring else ""
 
     def load(self) -> object:
-        """Import the module and return the command. Raises ImportError when the module or the attribute is missing."""
+        """Import the module and return the command. Raises ImportError when the module or the
+        attribute is missing.
+        """
         module = importlib.import_module(self.module)
         if not self.attribute:
             return module
@@ -59,13 +63,21 @@ def _find(module: str) -> ModuleSpec | None:
 
 def checkout() -> Path | None:
     """The folder of the checkout that this runs from, or None when it is installed."""
-    return _CHECKOUT if (_CHECKOUT / "pyproject.toml").is_file() and (_CHECKOUT / "kafka-edu").is_file() else None
+    return (
+        _CHECKOUT
+        if (_CHECKOUT / "pyproject.toml").is_file() and (_CHECKOUT / "kafka-edu").is_file()
+        else None
+    )
 
 
 def read_group(group: str) -> dict[str, CommandEntry]:
     """name → entry, in the table's order in a checkout, by name otherwise."""
     folder = checkout()
-    rows = _from_pyproject(folder / "pyproject.toml", group) if folder is not None else _from_metadata(group)
+    rows = (
+        _from_pyproject(folder / "pyproject.toml", group)
+        if folder is not None
+        else _from_metadata(group)
+    )
     return {name: CommandEntry(name, *_split(value)) for name, value in rows.items()}
 
 
@@ -75,14 +87,26 @@ def _split(value: str) -> tuple[str, str]:
 
 
 def _from_metadata(group: str) -> dict[str, str]:
-    return {entry.name: entry.value for entry in sorted(importlib.metadata.entry_points(group=group), key=lambda entry: entry.name)}
+    return {
+        entry.name: entry.value
+        for entry in sorted(
+            importlib.metadata.entry_points(group=group), key=lambda entry: entry.name
+        )
+    }
 
 
 def _from_pyproject(path: Path, group: str) -> dict[str, str]:
-    """The table, with the package names of the wheel turned back into the folders of the checkout."""
+    """The table, with the package names of the wheel turned back into the folders of the
+    checkout.
+    """
     with path.open("rb") as file:
         document = tomllib.load(file)
-    folders = {package: folder for folder, package in document["tool"]["hatch"]["build"]["targets"]["wheel"]["sources"].items()}
+    folders = {
+        package: folder
+        for folder, package in document["tool"]["hatch"]["build"]["targets"]["wheel"][
+            "sources"
+        ].items()
+    }
     rows: dict[str, str] = document["project"]["entry-points"][group]
     result = {}
     for name, value in rows.items():

@@ -1,7 +1,8 @@
 """Three brokers, a stream of web log, and the leader killed: no acked record is lost.
 
-Sets a cluster of its own up, streams a web log through it with unmodified clients, kills the leader of a partition with SIGKILL while they run, and
-compares every record that was acked with what was read. Then it stops everything.
+Sets a cluster of its own up, streams a web log through it with unmodified clients, kills the leader
+of a partition with SIGKILL while they run, and compares every record that was acked with what was
+read. Then it stops everything.
 """
 
 import contextlib
@@ -40,7 +41,8 @@ from kafka_edu.common.cluster_home import ClusterFolder
 TOPIC: Final = "web"
 PARTITIONS: Final = 6
 WARM_UP_S: Final = 2.0
-#: A dead broker's session expires after zookeeper.session.timeout.ms = 6 s; twice that and some more must do.
+#: A dead broker's session expires after zookeeper.session.timeout.ms = 6 s; twice that and some
+#: more must do.
 ELECTION_TIMEOUT_S: Final = 30.0
 READ_TIMEOUT_S: Final = 60.0
 _LOOK_EVERY_S: Final = 0.05
@@ -73,9 +75,15 @@ class Narrator:
     def __init__(self, console: Console) -> None:
         self.console = console
         self._progress = Progress(
-            SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24), TextColumn("{task.fields[counts]}"), TimeElapsedColumn(),
-            console=console, transient=True, disable=not console.is_terminal,
-        )  # fmt: skip
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[counts]}"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
         self._task = self._progress.add_task("", total=None, counts="")
 
     def __enter__(self) -> "Narrator":
@@ -94,7 +102,10 @@ class Narrator:
         self._progress.update(self._task, description=text)
 
     def count(self, producer: LogProducer, consumer: LogConsumer) -> None:
-        counts = f"produced {producer.produced:,} · acked {len(producer.acked):,} · read {len(consumer.read):,}"
+        counts = (
+            f"produced {producer.produced:,} · acked {len(producer.acked):,} · read"
+            f" {len(consumer.read):,}"
+        )
         self._progress.update(self._task, counts=counts)
 
 
@@ -118,7 +129,13 @@ def all_leaders(admin: AdminClient) -> dict[int, int]:
     raise click.ClickException("the topic's partitions got no leaders")
 
 
-def kill_leader(cluster: Cluster, admin: AdminClient, narrator: Narrator, producer: LogProducer, consumer: LogConsumer) -> Killing:
+def kill_leader(
+    cluster: Cluster,
+    admin: AdminClient,
+    narrator: Narrator,
+    producer: LogProducer,
+    consumer: LogConsumer,
+) -> Killing:
     """Kill -9 the leader of partition 0 and wait until each partition that it led has another."""
     before = all_leaders(admin)
     victim = before[0]
@@ -126,7 +143,10 @@ def kill_leader(cluster: Cluster, admin: AdminClient, narrator: Narrator, produc
     pid = cluster.pid(victim)
     at = time.monotonic()
     cluster.kill(victim)
-    narrator.say(f"[red]✕[/] kill -9 {pid}: broker {victim}, which led partition{'s' * (len(led) > 1)} {', '.join(map(str, led))}")
+    narrator.say(
+        f"[red]✕[/] kill -9 {pid}: broker {victim}, which led partition{'s' * (len(led) > 1)}"
+        f" {', '.join(map(str, led))}"
+    )
     narrator.doing("waiting for new leaders (its ZooKeeper session must expire: 6 s)")
     while time.monotonic() < at + ELECTION_TIMEOUT_S:
         now = leaders(admin)
@@ -134,18 +154,32 @@ def kill_leader(cluster: Cluster, admin: AdminClient, narrator: Narrator, produc
             gap = time.monotonic() - at
             moved = ", ".join(f"{partition} → {now[partition]}" for partition in led)
             narrator.say(f"[green]●[/] new leaders after {gap:.1f} s: {moved}")
-            return Killing(victim, led, tuple(before[p] for p in led), tuple(now[p] for p in led), at, round(gap, 3))
+            return Killing(
+                victim,
+                led,
+                tuple(before[p] for p in led),
+                tuple(now[p] for p in led),
+                at,
+                round(gap, 3),
+            )
         narrator.count(producer, consumer)
         time.sleep(_LOOK_EVERY_S)
-    raise click.ClickException(f"no new leaders within {ELECTION_TIMEOUT_S:g} s; see the logs of the brokers with --keep")
+    raise click.ClickException(
+        f"no new leaders within {ELECTION_TIMEOUT_S:g} s; see the logs of the brokers with --keep"
+    )
 
 
-def stream(cluster: Cluster, seconds: float, rate: int, seed: int, narrator: Narrator, ready_s: float) -> Result:
+def stream(
+    cluster: Cluster, seconds: float, rate: int, seed: int, narrator: Narrator, ready_s: float
+) -> Result:
     """The demo proper, on a cluster that is ready."""
     admin = admin_client(cluster.bootstrap_servers)
     narrator.doing("creating the topic")
     create_topic(admin, TOPIC, PARTITIONS)
-    narrator.say(f"[green]●[/] topic {TOPIC}: {PARTITIONS} partitions on 3 brokers each, min.insync.replicas 2")
+    narrator.say(
+        f"[green]●[/] topic {TOPIC}: {PARTITIONS} partitions on 3 brokers each,"
+        " min.insync.replicas 2"
+    )
     producer = LogProducer(cluster.bootstrap_servers, TOPIC, WebLog(seed), rate)
     consumer = LogConsumer(cluster.bootstrap_servers, TOPIC, PARTITIONS)
     try:
@@ -156,7 +190,9 @@ def stream(cluster: Cluster, seconds: float, rate: int, seed: int, narrator: Nar
         _stream_until(began + WARM_UP_S, narrator, producer, consumer, at_least_acked=1)
         killing = kill_leader(cluster, admin, narrator, producer, consumer)
         narrator.doing("streaming on with two brokers")
-        _stream_until(max(began + seconds, time.monotonic() + WARM_UP_S), narrator, producer, consumer)
+        _stream_until(
+            max(began + seconds, time.monotonic() + WARM_UP_S), narrator, producer, consumer
+        )
         narrator.doing("waiting for the last acks")
         producer.finish()
         narrator.doing("reading to the end")
@@ -165,14 +201,28 @@ def stream(cluster: Cluster, seconds: float, rate: int, seed: int, narrator: Nar
     finally:
         consumer.abandon()
         producer.abandon()
-    verdict = compare(producer.produced, producer.acked, len(producer.failed), producer.produced_status, consumer.read)
+    verdict = compare(
+        producer.produced,
+        producer.acked,
+        len(producer.failed),
+        producer.produced_status,
+        consumer.read,
+    )
     silence = longest_silence(producer.acked, frozenset(killing.partitions), killing.at)
     return Result(ready_s, verdict, killing, round(silence, 3))
 
 
-def _stream_until(end: float, narrator: Narrator, producer: LogProducer, consumer: LogConsumer, at_least_acked: int = 0) -> None:
+def _stream_until(
+    end: float,
+    narrator: Narrator,
+    producer: LogProducer,
+    consumer: LogConsumer,
+    at_least_acked: int = 0,
+) -> None:
     give_up = time.monotonic() + ELECTION_TIMEOUT_S
-    while time.monotonic() < end or (len(producer.acked) < at_least_acked and time.monotonic() < give_up):
+    while time.monotonic() < end or (
+        len(producer.acked) < at_least_acked and time.monotonic() < give_up
+    ):
         narrator.count(producer, consumer)
         consumer.check()
         time.sleep(_LOOK_EVERY_S)
@@ -180,7 +230,9 @@ def _stream_until(end: float, narrator: Narrator, producer: LogProducer, consume
 
 @contextlib.contextmanager
 def demo_cluster(keep: bool, zookeeper: str, narrator: Narrator) -> Iterator[tuple[Cluster, float]]:
-    """A cluster `demo` of its own, or under another name where that one is taken, ready; and the seconds it took."""
+    """A cluster `demo` of its own, or under another name where that one is taken, ready; and the
+    seconds it took.
+    """
     folder = ClusterFolder.of("demo")
     taken = is_up(folder) or (folder.spec.exists() and not folder.temporary.exists())
     name = f"demo-{os.getpid()}" if taken else "demo"
@@ -191,7 +243,10 @@ def demo_cluster(keep: bool, zookeeper: str, narrator: Narrator) -> Iterator[tup
     try:
         cluster.wait_ready()
         ready_s = time.monotonic() - began
-        narrator.say(f"[green]●[/] cluster {name} ready in {ready_s:.2f} s: {cluster.bootstrap_servers}, ZooKeeper {cluster.zookeeper_connect}")
+        narrator.say(
+            f"[green]●[/] cluster {name} ready in {ready_s:.2f} s: {cluster.bootstrap_servers},"
+            f" ZooKeeper {cluster.zookeeper_connect}"
+        )
         yield cluster, ready_s
         if keep:
             cluster.release()
@@ -212,11 +267,18 @@ def show(result: Result, console: Console) -> None:
     table.add_row("produced", f"{verdict.produced:,}")
     table.add_row("acked (acks=all)", f"{verdict.acked:,}")
     table.add_row("consumed", f"{verdict.consumed:,}")
-    table.add_row("lost: acked, but not where the ack said", f"[{'green' if verdict.lost == 0 else 'red'}]{verdict.lost:,}[/]")
+    table.add_row(
+        "lost: acked, but not where the ack said",
+        f"[{'green' if verdict.lost == 0 else 'red'}]{verdict.lost:,}[/]",
+    )
     table.add_row("duplicates", f"{verdict.duplicates:,}")
     table.add_row("not acked", f"{verdict.produced - verdict.acked:,}")
-    table.add_row("status codes as the generator counted them", "yes" if verdict.statuses_agree else "no")
-    for partition, before, after in zip(killing.partitions, killing.leaders_before, killing.leaders_after, strict=True):
+    table.add_row(
+        "status codes as the generator counted them", "yes" if verdict.statuses_agree else "no"
+    )
+    for partition, before, after in zip(
+        killing.partitions, killing.leaders_before, killing.leaders_after, strict=True
+    ):
         table.add_row(f"leader of {TOPIC}-{partition} before → after", f"{before} → {after}")
     table.add_row("seconds without a leader (Metadata)", f"{killing.seconds_without_leader:.2f}")
     table.add_row("longest wait for an ack there (producer)", f"{result.seconds_without_ack:.2f}")
@@ -240,20 +302,43 @@ def report_of(result: Result) -> Report:
     report.target("acked records that are lost", verdict.lost, "==", 0)
     report.target("records read twice", verdict.duplicates, "==", 0)
     report.target("records that were not acked", verdict.produced - verdict.acked, "==", 0)
-    report.target("status codes as the generator counted them (1: yes)", int(verdict.statuses_agree), "==", 1)
+    report.target(
+        "status codes as the generator counted them (1: yes)", int(verdict.statuses_agree), "==", 1
+    )
     return report
 
 
 @click.group(invoke_without_command=True)
-@click.option("--seconds", type=click.FloatRange(0), default=12.0, show_default=True, help="How long to stream, at least; it takes a new leader too.")
-@click.option("--rate", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="Records a second.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0),
+    default=12.0,
+    show_default=True,
+    help="How long to stream, at least; it takes a new leader too.",
+)
+@click.option(
+    "--rate",
+    type=click.IntRange(1, 100_000),
+    default=1000,
+    show_default=True,
+    help="Records a second.",
+)
 @click.option("--seed", type=int, default=7, show_default=True, help="Of the web log.")
 @zookeeper_option
 @click.option("--keep", is_flag=True, help="Leave the cluster up at the end.")
 @json_option
 @click.pass_context
-def demo(context: click.Context, seconds: float, rate: int, seed: int, zookeeper: str, keep: bool, json_file: Path | None) -> None:
-    """Stream a web log through three brokers, kill a leader with -9, and show that no acked record is lost; or another demo, named by COMMAND.
+def demo(
+    context: click.Context,
+    seconds: float,
+    rate: int,
+    seed: int,
+    zookeeper: str,
+    keep: bool,
+    json_file: Path | None,
+) -> None:
+    """Stream a web log through three brokers, kill a leader with -9, and show that no acked record
+    is lost; or another demo, named by COMMAND.
 
     Exits with 1 when one is.
     """
@@ -261,7 +346,10 @@ def demo(context: click.Context, seconds: float, rate: int, seed: int, zookeeper
         return
     console = Console()
     try:
-        with Narrator(console) as narrator, demo_cluster(keep, zookeeper, narrator) as (cluster, ready_s):
+        with (
+            Narrator(console) as narrator,
+            demo_cluster(keep, zookeeper, narrator) as (cluster, ready_s),
+        ):
             result = stream(cluster, seconds, rate, seed, narrator, ready_s)
             name = cluster.name
     except ClusterError as error:
@@ -271,7 +359,8 @@ def demo(context: click.Context, seconds: float, rate: int, seed: int, zookeeper
         report_of(result).write(json_file)
     if keep:
         console.print(
-            f"The cluster is still up. Look at it with kafka-edu dashboard --cluster {name}; stop it with kafka-edu cluster down --name {name} --delete"
+            f"The cluster is still up. Look at it with kafka-edu dashboard --cluster {name}; stop"
+            f" it with kafka-edu cluster down --name {name} --delete"
         )
     if result.verdict.lost:
         raise SystemExit(1)

@@ -1,11 +1,15 @@
-"""A broker with two log dirs loses one of them, in five ways, under load: only the replicas in that dir go offline, and no acked record is lost.
+"""A broker with two log dirs loses one of them, in five ways, under load: only the replicas in that
+dir go offline, and no acked record is lost.
 
-The dir is replaced by a file, removed, made read-only, filled to the last byte, or cannot be read when the broker starts. Each time the broker goes on with
-its other dir, the controller moves the leaders that were in the bad one, and the broker is restarted with the dir repaired. At last both dirs fail, and the
-broker stops and says why. The load is an unmodified producer with acks=all; in the end each acked record is looked for.
+The dir is replaced by a file, removed, made read-only, filled to the last byte, or cannot be read
+when the broker starts. Each time the broker goes on with its other dir, the controller moves the
+leaders that were in the bad one, and the broker is restarted with the dir repaired. At last both
+dirs fail, and the broker stops and says why. The load is an unmodified producer with acks=all; in
+the end each acked record is looked for.
 
-The bad dir lies on a small disk in memory of its own, which this process mounts for itself and its brokers (`private_mounts`); no privilege is needed where
-the system has user namespaces. Where it has none, the case of the full disk is left out, and the report says so.
+The bad dir lies on a small disk in memory of its own, which this process mounts for itself and its
+brokers (`private_mounts`); no privilege is needed where the system has user namespaces. Where it
+has none, the case of the full disk is left out, and the report says so.
 """
 
 import asyncio
@@ -25,7 +29,13 @@ from rich.console import Console
 from rich.table import Table
 
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
-from kafka_edu.cli.demo_topic import BROKERS, SETTLE_TIMEOUT_S, admin_client, create_topic, wait_until_in_sync
+from kafka_edu.cli.demo_topic import (
+    BROKERS,
+    SETTLE_TIMEOUT_S,
+    admin_client,
+    create_topic,
+    wait_until_in_sync,
+)
 from kafka_edu.cli.numbered_clients import ConfluentProducer
 from kafka_edu.cli.private_mounts import PrivateMounts, enter
 from kafka_edu.cli.report import Report
@@ -34,8 +44,15 @@ from kafka_edu.cli.supervisor import Cluster, ClusterError, running_cluster
 from kafka_edu.cli.tools.brokers import connect_brokers
 from kafka_edu.cli.tools.tool import ToolError
 from kafka_edu.common.errors import Errors, KafkaException
-from kafka_edu.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
-from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from kafka_edu.protocol.messages.describe_log_dirs import (
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+)
+from kafka_edu.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
 
 NAME: Final = "bad-disk"
 TOPIC: Final = "disks"
@@ -47,7 +64,9 @@ _LOOK_EVERY_S: Final = 0.05
 CLIENT_ID: Final = "demo-bad-disk"
 PROPS: Final = {
     "auto.leader.rebalance.enable": "false",
-    "replica.high.watermark.checkpoint.interval.ms": "1000",  # a dir that nothing is written to by name is found out by the next checkpoint
+    "replica.high.watermark.checkpoint.interval.ms": (
+        "1000"
+    ),  # a dir that nothing is written to by name is found out by the next checkpoint
 }
 
 
@@ -134,7 +153,9 @@ class Seen(NamedTuple):
 
     name: str
     seconds: float
-    """Until the clients' metadata showed the replicas offline: from the break, or from the start of the broker."""
+    """Until the clients' metadata showed the replicas offline: from the break, or from the start of
+    the broker.
+    """
     in_bad_dir: list[int]
     offline: list[int]
     """Partitions whose replica on the broker Metadata names as offline."""
@@ -167,8 +188,18 @@ def cases_of(bad: BadDir, mounts: PrivateMounts) -> list[Case]:
     return [
         Case("replaced by a file", bad.replace_by_file, bad.put_back),
         Case("removed", bad.remove, bad.nothing),
-        Case("read-only", bad.make_read_only, bad.make_writable, skipped=modes if mounts.refused else ""),
-        Case("full", bad.fill, bad.empty, skipped=mounts.refused and f"a full disk needs a small one, and {mounts.refused}"),
+        Case(
+            "read-only",
+            bad.make_read_only,
+            bad.make_writable,
+            skipped=modes if mounts.refused else "",
+        ),
+        Case(
+            "full",
+            bad.fill,
+            bad.empty,
+            skipped=mounts.refused and f"a full disk needs a small one, and {mounts.refused}",
+        ),
         Case("unreadable at the start", bad.forbid, bad.allow, at_start=True, skipped=modes),
     ]
 
@@ -181,7 +212,9 @@ class Stage:
         self.bad = bad
         self.admin: AdminClient = admin_client(cluster.bootstrap_servers)
         create_topic(self.admin, TOPIC, PARTITIONS)
-        self.producer = ConfluentProducer(cluster.bootstrap_servers, TOPIC, PARTITIONS, rate, RECORD_BYTES)
+        self.producer = ConfluentProducer(
+            cluster.bootstrap_servers, TOPIC, PARTITIONS, rate, RECORD_BYTES
+        )
 
     def give_leaderships_back(self) -> None:
         """Have each partition led by its first replica again."""
@@ -195,7 +228,9 @@ class Stage:
         _wait(preferred, "the first replicas did not lead again")
 
     def leads_again(self, partitions: list[int]) -> bool:
-        """Whether the broker leads some of these. A broker that was restarted is a follower, until it is in sync and is elected again."""
+        """Whether the broker leads some of these. A broker that was restarted is a follower, until
+        it is in sync and is elected again.
+        """
         self.admin.elect_leaders(ElectionType.PREFERRED, None).result()
         metadata = self.metadata()
         return any(metadata[number][0] == VICTIM for number in partitions)
@@ -207,11 +242,20 @@ class Stage:
     async def _metadata(self) -> dict[int, tuple[int, list[int]]]:
         async with connect_brokers(self._others(), CLIENT_ID) as brokers:
             node = next(iter(brokers.nodes.values()))
-            answer = await brokers.ask(node, MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)]), MetadataResponse)
-            return {p.partition_index: (p.leader_id, list(p.offline_replicas)) for p in answer.topics[0].partitions}
+            answer = await brokers.ask(
+                node, MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)]), MetadataResponse
+            )
+            return {
+                p.partition_index: (p.leader_id, list(p.offline_replicas))
+                for p in answer.topics[0].partitions
+            }
 
     def _others(self) -> str:
-        return ",".join(f"127.0.0.1:{self.cluster.port(broker)}" for broker in self.cluster.broker_ids if broker != VICTIM)
+        return ",".join(
+            f"127.0.0.1:{self.cluster.port(broker)}"
+            for broker in self.cluster.broker_ids
+            if broker != VICTIM
+        )
 
     def dirs(self) -> dict[str, tuple[Errors, list[int]]]:
         """Log dir of the broker → (error, partitions in it), from DescribeLogDirs."""
@@ -219,14 +263,23 @@ class Stage:
 
     async def _dirs(self) -> dict[str, tuple[Errors, list[int]]]:
         async with connect_brokers(self.cluster.bootstrap_servers, CLIENT_ID) as brokers:
-            answer = await brokers.ask(brokers.nodes[VICTIM], DescribeLogDirsRequest(topics=None), DescribeLogDirsResponse)
+            answer = await brokers.ask(
+                brokers.nodes[VICTIM], DescribeLogDirsRequest(topics=None), DescribeLogDirsResponse
+            )
             return {
-                r.log_dir: (Errors.of(r.error_code), sorted(p.partition_index for t in r.topics if t.name == TOPIC for p in t.partitions))
+                r.log_dir: (
+                    Errors.of(r.error_code),
+                    sorted(
+                        p.partition_index for t in r.topics if t.name == TOPIC for p in t.partitions
+                    ),
+                )
                 for r in answer.results
             }
 
     def offline(self) -> list[int]:
-        return sorted(number for number, (_, replicas) in self.metadata().items() if VICTIM in replicas)
+        return sorted(
+            number for number, (_, replicas) in self.metadata().items() if VICTIM in replicas
+        )
 
     def restart(self) -> float:
         """Start the broker, which is stopped; seconds until every replica is in sync."""
@@ -237,7 +290,9 @@ class Stage:
 
 
 def _wait(condition: Callable[[], bool], otherwise: str) -> None:
-    """Return when the condition holds. A broker that does not answer is asked again. Raises ClusterError after a minute."""
+    """Return when the condition holds. A broker that does not answer is asked again. Raises
+    ClusterError after a minute.
+    """
     end = time.monotonic() + SETTLE_TIMEOUT_S
     while True:
         with contextlib.suppress(OSError, ToolError, KafkaException, ClientError):
@@ -263,9 +318,19 @@ def play(stage: Stage, case: Case, console: Console) -> Seen:
         stage.cluster.start(VICTIM)
         pid = stage.cluster.pid(VICTIM)
     console.print(f"[red]✕[/] {bad} of broker {VICTIM}: {case.name}")
-    _wait(lambda: len(stage.offline()) >= len(in_bad_dir), f"the replicas of the dir ({case.name}) did not go offline")
+    _wait(
+        lambda: len(stage.offline()) >= len(in_bad_dir),
+        f"the replicas of the dir ({case.name}) did not go offline",
+    )
     seconds = time.monotonic() - began
-    _wait(lambda: all(leader not in (VICTIM, -1) for n, (leader, _) in stage.metadata().items() if n in in_bad_dir), "the leaders did not move")
+    _wait(
+        lambda: all(
+            leader not in (VICTIM, -1)
+            for n, (leader, _) in stage.metadata().items()
+            if n in in_bad_dir
+        ),
+        "the leaders did not move",
+    )
     others = [number for number in range(PARTITIONS) if number not in in_bad_dir]
     _wait(lambda: stage.leads_again(others), "the broker leads nothing in its other dir")
     mark = len(stage.producer.acked)
@@ -290,7 +355,8 @@ def play(stage: Stage, case: Case, console: Console) -> Seen:
     case.repair()
     healed_s = stage.restart()
     console.print(
-        f"[green]●[/] offline after {seconds:.1f} s: partitions {offline}; the broker went on with {others}; healed {healed_s:.1f} s after the restart"
+        f"[green]●[/] offline after {seconds:.1f} s: partitions {offline}; the broker went on with"
+        f" {others}; healed {healed_s:.1f} s after the restart"
     )
     return seen._replace(healed_s=round(healed_s, 2))
 
@@ -303,10 +369,23 @@ def lose_every_dir(stage: Stage, console: Console) -> tuple[bool, str]:
     stage.bad.replace_by_file()
     good.rename(aside)
     good.write_text("a file where a log dir should be\n")
-    _wait(lambda: stage.cluster.status().broker(VICTIM).state == "stopped", "the broker whose dirs have all failed did not stop")
-    words = next((line for line in reversed(stage.cluster.log_text(VICTIM).splitlines()) if "all log dirs in" in line), "")
+    _wait(
+        lambda: stage.cluster.status().broker(VICTIM).state == "stopped",
+        "the broker whose dirs have all failed did not stop",
+    )
+    words = next(
+        (
+            line
+            for line in reversed(stage.cluster.log_text(VICTIM).splitlines())
+            if "all log dirs in" in line
+        ),
+        "",
+    )
     ended = stage.cluster.status().broker(VICTIM).ended == "ended with code 1"
-    console.print(f"[red]✕[/] both dirs of broker {VICTIM} failed: it {stage.cluster.status().broker(VICTIM).ended}")
+    console.print(
+        f"[red]✕[/] both dirs of broker {VICTIM} failed: it"
+        f" {stage.cluster.status().broker(VICTIM).ended}"
+    )
     console.print(f"    {words}", soft_wrap=True, markup=False, highlight=False)
     good.unlink()
     aside.rename(good)
@@ -325,16 +404,38 @@ def run(stage: Stage, cases: list[Case], console: Console) -> Outcome:
     stage.producer.finish()
     leaders = wait_until_in_sync(stage.admin, TOPIC, PARTITIONS)
     found = compare(stage.producer.acked, read_all(stage.cluster, TOPIC, leaders, SETTLE_TIMEOUT_S))
-    return Outcome(seen, skipped, words, ended, stage.producer.sent, len(stage.producer.acked), len(stage.producer.refused), found)
+    return Outcome(
+        seen,
+        skipped,
+        words,
+        ended,
+        stage.producer.sent,
+        len(stage.producer.acked),
+        len(stage.producer.refused),
+        found,
+    )
 
 
 def show(outcome: Outcome, console: Console) -> None:
     table = Table("the dir is", title=f"What became of broker {VICTIM}", title_justify="left")
-    for column in ("offline after, s", "offline", "went on leading", "acked meanwhile", "in sync after repair, s"):
+    for column in (
+        "offline after, s",
+        "offline",
+        "went on leading",
+        "acked meanwhile",
+        "in sync after repair, s",
+    ):
         table.add_column(column, justify="right")
     for each in outcome.seen:
         offline = ", ".join(map(str, each.offline))
-        table.add_row(each.name, f"{each.seconds:g}", offline, str(each.still_leads), f"{each.acked_meanwhile:,}", f"{each.healed_s:g}")
+        table.add_row(
+            each.name,
+            f"{each.seconds:g}",
+            offline,
+            str(each.still_leads),
+            f"{each.acked_meanwhile:,}",
+            f"{each.healed_s:g}",
+        )
     console.print(table)
 
 
@@ -355,15 +456,31 @@ def report_of(outcome: Outcome) -> Report:
     storage_error = Errors.KAFKA_STORAGE_ERROR.name
     report.target("cases played, or skipped with a reason", played + len(outcome.skipped), "==", 5)
     report.target(
-        "cases in which exactly the replicas in the bad dir went offline", sum(s.offline == s.in_bad_dir for s in outcome.seen), "==", played
+        "cases in which exactly the replicas in the bad dir went offline",
+        sum(s.offline == s.in_bad_dir for s in outcome.seen),
+        "==",
+        played,
     )
     report.target(
-        "cases in which the broker stayed up and led on in its other dir", sum(s.alive and s.still_leads > 0 for s in outcome.seen), "==", played
+        "cases in which the broker stayed up and led on in its other dir",
+        sum(s.alive and s.still_leads > 0 for s in outcome.seen),
+        "==",
+        played,
     )
     report.target("leaders left in a bad dir", sum(s.leaders_left for s in outcome.seen), "==", 0)
-    told = sum((s.bad_dir_error, s.good_dir_error) == (storage_error, Errors.NONE.name) for s in outcome.seen)
-    report.target("cases in which DescribeLogDirs names the bad dir, and only that", told, "==", played)
-    report.target("with no dir left the broker ends and says why (1: yes)", int(outcome.ended and outcome.last_words != ""), "==", 1)
+    told = sum(
+        (s.bad_dir_error, s.good_dir_error) == (storage_error, Errors.NONE.name)
+        for s in outcome.seen
+    )
+    report.target(
+        "cases in which DescribeLogDirs names the bad dir, and only that", told, "==", played
+    )
+    report.target(
+        "with no dir left the broker ends and says why (1: yes)",
+        int(outcome.ended and outcome.last_words != ""),
+        "==",
+        1,
+    )
     report.target("acked records", outcome.acked, ">", 0)
     report.target("acked records that are lost", outcome.found.lost, "==", 0)
     report.target("records stored twice", outcome.found.duplicates, "==", 0)
@@ -371,32 +488,49 @@ def report_of(outcome: Outcome) -> Report:
 
 
 @demo_command(NAME, figures=False)
-@click.option("--rate", type=click.IntRange(1, 100_000), default=400, show_default=True, help="Records a second.")
+@click.option(
+    "--rate",
+    type=click.IntRange(1, 100_000),
+    default=400,
+    show_default=True,
+    help="Records a second.",
+)
 @zookeeper_option
 def bad_disk(console: Console, rate: int, zookeeper: str) -> Report:
-    """Let one of a broker's two log dirs fail, in five ways, under load: only its replicas go offline.
+    """Let one of a broker's two log dirs fail, in five ways, under load: only its replicas go
+    offline.
 
     Exits with 1 when a target does not hold.
     """
     mounts = enter()
     with contextlib.ExitStack() as stack:
-        home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kafka-edu-disks-", ignore_cleanup_errors=True))).resolve()
+        home = Path(
+            stack.enter_context(
+                tempfile.TemporaryDirectory(prefix="kafka-edu-disks-", ignore_cleanup_errors=True)
+            )
+        ).resolve()
         bad = BadDir(home / "disk", mounts)
         bad.prepare()
         stack.callback(bad.give_back)
         own = {VICTIM: {"log.dirs": f"{home / 'data'},{bad.logs}"}}
-        cluster = stack.enter_context(running_cluster(NAME, brokers=BROKERS, zookeeper=zookeeper, props=PROPS, broker_props=own))
+        cluster = stack.enter_context(
+            running_cluster(
+                NAME, brokers=BROKERS, zookeeper=zookeeper, props=PROPS, broker_props=own
+            )
+        )
         outcome = run(Stage(cluster, bad, rate), cases_of(bad, mounts), console)
     show(outcome, console)
     report = report_of(outcome)
     happened = (
-        f"Each time only the replicas in the bad dir went offline, and all {outcome.acked:,} acked records are there."
+        f"Each time only the replicas in the bad dir went offline, and all {outcome.acked:,} acked"
+        " records are there."
         if report.holds
         else "Not everything went as it should: the targets below say what did not."
     )
     console.print(
-        f"{happened} An error of a dir ends only that dir's use: the controller hears of it through ZooKeeper and moves the leaders. "
-        "Look next at docs/log-dirs.md, and at what ./kafka-edu log-dirs shows of your own cluster.",
+        f"{happened} An error of a dir ends only that dir's use: the controller hears of it through"
+        " ZooKeeper and moves the leaders. Look next at docs/log-dirs.md, and at what ./kafka-edu"
+        " log-dirs shows of your own cluster.",
         soft_wrap=True,
     )
     return report

@@ -1,8 +1,10 @@
-"""Kill a leader with -9 and print what came of it, as a tree of causes: from the kill to the producer's acknowledgement.
+"""Kill a leader with -9 and print what came of it, as a tree of causes: from the kill to the
+producer's acknowledgement.
 
-Three brokers, one topic, and a producer of librdkafka with acks=all. The demo subscribes to the events of every process at
-their default level. After the kill it waits for the first acknowledgement of the new leader, and asks the reader for all
-causes of it (docs/chains.md). Each link is then checked by its two events alone.
+Three brokers, one topic, and a producer of librdkafka with acks=all. The demo subscribes to the
+events of every process at their default level. After the kill it waits for the first
+acknowledgement of the new leader, and asks the reader for all causes of it (docs/chains.md). Each
+link is then checked by its two events alone.
 """
 
 import queue
@@ -39,20 +41,49 @@ CLIENT: Final = -3
 PATIENCE_S: Final = 60.0
 _SEND_EVERY_S: Final = 0.05
 
-IN_ZOOKEEPER: Final = ("ActionAsked", "ProcessEnded", "SessionDisconnected", "SessionExpired", "SessionClosed", "ZnodeDeleted", "WatchFired")
+IN_ZOOKEEPER: Final = (
+    "ActionAsked",
+    "ProcessEnded",
+    "SessionDisconnected",
+    "SessionExpired",
+    "SessionClosed",
+    "ZnodeDeleted",
+    "WatchFired",
+)
 FROM_THE_WATCH_ON: Final = (
-    "ZkWatchFired", "ControllerEventQueued", "ControllerEventStarted", "LeaderElected", "ControllerRequestSent", "RequestReceived", "RequestDequeued",
-    "BecameLeader", "BecameFollower", "FollowerFetched", "HighWatermarkAdvanced", "OperationCompleted", "ProduceAnswered", "ResponseSent",
+    "ZkWatchFired",
+    "ControllerEventQueued",
+    "ControllerEventStarted",
+    "LeaderElected",
+    "ControllerRequestSent",
+    "RequestReceived",
+    "RequestDequeued",
+    "BecameLeader",
+    "BecameFollower",
+    "FollowerFetched",
+    "HighWatermarkAdvanced",
+    "OperationCompleted",
+    "ProduceAnswered",
+    "ResponseSent",
     "RecordAcknowledged",
-)  # fmt: skip
+)
 OF_A_NEW_TOPIC: Final = (
-    "RequestReceived", "RequestDequeued", "ZkWatchFired", "ControllerEventQueued", "ControllerEventStarted", "ControllerRequestSent", "MetadataUpdated",
-    "OperationCompleted", "ResponseSent",
-)  # fmt: skip
+    "RequestReceived",
+    "RequestDequeued",
+    "ZkWatchFired",
+    "ControllerEventQueued",
+    "ControllerEventStarted",
+    "ControllerRequestSent",
+    "MetadataUpdated",
+    "OperationCompleted",
+    "ResponseSent",
+)
 
 
 class Events:
-    """Collects the events of all processes in one history. Threads read the sockets; the history belongs to the caller's thread."""
+    """Collects the events of all processes in one history. Threads read the sockets; the history
+    belongs to the caller's thread.
+    """
 
     def __init__(self) -> None:
         self.history = History()
@@ -91,13 +122,21 @@ class Events:
 
 
 class Stream:
-    """An unmodified producer that sends to one partition until it is closed; its callbacks are told as events."""
+    """An unmodified producer that sends to one partition until it is closed; its callbacks are told
+    as events.
+    """
 
     def __init__(self, cluster: Cluster, partition: int, events: Events) -> None:
         self._trace = Tracer(CLIENT, SystemTime())
         self._trace.add_sink(events)
         self._producer = Producer(
-            {"bootstrap.servers": cluster.bootstrap_servers, "acks": "all", "linger.ms": 0, "log_level": 0, "message.timeout.ms": 60_000}
+            {
+                "bootstrap.servers": cluster.bootstrap_servers,
+                "acks": "all",
+                "linger.ms": 0,
+                "log_level": 0,
+                "message.timeout.ms": 60_000,
+            }
         )
         self._partition = partition
         self._closing = threading.Event()
@@ -114,7 +153,9 @@ class Stream:
     def _run(self) -> None:
         number = 0
         while not self._closing.wait(_SEND_EVERY_S):
-            self._producer.produce(TOPIC, str(number).encode(), partition=self._partition, on_delivery=self._delivered)
+            self._producer.produce(
+                TOPIC, str(number).encode(), partition=self._partition, on_delivery=self._delivered
+            )
             self._producer.poll(0)
             number += 1
         self._producer.flush(5)
@@ -122,7 +163,11 @@ class Stream:
     def _delivered(self, error: KafkaError | None, message: Message) -> None:
         offset = message.offset()
         if error is None and offset is not None:
-            self._trace(RecordAcknowledged(client="librdkafka", topic=TOPIC, partition=self._partition, offset=offset))
+            self._trace(
+                RecordAcknowledged(
+                    client="librdkafka", topic=TOPIC, partition=self._partition, offset=offset
+                )
+            )
 
 
 class Chain(NamedTuple):
@@ -150,7 +195,9 @@ class Chain(NamedTuple):
 
     @property
     def complete(self) -> bool:
-        return not self.missing and len(self.trees) == 1 and self.trees[0].envelope.name == self.begins
+        return (
+            not self.missing and len(self.trees) == 1 and self.trees[0].envelope.name == self.begins
+        )
 
     @property
     def faults(self) -> list[str]:
@@ -164,7 +211,8 @@ def chain_of(history: History, event: Envelope, expected: tuple[str, ...], begin
 
 
 def wait_for_chain(events: Events, find: "Find", expected: tuple[str, ...], begins: str) -> Chain:
-    """Wait until the event is there with all its causes, which come by several sockets; at last return what there is.
+    """Wait until the event is there with all its causes, which come by several sockets; at last
+    return what there is.
 
     Raises ClusterError when the event itself does not come.
     """
@@ -213,15 +261,31 @@ class FindAck(Find):
         return isinstance(envelope.event, RecordAcknowledged)
 
     def event(self, history: History) -> Envelope | None:
-        elected = next((e for e in history.events if isinstance(e.event, LeaderElected) and self._is_ours(e.event)), None)
+        elected = next(
+            (
+                e
+                for e in history.events
+                if isinstance(e.event, LeaderElected) and self._is_ours(e.event)
+            ),
+            None,
+        )
         if elected is None:
             return None
-        acks = [e for e in history.events if isinstance(e.event, RecordAcknowledged) and e.mono_us > elected.mono_us]
+        acks = [
+            e
+            for e in history.events
+            if isinstance(e.event, RecordAcknowledged) and e.mono_us > elected.mono_us
+        ]
         return min(acks, key=order, default=None)
 
     def _is_ours(self, event: LeaderElected) -> bool:
-        return (event.topic, event.partition, event.old_leader) == (TOPIC, self._partition, self._victim) or (
-            (event.topic, event.partition) == (TOPIC, self._partition) and self._victim not in event.live
+        return (event.topic, event.partition, event.old_leader) == (
+            TOPIC,
+            self._partition,
+            self._victim,
+        ) or (
+            (event.topic, event.partition) == (TOPIC, self._partition)
+            and self._victim not in event.live
         )
 
 
@@ -234,8 +298,14 @@ class FindCreated(Find):
         return isinstance(envelope.event, ResponseSent)
 
     def event(self, history: History) -> Envelope | None:
-        sent = [e for e in history.events if isinstance(e.event, ResponseSent) and e.event.api_key == CREATE_TOPICS and e.cause]
-        return next((e for e in sent if history.cause_of(e) is not None and _completed(history, e)), None)
+        sent = [
+            e
+            for e in history.events
+            if isinstance(e.event, ResponseSent) and e.event.api_key == CREATE_TOPICS and e.cause
+        ]
+        return next(
+            (e for e in sent if history.cause_of(e) is not None and _completed(history, e)), None
+        )
 
 
 def _completed(history: History, response: Envelope) -> bool:
@@ -253,7 +323,10 @@ def tree_lines(chain: Chain) -> Iterator[Text]:
     first = min((node.envelope for _, node in chain.nodes()), key=order)
     for depth, node in chain.nodes():
         envelope = node.envelope
-        line = Text(f"{(envelope.mono_us - first.mono_us) / 1000:9.1f} ms  {who(envelope.broker):<10}  ", style="dim")
+        line = Text(
+            f"{(envelope.mono_us - first.mono_us) / 1000:9.1f} ms  {who(envelope.broker):<10}  ",
+            style="dim",
+        )
         line.append("· " * depth)
         line.append(envelope.name, style="bold")
         line.append(f" {subject(envelope)}".rstrip())
@@ -261,26 +334,61 @@ def tree_lines(chain: Chain) -> Iterator[Text]:
         if not node.parents:
             yield Text(f"{'':25}{'· ' * depth}  begins here: {chain.why}", style="dim italic")
         for at, link in enumerate(node.parents):
-            by = "by" if at == 0 else f"also because of {link.cause.name} #{link.cause.seq} of {who(link.cause.broker)}, by"
+            by = (
+                "by"
+                if at == 0
+                else (
+                    f"also because of {link.cause.name} #{link.cause.seq} of"
+                    f" {who(link.cause.broker)}, by"
+                )
+            )
             yield Text(f"{'':25}{'· ' * depth}  {by} {link.kind}: {link.key_text}", style="dim")
 
 
 #: What of an event's fields is worth to be read in a tree.
 _SUBJECTS: Final = (
-    "action", "process", "signal", "session_id", "path", "version", "zxid", "name", "topic", "partition", "leader", "old_leader", "new_leader", "leader_epoch",
-    "api_key", "correlation_id", "follower", "fetch_offset", "before", "after", "label", "offset", "error",
-)  # fmt: skip
+    "action",
+    "process",
+    "signal",
+    "session_id",
+    "path",
+    "version",
+    "zxid",
+    "name",
+    "topic",
+    "partition",
+    "leader",
+    "old_leader",
+    "new_leader",
+    "leader_epoch",
+    "api_key",
+    "correlation_id",
+    "follower",
+    "fetch_offset",
+    "before",
+    "after",
+    "label",
+    "offset",
+    "error",
+)
 
 
 def subject(envelope: Envelope) -> str:
     event = envelope.event
-    values = ((name, getattr(event, name)) for name in _SUBJECTS if hasattr(event, name) and name in getattr(event, "_fields", ()))
+    values = (
+        (name, getattr(event, name))
+        for name in _SUBJECTS
+        if hasattr(event, name) and name in getattr(event, "_fields", ())
+    )
     return ", ".join(f"{name} {value}" for name, value in values if value != "")
 
 
 def addresses(cluster: Cluster, zookeeper: str) -> list[EventsAddress]:
     """Of every process that emits events."""
-    found = [cluster.supervisor_events_address(), *(cluster.events_address(broker) for broker in cluster.broker_ids)]
+    found = [
+        cluster.supervisor_events_address(),
+        *(cluster.events_address(broker) for broker in cluster.broker_ids),
+    ]
     if zookeeper == "embedded":
         found.append(EventsAddress.read(str(cluster.folder.zookeeper_events)))
     return found
@@ -300,8 +408,12 @@ def run(cluster: Cluster, zookeeper: str, of_controller: bool, console: Console)
     with events.of(addresses(cluster, zookeeper)):
         leaders = create_topic(admin_client(cluster.bootstrap_servers), TOPIC, PARTITIONS)
         controller = cluster.wait_ready()
-        topic = wait_for_chain(events, FindCreated(), OF_A_NEW_TOPIC, "RequestReceived" if embedded else "ZkWatchFired")
-        partition = next(p for p, leader in sorted(leaders.items()) if (leader == controller) is of_controller)
+        topic = wait_for_chain(
+            events, FindCreated(), OF_A_NEW_TOPIC, "RequestReceived" if embedded else "ZkWatchFired"
+        )
+        partition = next(
+            p for p, leader in sorted(leaders.items()) if (leader == controller) is of_controller
+        )
         victim = leaders[partition]
         with Stream(cluster, partition, events):
             acked = events.next(PATIENCE_S)
@@ -309,12 +421,26 @@ def run(cluster: Cluster, zookeeper: str, of_controller: bool, console: Console)
                 acked = events.next(PATIENCE_S)
             if acked is None:
                 raise ClusterError("the producer's first record was not acknowledged")
-            console.print(f"[red]✕[/] kill -9: broker {victim}, leader of {TOPIC}-{partition}{', and the controller' if of_controller else ''}")
+            console.print(
+                f"[red]✕[/] kill -9: broker {victim}, leader of"
+                f" {TOPIC}-{partition}{', and the controller' if of_controller else ''}"
+            )
             cluster.kill(victim)
             expected = (*IN_ZOOKEEPER, *FROM_THE_WATCH_ON) if embedded else FROM_THE_WATCH_ON
-            kill = wait_for_chain(events, FindAck(partition, victim), expected, ActionAsked.__name__ if embedded else "ZkWatchFired")
-    elected = next((n.envelope for _, n in kill.nodes() if isinstance(n.envelope.event, LeaderElected)), None)
-    leads_itself = elected is not None and isinstance(elected.event, LeaderElected) and elected.event.new_leader == elected.broker
+            kill = wait_for_chain(
+                events,
+                FindAck(partition, victim),
+                expected,
+                ActionAsked.__name__ if embedded else "ZkWatchFired",
+            )
+    elected = next(
+        (n.envelope for _, n in kill.nodes() if isinstance(n.envelope.event, LeaderElected)), None
+    )
+    leads_itself = (
+        elected is not None
+        and isinstance(elected.event, LeaderElected)
+        and elected.event.new_leader == elected.broker
+    )
     return Outcome(kill, topic, victim, leads_itself)
 
 
@@ -339,18 +465,28 @@ def report_of(outcome: Outcome) -> Report:
             if number := sum(link.kind is kind for link in chain.links):
                 report.figure(f"{name}: links by {kind}", number)
         report.figure(
-            f"{name}: ms from the first event to the last", round((max(e.mono_us for e in nodes) - min(e.mono_us for e in nodes)) / 1000, 1)
+            f"{name}: ms from the first event to the last",
+            round((max(e.mono_us for e in nodes) - min(e.mono_us for e in nodes)) / 1000, 1),
         )
     report.figure("killed broker", outcome.victim)
     report.figure("the new leader is the controller", outcome.led_by_controller)
-    report.target("complete from the kill to the acknowledgement (1: yes)", int(outcome.kill.complete), "==", 1)
-    report.target("complete from CreateTopics to its response (1: yes)", int(outcome.topic.complete), "==", 1)
+    report.target(
+        "complete from the kill to the acknowledgement (1: yes)",
+        int(outcome.kill.complete),
+        "==",
+        1,
+    )
+    report.target(
+        "complete from CreateTopics to its response (1: yes)", int(outcome.topic.complete), "==", 1
+    )
     report.target("false links", len(outcome.kill.faults) + len(outcome.topic.faults), "==", 0)
     return report
 
 
 @demo_command("chain")
-@click.option("--controller", is_flag=True, help="Kill the controller, and see a new one elected first.")
+@click.option(
+    "--controller", is_flag=True, help="Kill the controller, and see a new one elected first."
+)
 @zookeeper_option
 def chain(console: Console, controller: bool, zookeeper: str) -> Report:
     """Kill a leader with -9 and print all causes of the next acknowledgement, as a tree.
@@ -362,9 +498,11 @@ def chain(console: Console, controller: bool, zookeeper: str) -> Report:
     show("From CreateTopics to its response", outcome.topic, console)
     show("From the kill to the producer's acknowledgement", outcome.kill, console)
     console.print(
-        f"\nWhat happened: broker {outcome.victim} was killed, another replica was elected, and the producer got its next acknowledgement from there."
-        "\nWhy: each event above stands below its latest cause; a key that both ends hold proves each link between two processes."
-        "\nWhat to look at next: docs/chains.md lists every kind of link; in kafka-edu dashboard, the enter key on a line of the ticker follows its chain.",
+        f"\nWhat happened: broker {outcome.victim} was killed, another replica was elected, and the"
+        " producer got its next acknowledgement from there.\nWhy: each event above stands below"
+        " its latest cause; a key that both ends hold proves each link between two"
+        " processes.\nWhat to look at next: docs/chains.md lists every kind of link; in kafka-edu"
+        " dashboard, the enter key on a line of the ticker follows its chain.",
         soft_wrap=True,
     )
     return report_of(outcome)

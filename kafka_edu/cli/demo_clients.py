@@ -1,7 +1,8 @@
-"""The demo's two unmodified clients: a producer on librdkafka (confluent-kafka) and a consumer in Python (kafka-python), each in a thread.
+"""The demo's two unmodified clients: a producer on librdkafka (confluent-kafka) and a consumer in
+Python (kafka-python), each in a thread.
 
-Every record carries its own number in a header, so that it can be told apart wherever it turns up; what was acked and what was read is kept whole,
-and compared in `Verdict`.
+Every record carries its own number in a header, so that it can be told apart wherever it turns up;
+what was acked and what was read is kept whole, and compared in `Verdict`.
 """
 
 import itertools
@@ -34,7 +35,9 @@ class Acked(NamedTuple):
 class LogProducer:
     """Sends the web log at a steady rate with acks=all and idempotence, and keeps each ack."""
 
-    def __init__(self, bootstrap_servers: str, topic: str, lines: Iterator[WebLogLine], records_a_second: int) -> None:
+    def __init__(
+        self, bootstrap_servers: str, topic: str, lines: Iterator[WebLogLine], records_a_second: int
+    ) -> None:
         self.produced = 0
         self.acked: dict[int, Acked] = {}
         self.failed: list[str] = []
@@ -43,7 +46,8 @@ class LogProducer:
         self._lines = lines
         self._rate = records_a_second
         self._stop = threading.Event()
-        # idempotence has retries, acks and order taken care of; a record is given up only when it has waited for two minutes
+        # idempotence has retries, acks and order taken care of; a record is given up only when it
+        # has waited for two minutes
         self._producer = Producer(
             {
                 "bootstrap.servers": bootstrap_servers,
@@ -74,7 +78,9 @@ class LogProducer:
             self._producer.poll(0.005)
 
     def _send(self, number: int, line: WebLogLine) -> bool:
-        """Hand one record to librdkafka, waiting while its queue is full; False when it is time to stop."""
+        """Hand one record to librdkafka, waiting while its queue is full; False when it is time to
+        stop.
+        """
 
         def on_delivery(error: KafkaError | None, message: Message) -> None:
             partition, offset = message.partition(), message.offset()
@@ -122,7 +128,9 @@ class Read(NamedTuple):
 
 
 class LogConsumer:
-    """Reads all partitions from the beginning while the producer writes, and keeps what it reads."""
+    """Reads all partitions from the beginning while the producer writes, and keeps what it
+    reads.
+    """
 
     def __init__(self, bootstrap_servers: str, topic: str, partitions: int) -> None:
         self.read: list[Read] = []
@@ -171,7 +179,9 @@ class LogConsumer:
         return all(consumer.position(partition) >= end for partition, end in ends.items())
 
     def finish(self, timeout_s: float) -> None:
-        """Read on to the end of every partition, at most this long. Raises what ended the consumer, if anything did."""
+        """Read on to the end of every partition, at most this long. Raises what ended the consumer,
+        if anything did.
+        """
         self._finish_by = time.monotonic() + timeout_s
         if self._work is not None:
             self._work.result()
@@ -201,10 +211,14 @@ class Verdict(NamedTuple):
     unacked_but_read: int
     """Never acked, and yet in the log: allowed, for an ack can get lost."""
     statuses_agree: bool
-    """Whether counting by status code what was read gives what the generator counted; said only if every record was acked."""
+    """Whether counting by status code what was read gives what the generator counted; said only if
+    every record was acked.
+    """
 
 
-def compare(produced: int, acked: dict[int, Acked], failed: int, truth: Counter[int], read: list[Read]) -> Verdict:
+def compare(
+    produced: int, acked: dict[int, Acked], failed: int, truth: Counter[int], read: list[Read]
+) -> Verdict:
     """O(records)."""
     places: defaultdict[int, set[tuple[int, int]]] = defaultdict(set)
     for record in read:
@@ -218,14 +232,17 @@ def compare(produced: int, acked: dict[int, Acked], failed: int, truth: Counter[
 
 
 def longest_silence(acked: dict[int, Acked], partitions: frozenset[int], around: float) -> float:
-    """The longest time without an ack, in seconds, on one of these partitions, from the last ack before the moment `around` to the next one."""
+    """The longest time without an ack, in seconds, on one of these partitions, from the last ack
+    before the moment `around` to the next one.
+    """
     longest = 0.0
     for partition in sorted(partitions):
         times = sorted(ack.at for ack in acked.values() if ack.partition == partition)
         before = [at for at in times if at <= around]
         after = [at for at in times if at > around]
         if before and after:
-            # acks that were on their way when the leader died may still come in: the gap is the longest one from the last ack before it on
+            # acks that were on their way when the leader died may still come in: the gap is the
+            # longest one from the last ack before it on
             steps = [before[-1], *after]
             longest = max(longest, max(b - a for a, b in itertools.pairwise(steps)))
     return longest

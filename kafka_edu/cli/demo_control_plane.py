@@ -1,11 +1,15 @@
-"""A backlog of Produce before LeaderAndIsr and StopReplica, with and without a listener for the controller alone (book 001; KIP-291; spec C10).
+"""A backlog of Produce before LeaderAndIsr and StopReplica, with and without a listener for the
+controller alone (book 001; KIP-291; spec C10).
 
-Broker 0 might hold many produce requests in its queue when the controller tells it to lead something, to give something up, or to delete it. All requests are
-equal there, so what the controller says waits behind all of them, and much of what is done meanwhile is done for nothing: it is refused, cut off or deleted
-afterwards. With control.plane.listener.name the controller's requests come by another door, and the queue is not in their way.
+Broker 0 might hold many produce requests in its queue when the controller tells it to lead
+something, to give something up, or to delete it. All requests are equal there, so what the
+controller says waits behind all of them, and much of what is done meanwhile is done for nothing: it
+is refused, cut off or deleted afterwards. With control.plane.listener.name the controller's
+requests come by another door, and the queue is not in their way.
 
-Two clusters, one without that listener and one with it, the same flood on one broker: topics are made and deleted there, which sends it LeaderAndIsr and
-StopReplica; at the end its leadership of the flooded partition is taken away. How long each request took the controller tells in its events.
+Two clusters, one without that listener and one with it, the same flood on one broker: topics are
+made and deleted there, which sends it LeaderAndIsr and StopReplica; at the end its leadership of
+the flooded partition is taken away. How long each request took the controller tells in its events.
 """
 
 import asyncio
@@ -28,7 +32,10 @@ from kafka_edu.cli.report import Report, number
 from kafka_edu.cli.supervisor import Cluster, ClusterError, running_cluster
 from kafka_edu.common.errors import Errors
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.protocol.messages.controlled_shutdown import ControlledShutdownRequest, ControlledShutdownResponse
+from kafka_edu.protocol.messages.controlled_shutdown import (
+    ControlledShutdownRequest,
+    ControlledShutdownResponse,
+)
 from kafka_edu.server.listener_settings import CONTROL_PLANE_KEY
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.controller import ControllerResponseReceived
@@ -47,8 +54,9 @@ class Measured(NamedTuple):
 
     how: str
     took_ms: dict[str, list[float]]
-    """By the request's name: from when it left the controller to when its answer came, each. A deletion: from the order to the answer to StopReplica,
-    which follows an UpdateMetadata."""
+    """By the request's name: from when it left the controller to when its answer came, each. A
+    deletion: from the order to the answer to StopReplica, which follows an UpdateMetadata.
+    """
     leadership_ms: float
     """The same of the LeaderAndIsr by which the flooded broker gave the flooded partition up."""
     answered: int
@@ -73,14 +81,24 @@ class ControllerWatch:
 
     def _is_answer(self, envelope: Envelope, key: ApiKey) -> bool:
         event = envelope.event
-        return isinstance(event, ControllerResponseReceived) and event.broker_id == self._broker and event.api_key == key
+        return (
+            isinstance(event, ControllerResponseReceived)
+            and event.broker_id == self._broker
+            and event.api_key == key
+        )
 
     def await_answer(self, key: ApiKey) -> tuple[float, int]:
-        """How long the next request of that kind took, in ms, and when its answer came, monotonic, in µs. Raises ClusterError after a minute."""
+        """How long the next request of that kind took, in ms, and when its answer came, monotonic,
+        in µs. Raises ClusterError after a minute.
+        """
         try:
-            envelope = self._client.wait_for(lambda envelope: self._is_answer(envelope, key), WAIT_S)
+            envelope = self._client.wait_for(
+                lambda envelope: self._is_answer(envelope, key), WAIT_S
+            )
         except TimeoutError:
-            raise ClusterError(f"the controller got no answer to a {key.name} within {WAIT_S:g} s") from None
+            raise ClusterError(
+                f"the controller got no answer to a {key.name} within {WAIT_S:g} s"
+            ) from None
         assert isinstance(envelope.event, ControllerResponseReceived)
         return envelope.event.took_us / 1000, envelope.mono_us
 
@@ -94,18 +112,29 @@ async def ask_controlled_shutdown(servers: str, broker: int) -> None:
     from kafka_edu.cli.tools.controlled_shutdown import error_of
 
     async with connect_brokers(servers) as brokers:
-        answer = await brokers.ask_controller(ControlledShutdownRequest(broker_id=broker), ControlledShutdownResponse, error_of)
+        answer = await brokers.ask_controller(
+            ControlledShutdownRequest(broker_id=broker), ControlledShutdownResponse, error_of
+        )
     if answer.error_code or answer.remaining_partitions:
-        raise ClusterError(f"broker {broker} still leads {len(answer.remaining_partitions)} partitions: {Errors.of(answer.error_code).name}")
+        raise ClusterError(
+            f"broker {broker} still leads {len(answer.remaining_partitions)} partitions:"
+            f" {Errors.of(answer.error_code).name}"
+        )
 
 
-def measure(cluster: Cluster, how: str, connections: int, megabytes: int, rounds: int, console: Console) -> Measured:
-    """Flood a broker that is not the controller, and see how long the controller's requests to it take."""
+def measure(
+    cluster: Cluster, how: str, connections: int, megabytes: int, rounds: int, console: Console
+) -> Measured:
+    """Flood a broker that is not the controller, and see how long the controller's requests to it
+    take.
+    """
     controller = cluster.wait_ready()
     victim, other = (broker for broker in cluster.broker_ids if broker != controller)
     quiet = f"{HOST}:{cluster.port(controller)}"
     admin = admin_client(quiet)
-    admin.create_topics([NewTopic(TOPIC, 1, replica_assignment=[[victim, other]])], operation_timeout=20)[TOPIC].result()
+    admin.create_topics(
+        [NewTopic(TOPIC, 1, replica_assignment=[[victim, other]])], operation_timeout=20
+    )[TOPIC].result()
     wait_until_in_sync(admin, TOPIC, 1, replicas=2)
     watch = ControllerWatch(cluster, controller, victim)
     flood = ProduceFlood(HOST, cluster.port(victim), TOPIC, connections, megabytes)
@@ -126,8 +155,12 @@ def measure(cluster: Cluster, how: str, connections: int, megabytes: int, rounds
     finally:
         flood.stop()
         watch.close()
-    console.print(f"[green]●[/] {how}: {flood.answered} produce requests answered meanwhile", soft_wrap=True)
-    return Measured(how, took, round(leadership_ms, 1), flood.answered, flood.refused, flood.failures)
+    console.print(
+        f"[green]●[/] {how}: {flood.answered} produce requests answered meanwhile", soft_wrap=True
+    )
+    return Measured(
+        how, took, round(leadership_ms, 1), flood.answered, flood.refused, flood.failures
+    )
 
 
 def rows(measured: Measured) -> dict[str, float]:
@@ -145,7 +178,11 @@ def rows(measured: Measured) -> dict[str, float]:
 
 
 def show(both: Sequence[Measured], console: Console) -> None:
-    table = Table("the controller's requests to a broker with a backlog", *(each.how for each in both), title_justify="left")
+    table = Table(
+        "the controller's requests to a broker with a backlog",
+        *(each.how for each in both),
+        title_justify="left",
+    )
     for column in table.columns[1:]:
         column.justify = "right"
     for name in rows(both[0]):
@@ -162,23 +199,51 @@ def report_of(both: Sequence[Measured]) -> Report:
     for name in (LEADER_AND_ISR, DELETION):
         what = f"{name}: ms with the control plane apart, median, beside half of that without"
         report.target(what, apart.median(name), "<", without.median(name) / 2)
-    report.target("produce requests that failed otherwise", len(without.failures) + len(apart.failures), "==", 0)
+    report.target(
+        "produce requests that failed otherwise",
+        len(without.failures) + len(apart.failures),
+        "==",
+        0,
+    )
     return report
 
 
 @demo_command("control-plane", figures=False)
-@click.option("--connections", type=click.IntRange(1, 500), default=40, show_default=True, help="Connections that flood one broker with Produce.")
-@click.option("--megabytes", type=click.IntRange(1, 64), default=8, show_default=True, help="What each request unpacks to, in MiB.")
-@click.option("--rounds", type=click.IntRange(1, 100), default=5, show_default=True, help="Topics to make and delete under the flood.")
+@click.option(
+    "--connections",
+    type=click.IntRange(1, 500),
+    default=40,
+    show_default=True,
+    help="Connections that flood one broker with Produce.",
+)
+@click.option(
+    "--megabytes",
+    type=click.IntRange(1, 64),
+    default=8,
+    show_default=True,
+    help="What each request unpacks to, in MiB.",
+)
+@click.option(
+    "--rounds",
+    type=click.IntRange(1, 100),
+    default=5,
+    show_default=True,
+    help="Topics to make and delete under the flood.",
+)
 @zookeeper_option
-def control_plane(console: Console, connections: int, megabytes: int, rounds: int, zookeeper: str) -> Report:
-    """How long the controller's requests wait behind a backlog of Produce, with and without control.plane.listener.name.
+def control_plane(
+    console: Console, connections: int, megabytes: int, rounds: int, zookeeper: str
+) -> Report:
+    """How long the controller's requests wait behind a backlog of Produce, with and without
+    control.plane.listener.name.
 
     Exits with 1 when a target does not hold.
     """
     both = []
     for how, props in ((WITHOUT, {}), (WITH, {CONTROL_PLANE_KEY: LISTENER})):
-        with running_cluster("control-plane", brokers=BROKERS, zookeeper=zookeeper, props=props) as cluster:
+        with running_cluster(
+            "control-plane", brokers=BROKERS, zookeeper=zookeeper, props=props
+        ) as cluster:
             both.append(measure(cluster, how, connections, megabytes, rounds, console))
     show(both, console)
     return report_of(both)

@@ -1,4 +1,6 @@
-"""What demos that run on clusters of their own share: options, the report at the end, what the exit code says, and their pace."""
+"""What demos that run on clusters of their own share: options, the report at the end, what the exit
+code says, and their pace.
+"""
 
 import functools
 import time
@@ -16,16 +18,26 @@ P = ParamSpec("P")
 Work = Callable[Concatenate[Console, P], Report]
 
 zookeeper_option: Final = click.option(
-    "--zookeeper", default="embedded", show_default=True, metavar="WHICH", help="embedded, apache, or HOST:PORT/chroot."
+    "--zookeeper",
+    default="embedded",
+    show_default=True,
+    metavar="WHICH",
+    help="embedded, apache, or HOST:PORT/chroot.",
 )
-json_option: Final = click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the figures here too.")
+json_option: Final = click.option(
+    "--json",
+    "json_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the figures here too.",
+)
 
 
 def demo_command(name: str, *, figures: bool = True) -> Callable[[Work[P]], click.Command]:
     """Turn `work(console, **options) -> Report` into the demo NAME.
 
-    The command has the options of `work` and --json FILE. It shows the report (its targets only, where `figures` is false: the demo has shown them in
-    a better form), writes it, and exits with 1 when a target does not hold. A ClusterError ends it with its words.
+    The command has the options of `work` and --json FILE. It shows the report (its targets only,
+    where `figures` is false: the demo has shown them in a better form), writes it, and exits with 1
+    when a target does not hold. A ClusterError ends it with its words.
     """
 
     def command_of(work: Work[P]) -> click.Command:
@@ -50,5 +62,7 @@ def demo_command(name: str, *, figures: bool = True) -> Callable[[Work[P]], clic
 
 
 def wait_until(moment: float) -> None:
-    """Return at that moment of time.monotonic(), at once if it is over. A story has its acts at given times, and between them the clients work as usual."""
+    """Return at that moment of time.monotonic(), at once if it is over. A story has its acts at
+    given times, and between them the clients work as usual.
+    """
     time.sleep(max(0.0, moment - time.monotonic()))

@@ -1,7 +1,10 @@
-"""A minute of kill -9: five brokers die and come back, the controller among them, under two producers; then every record is accounted for.
+"""A minute of kill -9: five brokers die and come back, the controller among them, under two
+producers; then every record is accounted for.
 
-RF 3, min.insync.replicas 2, acks=all, idempotent producers on confluent-kafka and kafka-python. In the end each acked record must lie once where its ack
-said, each producer's records in each partition in the order of sending, and the three replicas of each partition must hold the same bytes.
+RF 3, min.insync.replicas 2, acks=all, idempotent producers on confluent-kafka and kafka-python. In
+the end each acked record must lie once where its ack said, each producer's records in each
+partition in the order of sending, and the three replicas of each partition must hold the same
+bytes.
 """
 
 import time
@@ -13,7 +16,13 @@ from confluent_kafka.admin import AdminClient
 from rich.console import Console
 
 from kafka_edu.cli.demo_frame import demo_command, wait_until, zookeeper_option
-from kafka_edu.cli.demo_topic import BROKERS, SETTLE_TIMEOUT_S, admin_client, create_topic, wait_until_in_sync
+from kafka_edu.cli.demo_topic import (
+    BROKERS,
+    SETTLE_TIMEOUT_S,
+    admin_client,
+    create_topic,
+    wait_until_in_sync,
+)
 from kafka_edu.cli.numbered_clients import ConfluentProducer, NumberedProducer, PythonProducer
 from kafka_edu.cli.report import Report
 from kafka_edu.cli.stored_records import Found, compare, read_all
@@ -32,10 +41,18 @@ class Kill(NamedTuple):
     controller: bool
     """Kill the controller; else a leader that is not the controller, where there is one."""
     down_s: float
-    """How long the broker stays away. Its session lasts 6 s: a broker that is back before has not been missed yet by ZooKeeper."""
+    """How long the broker stays away. Its session lasts 6 s: a broker that is back before has not
+    been missed yet by ZooKeeper.
+    """
 
 
-KILLS: Final = (Kill(False, 8.0), Kill(True, 2.0), Kill(False, 1.0), Kill(True, 8.0), Kill(False, 2.0))
+KILLS: Final = (
+    Kill(False, 8.0),
+    Kill(True, 2.0),
+    Kill(False, 1.0),
+    Kill(True, 8.0),
+    Kill(False, 2.0),
+)
 
 
 class Outcome(NamedTuple):
@@ -55,21 +72,33 @@ def kill_and_restart(cluster: Cluster, admin: AdminClient, kill: Kill, console: 
     """Returns whether it was the controller."""
     controller = cluster.wait_ready()
     leaders = wait_until_in_sync(admin, TOPIC, PARTITIONS)
-    victim = controller if kill.controller else next((leader for leader in leaders.values() if leader != controller), controller)
+    victim = (
+        controller
+        if kill.controller
+        else next((leader for leader in leaders.values() if leader != controller), controller)
+    )
     led = sum(leader == victim for leader in leaders.values())
     cluster.kill(victim)
     what = "the controller" if victim == controller else "no controller"
-    console.print(f"[red]✕[/] kill -9: broker {victim}, {what}, leader of {led} partitions; back in {kill.down_s:g} s")
+    console.print(
+        f"[red]✕[/] kill -9: broker {victim}, {what}, leader of {led} partitions; back in"
+        f" {kill.down_s:g} s"
+    )
     time.sleep(kill.down_s)  # how long it stays away is what tells the kills apart
     cluster.start(victim)
     return victim == controller
 
 
 def identical_partitions(cluster: Cluster) -> int:
-    """How many partitions have the same bytes on all brokers. Waits for the followers' last fetches, for at most a minute."""
+    """How many partitions have the same bytes on all brokers. Waits for the followers' last
+    fetches, for at most a minute.
+    """
     end = time.monotonic() + SETTLE_TIMEOUT_S
     while True:
-        logs = [[_log_bytes(cluster.replica(broker, TOPIC, number)) for broker in range(BROKERS)] for number in range(PARTITIONS)]
+        logs = [
+            [_log_bytes(cluster.replica(broker, TOPIC, number)) for broker in range(BROKERS)]
+            for number in range(PARTITIONS)
+        ]
         same = sum(len(set(replicas)) == 1 and len(replicas[0]) > 0 for replicas in logs)
         if same == PARTITIONS or time.monotonic() > end:
             return same
@@ -82,11 +111,14 @@ def _log_bytes(folder: Path) -> bytes:
 
 
 def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcome:
-    """The kills, spread over `seconds` (or longer, if the replicas take longer to catch up), under two producers of `rate` records/s together."""
+    """The kills, spread over `seconds` (or longer, if the replicas take longer to catch up), under
+    two producers of `rate` records/s together.
+    """
     admin = admin_client(cluster.bootstrap_servers)
     create_topic(admin, TOPIC, PARTITIONS)
     producers: list[NumberedProducer] = [
-        producer(cluster.bootstrap_servers, TOPIC, PARTITIONS, rate // 2, RECORD_BYTES) for producer in (ConfluentProducer, PythonProducer)
+        producer(cluster.bootstrap_servers, TOPIC, PARTITIONS, rate // 2, RECORD_BYTES)
+        for producer in (ConfluentProducer, PythonProducer)
     ]
     began = time.monotonic()
     for producer in producers:
@@ -98,7 +130,10 @@ def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcom
     wait_until(began + seconds)
     for producer in producers:
         producer.finish()
-    console.print(f"[green]●[/] {sum(p.sent for p in producers):,} records sent in {time.monotonic() - began:.0f} s; reading them back")
+    console.print(
+        f"[green]●[/] {sum(p.sent for p in producers):,} records sent in"
+        f" {time.monotonic() - began:.0f} s; reading them back"
+    )
     leaders = wait_until_in_sync(admin, TOPIC, PARTITIONS)
     acked = {place: offset for producer in producers for place, offset in producer.acked.items()}
     found = compare(acked, read_all(cluster, TOPIC, leaders, SETTLE_TIMEOUT_S))
@@ -129,13 +164,30 @@ def report_of(outcome: Outcome) -> Report:
     report.target("acked records that are lost", outcome.found.lost, "==", 0)
     report.target("records stored twice", outcome.found.duplicates, "==", 0)
     report.target("records out of order", outcome.found.out_of_order, "==", 0)
-    report.target("partitions whose replicas hold the same bytes", outcome.identical_partitions, "==", PARTITIONS)
+    report.target(
+        "partitions whose replicas hold the same bytes",
+        outcome.identical_partitions,
+        "==",
+        PARTITIONS,
+    )
     return report
 
 
 @demo_command("kills")
-@click.option("--seconds", type=click.FloatRange(10), default=60.0, show_default=True, help="How long to produce, at least.")
-@click.option("--rate", type=click.IntRange(2, 100_000), default=1000, show_default=True, help="Records a second, of both producers together.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(10),
+    default=60.0,
+    show_default=True,
+    help="How long to produce, at least.",
+)
+@click.option(
+    "--rate",
+    type=click.IntRange(2, 100_000),
+    default=1000,
+    show_default=True,
+    help="Records a second, of both producers together.",
+)
 @zookeeper_option
 def kills(console: Console, seconds: float, rate: int, zookeeper: str) -> Report:
     """Kill five brokers with -9 under two producers, and account for every record.

@@ -1,11 +1,14 @@
-"""What bootstrap.servers means (book §6.5.2): a producer boots on a server that is no broker, and goes on when that server is gone.
+"""What bootstrap.servers means (book §6.5.2): a producer boots on a server that is no broker, and
+goes on when that server is gone.
 
     confluent-kafka ── bootstrap ──▶ proxy ── copy of the metadata ──▶ three brokers ◀── bootstrap ── kafka-python
           └───────────────────────── records ─────────────────────────────▲   └───────── records ─────────▶
 
-The book changes a Kafka so that it answers with another cluster's metadata; here that is `kafka-edu proxy`. Half way it is stopped. In the end each acked
-record must have been consumed, and bytes are counted on both sides: what came to the proxy, what came to the brokers, and what lies in the logs of each.
-"""
+The book changes a Kafka so that it answers with another cluster's metadata; here that is `kafka-edu
+proxy`. Half way it is stopped. In the end each acked record must have been consumed, and bytes are
+counted on both sides: what came to the proxy, what came to the brokers, and what lies in the logs
+of each.
+"""  # noqa: E501
 
 import socket
 import tempfile
@@ -21,7 +24,13 @@ from rich.console import Console
 
 from kafka_edu.cli.demo_clients import LogConsumer, LogProducer, Verdict, compare
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
-from kafka_edu.cli.demo_topic import BROKERS, SETTLE_TIMEOUT_S, admin_client, create_topic, wait_until_in_sync
+from kafka_edu.cli.demo_topic import (
+    BROKERS,
+    SETTLE_TIMEOUT_S,
+    admin_client,
+    create_topic,
+    wait_until_in_sync,
+)
 from kafka_edu.cli.report import Report
 from kafka_edu.cli.running_proxy import RunningProxy, running_proxy
 from kafka_edu.cli.supervisor import Cluster, ClusterError, running_cluster
@@ -65,7 +74,9 @@ class Outcome(NamedTuple):
     new_clients: int
     """Clients that could still boot on the proxy's address when it was gone."""
     brokers_bytes_in: int
-    """By the connections that the brokers took, while the clients ran: records and all requests. Followers fetch records by connections of their own."""
+    """By the connections that the brokers took, while the clients ran: records and all requests.
+    Followers fetch records by connections of their own.
+    """
     brokers_log_bytes: int
     """In the topic's logs, all replicas."""
 
@@ -75,7 +86,9 @@ def bytes_into(cluster: Cluster) -> int:
     total = 0
     for broker in cluster.broker_ids:
         with TraceClient(cluster.events_address(broker), gauges=True) as events:
-            sampled = events.wait_for(lambda envelope: isinstance(envelope.event, NetworkSampled), SETTLE_TIMEOUT_S).event
+            sampled = events.wait_for(
+                lambda envelope: isinstance(envelope.event, NetworkSampled), SETTLE_TIMEOUT_S
+            ).event
         assert isinstance(sampled, NetworkSampled)
         total += sampled.bytes_in_total
     return total
@@ -87,12 +100,21 @@ def log_bytes(folders: Sequence[Path]) -> int:
 
 def proxy_side(proxy: RunningProxy, events: Sequence[Envelope]) -> ProxySide:
     """From what the stopped proxy has told."""
-    stopped = next((envelope.event for envelope in events if isinstance(envelope.event, ProxyStopped)), None)
+    stopped = next(
+        (envelope.event for envelope in events if isinstance(envelope.event, ProxyStopped)), None
+    )
     if stopped is None:
         raise ClusterError(f"the proxy did not stop as it should: {proxy.said()}")
     requests = {ApiKey(key).name: count for key, count in stopped.requests}
     connections = sum(isinstance(envelope.event, ConnectionOpened) for envelope in events)
-    return ProxySide(connections, requests, stopped.refused, stopped.bytes_in, stopped.bytes_out, log_bytes([proxy.folder]))
+    return ProxySide(
+        connections,
+        requests,
+        stopped.refused,
+        stopped.bytes_in,
+        stopped.bytes_out,
+        log_bytes([proxy.folder]),
+    )
 
 
 def boots(address: str, timeout_s: float) -> bool:
@@ -112,15 +134,31 @@ def is_open(address: str) -> bool:
 
 
 def stream_until(end: float, producer: LogProducer, consumer: LogConsumer, above: Half) -> None:
-    """Return at `end`, or when more than `above` was acked and consumed, if that takes longer. Raises ClusterError after another minute."""
-    while time.monotonic() < end or len(producer.acked) <= above.acked or len(consumer.read) <= above.consumed:
+    """Return at `end`, or when more than `above` was acked and consumed, if that takes longer.
+    Raises ClusterError after another minute.
+    """
+    while (
+        time.monotonic() < end
+        or len(producer.acked) <= above.acked
+        or len(consumer.read) <= above.consumed
+    ):
         if time.monotonic() > end + SETTLE_TIMEOUT_S:
-            raise ClusterError(f"nothing moves: {len(producer.acked)} acked, {len(consumer.read)} consumed")
+            raise ClusterError(
+                f"nothing moves: {len(producer.acked)} acked, {len(consumer.read)} consumed"
+            )
         consumer.check()
         time.sleep(_LOOK_EVERY_S)
 
 
-def run(cluster: Cluster, admin: AdminClient, proxy: RunningProxy, address: str, seconds: float, rate: int, console: Console) -> Outcome:
+def run(
+    cluster: Cluster,
+    admin: AdminClient,
+    proxy: RunningProxy,
+    address: str,
+    seconds: float,
+    rate: int,
+    console: Console,
+) -> Outcome:
     """The experiment, on a cluster and a proxy that are ready."""
     if not boots(address, SETTLE_TIMEOUT_S):
         raise ClusterError(f"no client boots on the proxy: {proxy.said()}")
@@ -131,12 +169,23 @@ def run(cluster: Cluster, admin: AdminClient, proxy: RunningProxy, address: str,
         began = time.monotonic()
         consumer.start()
         producer.start()
-        console.print(f"[green]●[/] confluent-kafka produces, bootstrap.servers={address} (the proxy)", soft_wrap=True)
-        console.print(f"[green]●[/] kafka-python consumes, bootstrap.servers={cluster.bootstrap_servers} (the cluster)", soft_wrap=True)
+        console.print(
+            f"[green]●[/] confluent-kafka produces, bootstrap.servers={address} (the proxy)",
+            soft_wrap=True,
+        )
+        console.print(
+            f"[green]●[/] kafka-python consumes, bootstrap.servers={cluster.bootstrap_servers} (the"
+            " cluster)",
+            soft_wrap=True,
+        )
         stream_until(began + seconds / 2, producer, consumer, Half(0, 0))
         told = proxy_side(proxy, proxy.stop())
         half = Half(len(producer.acked), len(consumer.read))
-        console.print(f"[red]✕[/] the proxy is stopped; up to now {half.acked:,} records were acked, {half.consumed:,} consumed", soft_wrap=True)
+        console.print(
+            f"[red]✕[/] the proxy is stopped; up to now {half.acked:,} records were acked,"
+            f" {half.consumed:,} consumed",
+            soft_wrap=True,
+        )
         if is_open(address):
             raise ClusterError(f"somebody still listens on {address}")
         new_clients = int(boots(address, NEW_CLIENT_TIMEOUT_S))
@@ -147,9 +196,21 @@ def run(cluster: Cluster, admin: AdminClient, proxy: RunningProxy, address: str,
         consumer.abandon()
         producer.abandon()
     wait_until_in_sync(admin, TOPIC, PARTITIONS)
-    verdict = compare(producer.produced, producer.acked, len(producer.failed), producer.produced_status, consumer.read)
-    folders = [cluster.folder.broker_data(broker) / f"{TOPIC}-{number}" for broker in cluster.broker_ids for number in range(PARTITIONS)]
-    return Outcome(verdict, half, told, new_clients, bytes_into(cluster) - bytes_before, log_bytes(folders))
+    verdict = compare(
+        producer.produced,
+        producer.acked,
+        len(producer.failed),
+        producer.produced_status,
+        consumer.read,
+    )
+    folders = [
+        cluster.folder.broker_data(broker) / f"{TOPIC}-{number}"
+        for broker in cluster.broker_ids
+        for number in range(PARTITIONS)
+    ]
+    return Outcome(
+        verdict, half, told, new_clients, bytes_into(cluster) - bytes_before, log_bytes(folders)
+    )
 
 
 def report_of(outcome: Outcome) -> Report:
@@ -164,14 +225,29 @@ def report_of(outcome: Outcome) -> Report:
     report.figure("bytes out of the proxy's socket", told.bytes_out)
     report.figure("bytes into the brokers' sockets", outcome.brokers_bytes_in)
     report.figure("bytes in the brokers' logs", outcome.brokers_log_bytes)
-    others = sum(count for api, count in told.requests.items() if api not in (ApiKey.API_VERSIONS.name, ApiKey.METADATA.name))
+    others = sum(
+        count
+        for api, count in told.requests.items()
+        if api not in (ApiKey.API_VERSIONS.name, ApiKey.METADATA.name)
+    )
     report.target("bytes in the proxy's logs", told.log_bytes, "==", 0)
-    report.target("requests to the proxy other than ApiVersions and Metadata", others + told.refused, "==", 0)
-    report.target("requests for Metadata to the proxy", told.requests.get(ApiKey.METADATA.name, 0), ">", 0)
-    report.target("bytes into the proxy, of those into the brokers", told.bytes_in / outcome.brokers_bytes_in, "<", 0.01)
+    report.target(
+        "requests to the proxy other than ApiVersions and Metadata", others + told.refused, "==", 0
+    )
+    report.target(
+        "requests for Metadata to the proxy", told.requests.get(ApiKey.METADATA.name, 0), ">", 0
+    )
+    report.target(
+        "bytes into the proxy, of those into the brokers",
+        told.bytes_in / outcome.brokers_bytes_in,
+        "<",
+        0.01,
+    )
     report.target("bytes in the brokers' logs", outcome.brokers_log_bytes, ">", 0)
     report.target("acked after the proxy was stopped", verdict.acked - outcome.half.acked, ">", 0)
-    report.target("consumed after the proxy was stopped", verdict.consumed - outcome.half.consumed, ">", 0)
+    report.target(
+        "consumed after the proxy was stopped", verdict.consumed - outcome.half.consumed, ">", 0
+    )
     report.target("records that were not acked", verdict.produced - verdict.acked, "==", 0)
     report.target("acked records that are lost", verdict.lost, "==", 0)
     report.target("records read twice", verdict.duplicates, "==", 0)
@@ -181,11 +257,24 @@ def report_of(outcome: Outcome) -> Report:
 
 
 @demo_command("proxy")
-@click.option("--seconds", type=click.FloatRange(2), default=20.0, show_default=True, help="How long to produce, at least.")
-@click.option("--rate", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="Records a second.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(2),
+    default=20.0,
+    show_default=True,
+    help="How long to produce, at least.",
+)
+@click.option(
+    "--rate",
+    type=click.IntRange(1, 100_000),
+    default=1000,
+    show_default=True,
+    help="Records a second.",
+)
 @zookeeper_option
 def proxy(console: Console, seconds: float, rate: int, zookeeper: str) -> Report:
-    """Boot a producer on a metadata proxy, stop the proxy half way, and count records and bytes: what bootstrap.servers means.
+    """Boot a producer on a metadata proxy, stop the proxy half way, and count records and bytes:
+    what bootstrap.servers means.
 
     Exits with 1 when a target does not hold.
     """
@@ -194,6 +283,9 @@ def proxy(console: Console, seconds: float, rate: int, zookeeper: str) -> Report
         create_topic(admin, TOPIC, PARTITIONS)  # before the proxy takes its copy
         with (
             tempfile.TemporaryDirectory(prefix="kafka-edu-proxy-") as folder,
-            running_proxy(Path(folder), "--target", cluster.bootstrap_servers) as (running, address),
+            running_proxy(Path(folder), "--target", cluster.bootstrap_servers) as (
+                running,
+                address,
+            ),
         ):
             return report_of(run(cluster, admin, running, address, seconds, rate, console))

@@ -1,10 +1,13 @@
-"""SIGTERM beside kill -9, on the same broker of three, under the same producers: a table of what each costs (book 000 §6.4.2; spec G1, G2).
+"""SIGTERM beside kill -9, on the same broker of three, under the same producers: a table of what
+each costs (book 000 §6.4.2; spec G1, G2).
 
-The broker first gets SIGTERM: it has the controller move its leaders away, flushes its logs and says so in `.kafka_cleanshutdown`. It is started again, its
-leaderships are given back, and it is killed with -9: now ZooKeeper misses it after the session time-out of 6 s, and its next start must read its logs.
-Two producers wait as long as clients do by default, two minutes; a third gives a record up after three seconds, as an application with a person in front of
-it does (what it has given up it may yet store twice, for its client then begins a new epoch). Times come from the brokers' own recordings and from the
-producers' acks.
+The broker first gets SIGTERM: it has the controller move its leaders away, flushes its logs and
+says so in `.kafka_cleanshutdown`. It is started again, its leaderships are given back, and it is
+killed with -9: now ZooKeeper misses it after the session time-out of 6 s, and its next start must
+read its logs. Two producers wait as long as clients do by default, two minutes; a third gives a
+record up after three seconds, as an application with a person in front of it does (what it has
+given up it may yet store twice, for its client then begins a new epoch). Times come from the
+brokers' own recordings and from the producers' acks.
 """
 
 import contextlib
@@ -24,7 +27,13 @@ from rich.console import Console
 from rich.table import Table
 
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
-from kafka_edu.cli.demo_topic import BROKERS, SETTLE_TIMEOUT_S, admin_client, create_topic, wait_until_in_sync
+from kafka_edu.cli.demo_topic import (
+    BROKERS,
+    SETTLE_TIMEOUT_S,
+    admin_client,
+    create_topic,
+    wait_until_in_sync,
+)
 from kafka_edu.cli.numbered_clients import ConfluentProducer, NumberedProducer, PythonProducer
 from kafka_edu.cli.report import Report, number
 from kafka_edu.cli.shutdown_story import End, Moves, Start, end_of, moves, start_of
@@ -51,7 +60,9 @@ class Round(NamedTuple):
     """Partitions that the broker led."""
     moves: Moves
     silences_ms: list[float]
-    """By partition that it led: the longest time without an ack, as the two patient producers saw it."""
+    """By partition that it led: the longest time without an ack, as the two patient producers saw
+    it.
+    """
     given_up: int
     """Records refused to them."""
     given_up_after_3_s: int
@@ -84,9 +95,18 @@ class Stage:
         create_topic(self.admin, TOPIC, partitions)
         servers = cluster.bootstrap_servers
         self.patient: list[NumberedProducer] = [
-            make(servers, TOPIC, partitions, rate // 3, RECORD_BYTES) for make in (ConfluentProducer, PythonProducer)
+            make(servers, TOPIC, partitions, rate // 3, RECORD_BYTES)
+            for make in (ConfluentProducer, PythonProducer)
         ]
-        self.hasty = ConfluentProducer(servers, TOPIC, partitions, rate // 3, RECORD_BYTES, name=HASTY, delivery_timeout_ms=HASTY_TIMEOUT_MS)
+        self.hasty = ConfluentProducer(
+            servers,
+            TOPIC,
+            partitions,
+            rate // 3,
+            RECORD_BYTES,
+            name=HASTY,
+            delivery_timeout_ms=HASTY_TIMEOUT_MS,
+        )
         self.producers: list[NumberedProducer] = [*self.patient, self.hasty]
 
     def wait_until_in_sync(self) -> dict[int, int]:
@@ -96,11 +116,17 @@ class Stage:
         """Partition → leader, each the preferred one again."""
         self.wait_until_in_sync()
         self.admin.elect_leaders(ElectionType.PREFERRED, None).result()
-        self._wait_until(lambda partition: partition.leader == partition.replicas[0], range(self.partitions), "were not led by their first replicas")
+        self._wait_until(
+            lambda partition: partition.leader == partition.replicas[0],
+            range(self.partitions),
+            "were not led by their first replicas",
+        )
         return self.wait_until_in_sync()
 
     def recording(self, broker: int, life: int = 0) -> Path:
-        """Where a broker's last life but `life` is recorded: each start moves the recording before it out of the way, as .1, .2 …"""
+        """Where a broker's last life but `life` is recorded: each start moves the recording before
+        it out of the way, as .1, .2 …
+        """
         path = self._recordings / f"{broker}.record"
         older = sorted(self._recordings.glob(f"{path.name}.*"), key=lambda p: int(p.suffix[1:]))
         return [*older, path][-1 - life]
@@ -109,26 +135,49 @@ class Stage:
         return (self.cluster.folder.broker_data(broker) / ".kafka_cleanshutdown").exists()
 
     def wait_until_led(self, led: Sequence[int], gone: int) -> None:
-        """Return when each of the partitions `led` has a leader that is not the broker `gone`. Raises ClusterError after a minute."""
-        self._wait_until(lambda partition: partition.leader not in (gone, -1), led, f"of broker {gone} had no new leaders")
+        """Return when each of the partitions `led` has a leader that is not the broker `gone`.
+        Raises ClusterError after a minute.
+        """
+        self._wait_until(
+            lambda partition: partition.leader not in (gone, -1),
+            led,
+            f"of broker {gone} had no new leaders",
+        )
 
-    def _wait_until(self, condition: Callable[[PartitionMetadata], bool], numbers: Sequence[int], otherwise: str) -> None:
-        """Return when the condition holds for each of these partitions, as a broker tells of them: each hears of a change in its own time."""
+    def _wait_until(
+        self, condition: Callable[[PartitionMetadata], bool], numbers: Sequence[int], otherwise: str
+    ) -> None:
+        """Return when the condition holds for each of these partitions, as a broker tells of them:
+        each hears of a change in its own time.
+        """
         end = time.monotonic() + SETTLE_TIMEOUT_S
         while time.monotonic() < end:
-            with contextlib.suppress(KafkaException):  # the broker that was asked has just gone: the next look asks another
+            with contextlib.suppress(
+                KafkaException
+            ):  # the broker that was asked has just gone: the next look asks another
                 partitions = self.admin.list_topics(TOPIC, timeout=10).topics[TOPIC].partitions
-                if all(number in partitions and condition(partitions[number]) for number in numbers):
+                if all(
+                    number in partitions and condition(partitions[number]) for number in numbers
+                ):
                     return
             time.sleep(_LOOK_EVERY_S)
         raise ClusterError(f"partitions {otherwise} within {SETTLE_TIMEOUT_S:g} s")
 
     def wait_until_acked(self, partitions: Sequence[int], since: float) -> None:
-        """Return when both patient producers had an ack on each of the partitions after the moment `since`. Raises ClusterError after a minute."""
+        """Return when both patient producers had an ack on each of the partitions after the moment
+        `since`. Raises ClusterError after a minute.
+        """
         end = time.monotonic() + SETTLE_TIMEOUT_S
-        while any(producer.ack_times[each][-1:] <= [since] for producer in self.patient for each in partitions):
+        while any(
+            producer.ack_times[each][-1:] <= [since]
+            for producer in self.patient
+            for each in partitions
+        ):
             if time.monotonic() > end:
-                raise ClusterError(f"nothing was acked on some of the partitions {list(partitions)} within {SETTLE_TIMEOUT_S:g} s")
+                raise ClusterError(
+                    f"nothing was acked on some of the partitions {list(partitions)} within"
+                    f" {SETTLE_TIMEOUT_S:g} s"
+                )
             time.sleep(_LOOK_EVERY_S)
 
     def refused(self) -> Counter[str]:
@@ -136,13 +185,25 @@ class Stage:
         return Counter(reason for producer in self.patient for reason in producer.refused)
 
     def silences_ms(self, led: Sequence[int], since: float, until: float) -> list[float]:
-        """The longest time without an ack while leaders moved, by partition, of the patient producer for which it was longest."""
-        return [max(longest_silence(producer.ack_times[each], since, until) for producer in self.patient) * 1000 for each in led]
+        """The longest time without an ack while leaders moved, by partition, of the patient
+        producer for which it was longest.
+        """
+        return [
+            max(
+                longest_silence(producer.ack_times[each], since, until) for producer in self.patient
+            )
+            * 1000
+            for each in led
+        ]
 
 
 def longest_silence(acks: Sequence[float], since: float, until: float) -> float:
-    """Between two acks, of which the first came before `until` and the second after `since`, in seconds."""
-    return max((b - a for a, b in itertools.pairwise(acks) if a <= until and b >= since), default=0.0)
+    """Between two acks, of which the first came before `until` and the second after `since`, in
+    seconds.
+    """
+    return max(
+        (b - a for a, b in itertools.pairwise(acks) if a <= until and b >= since), default=0.0
+    )
 
 
 def play(stage: Stage, how: str, victim: int, console: Console) -> Round:
@@ -160,7 +221,11 @@ def play(stage: Stage, how: str, victim: int, console: Console) -> Round:
         stage.cluster.kill(victim)
     gone_ms = (time.monotonic() - began) * 1000
     clean_file = stage.clean_file(victim)
-    console.print(f"[red]✕[/] {how}: broker {victim}, leader of {len(led)} partitions, is gone after {gone_ms:.0f} ms", soft_wrap=True)
+    console.print(
+        f"[red]✕[/] {how}: broker {victim}, leader of {len(led)} partitions, is gone after"
+        f" {gone_ms:.0f} ms",
+        soft_wrap=True,
+    )
     stage.wait_until_led(led, victim)
     moved = time.monotonic()
     stage.wait_until_acked(led, moved)  # only so is the silence over that is measured
@@ -169,12 +234,22 @@ def play(stage: Stage, how: str, victim: int, console: Console) -> Round:
     refused = stage.refused() - refused_before
     for reason, records in refused.items():
         console.print(f"[red]refused[/] {records}: {reason}", soft_wrap=True)
-    everything = [envelope for broker in range(BROKERS) if broker != victim for envelope in open_recording(str(stage.recording(broker)))]
+    everything = [
+        envelope
+        for broker in range(BROKERS)
+        if broker != victim
+        for envelope in open_recording(str(stage.recording(broker)))
+    ]
     before, after = (open_recording(str(stage.recording(victim, life))) for life in (1, 0))
     result = Round(
         how,
         len(led),
-        moves([*everything, *before], [TopicPartition(TOPIC, partition) for partition in led], victim, began_us),
+        moves(
+            [*everything, *before],
+            [TopicPartition(TOPIC, partition) for partition in led],
+            victim,
+            began_us,
+        ),
         stage.silences_ms(led, began, moved),
         refused.total(),
         len(stage.hasty.refused) - hastily_refused,
@@ -183,7 +258,11 @@ def play(stage: Stage, how: str, victim: int, console: Console) -> Round:
         clean_file,
         start_of(after),
     )
-    console.print(f"[green]●[/] {len(result.moves.ms_without_leader)} leaders moved; the broker is back and in sync", soft_wrap=True)
+    console.print(
+        f"[green]●[/] {len(result.moves.ms_without_leader)} leaders moved; the broker is back and"
+        " in sync",
+        soft_wrap=True,
+    )
     return result
 
 
@@ -198,9 +277,13 @@ def run(stage: Stage, console: Console) -> Outcome:
         producer.finish()
     leaders = stage.wait_until_in_sync()
     stored = read_all(stage.cluster, TOPIC, leaders, SETTLE_TIMEOUT_S)
-    acked = {place: offset for producer in stage.patient for place, offset in producer.acked.items()}
+    acked = {
+        place: offset for producer in stage.patient for place, offset in producer.acked.items()
+    }
     found = compare(acked, [record for record in stored if record.place.producer != HASTY])
-    found_of_hasty = compare(stage.hasty.acked, [record for record in stored if record.place.producer == HASTY])
+    found_of_hasty = compare(
+        stage.hasty.acked, [record for record in stored if record.place.producer == HASTY]
+    )
     sent = sum(producer.sent for producer in stage.producers)
     return Outcome(rounds, sent, len(acked) + len(stage.hasty.acked), found, found_of_hasty)
 
@@ -239,27 +322,65 @@ def report_of(outcome: Outcome) -> Report:
     report.figure("records acked", outcome.acked)
     report.figure("records consumed", outcome.found.consumed + outcome.found_of_hasty.consumed)
     report.figure("acked records that are lost", lost)
-    report.figure("records stored twice under a new epoch, producers that wait 2 min", outcome.found.sent_anew)
-    report.figure("records stored twice under a new epoch, a producer that waits 3 s", outcome.found_of_hasty.sent_anew)
+    report.figure(
+        "records stored twice under a new epoch, producers that wait 2 min", outcome.found.sent_anew
+    )
+    report.figure(
+        "records stored twice under a new epoch, a producer that waits 3 s",
+        outcome.found_of_hasty.sent_anew,
+    )
     report.target("SIGTERM: leaders moved", len(sigterm.moves.ms_without_leader), "==", sigterm.led)
     report.target("SIGTERM: partitions remaining", sigterm.end.remaining, "==", 0)
     report.target("SIGTERM: produce requests failed", sigterm.given_up, "==", 0)
-    report.target("SIGTERM: refused to the hasty producer, beside kill -9", sigterm.given_up_after_3_s, "<", kill.given_up_after_3_s)
-    report.target("SIGTERM: .kafka_cleanshutdown was written (1: yes)", int(sigterm.clean_file and sigterm.end.clean), "==", 1)
-    report.target("SIGTERM: segments recovered at the next start", sigterm.start.recovered_segments, "==", 0)
-    report.target("SIGTERM: logs of which nothing was read", sigterm.start.clean_logs, "==", sigterm.start.logs)
-    report.target("SIGTERM: ms without a leader, longest, beside kill -9", round(sigterm.moves.longest_ms, 1), "<", round(kill.moves.longest_ms, 1))
+    report.target(
+        "SIGTERM: refused to the hasty producer, beside kill -9",
+        sigterm.given_up_after_3_s,
+        "<",
+        kill.given_up_after_3_s,
+    )
+    report.target(
+        "SIGTERM: .kafka_cleanshutdown was written (1: yes)",
+        int(sigterm.clean_file and sigterm.end.clean),
+        "==",
+        1,
+    )
+    report.target(
+        "SIGTERM: segments recovered at the next start", sigterm.start.recovered_segments, "==", 0
+    )
+    report.target(
+        "SIGTERM: logs of which nothing was read",
+        sigterm.start.clean_logs,
+        "==",
+        sigterm.start.logs,
+    )
+    report.target(
+        "SIGTERM: ms without a leader, longest, beside kill -9",
+        round(sigterm.moves.longest_ms, 1),
+        "<",
+        round(kill.moves.longest_ms, 1),
+    )
     report.target("kill -9: leaders moved", len(kill.moves.ms_without_leader), "==", kill.led)
-    report.target("kill -9: .kafka_cleanshutdown was written (1: yes)", int(kill.clean_file), "==", 0)
-    report.target("kill -9: segments recovered at the next start", kill.start.recovered_segments, ">", 0)
+    report.target(
+        "kill -9: .kafka_cleanshutdown was written (1: yes)", int(kill.clean_file), "==", 0
+    )
+    report.target(
+        "kill -9: segments recovered at the next start", kill.start.recovered_segments, ">", 0
+    )
     report.target("acked records", outcome.acked, ">", 0)
     report.target("acked records that are lost, in both", lost, "==", 0)
-    report.target("records stored twice under one producer epoch", outcome.found.duplicates + outcome.found_of_hasty.duplicates, "==", 0)
+    report.target(
+        "records stored twice under one producer epoch",
+        outcome.found.duplicates + outcome.found_of_hasty.duplicates,
+        "==",
+        0,
+    )
     return report
 
 
 def show(outcome: Outcome, console: Console) -> None:
-    table = Table("", *(each.how for each in outcome.rounds), title="A broker goes", title_justify="left")
+    table = Table(
+        "", *(each.how for each in outcome.rounds), title="A broker goes", title_justify="left"
+    )
     for column in table.columns[1:]:
         column.justify = "right"
     for name in rows(outcome.rounds[0]):
@@ -268,8 +389,20 @@ def show(outcome: Outcome, console: Console) -> None:
 
 
 @demo_command("shutdown", figures=False)
-@click.option("--partitions", type=click.IntRange(3, 3000), default=30, show_default=True, help="Of the topic; the broker leads a third of them.")
-@click.option("--rate", type=click.IntRange(3, 100_000), default=900, show_default=True, help="Records a second, of three producers together.")
+@click.option(
+    "--partitions",
+    type=click.IntRange(3, 3000),
+    default=30,
+    show_default=True,
+    help="Of the topic; the broker leads a third of them.",
+)
+@click.option(
+    "--rate",
+    type=click.IntRange(3, 100_000),
+    default=900,
+    show_default=True,
+    help="Records a second, of three producers together.",
+)
 @zookeeper_option
 def shutdown(console: Console, partitions: int, rate: int, zookeeper: str) -> Report:
     """SIGTERM beside kill -9: what each costs, in one table.
@@ -277,9 +410,13 @@ def shutdown(console: Console, partitions: int, rate: int, zookeeper: str) -> Re
     Exits with 1 when a target does not hold.
     """
     with tempfile.TemporaryDirectory(prefix="kafka-edu-recordings-") as folder:
-        recorded = {broker: {"edu.record.file": f"{folder}/{broker}.record"} for broker in range(BROKERS)}
+        recorded = {
+            broker: {"edu.record.file": f"{folder}/{broker}.record"} for broker in range(BROKERS)
+        }
         props = {"auto.leader.rebalance.enable": "false"}
-        with running_cluster("shutdown", brokers=BROKERS, zookeeper=zookeeper, props=props, broker_props=recorded) as cluster:
+        with running_cluster(
+            "shutdown", brokers=BROKERS, zookeeper=zookeeper, props=props, broker_props=recorded
+        ) as cluster:
             outcome = run(Stage(cluster, Path(folder), partitions, rate), console)
     for each in outcome.rounds:
         if each.led == 0:

@@ -1,4 +1,6 @@
-"""The topic that a demo works on: a replica on each of three brokers, of which two must have a record before it is acked."""
+"""The topic that a demo works on: a replica on each of three brokers, of which two must have a
+record before it is acked.
+"""
 
 import time
 from typing import Final
@@ -22,22 +24,35 @@ def admin_client(bootstrap_servers: str) -> AdminClient:
 
 def create_topic(admin: AdminClient, topic: str, partitions: int) -> dict[int, int]:
     """Create it and wait until it is in sync: partition → leader. Raises ClusterError."""
-    wanted = NewTopic(topic, num_partitions=partitions, replication_factor=BROKERS, config={"min.insync.replicas": "2"})
+    wanted = NewTopic(
+        topic,
+        num_partitions=partitions,
+        replication_factor=BROKERS,
+        config={"min.insync.replicas": "2"},
+    )
     admin.create_topics([wanted], operation_timeout=_CREATE_TIMEOUT_S)[topic].result()
     return wait_until_in_sync(admin, topic, partitions)
 
 
-def wait_until_in_sync(admin: AdminClient, topic: str, partitions: int, replicas: int = BROKERS) -> dict[int, int]:
-    """Return when every one of the topic's partitions has a leader, and all replicas in its ISR: partition → leader. Raises ClusterError after a minute."""
+def wait_until_in_sync(
+    admin: AdminClient, topic: str, partitions: int, replicas: int = BROKERS
+) -> dict[int, int]:
+    """Return when every one of the topic's partitions has a leader, and all replicas in its ISR:
+    partition → leader. Raises ClusterError after a minute.
+    """
     end = time.monotonic() + SETTLE_TIMEOUT_S
     isrs: dict[int, list[int]] = {}
     while time.monotonic() < end:
         try:
             found = admin.list_topics(topic, timeout=5).topics[topic].partitions
-        except KafkaException:  # the broker that was asked is just dying: the next look asks another
+        except (
+            KafkaException
+        ):  # the broker that was asked is just dying: the next look asks another
             continue
         isrs = {number: partition.isrs for number, partition in found.items()}
-        leaders = {number: partition.leader for number, partition in found.items() if partition.leader >= 0}  # -1: an election is not told yet
+        leaders = {
+            number: partition.leader for number, partition in found.items() if partition.leader >= 0
+        }  # -1: an election is not told yet
         if len(leaders) == partitions and all(len(isr) == replicas for isr in isrs.values()):
             return leaders
         time.sleep(_LOOK_EVERY_S)

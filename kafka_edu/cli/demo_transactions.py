@@ -1,9 +1,12 @@
-"""Exactly once under kill -9: two applications consume, transform and produce in transactions while they, their coordinators and leaders are killed.
+"""Exactly once under kill -9: two applications consume, transform and produce in transactions while
+they, their coordinators and leaders are killed.
 
-Numbered records go into one topic. Each application, one on confluent-kafka and one on the Java client, turns every input record into one output record,
-in a topic of its own, and commits its place in the input in the same transaction. Applications are killed in the middle of transactions and started
-again; so are the broker that coordinates their transactions, the one that coordinates their groups, and leaders of the output. In the end a
-read_committed reader must find each record of the input topic exactly once; beside it stands what a read_uncommitted reader sees.
+Numbered records go into one topic. Each application, one on confluent-kafka and one on the Java
+client, turns every input record into one output record, in a topic of its own, and commits its
+place in the input in the same transaction. Applications are killed in the middle of transactions
+and started again; so are the broker that coordinates their transactions, the one that coordinates
+their groups, and leaders of the output. In the end a read_committed reader must find each record of
+the input topic exactly once; beside it stands what a read_uncommitted reader sees.
 """
 
 import contextlib
@@ -48,7 +51,15 @@ VICTIM_TIMEOUT_S: Final = 60.0
 _RESTART_S: Final = 0.2
 _LOOK_EVERY_S: Final = 0.1
 #: What is killed, in turn, over the time of the run.
-STORY: Final = ("applications", "transaction coordinator", "applications", "leader", "group coordinator", "applications", "transaction coordinator")
+STORY: Final = (
+    "applications",
+    "transaction coordinator",
+    "applications",
+    "leader",
+    "group coordinator",
+    "applications",
+    "transaction coordinator",
+)
 
 
 class Application:
@@ -67,7 +78,13 @@ class Application:
         self._keeper.start()
 
     def _spawn(self) -> subprocess.Popen[str]:
-        return subprocess.Popen(self._command, env=python_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen(
+            self._command,
+            env=python_environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
 
     def _keep(self) -> None:
         while True:
@@ -76,7 +93,9 @@ class Application:
                 return
             if self._process.returncode > 0:
                 self.ends.append(said.strip().rpartition("\n")[2])
-            time.sleep(_RESTART_S)  # one that cannot start must not keep the machine busy with trying
+            time.sleep(
+                _RESTART_S
+            )  # one that cannot start must not keep the machine busy with trying
             self._process = self._spawn()
             if self._stopping.is_set():
                 self._process.kill()
@@ -111,7 +130,9 @@ class Counted(NamedTuple):
 
 class Outcome(NamedTuple):
     inputs: int
-    """Records of the input topic. Its producer may have stored one twice, under a new epoch (`stored_records` says why): these are two."""
+    """Records of the input topic. Its producer may have stored one twice, under a new epoch
+    (`stored_records` says why): these are two.
+    """
     acked: int
     acked_but_lost: int
     refused: int
@@ -120,7 +141,9 @@ class Outcome(NamedTuple):
 
 
 def read_all(servers: str, topic: str, isolation_level: str) -> list[bytes]:
-    """The value of every record up to the end, as a reader of that isolation level gets them. Raises ClusterError when it does not come to the end."""
+    """The value of every record up to the end, as a reader of that isolation level gets them.
+    Raises ClusterError when it does not come to the end.
+    """
     consumer = Consumer(
         {
             "bootstrap.servers": servers,
@@ -156,20 +179,47 @@ def count(application: Application, servers: str, inputs: Counter[bytes]) -> Cou
     committed = Counter(read_all(servers, application.topic, "read_committed"))
     uncommitted = len(read_all(servers, application.topic, "read_uncommitted"))
     lost, duplicates = (inputs - committed).total(), (committed - inputs).total()
-    return Counted(application.name, committed.total(), lost, duplicates, uncommitted, application.kills, len(application.ends))
+    return Counted(
+        application.name,
+        committed.total(),
+        lost,
+        duplicates,
+        uncommitted,
+        application.kills,
+        len(application.ends),
+    )
 
 
 def java_application(servers: str) -> list[str]:
-    """The command that runs Transform.java. Raises PeerMissing without Java, its compiler, or Maven."""
-    jars = maven_jars(f"java-clients-{JAVA_CLIENT}", [f"org.apache.kafka:kafka-clients:{JAVA_CLIENT}", "org.slf4j:slf4j-nop:1.7.36"])
+    """The command that runs Transform.java. Raises PeerMissing without Java, its compiler, or
+    Maven.
+    """
+    jars = maven_jars(
+        f"java-clients-{JAVA_CLIENT}",
+        [f"org.apache.kafka:kafka-clients:{JAVA_CLIENT}", "org.slf4j:slf4j-nop:1.7.36"],
+    )
     classes = compiled(Path(__file__).parent / "java" / "Transform.java", jars)
-    java = ["java", "-XX:TieredStopAtLevel=1", "-Xmx128m", "-cp", f"{classes}:{jars}/*", "Transform"]
+    java = [
+        "java",
+        "-XX:TieredStopAtLevel=1",
+        "-Xmx128m",
+        "-cp",
+        f"{classes}:{jars}/*",
+        "Transform",
+    ]
     return [*java, servers, INPUT, "out-java", "java", str(PAUSE_MS)]
 
 
 def applications(servers: str, console: Console) -> list[Application]:
     """One for each client that can run here."""
-    module = python_command("kafka_edu.cli.transform_app", servers, INPUT, "out-confluent-kafka", "confluent-kafka", str(PAUSE_MS))
+    module = python_command(
+        "kafka_edu.cli.transform_app",
+        servers,
+        INPUT,
+        "out-confluent-kafka",
+        "confluent-kafka",
+        str(PAUSE_MS),
+    )
     found = [Application("confluent-kafka", module)]
     try:
         found.append(Application("java", java_application(servers)))
@@ -179,23 +229,31 @@ def applications(servers: str, console: Console) -> list[Application]:
 
 
 def end_of(admin: AdminClient, topic: str, isolation_level: IsolationLevel) -> int:
-    """How many records, all partitions together, lie below the end that a reader of that isolation level sees."""
+    """How many records, all partitions together, lie below the end that a reader of that isolation
+    level sees.
+    """
     places = {TopicPartition(topic, partition): LATEST for partition in range(PARTITIONS)}
     told = admin.list_offsets(places, isolation_level=isolation_level, request_timeout=10)
     return sum(future.result().offset for future in told.values())
 
 
 def wait_for_open_transaction(admin: AdminClient, topic: str) -> None:
-    """Return when a transaction has written to `topic` and has not ended; also when there is none for 5 s, as while the application is fenced."""
+    """Return when a transaction has written to `topic` and has not ended; also when there is none
+    for 5 s, as while the application is fenced.
+    """
     end = time.monotonic() + OPEN_TRANSACTION_TIMEOUT_S
     with contextlib.suppress(KafkaException):
         while time.monotonic() < end:
-            if end_of(admin, topic, IsolationLevel.READ_COMMITTED) < end_of(admin, topic, IsolationLevel.READ_UNCOMMITTED):
+            if end_of(admin, topic, IsolationLevel.READ_COMMITTED) < end_of(
+                admin, topic, IsolationLevel.READ_UNCOMMITTED
+            ):
                 return
 
 
 def victim_of(act: str, admin: AdminClient, application: Application) -> int:
-    """The broker that is to die, as soon as it is known. Raises ClusterError when it is not within a minute."""
+    """The broker that is to die, as soon as it is known. Raises ClusterError when it is not within
+    a minute.
+    """
     topic, key = {
         "transaction coordinator": (TRANSACTION_STATE_TOPIC_NAME, application.name),
         "group coordinator": (GROUP_METADATA_TOPIC_NAME, application.name),
@@ -203,20 +261,39 @@ def victim_of(act: str, admin: AdminClient, application: Application) -> int:
     }[act]
     end = time.monotonic() + VICTIM_TIMEOUT_S
     while time.monotonic() < end:
-        with contextlib.suppress(KafkaException):  # the broker that was asked is just dying: the next look asks another
+        with contextlib.suppress(
+            KafkaException
+        ):  # the broker that was asked is just dying: the next look asks another
             partitions = admin.list_topics(topic, timeout=10).topics[topic].partitions
-            if partitions and (leader := partitions[0 if key is None else partition_for(key, len(partitions))].leader) >= 0:
+            if (
+                partitions
+                and (
+                    leader := partitions[
+                        0 if key is None else partition_for(key, len(partitions))
+                    ].leader
+                )
+                >= 0
+            ):
                 return leader
         time.sleep(_LOOK_EVERY_S)
-    raise ClusterError(f"no leader of {topic} within {VICTIM_TIMEOUT_S:g} s: the {act} of {application.name} is not known")
+    raise ClusterError(
+        f"no leader of {topic} within {VICTIM_TIMEOUT_S:g} s: the {act} of {application.name} is"
+        " not known"
+    )
 
 
-def kill_and_restart(act: str, cluster: Cluster, admin: AdminClient, application: Application, console: Console) -> None:
+def kill_and_restart(
+    act: str, cluster: Cluster, admin: AdminClient, application: Application, console: Console
+) -> None:
     cluster.wait_ready()
     wait_until_in_sync(admin, application.topic, PARTITIONS)
     victim = victim_of(act, admin, application)
     cluster.kill(victim)
-    console.print(f"[red]✕[/] kill -9: broker {victim}, the {act} of {application.name}; back in {DOWN_S:g} s", soft_wrap=True)
+    console.print(
+        f"[red]✕[/] kill -9: broker {victim}, the {act} of {application.name}; back in"
+        f" {DOWN_S:g} s",
+        soft_wrap=True,
+    )
     time.sleep(DOWN_S)  # it is missed meanwhile by its clients, not yet by ZooKeeper
     cluster.start(victim)
 
@@ -239,13 +316,19 @@ def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcom
                 for application in running:
                     wait_for_open_transaction(admin, application.topic)
                     application.kill()
-                console.print(f"[red]✕[/] kill -9: {' and '.join(application.name for application in running)}")
+                console.print(
+                    "[red]✕[/] kill -9:"
+                    f" {' and '.join(application.name for application in running)}"
+                )
             else:
                 kill_and_restart(act, cluster, admin, running[i % len(running)], console)
                 killed[act] += 1
         wait_until(began + seconds)
         source.finish()
-        told = f"{len(source.acked):,} input records in {time.monotonic() - began:.0f} s; the applications turn what is left"
+        told = (
+            f"{len(source.acked):,} input records in {time.monotonic() - began:.0f} s; the"
+            " applications turn what is left"
+        )
         console.print(f"[green]●[/] {told}", soft_wrap=True)
         wait_until_drained(admin, running, servers)
     finally:
@@ -254,22 +337,36 @@ def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcom
     inputs = Counter(read_all(servers, INPUT, "read_uncommitted"))
     acked = {place.value(RECORD_BYTES) for place in source.acked}
     counted = [count(application, servers, inputs) for application in running]
-    return Outcome(inputs.total(), len(acked), len(acked - inputs.keys()), len(source.refused), killed, counted)
+    return Outcome(
+        inputs.total(), len(acked), len(acked - inputs.keys()), len(source.refused), killed, counted
+    )
 
 
 def wait_until_drained(admin: AdminClient, running: Sequence[Application], servers: str) -> None:
-    """Return when each application has committed the end of the input. Gives up when one has committed nothing for two minutes: what is missing is lost."""
+    """Return when each application has committed the end of the input. Gives up when one has
+    committed nothing for two minutes: what is missing is lost.
+    """
     for application in running:
-        client = Consumer({"bootstrap.servers": servers, "group.id": application.name, "log_level": 0})
+        client = Consumer(
+            {"bootstrap.servers": servers, "group.id": application.name, "log_level": 0}
+        )
         try:
             places = [TopicPartition(INPUT, partition) for partition in range(PARTITIONS)]
             ends: dict[int, int] = {}
             committed: dict[int, int] = {}
             end = time.monotonic() + DRAIN_TIMEOUT_S
             while (not ends or committed != ends) and time.monotonic() < end:
-                with contextlib.suppress(KafkaException):  # a leader has just changed; offsets of an open transaction are not told
-                    ends = ends or {place.partition: client.get_watermark_offsets(place, timeout=10)[1] for place in places}
-                    told = {place.partition: place.offset for place in client.committed(places, timeout=10)}
+                with contextlib.suppress(
+                    KafkaException
+                ):  # a leader has just changed; offsets of an open transaction are not told
+                    ends = ends or {
+                        place.partition: client.get_watermark_offsets(place, timeout=10)[1]
+                        for place in places
+                    }
+                    told = {
+                        place.partition: place.offset
+                        for place in client.committed(places, timeout=10)
+                    }
                     if told != committed:
                         committed, end = told, time.monotonic() + DRAIN_TIMEOUT_S
                 time.sleep(_LOOK_EVERY_S)
@@ -291,25 +388,58 @@ def report_of(outcome: Outcome) -> Report:
         report.figure(f"{name}: times ended by itself, on an error", counted.own_ends)
         report.figure(f"{name}: records for read_committed", counted.committed)
         report.figure(f"{name}: records for read_uncommitted", counted.uncommitted)
-        report.figure(f"{name}: of these, of aborted transactions", counted.uncommitted - counted.committed)
+        report.figure(
+            f"{name}: of these, of aborted transactions", counted.uncommitted - counted.committed
+        )
     report.target("input records", outcome.inputs, ">", 0)
     report.target("input records acked and lost", outcome.acked_but_lost, "==", 0)
-    report.target("brokers killed", outcome.broker_kills.total(), "==", len([act for act in STORY if act != "applications"]))
+    report.target(
+        "brokers killed",
+        outcome.broker_kills.total(),
+        "==",
+        len([act for act in STORY if act != "applications"]),
+    )
     for counted in outcome.counted:
         report.target(f"{counted.application}: input records lost", counted.lost, "==", 0)
-        report.target(f"{counted.application}: input records counted twice", counted.duplicates, "==", 0)
-        report.target(f"{counted.application}: records for read_committed", counted.committed, "==", outcome.inputs)
+        report.target(
+            f"{counted.application}: input records counted twice", counted.duplicates, "==", 0
+        )
+        report.target(
+            f"{counted.application}: records for read_committed",
+            counted.committed,
+            "==",
+            outcome.inputs,
+        )
     return report
 
 
 @demo_command("transactions")
-@click.option("--seconds", type=click.FloatRange(20), default=60.0, show_default=True, help="How long to produce input, at least.")
-@click.option("--rate", type=click.IntRange(1, 100_000), default=500, show_default=True, help="Input records a second.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(20),
+    default=60.0,
+    show_default=True,
+    help="How long to produce input, at least.",
+)
+@click.option(
+    "--rate",
+    type=click.IntRange(1, 100_000),
+    default=500,
+    show_default=True,
+    help="Input records a second.",
+)
 @zookeeper_option
 def transactions(console: Console, seconds: float, rate: int, zookeeper: str) -> Report:
-    """Consume, transform and produce in transactions while applications, coordinators and leaders are killed; each input counts exactly once.
+    """Consume, transform and produce in transactions while applications, coordinators and leaders
+    are killed; each input counts exactly once.
 
-    With confluent-kafka, and with the Java client where Java and Maven are. Exits with 1 when a target does not hold.
+    With confluent-kafka, and with the Java client where Java and Maven are. Exits with 1 when a
+    target does not hold.
     """
-    with running_cluster("transactions", brokers=BROKERS, zookeeper=zookeeper, props={"group.initial.rebalance.delay.ms": "0"}) as cluster:
+    with running_cluster(
+        "transactions",
+        brokers=BROKERS,
+        zookeeper=zookeeper,
+        props={"group.initial.rebalance.delay.ms": "0"},
+    ) as cluster:
         return report_of(run(cluster, seconds, rate, console))

@@ -1,8 +1,11 @@
-"""A broker is started a second time on the log dirs of one that runs: the second start is refused, and the first notices nothing.
+"""A broker is started a second time on the log dirs of one that runs: the second start is refused,
+and the first notices nothing.
 
-Three brokers, a topic of three replicas, an unmodified producer with acks=all that runs from beginning to end. One broker's own server.properties is
-started again, as a person does who has two terminals open: under load; while the first is paused (SIGSTOP), when every byte and every time of its files can be
-compared; and after a kill -9, when the lock must be free at once. In the end every acked record is looked for.
+Three brokers, a topic of three replicas, an unmodified producer with acks=all that runs from
+beginning to end. One broker's own server.properties is started again, as a person does who has two
+terminals open: under load; while the first is paused (SIGSTOP), when every byte and every time of
+its files can be compared; and after a kill -9, when the lock must be free at once. In the end every
+acked record is looked for.
 """
 
 import hashlib
@@ -16,7 +19,13 @@ import click
 from rich.console import Console
 
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
-from kafka_edu.cli.demo_topic import BROKERS, SETTLE_TIMEOUT_S, admin_client, create_topic, wait_until_in_sync
+from kafka_edu.cli.demo_topic import (
+    BROKERS,
+    SETTLE_TIMEOUT_S,
+    admin_client,
+    create_topic,
+    wait_until_in_sync,
+)
 from kafka_edu.cli.numbered_clients import ConfluentProducer
 from kafka_edu.cli.python_process import python_command, python_environment
 from kafka_edu.cli.report import Report
@@ -64,16 +73,29 @@ def start_again(cluster: Cluster, when: str, pid: int) -> Start:
     began = time.monotonic()
     command = python_command("kafka_edu.server.main", str(cluster.folder.broker_properties(VICTIM)))
     process = subprocess.Popen(
-        command, env=python_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        command,
+        env=python_environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     try:
         words = process.communicate(timeout=START_TIMEOUT_S)[1]
     except subprocess.TimeoutExpired:
         process.kill()
         words = process.communicate()[1]
-    last = next((line for line in reversed(words.splitlines()) if "cannot start" in line), words[-300:])
+    last = next(
+        (line for line in reversed(words.splitlines()) if "cannot start" in line), words[-300:]
+    )
     took_s = time.monotonic() - began
-    return Start(when, process.returncode, round(took_s, 2), f"held by process {pid}." in words and "Failed to acquire lock" in words, last)
+    return Start(
+        when,
+        process.returncode,
+        round(took_s, 2),
+        f"held by process {pid}." in words and "Failed to acquire lock" in words,
+        last,
+    )
 
 
 def fingerprints(folder: Path) -> dict[str, tuple[int, int, str]]:
@@ -82,19 +104,28 @@ def fingerprints(folder: Path) -> dict[str, tuple[int, int, str]]:
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             stat = path.stat()
-            found[str(path.relative_to(folder))] = (stat.st_size, stat.st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest())
+            found[str(path.relative_to(folder))] = (
+                stat.st_size,
+                stat.st_mtime_ns,
+                hashlib.sha256(path.read_bytes()).hexdigest(),
+            )
     return found
 
 
 def tries_until_free(cluster: Cluster) -> int:
-    """How often the lock of the broker's log dir must be tried until it can be had; it is given up again."""
+    """How often the lock of the broker's log dir must be tried until it can be had; it is given up
+    again.
+    """
     end = time.monotonic() + START_TIMEOUT_S
     for tries in itertools.count(1):
         try:
             OsFileSystem().lock(str(cluster.folder.broker_data(VICTIM) / LOCK_FILE)).release()
         except FileLockedError as error:
             if time.monotonic() > end:
-                raise ClusterError(f"the lock of a broker that was killed is still held after {START_TIMEOUT_S:g} s: {error}") from error
+                raise ClusterError(
+                    f"the lock of a broker that was killed is still held after {START_TIMEOUT_S:g}"
+                    f" s: {error}"
+                ) from error
             time.sleep(_LOOK_EVERY_S)
         else:
             return tries
@@ -116,21 +147,40 @@ def run(cluster: Cluster, rate: int, console: Console) -> Outcome:
     cluster.resume(VICTIM)
     _say(console, starts[-1])
     changed = [name for name in before.keys() | after.keys() if before.get(name) != after.get(name)]
-    console.print(f"[green]●[/] {len(before)} files of the paused broker compared: {len(changed)} changed")
+    console.print(
+        f"[green]●[/] {len(before)} files of the paused broker compared: {len(changed)} changed"
+    )
     wait_until_in_sync(admin, TOPIC, PARTITIONS)
     same_process = cluster.pid(VICTIM) == pid
     cluster.kill(VICTIM)
     tries = tries_until_free(cluster)
-    console.print(f"[red]✕[/] kill -9 {pid}: its lock could be had at try {tries}; the broker is started again")
+    console.print(
+        f"[red]✕[/] kill -9 {pid}: its lock could be had at try {tries}; the broker is started"
+        " again"
+    )
     cluster.start(VICTIM)
     leaders = wait_until_in_sync(admin, TOPIC, PARTITIONS)
     producer.finish()
     found = compare(producer.acked, read_all(cluster, TOPIC, leaders, SETTLE_TIMEOUT_S))
-    return Outcome(starts, len(before), len(changed), same_process, tries, producer.sent, len(producer.acked), len(producer.refused), found)
+    return Outcome(
+        starts,
+        len(before),
+        len(changed),
+        same_process,
+        tries,
+        producer.sent,
+        len(producer.acked),
+        len(producer.refused),
+        found,
+    )
 
 
 def _say(console: Console, start: Start) -> None:
-    console.print(f"[green]●[/] second start, {start.when}: ended with code {start.exit_code} after {start.took_s:g} s", soft_wrap=True)
+    console.print(
+        f"[green]●[/] second start, {start.when}: ended with code {start.exit_code} after"
+        f" {start.took_s:g} s",
+        soft_wrap=True,
+    )
     console.print(f"    {start.words}", soft_wrap=True, markup=False, highlight=False)
 
 
@@ -145,11 +195,30 @@ def report_of(outcome: Outcome) -> Report:
     report.figure("refused", outcome.refused)
     for name, value in outcome.found._asdict().items():
         report.figure(name, value)
-    report.target("second starts refused with exit code 1", sum(start.exit_code == 1 for start in outcome.starts), "==", len(outcome.starts))
-    report.target("refusals that name the process that holds the lock", sum(s.names_holder for s in outcome.starts), "==", len(outcome.starts))
-    report.target("files of the first broker changed by a second start", outcome.files_changed, "==", 0)
-    report.target("the first broker is the same process as before (1: yes)", int(outcome.same_process), "==", 1)
-    report.target("tries until the lock could be had after the kill -9", outcome.tries_after_kill, "==", 1)
+    report.target(
+        "second starts refused with exit code 1",
+        sum(start.exit_code == 1 for start in outcome.starts),
+        "==",
+        len(outcome.starts),
+    )
+    report.target(
+        "refusals that name the process that holds the lock",
+        sum(s.names_holder for s in outcome.starts),
+        "==",
+        len(outcome.starts),
+    )
+    report.target(
+        "files of the first broker changed by a second start", outcome.files_changed, "==", 0
+    )
+    report.target(
+        "the first broker is the same process as before (1: yes)",
+        int(outcome.same_process),
+        "==",
+        1,
+    )
+    report.target(
+        "tries until the lock could be had after the kill -9", outcome.tries_after_kill, "==", 1
+    )
     report.target("acked records", outcome.acked, ">", 0)
     report.target("acked records that are lost", outcome.found.lost, "==", 0)
     report.target("records stored twice", outcome.found.duplicates, "==", 0)
@@ -157,7 +226,13 @@ def report_of(outcome: Outcome) -> Report:
 
 
 @demo_command(NAME)
-@click.option("--rate", type=click.IntRange(1, 100_000), default=500, show_default=True, help="Records a second.")
+@click.option(
+    "--rate",
+    type=click.IntRange(1, 100_000),
+    default=500,
+    show_default=True,
+    help="Records a second.",
+)
 @zookeeper_option
 def two_starts(console: Console, rate: int, zookeeper: str) -> Report:
     """Start a broker a second time on the same log dirs: it is refused, and the first is unharmed.
@@ -168,13 +243,15 @@ def two_starts(console: Console, rate: int, zookeeper: str) -> Report:
         outcome = run(cluster, rate, console)
     report = report_of(outcome)
     happened = (
-        f"The second broker ended with code 1 each time, and all {outcome.acked:,} acked records of the first are there."
+        f"The second broker ended with code 1 each time, and all {outcome.acked:,} acked records of"
+        " the first are there."
         if report.holds
         else "Not everything went as it should: the targets below say what did not."
     )
     console.print(
-        f"{happened} A broker locks the file {LOCK_FILE} in each log dir before it reads anything, and the kernel keeps that lock "
-        "until the process ends, also while it is paused. Look next at docs/log-dirs.md, or at ./kafka-edu demo bad-disk.",
+        f"{happened} A broker locks the file {LOCK_FILE} in each log dir before it reads anything,"
+        " and the kernel keeps that lock until the process ends, also while it is paused. Look"
+        " next at docs/log-dirs.md, or at ./kafka-edu demo bad-disk.",
         soft_wrap=True,
     )
     return report

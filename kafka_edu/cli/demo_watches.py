@@ -1,7 +1,9 @@
-"""Every broker watches everything, as before there was a controller; beside one that watches for all: watches, wake-ups, requests, counted in virtual time.
+"""Every broker watches everything, as before there was a controller; beside one that watches for
+all: watches, wake-ups, requests, counted in virtual time.
 
-No process is started: see `kafka_edu.sim.watches_exhibit` for what is real in it (a ZooKeeper of ours, our controller, each watch that is set and each that
-fires) and for what is left out. The same sizes give the same figures.
+No process is started: see `kafka_edu.sim.watches_exhibit` for what is real in it (a ZooKeeper of
+ours, our controller, each watch that is set and each that fires) and for what is left out. The same
+sizes give the same figures.
 """
 
 from typing import Final
@@ -16,8 +18,9 @@ from kafka_edu.sim.watches_exhibit import Cost, Exhibit, measure
 
 SIZES: Final = ((3, 100), (10, 100), (10, 1000))
 LEGEND: Final = (
-    "who: who watches, and acts; fire: watches that go off; woken: brokers that are told; reads, writes: requests to ZooKeeper; peak: of these in the busiest 10 ms; "
-    "told: requests of the controller to brokers; ms: virtual time until the last broker knows"
+    "who: who watches, and acts; fire: watches that go off; woken: brokers that are told; reads,"
+    " writes: requests to ZooKeeper; peak: of these in the busiest 10 ms; told: requests of the"
+    " controller to brokers; ms: virtual time until the last broker knows"
 )
 DEATH: Final = "a broker dies"
 #: Of Cost's fields: as figures are called, and above a column of the table.
@@ -34,9 +37,18 @@ COLUMNS: Final = (
 
 @demo_command("watches", figures=False)
 @click.option("--brokers", type=click.IntRange(2), help="Measure this size alone.", metavar="N")
-@click.option("--partitions", type=click.IntRange(1), default=100, show_default=True, help="With --brokers.", metavar="M")
+@click.option(
+    "--partitions",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="With --brokers.",
+    metavar="M",
+)
 def watches(console: Console, brokers: int | None, partitions: int) -> Report:
-    """Count watches and wake-ups in ZooKeeper: every broker watching everything, as before the controller, beside one controller (virtual time)."""
+    """Count watches and wake-ups in ZooKeeper: every broker watching everything, as before the
+    controller, beside one controller (virtual time).
+    """
     report = Report("watches")
     for size in SIZES if brokers is None else ((brokers, partitions),):
         exhibit = measure(*size)
@@ -50,7 +62,9 @@ def show(console: Console, exhibit: Exhibit) -> None:
     """One size as a table."""
     size = f"{exhibit.brokers} brokers, {exhibit.partitions:,} partitions"
     console.print(
-        f"{size}: watches set: {exhibit.watches_herd:,} where everybody watches, {exhibit.watches_ours:,} with a controller", soft_wrap=True
+        f"{size}: watches set: {exhibit.watches_herd:,} where everybody watches,"
+        f" {exhibit.watches_ours:,} with a controller",
+        soft_wrap=True,
     )
     table = Table(box=None, padding=(0, 1, 0, 0))  # eighty columns are enough
     table.add_column("what happens", no_wrap=True)
@@ -69,16 +83,30 @@ def _cells(cost: Cost) -> list[str]:
 
 
 def keep(report: Report, exhibit: Exhibit) -> None:
-    """The figures of one size, and what they are to show: with a controller, what fires does not grow with the partitions."""
+    """The figures of one size, and what they are to show: with a controller, what fires does not
+    grow with the partitions.
+    """
     size = f"{exhibit.brokers} brokers, {exhibit.partitions} partitions"
     report.figure(f"{size}: watches set, everybody watches", exhibit.watches_herd)
     report.figure(f"{size}: watches set, controller", exhibit.watches_ours)
     rows = [
-        (f"{name}, {who}", cost) for name, pair in exhibit.costs.items() for who, cost in zip(("everybody watches", "controller"), pair, strict=True)
+        (f"{name}, {who}", cost)
+        for name, pair in exhibit.costs.items()
+        for who, cost in zip(("everybody watches", "controller"), pair, strict=True)
     ]
     for name, cost in [*rows, ("the controller dies, controller", exhibit.controller_dies)]:
         for (heading, _), value in zip(COLUMNS, cost, strict=True):
             report.figure(f"{size}: {name}: {heading}", value)
     herd, ours = exhibit.costs[DEATH]
-    report.target(f"{size}: watches that fire when a broker dies, with a controller", ours.watches_fired, "<=", 3)
-    report.target(f"{size}: and where everybody watches, for one of these", herd.watches_fired / ours.watches_fired, ">=", exhibit.partitions / 10)
+    report.target(
+        f"{size}: watches that fire when a broker dies, with a controller",
+        ours.watches_fired,
+        "<=",
+        3,
+    )
+    report.target(
+        f"{size}: and where everybody watches, for one of these",
+        herd.watches_fired / ours.watches_fired,
+        ">=",
+        exhibit.partitions / 10,
+    )

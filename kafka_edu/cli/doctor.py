@@ -1,4 +1,6 @@
-"""Look at this machine: Python, Java, ports, memory, disk, file handles, locale; each line says what to do."""
+"""Look at this machine: Python, Java, ports, memory, disk, file handles, locale; each line says
+what to do.
+"""
 
 import json
 import locale
@@ -77,17 +79,34 @@ def check_java() -> Iterator[Finding]:
     try:
         program = str(find_java())
     except ApacheZooKeeperError:
-        yield Finding("Java", Verdict.NOTE, "none", "only Spark and --zookeeper apache need it; they bring one when first asked for")
+        yield Finding(
+            "Java",
+            Verdict.NOTE,
+            "none",
+            "only Spark and --zookeeper apache need it; they bring one when first asked for",
+        )
         return
     try:
-        answer = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=20, check=False)
+        answer = subprocess.run(
+            [program, "-version"], capture_output=True, text=True, timeout=20, check=False
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
-        yield Finding("Java", Verdict.NOTE, program, f"does not run: {error}; only Spark and --zookeeper apache need it")
+        yield Finding(
+            "Java",
+            Verdict.NOTE,
+            program,
+            f"does not run: {error}; only Spark and --zookeeper apache need it",
+        )
         return
     first = (answer.stderr or answer.stdout).partition("\n")[0]
     digits = first.partition('"')[2].partition(".")[0]
     if digits.isdigit() and int(digits) < 17:
-        yield Finding("Java", Verdict.NOTE, f"{first}, {program}", "Spark wants 17 or newer; set JAVA_HOME to one")
+        yield Finding(
+            "Java",
+            Verdict.NOTE,
+            f"{first}, {program}",
+            "Spark wants 17 or newer; set JAVA_HOME to one",
+        )
     else:
         yield Finding("Java", Verdict.OK, f"{first}, {program}")
 
@@ -96,8 +115,17 @@ def check_group(group: str, module: str, purpose: str, names: str) -> Iterator[F
     if find_spec(module) is not None:
         yield Finding(names, Verdict.OK, "installed")
     else:
-        how = f"./kafka-edu setup {group}" if checkout() is not None else f"pip install 'kafka-edu[{group}]'"
-        yield Finding(names, Verdict.NOTE, "not installed", f"comes when first asked for ({purpose}), or now by {how}")
+        how = (
+            f"./kafka-edu setup {group}"
+            if checkout() is not None
+            else f"pip install 'kafka-edu[{group}]'"
+        )
+        yield Finding(
+            names,
+            Verdict.NOTE,
+            "not installed",
+            f"comes when first asked for ({purpose}), or now by {how}",
+        )
 
 
 def check_ports() -> Iterator[Finding]:
@@ -110,17 +138,30 @@ def check_ports() -> Iterator[Finding]:
             except OSError:
                 taken.append(str(port))
     if taken:
-        yield Finding("Ports", Verdict.NOTE, f"taken: {', '.join(taken)}", "a new cluster picks free ones; `kafka-edu cluster status` tells which")
+        yield Finding(
+            "Ports",
+            Verdict.NOTE,
+            f"taken: {', '.join(taken)}",
+            "a new cluster picks free ones; `kafka-edu cluster status` tells which",
+        )
     else:
         yield Finding("Ports", Verdict.OK, f"{', '.join(map(str, USUAL_PORTS))} are free")
 
 
 def check_loopback() -> Iterator[Finding]:
     try:
-        with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname(), timeout=5):
+        with (
+            socket.create_server(("127.0.0.1", 0)) as server,
+            socket.create_connection(server.getsockname(), timeout=5),
+        ):
             yield Finding("Loopback", Verdict.OK, "127.0.0.1 connects")
     except OSError as error:
-        yield Finding("Loopback", Verdict.BAD, f"127.0.0.1 does not connect: {error}", "bring the interface lo up, or let the firewall pass loopback")
+        yield Finding(
+            "Loopback",
+            Verdict.BAD,
+            f"127.0.0.1 does not connect: {error}",
+            "bring the interface lo up, or let the firewall pass loopback",
+        )
 
 
 def available_memory_mb() -> int | None:
@@ -136,10 +177,19 @@ def available_memory_mb() -> int | None:
 def check_memory() -> Iterator[Finding]:
     available = available_memory_mb()
     if available is None:
-        yield Finding("Memory", Verdict.NOTE, "this system does not tell how much is free", f"three brokers want about {NEEDED_MEMORY_MB} MB")
+        yield Finding(
+            "Memory",
+            Verdict.NOTE,
+            "this system does not tell how much is free",
+            f"three brokers want about {NEEDED_MEMORY_MB} MB",
+        )
     elif available < NEEDED_MEMORY_MB:
         yield Finding(
-            "Memory", Verdict.NOTE, f"{available} MB free", f"three brokers want about {NEEDED_MEMORY_MB} MB; `cluster up --brokers 1` takes a third"
+            "Memory",
+            Verdict.NOTE,
+            f"{available} MB free",
+            f"three brokers want about {NEEDED_MEMORY_MB} MB; `cluster up --brokers 1` takes a"
+            " third",
         )
     else:
         yield Finding("Memory", Verdict.OK, f"{available} MB free")
@@ -152,10 +202,20 @@ def check_disk(home: Path) -> Iterator[Finding]:
         with tempfile.NamedTemporaryFile(dir=home, prefix="Doctor-") as probe:
             folds = Path(probe.name).with_name(Path(probe.name).name.swapcase()).exists()
     except OSError as error:
-        yield Finding("Disk", Verdict.BAD, f"cannot write in {home}: {error.strerror}", "set KAFKA_EDU_HOME to a folder that is yours")
+        yield Finding(
+            "Disk",
+            Verdict.BAD,
+            f"cannot write in {home}: {error.strerror}",
+            "set KAFKA_EDU_HOME to a folder that is yours",
+        )
         return
     if free_mb < NEEDED_DISK_MB:
-        yield Finding("Disk", Verdict.NOTE, f"{free_mb} MB free in {home}", "clear some, or set KAFKA_EDU_HOME to another disk")
+        yield Finding(
+            "Disk",
+            Verdict.NOTE,
+            f"{free_mb} MB free in {home}",
+            "clear some, or set KAFKA_EDU_HOME to another disk",
+        )
     else:
         yield Finding("Disk", Verdict.OK, f"{free_mb} MB free in {home}")
     if folds:
@@ -174,9 +234,19 @@ def check_file_handles() -> Iterator[Finding]:
     shown = "unlimited" if hard == resource.RLIM_INFINITY else str(hard)
     seen = f"{soft} a process, may be raised to {shown}"
     if soft < LEAST_FILE_HANDLES:
-        yield Finding("File handles", Verdict.BAD, seen, f"a broker needs {LEAST_FILE_HANDLES} at least: ulimit -n {GOOD_FILE_HANDLES}")
+        yield Finding(
+            "File handles",
+            Verdict.BAD,
+            seen,
+            f"a broker needs {LEAST_FILE_HANDLES} at least: ulimit -n {GOOD_FILE_HANDLES}",
+        )
     elif soft < GOOD_FILE_HANDLES:
-        yield Finding("File handles", Verdict.NOTE, seen, f"enough for some hundred partitions; for more: ulimit -n {GOOD_FILE_HANDLES}")
+        yield Finding(
+            "File handles",
+            Verdict.NOTE,
+            seen,
+            f"enough for some hundred partitions; for more: ulimit -n {GOOD_FILE_HANDLES}",
+        )
     else:
         yield Finding("File handles", Verdict.OK, seen)
 
@@ -186,7 +256,12 @@ def check_locale() -> Iterator[Finding]:
     if encoding.lower().replace("-", "") == "utf8":
         yield Finding("Locale", Verdict.OK, encoding)
     else:
-        yield Finding("Locale", Verdict.NOTE, encoding, "the dashboard draws with Unicode: export LANG=C.UTF-8")
+        yield Finding(
+            "Locale",
+            Verdict.NOTE,
+            encoding,
+            "the dashboard draws with Unicode: export LANG=C.UTF-8",
+        )
 
 
 def check_terminal() -> Iterator[Finding]:
@@ -195,7 +270,9 @@ def check_terminal() -> Iterator[Finding]:
         return
     columns, rows = shutil.get_terminal_size()
     if columns < 80 or rows < 24:
-        yield Finding("Terminal", Verdict.NOTE, f"{columns} × {rows}", "the dashboard wants 80 × 24 at least")
+        yield Finding(
+            "Terminal", Verdict.NOTE, f"{columns} × {rows}", "the dashboard wants 80 × 24 at least"
+        )
     else:
         yield Finding("Terminal", Verdict.OK, f"{columns} × {rows}")
 
@@ -225,9 +302,16 @@ _MARKS: Final = {Verdict.OK: "[green]✓[/]", Verdict.NOTE: "[yellow]●[/]", Ve
 
 
 @click.command()
-@click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the findings here too.")
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the findings here too.",
+)
 def doctor(json_file: Path | None) -> None:
-    """Look at this machine; each line says what to do. Exits with 1 when the main job cannot run."""
+    """Look at this machine; each line says what to do. Exits with 1 when the main job cannot
+    run.
+    """
     findings = examine()
     table = Table(box=None, show_header=False, padding=(0, 1))
     table.add_column(no_wrap=True)
@@ -238,8 +322,16 @@ def doctor(json_file: Path | None) -> None:
         table.add_row(_MARKS[finding.verdict], finding.what, said)
     Console().print(table)
     bad = [finding for finding in findings if finding.verdict is Verdict.BAD]
-    click.echo("The main job cannot run yet: see the lines marked ✕." if bad else "All that `kafka-edu demo` needs is here.")
+    click.echo(
+        "The main job cannot run yet: see the lines marked ✕."
+        if bad
+        else "All that `kafka-edu demo` needs is here."
+    )
     if json_file is not None:
-        json_file.write_text(json.dumps([finding._asdict() for finding in findings], indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        json_file.write_text(
+            json.dumps([finding._asdict() for finding in findings], indent=2, ensure_ascii=False)
+            + "\n",
+            encoding="utf-8",
+        )
     if bad:
         raise SystemExit(1)

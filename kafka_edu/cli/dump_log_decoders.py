@@ -1,6 +1,8 @@
-"""Keys and payloads as text, for dump-log (Kafka: the decoders of kafka.serializer, and those of DumpLogSegments for its own topics).
+"""Keys and payloads as text, for dump-log (Kafka: the decoders of kafka.serializer, and those of
+DumpLogSegments for its own topics).
 
-The records of `__consumer_offsets` and `__transaction_state` are shown as by Kafka 2.8.2: 2.0.1 cannot read all that later releases write there.
+The records of `__consumer_offsets` and `__transaction_state` are shown as by Kafka 2.8.2: 2.0.1
+cannot read all that later releases write there.
 """
 
 import json
@@ -9,9 +11,19 @@ from collections.abc import Callable
 from typing import Final
 
 from kafka_edu.cli.dump_log_segments import DumpError, ParseRecord
-from kafka_edu.coordinator.group.group_records import GroupKey, OffsetKey, read_group_value, read_key, read_offset_value
+from kafka_edu.coordinator.group.group_records import (
+    GroupKey,
+    OffsetKey,
+    read_group_value,
+    read_key,
+    read_offset_value,
+)
 from kafka_edu.protocol.messages.consumer_protocol import ConsumerProtocolAssignment
-from kafka_edu.protocol.messages.transaction_log import TRANSACTION_STATES, TransactionLogKey, TransactionLogValue
+from kafka_edu.protocol.messages.transaction_log import (
+    TRANSACTION_STATES,
+    TransactionLogKey,
+    TransactionLogValue,
+)
 from kafka_edu.protocol.types import ProtocolError
 from kafka_edu.record.record import Record
 
@@ -43,7 +55,9 @@ DECODERS: Final[dict[str, Decode]] = {
 
 
 def decoder(name: str) -> Decode:
-    """One of Kafka's decoders by the name of its class. Raises DumpError: other classes are Java's."""
+    """One of Kafka's decoders by the name of its class. Raises DumpError: other classes are
+    Java's.
+    """
     found = DECODERS.get(name)
     if found is None:
         raise DumpError(f"There is no decoder {name} here, only {', '.join(DECODERS)}")
@@ -54,19 +68,28 @@ def parse_by(key_decoder: Decode, value_decoder: Decode) -> ParseRecord:
     """Each by its decoder; what is null is not shown."""
 
     def parse(record: Record) -> tuple[str | None, str | None]:
-        return None if record.key is None else key_decoder(record.key), None if record.value is None else value_decoder(record.value)
+        return None if record.key is None else key_decoder(record.key), (
+            None if record.value is None else value_decoder(record.value)
+        )
 
     return parse
 
 
 def parse_offsets(record: Record) -> tuple[str | None, str | None]:
-    """A record of `__consumer_offsets`. Raises DumpError, and InvalidRecordError for bytes of a known version that are wrong."""
+    """A record of `__consumer_offsets`. Raises DumpError, and InvalidRecordError for bytes of a
+    known version that are wrong.
+    """
     if record.key is None:
-        raise DumpError("Failed to decode message using offset topic decoder (message had a missing key)")
+        raise DumpError(
+            "Failed to decode message using offset topic decoder (message had a missing key)"
+        )
     match read_key(record.key):
         case OffsetKey() as key:
             group, tp = key
-            return f"offset_commit::group={group},partition={tp.topic}-{tp.partition}", _offset_text(record.value)
+            return (
+                f"offset_commit::group={group},partition={tp.topic}-{tp.partition}",
+                _offset_text(record.value),
+            )
         case GroupKey() as group_id:
             return f"group_metadata::group={group_id}", _group_text(record.value)
         case _:
@@ -77,15 +100,25 @@ def _offset_text(value: bytes | None) -> str:
     if value is None:
         return DELETED
     committed = read_offset_value(value)
-    return f"offset={committed.offset}" + (f",metadata={committed.metadata}" if committed.metadata else "")
+    return f"offset={committed.offset}" + (
+        f",metadata={committed.metadata}" if committed.metadata else ""
+    )
 
 
 def _group_text(value: bytes | None) -> str:
     if value is None:
         return DELETED
     group = read_group_value(value)
-    assignment = ",".join(f"{member.member_id}={_assignment_text(group.protocol_type, member.assignment)}" for member in group.members)
-    shown = {"protocolType": group.protocol_type, "protocol": group.protocol, "generationId": group.generation, "assignment": f"{{{assignment}}}"}
+    assignment = ",".join(
+        f"{member.member_id}={_assignment_text(group.protocol_type, member.assignment)}"
+        for member in group.members
+    )
+    shown = {
+        "protocolType": group.protocol_type,
+        "protocol": group.protocol,
+        "generationId": group.generation,
+        "assignment": f"{{{assignment}}}",
+    }
     return json.dumps(shown, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -98,8 +131,14 @@ def _assignment_text(protocol_type: str, data: bytes) -> str:
         assignment = ConsumerProtocolAssignment.decode(data, min(_version(data), 1), _VERSION.size)
     except ProtocolError as error:
         raise DumpError(f"An assignment cannot be read: {error}") from error
-    partitions = ", ".join(f"{each.topic}-{number}" for each in assignment.assigned_partitions for number in each.partitions)
-    return f"[{partitions}]" + (f":{_hexadecimal(assignment.user_data)}" if assignment.user_data else "")
+    partitions = ", ".join(
+        f"{each.topic}-{number}"
+        for each in assignment.assigned_partitions
+        for number in each.partitions
+    )
+    return f"[{partitions}]" + (
+        f":{_hexadecimal(assignment.user_data)}" if assignment.user_data else ""
+    )
 
 
 def _hexadecimal(data: bytes) -> str:
@@ -110,20 +149,33 @@ def _hexadecimal(data: bytes) -> str:
 def parse_transaction_log(record: Record) -> tuple[str | None, str | None]:
     """A record of `__transaction_state`. Raises DumpError."""
     if record.key is None or _version(record.key) != 0:
-        raise DumpError(f"Unknown version {'' if record.key is None else _version(record.key)} from the transaction log message")
+        raise DumpError(
+            f"Unknown version {'' if record.key is None else _version(record.key)} from the"
+            " transaction log message"
+        )
     try:
-        key = f"transaction_metadata::transactionalId={TransactionLogKey.decode(record.key, 0, _VERSION.size).transactional_id}"
+        decoded = TransactionLogKey.decode(record.key, 0, _VERSION.size)
+        key = f"transaction_metadata::transactionalId={decoded.transactional_id}"
         if record.value is None:
             return key, DELETED
         if _version(record.value) != 0:
-            raise DumpError(f"Unknown version {_version(record.value)} from the transaction log message value")
+            raise DumpError(
+                f"Unknown version {_version(record.value)} from the transaction log message value"
+            )
         value = TransactionLogValue.decode(record.value, 0, _VERSION.size)
     except ProtocolError as error:
         raise DumpError(f"A record of the transaction log cannot be read: {error}") from error
-    partitions = ",".join(f"{each.topic}-{number}" for each in value.transaction_partitions or () for number in each.partition_ids)
-    return key, (
-        f"producerId:{value.producer_id},producerEpoch:{value.producer_epoch},state={TRANSACTION_STATES[value.transaction_status]},"
-        f"partitions=[{partitions}],txnLastUpdateTimestamp={value.transaction_last_update_timestamp_ms},txnTimeoutMs={value.transaction_timeout_ms}"
+    partitions = ",".join(
+        f"{each.topic}-{number}"
+        for each in value.transaction_partitions or ()
+        for number in each.partition_ids
+    )
+    return (
+        key,
+        (
+            f"producerId:{value.producer_id},producerEpoch:{value.producer_epoch},state={TRANSACTION_STATES[value.transaction_status]},"
+            f"partitions=[{partitions}],txnLastUpdateTimestamp={value.transaction_last_update_timestamp_ms},txnTimeoutMs={value.transaction_timeout_ms}"
+        ),
     )
 
 

@@ -1,7 +1,9 @@
 """What lies in the files of a log, line by line (Kafka: DumpLogSegments.scala).
 
-The lines are those of Kafka 2.0.1, and its checks those of 2.8.2, for 2.0.1 holds an index entry against the first record of its batch, where it names
-the last, and so finds a mismatch wherever a batch holds two. Nothing is opened for writing. A log is mapped, and one entry of it unpacked at a time.
+The lines are those of Kafka 2.0.1, and its checks those of 2.8.2, for 2.0.1 holds an index entry
+against the first record of its batch, where it names the last, and so finds a mismatch wherever a
+batch holds two. Nothing is opened for writing. A log is mapped, and one entry of it unpacked at a
+time.
 """
 
 import bisect
@@ -12,7 +14,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
-from kafka_edu.log.log_file_names import INDEX_SUFFIX, LOG_SUFFIX, SNAPSHOT_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX
+from kafka_edu.log.log_file_names import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    SNAPSHOT_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TXN_INDEX_SUFFIX,
+)
 from kafka_edu.log.producer_state_manager import CorruptSnapshotError, decode_snapshot
 from kafka_edu.log.transaction_index import decode_aborted
 from kafka_edu.record.control_record import read_end_transaction_marker
@@ -34,7 +42,10 @@ from kafka_edu.record.record_batch import (
 DEFAULT_MAX_MESSAGE_BYTES: Final = 5 * 1024 * 1024
 _OFFSET_ENTRY: Final = struct.Struct(">ii")
 _TIME_ENTRY: Final = struct.Struct(">qi")
-_TIMESTAMP_TYPES: Final = {TimestampType.CREATE_TIME: "CreateTime", TimestampType.LOG_APPEND_TIME: "LogAppendTime"}
+_TIMESTAMP_TYPES: Final = {
+    TimestampType.CREATE_TIME: "CreateTime",
+    TimestampType.LOG_APPEND_TIME: "LogAppendTime",
+}
 
 ParseRecord = Callable[[Record], tuple[str | None, str | None]]
 """A record's key and payload as text; None for what is not to be shown."""
@@ -68,7 +79,9 @@ class DumpLogSegments:
         self._non_consecutive: dict[str, list[tuple[int, int]]] = {}
 
     def dump(self, path: str) -> Iterator[str]:
-        """The lines of one file. Raises DumpError, OSError, KafkaException and CorruptSnapshotError when it cannot go on."""
+        """The lines of one file. Raises DumpError, OSError, KafkaException and CorruptSnapshotError
+        when it cannot go on.
+        """
         yield f"Dumping {path}"
         dumpers: dict[str, Callable[[str], Iterator[str]]] = {
             LOG_SUFFIX: self._dump_log,
@@ -105,8 +118,6 @@ class DumpLogSegments:
             for first, second in reversed(found):
                 yield f"  {first} is followed by {second}"
 
-    # --- .log ---
-
     def _dump_log(self, path: str) -> Iterator[str]:
         yield f"Starting offset: {_base_offset(path)}"
         with _mapped(path) as data:
@@ -117,30 +128,39 @@ class DumpLogSegments:
                 else:
                     for offset, line in self._record_lines(header, entry, position):
                         if last_offset not in (-1, offset - 1):
-                            self._non_consecutive.setdefault(os.path.abspath(path), []).append((last_offset, offset))
+                            self._non_consecutive.setdefault(os.path.abspath(path), []).append(
+                                (last_offset, offset)
+                            )
                         last_offset = offset
                         yield line
                 valid_bytes = position + header.size_in_bytes
             if len(data) > valid_bytes:
-                yield f"Found {len(data) - valid_bytes} invalid bytes at the end of {os.path.basename(path)}"
+                yield (
+                    f"Found {len(data) - valid_bytes} invalid bytes at the end of"
+                    f" {os.path.basename(path)}"
+                )
 
-    def _record_lines(self, header: BatchHeader, entry: memoryview, position: int) -> Iterator[tuple[int, str]]:
+    def _record_lines(
+        self, header: BatchHeader, entry: memoryview, position: int
+    ) -> Iterator[tuple[int, str]]:
         """Offset and line of each record."""
         for record, valid, own in _records(header, entry):
             line = "|"
             if not self._options.skip_record_metadata:
                 line = (
-                    f"offset: {record.offset} position: {position} {_time(header, record.timestamp)} isvalid: {_bool(valid)} "
-                    f"keysize: {_size(record.key)} valuesize: {_size(record.value)} magic: {header.magic} compresscodec: {header.compression.name} {own}"
+                    f"offset: {record.offset} position: {position}"
+                    f" {_time(header, record.timestamp)} isvalid: {_bool(valid)} keysize:"
+                    f" {_size(record.key)} valuesize: {_size(record.value)} magic: {header.magic}"
+                    f" compresscodec: {header.compression.name} {own}"
                 )
             if header.is_control:
                 line += _control_text(entry, record)
             elif self._options.print_contents:
                 key, payload = self._parse(record)
-                line += (f" key: {key}" if key is not None else "") + (f" payload: {payload}" if payload is not None else "")
+                line += (f" key: {key}" if key is not None else "") + (
+                    f" payload: {payload}" if payload is not None else ""
+                )
             yield record.offset, line
-
-    # --- indexes ---
 
     def _dump_index(self, path: str) -> Iterator[str]:
         base, data = _base_offset(path), _read(path)
@@ -153,7 +173,8 @@ class DumpLogSegments:
             last = entries[-1][0]
             if last < base:
                 raise DumpError(
-                    f"Corrupt index found, index file ({os.path.abspath(path)}) has non-zero size but the last offset is {last}, below {base}."
+                    f"Corrupt index found, index file ({os.path.abspath(path)}) has non-zero size"
+                    f" but the last offset is {last}, below {base}."
                 )
             yield f"{path} passed sanity check."
             return
@@ -163,23 +184,42 @@ class DumpLogSegments:
                 if n and offset == base:  # after a crash zeros follow the last entry
                     return
                 if not 0 <= position < len(records):
-                    raise DumpError(f"The entry for offset {offset} points to position {position}; {log} has {len(records)} bytes")
-                found = next(_entries(log, records[position : position + self._options.max_message_bytes]), None)
+                    raise DumpError(
+                        f"The entry for offset {offset} points to position {position}; {log} has"
+                        f" {len(records)} bytes"
+                    )
+                found = next(
+                    _entries(log, records[position : position + self._options.max_message_bytes]),
+                    None,
+                )
                 if found is None:
-                    raise DumpError(f"There is no whole entry within {self._options.max_message_bytes} bytes from position {position} of {log}")
+                    raise DumpError(
+                        f"There is no whole entry within {self._options.max_message_bytes} bytes"
+                        f" from position {position} of {log}"
+                    )
                 if found[1].last_offset != offset:
-                    self._index_mismatches.setdefault(os.path.abspath(path), []).append((offset, found[1].last_offset))
+                    self._index_mismatches.setdefault(os.path.abspath(path), []).append(
+                        (offset, found[1].last_offset)
+                    )
                 if not self._options.verify_only:
                     yield f"offset: {offset} position: {position}"
 
     def _dump_time_index(self, path: str) -> Iterator[str]:
         base, data = _base_offset(path), _read(path)
-        entries = [(timestamp, base + relative) for timestamp, relative in _TIME_ENTRY.iter_unpack(data[: len(data) - len(data) % _TIME_ENTRY.size])]
+        entries = [
+            (timestamp, base + relative)
+            for timestamp, relative in _TIME_ENTRY.iter_unpack(
+                data[: len(data) - len(data) % _TIME_ENTRY.size]
+            )
+        ]
         if self._options.index_sanity_only:
             _check_time_index(path, data, entries, base)
             yield f"{path} passed sanity check."
             return
-        index, name = _index_entries(_read(_sibling(path, INDEX_SUFFIX)), base), os.path.abspath(path)
+        index, name = (
+            _index_entries(_read(_sibling(path, INDEX_SUFFIX)), base),
+            os.path.abspath(path),
+        )
         log = _sibling(path, LOG_SUFFIX)
         with _mapped(log) as records:
             previous = -1
@@ -188,9 +228,18 @@ class DumpLogSegments:
                     return
                 slot = bisect.bisect_right(index, offset, key=lambda entry: entry[0])
                 position = index[slot - 1][1] if slot else 0
-                found = next((each for each in _entries(log, records[position:]) if each[1].last_offset >= offset), None)
+                found = next(
+                    (
+                        each
+                        for each in _entries(log, records[position:])
+                        if each[1].last_offset >= offset
+                    ),
+                    None,
+                )
                 if found is None or found[1].last_offset != offset:
-                    self._offsets_not_found.setdefault(name, []).append((offset, -1 if found is None else found[1].last_offset))
+                    self._offsets_not_found.setdefault(name, []).append(
+                        (offset, -1 if found is None else found[1].last_offset)
+                    )
                 else:
                     latest = max((record.timestamp for record in read_all(found[2])), default=-1)
                     if latest != timestamp:
@@ -214,14 +263,16 @@ def _dump_snapshot(path: str) -> Iterator[str]:
     for entry in entries:
         first = entry.current_txn_first_offset
         line = (
-            f"producerId: {entry.producer_id} producerEpoch: {entry.producer_epoch} coordinatorEpoch: {entry.coordinator_epoch} "
-            f"currentTxnFirstOffset: {f'Some({first})' if first >= 0 else 'None'} "
+            f"producerId: {entry.producer_id} producerEpoch: {entry.producer_epoch}"
+            f" coordinatorEpoch: {entry.coordinator_epoch} currentTxnFirstOffset:"
+            f" {f'Some({first})' if first >= 0 else 'None'} "
         )
         if entry.batches:
             batch = entry.batches[0]
             line += (
-                f"firstSequence: {batch.first_sequence} lastSequence: {batch.last_sequence} lastOffset: {batch.last_offset} "
-                f"offsetDelta: {batch.offset_delta} timestamp: {batch.timestamp}"
+                f"firstSequence: {batch.first_sequence} lastSequence: {batch.last_sequence}"
+                f" lastOffset: {batch.last_offset} offsetDelta: {batch.offset_delta} timestamp:"
+                f" {batch.timestamp}"
             )
         yield line
 
@@ -229,8 +280,8 @@ def _dump_snapshot(path: str) -> Iterator[str]:
 def _dump_txn_index(path: str) -> Iterator[str]:
     for aborted in decode_aborted(path, _read(path)):
         yield (
-            f"version: 0 producerId: {aborted.producer_id} firstOffset: {aborted.first_offset} lastOffset: {aborted.last_offset} "
-            f"lastStableOffset: {aborted.last_stable_offset}"
+            f"version: 0 producerId: {aborted.producer_id} firstOffset: {aborted.first_offset}"
+            f" lastOffset: {aborted.last_offset} lastStableOffset: {aborted.last_stable_offset}"
         )
 
 
@@ -238,42 +289,64 @@ def _entry_line(header: BatchHeader, entry: memoryview, position: int) -> str:
     """One batch, or one old message, by its header."""
     if header.magic == MAGIC_V2:
         start = (
-            f"baseOffset: {header.base_offset} lastOffset: {header.last_offset} count: {header.records_count} baseSequence: {header.base_sequence} "
-            f"lastSequence: {_sequence(header, header.last_offset_delta)} producerId: {header.producer_id} producerEpoch: {header.producer_epoch} "
-            f"partitionLeaderEpoch: {header.partition_leader_epoch} isTransactional: {_bool(header.is_transactional)} "
-            f"isControl: {_bool(header.is_control)}"
+            f"baseOffset: {header.base_offset} lastOffset: {header.last_offset} count:"
+            f" {header.records_count} baseSequence: {header.base_sequence} lastSequence:"
+            f" {_sequence(header, header.last_offset_delta)} producerId: {header.producer_id}"
+            f" producerEpoch: {header.producer_epoch} partitionLeaderEpoch:"
+            f" {header.partition_leader_epoch} isTransactional: {_bool(header.is_transactional)}"
+            f" isControl: {_bool(header.is_control)}"
         )
     else:
         start = f"offset: {header.last_offset}"
     return (
-        f"{start} position: {position} {_time(header, header.max_timestamp)} isvalid: {_bool(_is_valid(header, entry))} "
-        f"size: {header.size_in_bytes} magic: {header.magic} compresscodec: {header.compression.name} crc: {header.crc}"
+        f"{start} position: {position} {_time(header, header.max_timestamp)} isvalid:"
+        f" {_bool(_is_valid(header, entry))} size: {header.size_in_bytes} magic: {header.magic}"
+        f" compresscodec: {header.compression.name} crc: {header.crc}"
     )
 
 
 def _records(header: BatchHeader, entry: memoryview) -> Iterator[tuple[Record, bool, str]]:
-    """Each record, whether its own checksum is right (v2 has none), and what only its format has."""
+    """Each record, whether its own checksum is right (v2 has none), and what only its format
+    has.
+    """
     if header.magic == MAGIC_V2:
         own = f"producerId: {header.producer_id} producerEpoch: {header.producer_epoch} sequence: "
         for record in read_records(entry):
             sequence = _sequence(header, record.offset - header.base_offset)
             names = ",".join(name for name, _ in record.headers)
-            yield record, True, f"{own}{sequence} isTransactional: {_bool(header.is_transactional)} headerKeys: [{names}]"
+            yield (
+                record,
+                True,
+                (
+                    f"{own}{sequence} isTransactional: {_bool(header.is_transactional)} headerKeys:"
+                    f" [{names}]"
+                ),
+            )
         return
     for wrapper in iter_messages(entry, checked=False):
         for one in inner_messages(wrapper, checked=False):
-            yield Record(one.offset, one.timestamp, one.key, one.value), one.is_valid, f"crc: {one.crc}"
+            yield (
+                Record(one.offset, one.timestamp, one.key, one.value),
+                one.is_valid,
+                f"crc: {one.crc}",
+            )
 
 
 def _control_text(entry: memoryview, record: Record) -> str:
     marker = read_end_transaction_marker(entry)
     if marker is None:
-        return f" controlType: UNKNOWN({int.from_bytes((record.key or b'')[2:4], 'big', signed=True)})"
+        return (
+            f" controlType: UNKNOWN({int.from_bytes((record.key or b'')[2:4], 'big', signed=True)})"
+        )
     return f" endTxnMarker: {marker.type.name} coordinatorEpoch: {marker.coordinator_epoch}"
 
 
 def _sequence(header: BatchHeader, delta: int) -> int:
-    return NO_SEQUENCE if header.base_sequence == NO_SEQUENCE else increment_sequence(header.base_sequence, delta)
+    return (
+        NO_SEQUENCE
+        if header.base_sequence == NO_SEQUENCE
+        else increment_sequence(header.base_sequence, delta)
+    )
 
 
 def _is_valid(header: BatchHeader, entry: memoryview) -> bool:
@@ -285,7 +358,10 @@ def _is_valid(header: BatchHeader, entry: memoryview) -> bool:
 
 
 def _time(header: BatchHeader, timestamp: int) -> str:
-    return f"{'NoTimestampType' if header.magic == 0 else _TIMESTAMP_TYPES[header.timestamp_type]}: {timestamp}"
+    return (
+        f"{'NoTimestampType' if header.magic == 0 else _TIMESTAMP_TYPES[header.timestamp_type]}:"
+        f" {timestamp}"
+    )
 
 
 def _bool(value: bool) -> str:
@@ -306,24 +382,36 @@ def _entries(path: str, data: memoryview) -> Iterator[tuple[int, BatchHeader, me
 
 
 def _index_entries(data: bytes, base: int) -> list[tuple[int, int]]:
-    return [(base + relative, position) for relative, position in _OFFSET_ENTRY.iter_unpack(data[: len(data) - len(data) % _OFFSET_ENTRY.size])]
+    return [
+        (base + relative, position)
+        for relative, position in _OFFSET_ENTRY.iter_unpack(
+            data[: len(data) - len(data) % _OFFSET_ENTRY.size]
+        )
+    ]
 
 
 def _check_size(path: str, data: bytes, entry_bytes: int, what: str) -> None:
     if len(data) % entry_bytes:
         raise DumpError(
-            f"{what} {os.path.abspath(path)} is corrupt, found {len(data)} bytes which is neither positive nor a multiple of {entry_bytes}."
+            f"{what} {os.path.abspath(path)} is corrupt, found {len(data)} bytes which is neither"
+            f" positive nor a multiple of {entry_bytes}."
         )
 
 
 def _check_time_index(path: str, data: bytes, entries: list[tuple[int, int]], base: int) -> None:
     if entries:
         (first, _), (last, offset), name = entries[0], entries[-1], os.path.abspath(path)
-        corrupt = f"Corrupt time index found, time index file ({name}) has non-zero size but the last"
+        corrupt = (
+            f"Corrupt time index found, time index file ({name}) has non-zero size but the last"
+        )
         if last < first:
-            raise DumpError(f"{corrupt} timestamp is {last} which is less than the first timestamp {first}")
+            raise DumpError(
+                f"{corrupt} timestamp is {last} which is less than the first timestamp {first}"
+            )
         if offset < base:
-            raise DumpError(f"{corrupt} offset is {offset} which is less than the first offset {base}")
+            raise DumpError(
+                f"{corrupt} offset is {offset} which is less than the first offset {base}"
+            )
     _check_size(path, data, _TIME_ENTRY.size, "Time index file")
 
 
@@ -335,7 +423,9 @@ def _base_offset(path: str) -> int:
 
 
 def _sibling(path: str, suffix: str) -> str:
-    return os.path.join(os.path.dirname(os.path.abspath(path)), os.path.basename(path).partition(".")[0] + suffix)
+    return os.path.join(
+        os.path.dirname(os.path.abspath(path)), os.path.basename(path).partition(".")[0] + suffix
+    )
 
 
 def _read(path: str) -> bytes:
@@ -350,5 +440,7 @@ def _mapped(path: str) -> Iterator[memoryview]:
         if not os.fstat(file.fileno()).st_size:
             yield memoryview(b"")
             return
-        view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))  # unmapped with the last piece of it
+        view = memoryview(
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        )  # unmapped with the last piece of it
         yield view

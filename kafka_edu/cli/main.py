@@ -1,4 +1,6 @@
-"""The command `kafka-edu`: finds the subcommand in the table, imports that one alone, and runs it."""
+"""The command `kafka-edu`: finds the subcommand in the table, imports that one alone, and runs
+it.
+"""
 
 import os
 import signal
@@ -9,7 +11,12 @@ from typing import NoReturn
 import click
 
 from kafka_edu.cli.command_table import COMMANDS, CommandEntry, read_group
-from kafka_edu.cli.output import EXIT_OUTPUT_CLOSED, OutputClosed, end_when_output_closes, flush_output
+from kafka_edu.cli.output import (
+    EXIT_OUTPUT_CLOSED,
+    OutputClosed,
+    end_when_output_closes,
+    flush_output,
+)
 from kafka_edu.cli.python_process import EXIT_INTERRUPTED
 
 VERSION = "0.1.0"
@@ -30,10 +37,16 @@ class LazyGroup(click.Group):
         if entry is None:
             return None
         if not entry.found():
-            raise click.ClickException(f"the command '{cmd_name}' is not in this installation: there is no module {entry.module}")
+            raise click.ClickException(
+                f"the command '{cmd_name}' is not in this installation: there is no module"
+                f" {entry.module}"
+            )
         command = entry.load()
         if not isinstance(command, click.Command):
-            raise click.ClickException(f"the command '{cmd_name}' is broken: {entry.module}:{entry.attribute} is no click command")
+            raise click.ClickException(
+                f"the command '{cmd_name}' is broken: {entry.module}:{entry.attribute} is no click"
+                " command"
+            )
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -46,8 +59,11 @@ def build() -> click.Group:
     """The command line with all commands of this installation."""
     group = LazyGroup(
         read_group(COMMANDS),
-        help="A Kafka of the ZooKeeper era whose every moving part can be watched, paused, broken and re-written. "
-        "Begin with `kafka-edu demo`. `kafka-edu COMMAND --help` tells of each command.",
+        help=(
+            "A Kafka of the ZooKeeper era whose every moving part can be watched, paused, broken"
+            " and re-written. Begin with `kafka-edu demo`. `kafka-edu COMMAND --help` tells of each"
+            " command."
+        ),
     )
     return click.version_option(VERSION, prog_name="kafka-edu")(group)
 
@@ -76,7 +92,9 @@ def _run() -> int:
     """The exit code of the command, whose errors are printed. Raises SystemExit."""
     try:
         group = build()
-        with group.make_context("kafka-edu", sys.argv[1:]) as context:  # not click's `main`, which takes a broken connection for a closed output
+        with group.make_context(
+            "kafka-edu", sys.argv[1:]
+        ) as context:  # not click's `main`, which takes a broken connection for a closed output
             code = group.invoke(context)
     except BaseException as error:
         if _is_interrupt(error):
@@ -88,7 +106,11 @@ def _run() -> int:
                 error.show()
                 code = error.exit_code
             case UnicodeEncodeError() if words := _not_utf8():
-                click.echo(f"Error: names are UTF-8 in Kafka and ZooKeeper, and this argument is not: {' '.join(words)}", err=True)
+                click.echo(
+                    "Error: names are UTF-8 in Kafka and ZooKeeper, and this argument is not:"
+                    f" {' '.join(words)}",
+                    err=True,
+                )
                 code = 2
             case _:
                 raise
@@ -118,14 +140,18 @@ def _is_interrupt(error: BaseException | None) -> bool:
 
 def _stopped() -> NoReturn:
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a second Ctrl-C ends what is left of the program
+        signal.signal(
+            signal.SIGINT, signal.SIG_DFL
+        )  # a second Ctrl-C ends what is left of the program
     click.echo("stopped", err=True)
     flush_output()
     _end_now(EXIT_INTERRUPTED)
 
 
 def _end_now(code: int) -> NoReturn:
-    """End without the interpreter's farewell: what the command began is stopped, and nobody reads what the libraries' atexit functions would print."""
+    """End without the interpreter's farewell: what the command began is stopped, and nobody reads
+    what the libraries' atexit functions would print.
+    """
     os._exit(code)
 
 

@@ -1,4 +1,6 @@
-"""Java programs of others, from Maven's jars: fetched once into the user's cache. Nothing of them is part of this project."""
+"""Java programs of others, from Maven's jars: fetched once into the user's cache. Nothing of them
+is part of this project.
+"""
 
 import contextlib
 import fcntl
@@ -16,16 +18,24 @@ class PeerMissing(Exception):
 
 def require_java() -> None:
     if shutil.which("java") is None:
-        raise PeerMissing("Apache Kafka needs Java 8 or later on the PATH (Debian: apt-get install default-jre-headless)")
+        raise PeerMissing(
+            "Apache Kafka needs Java 8 or later on the PATH (Debian: apt-get install"
+            " default-jre-headless)"
+        )
 
 
 def maven_jars(name: str, artifacts: Sequence[str]) -> Path:
-    """A folder with these artifacts (group:artifact:version) and all that they need; fetched by Maven the first time, about 40 MB."""
+    """A folder with these artifacts (group:artifact:version) and all that they need; fetched by
+    Maven the first time, about 40 MB.
+    """
     require_java()
     cache = _cache(name)
     if not _is_complete(cache):
         if shutil.which("mvn") is None:
-            raise PeerMissing(f"{', '.join(artifacts)} are fetched by Maven (mvn), which is not installed (Debian: apt-get install maven)")
+            raise PeerMissing(
+                f"{', '.join(artifacts)} are fetched by Maven (mvn), which is not installed"
+                " (Debian: apt-get install maven)"
+            )
         with _alone():
             if not _is_complete(cache):  # another process may have fetched them meanwhile
                 _fetch(cache, artifacts)
@@ -34,27 +44,48 @@ def maven_jars(name: str, artifacts: Sequence[str]) -> Path:
 
 def _fetch(cache: Path, artifacts: Sequence[str]) -> None:
     wanted = "".join(
-        "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>".format(*artifact.split(":"))
+        "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>".format(
+            *artifact.split(":")
+        )
         for artifact in artifacts
     )
-    head = "<modelVersion>4.0.0</modelVersion><groupId>peer</groupId><artifactId>peer</artifactId><version>1</version>"
+    head = "<modelVersion>4.0.0</modelVersion><groupId>peer</groupId><artifactId>peer</artifactId><version>1</version>"  # noqa: E501
     cache.mkdir(parents=True, exist_ok=True)
-    (cache / "pom.xml").write_text(f'<project xmlns="http://maven.apache.org/POM/4.0.0">{head}<dependencies>{wanted}</dependencies></project>')
-    command = ["mvn", "-q", "-B", "-f", str(cache / "pom.xml"), "dependency:copy-dependencies", f"-DoutputDirectory={cache / 'jars'}"]
+    (cache / "pom.xml").write_text(
+        "<project"
+        f' xmlns="http://maven.apache.org/POM/4.0.0">{head}<dependencies>{wanted}</dependencies></project>'
+    )
+    command = [
+        "mvn",
+        "-q",
+        "-B",
+        "-f",
+        str(cache / "pom.xml"),
+        "dependency:copy-dependencies",
+        f"-DoutputDirectory={cache / 'jars'}",
+    ]
     subprocess.run(command, check=True)
     (cache / "complete").touch()
 
 
 def compiled(source: Path, jars: Path) -> Path:
-    """A folder with the classes of one Java source, compiled against `jars`, into the user's cache, when it has changed. Raises PeerMissing."""
+    """A folder with the classes of one Java source, compiled against `jars`, into the user's cache,
+    when it has changed. Raises PeerMissing.
+    """
     if shutil.which("javac") is None:
-        raise PeerMissing(f"{source.name} needs a Java compiler, javac, on the PATH (Debian: apt-get install default-jdk-headless)")
+        raise PeerMissing(
+            f"{source.name} needs a Java compiler, javac, on the PATH (Debian: apt-get install"
+            " default-jdk-headless)"
+        )
     digest = hashlib.sha256(source.read_bytes() + str(jars).encode()).hexdigest()[:12]
     folder = _cache(f"{source.stem.lower()}-{digest}")
     if not _is_complete(folder):
         with _alone():
             if not _is_complete(folder):
-                subprocess.run(["javac", "-nowarn", "-cp", f"{jars}/*", "-d", str(folder), str(source)], check=True)
+                subprocess.run(
+                    ["javac", "-nowarn", "-cp", f"{jars}/*", "-d", str(folder), str(source)],
+                    check=True,
+                )
                 (folder / "complete").touch()
     return folder
 

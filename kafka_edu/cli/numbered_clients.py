@@ -1,10 +1,13 @@
-"""Two unmodified producers that number their records for each partition, and keep what was acked. What became of the records, `stored_records` says.
+"""Two unmodified producers that number their records for each partition, and keep what was acked.
+What became of the records, `stored_records` says.
 
 A record's value says all about it: producer, partition, number.
 
-The first record of each partition goes alone. From a producer that it does not know a broker takes any sequence (KIP-360), and librdkafka calls
-delivered what lies before a delivered record. So a broker that is just becoming leader, refuses the first batch and takes the second, makes the first one
-acked and lost, with Apache Kafka 2.8.2 as with this cluster; 2.0.1 answers UNKNOWN_PRODUCER_ID. Behind an acked record there is no such gap.
+The first record of each partition goes alone. From a producer that it does not know a broker takes
+any sequence (KIP-360), and librdkafka calls delivered what lies before a delivered record. So a
+broker that is just becoming leader, refuses the first batch and takes the second, makes the first
+one acked and lost, with Apache Kafka 2.8.2 as with this cluster; 2.0.1 answers UNKNOWN_PRODUCER_ID.
+Behind an acked record there is no such gap.
 """
 
 import itertools
@@ -21,7 +24,9 @@ _FLUSH_TIMEOUT_S: Final = 120.0
 _DELIVERY_TIMEOUT_MS: Final = 120_000
 _STEP_S: Final = 0.01
 UNKNOWN_OFFSET: Final = -1
-"""Of a record that librdkafka calls delivered because a later one of its partition was acked: idempotent records are stored in order, or not at all."""
+"""Of a record that librdkafka calls delivered because a later one of its partition was acked:
+idempotent records are stored in order, or not at all.
+"""
 
 
 class Place(NamedTuple):
@@ -41,7 +46,9 @@ class Place(NamedTuple):
 
 
 class NumberedProducer(ABC):
-    """Sends at a steady rate to the partitions in turn, from a thread of its own, with acks=all and idempotence; keeps each ack."""
+    """Sends at a steady rate to the partitions in turn, from a thread of its own, with acks=all and
+    idempotence; keeps each ack.
+    """
 
     name: str
 
@@ -60,7 +67,9 @@ class NumberedProducer(ABC):
 
     @abstractmethod
     def _produce(self, place: Place, value: bytes) -> None:
-        """Hand one record to the client; its fate is told by `_on_ack` or `_on_refusal`, from whatever thread."""
+        """Hand one record to the client; its fate is told by `_on_ack` or `_on_refusal`, from
+        whatever thread.
+        """
 
     @abstractmethod
     def _poll(self) -> None:
@@ -81,7 +90,10 @@ class NumberedProducer(ABC):
 
     def longest_silence(self) -> float:
         """The longest time between two acks of a partition, in seconds."""
-        return max((b - a for times in self.ack_times.values() for a, b in itertools.pairwise(times)), default=0.0)
+        return max(
+            (b - a for times in self.ack_times.values() for a, b in itertools.pairwise(times)),
+            default=0.0,
+        )
 
     def _run(self) -> None:
         self._send(self._partitions)
@@ -159,7 +171,14 @@ class PythonProducer(NumberedProducer):
 
     name = "kafka-python"
 
-    def __init__(self, bootstrap_servers: str, topic: str, partitions: int, records_a_second: int, record_bytes: int) -> None:
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        topic: str,
+        partitions: int,
+        records_a_second: int,
+        record_bytes: int,
+    ) -> None:
         super().__init__(partitions, records_a_second, record_bytes)
         self._topic = topic
         self._client = KafkaProducer(

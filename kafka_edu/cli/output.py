@@ -67,9 +67,11 @@ def _closable(stream: TextIO) -> TextIO:
 
 
 def _errors(stream: TextIO) -> str:
-    """What to do with characters that the terminal cannot show: never end with a UnicodeEncodeError.
+    """What to do with characters that the terminal cannot show: never end with a
+    UnicodeEncodeError.
 
-    An argument that is not UTF-8 leaves as it came in. A terminal without Unicode shows a question mark.
+    An argument that is not UTF-8 leaves as it came in. A terminal without Unicode shows a question
+    mark.
     """
     if stream.errors != "strict":
         return stream.errors or "strict"

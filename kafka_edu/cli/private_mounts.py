@@ -1,11 +1,14 @@
-"""Mounts that only this process and its children see, and that end with them: small disks, and disks that are read-only (Linux).
+"""Mounts that only this process and its children see, and that end with them: small disks, and
+disks that are read-only (Linux).
 
-A process that is root gets a mount namespace of its own. Any other user first gets a user namespace, in which it may mount although it is not root. Nothing
-is left on the machine afterwards, not even after kill -9. Some systems do not allow it (a container without CAP_SYS_ADMIN, user namespaces switched off, any
-system but Linux); `PrivateMounts.refused` then says why.
+A process that is root gets a mount namespace of its own. Any other user first gets a user
+namespace, in which it may mount although it is not root. Nothing is left on the machine afterwards,
+not even after kill -9. Some systems do not allow it (a container without CAP_SYS_ADMIN, user
+namespaces switched off, any system but Linux); `PrivateMounts.refused` then says why.
 
-Root reads and writes every file whatever its mode says. `enter` takes this privilege (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH) from processes that are started
-later, so that `chmod 000` means to their brokers what it means to everybody else.
+Root reads and writes every file whatever its mode says. `enter` takes this privilege
+(CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH) from processes that are started later, so that `chmod 000`
+means to their brokers what it means to everybody else.
 """
 
 import ctypes
@@ -39,13 +42,17 @@ class PrivateMounts(NamedTuple):
         _call("mount", b"tmpfs", os.fsencode(folder), b"tmpfs", 0, f"size={size_bytes}".encode())
 
     def read_only(self, folder: Path) -> None:
-        """Make a folder read-only for whoever opens its files by name; a file that is open for writing stays so. Raises OSError."""
+        """Make a folder read-only for whoever opens its files by name; a file that is open for
+        writing stays so. Raises OSError.
+        """
         name = os.fsencode(folder)
         _call("mount", name, name, None, _MS_BIND, None)
         _call("mount", None, name, None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY, None)
 
     def unmount(self, folder: Path) -> None:
-        """Take away what was mounted on a folder last; files that are open keep what they have. Raises OSError."""
+        """Take away what was mounted on a folder last; files that are open keep what they have.
+        Raises OSError.
+        """
         _call("umount2", os.fsencode(folder), _MNT_DETACH)
 
 

@@ -1,7 +1,9 @@
-"""A backlog of Produce requests on one broker: many connections, each with its next request sent before the last one is answered.
+"""A backlog of Produce requests on one broker: many connections, each with its next request sent
+before the last one is answered.
 
-The request is made once and sent again and again, so that sending costs next to nothing. It holds megabytes of zeros in one compressed batch: some thousand
-bytes on the wire, and work for the broker, which must unpack it and look at every record.
+The request is made once and sent again and again, so that sending costs next to nothing. It holds
+megabytes of zeros in one compressed batch: some thousand bytes on the wire, and work for the
+broker, which must unpack it and look at every record.
 """
 
 import socket
@@ -13,7 +15,12 @@ from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.framing import FrameReceiver
 from kafka_edu.protocol.headers import decode_response, encode_request
-from kafka_edu.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
+from kafka_edu.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
 from kafka_edu.record.compression import CompressionType
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
@@ -28,16 +35,27 @@ _BUFFER_BYTES: Final = 1 << 16
 
 
 def backlog_frame(topic: str, megabytes: int) -> bytes:
-    """One Produce request with acks=all for partition 0 of `topic`, size and all, which unpacks to so many MiB."""
+    """One Produce request with acks=all for partition 0 of `topic`, size and all, which unpacks to
+    so many MiB.
+    """
     zeros = bytes(RECORD_BYTES)
-    batch = build_batch([Record(n, 0, None, zeros) for n in range(megabytes * (1 << 20) // RECORD_BYTES)], compression=CompressionType.GZIP)
-    data = TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=batch)])
+    batch = build_batch(
+        [Record(n, 0, None, zeros) for n in range(megabytes * (1 << 20) // RECORD_BYTES)],
+        compression=CompressionType.GZIP,
+    )
+    data = TopicProduceData(
+        name=topic, partition_data=[PartitionProduceData(index=0, records=batch)]
+    )
     request = ProduceRequest(acks=ACKS_ALL, timeout_ms=TIMEOUT_MS, topic_data=[data])
-    return b"".join(bytes(part_bytes(part)) for part in encode_request(request, PRODUCE_VERSION, 0, "flood"))
+    return b"".join(
+        bytes(part_bytes(part)) for part in encode_request(request, PRODUCE_VERSION, 0, "flood")
+    )
 
 
 class ProduceFlood:
-    """Connections to one broker that keep it busy, from `start` until `stop`; each in a thread of its own."""
+    """Connections to one broker that keep it busy, from `start` until `stop`; each in a thread of
+    its own.
+    """
 
     def __init__(self, host: str, port: int, topic: str, connections: int, megabytes: int) -> None:
         self.answered = 0
@@ -50,7 +68,10 @@ class ProduceFlood:
         self._frame = backlog_frame(topic, megabytes)
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        self._threads = [threading.Thread(target=self._run, name=f"flood-{n}", daemon=True) for n in range(connections)]
+        self._threads = [
+            threading.Thread(target=self._run, name=f"flood-{n}", daemon=True)
+            for n in range(connections)
+        ]
 
     def start(self) -> None:
         for thread in self._threads:

@@ -1,6 +1,7 @@
 """A metadata proxy: a server that clients boot on, and that is no broker (docs/metadata-proxy.md).
 
-It answers ApiVersions and Metadata with a copy of another cluster's metadata, and so shows what bootstrap.servers means.
+It answers ApiVersions and Metadata with a copy of another cluster's metadata, and so shows what
+bootstrap.servers means.
 """
 
 import asyncio
@@ -29,11 +30,19 @@ class AddressType(click.ParamType[Address]):
 
     name = "HOST:PORT"
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Address:
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Address:
         text = str(value)
         host, colon, port = text.rpartition(":")
         bare = host.removeprefix("[").removesuffix("]")
-        if not colon or not bare or not (port.isascii() and port.isdigit()) or int(port) > _MAX_PORT or (":" in bare and not host.startswith("[")):
+        if (
+            not colon
+            or not bare
+            or not (port.isascii() and port.isdigit())
+            or int(port) > _MAX_PORT
+            or (":" in bare and not host.startswith("["))
+        ):
             self.fail(f"{text} is not HOST:PORT, as 127.0.0.1:9092 or [::1]:9092", param, ctx)
         return Address(bare, int(port))
 
@@ -42,12 +51,16 @@ ADDRESS: Final = AddressType()
 
 
 class Named(click.ParamType[tuple[str, str]]):
-    """[NAME=]TEXT; the name is empty where none is given. NAME is of letters, digits, - and _: all else belongs to TEXT."""
+    """[NAME=]TEXT; the name is empty where none is given. NAME is of letters, digits, - and _: all
+    else belongs to TEXT.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = f"[NAME=]{name}"
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
         if isinstance(value, tuple):
             return value
         name, equals, text = str(value).partition("=")
@@ -56,8 +69,11 @@ class Named(click.ParamType[tuple[str, str]]):
         return name, text
 
 
-def make_targets(given: Sequence[tuple[str, str]], replayed: Sequence[tuple[str, str]], trace: Tracer | None) -> list[Target]:
-    """The clusters to speak for: those to be asked, then those played back from files. One without a name is cluster-1, cluster-2 …
+def make_targets(
+    given: Sequence[tuple[str, str]], replayed: Sequence[tuple[str, str]], trace: Tracer | None
+) -> list[Target]:
+    """The clusters to speak for: those to be asked, then those played back from files. One without
+    a name is cluster-1, cluster-2 …
 
     Raises click.ClickException.
     """
@@ -67,7 +83,9 @@ def make_targets(given: Sequence[tuple[str, str]], replayed: Sequence[tuple[str,
         if name in targets:
             raise click.UsageError(f"two clusters are called {name}")
         if number <= len(given):
-            targets[name] = Target(name, [ADDRESS.convert(address, None, None) for address in text.split(",")], trace)
+            targets[name] = Target(
+                name, [ADDRESS.convert(address, None, None) for address in text.split(",")], trace
+            )
         else:
             targets[name] = Target(name, [], trace)
             targets[name].play_back(_read(Path(text)))
@@ -88,10 +106,15 @@ def make_routes(rules: Sequence[str], file: Path | None, targets: Sequence[Targe
     lines = [(f"--route {number}", rule) for number, rule in enumerate(rules, 1)]
     try:
         if file is not None:
-            lines += [(f"{file}, line {number}", line) for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)]
+            lines += [
+                (f"{file}, line {number}", line)
+                for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+            ]
         return parse_routes(lines, [target.name for target in targets])
     except UnicodeDecodeError as error:
-        raise click.ClickException(f"cannot read {file}: it is not UTF-8. Write the rules into a text file.") from error
+        raise click.ClickException(
+            f"cannot read {file}: it is not UTF-8. Write the rules into a text file."
+        ) from error
     except OSError as error:
         raise click.ClickException(f"cannot read {file}: {cause_of(error)}") from error
     except RouteError as error:
@@ -103,9 +126,17 @@ def health_of(target: Target) -> str:
     copy = target.copy
     if copy is None:
         return f"{target.name}  {target.state}  {target.last_error}"
-    brokers = ", ".join(f"{broker.node_id} at {Address(broker.host, broker.port)}" for broker in copy.brokers)
-    cluster = f"cluster {copy.response.cluster_id or '(without an id)'}, controller {copy.response.controller_id}, brokers {brokers}"
-    return f"{target.name}  {target.state}  {copy.source} says: {cluster}; {_counts(copy)}, Metadata up to version {copy.version}"
+    brokers = ", ".join(
+        f"{broker.node_id} at {Address(broker.host, broker.port)}" for broker in copy.brokers
+    )
+    cluster = (
+        f"cluster {copy.response.cluster_id or '(without an id)'}, controller"
+        f" {copy.response.controller_id}, brokers {brokers}"
+    )
+    return (
+        f"{target.name}  {target.state}  {copy.source} says: {cluster}; {_counts(copy)}, Metadata"
+        f" up to version {copy.version}"
+    )
 
 
 def _counts(copy: MetadataCopy) -> str:
@@ -113,7 +144,9 @@ def _counts(copy: MetadataCopy) -> str:
 
 
 def record(targets: Sequence[Target], path: Path, timeout_ms: float, say: Say) -> Target:
-    """Copy the one target's metadata into the file; returns a target that plays the copy back. Raises click.ClickException."""
+    """Copy the one target's metadata into the file; returns a target that plays the copy back.
+    Raises click.ClickException.
+    """
     if len(targets) != 1:
         raise click.UsageError("--record takes a copy of one --target")
     (target,) = targets
@@ -127,27 +160,86 @@ def record(targets: Sequence[Target], path: Path, timeout_ms: float, say: Say) -
         os.replace(temporary, path)
     except OSError as error:
         raise click.ClickException(f"cannot write {path}: {error.strerror}") from error
-    say(f"recorded in {path}: {plural(len(copy.brokers), 'broker')}, {_counts(copy)}, told by {copy.source}")
+    say(
+        f"recorded in {path}: {plural(len(copy.brokers), 'broker')}, {_counts(copy)}, told by"
+        f" {copy.source}"
+    )
     played_back = Target(target.name, [], None)
     played_back.play_back(copy)
     return played_back
 
 
 @click.command()
-@click.option("--listen", type=ADDRESS, help="Where clients find the proxy; port 0 takes a free one.")
-@click.option("--target", "given", multiple=True, type=Named("HOST:PORT[,HOST:PORT…]"), help="A cluster to speak for: some of its brokers.")
-@click.option("--replay", "replayed", multiple=True, type=Named("FILE"), help="A cluster to speak for, as --record wrote it down.")
-@click.option("--record", "record_to", type=click.Path(dir_okay=False, path_type=Path), help="Copy the target's metadata into this file, once.")
-@click.option("--route", "rules", multiple=True, metavar="RULE", help="'client=PATTERN topic=PATTERN to=NAME[,NAME…]': who is led to which cluster.")
-@click.option("--routes", "routes_file", type=click.Path(dir_okay=False, path_type=Path), help="A file of such rules, one a line.")
+@click.option(
+    "--listen", type=ADDRESS, help="Where clients find the proxy; port 0 takes a free one."
+)
+@click.option(
+    "--target",
+    "given",
+    multiple=True,
+    type=Named("HOST:PORT[,HOST:PORT…]"),
+    help="A cluster to speak for: some of its brokers.",
+)
+@click.option(
+    "--replay",
+    "replayed",
+    multiple=True,
+    type=Named("FILE"),
+    help="A cluster to speak for, as --record wrote it down.",
+)
+@click.option(
+    "--record",
+    "record_to",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Copy the target's metadata into this file, once.",
+)
+@click.option(
+    "--route",
+    "rules",
+    multiple=True,
+    metavar="RULE",
+    help="'client=PATTERN topic=PATTERN to=NAME[,NAME…]': who is led to which cluster.",
+)
+@click.option(
+    "--routes",
+    "routes_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A file of such rules, one a line.",
+)
 @click.option("--find-coordinator", is_flag=True, help="Answer FindCoordinator too, by the copy.")
 @click.option(
-    "--target-versions", is_flag=True, help="List in ApiVersions what the target serves: some clients take the first server's word for all."
+    "--target-versions",
+    is_flag=True,
+    help=(
+        "List in ApiVersions what the target serves: some clients take the first server's word for"
+        " all."
+    ),
 )
-@click.option("--refresh-ms", type=click.IntRange(10), default=REFRESH_MS, show_default=True, help="How often a target is asked anew.")
-@click.option("--timeout-ms", type=click.IntRange(1), default=TIMEOUT_MS, show_default=True, help="How long one of its brokers has to answer.")
-@click.option("--health", is_flag=True, help="Ask each target once, show what it says, and exit: with 1 when one does not answer.")
-@click.option("--events", "events_file", type=click.Path(dir_okay=False, path_type=Path), help="Record the proxy's events here.")
+@click.option(
+    "--refresh-ms",
+    type=click.IntRange(10),
+    default=REFRESH_MS,
+    show_default=True,
+    help="How often a target is asked anew.",
+)
+@click.option(
+    "--timeout-ms",
+    type=click.IntRange(1),
+    default=TIMEOUT_MS,
+    show_default=True,
+    help="How long one of its brokers has to answer.",
+)
+@click.option(
+    "--health",
+    is_flag=True,
+    help="Ask each target once, show what it says, and exit: with 1 when one does not answer.",
+)
+@click.option(
+    "--events",
+    "events_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Record the proxy's events here.",
+)
 def proxy(
     listen: Address | None,
     given: tuple[tuple[str, str], ...],
@@ -164,13 +256,16 @@ def proxy(
 ) -> None:
     """Serve a copy of a cluster's metadata: a bootstrap server that is no broker.
 
-    With --record alone the copy is written and that is all; with --listen too it is served as it was recorded. Otherwise a target is asked anew every few
-    seconds, and left out while none of its brokers answers. Without a rule, clients are spread over all clusters.
+    With --record alone the copy is written and that is all; with --listen too it is served as it
+    was recorded. Otherwise a target is asked anew every few seconds, and left out while none of its
+    brokers answers. Without a rule, clients are spread over all clusters.
     """
     if not given and not replayed:
         raise click.UsageError("for which cluster? Give --target HOST:PORT, or --replay FILE")
     process = ProxyProcess(lambda line: click.echo(line), events_file)
-    targets = make_targets(given, replayed, None if health or record_to is not None else process.tracer)
+    targets = make_targets(
+        given, replayed, None if health or record_to is not None else process.tracer
+    )
     routes = make_routes(rules, routes_file, targets)
     if health:
         asyncio.run(take_copies([target for target in targets if not target.serves], timeout_ms))
@@ -183,5 +278,9 @@ def proxy(
             return
     if listen is None:
         raise click.UsageError("where shall it listen? Give --listen HOST:PORT")
-    core = MetadataProxy(targets, routes, find_coordinator=find_coordinator, target_versions=target_versions)
-    raise SystemExit(asyncio.run(process.run(listen, core, refresh_ms=refresh_ms, timeout_ms=timeout_ms)))
+    core = MetadataProxy(
+        targets, routes, find_coordinator=find_coordinator, target_versions=target_versions
+    )
+    raise SystemExit(
+        asyncio.run(process.run(listen, core, refresh_ms=refresh_ms, timeout_ms=timeout_ms))
+    )

@@ -1,4 +1,6 @@
-"""What a metadata proxy needs of a real process: clocks, sockets, signals, and where its events go: lines on the terminal, and a recording."""
+"""What a metadata proxy needs of a real process: clocks, sockets, signals, and where its events go:
+lines on the terminal, and a recording.
+"""
 
 import asyncio
 import contextlib
@@ -16,7 +18,12 @@ from kafka_edu.common.time import SystemTime
 from kafka_edu.common.words import cause_of
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.trace.event import Envelope, Level
-from kafka_edu.trace.events.proxy import ProxyRefused, ProxyStarted, ProxyStopped, TargetStateChanged
+from kafka_edu.trace.events.proxy import (
+    ProxyRefused,
+    ProxyStarted,
+    ProxyStopped,
+    TargetStateChanged,
+)
 from kafka_edu.trace.file_sink import FileSink
 from kafka_edu.trace.socket_sink import GAUGE_PERIOD_MS
 from kafka_edu.trace.tracer import Tracer
@@ -35,14 +42,28 @@ class TerminalSink:
     def accept(self, envelope: Envelope) -> None:
         match envelope.event:
             case ProxyStarted(listener=listener):
-                self._say(f"the proxy listens on {listener}: give it to clients as bootstrap.servers")
+                self._say(
+                    f"the proxy listens on {listener}: give it to clients as bootstrap.servers"
+                )
             case TargetStateChanged(target=target, before=before, after=after, reason=reason):
                 self._say(f"{target}: {before} → {after}: {reason}")
             case ProxyRefused(client_id=client, api_key=key, reason=reason):
                 self._say(f"client {client or '(no id)'} refused on {ApiKey(key).name}: {reason}")
-            case ProxyStopped(reason=reason, requests=requests, refused=refused, bytes_in=bytes_in, bytes_out=bytes_out):
-                answered = ", ".join(f"{ApiKey(key).name} {count:,}" for key, count in requests) or "nothing"
-                self._say(f"stopped by {reason}; answered: {answered}; refused: {refused:,}; {bytes_in:,} bytes came in, {bytes_out:,} went out")
+            case ProxyStopped(
+                reason=reason,
+                requests=requests,
+                refused=refused,
+                bytes_in=bytes_in,
+                bytes_out=bytes_out,
+            ):
+                answered = (
+                    ", ".join(f"{ApiKey(key).name} {count:,}" for key, count in requests)
+                    or "nothing"
+                )
+                self._say(
+                    f"stopped by {reason}; answered: {answered}; refused: {refused:,}; {bytes_in:,}"
+                    f" bytes came in, {bytes_out:,} went out"
+                )
 
 
 async def take_copies(targets: Sequence[Target], timeout_ms: float) -> None:
@@ -66,24 +87,38 @@ class ProxyProcess:
         self.tracer = Tracer(PROXY_ID, self._time)
         self.tracer.add_sink(TerminalSink(say))
 
-    async def run(self, listen: Address, proxy: MetadataProxy, *, refresh_ms: float, timeout_ms: float) -> int:
+    async def run(
+        self, listen: Address, proxy: MetadataProxy, *, refresh_ms: float, timeout_ms: float
+    ) -> int:
         """The exit code: 0 after a signal, 1 when it could not start or a part failed."""
         server = ProxyServer(
-            listen.host, listen.port, proxy, SocketTransport(), self._time, self.tracer, refresh_ms=refresh_ms, timeout_ms=timeout_ms
+            listen.host,
+            listen.port,
+            proxy,
+            SocketTransport(),
+            self._time,
+            self.tracer,
+            refresh_ms=refresh_ms,
+            timeout_ms=timeout_ms,
         )
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self._on_signal, number.name)
         try:
             file = None if self._events_file is None else self._events_file.open("wb")
         except OSError as unwritable:
-            self._say(f"the proxy cannot start: cannot write {self._events_file}: {unwritable.strerror}")
+            self._say(
+                f"the proxy cannot start: cannot write {self._events_file}: {unwritable.strerror}"
+            )
             return 1
         with self._recording(file):
             started = asyncio.ensure_future(server.startup())
             stopped = asyncio.ensure_future(self._stop.wait())
             await asyncio.wait([started, stopped], return_when=asyncio.FIRST_COMPLETED)
             if started.done() and (error := started.exception()) is not None:
-                self._say(f"the proxy cannot start: {cause_of(error) if isinstance(error, OSError) else error}")
+                self._say(
+                    "the proxy cannot start:"
+                    f" {cause_of(error) if isinstance(error, OSError) else error}"
+                )
                 return 1
             started.cancel()
             failed = asyncio.ensure_future(server.failed.wait())

@@ -1,4 +1,6 @@
-"""How this program starts Python processes of its own: the same Python, the same packages, nothing from the folder it happens to stand in."""
+"""How this program starts Python processes of its own: the same Python, the same packages, nothing
+from the folder it happens to stand in.
+"""
 
 import os
 import subprocess
@@ -13,14 +15,22 @@ from kafka_edu.cli.command_table import checkout
 EXIT_INTERRUPTED: Final = 130
 
 
-def run_to_its_end(command: Sequence[str], *, env: Mapping[str, str], cwd: Path | None = None, output_to_stderr: bool = False) -> int:
+def run_to_its_end(
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path | None = None,
+    output_to_stderr: bool = False,
+) -> int:
     """Run a program and return its exit code, or 130 after a Ctrl-C.
 
-    Ctrl-C at a terminal reaches the program too. It stops by itself and says so, and this process waits for it: what the program has started,
-    the program must stop.
+    Ctrl-C at a terminal reaches the program too. It stops by itself and says so, and this process
+    waits for it: what the program has started, the program must stop.
     """
     interrupted = False
-    with subprocess.Popen(command, cwd=cwd, env=env, stdout=sys.stderr if output_to_stderr else None) as process:
+    with subprocess.Popen(
+        command, cwd=cwd, env=env, stdout=sys.stderr if output_to_stderr else None
+    ) as process:
         while True:
             try:
                 code = process.wait()
@@ -31,15 +41,23 @@ def run_to_its_end(command: Sequence[str], *, env: Mapping[str, str], cwd: Path 
 
 
 def python_command(module: str, *arguments: str) -> list[str]:
-    """`python -m MODULE ARGUMENT …`. With -P the current folder is no place to import from: it may hold a `kafka` or a `click` of its own."""
+    """`python -m MODULE ARGUMENT …`. With -P the current folder is no place to import from: it may
+    hold a `kafka` or a `click` of its own.
+    """
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
 def python_environment() -> dict[str, str]:
-    """The environment to start it in: in a checkout, PYTHONPATH must lead to it, however this process found it (pytest has its own way)."""
+    """The environment to start it in: in a checkout, PYTHONPATH must lead to it, however this
+    process found it (pytest has its own way).
+    """
     environment = dict(os.environ)
     root = checkout()
     if root is not None:
-        others = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if path and path != str(root)]
+        others = [
+            path
+            for path in environment.get("PYTHONPATH", "").split(os.pathsep)
+            if path and path != str(root)
+        ]
         environment["PYTHONPATH"] = os.pathsep.join([str(root), *others])
     return environment

@@ -1,4 +1,6 @@
-"""When is a cluster ready? When the Metadata of every broker that runs lists all that run, and a controller among them."""
+"""When is a cluster ready? When the Metadata of every broker that runs lists all that run, and a
+controller among them.
+"""
 
 import asyncio
 import socket
@@ -21,26 +23,42 @@ _CLIENT_ID: Final = "supervisor"
 
 
 async def wait_until_listed(
-    transport: SocketTransport, ports: Mapping[int, tuple[str, int]], listed: Collection[int], seen: MutableMapping[int, str] | None = None
+    transport: SocketTransport,
+    ports: Mapping[int, tuple[str, int]],
+    listed: Collection[int],
+    seen: MutableMapping[int, str] | None = None,
 ) -> int:
-    """Return when each broker of `ports` (id → host, port) lists all of `listed`; the controller's id, as the last of them tells it.
+    """Return when each broker of `ports` (id → host, port) lists all of `listed`; the controller's
+    id, as the last of them tells it.
 
-    Waits without an end: the caller sets one. `seen` is kept up to date with what each broker still lacks, in words.
+    Waits without an end: the caller sets one. `seen` is kept up to date with what each broker still
+    lacks, in words.
     """
     lacks = {} if seen is None else seen
     controllers = await asyncio.gather(
-        *(_broker_lists(transport, host, port, listed, partial(lacks.__setitem__, broker_id)) for broker_id, (host, port) in ports.items())
+        *(
+            _broker_lists(transport, host, port, listed, partial(lacks.__setitem__, broker_id))
+            for broker_id, (host, port) in ports.items()
+        )
     )
     return controllers[-1] if controllers else -1
 
 
-async def controller_by_metadata(transport: SocketTransport, ports: Collection[tuple[str, int]]) -> int | None:
-    """The controller's id as the Metadata of brokers at these addresses names it; None when none of them names one within a second.
+async def controller_by_metadata(
+    transport: SocketTransport, ports: Collection[tuple[str, int]]
+) -> int | None:
+    """The controller's id as the Metadata of brokers at these addresses names it; None when none of
+    them names one within a second.
 
-    Brokers learn of a new controller one after another. Where they differ, the id that most of them name is returned.
+    Brokers learn of a new controller one after another. Where they differ, the id that most of them
+    name is returned.
     """
-    answers = await asyncio.gather(*(_named_controller(transport, host, port) for host, port in ports))
-    named = Counter(controller for controller in answers if controller is not None and controller >= 0)
+    answers = await asyncio.gather(
+        *(_named_controller(transport, host, port) for host, port in ports)
+    )
+    named = Counter(
+        controller for controller in answers if controller is not None and controller >= 0
+    )
     return named.most_common(1)[0][0] if named else None
 
 
@@ -49,7 +67,9 @@ async def _named_controller(transport: SocketTransport, host: str, port: int) ->
     try:
         async with asyncio.timeout(_LOOK_TIMEOUT_S):
             await client.connect(host, port, _ANSWER_TIMEOUT_MS)
-            answer = await client.ask(MetadataRequest(topics=[]), _METADATA_VERSION, MetadataResponse, _ANSWER_TIMEOUT_MS)
+            answer = await client.ask(
+                MetadataRequest(topics=[]), _METADATA_VERSION, MetadataResponse, _ANSWER_TIMEOUT_MS
+            )
     except (OSError, ProtocolError):  # TimeoutError is an OSError
         return None
     finally:
@@ -57,7 +77,13 @@ async def _named_controller(transport: SocketTransport, host: str, port: int) ->
     return answer.controller_id
 
 
-async def _broker_lists(transport: SocketTransport, host: str, port: int, listed: Collection[int], lacks: Callable[[str], None]) -> int:
+async def _broker_lists(
+    transport: SocketTransport,
+    host: str,
+    port: int,
+    listed: Collection[int],
+    lacks: Callable[[str], None],
+) -> int:
     wanted = set(listed)
     client = NetworkClient(transport, _CLIENT_ID)
     try:
@@ -68,7 +94,12 @@ async def _broker_lists(transport: SocketTransport, host: str, port: int, listed
             try:
                 if not client.connected:
                     await client.connect(host, port, _ANSWER_TIMEOUT_MS)
-                answer = await client.ask(MetadataRequest(topics=[]), _METADATA_VERSION, MetadataResponse, _ANSWER_TIMEOUT_MS)
+                answer = await client.ask(
+                    MetadataRequest(topics=[]),
+                    _METADATA_VERSION,
+                    MetadataResponse,
+                    _ANSWER_TIMEOUT_MS,
+                )
             except (OSError, ProtocolError) as error:  # not up yet; TimeoutError is an OSError
                 lacks(f"it does not answer Metadata on its port {port} ({type(error).__name__})")
                 client.close()
@@ -87,14 +118,18 @@ def _missing(unknown: set[int], controller_id: int) -> str:
     """Return what a broker's Metadata lacks, in words."""
     parts = []
     if unknown:
-        parts.append(f"it does not know of broker{'s' if len(unknown) > 1 else ''} {', '.join(map(str, sorted(unknown)))}")
+        parts.append(
+            f"it does not know of broker{'s' if len(unknown) > 1 else ''}"
+            f" {', '.join(map(str, sorted(unknown)))}"
+        )
     if controller_id < 0:
         parts.append("it knows no controller")
     return " and ".join(parts) or f"it takes {controller_id} for the controller, which does not run"
 
 
 def _is_open(host: str, port: int) -> bool:
-    """Whether somebody listens there: a system call or two, on loopback answered at once, where a connection by the loop costs a thread's help.
+    """Whether somebody listens there: a system call or two, on loopback answered at once, where a
+    connection by the loop costs a thread's help.
 
     While a broker starts this is asked fifty times a second, of the very cores that it starts on.
     """

@@ -1,4 +1,6 @@
-"""The one form in which demos and benchmarks report: figures, and targets that hold or do not; as a table, and as JSON for `--json FILE`."""
+"""The one form in which demos and benchmarks report: figures, and targets that hold or do not; as a
+table, and as JSON for `--json FILE`.
+"""
 
 import json
 import operator
@@ -47,7 +49,9 @@ class Report:
         self.figures[name] = value
 
     def target(self, name: str, value: float | None, relation: str, target: float) -> None:
-        """Keep one number that is to be `relation` (>=, <=, >, <, ==) `target`; None where there is none."""
+        """Keep one number that is to be `relation` (>=, <=, >, <, ==) `target`; None where there is
+        none.
+        """
         if relation not in RELATIONS:
             raise ValueError(f"{relation} is none of {', '.join(RELATIONS)}")
         self.targets.append(Target(name, value, relation, target))
@@ -58,7 +62,9 @@ class Report:
         return all(target.holds for target in self.targets)
 
     def show(self, console: Console | None = None, figures: bool = True) -> None:
-        """Print the figures, unless the benchmark has shown them in a better form, and the targets."""
+        """Print the figures, unless the benchmark has shown them in a better form, and the
+        targets.
+        """
         console = console or Console()
         if figures and self.figures:
             table = Table("figure", title=self.name, title_justify="left")
@@ -73,17 +79,32 @@ class Report:
             table.add_column("")
             for target in self.targets:
                 verdict = "[green]holds[/]" if target.holds else "[red]does not hold[/]"
-                table.add_row(target.name, number(target.value), f"{target.relation} {number(target.target)}", verdict)
+                table.add_row(
+                    target.name,
+                    number(target.value),
+                    f"{target.relation} {number(target.target)}",
+                    verdict,
+                )
             console.print(table)
 
     def write(self, path: str | Path) -> None:
-        """{"name", "figures": {name: value}, "targets": [{"name", "value", "relation", "target", "holds"}]}"""
-        document = {"name": self.name, "figures": self.figures, "targets": [{**target._asdict(), "holds": target.holds} for target in self.targets]}
-        Path(path).write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        """{"name", "figures": {name: value}, "targets": [{"name", "value", "relation", "target",
+        "holds"}]}
+        """
+        document = {
+            "name": self.name,
+            "figures": self.figures,
+            "targets": [{**target._asdict(), "holds": target.holds} for target in self.targets],
+        }
+        Path(path).write_text(
+            json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
 
 
 def number(value: object) -> str:
-    """Readable: three significant figures below 100, no fraction from there, thousands apart. What is no number is shown as it is, None as a dash."""
+    """Readable: three significant figures below 100, no fraction from there, thousands apart. What
+    is no number is shown as it is, None as a dash.
+    """
     if value is None:
         return "-"
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -1,4 +1,5 @@
-"""A metadata proxy in a process of its own, for the length of a block: for the demo, tests and chapters.
+"""A metadata proxy in a process of its own, for the length of a block: for the demo, tests and
+chapters.
 
 with running_proxy(folder, "--target", cluster.bootstrap_servers) as (proxy, address):
     ...                          # the address goes to any client as bootstrap.servers
@@ -29,17 +30,31 @@ class RunningProxy:
     """One proxy process, in a folder of its own: whatever it writes is there."""
 
     def __init__(self, folder: Path, *options: str) -> None:
-        """`options` as `kafka-edu proxy` takes them; it listens on a free loopback port unless they say otherwise."""
+        """`options` as `kafka-edu proxy` takes them; it listens on a free loopback port unless they
+        say otherwise.
+        """
         self.folder = folder
         self._events = folder / "proxy.events"
         self._output = folder / "proxy.out"
         where = () if "--listen" in options else ("--listen", "127.0.0.1:0")
         command = python_command(
-            "kafka_edu.cli.supervised_child", str(os.getpid()), "kafka_edu", "proxy", *where, "--events", str(self._events), *options
+            "kafka_edu.cli.supervised_child",
+            str(os.getpid()),
+            "kafka_edu",
+            "proxy",
+            *where,
+            "--events",
+            str(self._events),
+            *options,
         )
         with self._output.open("wb") as output:
             self._process = subprocess.Popen(
-                command, cwd=folder, env=python_environment(), stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+                command,
+                cwd=folder,
+                env=python_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
             )
 
     @property
@@ -61,7 +76,10 @@ class RunningProxy:
         """What it has told so far."""
         try:
             return open_recording(str(self._events))
-        except (FileNotFoundError, TraceFormatError):  # not begun, or its first line is not whole yet
+        except (
+            FileNotFoundError,
+            TraceFormatError,
+        ):  # not begun, or its first line is not whole yet
             return []
 
     def said(self) -> str:
@@ -82,7 +100,9 @@ class RunningProxy:
 
 @contextlib.contextmanager
 def running_proxy(folder: Path, *options: str) -> Iterator[tuple[RunningProxy, str]]:
-    """The proxy and its address, ready; it is stopped at the end of the block. Raises ClusterError with what it said."""
+    """The proxy and its address, ready; it is stopped at the end of the block. Raises ClusterError
+    with what it said.
+    """
     proxy = RunningProxy(folder, *options)
     try:
         yield proxy, proxy.wait_ready()

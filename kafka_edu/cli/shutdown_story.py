@@ -1,4 +1,6 @@
-"""What the brokers' own recordings tell of a broker's end and of its next start: leaderships that moved, how long nobody led, what was read again."""
+"""What the brokers' own recordings tell of a broker's end and of its next start: leaderships that
+moved, how long nobody led, what was read again.
+"""
 
 import statistics
 from collections.abc import Collection, Iterable, Sequence
@@ -17,7 +19,9 @@ class Moves(NamedTuple):
     """How the leaderships of one broker went to others."""
 
     ms_without_leader: dict[TopicPartition, float]
-    """By partition that has a new leader: from the moment when the old one ceased to lead to that when the new one began; 0 if that came first."""
+    """By partition that has a new leader: from the moment when the old one ceased to lead to that
+    when the new one began; 0 if that came first.
+    """
 
     @property
     def median_ms(self) -> float:
@@ -51,11 +55,14 @@ class Start(NamedTuple):
     """Records from the recovery points on, which were read and checked."""
 
 
-def moves(envelopes: Iterable[Envelope], led: Collection[TopicPartition], broker: int, gone_us: int) -> Moves:
-    """How the partitions that `broker` led went to others. `gone_us`: when it was told to go, or was killed; monotonic, in µs.
+def moves(
+    envelopes: Iterable[Envelope], led: Collection[TopicPartition], broker: int, gone_us: int
+) -> Moves:
+    """How the partitions that `broker` led went to others. `gone_us`: when it was told to go, or
+    was killed; monotonic, in µs.
 
-    `envelopes` are the facts of all brokers, in any order. A broker that was killed ceases to lead when it is killed; one that was stopped, when it was
-    told by the controller.
+    `envelopes` are the facts of all brokers, in any order. A broker that was killed ceases to lead
+    when it is killed; one that was stopped, when it was told by the controller.
     """
     ceased: dict[TopicPartition, int] = {}
     began: dict[TopicPartition, int] = {}
@@ -67,14 +74,27 @@ def moves(envelopes: Iterable[Envelope], led: Collection[TopicPartition], broker
                 ceased.setdefault(TopicPartition(topic, number), envelope.mono_us)
             case BecameLeader(topic=topic, partition=number) if envelope.broker != broker:
                 began.setdefault(TopicPartition(topic, number), envelope.mono_us)
-    return Moves({tp: max(0, began[tp] - ceased.get(tp, gone_us)) / US_A_MS for tp in led if tp in began})
+    return Moves(
+        {tp: max(0, began[tp] - ceased.get(tp, gone_us)) / US_A_MS for tp in led if tp in began}
+    )
 
 
 def end_of(recording: Sequence[Envelope]) -> End:
     """From the recording of the life that ended."""
-    attempts = [envelope.event for envelope in recording if isinstance(envelope.event, ControlledShutdownAttempted)]
+    attempts = [
+        envelope.event
+        for envelope in recording
+        if isinstance(envelope.event, ControlledShutdownAttempted)
+    ]
     remaining = attempts[-1].partitions_remaining if attempts else 0
-    return End(len(attempts), remaining, any(isinstance(envelope.event, ServerStopped) and envelope.event.clean for envelope in recording))
+    return End(
+        len(attempts),
+        remaining,
+        any(
+            isinstance(envelope.event, ServerStopped) and envelope.event.clean
+            for envelope in recording
+        ),
+    )
 
 
 def start_of(recording: Sequence[Envelope]) -> Start:

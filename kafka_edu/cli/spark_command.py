@@ -23,14 +23,35 @@ def spark() -> None:
 
 
 @spark.command("status-codes")
-@click.option("--bootstrap-server", metavar="HOST:PORT,…", help="Use this cluster; else one is started, and stopped again.")
+@click.option(
+    "--bootstrap-server",
+    metavar="HOST:PORT,…",
+    help="Use this cluster; else one is started, and stopped again.",
+)
 @click.option("--topic", default="web-log", show_default=True)
-@click.option("--lines", default=50_000, show_default=True, type=click.IntRange(1, 10_000_000), help="Lines of web log to write.")
-@click.option("--seed", default=1, show_default=True, help="Of the generator: the same seed, the same log.")
+@click.option(
+    "--lines",
+    default=50_000,
+    show_default=True,
+    type=click.IntRange(1, 10_000_000),
+    help="Lines of web log to write.",
+)
+@click.option(
+    "--seed", default=1, show_default=True, help="Of the generator: the same seed, the same log."
+)
 @click.option("--master", default="local[*]", show_default=True, help="Spark's master.")
 @click.option("--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False, writable=True))
-def status_codes(bootstrap_server: str | None, topic: str, lines: int, seed: int, master: str, json_file: str | None) -> None:
-    """Write a web log to a topic, count its HTTP status codes with Spark, and hold the answer against the generator's truth."""
+def status_codes(
+    bootstrap_server: str | None,
+    topic: str,
+    lines: int,
+    seed: int,
+    master: str,
+    json_file: str | None,
+) -> None:
+    """Write a web log to a topic, count its HTTP status codes with Spark, and hold the answer
+    against the generator's truth.
+    """
     require_spark()
     from rich.console import Console
     from rich.table import Table
@@ -49,7 +70,12 @@ def status_codes(bootstrap_server: str | None, topic: str, lines: int, seed: int
         try:
             with console.status(f"writing {lines:,} lines to topic {topic}"):
                 create_topic(bootstrap_server, topic, 6, 3)
-                truth = {str(status): number for status, number in sorted(fill_topic(bootstrap_server, topic, lines, seed).by_status.items())}
+                truth = {
+                    str(status): number
+                    for status, number in sorted(
+                        fill_topic(bootstrap_server, topic, lines, seed).by_status.items()
+                    )
+                }
         except TopicNotFilled as error:
             raise click.ClickException(str(error)) from error
         begin = time.monotonic()
@@ -59,17 +85,39 @@ def status_codes(bootstrap_server: str | None, topic: str, lines: int, seed: int
             except SparkStartError as error:
                 raise click.ClickException(str(error)) from error
         seconds = time.monotonic() - begin
-    table = Table("status", "Spark", "truth", "", title=f"{lines:,} lines of topic {topic}, counted by Spark in {seconds:.1f} s")
+    table = Table(
+        "status",
+        "Spark",
+        "truth",
+        "",
+        title=f"{lines:,} lines of topic {topic}, counted by Spark in {seconds:.1f} s",
+    )
     for status in sorted(found.keys() | truth.keys()):
         same = found.get(status) == truth.get(status)
-        table.add_row(status or "none", f"{found.get(status, 0):,}", f"{truth.get(status, 0):,}", "✓" if same else "✗")
+        table.add_row(
+            status or "none",
+            f"{found.get(status, 0):,}",
+            f"{truth.get(status, 0):,}",
+            "✓" if same else "✗",
+        )
     console.print(table)
     right = found == truth
-    console.print("Spark's answer equals the truth." if right else "Spark's answer differs from the truth. Was the topic empty before?")
+    console.print(
+        "Spark's answer equals the truth."
+        if right
+        else "Spark's answer differs from the truth. Was the topic empty before?"
+    )
     report = Report("spark-status-codes")
-    for name, value in {"lines": lines, "seconds": round(seconds, 3), "spark": found, "truth": truth}.items():
+    for name, value in {
+        "lines": lines,
+        "seconds": round(seconds, 3),
+        "spark": found,
+        "truth": truth,
+    }.items():
         report.figure(name, value)
-    wrong = sum(found.get(status, 0) != truth.get(status, 0) for status in found.keys() | truth.keys())
+    wrong = sum(
+        found.get(status, 0) != truth.get(status, 0) for status in found.keys() | truth.keys()
+    )
     report.target("status codes with a wrong count", wrong, "==", 0)
     if json_file:
         report.write(json_file)

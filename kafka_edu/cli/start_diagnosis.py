@@ -1,7 +1,9 @@
-"""Why a cluster does not get ready: each broker's own story, read from its events once the time is up.
+"""Why a cluster does not get ready: each broker's own story, read from its events once the time is
+up.
 
-A broker's snapshot says in which state it is, whether it is registered, and what went wrong (TroubleSnapshot). Together with what the brokers answered
-to Metadata this mostly is the cause, and not only the symptom.
+A broker's snapshot says in which state it is, whether it is registered, and what went wrong
+(TroubleSnapshot). Together with what the brokers answered to Metadata this mostly is the cause, and
+not only the symptom.
 """
 
 import asyncio
@@ -29,7 +31,11 @@ class Story(NamedTuple):
 async def diagnose(folder: ClusterFolder, brokers: Sequence[int], seen: Mapping[int, str]) -> str:
     """Return a line for each broker. `seen`: what its Metadata lacked when it was last asked."""
     stories = await asyncio.gather(*(_story(folder, broker_id) for broker_id in brokers))
-    return "\n".join(line for broker_id, story in zip(brokers, stories, strict=True) for line in _lines(broker_id, story, seen.get(broker_id, "")))
+    return "\n".join(
+        line
+        for broker_id, story in zip(brokers, stories, strict=True)
+        for line in _lines(broker_id, story, seen.get(broker_id, ""))
+    )
 
 
 def _lines(broker_id: int, story: Story, seen: str) -> list[str]:
@@ -40,7 +46,10 @@ def _lines(broker_id: int, story: Story, seen: str) -> list[str]:
     else:
         says = f"it is registered; its state is {story.state}"
     first = f"  broker {broker_id}: {says}" + (f"; {seen}" if seen else "")
-    return [first, *(f"    {_times(trouble)}: {trouble.text}" for trouble in story.troubles[:_TROUBLES_SHOWN])]
+    return [
+        first,
+        *(f"    {_times(trouble)}: {trouble.text}" for trouble in story.troubles[:_TROUBLES_SHOWN]),
+    ]
 
 
 def _times(trouble: TroubleSnapshot) -> str:
@@ -52,7 +61,9 @@ async def _story(folder: ClusterFolder, broker_id: int) -> Story:
     snapshot: list[Envelope] = []
     try:
         async with asyncio.timeout(_SNAPSHOT_TIMEOUT_S):
-            async for envelope in subscribe(EventsAddress.read(str(folder.broker_events(broker_id)))):
+            async for envelope in subscribe(
+                EventsAddress.read(str(folder.broker_events(broker_id)))
+            ):
                 if EVENT_TYPES[envelope.name].kind is Kind.GAUGE:
                     break  # the snapshot is complete
                 snapshot.append(envelope)

@@ -1,11 +1,15 @@
-"""What lies in the partitions when the producers of `numbered_clients` are done, beside what was acked to them.
+"""What lies in the partitions when the producers of `numbered_clients` are done, beside what was
+acked to them.
 
-Each acked record must be there once, where the ack said, and the records of one producer in one partition in the order in which it sent them.
+Each acked record must be there once, where the ack said, and the records of one producer in one
+partition in the order in which it sent them.
 
-A record that was stored twice tells against the cluster only if both copies came under one id and epoch of an idempotent producer (KIP-98): by those and the
-sequence a broker knows a batch again, and by nothing else. librdkafka begins a new epoch by itself when a batch has overtaken another one, as happens on a
-busy machine while leaders move ("skipped sequence numbers"): what it had sent before, and got no answer for, it sends again under the new epoch, stored or
-not. Such copies are the client's, and counted apart.
+A record that was stored twice tells against the cluster only if both copies came under one id and
+epoch of an idempotent producer (KIP-98): by those and the sequence a broker knows a batch again,
+and by nothing else. librdkafka begins a new epoch by itself when a batch has overtaken another one,
+as happens on a busy machine while leaders move ("skipped sequence numbers"): what it had sent
+before, and got no answer for, it sends again under the new epoch, stored or not. Such copies are
+the client's, and counted apart.
 """
 
 import time
@@ -47,18 +51,26 @@ class Found(NamedTuple):
     sent_anew: int
     """Stored again under another epoch, which the client had begun."""
     out_of_order: int
-    """Records whose number is not above that of the one before, of the same producer in the same partition."""
+    """Records whose number is not above that of the one before, of the same producer in the same
+    partition.
+    """
     unacked_but_stored: int
     """Allowed, for an ack can get lost."""
 
 
-def read_all(cluster: Cluster, topic: str, leaders: Mapping[int, int], timeout_s: float) -> list[Stored]:
-    """Every record of the topic, partition by partition: what kafka-python reads, and beside it the header in the leader's file.
+def read_all(
+    cluster: Cluster, topic: str, leaders: Mapping[int, int], timeout_s: float
+) -> list[Stored]:
+    """Every record of the topic, partition by partition: what kafka-python reads, and beside it the
+    header in the leader's file.
 
     `leaders`: partition → broker. Raises TimeoutError when the ends are not reached in time.
     """
     consumer = KafkaConsumer(
-        bootstrap_servers=cluster.bootstrap_servers.split(","), group_id=None, enable_auto_commit=False, auto_offset_reset="earliest"
+        bootstrap_servers=cluster.bootstrap_servers.split(","),
+        group_id=None,
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
     )
     read: list[tuple[Place, int]] = []
     try:
@@ -76,7 +88,10 @@ def read_all(cluster: Cluster, topic: str, leaders: Mapping[int, int], timeout_s
                     read.append((place, record.offset))
     finally:
         consumer.close()
-    producers = {partition: producers_by_offset(cluster.replica(leader, topic, partition)) for partition, leader in leaders.items()}
+    producers = {
+        partition: producers_by_offset(cluster.replica(leader, topic, partition))
+        for partition, leader in leaders.items()
+    }
     return [Stored(place, offset, producers[place.partition][offset]) for place, offset in read]
 
 
@@ -105,5 +120,10 @@ def compare(acked: Mapping[Place, int], stored: Sequence[Stored]) -> Found:
             sent_anew += 1
         seen[place].add(producer)
         last[place[:2]] = max(place.number, last.get(place[:2], -1))
-    lost = sum(place not in seen if offset == UNKNOWN_OFFSET else (place, offset) not in there for place, offset in acked.items())
-    return Found(len(stored), lost, duplicates, sent_anew, out_of_order, len(seen.keys() - acked.keys()))
+    lost = sum(
+        place not in seen if offset == UNKNOWN_OFFSET else (place, offset) not in there
+        for place, offset in acked.items()
+    )
+    return Found(
+        len(stored), lost, duplicates, sent_anew, out_of_order, len(seen.keys() - acked.keys())
+    )

@@ -1,8 +1,11 @@
-"""Runs one child of the supervisor so that it cannot outlive it: `python -m kafka_edu.cli.supervised_child SUPERVISOR-PID MODULE ARGUMENT …`.
+"""Runs one child of the supervisor so that it cannot outlive it: `python -m
+kafka_edu.cli.supervised_child SUPERVISOR-PID MODULE ARGUMENT …`.
 
-On Linux the kernel is told to send SIGKILL when the parent dies (PR_SET_PDEATHSIG); so even a `kill -9` of the supervisor leaves nothing behind.
-Elsewhere a thread looks twice a second whether the parent is still the same. Then MODULE runs in this very process, as `python -m MODULE` would.
-`--exec PROGRAM` in place of MODULE becomes another program (Java), which on Linux keeps the kernel's promise.
+On Linux the kernel is told to send SIGKILL when the parent dies (PR_SET_PDEATHSIG); so even a `kill
+-9` of the supervisor leaves nothing behind. Elsewhere a thread looks twice a second whether the
+parent is still the same. Then MODULE runs in this very process, as `python -m MODULE` would.
+`--exec PROGRAM` in place of MODULE becomes another program (Java), which on Linux keeps the
+kernel's promise.
 """
 
 import ctypes
@@ -20,7 +23,9 @@ _LOOK_EVERY_S: Final = 0.5
 
 
 def die_with_parent(parent: int) -> bool:
-    """Have the kernel kill this process when its parent dies; False where the kernel cannot. Exits if the parent is dead already."""
+    """Have the kernel kill this process when its parent dies; False where the kernel cannot. Exits
+    if the parent is dead already.
+    """
     promised = False
     if sys.platform == "linux":
         promised = bool(ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) == 0)
@@ -38,7 +43,9 @@ def _watch(parent: int, child: "subprocess.Popen[bytes] | None" = None) -> None:
 
 
 def become(parent: int, command: list[str]) -> NoReturn:
-    """Become another program; where the kernel promises nothing, stay beside it, pass signals on and end as it ends."""
+    """Become another program; where the kernel promises nothing, stay beside it, pass signals on
+    and end as it ends.
+    """
     if die_with_parent(parent):
         os.execvp(command[0], command)
     child = subprocess.Popen(command)

@@ -1,12 +1,15 @@
-"""Clusters as the rest of Python sees them: start one, act on its brokers, find its events, take it down.
+"""Clusters as the rest of Python sees them: start one, act on its brokers, find its events, take it
+down.
 
-    with running_cluster(brokers=3, props={"num.partitions": "4"}, broker_props={2: {"edu.learner": "…"}}) as cluster:
+    with running_cluster(brokers=3, props={"num.partitions": "4"}, broker_props={2: {"edu.learner":
+    "…"}}) as cluster:
         ...                                  # cluster.bootstrap_servers goes to any client
         cluster.kill(0)
         cluster.events_address(1)            # for kafka_edu.trace.trace_client
 
-leaves nothing behind, in whatever way the block, or this process, ends: the supervisor holds the other end of a pipe to this process, and ends
-with it, until the cluster is released: `kafka-edu cluster up` does that when it is ready.
+leaves nothing behind, in whatever way the block, or this process, ends: the supervisor holds the
+other end of a pipe to this process, and ends with it, until the cluster is released: `kafka-edu
+cluster up` does that when it is ready.
 """
 
 import contextlib
@@ -48,8 +51,10 @@ class ClusterError(Exception):
 
 
 class ProcessStatus(NamedTuple):
-    """One child of the supervisor. `broker` is -2 for ZooKeeper, in an ensemble -2, -3 …; `rss_anon` is in bytes, None where unknown; `mode` is leader or
-    follower for a server of an ensemble that serves; `ended` tells how it ended last."""
+    """One child of the supervisor. `broker` is -2 for ZooKeeper, in an ensemble -2, -3 …;
+    `rss_anon` is in bytes, None where unknown; `mode` is leader or follower for a server of an
+    ensemble that serves; `ended` tells how it ended last.
+    """
 
     process: str
     broker: int
@@ -62,7 +67,9 @@ class ProcessStatus(NamedTuple):
 
 
 class ClusterStatus(NamedTuple):
-    """A cluster that is up. `ready_ms` is how long it took from the supervisor's start to readiness, None while nobody has seen it ready."""
+    """A cluster that is up. `ready_ms` is how long it took from the supervisor's start to
+    readiness, None while nobody has seen it ready.
+    """
 
     name: str
     pid: int
@@ -87,7 +94,14 @@ class ClusterStatus(NamedTuple):
                 "processes": list(processes),
             }:
                 return ClusterStatus(
-                    name, pid, bootstrap, kind, connect, ready_ms, float(up_s), tuple(ProcessStatus(**process) for process in processes)
+                    name,
+                    pid,
+                    bootstrap,
+                    kind,
+                    connect,
+                    ready_ms,
+                    float(up_s),
+                    tuple(ProcessStatus(**process) for process in processes),
                 )
             case _:
                 raise ClusterError(f"the supervisor's status cannot be read: {fields!r}")
@@ -101,17 +115,29 @@ class ClusterStatus(NamedTuple):
     @property
     def zookeeper_leader(self) -> int | None:
         """The server that leads ZooKeeper's ensemble, None while there is none."""
-        return next((process.broker for process in self.processes if process.mode == "leader"), None)
+        return next(
+            (process.broker for process in self.processes if process.mode == "leader"), None
+        )
 
     @property
     def running_brokers(self) -> tuple[int, ...]:
-        return tuple(process.broker for process in self.processes if process.broker >= 0 and process.state == "running")
+        return tuple(
+            process.broker
+            for process in self.processes
+            if process.broker >= 0 and process.state == "running"
+        )
 
 
 class Cluster:
     """A cluster that is up, by its supervisor. Blocking; one caller at a time."""
 
-    def __init__(self, folder: ClusterFolder, spec: ClusterSpec, client: ActionClient, supervisor: "subprocess.Popen[bytes] | None" = None) -> None:
+    def __init__(
+        self,
+        folder: ClusterFolder,
+        spec: ClusterSpec,
+        client: ActionClient,
+        supervisor: "subprocess.Popen[bytes] | None" = None,
+    ) -> None:
         """`supervisor`: its process, where it is a child of this one."""
         self.folder = folder
         self.spec = spec
@@ -119,8 +145,6 @@ class Cluster:
         self._supervisor = supervisor
         self.warnings: tuple[str, ...] = ()
         """What its settings ask for and do not get, for whoever started it."""
-
-    # ---- what there is ----------------------------------------------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
@@ -147,7 +171,9 @@ class Cluster:
         return self.status().broker(broker_id).pid
 
     def events_address(self, broker_id: int, timeout_s: float = 10.0) -> "EventsAddress":
-        """Where this broker tells its events; waits for a broker that is just starting. Raises ClusterError when it is not up."""
+        """Where this broker tells its events; waits for a broker that is just starting. Raises
+        ClusterError when it is not up.
+        """
         from kafka_edu.trace.trace_client import EventsAddress
 
         path = self.folder.broker_events(broker_id)
@@ -157,7 +183,9 @@ class Cluster:
                 return EventsAddress.read(str(path))
             except FileNotFoundError:
                 if time.monotonic() > end or self.status().broker(broker_id).state == "stopped":
-                    raise ClusterError(f"broker {broker_id} tells no events: it is not up") from None
+                    raise ClusterError(
+                        f"broker {broker_id} tells no events: it is not up"
+                    ) from None
             time.sleep(_LOOK_EVERY_S)
 
     def supervisor_events_address(self) -> "EventsAddress":
@@ -167,13 +195,20 @@ class Cluster:
         return EventsAddress.read(str(self.folder.supervisor_events))
 
     def replica(self, broker_id: int, topic: str, partition: int) -> Path:
-        """The folder of one replica's segments, in whichever of the broker's log dirs it is; in the first if it is in none."""
+        """The folder of one replica's segments, in whichever of the broker's log dirs it is; in the
+        first if it is in none.
+        """
         folders = [log_dir / f"{topic}-{partition}" for log_dir in self.log_dirs(broker_id)]
         return next((folder for folder in folders if folder.is_dir()), folders[0])
 
     def log_dirs(self, broker_id: int) -> list[Path]:
         """The broker's log.dirs."""
-        return [Path(log_dir.strip()) for log_dir in self.spec.server_properties(broker_id, self.folder)["log.dirs"].split(",")]
+        return [
+            Path(log_dir.strip())
+            for log_dir in self.spec.server_properties(broker_id, self.folder)["log.dirs"].split(
+                ","
+            )
+        ]
 
     def log_text(self, broker_id: int) -> str:
         """All that the broker has written to its console."""
@@ -182,8 +217,6 @@ class Cluster:
     def status(self) -> ClusterStatus:
         return ClusterStatus.of(self._ask("status").get("status"))
 
-    # ---- acts -------------------------------------------------------------------------------------------------------------------------------
-
     def _ask(self, action: str, **arguments: int | str | bool) -> Answer:
         try:
             return self._client.ask(action, **arguments)
@@ -191,9 +224,11 @@ class Cluster:
             raise ClusterError(str(error)) from error
 
     def act(self, action: str, broker_id: int) -> str:
-        """Have the supervisor stop, start, kill, pause or resume a broker, or from -2 down a server of ZooKeeper; what came of it, in words.
+        """Have the supervisor stop, start, kill, pause or resume a broker, or from -2 down a server
+        of ZooKeeper; what came of it, in words.
 
-        Raises ClusterError."""
+        Raises ClusterError.
+        """
         return str(self._ask(action, broker=broker_id)["message"])
 
     def stop(self, broker_id: int) -> None:
@@ -201,7 +236,9 @@ class Cluster:
         self.act("stop", broker_id)
 
     def kill(self, broker_id: int) -> None:
-        """SIGKILL. Returns when the process is gone; ZooKeeper believes in it until its session expires."""
+        """SIGKILL. Returns when the process is gone; ZooKeeper believes in it until its session
+        expires.
+        """
         self.act("kill", broker_id)
 
     def pause(self, broker_id: int) -> None:
@@ -219,12 +256,16 @@ class Cluster:
             self.wait_ready()
 
     def wait_ready(self, timeout_s: float = READY_TIMEOUT_S) -> int:
-        """Return when all running brokers list each other and a controller: the controller's id. Raises ClusterError when one ended, or too late."""
+        """Return when all running brokers list each other and a controller: the controller's id.
+        Raises ClusterError when one ended, or too late.
+        """
         controller = self._ask("wait-ready", timeout_s=int(timeout_s)).get("controller")
         return controller if isinstance(controller, int) else -1
 
     def down(self, delete: bool = False) -> None:
-        """Stop everything, brokers by controlled shutdown; with `delete` at once, and remove the cluster's folder. Returns when all is gone."""
+        """Stop everything, brokers by controlled shutdown; with `delete` at once, and remove the
+        cluster's folder. Returns when all is gone.
+        """
         with contextlib.suppress(ClusterError):  # a supervisor that is gone already
             self._ask("down", delete=delete)
         self.close()
@@ -234,7 +275,10 @@ class Cluster:
         end = time.monotonic() + patience_s
         while is_up(self.folder):
             if time.monotonic() > end:
-                raise ClusterError(f"cluster {self.name} is still stopping after {patience_s:g} s: see {self.folder.supervisor_log}")
+                raise ClusterError(
+                    f"cluster {self.name} is still stopping after {patience_s:g} s: see"
+                    f" {self.folder.supervisor_log}"
+                )
             time.sleep(_LOOK_EVERY_S)
 
     def release(self) -> None:
@@ -242,14 +286,18 @@ class Cluster:
         self._ask("release")
 
     def close(self) -> None:
-        """Let go of the supervisor. A cluster that this process started goes down by that, unless it was released."""
+        """Let go of the supervisor. A cluster that this process started goes down by that, unless
+        it was released.
+        """
         self._client.close()
         if self._supervisor is not None and self._supervisor.stdin is not None:
             self._supervisor.stdin.close()
 
 
 def is_up(folder: ClusterFolder) -> bool:
-    """Whether a supervisor holds the cluster's lock: true from its start to its very end, and never after, however it ended."""
+    """Whether a supervisor holds the cluster's lock: true from its start to its very end, and never
+    after, however it ended.
+    """
     try:
         with folder.lock.open("r") as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -266,17 +314,24 @@ def attach(name: str, home: Path | None = None) -> Cluster:
         folder = ClusterFolder.of(name, home)
         spec = ClusterSpec.load(folder)
         if spec is None or not is_up(folder):
-            raise ClusterError(f"cluster '{name}' is not up; start it with: kafka-edu cluster up" + ("" if name == "default" else f" --name {name}"))
+            raise ClusterError(
+                f"cluster '{name}' is not up; start it with: kafka-edu cluster up"
+                + ("" if name == "default" else f" --name {name}")
+            )
         return Cluster(folder, spec, ActionClient(ActionAddress.read(folder.action_address)))
     except (ClusterSpecError, NoSupervisorError, ValueError) as error:
         raise ClusterError(str(error)) from error
 
 
-def start_cluster(name: str, wish: Wish, home: Path | None = None, temporary: bool = False) -> Cluster:
-    """Start a cluster, as remembered where `wish` says nothing; returns while its brokers are starting: `wait_ready` waits.
+def start_cluster(
+    name: str, wish: Wish, home: Path | None = None, temporary: bool = False
+) -> Cluster:
+    """Start a cluster, as remembered where `wish` says nothing; returns while its brokers are
+    starting: `wait_ready` waits.
 
-    It ends with this process, unless it is released; a `temporary` one then forgets everything. Raises ClusterError when it is up already, or
-    cannot be started, or when a temporary one would take the place of one that is to be kept.
+    It ends with this process, unless it is released; a `temporary` one then forgets everything.
+    Raises ClusterError when it is up already, or cannot be started, or when a temporary one would
+    take the place of one that is to be kept.
     """
     try:
         folder = ClusterFolder.of(name, home)
@@ -286,7 +341,10 @@ def start_cluster(name: str, wish: Wish, home: Path | None = None, temporary: bo
             shutil.rmtree(folder.path)
         remembered = ClusterSpec.load(folder)
         if remembered is not None and temporary:
-            raise ClusterError(f"there is a cluster '{name}' that is to be kept; a temporary one needs another name")
+            raise ClusterError(
+                f"there is a cluster '{name}' that is to be kept; a temporary one needs another"
+                " name"
+            )
         spec = plan(name, wish, remembered, home)
         warnings = spec.check_settings(folder)
         if spec.zookeeper.kind == "apache":
@@ -297,11 +355,17 @@ def start_cluster(name: str, wish: Wish, home: Path | None = None, temporary: bo
     except (ClusterSpecError, PackageGroupError, ApacheZooKeeperError, ValueError) as error:
         raise ClusterError(str(error)) from error
     except OSError as error:
-        raise ClusterError(f"cannot write {error.filename}: {error.strerror}; KAFKA_EDU_HOME names another place") from error
+        raise ClusterError(
+            f"cannot write {error.filename}: {error.strerror}; KAFKA_EDU_HOME names another place"
+        ) from error
     folder.action_address.unlink(missing_ok=True)  # of a supervisor that was killed
     with folder.supervisor_log.open("wb") as log:
         process = subprocess.Popen(
-            python_command("kafka_edu.cli.supervisor_main", str(folder.path), *(["--temporary"] if temporary else [])),
+            python_command(
+                "kafka_edu.cli.supervisor_main",
+                str(folder.path),
+                *(["--temporary"] if temporary else []),
+            ),
             env=python_environment(),
             stdin=subprocess.PIPE,
             stdout=log,
@@ -323,7 +387,9 @@ def start_cluster(name: str, wish: Wish, home: Path | None = None, temporary: bo
 
 
 def _get_apache_zookeeper() -> None:
-    """Fetch what it needs, the first time: its jars, and a Java where there is none. Raises PackageGroupError, ApacheZooKeeperError."""
+    """Fetch what it needs, the first time: its jars, and a Java where there is none. Raises
+    PackageGroupError, ApacheZooKeeperError.
+    """
     try:
         find_java()
         find_jars()
@@ -346,7 +412,10 @@ def _connect(folder: ClusterFolder, process: "subprocess.Popen[bytes]") -> Actio
             words = folder.supervisor_log.read_text(encoding="utf-8", errors="replace")
             raise ClusterError(f"the supervisor ended with code {code}: {words[-2000:]}")
         time.sleep(_LOOK_EVERY_S)
-    raise ClusterError(f"the supervisor did not start within {_SUPERVISOR_START_TIMEOUT_S:g} s: see {folder.supervisor_log}")
+    raise ClusterError(
+        f"the supervisor did not start within {_SUPERVISOR_START_TIMEOUT_S:g} s: see"
+        f" {folder.supervisor_log}"
+    )
 
 
 @contextlib.contextmanager
@@ -361,14 +430,25 @@ def running_cluster(
     home: Path | None = None,
     wait: bool = True,
 ) -> Iterator[Cluster]:
-    """A cluster for the length of a block, ready at its beginning; nothing of it is left after, nor when this process is killed.
+    """A cluster for the length of a block, ready at its beginning; nothing of it is left after, nor
+    when this process is killed.
 
-    Without a `home` it lives in a temporary folder, so that any number of them may be called `test`.
+    Without a `home` it lives in a temporary folder, so that any number of them may be called
+    `test`.
     """
     with contextlib.ExitStack() as stack:
         if home is None:
-            home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kafka-edu-", ignore_cleanup_errors=True)))
-        cluster = start_cluster(name, Wish(brokers, None, zookeeper, props or {}, broker_props or {}, zookeepers), home, temporary=True)
+            home = Path(
+                stack.enter_context(
+                    tempfile.TemporaryDirectory(prefix="kafka-edu-", ignore_cleanup_errors=True)
+                )
+            )
+        cluster = start_cluster(
+            name,
+            Wish(brokers, None, zookeeper, props or {}, broker_props or {}, zookeepers),
+            home,
+            temporary=True,
+        )
         try:
             if wait:
                 cluster.wait_ready()

@@ -1,10 +1,13 @@
-"""The supervisor's process: starts a cluster's children, acts on them when asked, and stops them all when it ends.
+"""The supervisor's process: starts a cluster's children, acts on them when asked, and stops them
+all when it ends.
 
-`python -m kafka_edu.cli.supervisor_main FOLDER [--temporary]`; kafka_edu.cli.supervisor starts it, in a session of its own. It ends when its standard
-input ends, which is when the process that started it has ended, in whatever way: until somebody asks it to `release` the cluster from that.
-A temporary cluster's folder is removed at the end.
+`python -m kafka_edu.cli.supervisor_main FOLDER [--temporary]`; kafka_edu.cli.supervisor starts it,
+in a session of its own. It ends when its standard input ends, which is when the process that
+started it has ended, in whatever way: until somebody asks it to `release` the cluster from that. A
+temporary cluster's folder is removed at the end.
 
-It restarts nothing by itself: a broker that died stays dead until somebody asks, for watching what follows is what this is for.
+It restarts nothing by itself: a broker that died stays dead until somebody asks, for watching what
+follows is what this is for.
 """
 
 import argparse
@@ -31,13 +34,21 @@ from kafka_edu.common.private_file import write_private_json
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime
 from kafka_edu.trace.event import Event
-from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone, ClusterReady, ProcessMemory, ProcessSnapshot, SupervisorStarted
+from kafka_edu.trace.events.supervisor import (
+    ActionAsked,
+    ActionDone,
+    ClusterReady,
+    ProcessMemory,
+    ProcessSnapshot,
+    SupervisorStarted,
+)
 from kafka_edu.trace.socket_sink import EventServer
 from kafka_edu.trace.tracer import Tracer
 
 SUPERVISOR: Final = -1
 
-#: How long a broker may take to stop by itself: its tries of a controlled shutdown (three, half a second apart: cluster_spec.py), and the flush of its logs.
+#: How long a broker may take to stop by itself: its tries of a controlled shutdown (three, half a
+#: second apart: cluster_spec.py), and the flush of its logs.
 BROKER_PATIENCE_S: Final = 30.0
 
 BROKER_MODULE: Final = "kafka_edu.server.main"
@@ -52,11 +63,16 @@ class Supervisor:
         self._time = SystemTime()
         self._transport = SocketTransport()
         self._trace = Tracer(SUPERVISOR, self._time)
-        self._events = EventServer(self._trace, self._transport, self._time, secrets.token_hex(16), spec.name)
+        self._events = EventServer(
+            self._trace, self._transport, self._time, secrets.token_hex(16), spec.name
+        )
         self._actions = ActionServer(secrets.token_hex(16), self._act)
         self._brokers = {
             broker.id: self._child(
-                f"broker-{broker.id}", broker.id, [BROKER_MODULE, str(folder.broker_properties(broker.id))], folder.broker_log(broker.id)
+                f"broker-{broker.id}",
+                broker.id,
+                [BROKER_MODULE, str(folder.broker_properties(broker.id))],
+                folder.broker_log(broker.id),
             )
             for broker in spec.brokers
         }
@@ -80,11 +96,17 @@ class Supervisor:
         yield from self._brokers.values()
 
     def _port(self, child: ChildProcess) -> int:
-        return self._spec.broker(child.broker).port if child.broker >= 0 else self._zookeepers.port(child)
+        return (
+            self._spec.broker(child.broker).port
+            if child.broker >= 0
+            else self._zookeepers.port(child)
+        )
 
     def _snapshot(self) -> Iterator[Event]:
         for child in self._children():
-            yield ProcessSnapshot(child.name, child.broker, child.state.value, child.pid, self._port(child))
+            yield ProcessSnapshot(
+                child.name, child.broker, child.state.value, child.pid, self._port(child)
+            )
         yield from self._zookeepers.snapshot()
 
     def _gauges(self) -> Iterator[Event]:
@@ -92,8 +114,6 @@ class Supervisor:
             memory = child.rss_anon()
             if memory is not None:
                 yield ProcessMemory(child.name, child.broker, memory)
-
-    # ---- life -------------------------------------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
         """From the first child's start to the last one's end."""
@@ -106,10 +126,17 @@ class Supervisor:
                 self._spec.name,
                 os.getpid(),
                 self._spec.broker_ids,
-                self._spec.zookeeper.kind if self._spec.zookeeper.ours else self._spec.zookeeper.connect,
+                (
+                    self._spec.zookeeper.kind
+                    if self._spec.zookeeper.ours
+                    else self._spec.zookeeper.connect
+                ),
             )
         )
-        watching = [asyncio.create_task(self._events.run()), asyncio.create_task(self._zookeepers.watch())]
+        watching = [
+            asyncio.create_task(self._events.run()),
+            asyncio.create_task(self._zookeepers.watch()),
+        ]
         starting = asyncio.create_task(self._start_all())  # first, for they take longest
         starting.add_done_callback(self._on_started)
         try:
@@ -145,7 +172,12 @@ class Supervisor:
         events_port = await self._events.listen(HOST)
         self._events.write_address(self._folder.supervisor_events, HOST, events_port)
         actions_port = await self._actions.listen()
-        address = {"host": HOST, "port": actions_port, "token": self._actions.token, "pid": os.getpid()}
+        address = {
+            "host": HOST,
+            "port": actions_port,
+            "token": self._actions.token,
+            "pid": os.getpid(),
+        }
         write_private_json(self._folder.action_address, address)
 
     async def _start_all(self) -> None:
@@ -166,11 +198,15 @@ class Supervisor:
             self._end.set()
 
     async def _stop_all(self) -> None:
-        """Brokers one after another, then ZooKeeper, which they need for stopping. What is to be deleted needs no farewell.
+        """Brokers one after another, then ZooKeeper, which they need for stopping. What is to be
+        deleted needs no farewell.
 
-        If all brokers stopped at once, two that lead for each other could not hand over: each would warn of a controlled shutdown that failed.
+        If all brokers stopped at once, two that lead for each other could not hand over: each would
+        warn of a controlled shutdown that failed.
         """
-        running = [broker for broker in self._brokers.values() if broker.state is not ProcessState.STOPPED]
+        running = [
+            broker for broker in self._brokers.values() if broker.state is not ProcessState.STOPPED
+        ]
         if self._delete:
             await asyncio.gather(*(child.kill() for child in self._children()))
             return
@@ -183,10 +219,12 @@ class Supervisor:
 
     def _on_end(self, child: ChildProcess) -> None:
         """A child ended: its event tells; an events file of one that is dead would mislead."""
-        path = self._folder.broker_events(child.broker) if child.broker >= 0 else self._folder.zookeeper_events
+        path = (
+            self._folder.broker_events(child.broker)
+            if child.broker >= 0
+            else self._folder.zookeeper_events
+        )
         path.unlink(missing_ok=True)
-
-    # ---- acts -------------------------------------------------------------------------------------------------------------------------------
 
     async def _act(self, action: str, request: Request) -> Answer:
         """One door for every act: told before and after, whoever asked."""
@@ -214,7 +252,10 @@ class Supervisor:
         if isinstance(child_id, int) and child_id <= FIRST_ZOOKEEPER:
             kind, children = "ZooKeeper of ours with the number", self._zookeepers.children
         if not isinstance(child_id, int) or child_id not in children:
-            raise ActionRefused(f"there is no {kind} {child_id}; there are {', '.join(map(str, children)) or 'none'}")
+            raise ActionRefused(
+                f"there is no {kind} {child_id}; there are"
+                f" {', '.join(map(str, children)) or 'none'}"
+            )
         return children[child_id]
 
     async def _do(self, action: str, child: ChildProcess | None, request: Request) -> str:
@@ -248,8 +289,12 @@ class Supervisor:
                     raise ActionRefused(f"there is no action '{action}'")
 
     async def _wait_ready(self, timeout_s: float) -> Answer:
-        """Wait for all that run to list each other; a broker that ends meanwhile is an error, told with its last words."""
-        from kafka_edu.cli.readiness import wait_until_listed  # the protocol is read in while the brokers start, not before
+        """Wait for all that run to list each other; a broker that ends meanwhile is an error, told
+        with its last words.
+        """
+        from kafka_edu.cli.readiness import (
+            wait_until_listed,
+        )  # the protocol is read in while the brokers start, not before
 
         deadline = time.monotonic() + timeout_s
         try:
@@ -257,16 +302,33 @@ class Supervisor:
                 await self._all_started.wait()
                 await self._zookeepers.answer()
         except TimeoutError:
-            raise ActionRefused(f"ZooKeeper does not answer within {timeout_s:g} s; see {self._folder.path}/zookeeper*.log") from None
-        running = {i: broker for i, broker in self._brokers.items() if broker.state is ProcessState.RUNNING}
-        dead = [child for child in self._children() if child.last_exit is not None and not child.last_exit.asked]
+            raise ActionRefused(
+                f"ZooKeeper does not answer within {timeout_s:g} s; see"
+                f" {self._folder.path}/zookeeper*.log"
+            ) from None
+        running = {
+            i: broker for i, broker in self._brokers.items() if broker.state is ProcessState.RUNNING
+        }
+        dead = [
+            child
+            for child in self._children()
+            if child.last_exit is not None and not child.last_exit.asked
+        ]
         if dead:
             raise ActionRefused(_epitaph(dead[0]))
         ports = {i: (HOST, self._spec.broker(i).port) for i in running}
         seen: dict[int, str] = {}
         ready = asyncio.create_task(wait_until_listed(self._transport, ports, list(running), seen))
-        ends = [asyncio.create_task(_named_end(child)) for child in self._children() if child.state is ProcessState.RUNNING]
-        done, _ = await asyncio.wait([ready, *ends], timeout=max(deadline - time.monotonic(), 0), return_when=asyncio.FIRST_COMPLETED)
+        ends = [
+            asyncio.create_task(_named_end(child))
+            for child in self._children()
+            if child.state is ProcessState.RUNNING
+        ]
+        done, _ = await asyncio.wait(
+            [ready, *ends],
+            timeout=max(deadline - time.monotonic(), 0),
+            return_when=asyncio.FIRST_COMPLETED,
+        )
         for task in (ready, *ends):
             task.cancel()
         if ready in done:
@@ -282,14 +344,20 @@ class Supervisor:
         from kafka_edu.cli.start_diagnosis import diagnose  # it brings every event class with it
 
         why = await diagnose(self._folder, list(running), seen)
-        raise ActionRefused(f"not ready within {timeout_s:g} s:\n{why}\nEach broker's log says more: {self._folder.path}/*/broker.log")
+        raise ActionRefused(
+            f"not ready within {timeout_s:g} s:\n{why}\nEach broker's log says more:"
+            f" {self._folder.path}/*/broker.log"
+        )
 
     def _status(self) -> dict[str, object]:
         return {
             "name": self._spec.name,
             "pid": os.getpid(),
             "bootstrap_servers": self._spec.bootstrap_servers,
-            "zookeeper": {"kind": self._spec.zookeeper.kind, "connect": self._spec.zookeeper.connect},
+            "zookeeper": {
+                "kind": self._spec.zookeeper.kind,
+                "connect": self._spec.zookeeper.connect,
+            },
             "ready_ms": self._ready_ms,
             "up_s": round((time.monotonic_ns() - self._started_ns) / 1e9, 3),
             "processes": [

@@ -1,11 +1,15 @@
-"""Consume, transform, produce, on confluent-kafka: `python -m kafka_edu.cli.transform_app SERVERS INPUT OUTPUT NAME PAUSE_MS`.
+"""Consume, transform, produce, on confluent-kafka: `python -m kafka_edu.cli.transform_app SERVERS
+INPUT OUTPUT NAME PAUSE_MS`.
 
-Each input record becomes one output record, in transactions that commit the input's offsets too. NAME is group, member and transactional id; a
-transaction takes at least PAUSE_MS. Whatever goes wrong ends the process: whoever starts it again goes on behind the last committed transaction, and
-what this one left open is aborted when the next one initialises. `java/Transform.java` is the same for the Java client.
+Each input record becomes one output record, in transactions that commit the input's offsets too.
+NAME is group, member and transactional id; a transaction takes at least PAUSE_MS. Whatever goes
+wrong ends the process: whoever starts it again goes on behind the last committed transaction, and
+what this one left open is aborted when the next one initialises. `java/Transform.java` is the same
+for the Java client.
 
-So does a transaction that takes longer than LONGEST_TRANSACTION_S: librdkafka 2.16 waits in send_offsets_to_transaction for ever, whatever its time-out
-says, once Metadata has ceased to list the group's coordinator (confluentinc/librdkafka, issues 5456 and 5511).
+So does a transaction that takes longer than LONGEST_TRANSACTION_S: librdkafka 2.16 waits in
+send_offsets_to_transaction for ever, whatever its time-out says, once Metadata has ceased to list
+the group's coordinator (confluentinc/librdkafka, issues 5456 and 5511).
 """
 
 import contextlib
@@ -27,7 +31,9 @@ MOST_RECORDS: Final = 200
 
 @contextlib.contextmanager
 def ending_the_process_after(seconds: float) -> Iterator[None]:
-    """Unless the block has ended before; with a traceback on standard error and exit code 1, whatever the block waits for."""
+    """Unless the block has ended before; with a traceback on standard error and exit code 1,
+    whatever the block waits for.
+    """
     faulthandler.dump_traceback_later(seconds, exit=True)
     try:
         yield
@@ -64,14 +70,18 @@ def transform(servers: str, topic_in: str, topic_out: str, name: str, pause_ms: 
         came = consumer.consume(MOST_RECORDS, 0.2)
         for message in came:
             if (error := message.error()) is not None and error.code() == KafkaError._FATAL:
-                raise KafkaException(error)  # such a consumer gives nothing any more: another must take its place
+                raise KafkaException(
+                    error
+                )  # such a consumer gives nothing any more: another must take its place
         messages = [message for message in came if message.error() is None]
         if messages:
             with ending_the_process_after(LONGEST_TRANSACTION_S + pause_ms / 1000):
                 _one_transaction(producer, consumer, messages, topic_out, pause_ms)
 
 
-def _one_transaction(producer: Producer, consumer: Consumer, messages: list[Message], topic_out: str, pause_ms: int) -> None:
+def _one_transaction(
+    producer: Producer, consumer: Consumer, messages: list[Message], topic_out: str, pause_ms: int
+) -> None:
     producer.begin_transaction()
     ends: dict[tuple[str, int], int] = {}
     for message in messages:
@@ -83,7 +93,9 @@ def _one_transaction(producer: Producer, consumer: Consumer, messages: list[Mess
         ends[topic, partition] = offset + 1
     producer.flush(TIMEOUT_S)
     time.sleep(pause_ms / 1000)
-    offsets = [TopicPartition(topic, partition, offset) for (topic, partition), offset in ends.items()]
+    offsets = [
+        TopicPartition(topic, partition, offset) for (topic, partition), offset in ends.items()
+    ]
     producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), TIMEOUT_S)
     producer.commit_transaction(TIMEOUT_S)
 

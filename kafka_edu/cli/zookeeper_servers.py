@@ -1,7 +1,9 @@
-"""The ZooKeeper servers that the supervisor runs: one of ours, or one or an ensemble of Apache's; none where an external one is used.
+"""The ZooKeeper servers that the supervisor runs: one of ours, or one or an ensemble of Apache's;
+none where an external one is used.
 
-In an ensemble one server leads and the others follow; who it is, each says to the four-letter word `srvr`. The supervisor asks them all four times
-a second and tells each change. A server that cannot reach more than half of them, or is just loading its data, serves nobody and has no mode.
+In an ensemble one server leads and the others follow; who it is, each says to the four-letter word
+`srvr`. The supervisor asks them all four times a second and tells each change. A server that cannot
+reach more than half of them, or is just loading its data, serves nobody and has no mode.
 """
 
 import asyncio
@@ -26,9 +28,17 @@ _ASK_MODE_EVERY_S: Final = 0.25
 
 
 class ZooKeeperServers:
-    """The children that are ZooKeeper's, by what stands for them where brokers have their ids. Owned by the supervisor's loop."""
+    """The children that are ZooKeeper's, by what stands for them where brokers have their ids.
+    Owned by the supervisor's loop.
+    """
 
-    def __init__(self, spec: ZooKeeperSpec, folder: ClusterFolder, child: Callable[[str, int, list[str], Path], ChildProcess], trace: Tracer) -> None:
+    def __init__(
+        self,
+        spec: ZooKeeperSpec,
+        folder: ClusterFolder,
+        child: Callable[[str, int, list[str], Path], ChildProcess],
+        trace: Tracer,
+    ) -> None:
         self._spec = spec
         self._folder = folder
         self._trace = trace
@@ -36,18 +46,45 @@ class ZooKeeperServers:
         self.children: dict[int, ChildProcess] = {}
         for child_id, server in self._servers.items():
             name = spec.server_name(server)
-            self.children[child_id] = child(name, child_id, self._command(server), folder.zookeeper_log(name))
+            self.children[child_id] = child(
+                name, child_id, self._command(server), folder.zookeeper_log(name)
+            )
         self.modes: dict[int, str] = dict.fromkeys(self.children, "")
-        """child id → leader, follower, or empty where it serves nobody; all empty where there is but one."""
+        """child id → leader, follower, or empty where it serves nobody; all empty where there is
+        but one.
+        """
 
     def _command(self, server: ZooKeeperServer) -> list[str]:
         data_dir = self._folder.zookeeper(self._spec.server_name(server))
         if self._spec.kind == "apache":
-            members = [Member(each.id, each.quorum_port, each.election_port) for each in self._spec.servers] if self._is_ensemble else []
-            command = prepare(data_dir, host=HOST, port=server.port, tick_time_ms=TICK_TIME_MS, my_id=server.id, ensemble=members)
+            members = (
+                [
+                    Member(each.id, each.quorum_port, each.election_port)
+                    for each in self._spec.servers
+                ]
+                if self._is_ensemble
+                else []
+            )
+            command = prepare(
+                data_dir,
+                host=HOST,
+                port=server.port,
+                tick_time_ms=TICK_TIME_MS,
+                my_id=server.id,
+                ensemble=members,
+            )
             return ["--exec", *command]
-        options = {"host": HOST, "port": server.port, "tick-time": TICK_TIME_MS, "data-dir": data_dir, "events-file": self._folder.zookeeper_events}
-        return [EMBEDDED_MODULE, *(str(word) for option, value in options.items() for word in (f"--{option}", value))]
+        options = {
+            "host": HOST,
+            "port": server.port,
+            "tick-time": TICK_TIME_MS,
+            "data-dir": data_dir,
+            "events-file": self._folder.zookeeper_events,
+        }
+        return [
+            EMBEDDED_MODULE,
+            *(str(word) for option, value in options.items() for word in (f"--{option}", value)),
+        ]
 
     @property
     def _is_ensemble(self) -> bool:
@@ -64,13 +101,17 @@ class ZooKeeperServers:
                 yield ZooKeeperModeSnapshot(child.name, child.broker, self.modes[child.broker])
 
     async def start(self) -> bool:
-        """Start all. Apache's has to answer before a broker comes, for it may swallow the request of one that connects just when it opens its port, and
-        that one would wait for six seconds; the embedded one takes whoever comes while it starts. False when a server has ended instead."""
+        """Start all. Apache's has to answer before a broker comes, for it may swallow the request
+        of one that connects just when it opens its port, and that one would wait for six seconds;
+        the embedded one takes whoever comes while it starts. False when a server has ended instead.
+        """
         await asyncio.gather(*(child.start() for child in self.children.values()))
         return self._spec.kind != "apache" or await self.answer()
 
     async def answer(self) -> bool:
-        """Return when every server that runs serves requests: True; False when one of them has ended instead."""
+        """Return when every server that runs serves requests: True; False when one of them has
+        ended instead.
+        """
         return all(await asyncio.gather(*map(self._answers, self.children.values())))
 
     async def _answers(self, child: ChildProcess) -> bool:
@@ -84,13 +125,19 @@ class ZooKeeperServers:
 
     async def _mode(self, child: ChildProcess) -> str:
         """Empty for one that does not run: a paused one would only let us wait."""
-        return await asyncio.to_thread(mode, HOST, self.port(child)) if child.state is ProcessState.RUNNING else ""
+        return (
+            await asyncio.to_thread(mode, HOST, self.port(child))
+            if child.state is ProcessState.RUNNING
+            else ""
+        )
 
     async def watch(self) -> None:
         """Tell who leads, until cancelled; returns at once where there is no ensemble."""
         while self._is_ensemble:
             children = list(self.children.values())
-            for child, now in zip(children, await asyncio.gather(*map(self._mode, children)), strict=True):
+            for child, now in zip(
+                children, await asyncio.gather(*map(self._mode, children)), strict=True
+            ):
                 self._note(child, now)
             await asyncio.sleep(_ASK_MODE_EVERY_S)
 
@@ -102,5 +149,7 @@ class ZooKeeperServers:
 
     async def stop(self) -> None:
         """Side by side."""
-        running = [child for child in self.children.values() if child.state is not ProcessState.STOPPED]
+        running = [
+            child for child in self.children.values() if child.state is not ProcessState.STOPPED
+        ]
         await asyncio.gather(*(child.stop(PATIENCE_S) for child in running))

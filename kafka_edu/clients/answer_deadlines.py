@@ -1,9 +1,12 @@
-"""Check that a broker answers every request of a connection, or closes the connection, within the request's time-out and one second.
+"""Check that a broker answers every request of a connection, or closes the connection, within the
+request's time-out and one second.
 
-A broker works on one request of a connection at a time. So the clock of a request starts when it is sent or when the request before it was
-answered, whichever is later. Time in which the broker was paused does not count, because a process that stands still can answer nobody.
+A broker works on one request of a connection at a time. So the clock of a request starts when it is
+sent or when the request before it was answered, whichever is later. Time in which the broker was
+paused does not count, because a process that stands still can answer nobody.
 
-The soak asks this of a real cluster, and the search by seeds asks it in virtual time. Both hand in the clock.
+The soak asks this of a real cluster, and the search by seeds asks it in virtual time. Both hand in
+the clock.
 """
 
 from collections import Counter, deque
@@ -31,9 +34,9 @@ class Overdue:
 
     def __str__(self) -> str:
         return (
-            f"{self.kind} to broker {self.broker} on {self.connection}: sent at {self.sent_ms:.0f} ms, "
-            f"no answer after {self.waited_ms:.0f} ms (time-out {self.allowed_ms:.0f} ms + {GRACE_MS} ms)"
-            f"{'; ' if self.end else ''}{self.end}"
+            f"{self.kind} to broker {self.broker} on {self.connection}: sent at {self.sent_ms:.0f}"
+            f" ms, no answer after {self.waited_ms:.0f} ms (time-out {self.allowed_ms:.0f} ms +"
+            f" {GRACE_MS} ms){'; ' if self.end else ''}{self.end}"
         )
 
 
@@ -52,10 +55,16 @@ class Pauses:
             times[-1] = (times[-1][0], now_ms)
 
     def within(self, broker: int, begin_ms: float, end_ms: float) -> float:
-        """Return how many ms between `begin_ms` and `end_ms` the broker was paused. O(pauses of that broker)."""
+        """Return how many ms between `begin_ms` and `end_ms` the broker was paused. O(pauses of
+        that broker).
+        """
         total = 0.0
         for paused_ms, resumed_ms in self._times.get(broker, ()):
-            total += max(min(end_ms, end_ms if resumed_ms is None else resumed_ms) - max(begin_ms, paused_ms), 0.0)
+            total += max(
+                min(end_ms, end_ms if resumed_ms is None else resumed_ms)
+                - max(begin_ms, paused_ms),
+                0.0,
+            )
         return total
 
 
@@ -70,13 +79,17 @@ class _Waiting:
 
 
 class Answers:
-    """What became of all requests of a run. One of these is shared by all connections of one client."""
+    """What became of all requests of a run. One of these is shared by all connections of one
+    client.
+    """
 
     def __init__(self) -> None:
         self.sent = 0
         self.answered = 0
         self.closed = 0
-        """Requests whose connection went away before the answer: allowed, the client sends them again."""
+        """Requests whose connection went away before the answer: allowed, the client sends them
+        again.
+        """
         self.late = 0
         """Overdue requests that got their answer in the end."""
         self.overdue: list[Overdue] = []
@@ -102,7 +115,9 @@ class AnswerDeadlines:
         self._last_answer_ms = 0.0
 
     def sent(self, kind: str, allowed_ms: float, now_ms: float) -> None:
-        """A request was sent. `allowed_ms` is the request's own time-out, or the client's where the request has none."""
+        """A request was sent. `allowed_ms` is the request's own time-out, or the client's where the
+        request has none.
+        """
         self._answers.sent += 1
         self._waiting.append(_Waiting(kind, now_ms, allowed_ms))
 
@@ -133,7 +148,9 @@ class AnswerDeadlines:
         self._waiting.clear()
 
     def look(self, now_ms: float) -> None:
-        """Note the first request in flight as overdue if it is. The others wait behind it, so their clocks have not started."""
+        """Note the first request in flight as overdue if it is. The others wait behind it, so their
+        clocks have not started.
+        """
         if self._waiting:
             self._look_at(self._waiting[0], now_ms)
 
@@ -142,7 +159,14 @@ class AnswerDeadlines:
             return
         waited_ms = self._waited_ms(waiting, now_ms)
         if waited_ms > waiting.allowed_ms + GRACE_MS:
-            waiting.overdue = Overdue(self.connection, self.broker, waiting.kind, waiting.sent_ms, waited_ms, waiting.allowed_ms)
+            waiting.overdue = Overdue(
+                self.connection,
+                self.broker,
+                waiting.kind,
+                waiting.sent_ms,
+                waited_ms,
+                waiting.allowed_ms,
+            )
             self._answers.overdue.append(waiting.overdue)
 
     def _waited_ms(self, waiting: _Waiting, now_ms: float) -> float:
@@ -151,6 +175,8 @@ class AnswerDeadlines:
 
 
 def look_at_all(connections: Iterable[AnswerDeadlines], now_ms: float) -> None:
-    """Look at every connection: several times a second, so that a request that is never answered is found while it waits."""
+    """Look at every connection: several times a second, so that a request that is never answered is
+    found while it waits.
+    """
     for connection in connections:
         connection.look(now_ms)

@@ -1,7 +1,7 @@
 """Make requests of every kind a client sends, with the time-out within which each must be answered.
 
-The soak and the search by seeds send these to every broker, whether it leads the partition or not: an error is an answer. What they look for is
-a request that gets none.
+The soak and the search by seeds send these to every broker, whether it leads the partition or not:
+an error is an answer. What they look for is a request that gets none.
 """
 
 import random
@@ -10,11 +10,21 @@ from typing import Final, NamedTuple
 
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest
-from kafka_edu.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+from kafka_edu.protocol.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
 from kafka_edu.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from kafka_edu.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
+from kafka_edu.protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
 from kafka_edu.protocol.messages.delete_topics import DeleteTopicsRequest
-from kafka_edu.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from kafka_edu.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+)
 from kafka_edu.protocol.messages.describe_groups import DescribeGroupsRequest
 from kafka_edu.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kafka_edu.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
@@ -25,19 +35,37 @@ from kafka_edu.protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_edu.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from kafka_edu.protocol.messages.leave_group import LeaveGroupRequest
 from kafka_edu.protocol.messages.list_groups import ListGroupsRequest
-from kafka_edu.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kafka_edu.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
 from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from kafka_edu.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from kafka_edu.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 from kafka_edu.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
-from kafka_edu.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest, OffsetForLeaderPartition, OffsetForLeaderTopic
-from kafka_edu.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kafka_edu.protocol.messages.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+from kafka_edu.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
 from kafka_edu.protocol.messages.sync_group import SyncGroupRequest
 from kafka_edu.protocol.schema import Message
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 
 CLIENT_TIMEOUT_MS: Final = 10_000
-"""For requests that have no time-out of their own. They may wait behind requests that wait for ZooKeeper or for the controller."""
+"""For requests that have no time-out of their own. They may wait behind requests that wait for
+ZooKeeper or for the controller.
+"""
 GROUP: Final = "probe"
 FETCH_MAX_BYTES: Final = 1 << 16
 
@@ -53,19 +81,45 @@ class Probe(NamedTuple):
 
 
 def produce(
-    chance: random.Random, tp: TopicPartition, now_ms: int, *, acks: int = -1, timeout_ms: int | None = None, value: bytes | None = None
+    chance: random.Random,
+    tp: TopicPartition,
+    now_ms: int,
+    *,
+    acks: int = -1,
+    timeout_ms: int | None = None,
+    value: bytes | None = None,
 ) -> Probe:
     """One batch for one partition, as librdkafka sends them."""
     timeout_ms = chance.choice((500, 1500, 5000)) if timeout_ms is None else timeout_ms
-    batch = build_batch([Record(0, now_ms, None, value if value is not None else b"probe" * chance.randint(1, 40))])
-    data = TopicProduceData(name=tp.topic, partition_data=[PartitionProduceData(index=tp.partition, records=batch)])
-    return Probe("Produce", ProduceRequest(acks=acks, timeout_ms=timeout_ms, topic_data=[data]), 7, CLIENT_TIMEOUT_MS if acks >= 0 else timeout_ms)
+    batch = build_batch(
+        [Record(0, now_ms, None, value if value is not None else b"probe" * chance.randint(1, 40))]
+    )
+    data = TopicProduceData(
+        name=tp.topic, partition_data=[PartitionProduceData(index=tp.partition, records=batch)]
+    )
+    return Probe(
+        "Produce",
+        ProduceRequest(acks=acks, timeout_ms=timeout_ms, topic_data=[data]),
+        7,
+        CLIENT_TIMEOUT_MS if acks >= 0 else timeout_ms,
+    )
 
 
-def fetch(chance: random.Random, tp: TopicPartition, offset: int, *, max_wait_ms: int | None = None, min_bytes: int | None = None) -> Probe:
-    """A consumer's fetch without a session. It waits at the end of the partition for up to `max_wait_ms`."""
+def fetch(
+    chance: random.Random,
+    tp: TopicPartition,
+    offset: int,
+    *,
+    max_wait_ms: int | None = None,
+    min_bytes: int | None = None,
+) -> Probe:
+    """A consumer's fetch without a session. It waits at the end of the partition for up to
+    `max_wait_ms`.
+    """
     max_wait_ms = chance.choice((0, 100, 500, 2000)) if max_wait_ms is None else max_wait_ms
-    partition = FetchPartition(partition=tp.partition, fetch_offset=offset, partition_max_bytes=FETCH_MAX_BYTES)
+    partition = FetchPartition(
+        partition=tp.partition, fetch_offset=offset, partition_max_bytes=FETCH_MAX_BYTES
+    )
     request = FetchRequest(
         replica_id=-1,
         max_wait_ms=max_wait_ms,
@@ -78,9 +132,17 @@ def fetch(chance: random.Random, tp: TopicPartition, offset: int, *, max_wait_ms
 
 
 class ProbeRequests:
-    """Draws requests of all kinds. Every random choice comes from the `chance` that is handed in."""
+    """Draws requests of all kinds. Every random choice comes from the `chance` that is handed
+    in.
+    """
 
-    def __init__(self, chance: random.Random, partitions: Sequence[TopicPartition], brokers: Sequence[int], now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        chance: random.Random,
+        partitions: Sequence[TopicPartition],
+        brokers: Sequence[int],
+        now_ms: Callable[[], int],
+    ) -> None:
         self._chance = chance
         self._partitions = partitions
         self._brokers = brokers
@@ -93,18 +155,38 @@ class ProbeRequests:
             "Metadata": self._metadata,
             "ListOffsets": self._list_offsets,
             "OffsetForLeaderEpoch": self._offset_for_leader_epoch,
-            "FindCoordinator": lambda: self._plain("FindCoordinator", FindCoordinatorRequest(key=GROUP, key_type=0), 2),
+            "FindCoordinator": lambda: self._plain(
+                "FindCoordinator", FindCoordinatorRequest(key=GROUP, key_type=0), 2
+            ),
             "OffsetCommit": self._offset_commit,
             "OffsetFetch": self._offset_fetch,
             "JoinGroup": self._join_group,
-            "SyncGroup": lambda: self._plain("SyncGroup", SyncGroupRequest(group_id=GROUP, generation_id=1, member_id="nobody"), 2),
-            "Heartbeat": lambda: self._plain("Heartbeat", HeartbeatRequest(group_id=GROUP, generation_id=1, member_id="nobody"), 2),
-            "LeaveGroup": lambda: self._plain("LeaveGroup", LeaveGroupRequest(group_id=GROUP, member_id="nobody"), 2),
+            "SyncGroup": lambda: self._plain(
+                "SyncGroup",
+                SyncGroupRequest(group_id=GROUP, generation_id=1, member_id="nobody"),
+                2,
+            ),
+            "Heartbeat": lambda: self._plain(
+                "Heartbeat",
+                HeartbeatRequest(group_id=GROUP, generation_id=1, member_id="nobody"),
+                2,
+            ),
+            "LeaveGroup": lambda: self._plain(
+                "LeaveGroup", LeaveGroupRequest(group_id=GROUP, member_id="nobody"), 2
+            ),
             "ListGroups": lambda: self._plain("ListGroups", ListGroupsRequest(), 2),
-            "DescribeGroups": lambda: self._plain("DescribeGroups", DescribeGroupsRequest(groups=[GROUP]), 2),
+            "DescribeGroups": lambda: self._plain(
+                "DescribeGroups", DescribeGroupsRequest(groups=[GROUP]), 2
+            ),
             "DescribeConfigs": self._describe_configs,
-            "DescribeLogDirs": lambda: self._plain("DescribeLogDirs", DescribeLogDirsRequest(topics=None), 1),
-            "InitProducerId": lambda: self._plain("InitProducerId", InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=10_000), 1),
+            "DescribeLogDirs": lambda: self._plain(
+                "DescribeLogDirs", DescribeLogDirsRequest(topics=None), 1
+            ),
+            "InitProducerId": lambda: self._plain(
+                "InitProducerId",
+                InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=10_000),
+                1,
+            ),
             "DeleteRecords": self._delete_records,
             "ElectLeaders": self._elect_leaders,
             "CreateTopics": self._create_topics,
@@ -113,7 +195,9 @@ class ProbeRequests:
         }
 
     def draw(self) -> Probe:
-        """Return the next request: half of them Produce, a quarter Fetch, one of all the others else."""
+        """Return the next request: half of them Produce, a quarter Fetch, one of all the others
+        else.
+        """
         dice = self._chance.random()
         if dice < 0.5:
             return self._produce()
@@ -128,18 +212,27 @@ class ProbeRequests:
         return Probe(kind, request, version, CLIENT_TIMEOUT_MS)
 
     def _produce(self) -> Probe:
-        return produce(self._chance, self._partition(), self._now_ms(), acks=self._chance.choice((-1, -1, -1, 1)))
+        return produce(
+            self._chance,
+            self._partition(),
+            self._now_ms(),
+            acks=self._chance.choice((-1, -1, -1, 1)),
+        )
 
     def _fetch(self) -> Probe:
         return fetch(self._chance, self._partition(), self._chance.choice((0, 10, 10_000)))
 
     def _metadata(self) -> Probe:
         topics = self._chance.choice((None, [MetadataRequestTopic(name=self._partition().topic)]))
-        return self._plain("Metadata", MetadataRequest(topics=topics, allow_auto_topic_creation=False), 8)
+        return self._plain(
+            "Metadata", MetadataRequest(topics=topics, allow_auto_topic_creation=False), 8
+        )
 
     def _list_offsets(self) -> Probe:
         tp = self._partition()
-        wanted = ListOffsetsPartition(partition_index=tp.partition, timestamp=self._chance.choice((-1, -2, self._now_ms())))
+        wanted = ListOffsetsPartition(
+            partition_index=tp.partition, timestamp=self._chance.choice((-1, -2, self._now_ms()))
+        )
         topics = [ListOffsetsTopic(name=tp.topic, partitions=[wanted])]
         return self._plain("ListOffsets", ListOffsetsRequest(replica_id=-1, topics=topics), 5)
 
@@ -151,13 +244,27 @@ class ProbeRequests:
 
     def _offset_commit(self) -> Probe:
         tp = self._partition()
-        wanted = OffsetCommitRequestPartition(partition_index=tp.partition, committed_offset=1, committed_metadata=None)
+        wanted = OffsetCommitRequestPartition(
+            partition_index=tp.partition, committed_offset=1, committed_metadata=None
+        )
         topics = [OffsetCommitRequestTopic(name=tp.topic, partitions=[wanted])]
-        return self._plain("OffsetCommit", OffsetCommitRequest(group_id=f"{GROUP}-{self._chance.randint(0, 9)}", generation_id=-1, topics=topics), 6)
+        return self._plain(
+            "OffsetCommit",
+            OffsetCommitRequest(
+                group_id=f"{GROUP}-{self._chance.randint(0, 9)}", generation_id=-1, topics=topics
+            ),
+            6,
+        )
 
     def _offset_fetch(self) -> Probe:
-        topics = self._chance.choice((None, [OffsetFetchRequestTopic(name=self._partition().topic, partition_indexes=[0])]))
-        return self._plain("OffsetFetch", OffsetFetchRequest(group_id=f"{GROUP}-{self._chance.randint(0, 9)}", topics=topics), 5)
+        topics = self._chance.choice(
+            (None, [OffsetFetchRequestTopic(name=self._partition().topic, partition_indexes=[0])])
+        )
+        return self._plain(
+            "OffsetFetch",
+            OffsetFetchRequest(group_id=f"{GROUP}-{self._chance.randint(0, 9)}", topics=topics),
+            5,
+        )
 
     def _join_group(self) -> Probe:
         rebalance_ms = self._chance.choice((1000, 3000))
@@ -169,23 +276,41 @@ class ProbeRequests:
             protocol_type="consumer",
             protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
         )
-        # the group's rebalance time-out is the longest of its members', and it may begin anew once for a member that joins late
+        # the group's rebalance time-out is the longest of its members', and it may begin anew once
+        # for a member that joins late
         return Probe("JoinGroup", request, 2, CLIENT_TIMEOUT_MS)
 
     def _describe_configs(self) -> Probe:
-        topic = DescribeConfigsResource(resource_type=2, resource_name=self._partition().topic, configuration_keys=None)
+        topic = DescribeConfigsResource(
+            resource_type=2, resource_name=self._partition().topic, configuration_keys=None
+        )
         return self._plain("DescribeConfigs", DescribeConfigsRequest(resources=[topic]), 2)
 
     def _delete_records(self) -> Probe:
         tp = self._partition()
         timeout_ms = self._chance.choice((200, 1000))
-        topics = [DeleteRecordsTopic(name=tp.topic, partitions=[DeleteRecordsPartition(partition_index=tp.partition, offset=0)])]
-        return Probe("DeleteRecords", DeleteRecordsRequest(topics=topics, timeout_ms=timeout_ms), 1, CLIENT_TIMEOUT_MS)
+        topics = [
+            DeleteRecordsTopic(
+                name=tp.topic,
+                partitions=[DeleteRecordsPartition(partition_index=tp.partition, offset=0)],
+            )
+        ]
+        return Probe(
+            "DeleteRecords",
+            DeleteRecordsRequest(topics=topics, timeout_ms=timeout_ms),
+            1,
+            CLIENT_TIMEOUT_MS,
+        )
 
     def _elect_leaders(self) -> Probe:
         tp = self._partition()
         wanted = [TopicPartitions(topic=tp.topic, partition_id=[tp.partition])]
-        return Probe("ElectLeaders", ElectLeadersRequest(election_type=0, topic_partitions=wanted, timeout_ms=1000), 2, CLIENT_TIMEOUT_MS)
+        return Probe(
+            "ElectLeaders",
+            ElectLeadersRequest(election_type=0, topic_partitions=wanted, timeout_ms=1000),
+            2,
+            CLIENT_TIMEOUT_MS,
+        )
 
     def _topic(self) -> str:
         return f"probe-churn-{self._topics % 8}"
@@ -193,12 +318,31 @@ class ProbeRequests:
     def _create_topics(self) -> Probe:
         self._topics += 1
         rf = min(len(self._brokers), self._chance.randint(1, 3))
-        topic = CreatableTopic(name=self._topic(), num_partitions=2, replication_factor=rf, assignments=[], configs=[])
-        return Probe("CreateTopics", CreateTopicsRequest(topics=[topic], timeout_ms=2000), 4, CLIENT_TIMEOUT_MS)
+        topic = CreatableTopic(
+            name=self._topic(), num_partitions=2, replication_factor=rf, assignments=[], configs=[]
+        )
+        return Probe(
+            "CreateTopics",
+            CreateTopicsRequest(topics=[topic], timeout_ms=2000),
+            4,
+            CLIENT_TIMEOUT_MS,
+        )
 
     def _create_partitions(self) -> Probe:
-        topic = CreatePartitionsTopic(name=self._topic(), count=self._chance.randint(2, 4), assignments=None)
-        return Probe("CreatePartitions", CreatePartitionsRequest(topics=[topic], timeout_ms=2000), 1, CLIENT_TIMEOUT_MS)
+        topic = CreatePartitionsTopic(
+            name=self._topic(), count=self._chance.randint(2, 4), assignments=None
+        )
+        return Probe(
+            "CreatePartitions",
+            CreatePartitionsRequest(topics=[topic], timeout_ms=2000),
+            1,
+            CLIENT_TIMEOUT_MS,
+        )
 
     def _delete_topics(self) -> Probe:
-        return Probe("DeleteTopics", DeleteTopicsRequest(topic_names=[self._topic()], timeout_ms=2000), 3, CLIENT_TIMEOUT_MS)
+        return Probe(
+            "DeleteTopics",
+            DeleteTopicsRequest(topic_names=[self._topic()], timeout_ms=2000),
+            3,
+            CLIENT_TIMEOUT_MS,
+        )

@@ -1,14 +1,18 @@
-"""A web server's access log, made up but lifelike, with its truth kept: what demos and labs stream through a cluster.
+"""A web server's access log, made up but lifelike, with its truth kept: what demos and labs stream
+through a cluster.
 
     log = WebLog(seed=7)
     for line in itertools.islice(log, 10_000):
         send(key=line.visitor, value=line.text)
-    log.truth.by_status              # {200: 8,402, 304: …}: what any job that reads those lines has to find
+    log.truth.by_status              # {200: 8,402, 304: …}: what any job that reads those lines has
+    to find
 
-Lines are in Apache's combined format. Visitors come in sessions, more of them in the evening than at night (a daily rhythm with its peak at 20:00);
-each looks at some pages, popular ones more often (Zipf's law with exponent 1.1), fetches what the pages need, and thinks in between. Now and then a
-part of the shop breaks for a minute: a burst of errors, which is what alerts are for. Time in the log is the log's own: a second of real time may
-hold an hour of it. Same seed, same lines, byte for byte.
+Lines are in Apache's combined format. Visitors come in sessions, more of them in the evening than
+at night (a daily rhythm with its peak at 20:00); each looks at some pages, popular ones more often
+(Zipf's law with exponent 1.1), fetches what the pages need, and thinks in between. Now and then a
+part of the shop breaks for a minute: a burst of errors, which is what alerts are for. Time in the
+log is the log's own: a second of real time may hold an hour of it. Same seed, same lines, byte for
+byte.
 """
 
 import bisect
@@ -30,11 +34,33 @@ MEAN_THINK_MS: Final = 9_000
 MEAN_MINUTES_BETWEEN_BURSTS: Final = 10
 BURST_MS: Final = (20_000, 90_000)
 
-_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_MONTHS: Final = (
+    "Jan",
+    "Feb",
+    "Mar",
+    "Apr",
+    "May",
+    "Jun",
+    "Jul",
+    "Aug",
+    "Sep",
+    "Oct",
+    "Nov",
+    "Dec",
+)
 
 #: Section of the site → how many pages it has.
 _SECTIONS: Final = (("products", 180), ("category", 24), ("blog", 60), ("help", 16))
-_SHOP: Final = ("/", "/search", "/cart", "/checkout", "/login", "/account", "/api/stock", "/api/recommendations")
+_SHOP: Final = (
+    "/",
+    "/search",
+    "/cart",
+    "/checkout",
+    "/login",
+    "/account",
+    "/api/stock",
+    "/api/recommendations",
+)
 _ASSETS: Final = ("/static/app.css", "/static/app.js", "/static/logo.svg", "/favicon.ico")
 #: What scanners of the net ask every server for; none of it is there.
 _PROBES: Final = ("/wp-login.php", "/.env", "/phpmyadmin/", "/cgi-bin/luci", "/index.php?id=1%27")
@@ -42,18 +68,44 @@ _PROBES: Final = ("/wp-login.php", "/.env", "/phpmyadmin/", "/cgi-bin/luci", "/i
 _BREAKS: Final = (("/checkout", 502), ("/api/", 503), ("/search", 504), ("/products/", 500))
 
 _BROWSERS: Final = (
-    ("Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/68.0.3440.84 Safari/537.36", 46),
-    ("Mozilla/5.0 (iPhone; CPU iPhone OS 11_4_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/11.0 Mobile/15E148 Safari/604.1", 21),
-    ("Mozilla/5.0 (Linux; Android 8.0.0; SM-G950F) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/68.0.3440.85 Mobile Safari/537.36", 18),
+    (
+        (
+            "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko)"
+            " Chrome/68.0.3440.84 Safari/537.36"
+        ),
+        46,
+    ),
+    (
+        (
+            "Mozilla/5.0 (iPhone; CPU iPhone OS 11_4_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML,"
+            " like Gecko) Version/11.0 Mobile/15E148 Safari/604.1"
+        ),
+        21,
+    ),
+    (
+        (
+            "Mozilla/5.0 (Linux; Android 8.0.0; SM-G950F) AppleWebKit/537.36 (KHTML, like Gecko)"
+            " Chrome/68.0.3440.85 Mobile Safari/537.36"
+        ),
+        18,
+    ),
     ("Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:61.0) Gecko/20100101 Firefox/61.0", 10),
-    ("Mozilla/5.0 (Macintosh; Intel Mac OS X 10_13_6) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/11.1.2 Safari/605.1.15", 5),
+    (
+        (
+            "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_13_6) AppleWebKit/605.1.15 (KHTML, like"
+            " Gecko) Version/11.1.2 Safari/605.1.15"
+        ),
+        5,
+    ),
 )
 _CRAWLER: Final = "examplebot/2.1 (+http://bot.example/about.html)"
 _SCANNER: Final = "python-requests/2.19.1"
 
 
 class WebLogLine(NamedTuple):
-    """One request, as logged. `visitor` is who made it (the first field of the line): a good record key, for it keeps a session in order."""
+    """One request, as logged. `visitor` is who made it (the first field of the line): a good record
+    key, for it keeps a session in order.
+    """
 
     text: str
     visitor: str
@@ -103,7 +155,9 @@ class _Burst(NamedTuple):
 class _Session:
     """One visitor's visit: what is to be asked for next, and when."""
 
-    def __init__(self, visitor: str, user: str, agent: str, pages: int, crawls: bool, scans: bool) -> None:
+    def __init__(
+        self, visitor: str, user: str, agent: str, pages: int, crawls: bool, scans: bool
+    ) -> None:
         self.visitor = visitor
         self.user = user
         self.agent = agent
@@ -117,9 +171,13 @@ class _Session:
 
 
 class WebLog:
-    """An endless iterator over lines in the order of their times; `truth` is always that of the lines given out. O(log sessions) a line."""
+    """An endless iterator over lines in the order of their times; `truth` is always that of the
+    lines given out. O(log sessions) a line.
+    """
 
-    def __init__(self, seed: int, start_ms: int = DEFAULT_START_MS, sessions_a_minute: float = 60.0) -> None:
+    def __init__(
+        self, seed: int, start_ms: int = DEFAULT_START_MS, sessions_a_minute: float = 60.0
+    ) -> None:
         """`sessions_a_minute` is the mean over a day; about 20 lines come of each session."""
         self.truth = WebLogTruth()
         self._random = random.Random(seed)
@@ -142,28 +200,43 @@ class WebLog:
         self.truth.add(line)
         return line
 
-    # ---- who comes --------------------------------------------------------------------------------------------------------------------------
-
     def _arrive(self) -> None:
         rng = self._random
         now = self._next_arrival_ms
         self._next_arrival_ms = now + rng.expovariate(self._sessions_a_ms * day_rhythm(int(now)))
         kind = rng.random()
         crawls, scans = kind < 0.03, 0.03 <= kind < 0.04
-        agent = _CRAWLER if crawls else _SCANNER if scans else rng.choices([name for name, _ in _BROWSERS], [weight for _, weight in _BROWSERS])[0]
+        agent = (
+            _CRAWLER
+            if crawls
+            else (
+                _SCANNER
+                if scans
+                else rng.choices(
+                    [name for name, _ in _BROWSERS], [weight for _, weight in _BROWSERS]
+                )[0]
+            )
+        )
         pages = 1 + int(rng.expovariate(1 / (40 if crawls else MEAN_PAGES_A_SESSION - 1)))
-        user = f"user{rng.randrange(2_000)}" if not crawls and not scans and rng.random() < 0.15 else "-"
+        user = (
+            f"user{rng.randrange(2_000)}"
+            if not crawls and not scans and rng.random() < 0.15
+            else "-"
+        )
         self.truth.sessions += 1
-        heapq.heappush(self._due, (now, next(self._order), _Session(self._address(), user, agent, pages, crawls, scans)))
+        heapq.heappush(
+            self._due,
+            (now, next(self._order), _Session(self._address(), user, agent, pages, crawls, scans)),
+        )
 
     def _address(self) -> str:
-        """From the ranges set apart for documentation and private nets, so that nobody's real address is logged."""
+        """From the ranges set apart for documentation and private nets, so that nobody's real
+        address is logged.
+        """
         rng = self._random
         if rng.random() < 0.1:
             return f"2001:db8:{rng.randrange(1, 0xFFFF):x}::{rng.randrange(1, 0xFFFF):x}"
         return f"10.{rng.randrange(256)}.{rng.randrange(256)}.{rng.randrange(1, 255)}"
-
-    # ---- what they ask for ------------------------------------------------------------------------------------------------------------------
 
     def _request(self, session: _Session, now: int) -> WebLogLine:
         rng = self._random
@@ -185,11 +258,17 @@ class WebLog:
         if is_page and status < 400:
             session.referrer = f"https://shop.example{path}"
             if not session.crawls:
-                session.queued = [asset for asset in _ASSETS if asset not in session.cached or rng.random() < 0.3]
+                session.queued = [
+                    asset for asset in _ASSETS if asset not in session.cached or rng.random() < 0.3
+                ]
         if session.queued:
             heapq.heappush(self._due, (now + rng.uniform(5, 120), next(self._order), session))
         elif session.pages_left > 0:
-            think = rng.lognormvariate(math.log(MEAN_THINK_MS) - 0.5, 1.0) if not session.crawls else rng.uniform(200, 1_500)
+            think = (
+                rng.lognormvariate(math.log(MEAN_THINK_MS) - 0.5, 1.0)
+                if not session.crawls
+                else rng.uniform(200, 1_500)
+            )
             heapq.heappush(self._due, (now + think, next(self._order), session))
         text = (
             f'{session.visitor} - {session.user} [{self._clock(now)}] "{method} {path} HTTP/1.1" '
@@ -203,14 +282,19 @@ class WebLog:
             return "/robots.txt"
         path = self._paths[bisect.bisect(self._cumulative, rng.random() * self._cumulative[-1])]
         if path == "/search":
-            return f"/search?q={rng.choice(('kettle', 'lamp', 'tea+pot', 'b%C3%BCcher', '%E8%8C%B6', 'chair'))}"
+            words = ("kettle", "lamp", "tea+pot", "b%C3%BCcher", "%E8%8C%B6", "chair")
+            return f"/search?q={rng.choice(words)}"
         return path
 
     def _status(self, session: _Session, method: str, path: str, now: int) -> int:
         rng = self._random
         if now >= self._burst.end_ms:
             self._burst = self._next_burst(now)
-        if now >= self._burst.start_ms and path.startswith(self._burst.prefix) and rng.random() < 0.7:
+        if (
+            now >= self._burst.start_ms
+            and path.startswith(self._burst.prefix)
+            and rng.random() < 0.7
+        ):
             return self._burst.status
         if session.scans:
             return 404
@@ -247,24 +331,37 @@ class WebLog:
         return _Burst(prefix, status, start, start + rng.randint(*BURST_MS))
 
     def _clock(self, now: int) -> str:
-        """`01/Aug/2018:20:15:07 +0000`; English months whatever the locale. Lines come in the order of time, so the last one is often the same."""
+        """`01/Aug/2018:20:15:07 +0000`; English months whatever the locale. Lines come in the order
+        of time, so the last one is often the same.
+        """
         second = now // 1000
         if self._stamp[0] != second:
             moment = datetime.fromtimestamp(second, UTC)
-            self._stamp = (second, f"{moment:%d}/{_MONTHS[moment.month - 1]}/{moment:%Y:%H:%M:%S} +0000")
+            self._stamp = (
+                second,
+                f"{moment:%d}/{_MONTHS[moment.month - 1]}/{moment:%Y:%H:%M:%S} +0000",
+            )
         return self._stamp[1]
 
 
 def day_rhythm(time_ms: int) -> float:
-    """How busy the site is at this time of day, as a multiple of its mean: from 0.2 at 08:00 … 1.8 at 20:00 UTC. Its mean over a day is 1."""
+    """How busy the site is at this time of day, as a multiple of its mean: from 0.2 at 08:00 … 1.8
+    at 20:00 UTC. Its mean over a day is 1.
+    """
     hour = time_ms / 3_600_000 % 24
     return 1 + 0.8 * math.cos((hour - PEAK_HOUR) / 24 * 2 * math.pi)
 
 
 def _catalogue() -> tuple[list[str], list[float]]:
-    """All pages, the most popular first, with the running sums of their Zipf weights 1 / rank ** 1.1."""
-    pages = [f"/{section}/{number}" for section, count in _SECTIONS for number in range(1, count + 1)]
+    """All pages, the most popular first, with the running sums of their Zipf weights 1 / rank **
+    1.1.
+    """
+    pages = [
+        f"/{section}/{number}" for section, count in _SECTIONS for number in range(1, count + 1)
+    ]
     order = random.Random(0)
     order.shuffle(pages)
     paths = list(_SHOP[:4]) + pages[:20] + list(_SHOP[4:]) + pages[20:]
-    return paths, list(itertools.accumulate(1 / rank**ZIPF_EXPONENT for rank in range(1, len(paths) + 1)))
+    return paths, list(
+        itertools.accumulate(1 / rank**ZIPF_EXPONENT for rank in range(1, len(paths) + 1))
+    )

@@ -1,10 +1,14 @@
-"""A broker as it is registered in ZooKeeper and told to clients (Kafka: Broker.scala, EndPoint.scala)."""
+"""A broker as it is registered in ZooKeeper and told to clients (Kafka: Broker.scala,
+EndPoint.scala).
+"""
 
 from typing import NamedTuple
 
 
 class EndPoint(NamedTuple):
-    """One listener, as in `PLAINTEXT://127.0.0.1:9092`; an IPv6 address stands in brackets there, and without them in `host`."""
+    """One listener, as in `PLAINTEXT://127.0.0.1:9092`; an IPv6 address stands in brackets there,
+    and without them in `host`.
+    """
 
     host: str
     port: int
@@ -17,7 +21,9 @@ class EndPoint(NamedTuple):
 
 
 class Broker(NamedTuple):
-    """`epoch` is the czxid of its znode: a restarted broker has a higher one (KIP-380); -1 if unknown."""
+    """`epoch` is the czxid of its znode: a restarted broker has a higher one (KIP-380); -1 if
+    unknown.
+    """
 
     id: int
     end_points: tuple[EndPoint, ...]

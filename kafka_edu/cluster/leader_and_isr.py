@@ -1,4 +1,6 @@
-"""Who leads a partition and who is in sync with it (Kafka: LeaderAndIsr.scala, LeaderIsrAndControllerEpoch.scala)."""
+"""Who leads a partition and who is in sync with it (Kafka: LeaderAndIsr.scala,
+LeaderIsrAndControllerEpoch.scala).
+"""
 
 from typing import Final, NamedTuple
 
@@ -9,7 +11,9 @@ INITIAL_ZK_VERSION: Final = 0
 
 
 class LeaderAndIsr(NamedTuple):
-    """The contents of a partition's state znode, with the znode's version: every change is a compare-and-set on it (KIP-101 for the epoch)."""
+    """The contents of a partition's state znode, with the znode's version: every change is a
+    compare-and-set on it (KIP-101 for the epoch).
+    """
 
     leader: int
     leader_epoch: int

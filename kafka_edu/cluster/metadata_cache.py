@@ -1,8 +1,10 @@
-"""What one broker knows of the whole cluster, and tells any client that asks (Kafka: MetadataCache.scala, ZkMetadataCache in 2.8).
+"""What one broker knows of the whole cluster, and tells any client that asks (Kafka:
+MetadataCache.scala, ZkMetadataCache in 2.8).
 
-The controller alone writes here, by UpdateMetadata: each request names all live brokers and those partitions that changed. So every broker can
-answer a Metadata request without asking anybody, and each broker's picture is a little late, each by its own amount: clients live with it.
-Owned by the broker's loop. Reads O(partitions asked for), an update O(partitions in the request).
+The controller alone writes here, by UpdateMetadata: each request names all live brokers and those
+partitions that changed. So every broker can answer a Metadata request without asking anybody, and
+each broker's picture is a little late, each by its own amount: clients live with it. Owned by the
+broker's loop. Reads O(partitions asked for), an update O(partitions in the request).
 """
 
 from collections.abc import Iterable, Mapping, Set
@@ -14,14 +16,27 @@ from kafka_edu.cluster.leader_and_isr import LEADER_DURING_DELETE, NO_LEADER
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.protocol.messages.metadata import MetadataResponsePartition
-from kafka_edu.protocol.messages.update_metadata import UpdateMetadataBroker, UpdateMetadataPartitionState, UpdateMetadataRequest
+from kafka_edu.protocol.messages.update_metadata import (
+    UpdateMetadataBroker,
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+)
 from kafka_edu.protocol.types import ZERO_UUID
 from kafka_edu.trace.event import Event
-from kafka_edu.trace.events.server import MetadataSnapshot, MetadataUpdated, PartitionMetadataSnapshot
+from kafka_edu.trace.events.server import (
+    MetadataSnapshot,
+    MetadataUpdated,
+    PartitionMetadataSnapshot,
+)
 from kafka_edu.trace.tracer import Tracer
 
 #: Security protocols by their number on the wire (SecurityProtocol.java).
-SECURITY_PROTOCOLS: Final[Mapping[int, str]] = {0: "PLAINTEXT", 1: "SSL", 2: "SASL_PLAINTEXT", 3: "SASL_SSL"}
+SECURITY_PROTOCOLS: Final[Mapping[int, str]] = {
+    0: "PLAINTEXT",
+    1: "SSL",
+    2: "SASL_PLAINTEXT",
+    3: "SASL_SSL",
+}
 
 
 class PartitionState(NamedTuple):
@@ -55,8 +70,9 @@ class MetadataCache:
     def update(self, request: UpdateMetadataRequest) -> list[TopicPartition]:
         """Door: take over what the controller says; returns the partitions that it deleted.
 
-        All brokers are replaced; partitions are merged, one with the leader LEADER_DURING_DELETE (-2) leaves. The caller has checked the
-        controller's epoch (ReplicaManager owns the latest one).
+        All brokers are replaced; partitions are merged, one with the leader LEADER_DURING_DELETE
+        (-2) leaves. The caller has checked the controller's epoch (ReplicaManager owns the latest
+        one).
         """
         self.controller_id = request.controller_id if request.controller_id >= 0 else None
         self._brokers = {broker.id: broker for broker in sorted(map(_broker, request.live_brokers))}
@@ -66,18 +82,35 @@ class MetadataCache:
             if topic_state.topic_id != ZERO_UUID:
                 self._topic_ids[topic_state.topic_name] = topic_state.topic_id
             for state in topic_state.partition_states:
-                self._put(TopicPartition(topic_state.topic_name, state.partition_index), state, updated, deleted)
+                self._put(
+                    TopicPartition(topic_state.topic_name, state.partition_index),
+                    state,
+                    updated,
+                    deleted,
+                )
         for state in request.ungrouped_partition_states:
-            self._put(TopicPartition(state.topic_name, state.partition_index), state, updated, deleted)
+            self._put(
+                TopicPartition(state.topic_name, state.partition_index), state, updated, deleted
+            )
         if self._trace:
             self.updated_told = self._trace(
                 MetadataUpdated(
-                    request.controller_id, request.controller_epoch, tuple(self._brokers), tuple(map(str, updated)), tuple(map(str, deleted))
+                    request.controller_id,
+                    request.controller_epoch,
+                    tuple(self._brokers),
+                    tuple(map(str, updated)),
+                    tuple(map(str, deleted)),
                 )
             )
         return deleted
 
-    def _put(self, tp: TopicPartition, state: UpdateMetadataPartitionState, updated: list[TopicPartition], deleted: list[TopicPartition]) -> None:
+    def _put(
+        self,
+        tp: TopicPartition,
+        state: UpdateMetadataPartitionState,
+        updated: list[TopicPartition],
+        deleted: list[TopicPartition],
+    ) -> None:
         if state.leader == LEADER_DURING_DELETE:
             partitions = self._topics.get(tp.topic, {})
             partitions.pop(tp.partition, None)
@@ -131,7 +164,9 @@ class MetadataCache:
         return broker_id in self._brokers
 
     def get_alive_end_point(self, broker_id: int, listener_name: str) -> EndPoint | None:
-        """Where that broker listens under that name, or None: it is not alive, or has no such listener."""
+        """Where that broker listens under that name, or None: it is not alive, or has no such
+        listener.
+        """
         broker = self._brokers.get(broker_id)
         return broker.end_point(listener_name) if broker else None
 
@@ -140,16 +175,28 @@ class MetadataCache:
         state = self.get_partition_state(tp)
         return self.get_alive_end_point(state.leader, listener_name) if state else None
 
-    def get_topic_metadata(self, topic: str, listener_name: str, api_version: int) -> list[MetadataResponsePartition]:
+    def get_topic_metadata(
+        self, topic: str, listener_name: str, api_version: int
+    ) -> list[MetadataResponsePartition]:
         """The topic's partitions as a Metadata response of that version shows them, by number.
 
-        A partition without a reachable leader says LEADER_NOT_AVAILABLE; from v6 on, LISTENER_NOT_FOUND if the leader lives but has no such
-        listener. v0 clients ask each listed replica and know no dead ones: replicas are left out there, with REPLICA_NOT_AVAILABLE.
+        A partition without a reachable leader says LEADER_NOT_AVAILABLE; from v6 on,
+        LISTENER_NOT_FOUND if the leader lives but has no such listener. v0 clients ask each listed
+        replica and know no dead ones: replicas are left out there, with REPLICA_NOT_AVAILABLE.
         """
-        reachable = {broker.id for broker in self._brokers.values() if broker.end_point(listener_name) is not None}
-        return [self._partition_metadata(number, state, reachable, api_version) for number, state in sorted(self._topics.get(topic, {}).items())]
+        reachable = {
+            broker.id
+            for broker in self._brokers.values()
+            if broker.end_point(listener_name) is not None
+        }
+        return [
+            self._partition_metadata(number, state, reachable, api_version)
+            for number, state in sorted(self._topics.get(topic, {}).items())
+        ]
 
-    def _partition_metadata(self, number: int, state: PartitionState, reachable: Set[int], api_version: int) -> MetadataResponsePartition:
+    def _partition_metadata(
+        self, number: int, state: PartitionState, reachable: Set[int], api_version: int
+    ) -> MetadataResponsePartition:
         replicas, isr = list(state.replicas), list(state.isr)
         if api_version == 0:
             replicas = [r for r in replicas if r in reachable]
@@ -177,15 +224,27 @@ class MetadataCache:
         yield MetadataSnapshot(-1 if self.controller_id is None else self.controller_id, brokers)
         for topic, partitions in sorted(self._topics.items()):
             for number, state in sorted(partitions.items()):
-                yield PartitionMetadataSnapshot(topic, number, state.leader, state.leader_epoch, state.isr, state.replicas, state.offline_replicas)
+                yield PartitionMetadataSnapshot(
+                    topic,
+                    number,
+                    state.leader,
+                    state.leader_epoch,
+                    state.isr,
+                    state.replicas,
+                    state.offline_replicas,
+                )
 
 
 def _broker(live: UpdateMetadataBroker) -> Broker:
-    """A live broker as any version of the request names it: v0 has one host and port, v1 and v2 name no listener."""
+    """A live broker as any version of the request names it: v0 has one host and port, v1 and v2
+    name no listener.
+    """
     end_points = []
     for end_point in live.endpoints:
         protocol = SECURITY_PROTOCOLS.get(end_point.security_protocol, "PLAINTEXT")
-        end_points.append(EndPoint(end_point.host, end_point.port, end_point.listener or protocol, protocol))
+        end_points.append(
+            EndPoint(end_point.host, end_point.port, end_point.listener or protocol, protocol)
+        )
     if not end_points:
         end_points.append(EndPoint(live.v0_host, live.v0_port, "PLAINTEXT", "PLAINTEXT"))
     return Broker(live.id, tuple(end_points), live.rack)

@@ -1,1 +1,3 @@
-"""What every other package stands on: errors, clocks, files, wires and names. Imports nothing of ours."""
+"""What every other package stands on: errors, clocks, files, wires and names. Imports nothing of
+ours.
+"""

@@ -1,13 +1,16 @@
-"""Asks a cluster's supervisor to act: the other end of its action socket. The command line, the dashboard and tests use it.
+"""Asks a cluster's supervisor to act: the other end of its action socket. The command line, the
+dashboard and tests use it.
 
 One line of JSON each way, over loopback:
 
     → {"token": "…", "id": 1, "action": "kill", "broker": 0}
-    ← {"id": 1, "ok": true, "message": "broker 0 killed with SIGKILL"}          or {"id": 1, "ok": false, "error": "…"}
+    ← {"id": 1, "ok": true, "message": "broker 0 killed with SIGKILL"}          or {"id": 1, "ok":
+    false, "error": "…"}
 
-The token stands in a file that only the owner can read. What came of an action is told as an event too (supervisor events, broker id -1).
-Actions: status, which adds `status` to its answer; stop, start, kill, pause, resume with `broker` (an id; from -2 down a server of ZooKeeper);
-wait-ready with `timeout_s`; release (from the process that started it); down with `delete`.
+The token stands in a file that only the owner can read. What came of an action is told as an event
+too (supervisor events, broker id -1). Actions: status, which adds `status` to its answer; stop,
+start, kill, pause, resume with `broker` (an id; from -2 down a server of ZooKeeper); wait-ready
+with `timeout_s`; release (from the process that started it); down with `delete`.
 """
 
 import json
@@ -45,14 +48,20 @@ class ActionAddress(NamedTuple):
 
     @staticmethod
     def read(path: Path) -> "ActionAddress":
-        """From the supervisor's file. Raises NoSupervisorError when there is none, or none that can be read."""
+        """From the supervisor's file. Raises NoSupervisorError when there is none, or none that can
+        be read.
+        """
         try:
             fields = json.loads(path.read_text(encoding="utf-8"))
-            return ActionAddress(str(fields["host"]), int(fields["port"]), str(fields["token"]), int(fields["pid"]))
+            return ActionAddress(
+                str(fields["host"]), int(fields["port"]), str(fields["token"]), int(fields["pid"])
+            )
         except FileNotFoundError:
             raise NoSupervisorError("the cluster is not up") from None
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise NoSupervisorError(f"{path} does not hold the address of a supervisor: {error}") from error
+            raise NoSupervisorError(
+                f"{path} does not hold the address of a supervisor: {error}"
+            ) from error
 
 
 class ActionClient:
@@ -69,7 +78,9 @@ class ActionClient:
         self._answers = self._socket.makefile("rb")
 
     def ask(self, action: str, **arguments: int | str | bool) -> Answer:
-        """Ask for one action and wait for what came of it. Raises ActionRefusedError, NoSupervisorError when it went away meanwhile."""
+        """Ask for one action and wait for what came of it. Raises ActionRefusedError,
+        NoSupervisorError when it went away meanwhile.
+        """
         self._last_id += 1
         request = {"token": self.address.token, "id": self._last_id, "action": action, **arguments}
         try:

@@ -1,4 +1,6 @@
-"""Releases as configuration names them, and the message format each writes (Kafka: ApiVersion.scala)."""
+"""Releases as configuration names them, and the message format each writes (Kafka:
+ApiVersion.scala).
+"""
 
 from typing import Final
 
@@ -14,7 +16,11 @@ class ProtocolVersion:
 
     def refusal(self, value: ConfigValue) -> str:
         allowed = isinstance(value, str) and release_of(value) is not None
-        return "" if allowed else "Value must be a Kafka release from 0.8.0 to 2.8, as in 2.0, 2.0.1 or 2.0-IV1"
+        return (
+            ""
+            if allowed
+            else "Value must be a Kafka release from 0.8.0 to 2.8, as in 2.0, 2.0.1 or 2.0-IV1"
+        )
 
 
 def release_of(version: str) -> tuple[int, int] | None:
@@ -27,7 +33,9 @@ def release_of(version: str) -> tuple[int, int] | None:
 
 
 def record_version(version: str) -> int:
-    """The message format of a release that the validator let pass: v0 up to 0.9, v1 in 0.10, v2 since 0.11 (Kafka: RecordVersion.java)."""
+    """The message format of a release that the validator let pass: v0 up to 0.9, v1 in 0.10, v2
+    since 0.11 (Kafka: RecordVersion.java).
+    """
     release = release_of(version)
     if release is None:
         raise ValueError(f"{version} is no release")

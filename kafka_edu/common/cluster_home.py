@@ -3,10 +3,12 @@
 <home>/clusters/<name>/
   cluster.json               what was asked for, with the ports that were picked: it outlives `down`
   lock                       held (flock) by the supervisor while the cluster is up
-  supervisor.json            address, token and pid of the action socket while the cluster is up; readable by its owner alone
+  supervisor.json            address, token and pid of the action socket while the cluster is up;
+  readable by its owner alone
   supervisor-events.json     address of the supervisor's event socket
   supervisor.log
-  zookeeper/                 ZooKeeper's data; the embedded one's events.json. Of an ensemble: zookeeper-1/, zookeeper-2/ …
+  zookeeper/                 ZooKeeper's data; the embedded one's events.json. Of an ensemble:
+  zookeeper-1/, zookeeper-2/ …
   zookeeper.log
   broker-<id>/server.properties, data/, events.json, broker.log
 """
@@ -39,9 +41,14 @@ class ClusterFolder(NamedTuple):
 
     @staticmethod
     def of(name: str, home: Path | None = None) -> "ClusterFolder":
-        """The folder of the cluster `name`, whether it exists or not. Raises ValueError for a name that is none."""
+        """The folder of the cluster `name`, whether it exists or not. Raises ValueError for a name
+        that is none.
+        """
         if not _NAME.fullmatch(name):
-            raise ValueError(f"'{name}' cannot be a cluster's name: it takes letters, digits, '.', '_' and '-', begins with a letter or digit")
+            raise ValueError(
+                f"'{name}' cannot be a cluster's name: it takes letters, digits, '.', '_' and '-',"
+                " begins with a letter or digit"
+            )
         return ClusterFolder((home if home is not None else cluster_home()) / "clusters" / name)
 
     @property

@@ -1,8 +1,9 @@
 """Typed configuration keys (Kafka: ConfigDef.java).
 
-A configuration is declared once, as a list of `ConfigKey`: name, type, default, what values are allowed, and a line that explains it. From that
-list come parsing, checking, the help text and the documentation page. A wrong value raises `ConfigException`, which names the key, the value and
-what is allowed; it is not silently replaced by the default.
+A configuration is declared once, as a list of `ConfigKey`: name, type, default, what values are
+allowed, and a line that explains it. From that list come parsing, checking, the help text and the
+documentation page. A wrong value raises `ConfigException`, which names the key, the value and what
+is allowed; it is not silently replaced by the default.
 """
 
 import math
@@ -16,7 +17,9 @@ ConfigValue = bool | int | float | str | tuple[str, ...] | None
 
 
 class ConfigException(Exception):
-    """A key that is missing or a value that is not allowed. `key` lets the caller add the file and line it came from."""
+    """A key that is missing or a value that is not allowed. `key` lets the caller add the file and
+    line it came from.
+    """
 
     def __init__(self, key: str, message: str) -> None:
         super().__init__(message)
@@ -71,7 +74,11 @@ class Range(NamedTuple):
             return "Value must be a number"
         if self.least is not None and value < self.least:
             return f"Value must be at least {self.least}"
-        return f"Value must be no more than {self.most}" if self.most is not None and value > self.most else ""
+        return (
+            f"Value must be no more than {self.most}"
+            if self.most is not None and value > self.most
+            else ""
+        )
 
 
 class OneOf(NamedTuple):
@@ -90,7 +97,11 @@ class ListOf(NamedTuple):
     empty: bool = False
 
     def refusal(self, value: ConfigValue) -> str:
-        allowed = isinstance(value, tuple) and all(v in self.values for v in value) and (self.empty or len(value) > 0)
+        allowed = (
+            isinstance(value, tuple)
+            and all(v in self.values for v in value)
+            and (self.empty or len(value) > 0)
+        )
         return "" if allowed else "String must be one of: " + ", ".join(self.values)
 
 
@@ -98,13 +109,19 @@ class NonEmpty(NamedTuple):
     """A text or list with something in it."""
 
     def refusal(self, value: ConfigValue) -> str:
-        return "" if isinstance(value, str | tuple) and len(value) > 0 else "Value must be non-empty"
+        return (
+            "" if isinstance(value, str | tuple) and len(value) > 0 else "Value must be non-empty"
+        )
 
 
 def double_text(value: float) -> str:
-    """A number as Java's Double.toString writes it, as 0.5, 100.0 or 1.7976931348623157E308: so it stands in ZooKeeper and in answers."""
+    """A number as Java's Double.toString writes it, as 0.5, 100.0 or 1.7976931348623157E308: so it
+    stands in ZooKeeper and in answers.
+    """
     if value == 0 or 1e-3 <= abs(value) < 1e7 or value != value or abs(value) == math.inf:
-        return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN" if value != value else repr(float(value)))
+        return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(
+            value, "NaN" if value != value else repr(float(value))
+        )
     sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
     rest = "".join(map(str, digits[1:])) or "0"
     return f"{'-' if sign else ''}{digits[0]}.{rest}E{len(digits) - 1 + int(exponent)}"
@@ -142,7 +159,9 @@ class Gap(NamedTuple):
 
 
 class ConfigKey(NamedTuple):
-    """One key. `default` is a parsed value or REQUIRED; a default of None means "not set", and None is then allowed."""
+    """One key. `default` is a parsed value or REQUIRED; a default of None means "not set", and None
+    is then allowed.
+    """
 
     name: str
     type: ConfigType
@@ -164,9 +183,15 @@ class ConfigKey(NamedTuple):
     def parse(self, raw: ConfigValue) -> ConfigValue:
         """`raw` (mostly text) as a value of this key's type, checked. Raises ConfigException."""
         value = self._typed(raw)
-        if self.validator is not None and not (value is None and self.default is None) and (why := self.validator.refusal(value)):
+        if (
+            self.validator is not None
+            and not (value is None and self.default is None)
+            and (why := self.validator.refusal(value))
+        ):
             raise ConfigException(
-                self.name, f"Invalid value {double_text(value) if isinstance(value, float) else raw} for configuration {self.name}: {why}"
+                self.name,
+                f"Invalid value {double_text(value) if isinstance(value, float) else raw} for"
+                f" configuration {self.name}: {why}",
             )
         return value
 
@@ -200,11 +225,15 @@ class ConfigKey(NamedTuple):
 
     def _refused(self, raw: ConfigValue, why: str) -> ConfigException:
         shown = "[hidden]" if self.type is ConfigType.PASSWORD else raw
-        return ConfigException(self.name, f"Invalid value {shown} for configuration {self.name}: {why}")
+        return ConfigException(
+            self.name, f"Invalid value {shown} for configuration {self.name}: {why}"
+        )
 
 
 class ConfigValues(dict[str, ConfigValue]):
-    """Parsed values by key, with readers that state the type. A reader of the wrong type is a bug and raises TypeError."""
+    """Parsed values by key, with readers that state the type. A reader of the wrong type is a bug
+    and raises TypeError.
+    """
 
     def get_int(self, key: str) -> int:
         value = self[key]
@@ -254,7 +283,11 @@ class SettingGap(NamedTuple):
     def __str__(self) -> str:
         if self.gap.refuses:
             return f"{self.name}={self.shown} is refused, because {self.gap.missing}"
-        return f"{self.name}={self.shown} {'works in part only' if self.gap.partly else 'has no effect yet'}, because {self.gap.missing}"
+        return (
+            f"{self.name}={self.shown}"
+            f" {'works in part only' if self.gap.partly else 'has no effect yet'}, because"
+            f" {self.gap.missing}"
+        )
 
 
 class ConfigDef:
@@ -274,7 +307,8 @@ class ConfigDef:
         return name in self.keys
 
     def parse(self, given: Mapping[str, ConfigValue]) -> ConfigValues:
-        """A value for every key: the given one, or the default. Keys that are not defined are left out; `unknown` lists them.
+        """A value for every key: the given one, or the default. Keys that are not defined are left
+        out; `unknown` lists them.
 
         Raises ConfigException on the first wrong value or missing key. O(keys).
         """
@@ -283,15 +317,23 @@ class ConfigDef:
             if name in given:
                 values[name] = key.parse(given[name])
             elif isinstance(key.default, _Required):
-                raise ConfigException(name, f'Missing required configuration "{name}" which has no default value.')
+                raise ConfigException(
+                    name, f'Missing required configuration "{name}" which has no default value.'
+                )
             else:
                 values[name] = key.default
         return values
 
     def problems(self, given: Mapping[str, ConfigValue]) -> list[ConfigException]:
-        """Every wrong value and missing key, in the order of `given`, those missing last: all that `parse` would raise, one after the other."""
+        """Every wrong value and missing key, in the order of `given`, those missing last: all that
+        `parse` would raise, one after the other.
+        """
         found: list[ConfigException] = []
-        missing = [name for name, key in self.keys.items() if isinstance(key.default, _Required) and name not in given]
+        missing = [
+            name
+            for name, key in self.keys.items()
+            if isinstance(key.default, _Required) and name not in given
+        ]
         for name in [*(name for name in given if name in self.keys), *missing]:
             try:
                 ConfigDef([self.keys[name]]).parse(given)
@@ -304,7 +346,9 @@ class ConfigDef:
         return [name for name in given if name not in self.keys]
 
     def gaps(self, given: Mapping[str, str]) -> "list[SettingGap]":
-        """Return what the given settings ask for and do not get, in their order. Unknown keys and wrong values are left to others."""
+        """Return what the given settings ask for and do not get, in their order. Unknown keys and
+        wrong values are left to others.
+        """
         found = []
         for name, text in given.items():
             key = self.keys.get(name)

@@ -1,7 +1,8 @@
-"""The file system is handed in, so that a simulated disk can tear a write, fill up or forget what was not flushed.
+"""The file system is handed in, so that a simulated disk can tear a write, fill up or forget what
+was not flushed.
 
-`OsFileSystem` is the machine's. The simulator's lives in memory (`kafka_edu.sim`). All calls are synchronous: the log is the one part of
-the core that writes for itself.
+`OsFileSystem` is the machine's. The simulator's lives in memory (`kafka_edu.sim`). All calls are
+synchronous: the log is the one part of the core that writes for itself.
 """
 
 import contextlib
@@ -27,7 +28,9 @@ class File(Protocol):
     path: str
 
     def fileno(self) -> int | None:
-        """The descriptor for sendfile, or None where there is none (a file in memory): then `pread` serves."""
+        """The descriptor for sendfile, or None where there is none (a file in memory): then `pread`
+        serves.
+        """
         ...
 
     def size(self) -> int:
@@ -35,7 +38,8 @@ class File(Protocol):
         ...
 
     def append(self, parts: Sequence[Buffer]) -> int:
-        """Write all `parts`, in order, at the end; returns the position in bytes where the first of them starts.
+        """Write all `parts`, in order, at the end; returns the position in bytes where the first of
+        them starts.
 
         Raises OSError; then the file may hold part of it, and the caller truncates.
         """
@@ -58,16 +62,22 @@ class File(Protocol):
     def close(self) -> None: ...
 
     def map(self, size: int) -> memoryview | mmap.mmap:
-        """A writable view of the first `size` bytes, shared with the file (which must be that long). It is read here and there, not from end to end:
-        the kernel must not read ahead around the page that is touched first (8 MiB of holes and 1.5 ms where it is set to that)."""
+        """A writable view of the first `size` bytes, shared with the file (which must be that
+        long). It is read here and there, not from end to end: the kernel must not read ahead around
+        the page that is touched first (8 MiB of holes and 1.5 ms where it is set to that).
+        """
         ...
 
 
 class FileLockedError(Exception):
-    """Another holder has the lock of a file. `pid` is the holder's process, None where it is not known."""
+    """Another holder has the lock of a file. `pid` is the holder's process, None where it is not
+    known.
+    """
 
     def __init__(self, path: str, pid: int | None) -> None:
-        super().__init__(f"{path} is locked by {f'process {pid}' if pid is not None else 'another process'}")
+        super().__init__(
+            f"{path} is locked by {f'process {pid}' if pid is not None else 'another process'}"
+        )
         self.path = path
         self.pid = pid
 
@@ -81,16 +91,20 @@ class FileLock(Protocol):
 
 
 class FileSystem(Protocol):
-    """What the log, the checkpoints and the embedded ZooKeeper need of a disk. Paths are strings; errors are OSError."""
+    """What the log, the checkpoints and the embedded ZooKeeper need of a disk. Paths are strings;
+    errors are OSError.
+    """
 
     def open(self, path: str, *, create: bool = True) -> File: ...
 
     def read(self, path: str) -> bytes: ...
 
     def write_atomically(self, path: str, data: bytes, *, sync: bool = True) -> None:
-        """Replace `path` by `data` so that after a crash it holds the old or the new content, never a part (write aside, fsync, rename).
+        """Replace `path` by `data` so that after a crash it holds the old or the new content, never
+        a part (write aside, fsync, rename).
 
-        Without `sync` the fsync is left out: that does not block, and holds against the death of the process, not of the machine.
+        Without `sync` the fsync is left out: that does not block, and holds against the death of
+        the process, not of the machine.
         """
         ...
 
@@ -117,12 +131,16 @@ class FileSystem(Protocol):
     def remove_tree(self, path: str) -> None: ...
 
     def lock(self, path: str) -> FileLock:
-        """Create the file if it is not there, and lock it, without waiting. Raises FileLockedError when it is locked; OSError."""
+        """Create the file if it is not there, and lock it, without waiting. Raises FileLockedError
+        when it is locked; OSError.
+        """
         ...
 
 
 class OsFile:
-    """A file of the operating system, by its descriptor. The size is kept, not asked for: one owner writes to it."""
+    """A file of the operating system, by its descriptor. The size is kept, not asked for: one owner
+    writes to it.
+    """
 
     def __init__(self, path: str, create: bool) -> None:
         self.path = path
@@ -178,16 +196,20 @@ class OsFile:
         return mapping
 
 
-#: struct flock of 64-bit Linux: type, whence, start, length (0: to the end of the file, however long it gets), pid.
+#: struct flock of 64-bit Linux: type, whence, start, length (0: to the end of the file, however
+#: long it gets), pid.
 _FLOCK: Final = struct.Struct("hhqqi0q")
 
 
 class OsFileLock:
-    """A record lock of the kernel, the kind that Java's FileChannel.tryLock takes: this program and Apache Kafka exclude each other.
+    """A record lock of the kernel, the kind that Java's FileChannel.tryLock takes: this program and
+    Apache Kafka exclude each other.
 
-    A traditional record lock belongs to the process. It does not exclude a second broker in the same process, and it is lost when the process
-    closes any descriptor of the file. On Linux this is therefore an open file description lock (F_OFD_SETLK), which belongs to the descriptor
-    and conflicts with traditional ones. The kernel does not say who holds such a lock, so the holder writes its pid into the file.
+    A traditional record lock belongs to the process. It does not exclude a second broker in the
+    same process, and it is lost when the process closes any descriptor of the file. On Linux this
+    is therefore an open file description lock (F_OFD_SETLK), which belongs to the descriptor and
+    conflicts with traditional ones. The kernel does not say who holds such a lock, so the holder
+    writes its pid into the file.
     """
 
     def __init__(self, path: str) -> None:
@@ -200,13 +222,17 @@ class OsFileLock:
             if error.errno in (errno.EAGAIN, errno.EACCES):
                 raise FileLockedError(path, pid) from None
             raise
-        with contextlib.suppress(OSError):  # a full disk: the lock holds all the same, only its holder has no name
+        with contextlib.suppress(
+            OSError
+        ):  # a full disk: the lock holds all the same, only its holder has no name
             os.ftruncate(self._fd, 0)
             os.pwrite(self._fd, b"%d\n" % os.getpid(), 0)
 
     def _take(self) -> None:
         if sys.platform == "linux":
-            fcntl.fcntl(self._fd, fcntl.F_OFD_SETLK, _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+            fcntl.fcntl(
+                self._fd, fcntl.F_OFD_SETLK, _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+            )
         else:
             fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
@@ -214,7 +240,9 @@ class OsFileLock:
         """The holder's pid: from the kernel for a traditional lock (Java's), else from the file."""
         with contextlib.suppress(OSError, ValueError):
             if sys.platform == "linux":
-                found = fcntl.fcntl(self._fd, fcntl.F_OFD_GETLK, _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+                found = fcntl.fcntl(
+                    self._fd, fcntl.F_OFD_GETLK, _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+                )
                 pid: int = _FLOCK.unpack(found)[4]
                 if pid > 0:
                     return pid

@@ -1,8 +1,8 @@
 """Ask a learner's code, which runs in a process of its own (`learner_process`).
 
-Numbers go in, an answer comes out as JSON, each within a limit. The judge is the process that asks: the learner's
-code has no reference to anything in it. So it can give wrong answers, but it can neither replace the code that
-checks them nor forge an event (spec E1).
+Numbers go in, an answer comes out as JSON, each within a limit. The judge is the process that asks:
+the learner's code has no reference to anything in it. So it can give wrong answers, but it can
+neither replace the code that checks them nor forge an event (spec E1).
 """
 
 import json
@@ -17,17 +17,24 @@ from pathlib import Path
 from typing import Final
 
 CPU_LIMIT_S: Final = 1.0
-"""The most that one call may take of its process's own time. A loop that never ends is stopped by this."""
+"""The most that one call may take of its process's own time. A loop that never ends is stopped by
+this.
+"""
 WALL_LIMIT_S: Final = 5.0
-"""The most that a call may take by the clock: for code that sleeps, and for what the first limit cannot stop."""
+"""The most that a call may take by the clock: for code that sleeps, and for what the first limit
+cannot stop.
+"""
 LOAD_LIMIT_S: Final = 20.0
 MAX_ANSWER_BYTES: Final = 64 * 1024
-#: All that the learner's process gets of the environment: it has no business with the settings of the judge.
+#: All that the learner's process gets of the environment: it has no business with the settings of
+#: the judge.
 KEPT_VARIABLES: Final = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR")
 
 
 class LearnerFailure(Exception):
-    """Learner's code raised, did not come back, ended its process, or answered what is no answer. `line` 0: unknown."""
+    """Learner's code raised, did not come back, ended its process, or answered what is no answer.
+    `line` 0: unknown.
+    """
 
     def __init__(self, asked: str, message: str, file: Path, line: int = 0) -> None:
         where = f" ({file.name}, line {line})" if line else ""
@@ -51,10 +58,18 @@ class LearnerObject:
 
 
 class Learner:
-    """Starts the process of a learner's file; the next `make` starts another after one that was ended."""
+    """Starts the process of a learner's file; the next `make` starts another after one that was
+    ended.
+    """
 
     def __init__(
-        self, file: Path, wanted: str, *, cpu_limit_s: float = CPU_LIMIT_S, wall_limit_s: float = WALL_LIMIT_S, prints: bool = False
+        self,
+        file: Path,
+        wanted: str,
+        *,
+        cpu_limit_s: float = CPU_LIMIT_S,
+        wall_limit_s: float = WALL_LIMIT_S,
+        prints: bool = False,
     ) -> None:
         """`prints`: what the learner prints goes to standard error; otherwise nowhere."""
         self._file = file
@@ -65,11 +80,20 @@ class Learner:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> "subprocess.Popen[bytes]":
-        """Return the process, after loading the file in a new one if there is none. Raises LearnerFailure."""
+        """Return the process, after loading the file in a new one if there is none. Raises
+        LearnerFailure.
+        """
         if self._process is None:
             program = Path(__file__).with_name("learner_process.py")
             process = self._process = subprocess.Popen(
-                [sys.executable, "-I", str(program), str(self._file), self._wanted, str(self._cpu_limit_s)],
+                [
+                    sys.executable,
+                    "-I",
+                    str(program),
+                    str(self._file),
+                    self._wanted,
+                    str(self._cpu_limit_s),
+                ],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,
@@ -92,10 +116,14 @@ class Learner:
             raise self._no_answer(shown)
         return LearnerObject(self, process, number)
 
-    def ask(self, process: "subprocess.Popen[bytes]", question: dict[str, object], shown: str) -> dict[str, object]:
+    def ask(
+        self, process: "subprocess.Popen[bytes]", question: dict[str, object], shown: str
+    ) -> dict[str, object]:
         """Return the answer of that process. Raises LearnerFailure."""
         if process is not self._process:
-            raise LearnerFailure(shown, "is not asked any more, because its process was ended", self._file)
+            raise LearnerFailure(
+                shown, "is not asked any more, because its process was ended", self._file
+            )
         assert process.stdin is not None
         with suppress(BrokenPipeError):  # it has ended: the answer says so
             process.stdin.write(json.dumps(question).encode() + b"\n")
@@ -106,16 +134,24 @@ class Learner:
         """End the process, and what it has started."""
         process, self._process = self._process, None
         if process is not None:
-            with suppress(ProcessLookupError, PermissionError):  # macOS refuses for a group of which only a zombie is left
-                os.killpg(process.pid, signal.SIGKILL)  # before it is reaped: until then nobody else can get its number
+            with suppress(
+                ProcessLookupError, PermissionError
+            ):  # macOS refuses for a group of which only a zombie is left
+                os.killpg(
+                    process.pid, signal.SIGKILL
+                )  # before it is reaped: until then nobody else can get its number
             process.wait()
             for pipe in (process.stdin, process.stdout):
                 with suppress(BrokenPipeError):
                     if pipe is not None:
                         pipe.close()
 
-    def _answer(self, process: "subprocess.Popen[bytes]", limit_s: float, shown: str) -> dict[str, object]:
-        """Read one line within the limit. A process that hangs, ends or says what is no answer is ended."""
+    def _answer(
+        self, process: "subprocess.Popen[bytes]", limit_s: float, shown: str
+    ) -> dict[str, object]:
+        """Read one line within the limit. A process that hangs, ends or says what is no answer is
+        ended.
+        """
         assert process.stdout is not None
         poll = select.poll()
         poll.register(process.stdout, select.POLLIN)
@@ -124,11 +160,19 @@ class Learner:
         while not line.endswith(b"\n"):
             if not poll.poll(max(end - time.monotonic(), 0) * 1000):
                 self.close()
-                raise LearnerFailure(shown, f"did not come back within {limit_s:g} s: is there a loop that never ends?", self._file)
+                raise LearnerFailure(
+                    shown,
+                    f"did not come back within {limit_s:g} s: is there a loop that never ends?",
+                    self._file,
+                )
             read = os.read(process.stdout.fileno(), 65536)
             if not read:
                 self.close()
-                code = "" if process.returncode == -signal.SIGKILL else f" (exit code {process.returncode})"
+                code = (
+                    ""
+                    if process.returncode == -signal.SIGKILL
+                    else f" (exit code {process.returncode})"
+                )
                 raise LearnerFailure(shown, f"ended the process{code}", self._file)
             line += read
             if len(line) > MAX_ANSWER_BYTES:
@@ -141,12 +185,18 @@ class Learner:
             raise self._no_answer(shown)
         if "error" in document:
             told = document.get("line")
-            raise LearnerFailure(shown, str(document["error"]), self._file, told if isinstance(told, int) else 0)
+            raise LearnerFailure(
+                shown, str(document["error"]), self._file, told if isinstance(told, int) else 0
+            )
         return {key: _tuples(value) for key, value in document.items()}
 
     def _no_answer(self, shown: str) -> LearnerFailure:
         self.close()
-        return LearnerFailure(shown, "wrote something that is no answer to the process that asks; it was ended", self._file)
+        return LearnerFailure(
+            shown,
+            "wrote something that is no answer to the process that asks; it was ended",
+            self._file,
+        )
 
 
 def _shown(function: str, arguments: tuple[int, ...]) -> str:

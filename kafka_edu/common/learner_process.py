@@ -1,15 +1,17 @@
-"""Run a learner's code in a process of its own: `python -I learner_process.py FILE WANTED CPU_LIMIT_S`.
+"""Run a learner's code in a process of its own: `python -I learner_process.py FILE WANTED
+CPU_LIMIT_S`.
 
-The broker and the public tests start this program and ask it (`kafka_edu.common.learner`). Whatever a learner's
-file changes, replaces or forges, it does so in this process, where nothing is judged. It imports nothing of ours,
-because its first import would be the learner's to swap.
+The broker and the public tests start this program and ask it (`kafka_edu.common.learner`). Whatever
+a learner's file changes, replaces or forges, it does so in this process, where nothing is judged.
+It imports nothing of ours, because its first import would be the learner's to swap.
 
 Questions are lines of JSON on standard input; each has one line as answer:
   {"make": [arguments]}                                 → {"object": number}
   {"object": number, "call": name, "arguments": [...]}  → {"value": ...}
 The first line, before any question, says whether the file could be loaded. Any answer may be
-{"error": text, "line": number}: an exception, and the line of the learner's file that raised it. What the learner
-prints goes to standard error. The process ends with the one that asks, also out of an endless loop.
+{"error": text, "line": number}: an exception, and the line of the learner's file that raised it.
+What the learner prints goes to standard error. The process ends with the one that asks, also out of
+an endless loop.
 """
 
 import json
@@ -26,12 +28,16 @@ from typing import Any, TextIO
 
 
 class _TimeIsUp(BaseException):
-    """Stops a loop that never ends. It is no Exception, so that `except Exception` in that loop does not swallow it."""
+    """Stops a loop that never ends. It is no Exception, so that `except Exception` in that loop
+    does not swallow it.
+    """
 
 
 @contextmanager
 def cpu_limit(seconds: float) -> Iterator[None]:
-    """Raise _TimeIsUp in the block after `seconds` of this process's own time: a busy machine does not count."""
+    """Raise _TimeIsUp in the block after `seconds` of this process's own time: a busy machine does
+    not count.
+    """
 
     def on_alarm(_: int, __: FrameType | None) -> None:
         raise _TimeIsUp
@@ -46,7 +52,11 @@ def cpu_limit(seconds: float) -> Iterator[None]:
 
 def error_of(error: BaseException, file: str, limit_s: float) -> dict[str, object]:
     """Return the answer that tells of an exception."""
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename == file
+    ]
     if isinstance(error, SyntaxError) and error.filename == file:
         lines.append(error.lineno)
     if isinstance(error, _TimeIsUp):
@@ -66,7 +76,9 @@ def load(file: str, wanted: str) -> Any:
     with open(file, encoding="utf-8") as source:
         exec(compile(source.read(), file, "exec"), vars(module))
     if wanted not in vars(module):
-        raise NotImplementedError(f"the file does not define {wanted}: see README.md, or begin again from the starter")
+        raise NotImplementedError(
+            f"the file does not define {wanted}: see README.md, or begin again from the starter"
+        )
     return vars(module)[wanted]
 
 
@@ -100,7 +112,10 @@ def serve(file: str, wanted_name: str, limit_s: float, questions: TextIO, answer
     try:
         with cpu_limit(limit_s):
             wanted = load(file, wanted_name)
-    except (Exception, _TimeIsUp) as error:  # whatever the learner's file raises is told as the learner's
+    except (
+        Exception,
+        _TimeIsUp,
+    ) as error:  # whatever the learner's file raises is told as the learner's
         say(error_of(error, file, limit_s))
         return
     say({"loaded": wanted_name})
@@ -116,7 +131,10 @@ def serve(file: str, wanted_name: str, limit_s: float, questions: TextIO, answer
 
 def main() -> None:
     """Keep the pipes for questions and answers away from the learner's `input` and `print`."""
-    questions, answers = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
+    questions, answers = (
+        os.fdopen(os.dup(0), encoding="utf-8"),
+        os.fdopen(os.dup(1), "w", encoding="utf-8"),
+    )
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     serve(sys.argv[1], sys.argv[2], float(sys.argv[3]), questions, answers)

@@ -11,7 +11,9 @@ MINUTE_MS: Final = 60_000
 
 
 class LogLimiter:
-    """Allows `lines` log lines a minute, and then says how many it held back. Owned by one loop; O(1)."""
+    """Allows `lines` log lines a minute, and then says how many it held back. Owned by one loop;
+    O(1).
+    """
 
     def __init__(self, now_ms: Callable[[], int], lines: int = LINES_A_MINUTE) -> None:
         self._now_ms = now_ms
@@ -26,7 +28,11 @@ class LogLimiter:
         now_ms = self._now_ms()
         if now_ms >= self._minute_ends_ms:
             if self.held_back:
-                log.warning("%d more lines of this kind were held back during the last minute of such lines", self.held_back)
+                log.warning(
+                    "%d more lines of this kind were held back during the last minute of such"
+                    " lines",
+                    self.held_back,
+                )
             self._minute_ends_ms = now_ms + MINUTE_MS
             self._allowed = self.held_back = 0
         if self._allowed < self._lines:

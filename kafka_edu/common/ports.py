@@ -5,8 +5,9 @@ import socket
 from collections.abc import Collection, Iterator
 from typing import Final
 
-#: Ports are picked below those that the system hands to outgoing connections (from 32768 on Linux). A client that tries again and again to reach a
-#: dead broker would otherwise now and then be given the broker's own port as its source, and find itself connected to itself.
+#: Ports are picked below those that the system hands to outgoing connections (from 32768 on Linux).
+#: A client that tries again and again to reach a dead broker would otherwise now and then be given
+#: the broker's own port as its source, and find itself connected to itself.
 PICKED_PORTS: Final = range(20_000, 32_000)
 
 
@@ -22,7 +23,9 @@ def is_free(host: str, port: int) -> bool:
 
 
 def free_ports(host: str, reserved: Collection[int] = ()) -> Iterator[int]:
-    """Ports from a random place on, so that two that begin together rarely try the same; it ends when there are no more."""
+    """Ports from a random place on, so that two that begin together rarely try the same; it ends
+    when there are no more.
+    """
     start = random.randrange(len(PICKED_PORTS))
     for i in range(len(PICKED_PORTS)):
         port = PICKED_PORTS[(start + i) % len(PICKED_PORTS)]

@@ -1,4 +1,6 @@
-"""Files with a secret in them: the addresses of event and action sockets, with the token that opens the door."""
+"""Files with a secret in them: the addresses of event and action sockets, with the token that opens
+the door.
+"""
 
 import contextlib
 import json
@@ -7,10 +9,14 @@ from collections.abc import Mapping
 
 
 def write_private_json(path: str | os.PathLike[str], fields: Mapping[str, object]) -> None:
-    """Write `fields`, whole or not at all, into a file that only its owner can read. Raises OSError."""
+    """Write `fields`, whole or not at all, into a file that only its owner can read. Raises
+    OSError.
+    """
     aside = f"{os.fspath(path)}.tmp"
     with contextlib.suppress(FileNotFoundError):
         os.remove(aside)
-    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+    with os.fdopen(
+        os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
+    ) as file:
         json.dump(fields, file)
     os.replace(aside, path)

@@ -1,9 +1,12 @@
-"""Real wires: non-blocking TCP sockets under asyncio's selector loop (Kafka: Selector.java, PlaintextTransportLayer.java).
+"""Real wires: non-blocking TCP sockets under asyncio's selector loop (Kafka: Selector.java,
+PlaintextTransportLayer.java).
 
-There is one receive buffer for the whole loop. A socket that turns readable is read into it and its receiver is told at once; nobody's announced
-size allocates anything. Sending goes straight to the socket; only what the kernel does not take waits in a queue. Regions of files go out by
-sendfile, so that records pass from the page cache to the socket without entering this process (book 002 §3.3, "zero copy"); only small ones are read.
-A region is small or large by its length when it is handed to `send`. What the kernel leaves of a large region still goes by sendfile.
+There is one receive buffer for the whole loop. A socket that turns readable is read into it and its
+receiver is told at once; nobody's announced size allocates anything. Sending goes straight to the
+socket; only what the kernel does not take waits in a queue. Regions of files go out by sendfile, so
+that records pass from the page cache to the socket without entering this process (book 002 §3.3,
+"zero copy"); only small ones are read. A region is small or large by its length when it is handed
+to `send`. What the kernel leaves of a large region still goes by sendfile.
 `SocketTransport.file_bytes` counts both ways.
 """
 
@@ -19,24 +22,38 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from kafka_edu.common.files import Buffer
-from kafka_edu.common.transport import FileRegion, LazyPart, Listener, Part, Wire, WireReceiver, part_size
+from kafka_edu.common.transport import (
+    FileRegion,
+    LazyPart,
+    Listener,
+    Part,
+    Wire,
+    WireReceiver,
+    part_size,
+)
 
 RECEIVE_BUFFER_BYTES: Final = 256 * 1024
 MAX_BYTES_A_TURN: Final = 2 * 1024 * 1024
 """What one wire may send before the others get their turn."""
 MAX_VECTOR: Final = 512
 SMALL_REGION_BYTES: Final = 72 * 1024
-"""A region of a file up to this size, one producer's batch of 64 KiB, is read and sent with what is before and after it. Copied once more, it costs less
-than three calls, and a reader who wakes for the first part and again for the last (docs/performance.md)."""
+"""A region of a file up to this size, one producer's batch of 64 KiB, is read and sent with what is
+before and after it. Copied once more, it costs less than three calls, and a reader who wakes for
+the first part and again for the last (docs/performance.md).
+"""
 MAX_READ_A_CALL: Final = 1024 * 1024
-"""Stop collecting small regions for one call here: the kernel rarely takes more, and what it leaves is read again."""
+"""Stop collecting small regions for one call here: the kernel rarely takes more, and what it leaves
+is read again.
+"""
 ACCEPT_BACK_OFF_S: Final = 1.0
 _MORE: Final = getattr(socket, "MSG_MORE", 0)
 _NO_SENDFILE: Final = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.ENOTSOCK}
 
 
 class FileBytes:
-    """Counts the bytes of files that left by the sockets of one transport, and those it had to read (spec S6)."""
+    """Counts the bytes of files that left by the sockets of one transport, and those it had to read
+    (spec S6).
+    """
 
     __slots__ = ("by_sendfile", "read")
 
@@ -44,21 +61,29 @@ class FileBytes:
         self.by_sendfile = 0
         """Bytes that went from the page cache to a socket without entering this process."""
         self.read = 0
-        """Bytes that were read into this process to be sent. A small region that the kernel does not take is read, and counted, again."""
+        """Bytes that were read into this process to be sent. A small region that the kernel does
+        not take is read, and counted, again.
+        """
 
 
 class RestOfRegion(FileRegion):
-    """What is left of a large region after the kernel took a part. It stays large, however short it is."""
+    """What is left of a large region after the kernel took a part. It stays large, however short it
+    is.
+    """
 
 
 class SocketTransport:
-    """Opens sockets on the running loop. One for each loop; owns the loop's receive buffer and the count of file bytes."""
+    """Opens sockets on the running loop. One for each loop; owns the loop's receive buffer and the
+    count of file bytes.
+    """
 
     def __init__(self, receive_buffer_bytes: int = RECEIVE_BUFFER_BYTES) -> None:
         self._buffer = memoryview(bytearray(receive_buffer_bytes))
         self.file_bytes = FileBytes()
 
-    async def listen(self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver]) -> Listener:
+    async def listen(
+        self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver]
+    ) -> Listener:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         sock = socket.socket(family, socket.SOCK_STREAM)
         try:
@@ -68,10 +93,16 @@ class SocketTransport:
             sock.setblocking(False)
         except OSError as error:
             sock.close()
-            raise OSError(error.errno, f"cannot listen on {host}:{port}: {error.strerror}") from error
-        return SocketListener(asyncio.get_running_loop(), sock, self._buffer, self.file_bytes, on_wire)
+            raise OSError(
+                error.errno, f"cannot listen on {host}:{port}: {error.strerror}"
+            ) from error
+        return SocketListener(
+            asyncio.get_running_loop(), sock, self._buffer, self.file_bytes, on_wire
+        )
 
-    async def connect(self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver], timeout_ms: float) -> Wire:
+    async def connect(
+        self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver], timeout_ms: float
+    ) -> Wire:
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(timeout_ms / 1000):
             infos = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -153,7 +184,9 @@ class SocketListener:
             except OSError as error:
                 if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
                     raise
-                self._loop.remove_reader(self._sock)  # out of descriptors: those that wait keep waiting, and we do not spin
+                self._loop.remove_reader(
+                    self._sock
+                )  # out of descriptors: those that wait keep waiting, and we do not spin
                 self._back_off = self._loop.call_later(ACCEPT_BACK_OFF_S, self._end_back_off)
                 return
             sock.setblocking(False)
@@ -161,11 +194,15 @@ class SocketListener:
 
 
 def _too_short(region: FileRegion) -> OSError:
-    return OSError(errno.EIO, f"{region.file.path} ends before byte {region.position + region.length}")
+    return OSError(
+        errno.EIO, f"{region.file.path} ends before byte {region.position + region.length}"
+    )
 
 
 def is_small(region: FileRegion) -> bool:
-    """Return whether to read a region into this process. The answer for what is left of a large region is no, whatever its length."""
+    """Return whether to read a region into this process. The answer for what is left of a large
+    region is no, whatever its length.
+    """
     return region.length <= SMALL_REGION_BYTES and not isinstance(region, RestOfRegion)
 
 
@@ -176,12 +213,13 @@ def _address(name: tuple[str, int] | tuple[str, int, int, int]) -> str:
 class SocketWire:
     """One connected socket.
 
-    `pause_reading` is lazy: the selector is only told when data arrives on a paused wire, so that muting a connection for the time of one
-    request (as Kafka's processors do) costs no system call.
+    `pause_reading` is lazy: the selector is only told when data arrives on a paused wire, so that
+    muting a connection for the time of one request (as Kafka's processors do) costs no system call.
 
-    `resume_reading` then reads first and asks the selector afterwards. A wire leaves the selector because data had come, so there is something to
-    read. A client that sends far ahead is muted hundreds of times a second: each time would cost two changes of the selector, and the next request
-    would depend on the selector telling again of data that came before it was asked.
+    `resume_reading` then reads first and asks the selector afterwards. A wire leaves the selector
+    because data had come, so there is something to read. A client that sends far ahead is muted
+    hundreds of times a second: each time would cost two changes of the selector, and the next
+    request would depend on the selector telling again of data that came before it was asked.
     """
 
     __slots__ = (
@@ -275,7 +313,9 @@ class SocketWire:
         self._receive()
 
     def _read_what_waits(self) -> None:
-        """Read once after a pause. If the receiver did not pause again, the selector tells of the rest."""
+        """Read once after a pause. If the receiver did not pause again, the selector tells of the
+        rest.
+        """
         self._reads_soon = False
         if self._paused or self._closed:
             return
@@ -300,7 +340,9 @@ class SocketWire:
         self._receiver.data_received(self._buffer[:count])
 
     def _write(self) -> None:
-        """Send until the queue is empty, the kernel takes no more, or this wire has had its turn."""
+        """Send until the queue is empty, the kernel takes no more, or this wire has had its
+        turn.
+        """
         budget, made = MAX_BYTES_A_TURN, False
         queue = self._queue
         try:
@@ -339,7 +381,9 @@ class SocketWire:
         self._receiver.all_sent()
 
     def _send_buffers(self) -> int:
-        """Send the buffers and small regions at the head of the queue with one call; MSG_MORE keeps a response's head and its records in one packet."""
+        """Send the buffers and small regions at the head of the queue with one call; MSG_MORE keeps
+        a response's head and its records in one packet.
+        """
         queue = self._queue
         vector: list[Buffer] = []
         flags = read = 0
@@ -384,7 +428,9 @@ class SocketWire:
         return data
 
     def _send_region(self, region: FileRegion) -> int:
-        """Send a part of a large region; a file that ends before its promised length breaks the frame, so the connection must go."""
+        """Send a part of a large region; a file that ends before its promised length breaks the
+        frame, so the connection must go.
+        """
         length = min(region.length, MAX_BYTES_A_TURN)
         in_fd = region.file.fileno()
         if in_fd is not None and hasattr(os, "sendfile"):

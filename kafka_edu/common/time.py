@@ -1,7 +1,9 @@
-"""Time is handed in, so that one code base runs under two clocks (Kafka: Time.java, SystemTime.java, MockTime.java).
+"""Time is handed in, so that one code base runs under two clocks (Kafka: Time.java,
+SystemTime.java, MockTime.java).
 
-The core never asks what time it is: it is told, as `now_ms`. The shell asks its `Time`. In real time that is `SystemTime`; a unit test
-hands in `MockTime` and moves it by hand; the simulator has a clock that jumps to the next thing that happens.
+The core never asks what time it is: it is told, as `now_ms`. The shell asks its `Time`. In real
+time that is `SystemTime`; a unit test hands in `MockTime` and moves it by hand; the simulator has a
+clock that jumps to the next thing that happens.
 """
 
 import asyncio
@@ -13,11 +15,15 @@ class Time(Protocol):
     """A clock and a way to wait on it."""
 
     def milliseconds(self) -> int:
-        """Wall-clock time in ms since 1970: for timestamps of records and znodes, never for measuring how long something took."""
+        """Wall-clock time in ms since 1970: for timestamps of records and znodes, never for
+        measuring how long something took.
+        """
         ...
 
     def hi_res_clock_ms(self) -> int:
-        """Monotonic time in ms (Kafka: hiResClockMs): for deadlines, timers, lag; its zero means nothing."""
+        """Monotonic time in ms (Kafka: hiResClockMs): for deadlines, timers, lag; its zero means
+        nothing.
+        """
         ...
 
     def nanoseconds(self) -> int:
@@ -46,7 +52,9 @@ class SystemTime:
 
 
 class MockTime:
-    """A clock that stands still until it is told otherwise, for tests of the core. `sleep` advances it and returns at once."""
+    """A clock that stands still until it is told otherwise, for tests of the core. `sleep` advances
+    it and returns at once.
+    """
 
     def __init__(self, now_ms: int = 1_600_000_000_000) -> None:
         self._now_ns = now_ms * 1_000_000

@@ -9,7 +9,9 @@ GROUP_METADATA_TOPIC_NAME: Final = "__consumer_offsets"
 TRANSACTION_STATE_TOPIC_NAME: Final = "__transaction_state"
 INTERNAL_TOPICS: Final = frozenset({GROUP_METADATA_TOPIC_NAME, TRANSACTION_STATE_TOPIC_NAME})
 MAX_NAME_LENGTH: Final = 249
-"""`<topic>-<partition>` must fit into a file name of 255: with the dash, that leaves five digits for the partition."""
+"""`<topic>-<partition>` must fit into a file name of 255: with the dash, that leaves five digits
+for the partition.
+"""
 _LEGAL: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
 
@@ -24,17 +26,27 @@ def validate_topic_name(topic: str) -> None:
     elif topic in (".", ".."):
         reason = 'Topic name cannot be "." or ".."'
     elif len(topic) > MAX_NAME_LENGTH:
-        reason = f"Topic name is illegal, it can't be longer than {MAX_NAME_LENGTH} characters, topic name: {topic}"
+        reason = (
+            f"Topic name is illegal, it can't be longer than {MAX_NAME_LENGTH} characters, topic"
+            f" name: {topic}"
+        )
     elif not _LEGAL.issuperset(topic):
-        reason = f"Topic name \"{topic}\" is illegal, it contains a character other than ASCII alphanumerics, '.', '_' and '-'"
+        reason = (
+            f'Topic name "{topic}" is illegal, it contains a character other than ASCII'
+            " alphanumerics, '.', '_' and '-'"
+        )
     else:
         return
     raise KafkaException(Errors.INVALID_TOPIC_EXCEPTION, reason)
 
 
 def colliding_topics(topic: str, existing: Iterable[str]) -> list[str]:
-    """The existing topics whose names become the same as `topic` when metrics write "." as "_": `a.b` collides with `a_b`."""
+    """The existing topics whose names become the same as `topic` when metrics write "." as "_":
+    `a.b` collides with `a_b`.
+    """
     if "." not in topic and "_" not in topic:
         return []
     unified = topic.replace(".", "_")
-    return sorted(other for other in existing if other != topic and other.replace(".", "_") == unified)
+    return sorted(
+        other for other in existing if other != topic and other.replace(".", "_") == unified
+    )

@@ -1,7 +1,8 @@
-"""The wire is handed in: sockets in real time, memory in virtual time; whoever sits above cannot tell.
+"""The wire is handed in: sockets in real time, memory in virtual time; whoever sits above cannot
+tell.
 
-Everything is a call, nothing is awaited but opening: a `Wire` is written to, a `WireReceiver` is told. Whoever needs to wait does so on a
-queue or future of its own.
+Everything is a call, nothing is awaited but opening: a `Wire` is written to, a `WireReceiver` is
+told. Whoever needs to wait does so on a queue or future of its own.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +12,9 @@ from kafka_edu.common.files import Buffer, File
 
 
 class FileRegion(NamedTuple):
-    """`length` bytes of `file` from `position`: sent by sendfile where the file has a descriptor: no record is copied (book §3.3)."""
+    """`length` bytes of `file` from `position`: sent by sendfile where the file has a descriptor:
+    no record is copied (book §3.3).
+    """
 
     file: File
     position: int
@@ -21,7 +24,8 @@ class FileRegion(NamedTuple):
 class LazyPart:
     """`size` bytes that are made while they are sent, so that one piece lies in memory and not all.
 
-    `pieces` must give exactly `size` bytes; it may raise OSError, which breaks the frame, so the connection goes. Sent once.
+    `pieces` must give exactly `size` bytes; it may raise OSError, which breaks the frame, so the
+    connection goes. Sent once.
     """
 
     __slots__ = ("pieces", "size")
@@ -42,7 +46,9 @@ def part_size(part: Part) -> int:
 
 
 def part_bytes(part: Part) -> Buffer:
-    """What `part` puts on the wire, read into memory if it lies in a file: for a wire without sendfile, and for tests."""
+    """What `part` puts on the wire, read into memory if it lies in a file: for a wire without
+    sendfile, and for tests.
+    """
     if isinstance(part, FileRegion):
         return part.file.pread(part.length, part.position)
     return b"".join(part.pieces) if isinstance(part, LazyPart) else part
@@ -68,7 +74,9 @@ class Wire(Protocol):
 
     @property
     def unread(self) -> int:
-        """Bytes that have come and were not given to the receiver; 0 on a closed wire. A system call: not for the hot path."""
+        """Bytes that have come and were not given to the receiver; 0 on a closed wire. A system
+        call: not for the hot path.
+        """
         ...
 
     def send(self, parts: Sequence[Part]) -> None:
@@ -79,14 +87,17 @@ class Wire(Protocol):
         ...
 
     def guard_sends(self, on_failure: Callable[[Exception], None]) -> None:
-        """Have `on_failure` told when making or sending a queued part raises what is no OSError: a bug. The wire does not send any more.
+        """Have `on_failure` told when making or sending a queued part raises what is no OSError: a
+        bug. The wire does not send any more.
 
         Without it such an exception goes to the loop's handler, which stops a broker.
         """
         ...
 
     def pause_reading(self) -> None:
-        """Mute: no `data_received` until `resume_reading`. The other side feels TCP's back pressure."""
+        """Mute: no `data_received` until `resume_reading`. The other side feels TCP's back
+        pressure.
+        """
         ...
 
     def resume_reading(self) -> None: ...
@@ -100,7 +111,9 @@ class WireReceiver(Protocol):
     """One connection, as seen by the one who is told."""
 
     def data_received(self, data: memoryview) -> None:
-        """`data` is valid during the call only (it lies in the loop's one receive buffer): copy what you keep."""
+        """`data` is valid during the call only (it lies in the loop's one receive buffer): copy
+        what you keep.
+        """
         ...
 
     def all_sent(self) -> None:
@@ -130,10 +143,16 @@ class Listener(Protocol):
 class Transport(Protocol):
     """Opens doors and wires."""
 
-    async def listen(self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver]) -> Listener:
-        """Listen; each accepted connection is given to `on_wire`, which answers with who is to be told. Raises OSError (port taken, no such host)."""
+    async def listen(
+        self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver]
+    ) -> Listener:
+        """Listen; each accepted connection is given to `on_wire`, which answers with who is to be
+        told. Raises OSError (port taken, no such host).
+        """
         ...
 
-    async def connect(self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver], timeout_ms: float) -> Wire:
+    async def connect(
+        self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver], timeout_ms: float
+    ) -> Wire:
         """Connect, or raise OSError (refused, unreachable) or TimeoutError after `timeout_ms`."""
         ...

@@ -17,7 +17,11 @@ def cause_of(error: OSError) -> str:
     """
     if error.strerror is None:
         return str(error)
-    if error.errno is not None and error.errno > 0 and error.strerror.startswith("Connect call failed"):
+    if (
+        error.errno is not None
+        and error.errno > 0
+        and error.strerror.startswith("Connect call failed")
+    ):
         return os.strerror(error.errno)
     return error.strerror
 

@@ -1,9 +1,11 @@
-"""The controller in office: what it does about each event (Kafka: the `process…` and `on…` methods of KafkaController.scala; book 000 §6.4).
+"""The controller in office: what it does about each event (Kafka: the `process…` and `on…` methods
+of KafkaController.scala; book 000 §6.4).
 
-One object is one term: made when the broker has won the election, thrown away when it resigns, and with it the context, the state machines and the
-channels. All its methods run in the event task, one after the other, and wait for nothing but ZooKeeper, through the client that is handed in; what they go
-by is plain functions and tables: `leader_election`, `partition_reassignment_plan`, the two state machines' tables. Next hop: the two state machines, then
-ControllerBrokersRequestBatch.
+One object is one term: made when the broker has won the election, thrown away when it resigns, and
+with it the context, the state machines and the channels. All its methods run in the event task, one
+after the other, and wait for nothing but ZooKeeper, through the client that is handed in; what they
+go by is plain functions and tables: `leader_election`, `partition_reassignment_plan`, the two state
+machines' tables. Next hop: the two state machines, then ControllerBrokersRequestBatch.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,7 +21,13 @@ from kafka_edu.controller.controller_channel_manager import ControllerChannels
 from kafka_edu.controller.controller_context import ControllerContext, PartitionAndReplica
 from kafka_edu.controller.isr_alterations import AlteredIsr, alter_isrs
 from kafka_edu.controller.leader_election import ElectionStrategy
-from kafka_edu.controller.leader_elections_asked import ElectionResult, ElectionTrigger, ElectionType, elect_leaders, measure_imbalance
+from kafka_edu.controller.leader_elections_asked import (
+    ElectionResult,
+    ElectionTrigger,
+    ElectionType,
+    elect_leaders,
+    measure_imbalance,
+)
 from kafka_edu.controller.partition_reassignment_plan import list_reassignments
 from kafka_edu.controller.partition_reassignments import PartitionReassignments
 from kafka_edu.controller.partition_state_machine import PartitionState
@@ -44,7 +52,9 @@ LEADERSHIPS_A_STEP: Final = 100
 
 
 class ControllerConfig(NamedTuple):
-    """The broker's settings that concern the controller, under Kafka's keys and with Kafka's defaults."""
+    """The broker's settings that concern the controller, under Kafka's keys and with Kafka's
+    defaults.
+    """
 
     inter_broker_listener_name: str = "PLAINTEXT"
     """inter.broker.listener.name"""
@@ -65,7 +75,9 @@ class ControllerConfig(NamedTuple):
 
     @property
     def listener_name(self) -> str:
-        """Which listener of each broker the controller talks to (Kafka: controllerToBrokerListenerName)."""
+        """Which listener of each broker the controller talks to (Kafka:
+        controllerToBrokerListenerName).
+        """
         return self.control_plane_listener_name or self.inter_broker_listener_name
 
 
@@ -91,27 +103,45 @@ class ActiveController:
         self._unclean_by_default = config.unclean_leader_election_enable
         self.context = context = ControllerContext(epoch, epoch_zk_version, tell)
         self._batch = batch = ControllerBrokersRequestBatch(
-            broker_id, context, zk.inter_broker_protocol, config.inter_broker_listener_name, channels.send_request
+            broker_id,
+            context,
+            zk.inter_broker_protocol,
+            config.inter_broker_listener_name,
+            channels.send_request,
         )
-        self._partitions = ZkPartitionStateMachine(context, zk, batch, lambda: self._unclean_by_default, tell)
+        self._partitions = ZkPartitionStateMachine(
+            context, zk, batch, lambda: self._unclean_by_default, tell
+        )
         self._replicas = ZkReplicaStateMachine(context, zk, batch, tell)
-        self._deletions = TopicDeletionManager(config.delete_topic_enable, context, zk, self._partitions, self._replicas, batch, tell)
-        self.reassignments = PartitionReassignments(context, zk, batch, self._partitions, self._replicas, self._deletions, tell)
+        self._deletions = TopicDeletionManager(
+            config.delete_topic_enable, context, zk, self._partitions, self._replicas, batch, tell
+        )
+        self.reassignments = PartitionReassignments(
+            context, zk, batch, self._partitions, self._replicas, self._deletions, tell
+        )
 
     # Taking office and leaving it.
 
     async def take_office(self) -> None:
-        """Read the cluster from ZooKeeper, watching all that is read; then bring every partition and every broker up to date.
+        """Read the cluster from ZooKeeper, watching all that is read; then bring every partition
+        and every broker up to date.
 
-        Kafka: onControllerFailover. Old notifications are deleted unread: what they tell of is about to be read.
+        Kafka: onControllerFailover. Old notifications are deleted unread: what they tell of is
+        about to be read.
         """
         context, zk = self.context, self._zk
         version = context.epoch_zk_version
-        await zk.delete_log_dir_event_notifications(await zk.get_log_dir_event_notifications(watch=True), version)
-        await zk.delete_isr_change_notifications(await zk.get_isr_change_notifications(watch=True), version)
+        await zk.delete_log_dir_event_notifications(
+            await zk.get_log_dir_event_notifications(watch=True), version
+        )
+        await zk.delete_isr_change_notifications(
+            await zk.get_isr_change_notifications(watch=True), version
+        )
         brokers = await zk.get_all_brokers_in_cluster(watch=True, watch_each=True)
         context.set_live_brokers(brokers.values())
-        for topic, assignment in (await self._read_topics(await zk.get_all_topics_in_cluster(watch=True))).items():
+        for topic, assignment in (
+            await self._read_topics(await zk.get_all_topics_in_cluster(watch=True))
+        ).items():
             context.add_topic(topic, assignment)
         await self._update_leadership(context.all_partitions)
         for broker in brokers.values():
@@ -125,25 +155,33 @@ class ActiveController:
         await self.preferred_replica_election()
 
     async def leave_office(self) -> None:
-        """Close all channels; what is not sent is void: the successor reads it from ZooKeeper and sends it itself."""
+        """Close all channels; what is not sent is void: the successor reads it from ZooKeeper and
+        sends it itself.
+        """
         self._batch.clear()
         await self._channels.shutdown()
 
     async def _read_topics(self, topics: Iterable[str]) -> Mapping[str, TopicAssignment]:
-        """Assignments, each watched. From 2.8 on every topic has an id: one that an older tool made gets it here (KIP-516)."""
+        """Assignments, each watched. From 2.8 on every topic has an id: one that an older tool made
+        gets it here (KIP-516).
+        """
         found = await self._zk.get_assignment_for_topics(topics, watch=True)
         if self._zk.inter_broker_protocol >= TOPIC_IDS:
             for topic, assignment in found.items():
                 if assignment.topic_id is None:
                     found[topic] = assignment._replace(topic_id=random_uuid(self._random))
-                    await self._zk.set_topic_assignment(topic, found[topic], self.context.epoch_zk_version)
+                    await self._zk.set_topic_assignment(
+                        topic, found[topic], self.context.epoch_zk_version
+                    )
         return found
 
     async def _update_leadership(self, partitions: Iterable[TopicPartition]) -> None:
         for tp, state in (await self._zk.get_topic_partition_states(partitions)).items():
             self.context.put_partition_leadership_info(tp, state)
 
-    def _send_update_metadata(self, broker_ids: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
+    def _send_update_metadata(
+        self, broker_ids: Iterable[int], partitions: Iterable[TopicPartition]
+    ) -> None:
         self._batch.new_batch()
         self._batch.add_update_metadata_request(broker_ids, partitions)
         self._batch.send_requests_to_brokers()
@@ -151,12 +189,18 @@ class ActiveController:
     # Brokers.
 
     async def broker_change(self) -> None:
-        """Compare the brokers in ZooKeeper with those we know. One that is known, but with a higher epoch, has been away: it fails and starts."""
+        """Compare the brokers in ZooKeeper with those we know. One that is known, but with a higher
+        epoch, has been away: it fails and starts.
+        """
         context = self.context
         current = await self._zk.get_all_brokers_in_cluster(watch=True, watch_each=True)
         known = {broker.id: broker for broker in context.live_or_shutting_down_brokers}
         started = [broker for broker_id, broker in current.items() if broker_id not in known]
-        bounced = [broker for broker_id, broker in current.items() if broker_id in known and broker.epoch > known[broker_id].epoch]
+        bounced = [
+            broker
+            for broker_id, broker in current.items()
+            if broker_id in known and broker.epoch > known[broker_id].epoch
+        ]
         dead = [broker_id for broker_id in known if broker_id not in current]
         for broker_id in [*dead, *(broker.id for broker in bounced)]:
             self._channels.remove_broker(broker_id)
@@ -177,9 +221,13 @@ class ActiveController:
     async def broker_modifications(self, broker_id: int) -> None:
         """A broker has written other listeners: everybody is told, and itself where it listens now.
 
-        It keeps the epoch by which we know it: if it has another, it was away meanwhile, and that is for `broker_change` to find.
+        It keeps the epoch by which we know it: if it has another, it was away meanwhile, and that
+        is for `broker_change` to find.
         """
-        broker, known = await self._zk.get_broker(broker_id, watch=True), self.context.live_broker(broker_id)
+        broker, known = (
+            await self._zk.get_broker(broker_id, watch=True),
+            self.context.live_broker(broker_id),
+        )
         if broker is None or known is None or broker.end_points == known.end_points:
             return
         self.context.add_live_brokers([broker._replace(epoch=known.epoch)])
@@ -190,7 +238,9 @@ class ActiveController:
         self._send_update_metadata(self.context.live_or_shutting_down_broker_ids, ())
 
     async def _on_broker_startup(self, brokers: list[Broker], bounced: bool) -> None:
-        """Tell the old brokers of the new, and the new everything; put the new ones' replicas online; see whom they can lead."""
+        """Tell the old brokers of the new, and the new everything; put the new ones' replicas
+        online; see whom they can lead.
+        """
         context = self.context
         new_ids = [broker.id for broker in brokers]
         if self._tell:
@@ -198,13 +248,19 @@ class ActiveController:
                 self._tell(BrokerJoined(broker.id, broker.epoch, bounced))
         for broker_id in new_ids:
             context.replicas_on_offline_dirs.pop(broker_id, None)
-        self._send_update_metadata([b for b in context.live_or_shutting_down_broker_ids if b not in new_ids], ())
+        self._send_update_metadata(
+            [b for b in context.live_or_shutting_down_broker_ids if b not in new_ids], ()
+        )
         self._send_update_metadata(new_ids, context.partitions_with_leaders)
         replicas = context.replicas_on_brokers(new_ids)
-        await self._replicas.handle_state_changes(replicas, ReplicaState.ONLINE, "its broker has started")
+        await self._replicas.handle_state_changes(
+            replicas, ReplicaState.ONLINE, "its broker has started"
+        )
         await self._partitions.trigger_online_partition_state_change("a broker has started")
         await self.reassignments.brokers_started(new_ids)
-        await self._deletions.resume_deletion_for_topics({replica.topic_partition.topic for replica in replicas})
+        await self._deletions.resume_deletion_for_topics(
+            {replica.topic_partition.topic for replica in replicas}
+        )
 
     async def _on_broker_failure(self, broker_ids: list[int]) -> None:
         context = self.context
@@ -213,39 +269,64 @@ class ActiveController:
             if self._tell:
                 self._tell(BrokerFailed(broker_id, broker_id in context.shutting_down_broker_ids))
             context.shutting_down_broker_ids.discard(broker_id)
-        await self._on_replicas_become_offline(context.replicas_on_brokers(broker_ids), "its broker has failed")
+        await self._on_replicas_become_offline(
+            context.replicas_on_brokers(broker_ids), "its broker has failed"
+        )
 
-    async def _on_replicas_become_offline(self, replicas: list[PartitionAndReplica], reason: str) -> None:
-        """First new leaders for those who lost theirs; only then are the lost replicas taken out of the ISRs that are left."""
+    async def _on_replicas_become_offline(
+        self, replicas: list[PartitionAndReplica], reason: str
+    ) -> None:
+        """First new leaders for those who lost theirs; only then are the lost replicas taken out of
+        the ISRs that are left.
+        """
         context = self.context
         leaderless = context.partitions_with_offline_leader
-        await self._partitions.handle_state_changes(leaderless, PartitionState.OFFLINE, "its leader is gone")
+        await self._partitions.handle_state_changes(
+            leaderless, PartitionState.OFFLINE, "its leader is gone"
+        )
         await self._partitions.trigger_online_partition_state_change("its leader is gone")
         staying: list[PartitionAndReplica] = []
         being_deleted: list[PartitionAndReplica] = []
         for replica in replicas:
-            (being_deleted if context.is_topic_queued_up_for_deletion(replica.topic_partition.topic) else staying).append(replica)
+            (
+                being_deleted
+                if context.is_topic_queued_up_for_deletion(replica.topic_partition.topic)
+                else staying
+            ).append(replica)
         await self._replicas.handle_state_changes(staying, ReplicaState.OFFLINE, reason)
         await self._deletions.fail_replica_deletion(being_deleted, reason)
         if not leaderless:
             self._send_update_metadata(context.live_or_shutting_down_broker_ids, ())
 
     async def controlled_shutdown(self, broker_id: int, broker_epoch: int) -> list[TopicPartition]:
-        """A broker is about to go: move its leaderships, stop its followers; returns what it still leads (book 000 §6.4.2).
+        """A broker is about to go: move its leaderships, stop its followers; returns what it still
+        leads (book 000 §6.4.2).
 
-        The book's three cases. More than one replica and it leads: another of the ISR is elected. More than one and it follows: it stops, and
-        leaves the ISR. One replica: nothing can be done; the broker stops it itself at the end.
-        Leaderships move in steps, where Kafka moves all at once: the brokers take over the first while the next are still being written to
-        ZooKeeper, and no partition is without a leader for longer than its own step takes. Raises KafkaException.
+        The book's three cases. More than one replica and it leads: another of the ISR is elected.
+        More than one and it follows: it stops, and leaves the ISR. One replica: nothing can be
+        done; the broker stops it itself at the end. Leaderships move in steps, where Kafka moves
+        all at once: the brokers take over the first while the next are still being written to
+        ZooKeeper, and no partition is without a leader for longer than its own step takes. Raises
+        KafkaException.
         """
         context = self.context
         broker = context.live_broker(broker_id)
         if broker is None:
-            raise KafkaException(Errors.BROKER_NOT_AVAILABLE if broker_epoch == -1 else Errors.STALE_BROKER_EPOCH, f"broker {broker_id} is not alive")
+            raise KafkaException(
+                Errors.BROKER_NOT_AVAILABLE if broker_epoch == -1 else Errors.STALE_BROKER_EPOCH,
+                f"broker {broker_id} is not alive",
+            )
         if broker_epoch not in (-1, broker.epoch) and broker_epoch < broker.epoch:
-            raise KafkaException(Errors.STALE_BROKER_EPOCH, f"broker {broker_id} has epoch {broker.epoch} by now, not {broker_epoch}")
+            raise KafkaException(
+                Errors.STALE_BROKER_EPOCH,
+                f"broker {broker_id} has epoch {broker.epoch} by now, not {broker_epoch}",
+            )
         context.shutting_down_broker_ids.add(broker_id)
-        replicated = [tp for tp in context.partitions_on_broker(broker_id) if len(context.partition_replica_assignment(tp)) > 1]
+        replicated = [
+            tp
+            for tp in context.partitions_on_broker(broker_id)
+            if len(context.partition_replica_assignment(tp)) > 1
+        ]
         led: list[TopicPartition] = []
         followed: list[TopicPartition] = []
         for tp in replicated:
@@ -255,16 +336,30 @@ class ActiveController:
         reason = f"broker {broker_id} is shutting down"
         for start in range(0, len(led), LEADERSHIPS_A_STEP):
             step = led[start : start + LEADERSHIPS_A_STEP]
-            await self._partitions.handle_state_changes(step, PartitionState.ONLINE, reason, ElectionStrategy.CONTROLLED_SHUTDOWN)
+            await self._partitions.handle_state_changes(
+                step, PartitionState.ONLINE, reason, ElectionStrategy.CONTROLLED_SHUTDOWN
+            )
         self._batch.new_batch()
         for tp in followed:
             self._batch.add_stop_replica_request([broker_id], tp, delete=False)
         self._batch.send_requests_to_brokers()
-        await self._replicas.handle_state_changes([PartitionAndReplica(tp, broker_id) for tp in followed], ReplicaState.OFFLINE, reason)
-        remaining = [tp for tp in context.partitions_led_by(broker_id) if len(context.partition_replica_assignment(tp)) > 1]
-        remaining = [tp for tp in remaining if not context.is_topic_queued_up_for_deletion(tp.topic)]
+        await self._replicas.handle_state_changes(
+            [PartitionAndReplica(tp, broker_id) for tp in followed], ReplicaState.OFFLINE, reason
+        )
+        remaining = [
+            tp
+            for tp in context.partitions_led_by(broker_id)
+            if len(context.partition_replica_assignment(tp)) > 1
+        ]
+        remaining = [
+            tp for tp in remaining if not context.is_topic_queued_up_for_deletion(tp.topic)
+        ]
         if self._tell:
-            self._tell(ControlledShutdownProcessed(broker_id, broker.epoch, len(led), len(followed), len(remaining)))
+            self._tell(
+                ControlledShutdownProcessed(
+                    broker_id, broker.epoch, len(led), len(followed), len(remaining)
+                )
+            )
         return remaining
 
     # Topics and partitions.
@@ -278,25 +373,40 @@ class ActiveController:
         new = await self._read_topics([topic for topic in current if not context.has_topic(topic)])
         for topic, assignment in new.items():
             context.add_topic(topic, assignment)
-        await self._on_new_partition_creation([tp for topic in new for tp in context.partitions_for_topic(topic)])
+        await self._on_new_partition_creation(
+            [tp for topic in new for tp in context.partitions_for_topic(topic)]
+        )
 
     async def partition_modifications(self, topic: str) -> None:
-        """A topic's assignment was written: what is new in it are new partitions. A topic that is being deleted gets no more."""
+        """A topic's assignment was written: what is new in it are new partitions. A topic that is
+        being deleted gets no more.
+        """
         context = self.context
         found = (await self._zk.get_assignment_for_topics([topic], watch=True)).get(topic)
         if found is None or not context.has_topic(topic):
             return
-        added = {TopicPartition(topic, n): a for n, a in found.partitions.items() if not context.has_partition(TopicPartition(topic, n))}
+        added = {
+            TopicPartition(topic, n): a
+            for n, a in found.partitions.items()
+            if not context.has_partition(TopicPartition(topic, n))
+        }
         if added and context.is_topic_queued_up_for_deletion(topic):
-            known = {tp.partition: context.partition_full_replica_assignment(tp) for tp in context.partitions_for_topic(topic)}
-            await self._zk.set_topic_assignment(topic, TopicAssignment(found.topic_id, known), context.epoch_zk_version)
+            known = {
+                tp.partition: context.partition_full_replica_assignment(tp)
+                for tp in context.partitions_for_topic(topic)
+            }
+            await self._zk.set_topic_assignment(
+                topic, TopicAssignment(found.topic_id, known), context.epoch_zk_version
+            )
             return
         for tp, assignment in added.items():
             context.update_assignment(tp, assignment)
         await self._on_new_partition_creation(list(added))
 
     async def _on_new_partition_creation(self, partitions: list[TopicPartition]) -> None:
-        """NonExistent → New → Online, partitions and replicas by turns: a replica can be New only before its partition has a leader."""
+        """NonExistent → New → Online, partitions and replicas by turns: a replica can be New only
+        before its partition has a leader.
+        """
         reason = "the partition is new"
         replicas = self.context.replicas_for_partitions(partitions)
         await self._partitions.handle_state_changes(partitions, PartitionState.NEW, reason)
@@ -308,7 +418,9 @@ class ActiveController:
         await self._deletions.order(await self._zk.get_topic_deletions(watch=True))
 
     async def isr_change_notification(self) -> None:
-        """Leaders have written new ISRs: read them, and tell every broker, so that clients learn of them."""
+        """Leaders have written new ISRs: read them, and tell every broker, so that clients learn of
+        them.
+        """
         sequences = await self._zk.get_isr_change_notifications(watch=True)
         named = await self._zk.get_partitions_from_isr_change_notifications(sequences)
         partitions = [tp for tp in named if self.context.has_partition(tp)]
@@ -321,15 +433,27 @@ class ActiveController:
     # Disks.
 
     async def log_dir_event_notification(self) -> None:
-        """Brokers have lost log dirs. They are told their roles again; the answers say which replicas are gone."""
+        """Brokers have lost log dirs. They are told their roles again; the answers say which
+        replicas are gone.
+        """
         sequences = await self._zk.get_log_dir_event_notifications(watch=True)
         broker_ids = await self._zk.get_brokers_from_log_dir_events(sequences)
-        online = [r for r in self.context.replicas_on_brokers(broker_ids) if self.context.is_replica_online(r.replica, r.topic_partition)]
-        await self._replicas.handle_state_changes(online, ReplicaState.ONLINE, "its broker has lost a log dir")
+        online = [
+            r
+            for r in self.context.replicas_on_brokers(broker_ids)
+            if self.context.is_replica_online(r.replica, r.topic_partition)
+        ]
+        await self._replicas.handle_state_changes(
+            online, ReplicaState.ONLINE, "its broker has lost a log dir"
+        )
         await self._zk.delete_log_dir_event_notifications(sequences, self.context.epoch_zk_version)
 
-    async def leader_and_isr_response(self, broker_id: int, offline: Iterable[TopicPartition], online: Iterable[TopicPartition]) -> None:
-        """Remember which replicas a broker has on dead disks; those newly found there are offline."""
+    async def leader_and_isr_response(
+        self, broker_id: int, offline: Iterable[TopicPartition], online: Iterable[TopicPartition]
+    ) -> None:
+        """Remember which replicas a broker has on dead disks; those newly found there are
+        offline.
+        """
         known = self.context.replicas_on_offline_dirs.get(broker_id, set())
         found = sorted(set(offline) - known)
         current = (known | set(found)) - set(online)
@@ -338,53 +462,96 @@ class ActiveController:
         else:
             self.context.replicas_on_offline_dirs.pop(broker_id, None)
         if found:
-            await self._on_replicas_become_offline([PartitionAndReplica(tp, broker_id) for tp in found], "its log dir has failed")
+            await self._on_replicas_become_offline(
+                [PartitionAndReplica(tp, broker_id) for tp in found], "its log dir has failed"
+            )
 
-    async def stop_replica_response(self, broker_id: int, deleted: Iterable[TopicPartition], failed: Iterable[TopicPartition]) -> None:
-        """Replicas of topics that are being deleted; those that a reassignment has removed are forgotten already."""
+    async def stop_replica_response(
+        self, broker_id: int, deleted: Iterable[TopicPartition], failed: Iterable[TopicPartition]
+    ) -> None:
+        """Replicas of topics that are being deleted; those that a reassignment has removed are
+        forgotten already.
+        """
 
         def started(partitions: Iterable[TopicPartition]) -> list[PartitionAndReplica]:
             replicas = [PartitionAndReplica(tp, broker_id) for tp in partitions]
-            return [replica for replica in replicas if self.context.replica_state(replica) is ReplicaState.DELETION_STARTED]
+            return [
+                replica
+                for replica in replicas
+                if self.context.replica_state(replica) is ReplicaState.DELETION_STARTED
+            ]
 
-        await self._deletions.fail_replica_deletion(started(failed), "its broker could not delete it")
+        await self._deletions.fail_replica_deletion(
+            started(failed), "its broker could not delete it"
+        )
         await self._deletions.complete_replica_deletion(started(deleted))
 
     # Elections that are asked for.
 
     async def preferred_replica_election(self) -> None:
-        """Work off /admin/preferred_replica_election, if it is there; in any case its next coming is told."""
+        """Work off /admin/preferred_replica_election, if it is there; in any case its next coming
+        is told.
+        """
         ordered = await self._zk.get_preferred_replica_election(watch=True)
         if ordered is not None:
             await self.elect_leaders(ordered, ElectionType.PREFERRED, ElectionTrigger.ZOOKEEPER)
             await self._zk.delete_preferred_replica_election(self.context.epoch_zk_version)
 
     async def auto_leader_rebalance(self) -> None:
-        """For each broker of whose preferred partitions more than 10 % are led by others: give them back, where the replica is in sync."""
+        """For each broker of whose preferred partitions more than 10 % are led by others: give them
+        back, where the replica is in sync.
+        """
         allowed = self._config.leader_imbalance_per_broker_percentage
         for imbalance in measure_imbalance(self.context, allowed):
             if self._tell:
                 broker_id, preferred, elsewhere, to_give_back = imbalance
-                self._tell(LeaderImbalanceMeasured(broker_id, preferred, elsewhere, allowed, len(to_give_back)))
+                self._tell(
+                    LeaderImbalanceMeasured(
+                        broker_id, preferred, elsewhere, allowed, len(to_give_back)
+                    )
+                )
             if imbalance.to_give_back:
-                await self.elect_leaders(imbalance.to_give_back, ElectionType.PREFERRED, ElectionTrigger.AUTO)
+                await self.elect_leaders(
+                    imbalance.to_give_back, ElectionType.PREFERRED, ElectionTrigger.AUTO
+                )
 
     async def elect_leaders(
-        self, partitions: Iterable[TopicPartition], election_type: ElectionType, trigger: ElectionTrigger
+        self,
+        partitions: Iterable[TopicPartition],
+        election_type: ElectionType,
+        trigger: ElectionTrigger,
     ) -> dict[TopicPartition, ElectionResult]:
         """See `leader_elections_asked`."""
         results = await elect_leaders(self.context, self._partitions, partitions, election_type)
         if self._tell:
-            refused = tuple((str(tp), result.error.name) for tp, result in results.items() if result.error is not Errors.NONE)
-            self._tell(ElectionsHeld(trigger, election_type.name.lower(), len(results), len(results) - len(refused), refused))
+            refused = tuple(
+                (str(tp), result.error.name)
+                for tp, result in results.items()
+                if result.error is not Errors.NONE
+            )
+            self._tell(
+                ElectionsHeld(
+                    trigger,
+                    election_type.name.lower(),
+                    len(results),
+                    len(results) - len(refused),
+                    refused,
+                )
+            )
         return results
 
-    async def list_partition_reassignments(self, partitions: Iterable[TopicPartition] | None) -> dict[TopicPartition, ReplicaAssignment]:
+    async def list_partition_reassignments(
+        self, partitions: Iterable[TopicPartition] | None
+    ) -> dict[TopicPartition, ReplicaAssignment]:
         return list_reassignments(self.context, partitions)
 
-    async def alter_isrs(self, broker_id: int, broker_epoch: int, wanted: Mapping[TopicPartition, LeaderAndIsr]) -> dict[TopicPartition, AlteredIsr]:
+    async def alter_isrs(
+        self, broker_id: int, broker_epoch: int, wanted: Mapping[TopicPartition, LeaderAndIsr]
+    ) -> dict[TopicPartition, AlteredIsr]:
         """Write what a leader wants, and tell all brokers."""
-        results = await alter_isrs(self.context, self._zk, broker_id, broker_epoch, wanted, self._tell)
+        results = await alter_isrs(
+            self.context, self._zk, broker_id, broker_epoch, wanted, self._tell
+        )
         altered = [tp for tp, result in results.items() if result.error is Errors.NONE]
         if altered:
             self._send_update_metadata(self.context.live_or_shutting_down_broker_ids, altered)
@@ -392,8 +559,12 @@ class ActiveController:
         return results
 
     async def unclean_leader_election_enable(self, topic: str | None = None) -> None:
-        """unclean.leader.election.enable became true, for one topic, or for all that do not say otherwise (spec L2)."""
-        await self._partitions.trigger_online_partition_state_change("unclean election is allowed now", topic)
+        """unclean.leader.election.enable became true, for one topic, or for all that do not say
+        otherwise (spec L2).
+        """
+        await self._partitions.trigger_online_partition_state_change(
+            "unclean election is allowed now", topic
+        )
 
     def set_unclean_by_default(self, enabled: bool) -> None:
         """What holds for topics that do not say themselves."""

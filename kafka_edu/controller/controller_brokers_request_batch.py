@@ -1,11 +1,14 @@
-"""Collects what one step of the controller has to tell the brokers, and makes it few requests (Kafka: ControllerBrokerRequestBatch).
+"""Collects what one step of the controller has to tell the brokers, and makes it few requests
+(Kafka: ControllerBrokerRequestBatch).
 
-A state machine changes a thousand partitions and notes for each which brokers must hear of it; at the end every broker gets one LeaderAndIsr,
-one UpdateMetadata and (by what is to be done) one or two StopReplica, and not a thousand of each. LeaderAndIsr goes to replicas; UpdateMetadata to
-every broker, as any of them answers clients. Next hop: ControllerChannelManager.
+A state machine changes a thousand partitions and notes for each which brokers must hear of it; at
+the end every broker gets one LeaderAndIsr, one UpdateMetadata and (by what is to be done) one or
+two StopReplica, and not a thousand of each. LeaderAndIsr goes to replicas; UpdateMetadata to every
+broker, as any of them answers clients. Next hop: ControllerChannelManager.
 
-Each request carries the controller's epoch and the receiver's broker epoch: a broker refuses one from a controller that was replaced (11), and
-one that was meant for the life before its restart (77, KIP-380).
+Each request carries the controller's epoch and the receiver's broker epoch: a broker refuses one
+from a controller that was replaced (11), and one that was meant for the life before its restart
+(77, KIP-380).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -39,8 +42,14 @@ from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import ZERO_UUID
 from kafka_edu.zk.zk_data import ProtocolVersion
 
-SECURITY_PROTOCOL_IDS: Final[Mapping[str, int]] = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
-#: inter.broker.protocol.version from which on → (LeaderAndIsr, StopReplica, UpdateMetadata) version, newest first (Kafka: the same class).
+SECURITY_PROTOCOL_IDS: Final[Mapping[str, int]] = {
+    "PLAINTEXT": 0,
+    "SSL": 1,
+    "SASL_PLAINTEXT": 2,
+    "SASL_SSL": 3,
+}
+#: inter.broker.protocol.version from which on → (LeaderAndIsr, StopReplica, UpdateMetadata)
+#: version, newest first (Kafka: the same class).
 REQUEST_VERSIONS: Final[tuple[tuple[ProtocolVersion, tuple[int, int, int]], ...]] = (
     ((2, 8), (5, 3, 7)),
     ((2, 6), (4, 3, 6)),
@@ -56,21 +65,35 @@ SendRequest = Callable[[int, Message, int, int], None]
 
 
 def request_versions(inter_broker_protocol: ProtocolVersion) -> tuple[int, int, int]:
-    """Return the versions of LeaderAndIsr, StopReplica and UpdateMetadata; below 2.0 those of 2.0."""
-    return next((versions for since, versions in REQUEST_VERSIONS if inter_broker_protocol >= since), REQUEST_VERSIONS[-1][1])
+    """Return the versions of LeaderAndIsr, StopReplica and UpdateMetadata; below 2.0 those of
+    2.0.
+    """
+    return next(
+        (versions for since, versions in REQUEST_VERSIONS if inter_broker_protocol >= since),
+        REQUEST_VERSIONS[-1][1],
+    )
 
 
 class ControllerBrokersRequestBatch:
-    """One batch at a time: `new_batch`, any number of `add_…`, `send_requests_to_brokers`. Owned by the event task."""
+    """One batch at a time: `new_batch`, any number of `add_…`, `send_requests_to_brokers`. Owned by
+    the event task.
+    """
 
     def __init__(
-        self, broker_id: int, context: ControllerContext, inter_broker_protocol: ProtocolVersion, listener_name: str, send: SendRequest
+        self,
+        broker_id: int,
+        context: ControllerContext,
+        inter_broker_protocol: ProtocolVersion,
+        listener_name: str,
+        send: SendRequest,
     ) -> None:
         self._broker_id = broker_id
         self._context = context
         self._listener_name = listener_name
         self._send = send
-        self._leader_and_isr_version, self._stop_replica_version, self._update_metadata_version = request_versions(inter_broker_protocol)
+        self._leader_and_isr_version, self._stop_replica_version, self._update_metadata_version = (
+            request_versions(inter_broker_protocol)
+        )
         self._leader_and_isr: dict[int, dict[TopicPartition, LeaderAndIsrPartitionState]] = {}
         self._stop_replica: dict[int, dict[TopicPartition, StopReplicaPartitionState]] = {}
         self._update_metadata_brokers: set[int] = set()
@@ -88,8 +111,16 @@ class ControllerBrokersRequestBatch:
         self._update_metadata_brokers.clear()
         self._update_metadata.clear()
 
-    def add_leader_and_isr_request(self, broker_ids: Iterable[int], tp: TopicPartition, state: LeaderIsrAndControllerEpoch, is_new: bool) -> None:
-        """Tell the replicas on `broker_ids` whom to follow, and every broker where the partition is led."""
+    def add_leader_and_isr_request(
+        self,
+        broker_ids: Iterable[int],
+        tp: TopicPartition,
+        state: LeaderIsrAndControllerEpoch,
+        is_new: bool,
+    ) -> None:
+        """Tell the replicas on `broker_ids` whom to follow, and every broker where the partition is
+        led.
+        """
         assignment = self._context.partition_full_replica_assignment(tp)
         for broker_id in broker_ids:
             if broker_id < 0:
@@ -111,7 +142,9 @@ class ControllerBrokersRequestBatch:
             )
         self.add_update_metadata_request(self._context.live_or_shutting_down_broker_ids, [tp])
 
-    def add_stop_replica_request(self, broker_ids: Iterable[int], tp: TopicPartition, delete: bool) -> None:
+    def add_stop_replica_request(
+        self, broker_ids: Iterable[int], tp: TopicPartition, delete: bool
+    ) -> None:
         """Make the replicas on `broker_ids` stop following; and delete their logs, if `delete`."""
         leadership = self._context.partition_leadership_info(tp)
         if self._context.is_topic_queued_up_for_deletion(tp.topic):
@@ -128,9 +161,15 @@ class ControllerBrokersRequestBatch:
                     delete_partition=delete or (before is not None and before.delete_partition),
                 )
 
-    def add_update_metadata_request(self, broker_ids: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
-        """Tell `broker_ids` about the live brokers and about `partitions`; one without a state yet is left out."""
-        self._update_metadata_brokers.update(broker_id for broker_id in broker_ids if broker_id >= 0)
+    def add_update_metadata_request(
+        self, broker_ids: Iterable[int], partitions: Iterable[TopicPartition]
+    ) -> None:
+        """Tell `broker_ids` about the live brokers and about `partitions`; one without a state yet
+        is left out.
+        """
+        self._update_metadata_brokers.update(
+            broker_id for broker_id in broker_ids if broker_id >= 0
+        )
         for tp in partitions:
             state = self._context.partition_leadership_info(tp)
             if state is None:
@@ -146,15 +185,26 @@ class ControllerBrokersRequestBatch:
                 isr=list(state.leader_and_isr.isr),
                 zk_version=state.leader_and_isr.zk_version,
                 replicas=list(replicas),
-                offline_replicas=[replica for replica in replicas if not self._context.is_replica_online(replica, tp)],
+                offline_replicas=[
+                    replica
+                    for replica in replicas
+                    if not self._context.is_replica_online(replica, tp)
+                ],
             )
 
     def send_requests_to_brokers(self) -> None:
-        """Hand everything to the brokers' queues, LeaderAndIsr first, then UpdateMetadata, then StopReplica; the batch is empty after."""
+        """Hand everything to the brokers' queues, LeaderAndIsr first, then UpdateMetadata, then
+        StopReplica; the batch is empty after.
+        """
         for broker_id in sorted(self._leader_and_isr):
             if broker := self._context.live_broker(broker_id):
                 states = self._leader_and_isr[broker_id]
-                self._send(broker_id, self._leader_and_isr_request(broker, states), self._leader_and_isr_version, len(states))
+                self._send(
+                    broker_id,
+                    self._leader_and_isr_request(broker, states),
+                    self._leader_and_isr_version,
+                    len(states),
+                )
         if self._update_metadata_brokers:
             self._send_update_metadata()
         for broker_id in sorted(self._stop_replica):
@@ -162,19 +212,33 @@ class ControllerBrokersRequestBatch:
                 self._send_stop_replica(broker, self._stop_replica[broker_id])
         self.clear()
 
-    def _leader_and_isr_request(self, broker: Broker, states: dict[TopicPartition, LeaderAndIsrPartitionState]) -> LeaderAndIsrRequest:
-        request = LeaderAndIsrRequest(controller_id=self._broker_id, controller_epoch=self._context.epoch, broker_epoch=broker.epoch)
+    def _leader_and_isr_request(
+        self, broker: Broker, states: dict[TopicPartition, LeaderAndIsrPartitionState]
+    ) -> LeaderAndIsrRequest:
+        request = LeaderAndIsrRequest(
+            controller_id=self._broker_id,
+            controller_epoch=self._context.epoch,
+            broker_epoch=broker.epoch,
+        )
         leaders = sorted({state.leader for state in states.values()})
         for leader in (self._context.live_broker(leader) for leader in leaders):
             if leader is not None and (end_point := leader.end_point(self._listener_name)):
-                request.live_leaders.append(LeaderAndIsrLiveLeader(broker_id=leader.id, host_name=end_point.host, port=end_point.port))
+                request.live_leaders.append(
+                    LeaderAndIsrLiveLeader(
+                        broker_id=leader.id, host_name=end_point.host, port=end_point.port
+                    )
+                )
         if self._leader_and_isr_version < 2:
             request.ungrouped_partition_states = [states[tp] for tp in sorted(states)]
         else:
             for topic, partitions in _by_topic(states).items():
                 topic_id = self._context.topic_ids.get(topic, ZERO_UUID)
                 request.topic_states.append(
-                    LeaderAndIsrTopicState(topic_name=topic, topic_id=topic_id, partition_states=[states[tp] for tp in partitions])
+                    LeaderAndIsrTopicState(
+                        topic_name=topic,
+                        topic_id=topic_id,
+                        partition_states=[states[tp] for tp in partitions],
+                    )
                 )
         if self._leader_and_isr_version >= 5:
             request.type = 1
@@ -186,7 +250,10 @@ class ControllerBrokersRequestBatch:
                 id=broker.id,
                 endpoints=[
                     UpdateMetadataEndpoint(
-                        port=e.port, host=e.host, listener=e.listener_name, security_protocol=SECURITY_PROTOCOL_IDS[e.security_protocol]
+                        port=e.port,
+                        host=e.host,
+                        listener=e.listener_name,
+                        security_protocol=SECURITY_PROTOCOL_IDS[e.security_protocol],
                     )
                     for e in broker.end_points
                 ],
@@ -206,20 +273,39 @@ class ControllerBrokersRequestBatch:
         for broker_id in sorted(self._update_metadata_brokers):
             if broker := self._context.live_broker(broker_id):
                 request = UpdateMetadataRequest(
-                    controller_id=self._broker_id, controller_epoch=self._context.epoch, broker_epoch=broker.epoch, live_brokers=live_brokers
+                    controller_id=self._broker_id,
+                    controller_epoch=self._context.epoch,
+                    broker_epoch=broker.epoch,
+                    live_brokers=live_brokers,
                 )
                 if self._update_metadata_version < 5:
-                    request.ungrouped_partition_states = [self._update_metadata[tp] for tp in sorted(self._update_metadata)]
+                    request.ungrouped_partition_states = [
+                        self._update_metadata[tp] for tp in sorted(self._update_metadata)
+                    ]
                 else:
                     request.topic_states = topic_states
-                self._send(broker_id, request, self._update_metadata_version, len(self._update_metadata))
+                self._send(
+                    broker_id, request, self._update_metadata_version, len(self._update_metadata)
+                )
 
-    def _send_stop_replica(self, broker: Broker, states: dict[TopicPartition, StopReplicaPartitionState]) -> None:
-        """Version 3 has a flag a partition; before, those to be deleted need a request of their own."""
+    def _send_stop_replica(
+        self, broker: Broker, states: dict[TopicPartition, StopReplicaPartitionState]
+    ) -> None:
+        """Version 3 has a flag a partition; before, those to be deleted need a request of their
+        own.
+        """
         if self._stop_replica_version >= 3:
-            request = StopReplicaRequest(controller_id=self._broker_id, controller_epoch=self._context.epoch, broker_epoch=broker.epoch)
+            request = StopReplicaRequest(
+                controller_id=self._broker_id,
+                controller_epoch=self._context.epoch,
+                broker_epoch=broker.epoch,
+            )
             for topic, partitions in _by_topic(states).items():
-                request.topic_states.append(StopReplicaTopicState(topic_name=topic, partition_states=[states[tp] for tp in partitions]))
+                request.topic_states.append(
+                    StopReplicaTopicState(
+                        topic_name=topic, partition_states=[states[tp] for tp in partitions]
+                    )
+                )
             self._send(broker.id, request, self._stop_replica_version, len(states))
             return
         for delete in (False, True):
@@ -227,13 +313,23 @@ class ControllerBrokersRequestBatch:
             if not chosen:
                 continue
             request = StopReplicaRequest(
-                controller_id=self._broker_id, controller_epoch=self._context.epoch, broker_epoch=broker.epoch, delete_partitions=delete
+                controller_id=self._broker_id,
+                controller_epoch=self._context.epoch,
+                broker_epoch=broker.epoch,
+                delete_partitions=delete,
             )
             if self._stop_replica_version == 0:
-                request.ungrouped_partitions = [StopReplicaPartitionV0(topic_name=tp.topic, partition_index=tp.partition) for tp in chosen]
+                request.ungrouped_partitions = [
+                    StopReplicaPartitionV0(topic_name=tp.topic, partition_index=tp.partition)
+                    for tp in chosen
+                ]
             else:
                 for topic, partitions in _by_topic(chosen).items():
-                    request.topics.append(StopReplicaTopicV1(name=topic, partition_indexes=[tp.partition for tp in partitions]))
+                    request.topics.append(
+                        StopReplicaTopicV1(
+                            name=topic, partition_indexes=[tp.partition for tp in partitions]
+                        )
+                    )
             self._send(broker.id, request, self._stop_replica_version, len(chosen))
 
 

@@ -1,10 +1,14 @@
-"""The controller's wires to the brokers: one connection, one queue and one task each (Kafka: ControllerChannelManager.scala, RequestSendThread).
+"""The controller's wires to the brokers: one connection, one queue and one task each (Kafka:
+ControllerChannelManager.scala, RequestSendThread).
 
-A broker gets its requests in the order in which the controller decided, one at a time: the next leaves when the last is answered. A broker that
-does not answer is tried again, every 100 ms, until its znode is gone and `remove_broker` ends it: no decision is lost on a broker that lives, and
-a broker that died needs none. The controller itself never waits for any of it: answers come back as events.
+A broker gets its requests in the order in which the controller decided, one at a time: the next
+leaves when the last is answered. A broker that does not answer is tried again, every 100 ms, until
+its znode is gone and `remove_broker` ends it: no decision is lost on a broker that lives, and a
+broker that died needs none. The controller itself never waits for any of it: answers come back as
+events.
 
-A shell, tasks and connections: what is sent is decided by ControllerBrokersRequestBatch, what an answer means by `controller_responses`.
+A shell, tasks and connections: what is sent is decided by ControllerBrokersRequestBatch, what an
+answer means by `controller_responses`.
 """
 
 import asyncio
@@ -21,7 +25,11 @@ from kafka_edu.protocol.messages.stop_replica import StopReplicaResponse
 from kafka_edu.protocol.messages.update_metadata import UpdateMetadataResponse
 from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import ProtocolError
-from kafka_edu.trace.events.controller import ControllerRequestFailed, ControllerRequestSent, ControllerResponseReceived
+from kafka_edu.trace.events.controller import (
+    ControllerRequestFailed,
+    ControllerRequestSent,
+    ControllerResponseReceived,
+)
 from kafka_edu.trace.tracer import Tracer
 
 RETRY_BACKOFF_MS: Final = 100
@@ -39,7 +47,9 @@ class ControllerChannels(Protocol):
 
     def update_broker(self, broker: Broker) -> None: ...
 
-    def send_request(self, broker_id: int, request: Message, api_version: int, partitions: int) -> None: ...
+    def send_request(
+        self, broker_id: int, request: Message, api_version: int, partitions: int
+    ) -> None: ...
 
     @property
     def queued(self) -> int:
@@ -74,7 +84,9 @@ class ControllerChannelManager:
         cause: Callable[[], int],
         socket_timeout_ms: float,
     ) -> None:
-        """`cause` is asked for the fact that brings about the request being queued; `socket_timeout_ms` is controller.socket.timeout.ms."""
+        """`cause` is asked for the fact that brings about the request being queued;
+        `socket_timeout_ms` is controller.socket.timeout.ms.
+        """
         self._cause = cause
         self._client_id = f"controller-{controller_id}"
         self._listener_name = listener_name
@@ -87,12 +99,22 @@ class ControllerChannelManager:
         self._ended: list[asyncio.Task[None]] = []
 
     def add_broker(self, broker: Broker) -> None:
-        """Start the task of a broker; it connects when there is something to send. A broker without our listener cannot be told anything."""
+        """Start the task of a broker; it connects when there is something to send. A broker without
+        our listener cannot be told anything.
+        """
         end_point = broker.end_point(self._listener_name)
         if broker.id in self._channels or end_point is None:
             return
         client = NetworkClient(self._transport, self._client_id)
-        channel = RequestSendTask(broker.id, end_point, client, self._time, self._on_response, self._trace, self._socket_timeout_ms)
+        channel = RequestSendTask(
+            broker.id,
+            end_point,
+            client,
+            self._time,
+            self._on_response,
+            self._trace,
+            self._socket_timeout_ms,
+        )
         self._channels[broker.id] = channel
 
     def remove_broker(self, broker_id: int) -> None:
@@ -112,7 +134,9 @@ class ControllerChannelManager:
         else:
             channel.move(end_point)
 
-    def send_request(self, broker_id: int, request: Message, api_version: int, partitions: int) -> None:
+    def send_request(
+        self, broker_id: int, request: Message, api_version: int, partitions: int
+    ) -> None:
         """Queue one request. O(1)."""
         if channel := self._channels.get(broker_id):
             channel.put(QueuedRequest(request, api_version, partitions, self._cause()))
@@ -148,7 +172,9 @@ class RequestSendTask:
         self._on_response = on_response
         self._trace = trace
         self._socket_timeout_ms = socket_timeout_ms
-        self._queue: deque[QueuedRequest] = deque()  # unbounded, as Kafka's: it ends with the broker's session
+        self._queue: deque[QueuedRequest] = (
+            deque()
+        )  # unbounded, as Kafka's: it ends with the broker's session
         self._filled = asyncio.Event()
         self._correlation_id = 0
         self._task = asyncio.create_task(self._run(), name=f"controller-to-broker-{broker_id}")
@@ -186,30 +212,58 @@ class RequestSendTask:
         while True:
             try:
                 if not self._client.connected:
-                    await self._client.connect(self._end_point.host, self._end_point.port, self._socket_timeout_ms)
+                    await self._client.connect(
+                        self._end_point.host, self._end_point.port, self._socket_timeout_ms
+                    )
                 return await self._send(queued)
-            except (OSError, ProtocolError) as error:  # ConnectionError and TimeoutError are OSErrors too
+            except (
+                OSError,
+                ProtocolError,
+            ) as error:  # ConnectionError and TimeoutError are OSErrors too
                 self._client.close()
                 if self._trace:
                     with self._trace.because(queued.cause):
-                        self._trace(ControllerRequestFailed(self._broker_id, queued.api_key, str(error) or type(error).__name__))
+                        self._trace(
+                            ControllerRequestFailed(
+                                self._broker_id, queued.api_key, str(error) or type(error).__name__
+                            )
+                        )
             await self._time.sleep(RETRY_BACKOFF_MS)
 
     async def _send(self, queued: QueuedRequest) -> Message:
         started_ns = self._time.nanoseconds()
-        cause, local, correlation_id, api_key = 0, self._client.local, self._correlation_id, queued.api_key
+        cause, local, correlation_id, api_key = (
+            0,
+            self._client.local,
+            self._correlation_id,
+            queued.api_key,
+        )
         self._correlation_id += 1  # the client counts its requests from 0 too
         if self._trace:
             with self._trace.because(queued.cause):
                 cause = self._trace(
-                    ControllerRequestSent(self._broker_id, api_key, queued.api_version, correlation_id, local, queued.partitions, len(self._queue))
+                    ControllerRequestSent(
+                        self._broker_id,
+                        api_key,
+                        queued.api_version,
+                        correlation_id,
+                        local,
+                        queued.partitions,
+                        len(self._queue),
+                    )
                 )
-        response = await self._client.send(queued.request, queued.api_version, self._socket_timeout_ms)
+        response = await self._client.send(
+            queued.request, queued.api_version, self._socket_timeout_ms
+        )
         if self._trace:
             with self._trace.because(cause):
                 took_us = (self._time.nanoseconds() - started_ns) // 1000
                 error_code = error_code_of(response)
-                self._trace(ControllerResponseReceived(self._broker_id, api_key, correlation_id, local, error_code, took_us))
+                self._trace(
+                    ControllerResponseReceived(
+                        self._broker_id, api_key, correlation_id, local, error_code, took_us
+                    )
+                )
         return response
 
 

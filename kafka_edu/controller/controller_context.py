@@ -1,9 +1,11 @@
 """What the controller knows of the cluster (Kafka: ControllerContext.scala; book 000 §6.4.1).
 
-A copy of what ZooKeeper holds, and the states of the two machines on top of it. Read once, at election; after that changed only by the event task,
-event by event; thrown away at resignation. Nobody else may touch it: that is why it needs no lock.
+A copy of what ZooKeeper holds, and the states of the two machines on top of it. Read once, at
+election; after that changed only by the event task, event by event; thrown away at resignation.
+Nobody else may touch it: that is why it needs no lock.
 
-Sizes: one entry a partition and one a replica. Whatever is listed is listed in order of topic, partition and broker id.
+Sizes: one entry a partition and one a replica. Whatever is listed is listed in order of topic,
+partition and broker id.
 """
 
 import uuid
@@ -17,7 +19,12 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.partition_state_machine import PartitionState
 from kafka_edu.controller.replica_state_machine import ReplicaState
 from kafka_edu.trace.event import Event
-from kafka_edu.trace.events.controller import ControllerBrokerSnapshot, ControllerPartitionSnapshot, PartitionStateChanged, ReplicaStateChanged
+from kafka_edu.trace.events.controller import (
+    ControllerBrokerSnapshot,
+    ControllerPartitionSnapshot,
+    PartitionStateChanged,
+    ReplicaStateChanged,
+)
 
 NO_ASSIGNMENT = ReplicaAssignment(())
 
@@ -32,7 +39,9 @@ class PartitionAndReplica(NamedTuple):
 class ControllerContext:
     """One term of office; owned by the event task of KafkaController."""
 
-    def __init__(self, epoch: int, epoch_zk_version: int, tell: Callable[[Event], int] | None = None) -> None:
+    def __init__(
+        self, epoch: int, epoch_zk_version: int, tell: Callable[[Event], int] | None = None
+    ) -> None:
         self._tell = tell
         self.epoch = epoch
         self.epoch_zk_version = epoch_zk_version
@@ -75,14 +84,22 @@ class ControllerContext:
     @property
     def live_broker_ids(self) -> list[int]:
         """Those that are alive and have not asked to go."""
-        return [broker_id for broker_id in self._live_brokers if broker_id not in self.shutting_down_broker_ids]
+        return [
+            broker_id
+            for broker_id in self._live_brokers
+            if broker_id not in self.shutting_down_broker_ids
+        ]
 
     def live_broker(self, broker_id: int) -> Broker | None:
         return self._live_brokers.get(broker_id)
 
-    def is_replica_online(self, broker_id: int, tp: TopicPartition, include_shutting_down: bool = False) -> bool:
+    def is_replica_online(
+        self, broker_id: int, tp: TopicPartition, include_shutting_down: bool = False
+    ) -> bool:
         """Whether the replica's broker is alive and has not lost the disk it is on. O(1)."""
-        if broker_id not in self._live_brokers or (broker_id in self.shutting_down_broker_ids and not include_shutting_down):
+        if broker_id not in self._live_brokers or (
+            broker_id in self.shutting_down_broker_ids and not include_shutting_down
+        ):
             return False
         return tp not in self.replicas_on_offline_dirs.get(broker_id, ())
 
@@ -94,7 +111,11 @@ class ControllerContext:
 
     @property
     def all_partitions(self) -> list[TopicPartition]:
-        return [TopicPartition(topic, number) for topic in self.all_topics for number in sorted(self._assignments[topic])]
+        return [
+            TopicPartition(topic, number)
+            for topic in self.all_topics
+            for number in sorted(self._assignments[topic])
+        ]
 
     def has_topic(self, topic: str) -> bool:
         return topic in self._assignments
@@ -102,7 +123,11 @@ class ControllerContext:
     def add_topic(self, topic: str, assignment: TopicAssignment) -> None:
         """A topic, with those partitions of it that are known to be there."""
         self._assignments[topic] = dict(assignment.partitions)
-        moving = (TopicPartition(topic, number) for number, a in assignment.partitions.items() if a.is_being_reassigned)
+        moving = (
+            TopicPartition(topic, number)
+            for number, a in assignment.partitions.items()
+            if a.is_being_reassigned
+        )
         self.partitions_being_reassigned.update(moving)
         if assignment.topic_id is not None:
             self.topic_ids[topic] = assignment.topic_id
@@ -135,18 +160,28 @@ class ControllerContext:
         return tp.partition in self._assignments.get(tp.topic, {})
 
     def partitions_for_topic(self, topic: str) -> list[TopicPartition]:
-        return [TopicPartition(topic, number) for number in sorted(self._assignments.get(topic, {}))]
+        return [
+            TopicPartition(topic, number) for number in sorted(self._assignments.get(topic, {}))
+        ]
 
     def partitions_on_broker(self, broker_id: int) -> list[TopicPartition]:
         """O(partitions)."""
-        return [tp for tp in self.all_partitions if broker_id in self.partition_replica_assignment(tp)]
+        return [
+            tp for tp in self.all_partitions if broker_id in self.partition_replica_assignment(tp)
+        ]
 
     def replicas_on_brokers(self, broker_ids: Iterable[int]) -> list[PartitionAndReplica]:
         wanted = sorted(broker_ids)
         return [PartitionAndReplica(tp, b) for b in wanted for tp in self.partitions_on_broker(b)]
 
-    def replicas_for_partitions(self, partitions: Iterable[TopicPartition]) -> list[PartitionAndReplica]:
-        return [PartitionAndReplica(tp, replica) for tp in partitions for replica in self.partition_replica_assignment(tp)]
+    def replicas_for_partitions(
+        self, partitions: Iterable[TopicPartition]
+    ) -> list[PartitionAndReplica]:
+        return [
+            PartitionAndReplica(tp, replica)
+            for tp in partitions
+            for replica in self.partition_replica_assignment(tp)
+        ]
 
     def replicas_for_topic(self, topic: str) -> list[PartitionAndReplica]:
         return self.replicas_for_partitions(self.partitions_for_topic(topic))
@@ -160,7 +195,9 @@ class ControllerContext:
 
     # Leadership.
 
-    def put_partition_leadership_info(self, tp: TopicPartition, state: LeaderIsrAndControllerEpoch) -> None:
+    def put_partition_leadership_info(
+        self, tp: TopicPartition, state: LeaderIsrAndControllerEpoch
+    ) -> None:
         self._leadership[tp] = state
 
     def partition_leadership_info(self, tp: TopicPartition) -> LeaderIsrAndControllerEpoch | None:
@@ -168,15 +205,29 @@ class ControllerContext:
 
     @property
     def partitions_with_leaders(self) -> list[TopicPartition]:
-        """Partitions that have a state (its leader may be none), in topics that are not being deleted."""
-        return [tp for tp in sorted(self._leadership) if not self.is_topic_queued_up_for_deletion(tp.topic)]
+        """Partitions that have a state (its leader may be none), in topics that are not being
+        deleted.
+        """
+        return [
+            tp
+            for tp in sorted(self._leadership)
+            if not self.is_topic_queued_up_for_deletion(tp.topic)
+        ]
 
     @property
     def partitions_with_offline_leader(self) -> list[TopicPartition]:
-        return [tp for tp in self.partitions_with_leaders if not self.is_replica_online(self._leadership[tp].leader_and_isr.leader, tp)]
+        return [
+            tp
+            for tp in self.partitions_with_leaders
+            if not self.is_replica_online(self._leadership[tp].leader_and_isr.leader, tp)
+        ]
 
     def partitions_led_by(self, broker_id: int) -> list[TopicPartition]:
-        return [tp for tp in sorted(self._leadership) if self._leadership[tp].leader_and_isr.leader == broker_id]
+        return [
+            tp
+            for tp in sorted(self._leadership)
+            if self._leadership[tp].leader_and_isr.leader == broker_id
+        ]
 
     # The states of the two machines; these two are their doors.
 
@@ -190,7 +241,11 @@ class ControllerContext:
         else:
             self._partition_states[tp] = state
         if self._tell and before is not state:
-            self._tell(PartitionStateChanged(tp.topic, tp.partition, before.value, state.value, reason, self.epoch))
+            self._tell(
+                PartitionStateChanged(
+                    tp.topic, tp.partition, before.value, state.value, reason, self.epoch
+                )
+            )
 
     def partitions_in_states(self, *states: PartitionState) -> list[TopicPartition]:
         return [tp for tp in sorted(self._partition_states) if self._partition_states[tp] in states]
@@ -198,7 +253,9 @@ class ControllerContext:
     def replica_state(self, replica: PartitionAndReplica) -> ReplicaState:
         return self._replica_states.get(replica, ReplicaState.NON_EXISTENT)
 
-    def put_replica_state(self, replica: PartitionAndReplica, state: ReplicaState, reason: str) -> None:
+    def put_replica_state(
+        self, replica: PartitionAndReplica, state: ReplicaState, reason: str
+    ) -> None:
         before = self.replica_state(replica)
         if state is ReplicaState.NON_EXISTENT:
             self._replica_states.pop(replica, None)
@@ -206,10 +263,18 @@ class ControllerContext:
             self._replica_states[replica] = state
         if self._tell and before is not state:
             (topic, partition), broker_id = replica
-            self._tell(ReplicaStateChanged(topic, partition, broker_id, before.value, state.value, reason, self.epoch))
+            self._tell(
+                ReplicaStateChanged(
+                    topic, partition, broker_id, before.value, state.value, reason, self.epoch
+                )
+            )
 
     def replicas_in_state(self, topic: str, state: ReplicaState) -> list[PartitionAndReplica]:
-        return [replica for replica in self.replicas_for_topic(topic) if self.replica_state(replica) is state]
+        return [
+            replica
+            for replica in self.replicas_for_topic(topic)
+            if self.replica_state(replica) is state
+        ]
 
     # For those who look.
 
@@ -228,17 +293,41 @@ class ControllerContext:
 
     @property
     def preferred_replica_imbalance(self) -> int:
-        """Partitions led by another than the first of their AR (Kafka: PreferredReplicaImbalanceCount)."""
-        return sum(self.partition_replica_assignment(tp)[:1] != (state.leader_and_isr.leader,) for tp, state in self._leadership.items())
+        """Partitions led by another than the first of their AR (Kafka:
+        PreferredReplicaImbalanceCount).
+        """
+        return sum(
+            self.partition_replica_assignment(tp)[:1] != (state.leader_and_isr.leader,)
+            for tp, state in self._leadership.items()
+        )
 
     def snapshot(self) -> Iterator[Event]:
         """The whole context as events of Kind.SNAPSHOT."""
         for broker in self._live_brokers.values():
             end_points = tuple(str(end_point) for end_point in broker.end_points)
-            yield ControllerBrokerSnapshot(broker.id, broker.epoch, end_points, broker.rack, broker.id in self.shutting_down_broker_ids)
+            yield ControllerBrokerSnapshot(
+                broker.id,
+                broker.epoch,
+                end_points,
+                broker.rack,
+                broker.id in self.shutting_down_broker_ids,
+            )
         for tp in self.all_partitions:
             replicas = self.partition_replica_assignment(tp)
-            states = tuple(self.replica_state(PartitionAndReplica(tp, replica)).value for replica in replicas)
+            states = tuple(
+                self.replica_state(PartitionAndReplica(tp, replica)).value for replica in replicas
+            )
             leadership = self._leadership.get(tp)
-            leader, epoch, isr, zk_version = leadership.leader_and_isr if leadership else (NO_LEADER, -1, (), -1)
-            yield ControllerPartitionSnapshot(*tp, self.partition_state(tp).value, replicas, states, leader, epoch, isr, zk_version)
+            leader, epoch, isr, zk_version = (
+                leadership.leader_and_isr if leadership else (NO_LEADER, -1, (), -1)
+            )
+            yield ControllerPartitionSnapshot(
+                *tp,
+                self.partition_state(tp).value,
+                replicas,
+                states,
+                leader,
+                epoch,
+                isr,
+                zk_version,
+            )

@@ -1,10 +1,13 @@
-"""One queue, one task: how the controller does without locks (Kafka: ControllerEventManager.scala; book 000 §6.4.1, figure 6-14).
+"""One queue, one task: how the controller does without locks (Kafka: ControllerEventManager.scala;
+book 000 §6.4.1, figure 6-14).
 
-Watches fire, requests come in and timers run out at any time; each only puts an event into the queue, and the event task deals with them in the order
-in which they came, each to its end, waits for ZooKeeper included. Nobody else touches ControllerContext.
+Watches fire, requests come in and timers run out at any time; each only puts an event into the
+queue, and the event task deals with them in the order in which they came, each to its end, waits
+for ZooKeeper included. Nobody else touches ControllerContext.
 
-The queue is not bounded, as Kafka's is not: a watch that were dropped would be lost for good. It stays short, because a watch fires once until it is
-set again, and that is done by the event that it caused; only PartitionModifications may be one a topic.
+The queue is not bounded, as Kafka's is not: a watch that were dropped would be lost for good. It
+stays short, because a watch fires once until it is set again, and that is done by the event that it
+caused; only PartitionModifications may be one a topic.
 
 The shell of the controller: the queue and its task, and nothing that is decided.
 """
@@ -17,7 +20,11 @@ from typing import NamedTuple
 from kafka_edu.common.time import Time
 from kafka_edu.controller.controller_events import Asked, ControllerEvent, detail_of
 from kafka_edu.trace.event import Event
-from kafka_edu.trace.events.controller import ControllerEventProcessed, ControllerEventQueued, ControllerEventStarted
+from kafka_edu.trace.events.controller import (
+    ControllerEventProcessed,
+    ControllerEventQueued,
+    ControllerEventStarted,
+)
 from kafka_edu.trace.tracer import Tracer
 
 
@@ -28,9 +35,13 @@ class QueuedEvent(NamedTuple):
 
 
 class ControllerEventManager:
-    """Owned by KafkaController. `process` deals with one event and returns why it could not, or ""."""
+    """Owned by KafkaController. `process` deals with one event and returns why it could not, or
+    "".
+    """
 
-    def __init__(self, process: Callable[[ControllerEvent], Awaitable[str]], time: Time, trace: Tracer | None) -> None:
+    def __init__(
+        self, process: Callable[[ControllerEvent], Awaitable[str]], time: Time, trace: Tracer | None
+    ) -> None:
         self._process = process
         self._time = time
         self._trace = trace
@@ -40,7 +51,9 @@ class ControllerEventManager:
         self._cause = 0
 
     def start(self) -> None:
-        """Start the event task. If it ends by a bug, the loop's exception handler is told: a controller that does nothing is worse than none."""
+        """Start the event task. If it ends by a bug, the loop's exception handler is told: a
+        controller that does nothing is worse than none.
+        """
         self._task = asyncio.create_task(self._run(), name="controller-event-task")
         self._task.add_done_callback(_report)
 
@@ -55,7 +68,9 @@ class ControllerEventManager:
         """Queue one event. O(1)."""
         cause = 0
         if self._trace:
-            cause = self._trace(ControllerEventQueued(type(event).__name__, detail_of(event), len(self._queue) + 1))
+            cause = self._trace(
+                ControllerEventQueued(type(event).__name__, detail_of(event), len(self._queue) + 1)
+            )
         self._queue.append(QueuedEvent(event, self._time.nanoseconds(), cause))
         self._filled.set()
 
@@ -77,14 +92,20 @@ class ControllerEventManager:
     @property
     def queue_time_ms(self) -> int:
         """How long the oldest event has been waiting."""
-        return (self._time.nanoseconds() - self._queue[0].enqueue_ns) // 1_000_000 if self._queue else 0
+        return (
+            (self._time.nanoseconds() - self._queue[0].enqueue_ns) // 1_000_000
+            if self._queue
+            else 0
+        )
 
     def cause(self) -> int:
         """The number of the fact that what is done now is caused by."""
         return self._cause
 
     def tell(self, event: Event) -> int:
-        """Tell a fact as brought about by the event that is being dealt with. Called only where somebody watches."""
+        """Tell a fact as brought about by the event that is being dealt with. Called only where
+        somebody watches.
+        """
         if self._trace is None:
             return 0
         with self._trace.because(self._cause):
@@ -103,13 +124,21 @@ class ControllerEventManager:
         name = type(queued.event).__name__
         self._cause = queued.cause
         if self._trace:
-            self._cause = self.tell(ControllerEventStarted(name, detail_of(queued.event), queued_us))
+            self._cause = self.tell(
+                ControllerEventStarted(name, detail_of(queued.event), queued_us)
+            )
         work = self._process(queued.event)
         error = await (self._trace.carry(self._cause, work) if self._trace else work)
         if self._trace:
-            self.tell(ControllerEventProcessed(name, queued_us, (self._time.nanoseconds() - started_ns) // 1000, error))
+            self.tell(
+                ControllerEventProcessed(
+                    name, queued_us, (self._time.nanoseconds() - started_ns) // 1000, error
+                )
+            )
 
 
 def _report(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
-        task.get_loop().call_exception_handler({"message": "the controller's event task has ended", "exception": error, "task": task})
+        task.get_loop().call_exception_handler(
+            {"message": "the controller's event task has ended", "exception": error, "task": task}
+        )

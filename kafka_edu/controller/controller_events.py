@@ -1,8 +1,10 @@
-"""The events that the controller works off, one after the other (Kafka: ControllerEvent and its objects; book 000 §6.4.1, figure 6-14).
+"""The events that the controller works off, one after the other (Kafka: ControllerEvent and its
+objects; book 000 §6.4.1, figure 6-14).
 
-Watches, requests and timers all become one of these; `KafkaController` has one case for each. They are plain values, but for `answer` of the five by
-which somebody waits: the asyncio future of who asked, made and fulfilled by `KafkaController`. It rides on the event, for the queue may drop the event
-unseen, and then must tell.
+Watches, requests and timers all become one of these; `KafkaController` has one case for each. They
+are plain values, but for `answer` of the five by which somebody waits: the asyncio future of who
+asked, made and fulfilled by `KafkaController`. It rides on the event, for the queue may drop the
+event unseen, and then must tell.
 """
 
 import asyncio
@@ -24,8 +26,9 @@ class Startup(NamedTuple):
 
 
 class ControllerChange(NamedTuple):
-    """/controller was created or written: if it was us and is not any more, resign. It may be gone again by the time it is looked at, and then only this
-    tells us: run for it."""
+    """/controller was created or written: if it was us and is not any more, resign. It may be gone
+    again by the time it is looked at, and then only this tells us: run for it.
+    """
 
 
 class Reelect(NamedTuple):
@@ -41,7 +44,9 @@ class RegisterBrokerAndReelect(NamedTuple):
 
 
 class UpdateBrokerInfo(NamedTuple):
-    """This broker is advertised elsewhere from now on: write it into its znode, in office or not."""
+    """This broker is advertised elsewhere from now on: write it into its znode, in office or
+    not.
+    """
 
     end_points: tuple[EndPoint, ...]
 
@@ -87,11 +92,15 @@ class AutoPreferredReplicaLeaderElection(NamedTuple):
 
 
 class UncleanLeaderElectionEnable(NamedTuple):
-    """This broker's unclean.leader.election.enable was switched on: it holds for all topics that do not say otherwise."""
+    """This broker's unclean.leader.election.enable was switched on: it holds for all topics that do
+    not say otherwise.
+    """
 
 
 class TopicUncleanLeaderElectionEnable(NamedTuple):
-    """A topic's unclean.leader.election.enable is on, or another of its configs was changed while it is."""
+    """A topic's unclean.leader.election.enable is on, or another of its configs was changed while
+    it is.
+    """
 
     topic: str
 
@@ -101,7 +110,9 @@ class ZkPartitionReassignment(NamedTuple):
 
 
 class PartitionReassignmentIsrChange(NamedTuple):
-    """The state of a partition that is being reassigned was written: maybe a new replica has caught up. Others that are noted by then are meant too."""
+    """The state of a partition that is being reassigned was written: maybe a new replica has caught
+    up. Others that are noted by then are meant too.
+    """
 
     topic_partition: TopicPartition
 
@@ -161,7 +172,13 @@ class TopicDeletionStopReplicaResponseReceived(NamedTuple):
     failed: tuple[TopicPartition, ...]
 
 
-Asked = ControlledShutdown | ReplicaLeaderElection | ApiPartitionReassignment | ListPartitionReassignments | AlterIsrReceived
+Asked = (
+    ControlledShutdown
+    | ReplicaLeaderElection
+    | ApiPartitionReassignment
+    | ListPartitionReassignments
+    | AlterIsrReceived
+)
 """Events by which somebody waits for an answer."""
 
 ControllerEvent = (
@@ -199,7 +216,11 @@ def detail_of(event: ControllerEvent) -> str:
     match event:
         case PartitionModifications(topic) | TopicUncleanLeaderElectionEnable(topic):
             return topic
-        case BrokerModifications(broker_id) | ControlledShutdown(broker_id, _, _) | AlterIsrReceived(broker_id, _, _, _):
+        case (
+            BrokerModifications(broker_id)
+            | ControlledShutdown(broker_id, _, _)
+            | AlterIsrReceived(broker_id, _, _, _)
+        ):
             return str(broker_id)
         case ReplicaLeaderElection(partitions, election_type, _):
             return f"{election_type.name.lower()} of {joined(partitions)}"
@@ -207,6 +228,8 @@ def detail_of(event: ControllerEvent) -> str:
             return str(tp)
         case ApiPartitionReassignment(wanted, _):
             return joined(wanted)
-        case LeaderAndIsrResponseReceived(broker_id, _, _) | TopicDeletionStopReplicaResponseReceived(broker_id, _, _):
+        case LeaderAndIsrResponseReceived(
+            broker_id, _, _
+        ) | TopicDeletionStopReplicaResponseReceived(broker_id, _, _):
             return str(broker_id)
     return ""

@@ -1,46 +1,83 @@
-"""What a broker's answer is to the controller (Kafka: the callbacks that KafkaController hands to the channel manager). Pure."""
+"""What a broker's answer is to the controller (Kafka: the callbacks that KafkaController hands to
+the channel manager). Pure.
+"""
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.controller.controller_events import ControllerEvent, LeaderAndIsrResponseReceived, TopicDeletionStopReplicaResponseReceived
+from kafka_edu.controller.controller_events import (
+    ControllerEvent,
+    LeaderAndIsrResponseReceived,
+    TopicDeletionStopReplicaResponseReceived,
+)
 from kafka_edu.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from kafka_edu.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from kafka_edu.protocol.schema import Message
 
 
-def event_of_response(broker_id: int, request: Message, response: Message) -> ControllerEvent | None:
-    """The event that an answer becomes; None if nothing follows from it, as from that to UpdateMetadata."""
+def event_of_response(
+    broker_id: int, request: Message, response: Message
+) -> ControllerEvent | None:
+    """The event that an answer becomes; None if nothing follows from it, as from that to
+    UpdateMetadata.
+    """
     if isinstance(request, LeaderAndIsrRequest) and isinstance(response, LeaderAndIsrResponse):
         errors = leader_and_isr_errors(request, response)
-        offline = tuple(sorted(tp for tp, error in errors.items() if error == Errors.KAFKA_STORAGE_ERROR))
+        offline = tuple(
+            sorted(tp for tp, error in errors.items() if error == Errors.KAFKA_STORAGE_ERROR)
+        )
         online = tuple(sorted(tp for tp, error in errors.items() if error == Errors.NONE))
         return LeaderAndIsrResponseReceived(broker_id, offline, online)
     if isinstance(request, StopReplicaRequest) and isinstance(response, StopReplicaResponse):
         to_delete = partitions_to_delete(request)
         if to_delete:
-            failed = {TopicPartition(e.topic_name, e.partition_index) for e in response.partition_errors if e.error_code != Errors.NONE}
+            failed = {
+                TopicPartition(e.topic_name, e.partition_index)
+                for e in response.partition_errors
+                if e.error_code != Errors.NONE
+            }
             if response.error_code != Errors.NONE:
                 failed = set(to_delete)
             gone = tuple(tp for tp in to_delete if tp not in failed)
-            return TopicDeletionStopReplicaResponseReceived(broker_id, gone, tuple(tp for tp in to_delete if tp in failed))
+            return TopicDeletionStopReplicaResponseReceived(
+                broker_id, gone, tuple(tp for tp in to_delete if tp in failed)
+            )
     return None
 
 
-def leader_and_isr_errors(request: LeaderAndIsrRequest, response: LeaderAndIsrResponse) -> dict[TopicPartition, int]:
-    """Error by partition. From version 5 on the answer has topic ids, whose names the request knows."""
-    errors = {TopicPartition(e.topic_name, e.partition_index): e.error_code for e in response.partition_errors}
+def leader_and_isr_errors(
+    request: LeaderAndIsrRequest, response: LeaderAndIsrResponse
+) -> dict[TopicPartition, int]:
+    """Error by partition. From version 5 on the answer has topic ids, whose names the request
+    knows.
+    """
+    errors = {
+        TopicPartition(e.topic_name, e.partition_index): e.error_code
+        for e in response.partition_errors
+    }
     names = {topic.topic_id: topic.topic_name for topic in request.topic_states}
     for topic in response.topics:
         name = names.get(topic.topic_id)
         if name is not None:
-            errors |= {TopicPartition(name, e.partition_index): e.error_code for e in topic.partition_errors}
+            errors |= {
+                TopicPartition(name, e.partition_index): e.error_code
+                for e in topic.partition_errors
+            }
     return errors
 
 
 def partitions_to_delete(request: StopReplicaRequest) -> list[TopicPartition]:
     """Those that a StopReplica of any version orders to be deleted, sorted."""
-    listed = [TopicPartition(t.topic_name, p.partition_index) for t in request.topic_states for p in t.partition_states if p.delete_partition]
+    listed = [
+        TopicPartition(t.topic_name, p.partition_index)
+        for t in request.topic_states
+        for p in t.partition_states
+        if p.delete_partition
+    ]
     if request.delete_partitions:
-        listed += [TopicPartition(p.topic_name, p.partition_index) for p in request.ungrouped_partitions]
-        listed += [TopicPartition(t.name, number) for t in request.topics for number in t.partition_indexes]
+        listed += [
+            TopicPartition(p.topic_name, p.partition_index) for p in request.ungrouped_partitions
+        ]
+        listed += [
+            TopicPartition(t.name, number) for t in request.topics for number in t.partition_indexes
+        ]
     return sorted(listed)

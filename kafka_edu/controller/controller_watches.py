@@ -1,10 +1,12 @@
-"""What the controller watches in ZooKeeper, and which of its events each watch becomes (Kafka: the ZNodeChangeHandlers of KafkaController; book 000 §6.4.1).
+"""What the controller watches in ZooKeeper, and which of its events each watch becomes (Kafka: the
+ZNodeChangeHandlers of KafkaController; book 000 §6.4.1).
 
-A watch fires once and names a path and a kind of change, no more. The event reads what there is now and sets the watch again, in that order of sending,
-so that nothing is missed; several changes may be found by one event.
+A watch fires once and names a path and a kind of change, no more. The event reads what there is now
+and sets the watch again, in that order of sending, so that nothing is missed; several changes may
+be found by one event.
 
-Every broker watches /controller. The others are watched by the one in office only: before there was a controller all brokers watched all of it
-(`kafka-edu demo watches` counts what that costs).
+Every broker watches /controller. The others are watched by the one in office only: before there was
+a controller all brokers watched all of it (`kafka-edu demo watches` counts what that costs).
 """
 
 from collections.abc import Callable, Mapping
@@ -61,12 +63,19 @@ def event_of_watch(watched: WatchedEvent) -> ControllerEvent | None:
         return PreferredReplicaElection()
     if path == ReassignPartitionsZNode.PATH:
         return ZkPartitionReassignment()
-    if watched.type is WatchType.DATA_CHANGED and (tp := TopicPartitionStateZNode.partition_of(path)) is not None:
+    if (
+        watched.type is WatchType.DATA_CHANGED
+        and (tp := TopicPartitionStateZNode.partition_of(path)) is not None
+    ):
         return PartitionReassignmentIsrChange(tp)
     parent, _, name = path.rpartition("/")
     if watched.type is WatchType.DATA_CHANGED and parent == TopicZNode.PARENT:
         return PartitionModifications(name)
     broker_id = decode_number(name)
-    if watched.type is WatchType.DATA_CHANGED and parent == BrokerIdZNode.PARENT and broker_id is not None:
+    if (
+        watched.type is WatchType.DATA_CHANGED
+        and parent == BrokerIdZNode.PARENT
+        and broker_id is not None
+    ):
         return BrokerModifications(broker_id)
     return None

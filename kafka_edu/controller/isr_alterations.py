@@ -1,7 +1,9 @@
-"""AlterIsr: a leader has the controller write its new ISR (Kafka: KafkaController.processAlterIsr; KIP-497).
+"""AlterIsr: a leader has the controller write its new ISR (Kafka: KafkaController.processAlterIsr;
+KIP-497).
 
-Brokers of this project write their ISRs to ZooKeeper themselves, as 2.0 did; a Java broker of inter.broker.protocol.version 2.7 or later in the same cluster
-asks the controller, which then need not be told of the change by a notification.
+Brokers of this project write their ISRs to ZooKeeper themselves, as 2.0 did; a Java broker of
+inter.broker.protocol.version 2.7 or later in the same cluster asks the controller, which then need
+not be told of the change by a notification.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,8 +36,9 @@ async def alter_isrs(
 ) -> dict[TopicPartition, AlteredIsr]:
     """Write the wanted states, each by the znode version that its leader knows.
 
-    UNKNOWN_TOPIC_OR_PARTITION; FENCED_LEADER_EPOCH: the broker does not lead any more; INVALID_UPDATE_VERSION: somebody wrote in between. Raises
-    STALE_BROKER_EPOCH for a broker that is not alive, or was in another life.
+    UNKNOWN_TOPIC_OR_PARTITION; FENCED_LEADER_EPOCH: the broker does not lead any more;
+    INVALID_UPDATE_VERSION: somebody wrote in between. Raises STALE_BROKER_EPOCH for a broker that
+    is not alive, or was in another life.
     """
     broker = context.live_broker(broker_id)
     if broker is None or broker.epoch != broker_epoch:
@@ -58,7 +61,11 @@ async def alter_isrs(
         before = context.partition_leadership_info(tp)
         if tell:
             isr_before = before.leader_and_isr.isr if before is not None else ()
-            tell(IsrAltered(*tp, state.leader, state.leader_epoch, isr_before, state.isr, state.zk_version))
+            tell(
+                IsrAltered(
+                    *tp, state.leader, state.leader_epoch, isr_before, state.isr, state.zk_version
+                )
+            )
         context.put_partition_leadership_info(tp, LeaderIsrAndControllerEpoch(state, context.epoch))
     for tp in written.bad_version:
         results[tp] = AlteredIsr(Errors.INVALID_UPDATE_VERSION)

@@ -1,19 +1,27 @@
-"""Every broker's controller; one of them is in office (Kafka: KafkaController.scala; book 000 §6.4.1, 003).
+"""Every broker's controller; one of them is in office (Kafka: KafkaController.scala; book 000
+§6.4.1, 003).
 
-The broker that made the ephemeral /controller is the active one. It alone watches the cluster's znodes, decides who leads, writes it to ZooKeeper,
-and tells the brokers. The others watch /controller, and nothing else.
+The broker that made the ephemeral /controller is the active one. It alone watches the cluster's
+znodes, decides who leads, writes it to ZooKeeper, and tells the brokers. The others watch
+/controller, and nothing else.
 
-    watch, request, timer → put → ControllerEventManager → one method of ActiveController → state machines → request batch → channels ⇒ brokers
+    watch, request, timer → put → ControllerEventManager → one method of ActiveController → state
+    machines → request batch → channels ⇒ brokers
 
-Elected: /controller_epoch grows by one, in the same multi that makes /controller. From then on every write checks its version, and every request
-carries the epoch, so a controller that was replaced, and does not know it, can do nothing. The context is read from ZooKeeper, all of it. Resigned:
-watches are ignored, channels closed, the context thrown away. The first controller of a cluster has epoch 1.
+Elected: /controller_epoch grows by one, in the same multi that makes /controller. From then on
+every write checks its version, and every request carries the epoch, so a controller that was
+replaced, and does not know it, can do nothing. The context is read from ZooKeeper, all of it.
+Resigned: watches are ignored, channels closed, the context thrown away. The first controller of a
+cluster has epoch 1.
 
-/controller may be deleted or written by hand. Deleted: everybody runs for election. Written: the controller sees another id (or none) and resigns, as
-in Kafka; and as the znode is still its own, it deletes it, so that there is an election, as the book says. (Kafka leaves it there, and the broker
-that is named in it takes itself for the controller without having been elected.) Made by hand, without a session behind it: whoever sees it deletes it.
+/controller may be deleted or written by hand. Deleted: everybody runs for election. Written: the
+controller sees another id (or none) and resigns, as in Kafka; and as the znode is still its own, it
+deletes it, so that there is an election, as the book says. (Kafka leaves it there, and the broker
+that is named in it takes itself for the controller without having been elected.) Made by hand,
+without a session behind it: whoever sees it deletes it.
 
-A shell: it owns the event task and the timer of the rebalance. What is decided in them is ActiveController's, and below it plain functions and tables.
+A shell: it owns the event task and the timer of the rebalance. What is decided in them is
+ActiveController's, and below it plain functions and tables.
 """
 
 import asyncio
@@ -29,7 +37,11 @@ from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Transport
 from kafka_edu.controller.active_controller import ActiveController, ControllerConfig
-from kafka_edu.controller.controller_channel_manager import ControllerChannelManager, ControllerChannels, OnResponse
+from kafka_edu.controller.controller_channel_manager import (
+    ControllerChannelManager,
+    ControllerChannels,
+    OnResponse,
+)
 from kafka_edu.controller.controller_event_manager import ControllerEventManager
 from kafka_edu.controller.controller_events import (
     AlterIsrReceived,
@@ -64,7 +76,11 @@ from kafka_edu.controller.controller_events import (
 from kafka_edu.controller.controller_responses import event_of_response
 from kafka_edu.controller.controller_watches import event_of_watch
 from kafka_edu.controller.isr_alterations import AlteredIsr
-from kafka_edu.controller.leader_elections_asked import ElectionResult, ElectionTrigger, ElectionType
+from kafka_edu.controller.leader_elections_asked import (
+    ElectionResult,
+    ElectionTrigger,
+    ElectionType,
+)
 from kafka_edu.controller.partition_reassignment_plan import ReassignmentResult
 from kafka_edu.protocol.schema import Message
 from kafka_edu.trace.event import Event
@@ -90,11 +106,15 @@ FIRST_REBALANCE_DELAY_MS: Final = 5_000
 
 
 class BrokerIdTakenError(Exception):
-    """Another broker took our place while our session was lost: there is nothing left for us in this cluster. It ends the event task, and so the broker."""
+    """Another broker took our place while our session was lost: there is nothing left for us in
+    this cluster. It ends the event task, and so the broker.
+    """
 
 
 class KafkaController:
-    """Started after the broker is registered; `on_watch` and `on_session` are to be called with all that ZooKeeper tells this broker."""
+    """Started after the broker is registered; `on_watch` and `on_session` are to be called with all
+    that ZooKeeper tells this broker.
+    """
 
     def __init__(
         self,
@@ -107,7 +127,9 @@ class KafkaController:
         trace: Tracer | None = None,
         channels: Callable[[OnResponse], ControllerChannels] | None = None,
     ) -> None:
-        """`broker.epoch` is what `register_broker` returned. `channels` replaces the real ones, in tests."""
+        """`broker.epoch` is what `register_broker` returned. `channels` replaces the real ones, in
+        tests.
+        """
         self._config = config
         self._zk = zk
         self._broker = broker
@@ -125,7 +147,14 @@ class KafkaController:
         self._session_expired = False
         self._make_channels = channels or (
             lambda on_response: ControllerChannelManager(
-                broker.id, config.listener_name, transport, time, on_response, trace, self._events.cause, config.socket_timeout_ms
+                broker.id,
+                config.listener_name,
+                transport,
+                time,
+                on_response,
+                trace,
+                self._events.cause,
+                config.socket_timeout_ms,
             )
         )
         if trace:
@@ -151,7 +180,9 @@ class KafkaController:
 
     @property
     def broker_epoch(self) -> int:
-        """The epoch of this broker's registration; it changes when a session has expired. Requests with an older one are stale (KIP-380)."""
+        """The epoch of this broker's registration; it changes when a session has expired. Requests
+        with an older one are stale (KIP-380).
+        """
         return self._broker.epoch
 
     @property
@@ -169,26 +200,41 @@ class KafkaController:
         self._events.put(Startup())
 
     async def shutdown(self) -> None:
-        """End the event task and leave office. The ephemeral /controller goes when the ZooKeeper session is closed."""
+        """End the event task and leave office. The ephemeral /controller goes when the ZooKeeper
+        session is closed.
+        """
         await self._events.close()
         await self._resign("the broker is shutting down")
 
     def on_watch(self, watched: WatchedEvent) -> None:
-        """A znode has changed. Out of office only /controller matters: other watches are left over from before."""
+        """A znode has changed. Out of office only /controller matters: other watches are left over
+        from before.
+        """
         event = event_of_watch(watched)
         if event is None or (self._term is None and watched.path != ControllerZNode.PATH):
             return
-        if isinstance(event, PartitionReassignmentIsrChange) and self._term and not self._term.reassignments.note_isr_change(event.topic_partition):
+        if (
+            isinstance(event, PartitionReassignmentIsrChange)
+            and self._term
+            and not self._term.reassignments.note_isr_change(event.topic_partition)
+        ):
             return  # the event that is queued will see this change too
         if self._trace:
-            fired = ZkWatchFired(path=watched.path, type=watched.type.name, session_id=self._zk.session_id, after_zxid=self._zk.watch_after_zxid)
+            fired = ZkWatchFired(
+                path=watched.path,
+                type=watched.type.name,
+                session_id=self._zk.session_id,
+                after_zxid=self._zk.watch_after_zxid,
+            )
             with self._trace.because(self._trace(fired)):
                 self._events.put(event)
         else:
             self._events.put(event)
 
     def on_session(self, state: SessionState) -> None:
-        """Expired: resign, before anything else is done. A new session after that: register again, and run for election."""
+        """Expired: resign, before anything else is done. A new session after that: register again,
+        and run for election.
+        """
         if state is SessionState.EXPIRED:
             self._session_expired = True
             self._events.clear_and_put(Expire())
@@ -197,30 +243,57 @@ class KafkaController:
             self._events.put(RegisterBrokerAndReelect())
 
     async def controlled_shutdown(self, broker_id: int, broker_epoch: int) -> list[TopicPartition]:
-        """Move leadership away from a broker that is about to go; returns what it leads still. `broker_epoch` -1 is not checked.
+        """Move leadership away from a broker that is about to go; returns what it leads still.
+        `broker_epoch` -1 is not checked.
 
-        Raises KafkaException: STALE_CONTROLLER_EPOCH if we are not the controller, STALE_BROKER_EPOCH, BROKER_NOT_AVAILABLE.
+        Raises KafkaException: STALE_CONTROLLER_EPOCH if we are not the controller,
+        STALE_BROKER_EPOCH, BROKER_NOT_AVAILABLE.
         """
-        return await self._asked(lambda answer: ControlledShutdown(broker_id, broker_epoch, answer), Errors.STALE_CONTROLLER_EPOCH)
+        return await self._asked(
+            lambda answer: ControlledShutdown(broker_id, broker_epoch, answer),
+            Errors.STALE_CONTROLLER_EPOCH,
+        )
 
-    async def elect_leaders(self, partitions: Iterable[TopicPartition], election_type: ElectionType) -> dict[TopicPartition, ElectionResult]:
+    async def elect_leaders(
+        self, partitions: Iterable[TopicPartition], election_type: ElectionType
+    ) -> dict[TopicPartition, ElectionResult]:
         """See `leader_elections_asked`. Raises KafkaException(NOT_CONTROLLER)."""
-        return await self._asked(lambda answer: ReplicaLeaderElection(tuple(partitions), election_type, answer))
+        return await self._asked(
+            lambda answer: ReplicaLeaderElection(tuple(partitions), election_type, answer)
+        )
 
-    async def alter_partition_reassignments(self, wanted: Mapping[TopicPartition, Sequence[int] | None]) -> dict[TopicPartition, ReassignmentResult]:
+    async def alter_partition_reassignments(
+        self, wanted: Mapping[TopicPartition, Sequence[int] | None]
+    ) -> dict[TopicPartition, ReassignmentResult]:
         """See `PartitionReassignments.alter`. Raises KafkaException(NOT_CONTROLLER)."""
         return await self._asked(lambda answer: ApiPartitionReassignment(wanted, answer))
 
-    async def list_partition_reassignments(self, partitions: Iterable[TopicPartition] | None) -> dict[TopicPartition, ReplicaAssignment]:
-        """Those of `partitions` (None: of all) that are being reassigned. Raises KafkaException(NOT_CONTROLLER)."""
-        return await self._asked(lambda answer: ListPartitionReassignments(None if partitions is None else tuple(partitions), answer))
+    async def list_partition_reassignments(
+        self, partitions: Iterable[TopicPartition] | None
+    ) -> dict[TopicPartition, ReplicaAssignment]:
+        """Those of `partitions` (None: of all) that are being reassigned. Raises
+        KafkaException(NOT_CONTROLLER).
+        """
+        return await self._asked(
+            lambda answer: ListPartitionReassignments(
+                None if partitions is None else tuple(partitions), answer
+            )
+        )
 
-    async def alter_isrs(self, broker_id: int, broker_epoch: int, wanted: Mapping[TopicPartition, LeaderAndIsr]) -> dict[TopicPartition, AlteredIsr]:
+    async def alter_isrs(
+        self, broker_id: int, broker_epoch: int, wanted: Mapping[TopicPartition, LeaderAndIsr]
+    ) -> dict[TopicPartition, AlteredIsr]:
         """See `isr_alterations`. Raises KafkaException: NOT_CONTROLLER, STALE_BROKER_EPOCH."""
-        return await self._asked(lambda answer: AlterIsrReceived(broker_id, broker_epoch, wanted, answer))
+        return await self._asked(
+            lambda answer: AlterIsrReceived(broker_id, broker_epoch, wanted, answer)
+        )
 
-    async def _asked(self, make: Callable[[asyncio.Future[T]], Asked], moved: Errors = Errors.NOT_CONTROLLER) -> T:
-        """Queue an event that somebody waits for. Raises KafkaException: `moved` if the controller is, or becomes, another."""
+    async def _asked(
+        self, make: Callable[[asyncio.Future[T]], Asked], moved: Errors = Errors.NOT_CONTROLLER
+    ) -> T:
+        """Queue an event that somebody waits for. Raises KafkaException: `moved` if the controller
+        is, or becomes, another.
+        """
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._events.put(make(answer))
         try:
@@ -229,7 +302,9 @@ class KafkaController:
             raise KafkaException(moved, str(error)) from error
 
     def update_broker_info(self, end_points: tuple[EndPoint, ...]) -> None:
-        """This broker is advertised at `end_points` from now on: it says so in its znode, and the controller tells everybody (Kafka: updateBrokerInfo)."""
+        """This broker is advertised at `end_points` from now on: it says so in its znode, and the
+        controller tells everybody (Kafka: updateBrokerInfo).
+        """
         self._events.put(UpdateBrokerInfo(end_points))
 
     def enable_unclean_leader_election(self, topic: str) -> None:
@@ -237,7 +312,9 @@ class KafkaController:
         self._events.put(TopicUncleanLeaderElectionEnable(topic))
 
     def set_unclean_leader_election(self, enabled: bool) -> None:
-        """unclean.leader.election.enable of this broker, and so of all topics that do not say otherwise while it is the controller."""
+        """unclean.leader.election.enable of this broker, and so of all topics that do not say
+        otherwise while it is the controller.
+        """
         self._config = self._config._replace(unclean_leader_election_enable=enabled)
         if self._term is not None:
             self._term.set_unclean_by_default(enabled)
@@ -247,7 +324,9 @@ class KafkaController:
     # The event task.
 
     async def _deal_with(self, event: ControllerEvent) -> str:
-        """Do what one event asks for; returns what went wrong, or "". A ZooKeeper error ends the event, not the controller."""
+        """Do what one event asks for; returns what went wrong, or "". A ZooKeeper error ends the
+        event, not the controller.
+        """
         try:
             try:
                 await self._process(event)
@@ -278,30 +357,66 @@ class KafkaController:
                 await self._zk.update_broker_info(self._broker)
             case ControlledShutdown(broker_id, broker_epoch, answer):
                 term = self._term
-                await _answer(answer, term.controlled_shutdown(broker_id, broker_epoch) if term else _refuse(Errors.STALE_CONTROLLER_EPOCH))
+                await _answer(
+                    answer,
+                    (
+                        term.controlled_shutdown(broker_id, broker_epoch)
+                        if term
+                        else _refuse(Errors.STALE_CONTROLLER_EPOCH)
+                    ),
+                )
             case ReplicaLeaderElection(partitions, election_type, answer):
-                await _answer(answer, self._term.elect_leaders(partitions, election_type, ElectionTrigger.ADMIN) if self._term else _refuse())
+                await _answer(
+                    answer,
+                    (
+                        self._term.elect_leaders(partitions, election_type, ElectionTrigger.ADMIN)
+                        if self._term
+                        else _refuse()
+                    ),
+                )
             case ApiPartitionReassignment(wanted, answer):
-                await _answer(answer, self._term.reassignments.alter(wanted) if self._term else _refuse())
+                await _answer(
+                    answer, self._term.reassignments.alter(wanted) if self._term else _refuse()
+                )
             case ListPartitionReassignments(partitions, answer):
-                await _answer(answer, self._term.list_partition_reassignments(partitions) if self._term else _refuse())
+                await _answer(
+                    answer,
+                    (
+                        self._term.list_partition_reassignments(partitions)
+                        if self._term
+                        else _refuse()
+                    ),
+                )
             case AlterIsrReceived(broker_id, broker_epoch, wanted, answer):
-                await _answer(answer, self._term.alter_isrs(broker_id, broker_epoch, wanted) if self._term else _refuse())
+                await _answer(
+                    answer,
+                    (
+                        self._term.alter_isrs(broker_id, broker_epoch, wanted)
+                        if self._term
+                        else _refuse()
+                    ),
+                )
             case _:
                 if self._term is not None:
                     await self._process_in_office(self._term, event)
 
     async def _register_again(self) -> None:
-        """Door: the session before took our znode in /brokers/ids with it; the new one gives us a new broker epoch. Raises BrokerIdTakenError."""
+        """Door: the session before took our znode in /brokers/ids with it; the new one gives us a
+        new broker epoch. Raises BrokerIdTakenError.
+        """
         try:
             epoch = await self._zk.register_broker(self._broker)
         except ZkError as error:
             if error.code is not ZkErrorCode.NODE_EXISTS:
                 raise
-            raise BrokerIdTakenError(f"while our session was lost, another broker has registered as {self._broker.id}") from error
+            raise BrokerIdTakenError(
+                f"while our session was lost, another broker has registered as {self._broker.id}"
+            ) from error
         broker = self._broker = self._broker._replace(epoch=epoch)
         if self._trace:
-            self._trace(BrokerRegistered(broker.id, broker.epoch, self.end_points, self._zk.session_id))
+            self._trace(
+                BrokerRegistered(broker.id, broker.epoch, self.end_points, self._zk.session_id)
+            )
 
     async def _process_in_office(self, term: ActiveController, event: ControllerEvent) -> None:
         match event:
@@ -339,17 +454,23 @@ class KafkaController:
     # Election and resignation.
 
     async def _look_at_controller(self) -> None:
-        """Read /controller, watch it, and resign if it says so. A znode that nobody in office stands behind is deleted (see above)."""
+        """Read /controller, watch it, and resign if it says so. A znode that nobody in office
+        stands behind is deleted (see above).
+        """
         controller_id, owner = await self._zk.watch_controller()
         self._set_active_controller_id(NO_CONTROLLER if controller_id is None else controller_id)
         if self._term is not None and controller_id == self._broker.id:
             return
         await self._resign(f"/controller says {controller_id}")
-        if owner is not None and (owner in (NO_SESSION, self._zk.session_id) or controller_id == self._broker.id):
+        if owner is not None and (
+            owner in (NO_SESSION, self._zk.session_id) or controller_id == self._broker.id
+        ):
             await self._zk.delete_stray_controller(owner)
 
     async def _give_way(self) -> None:
-        """A write was refused, for /controller_epoch has moved on. If /controller still names us, somebody wrote the epoch by hand: elect anew."""
+        """A write was refused, for /controller_epoch has moved on. If /controller still names us,
+        somebody wrote the epoch by hand: elect anew.
+        """
         await self._look_at_controller()
         if self._term is not None:
             await self._resign("/controller_epoch is not ours any more")
@@ -360,7 +481,10 @@ class KafkaController:
         if self._active_controller_id != NO_CONTROLLER:
             return
         try:
-            self._epoch, self._epoch_zk_version = await self._zk.register_controller_and_increment_epoch(self._broker.id)
+            (
+                self._epoch,
+                self._epoch_zk_version,
+            ) = await self._zk.register_controller_and_increment_epoch(self._broker.id)
         except ControllerMovedError:
             await self._look_at_controller()
             return
@@ -369,10 +493,19 @@ class KafkaController:
             self._tell(ControllerElected(self._epoch, self._epoch_zk_version))
         self._channels = self._make_channels(self._on_response)
         self._term = ActiveController(
-            self._broker.id, self._config, self._epoch, self._epoch_zk_version, self._zk, self._channels, self._random, self._tell
+            self._broker.id,
+            self._config,
+            self._epoch,
+            self._epoch_zk_version,
+            self._zk,
+            self._channels,
+            self._random,
+            self._tell,
         )
         if self._config.auto_leader_rebalance_enable:
-            self._rebalance_timer = asyncio.create_task(self._rebalance_now_and_then(), name="auto-leader-rebalance-task")
+            self._rebalance_timer = asyncio.create_task(
+                self._rebalance_now_and_then(), name="auto-leader-rebalance-task"
+            )
         try:
             await self._term.take_office()
         except ZkError as error:
@@ -414,7 +547,13 @@ class KafkaController:
     # For those who look.
 
     def _snapshot(self) -> Iterator[Event]:
-        yield ControllerSnapshot(self.is_active, self._active_controller_id, self._epoch, self._epoch_zk_version, self._events.size)
+        yield ControllerSnapshot(
+            self.is_active,
+            self._active_controller_id,
+            self._epoch,
+            self._epoch_zk_version,
+            self._events.size,
+        )
         if self._term is not None:
             yield from self._term.snapshot()
 
@@ -443,7 +582,9 @@ async def _refuse(error: Errors = Errors.NOT_CONTROLLER) -> NoReturn:
 
 
 async def _answer(answer: asyncio.Future[T], work: Awaitable[T]) -> None:
-    """Give the outcome of `work`, whatever it is, to who waits for it; what concerns the controller itself is raised too."""
+    """Give the outcome of `work`, whatever it is, to who waits for it; what concerns the controller
+    itself is raised too.
+    """
     try:
         result = await work
     except (KafkaException, ControllerMovedError, ZkError) as error:

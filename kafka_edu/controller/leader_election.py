@@ -1,12 +1,17 @@
-"""Who shall lead: four strategies, pure functions of sets (Kafka: PartitionLeaderElectionAlgorithms, Election.scala; book 000 §6.4.3).
+"""Who shall lead: four strategies, pure functions of sets (Kafka:
+PartitionLeaderElectionAlgorithms, Election.scala; book 000 §6.4.3).
 
-AR are the assigned replicas, in their order, the preferred one first; ISR those in sync; live those whose broker is alive (and whose disk is).
-All strategies go by the order of AR, never by that of the ISR: AR keeps its order until the partition is reassigned, the ISR does not.
+AR are the assigned replicas, in their order, the preferred one first; ISR those in sync; live those
+whose broker is alive (and whose disk is). All strategies go by the order of AR, never by that of
+the ISR: AR keeps its order until the partition is reassigned, the ISR does not.
 
-    AR [1, 2, 0]   ISR [2, 0, 1]   live {0, 2}      → OfflinePartition elects 2: the first of AR that lives and is in sync
-    AR [1, 2, 0]   ISR [1]         live {0, 2}      → nobody; or 2, with unclean.leader.election.enable, and what 1 alone had is lost
+    AR [1, 2, 0]   ISR [2, 0, 1]   live {0, 2}      → OfflinePartition elects 2: the first of AR
+    that lives and is in sync
+    AR [1, 2, 0]   ISR [1]         live {0, 2}      → nobody; or 2, with
+    unclean.leader.election.enable, and what 1 alone had is lost
 
-Each is O(replicas). `explain` says in words why a decision fell as it did; it is asked only when somebody watches.
+Each is O(replicas). `explain` says in words why a decision fell as it did; it is asked only when
+somebody watches.
 """
 
 from collections.abc import Collection, Sequence
@@ -28,30 +33,57 @@ class ElectionStrategy(StrEnum):
 
 
 def offline_partition_leader_election(
-    assignment: Sequence[int], isr: Collection[int], live_replicas: Collection[int], unclean_leader_election_enabled: bool
+    assignment: Sequence[int],
+    isr: Collection[int],
+    live_replicas: Collection[int],
+    unclean_leader_election_enabled: bool,
 ) -> int | None:
-    """The first of AR that is alive and in the ISR; with unclean election, if there is none, the first that is alive."""
-    clean = next((replica for replica in assignment if replica in live_replicas and replica in isr), None)
+    """The first of AR that is alive and in the ISR; with unclean election, if there is none, the
+    first that is alive.
+    """
+    clean = next(
+        (replica for replica in assignment if replica in live_replicas and replica in isr), None
+    )
     if clean is not None or not unclean_leader_election_enabled:
         return clean
     return next((replica for replica in assignment if replica in live_replicas), None)
 
 
-def reassign_partition_leader_election(reassignment: Sequence[int], isr: Collection[int], live_replicas: Collection[int]) -> int | None:
+def reassign_partition_leader_election(
+    reassignment: Sequence[int], isr: Collection[int], live_replicas: Collection[int]
+) -> int | None:
     """The first of the *new* AR that is alive and in the ISR."""
-    return next((replica for replica in reassignment if replica in live_replicas and replica in isr), None)
+    return next(
+        (replica for replica in reassignment if replica in live_replicas and replica in isr), None
+    )
 
 
-def preferred_replica_partition_leader_election(assignment: Sequence[int], isr: Collection[int], live_replicas: Collection[int]) -> int | None:
+def preferred_replica_partition_leader_election(
+    assignment: Sequence[int], isr: Collection[int], live_replicas: Collection[int]
+) -> int | None:
     """The first of AR, if it is alive and in the ISR; else nobody: the leader stays."""
-    return next((replica for replica in assignment[:1] if replica in live_replicas and replica in isr), None)
+    return next(
+        (replica for replica in assignment[:1] if replica in live_replicas and replica in isr), None
+    )
 
 
 def controlled_shutdown_partition_leader_election(
-    assignment: Sequence[int], isr: Collection[int], live_replicas: Collection[int], shutting_down_brokers: Collection[int]
+    assignment: Sequence[int],
+    isr: Collection[int],
+    live_replicas: Collection[int],
+    shutting_down_brokers: Collection[int],
 ) -> int | None:
-    """The first of AR that is alive, in the ISR, and not itself about to go. `live_replicas` counts those about to go as alive."""
-    return next((replica for replica in assignment if replica in live_replicas and replica in isr and replica not in shutting_down_brokers), None)
+    """The first of AR that is alive, in the ISR, and not itself about to go. `live_replicas` counts
+    those about to go as alive.
+    """
+    return next(
+        (
+            replica
+            for replica in assignment
+            if replica in live_replicas and replica in isr and replica not in shutting_down_brokers
+        ),
+        None,
+    )
 
 
 def elect(
@@ -64,13 +96,16 @@ def elect(
 ) -> LeaderAndIsr | None:
     """The new leader with its new ISR and the next leader epoch, or None if nobody may lead.
 
-    The ISR keeps its order and loses whoever is dead (offline) or about to go (shutdown). An unclean leader is alone in its ISR: whatever the
-    others have beyond its log is not committed any more.
+    The ISR keeps its order and loses whoever is dead (offline) or about to go (shutdown). An
+    unclean leader is alone in its ISR: whatever the others have beyond its log is not committed any
+    more.
     """
     isr = current.isr
     match strategy:
         case ElectionStrategy.OFFLINE_PARTITION:
-            leader = offline_partition_leader_election(assignment, isr, live_replicas, unclean_leader_election_enabled)
+            leader = offline_partition_leader_election(
+                assignment, isr, live_replicas, unclean_leader_election_enabled
+            )
             if leader in isr:
                 isr = tuple(replica for replica in isr if replica in live_replicas)
             elif leader is not None:
@@ -80,7 +115,9 @@ def elect(
         case ElectionStrategy.PREFERRED_REPLICA:
             leader = preferred_replica_partition_leader_election(assignment, isr, live_replicas)
         case ElectionStrategy.CONTROLLED_SHUTDOWN:
-            leader = controlled_shutdown_partition_leader_election(assignment, isr, live_replicas, shutting_down_brokers)
+            leader = controlled_shutdown_partition_leader_election(
+                assignment, isr, live_replicas, shutting_down_brokers
+            )
             isr = tuple(replica for replica in isr if replica not in shutting_down_brokers)
     return None if leader is None else current.with_leader(leader, isr)
 
@@ -107,28 +144,43 @@ def explain(
         AR [1, 2, 0]   ISR [2, 0, 1]   live {0, 2}
         why            2 is the first of AR [1, 2, 0] that is alive and in the ISR [2, 0, 1]
         passed over    1: it is not alive
-                       0: it could lead too, but stands behind 2 in AR; the order of the ISR does not count
+                       0: it could lead too, but stands behind 2 in AR; the order of the ISR does
+                       not count
 
     O(replicas).
     """
     passed_over = tuple(
-        (r, _objection(strategy, r, isr, assignment, live_replicas, shutting_down_brokers, leader)) for r in assignment if r != leader
+        (r, _objection(strategy, r, isr, assignment, live_replicas, shutting_down_brokers, leader))
+        for r in assignment
+        if r != leader
     )
     if strategy is ElectionStrategy.PREFERRED_REPLICA and leader is None and passed_over:
         (preferred, objection), *_ = passed_over
         return Explanation(
-            f"{preferred} is the preferred replica, the first of AR {list(assignment)}, but {objection}: the leader stays", passed_over
+            f"{preferred} is the preferred replica, the first of AR {list(assignment)}, but"
+            f" {objection}: the leader stays",
+            passed_over,
         )
-    return Explanation(_why(strategy, isr, assignment, unclean_leader_election_enabled, leader), passed_over)
+    return Explanation(
+        _why(strategy, isr, assignment, unclean_leader_election_enabled, leader), passed_over
+    )
 
 
 def first_leader(assignment: Sequence[int], live_replicas: Sequence[int]) -> Explanation:
-    """Why a new partition is led by the first of `live_replicas`, which are in AR order, or by nobody: there is no ISR yet that it could be missing from."""
+    """Why a new partition is led by the first of `live_replicas`, which are in AR order, or by
+    nobody: there is no ISR yet that it could be missing from.
+    """
     leader = live_replicas[0] if live_replicas else None
     words = {True: f"it could lead too, but stands behind {leader} in AR", False: "it is not alive"}
-    passed_over = tuple((replica, words[replica in live_replicas]) for replica in assignment if replica != leader)
+    passed_over = tuple(
+        (replica, words[replica in live_replicas]) for replica in assignment if replica != leader
+    )
     who = f"{leader} is the first" if live_replicas else "nobody"
-    return Explanation(f"the partition is new, and {who} of AR {list(assignment)} {'that ' if live_replicas else ''}is alive", passed_over)
+    return Explanation(
+        f"the partition is new, and {who} of AR {list(assignment)}"
+        f" {'that ' if live_replicas else ''}is alive",
+        passed_over,
+    )
 
 
 def _objection(
@@ -143,18 +195,30 @@ def _objection(
     """Why `replica`, of AR, does not lead."""
     unclean = leader is not None and leader not in isr
     alive = replica in live_replicas
-    if replica in going and (not alive or strategy is ElectionStrategy.CONTROLLED_SHUTDOWN):  # which alone counts it as alive
+    if replica in going and (
+        not alive or strategy is ElectionStrategy.CONTROLLED_SHUTDOWN
+    ):  # which alone counts it as alive
         return "its broker is shutting down"
     if not alive:
-        return "it is in the ISR, but not alive" if unclean and replica in isr else "it is not alive"
+        return (
+            "it is in the ISR, but not alive" if unclean and replica in isr else "it is not alive"
+        )
     if replica not in isr and not unclean:
         return "it is not in the ISR: it may lack records that were acknowledged"
     if strategy is ElectionStrategy.PREFERRED_REPLICA and replica != assignment[0]:
         return "it is not the first of AR"
-    return f"it could lead too, but stands behind {leader} in AR; the order of the ISR does not count"
+    return (
+        f"it could lead too, but stands behind {leader} in AR; the order of the ISR does not count"
+    )
 
 
-def _why(strategy: ElectionStrategy, isr: Collection[int], assignment: Sequence[int], unclean_allowed: bool, leader: int | None) -> str:
+def _why(
+    strategy: ElectionStrategy,
+    isr: Collection[int],
+    assignment: Sequence[int],
+    unclean_allowed: bool,
+    leader: int | None,
+) -> str:
     ar, in_sync = list(assignment), list(isr)
     new = "the new " if strategy is ElectionStrategy.REASSIGN_PARTITION else ""
     conditions = f"alive and in the ISR {in_sync}"
@@ -166,9 +230,15 @@ def _why(strategy: ElectionStrategy, isr: Collection[int], assignment: Sequence[
         case ElectionStrategy.OFFLINE_PARTITION, None if unclean_allowed:
             return f"nobody of AR {ar} is alive"
         case ElectionStrategy.OFFLINE_PARTITION, None:
-            return f"nobody of AR {ar} is {conditions}, and an unclean election is not allowed: the partition waits for its ISR"
+            return (
+                f"nobody of AR {ar} is {conditions}, and an unclean election is not allowed: the"
+                " partition waits for its ISR"
+            )
         case _, None:
             return f"nobody of {new}AR {ar} is {conditions}"
         case _, int() if leader not in isr:
-            return f"nobody of AR {ar} is {conditions}; an unclean election is allowed, and {leader} is the first of AR that is alive: what it lacks is lost"
+            return (
+                f"nobody of AR {ar} is {conditions}; an unclean election is allowed, and {leader}"
+                " is the first of AR that is alive: what it lacks is lost"
+            )
     return f"{leader} is the first of {new}AR {ar} that is {conditions}"

@@ -1,7 +1,9 @@
-"""Elections that somebody asks for by name: the preferred leader, or any leader at all (Kafka: KafkaController.processReplicaLeaderElection; KIP-460).
+"""Elections that somebody asks for by name: the preferred leader, or any leader at all (Kafka:
+KafkaController.processReplicaLeaderElection; KIP-460).
 
 preferred   the first of AR shall lead, if another does; it must be alive and in sync
-unclean     a partition without a live leader shall have one, in sync or not: whoever asks for it accepts that records are lost
+unclean     a partition without a live leader shall have one, in sync or not: whoever asks for it
+accepts that records are lost
 """
 
 from collections.abc import Iterable
@@ -42,40 +44,58 @@ class ElectionResult(NamedTuple):
 
 
 async def elect_leaders(
-    context: ControllerContext, machine: ZkPartitionStateMachine, partitions: Iterable[TopicPartition], election_type: ElectionType
+    context: ControllerContext,
+    machine: ZkPartitionStateMachine,
+    partitions: Iterable[TopicPartition],
+    election_type: ElectionType,
 ) -> dict[TopicPartition, ElectionResult]:
     """Elect where it is needed.
 
-    UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION (it is being deleted), ELECTION_NOT_NEEDED; and where nobody may lead
-    PREFERRED_LEADER_NOT_AVAILABLE or ELIGIBLE_LEADERS_NOT_AVAILABLE.
+    UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION (it is being deleted), ELECTION_NOT_NEEDED;
+    and where nobody may lead PREFERRED_LEADER_NOT_AVAILABLE or ELIGIBLE_LEADERS_NOT_AVAILABLE.
     """
     results: dict[TopicPartition, ElectionResult] = {}
     chosen: list[TopicPartition] = []
     for tp in dict.fromkeys(partitions):
         if not context.has_partition(tp):
-            results[tp] = ElectionResult(Errors.UNKNOWN_TOPIC_OR_PARTITION, message="The partition does not exist.")
+            results[tp] = ElectionResult(
+                Errors.UNKNOWN_TOPIC_OR_PARTITION, message="The partition does not exist."
+            )
         elif context.is_topic_queued_up_for_deletion(tp.topic):
-            results[tp] = ElectionResult(Errors.INVALID_TOPIC_EXCEPTION, message="The topic is being deleted")
+            results[tp] = ElectionResult(
+                Errors.INVALID_TOPIC_EXCEPTION, message="The topic is being deleted"
+            )
         elif not _is_needed(context, tp, election_type):
             results[tp] = ElectionResult(Errors.ELECTION_NOT_NEEDED)
         else:
             chosen.append(tp)
     preferred = election_type is ElectionType.PREFERRED
-    strategy = ElectionStrategy.PREFERRED_REPLICA if preferred else ElectionStrategy.OFFLINE_PARTITION
+    strategy = (
+        ElectionStrategy.PREFERRED_REPLICA if preferred else ElectionStrategy.OFFLINE_PARTITION
+    )
     reason = f"a {election_type.name.lower()} election was asked for"
-    elected = await machine.handle_state_changes(chosen, PartitionState.ONLINE, reason, strategy, allow_unclean=not preferred)
+    elected = await machine.handle_state_changes(
+        chosen, PartitionState.ONLINE, reason, strategy, allow_unclean=not preferred
+    )
     for tp in chosen:
         state = context.partition_leadership_info(tp)
         if tp in elected and state is not None:
             results[tp] = ElectionResult(Errors.NONE, state.leader_and_isr.leader)
         else:
-            error = Errors.PREFERRED_LEADER_NOT_AVAILABLE if preferred else Errors.ELIGIBLE_LEADERS_NOT_AVAILABLE
+            error = (
+                Errors.PREFERRED_LEADER_NOT_AVAILABLE
+                if preferred
+                else Errors.ELIGIBLE_LEADERS_NOT_AVAILABLE
+            )
             results[tp] = ElectionResult(error, message=_why_not(context, tp, strategy))
     return results
 
 
 def _why_not(context: ControllerContext, tp: TopicPartition, strategy: ElectionStrategy) -> str:
-    state, assignment = context.partition_leadership_info(tp), context.partition_replica_assignment(tp)
+    state, assignment = (
+        context.partition_leadership_info(tp),
+        context.partition_replica_assignment(tp),
+    )
     live = [replica for replica in assignment if context.is_replica_online(replica, tp)]
     isr = state.leader_and_isr.isr if state is not None else ()
     why = explain(strategy, isr, assignment, live, context.shutting_down_broker_ids, True, None).why
@@ -104,10 +124,12 @@ class LeaderImbalance(NamedTuple):
 
 
 def measure_imbalance(context: ControllerContext, allowed_percentage: int) -> list[LeaderImbalance]:
-    """Every broker with partitions that prefer it, by id (Kafka: checkAndTriggerAutoLeaderRebalance). Pure. O(partitions).
+    """Every broker with partitions that prefer it, by id (Kafka:
+    checkAndTriggerAutoLeaderRebalance). Pure. O(partitions).
 
-    leader.imbalance.per.broker.percentage 10: of 10 partitions one may be led by another, at the second both are given back. Nothing is given back
-    where the preferred replica is not alive and in sync, nor while any partition is being reassigned: who is to lead is about to change.
+    leader.imbalance.per.broker.percentage 10: of 10 partitions one may be led by another, at the
+    second both are given back. Nothing is given back where the preferred replica is not alive and
+    in sync, nor while any partition is being reassigned: who is to lead is about to change.
     """
     preferred: dict[int, list[TopicPartition]] = {}
     for tp in context.all_partitions:
@@ -116,10 +138,21 @@ def measure_imbalance(context: ControllerContext, allowed_percentage: int) -> li
             preferred.setdefault(assignment.replicas[0], []).append(tp)
     measured = []
     for broker_id, own in sorted(preferred.items()):
-        states = [(tp, state.leader_and_isr) for tp in own if (state := context.partition_leadership_info(tp)) is not None]
+        states = [
+            (tp, state.leader_and_isr)
+            for tp in own
+            if (state := context.partition_leadership_info(tp)) is not None
+        ]
         elsewhere = [(tp, state) for tp, state in states if state.leader != broker_id]
         to_give_back: tuple[TopicPartition, ...] = ()
-        if len(elsewhere) * 100 > len(own) * allowed_percentage and not context.partitions_being_reassigned:
-            to_give_back = tuple(tp for tp, state in elsewhere if broker_id in state.isr and context.is_replica_online(broker_id, tp))
+        if (
+            len(elsewhere) * 100 > len(own) * allowed_percentage
+            and not context.partitions_being_reassigned
+        ):
+            to_give_back = tuple(
+                tp
+                for tp, state in elsewhere
+                if broker_id in state.isr and context.is_replica_online(broker_id, tp)
+            )
         measured.append(LeaderImbalance(broker_id, len(own), len(elsewhere), to_give_back))
     return measured

@@ -1,11 +1,13 @@
-"""What is to become of a wish to move a partition: decisions only (Kafka: validateReplicas, maybeBuildReassignment, isReassignmentComplete of
-KafkaController.scala; KIP-455).
+"""What is to become of a wish to move a partition: decisions only (Kafka: validateReplicas,
+maybeBuildReassignment, isReassignmentComplete of KafkaController.scala; KIP-455).
 
-A wish is the brokers that shall hold the partition, the preferred one first; or None, the wish to cancel what is going on. A new wish over a running
-reassignment replaces its target; both go back to the same origin (`ReplicaAssignment.reassign_to`).
+A wish is the brokers that shall hold the partition, the preferred one first; or None, the wish to
+cancel what is going on. A new wish over a running reassignment replaces its target; both go back to
+the same origin (`ReplicaAssignment.reassign_to`).
 
-The API refuses brokers that are not alive where they would be new. An order in the znode may name them, and waits until they are. Both refuse what is no
-list of brokers; of these Kafka takes orders by znode as they are, and with an empty list would delete the partition's last replica.
+The API refuses brokers that are not alive where they would be new. An order in the znode may name
+them, and waits until they are. Both refuse what is no list of brokers; of these Kafka takes orders
+by znode as they are, and with an empty list would delete the partition's last replica.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -32,42 +34,77 @@ class ReassignmentPlan(NamedTuple):
 
 
 def plan_reassignments(
-    context: ControllerContext, wanted: Mapping[TopicPartition, Sequence[int] | None], *, new_replicas_must_live: bool
+    context: ControllerContext,
+    wanted: Mapping[TopicPartition, Sequence[int] | None],
+    *,
+    new_replicas_must_live: bool,
 ) -> ReassignmentPlan:
-    """Sort the wishes. INVALID_REPLICA_ASSIGNMENT, NO_REASSIGNMENT_IN_PROGRESS (nothing to cancel), UNKNOWN_TOPIC_OR_PARTITION (also: being deleted)."""
+    """Sort the wishes. INVALID_REPLICA_ASSIGNMENT, NO_REASSIGNMENT_IN_PROGRESS (nothing to cancel),
+    UNKNOWN_TOPIC_OR_PARTITION (also: being deleted).
+    """
     plan = ReassignmentPlan({}, {})
     for tp, target in wanted.items():
         current = context.partition_full_replica_assignment(tp)
-        reason = "" if target is None else reason_against(current, target, context.live_broker_ids if new_replicas_must_live else None)
+        reason = (
+            ""
+            if target is None
+            else reason_against(
+                current, target, context.live_broker_ids if new_replicas_must_live else None
+            )
+        )
         if reason:
             plan.refused[tp] = ReassignmentResult(Errors.INVALID_REPLICA_ASSIGNMENT, reason)
         elif target is None and not current.is_being_reassigned:
             plan.refused[tp] = ReassignmentResult(Errors.NO_REASSIGNMENT_IN_PROGRESS)
         elif not context.has_partition(tp) or context.is_topic_queued_up_for_deletion(tp.topic):
-            plan.refused[tp] = ReassignmentResult(Errors.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
+            plan.refused[tp] = ReassignmentResult(
+                Errors.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist."
+            )
         else:
-            plan.accepted[tp] = current.reassign_to(current.origin_replicas if target is None else target)
+            plan.accepted[tp] = current.reassign_to(
+                current.origin_replicas if target is None else target
+            )
     return plan
 
 
-def reason_against(current: ReplicaAssignment, target: Sequence[int], live: Collection[int] | None) -> str:
-    """Why the partition cannot be moved there, or "". `live` None: whoever is new need not be alive."""
+def reason_against(
+    current: ReplicaAssignment, target: Sequence[int], live: Collection[int] | None
+) -> str:
+    """Why the partition cannot be moved there, or "". `live` None: whoever is new need not be
+    alive.
+    """
     if not target:
         return "a partition needs at least one replica"
     if len(set(target)) < len(target):
         return f"a broker is named twice: {list(target)}"
     if any(broker_id < 0 for broker_id in target):
         return f"a broker's id is not negative: {list(target)}"
-    dead = [] if live is None else [broker_id for broker_id in current.reassign_to(target).adding_replicas if broker_id not in live]
+    dead = (
+        []
+        if live is None
+        else [
+            broker_id
+            for broker_id in current.reassign_to(target).adding_replicas
+            if broker_id not in live
+        ]
+    )
     return f"these brokers are not alive: {dead}" if dead else ""
 
 
 def missing_replicas(assignment: ReplicaAssignment, isr: Collection[int]) -> tuple[int, ...]:
-    """Those of the target that are not in sync yet: while there are any, no replica may be taken away. None of a partition at rest."""
-    return tuple(r for r in assignment.target_replicas if r not in isr) if assignment.is_being_reassigned else ()
+    """Those of the target that are not in sync yet: while there are any, no replica may be taken
+    away. None of a partition at rest.
+    """
+    return (
+        tuple(r for r in assignment.target_replicas if r not in isr)
+        if assignment.is_being_reassigned
+        else ()
+    )
 
 
-def list_reassignments(context: ControllerContext, partitions: Iterable[TopicPartition] | None) -> dict[TopicPartition, ReplicaAssignment]:
+def list_reassignments(
+    context: ControllerContext, partitions: Iterable[TopicPartition] | None
+) -> dict[TopicPartition, ReplicaAssignment]:
     """Those of `partitions` (None: of all) that are being reassigned."""
     asked = sorted(context.partitions_being_reassigned) if partitions is None else partitions
     listed = {tp: context.partition_full_replica_assignment(tp) for tp in asked}

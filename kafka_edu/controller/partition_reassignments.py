@@ -1,29 +1,38 @@
-"""Moves partitions from brokers to brokers while they are written and read (Kafka: KafkaController.onPartitionReassignment; KIP-455; spec C5).
+"""Moves partitions from brokers to brokers while they are written and read (Kafka:
+KafkaController.onPartitionReassignment; KIP-455; spec C5).
 
-What is wished, and by which sets, is in `partition_reassignment_plan` and `cluster.topic_assignment`. Here are the phases, each for all partitions at once:
+What is wished, and by which sets, is in `partition_reassignment_plan` and
+`cluster.topic_assignment`. Here are the phases, each for all partitions at once:
 
-    U1  the new assignment (RS, AR, RR) goes into the topics' znodes      from here on a controller that follows finds it and goes on
+    U1  the new assignment (RS, AR, RR) goes into the topics' znodes      from here on a controller
+    that follows finds it and goes on
     U2  … and into the context; replicas that a new target needs no more stop
     A   while the ISR lacks one of the target:
-    A1    a new leader epoch for every replica of RS, so that the leader lets the new ones fetch and join
+    A1    a new leader epoch for every replica of RS, so that the leader lets the new ones fetch and
+    join
     A2    AR become New: they fetch from the leader; then wait: the state znode is watched
     B   once the target is in the ISR:
     B1    AR become Online
     B2    RS = target, AR and RR are empty, in the context
-    B3    a leader out of the target: by election (ReassignPartition) if the leader goes or is dead, else the same one in a new epoch
+    B3    a leader out of the target: by election (ReassignPartition) if the leader goes or is dead,
+    else the same one in a new epoch
     B4    RR become Offline: out of the ISR
-    B5    … and DeletionStarted, DeletionSuccessful, NonExistent: their brokers delete them. No answer is waited for
+    B5    … and DeletionStarted, DeletionSuccessful, NonExistent: their brokers delete them. No
+    answer is waited for
     B6    the assignment of B2 goes into the topics' znodes
     B7    the entry leaves /admin/reassign_partitions, and with the last one the znode goes
     B8    every broker is told
 
-Nothing acknowledged is lost on the way: no replica goes before all of the target are in the ISR, and all that is acknowledged is on each of the ISR.
+Nothing acknowledged is lost on the way: no replica goes before all of the target are in the ISR,
+and all that is acknowledged is on each of the ISR.
 
-Interrupted anywhere, the next controller reads AR and RR in the topics' znodes, or the order that still stands (all there is below
-inter.broker.protocol.version 2.4), and begins again with U or A; a step that is done twice does no harm. A broker that starts, and is in a target,
-makes its partitions begin again too. A topic that is to be deleted waits until its partitions have arrived.
+Interrupted anywhere, the next controller reads AR and RR in the topics' znodes, or the order that
+still stands (all there is below inter.broker.protocol.version 2.4), and begins again with U or A; a
+step that is done twice does no harm. A broker that starts, and is in a target, makes its partitions
+begin again too. A topic that is to be deleted waits until its partitions have arrived.
 
-The watch on a state znode fires when a leader changes the ISR. Many fire in a burst; they are noted, and one event deals with all of them.
+The watch on a state znode fires when a leader changes the ISR. Many fire in a burst; they are
+noted, and one event deals with all of them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,7 +44,12 @@ from kafka_edu.controller.controller_brokers_request_batch import ControllerBrok
 from kafka_edu.controller.controller_context import ControllerContext, PartitionAndReplica
 from kafka_edu.controller.leader_election import ElectionStrategy
 from kafka_edu.controller.leadership_update import LeadershipUpdate
-from kafka_edu.controller.partition_reassignment_plan import ReassignmentPlan, ReassignmentResult, missing_replicas, plan_reassignments
+from kafka_edu.controller.partition_reassignment_plan import (
+    ReassignmentPlan,
+    ReassignmentResult,
+    missing_replicas,
+    plan_reassignments,
+)
 from kafka_edu.controller.partition_state_machine import PartitionState
 from kafka_edu.controller.replica_state_machine import ReplicaState
 from kafka_edu.controller.topic_deletion_manager import TopicDeletionManager
@@ -86,38 +100,60 @@ class PartitionReassignments:
     # What begins, and what is begun again.
 
     async def resume(self) -> None:
-        """At election: go on with what the topics' znodes say, and take up an order that nobody has taken up yet."""
+        """At election: go on with what the topics' znodes say, and take up an order that nobody has
+        taken up yet.
+        """
         await self._reassign(self._running(), "controller")
         await self.order()
 
     async def brokers_started(self, broker_ids: Iterable[int]) -> None:
-        """Partitions that wait for one of these brokers begin again: it may never have heard of them."""
+        """Partitions that wait for one of these brokers begin again: it may never have heard of
+        them.
+        """
         started = set(broker_ids)
-        await self._reassign({tp: a for tp, a in self._running().items() if started.intersection(a.target_replicas)}, "controller")
+        await self._reassign(
+            {tp: a for tp, a in self._running().items() if started.intersection(a.target_replicas)},
+            "controller",
+        )
 
     async def order(self) -> None:
-        """Work off /admin/reassign_partitions, if it is there; in any case its next change is told. Entries that cannot be begun are taken out."""
+        """Work off /admin/reassign_partitions, if it is there; in any case its next change is told.
+        Entries that cannot be begun are taken out.
+        """
         ordered = await self._zk.get_partition_reassignment(watch=True) or {}
-        new = {tp: target for tp, target in ordered.items() if not self._is_on_its_way_to(tp, target)}
+        new = {
+            tp: target for tp, target in ordered.items() if not self._is_on_its_way_to(tp, target)
+        }
         plan = plan_reassignments(self._context, new, new_replicas_must_live=False)
         self._refuse(plan, new)
         if plan.refused:
             await self._shrink_order(lambda tp, _: tp in plan.refused)
         await self._reassign(plan.accepted, "znode")
 
-    async def alter(self, wanted: Mapping[TopicPartition, Sequence[int] | None]) -> dict[TopicPartition, ReassignmentResult]:
-        """The outcome of each wish; None is the wish to cancel. The latest wish counts: what an order says of the same partitions is taken out of it."""
+    async def alter(
+        self, wanted: Mapping[TopicPartition, Sequence[int] | None]
+    ) -> dict[TopicPartition, ReassignmentResult]:
+        """The outcome of each wish; None is the wish to cancel. The latest wish counts: what an
+        order says of the same partitions is taken out of it.
+        """
         plan = plan_reassignments(self._context, wanted, new_replicas_must_live=True)
         self._refuse(plan, wanted)
         if plan.accepted:
             await self._shrink_order(lambda tp, _: tp in plan.accepted)
-        cancelled = {tp: assignment for tp, assignment in plan.accepted.items() if wanted[tp] is None}
+        cancelled = {
+            tp: assignment for tp, assignment in plan.accepted.items() if wanted[tp] is None
+        }
         await self._reassign(cancelled, "cancellation")
-        await self._reassign({tp: assignment for tp, assignment in plan.accepted.items() if tp not in cancelled}, "api")
+        await self._reassign(
+            {tp: assignment for tp, assignment in plan.accepted.items() if tp not in cancelled},
+            "api",
+        )
         return {tp: plan.refused.get(tp, ReassignmentResult(Errors.NONE)) for tp in wanted}
 
     def note_isr_change(self, tp: TopicPartition) -> bool:
-        """The watch of a state znode has fired; returns whether it is the first since `isr_changed`, and so needs an event."""
+        """The watch of a state znode has fired; returns whether it is the first since
+        `isr_changed`, and so needs an event.
+        """
         first = not self._isr_changes
         self._isr_changes[tp] = None
         return first
@@ -135,15 +171,27 @@ class PartitionReassignments:
             yield ReassignmentSnapshot(*tp, *assignment)
 
     def _running(self) -> dict[TopicPartition, ReplicaAssignment]:
-        return {tp: self._context.partition_full_replica_assignment(tp) for tp in sorted(self._context.partitions_being_reassigned)}
+        return {
+            tp: self._context.partition_full_replica_assignment(tp)
+            for tp in sorted(self._context.partitions_being_reassigned)
+        }
 
     def _is_on_its_way_to(self, tp: TopicPartition, target: tuple[int, ...]) -> bool:
-        return tp in self._context.partitions_being_reassigned and self._context.partition_full_replica_assignment(tp).target_replicas == target
+        return (
+            tp in self._context.partitions_being_reassigned
+            and self._context.partition_full_replica_assignment(tp).target_replicas == target
+        )
 
-    def _refuse(self, plan: ReassignmentPlan, wanted: Mapping[TopicPartition, Sequence[int] | None]) -> None:
+    def _refuse(
+        self, plan: ReassignmentPlan, wanted: Mapping[TopicPartition, Sequence[int] | None]
+    ) -> None:
         if self._tell:
             for tp, (error, message) in plan.refused.items():
-                self._tell(ReassignmentRefused(*tp, tuple(wanted[tp] or ()), error, message or error.message))
+                self._tell(
+                    ReassignmentRefused(
+                        *tp, tuple(wanted[tp] or ()), error, message or error.message
+                    )
+                )
 
     # The phases.
 
@@ -159,23 +207,33 @@ class PartitionReassignments:
         await self._complete(list(complete))
 
     async def _assign(self, assignments: Assignments, ordered_by: str) -> list[TopicPartition]:
-        """U1 and U2. Returns the partitions whose topics are still there; the others are forgotten when /brokers/topics tells so."""
+        """U1 and U2. Returns the partitions whose topics are still there; the others are forgotten
+        when /brokers/topics tells so.
+        """
         context = self._context
         before = {tp: context.partition_full_replica_assignment(tp) for tp in assignments}
-        changes = {tp: assignment for tp, assignment in assignments.items() if before[tp] != assignment}
+        changes = {
+            tp: assignment for tp, assignment in assignments.items() if before[tp] != assignment
+        }
         gone = await self._zk.update_replica_assignments(changes, context.epoch_zk_version)
         there = [tp for tp in assignments if tp.topic not in gone]
         unneeded: dict[TopicPartition, tuple[int, ...]] = {}
         for tp in there:
             context.update_assignment(tp, assignments[tp])
-            unneeded[tp] = tuple(r for r in before[tp].replicas if r not in assignments[tp].replicas)
+            unneeded[tp] = tuple(
+                r for r in before[tp].replicas if r not in assignments[tp].replicas
+            )
             if self._tell:
-                self._tell(ReassignmentStarted(*tp, ordered_by, before[tp].replicas, *assignments[tp]))
+                self._tell(
+                    ReassignmentStarted(*tp, ordered_by, before[tp].replicas, *assignments[tp])
+                )
         await self._stop_replicas(unneeded, "the new target does not need it")
         return there
 
     async def _in_sync(self, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
-        """Those of `partitions` whose whole target is in the ISR, as ZooKeeper has it. The next change of each is told."""
+        """Those of `partitions` whose whole target is in the ISR, as ZooKeeper has it. The next
+        change of each is told.
+        """
         context = self._context
         states = await self._zk.get_topic_partition_states(partitions, watch=True)
         complete = []
@@ -190,18 +248,28 @@ class PartitionReassignments:
             if self._tell:
                 target = assignment.target_replicas
                 self._tell(
-                    ReassignmentWaits(*tp, isr, target, missing) if missing else ReassignmentCaughtUp(*tp, isr, target, assignment.removing_replicas)
+                    ReassignmentWaits(*tp, isr, target, missing)
+                    if missing
+                    else ReassignmentCaughtUp(*tp, isr, target, assignment.removing_replicas)
                 )
         return complete
 
     async def _start_new_replicas(self, partitions: Sequence[TopicPartition]) -> None:
         """A1 and A2."""
         context = self._context
-        adding = {tp: context.partition_full_replica_assignment(tp).adding_replicas for tp in partitions}
+        adding = {
+            tp: context.partition_full_replica_assignment(tp).adding_replicas for tp in partitions
+        }
         new = {PartitionAndReplica(tp, r) for tp in partitions for r in adding[tp]}
-        new = {replica for replica in new if context.replica_state(replica) is ReplicaState.NON_EXISTENT}
+        new = {
+            replica
+            for replica in new
+            if context.replica_state(replica) is ReplicaState.NON_EXISTENT
+        }
         await self._increment_leader_epoch(partitions, new)
-        await self._replica_state_machine.handle_state_changes(sorted(new), ReplicaState.NEW, REASON)
+        await self._replica_state_machine.handle_state_changes(
+            sorted(new), ReplicaState.NEW, REASON
+        )
 
     async def _complete(self, partitions: Sequence[TopicPartition]) -> None:
         """B1 to B8."""
@@ -209,21 +277,39 @@ class PartitionReassignments:
             return
         context = self._context
         assignments = {tp: context.partition_full_replica_assignment(tp) for tp in partitions}
-        added = [PartitionAndReplica(tp, r) for tp, assignment in assignments.items() for r in assignment.adding_replicas]
-        await self._replica_state_machine.handle_state_changes(added, ReplicaState.ONLINE, "it has caught up")
-        completed = {tp: ReplicaAssignment(assignment.target_replicas) for tp, assignment in assignments.items()}
+        added = [
+            PartitionAndReplica(tp, r)
+            for tp, assignment in assignments.items()
+            for r in assignment.adding_replicas
+        ]
+        await self._replica_state_machine.handle_state_changes(
+            added, ReplicaState.ONLINE, "it has caught up"
+        )
+        completed = {
+            tp: ReplicaAssignment(assignment.target_replicas)
+            for tp, assignment in assignments.items()
+        }
         for tp, assignment in completed.items():
             context.update_assignment(tp, assignment)
         moving = [tp for tp in partitions if not self._leader_stays(tp)]
         await self._increment_leader_epoch([tp for tp in partitions if self._leader_stays(tp)])
         strategy = ElectionStrategy.REASSIGN_PARTITION
-        await self._partition_state_machine.handle_state_changes(moving, PartitionState.ONLINE, "its replicas have been reassigned", strategy)
-        await self._stop_replicas({tp: assignment.removing_replicas for tp, assignment in assignments.items()}, "it was reassigned")
+        await self._partition_state_machine.handle_state_changes(
+            moving, PartitionState.ONLINE, "its replicas have been reassigned", strategy
+        )
+        await self._stop_replicas(
+            {tp: assignment.removing_replicas for tp, assignment in assignments.items()},
+            "it was reassigned",
+        )
         await self._zk.update_replica_assignments(completed, context.epoch_zk_version)
         context.partitions_being_reassigned.difference_update(partitions)
-        await self._shrink_order(lambda tp, target: tp in completed and target == completed[tp].replicas)
+        await self._shrink_order(
+            lambda tp, target: tp in completed and target == completed[tp].replicas
+        )
         self._batch.new_batch()
-        self._batch.add_update_metadata_request(context.live_or_shutting_down_broker_ids, partitions)
+        self._batch.add_update_metadata_request(
+            context.live_or_shutting_down_broker_ids, partitions
+        )
         self._batch.send_requests_to_brokers()
         if self._tell:
             for tp in partitions:
@@ -236,10 +322,15 @@ class PartitionReassignments:
 
     def _leader_stays(self, tp: TopicPartition) -> bool:
         leader = self._leader(tp)
-        return leader in self._context.partition_replica_assignment(tp) and self._context.is_replica_online(leader, tp)
+        return leader in self._context.partition_replica_assignment(
+            tp
+        ) and self._context.is_replica_online(leader, tp)
 
-    async def _increment_leader_epoch(self, partitions: Sequence[TopicPartition], new: Iterable[PartitionAndReplica] = ()) -> None:
-        """The same leader and ISR in the next leader epoch, told to all replicas, which take over the assignment with it.
+    async def _increment_leader_epoch(
+        self, partitions: Sequence[TopicPartition], new: Iterable[PartitionAndReplica] = ()
+    ) -> None:
+        """The same leader and ISR in the next leader epoch, told to all replicas, which take over
+        the assignment with it.
 
         A partition without a state yet waits for its first leader.
         """
@@ -251,28 +342,53 @@ class PartitionReassignments:
         try:
             while update.remaining:
                 states = await update.states()
-                written, _, failed = await update.write({tp: state.with_leader(state.leader, state.isr) for tp, state in states.items()})
+                written, _, failed = await update.write(
+                    {tp: state.with_leader(state.leader, state.isr) for tp, state in states.items()}
+                )
                 for tp, state in written.items():
                     context.put_partition_leadership_info(tp, state)
                     replicas = context.partition_replica_assignment(tp)
                     if self._tell:
                         leader, leader_epoch, isr, zk_version = state.leader_and_isr
-                        self._tell(LeaderEpochIncremented(*tp, leader, leader_epoch, isr, replicas, TopicPartitionStateZNode.path(tp), zk_version))
+                        self._tell(
+                            LeaderEpochIncremented(
+                                *tp,
+                                leader,
+                                leader_epoch,
+                                isr,
+                                replicas,
+                                TopicPartitionStateZNode.path(tp),
+                                zk_version,
+                            )
+                        )
                     for replica in replicas:
-                        self._batch.add_leader_and_isr_request([replica], tp, state, is_new=PartitionAndReplica(tp, replica) in is_new)
+                        self._batch.add_leader_and_isr_request(
+                            [replica], tp, state, is_new=PartitionAndReplica(tp, replica) in is_new
+                        )
                 if self._tell:
                     for tp, error in failed.items():
                         before = context.partition_state(tp).value
-                        self._tell(StateChangeRefused(*tp, -1, before, PartitionState.ONLINE.value, str(error)))
+                        self._tell(
+                            StateChangeRefused(
+                                *tp, -1, before, PartitionState.ONLINE.value, str(error)
+                            )
+                        )
         except BaseException:
             self._batch.clear()
             raise
         self._batch.send_requests_to_brokers()
 
-    async def _stop_replicas(self, removed: Mapping[TopicPartition, Iterable[int]], reason: str) -> None:
+    async def _stop_replicas(
+        self, removed: Mapping[TopicPartition, Iterable[int]], reason: str
+    ) -> None:
         """Out of the ISR, stopped, deleted, forgotten."""
         replicas = [PartitionAndReplica(tp, r) for tp, brokers in removed.items() for r in brokers]
-        for state in (ReplicaState.OFFLINE, ReplicaState.DELETION_STARTED, ReplicaState.DELETION_SUCCESSFUL, ReplicaState.NON_EXISTENT):
+        for state in (
+            ReplicaState.OFFLINE,
+            ReplicaState.DELETION_STARTED,
+            ReplicaState.DELETION_SUCCESSFUL,
+            ReplicaState.NON_EXISTENT,
+        ):
             await self._replica_state_machine.handle_state_changes(replicas, state, reason)
         if self._tell:
             for tp, brokers in removed.items():
@@ -281,6 +397,8 @@ class PartitionReassignments:
 
     async def _shrink_order(self, done: Callable[[TopicPartition, tuple[int, ...]], bool]) -> None:
         """B7: door of /admin/reassign_partitions."""
-        left = await self._zk.remove_from_partition_reassignment(done, self._context.epoch_zk_version)
+        left = await self._zk.remove_from_partition_reassignment(
+            done, self._context.epoch_zk_version
+        )
         if self._tell and left is not None:
             self._tell(ReassignmentOrderShrunk(len(left)))

@@ -1,15 +1,17 @@
 """Which broker gets which replica of a new partition (Kafka: AdminUtils.assignReplicasToBrokers).
 
-Three aims: replicas evenly over the brokers; the followers of one leader spread over all others, so that its death burdens them evenly; and each
-partition in as many racks as can be.
+Three aims: replicas evenly over the brokers; the followers of one leader spread over all others, so
+that its death burdens them evenly; and each partition in as many racks as can be.
 
-Without racks the first replicas go round the brokers from a random start; the followers stand behind their leader with a shift that grows by one
-each round. Ten partitions of three replicas on five brokers, start and shift 0:
+Without racks the first replicas go round the brokers from a random start; the followers stand
+behind their leader with a shift that grows by one each round. Ten partitions of three replicas on
+five brokers, start and shift 0:
 
     p0 0 1 2    p1 1 2 3    p2 2 3 4    p3 3 4 0    p4 4 0 1
     p5 0 2 3    p6 1 3 4    p7 2 4 0    p8 3 0 1    p9 4 1 2
 
-With racks, the brokers are first listed alternating by rack, and no rack takes a second replica of a partition before each rack has one.
+With racks, the brokers are first listed alternating by rack, and no rack takes a second replica of
+a partition before each rack has one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +21,9 @@ from typing import Final
 from kafka_edu.common.errors import Errors, KafkaException
 
 MAX_NEW_PARTITIONS: Final = 10_000
-"""More are not made at once: a count is four bytes of a stranger, and two thousand million partitions would take all memory (so do brokers since KRaft)."""
+"""More are not made at once: a count is four bytes of a stranger, and two thousand million
+partitions would take all memory (so do brokers since KRaft).
+"""
 
 
 def assign_replicas_to_brokers(
@@ -33,24 +37,38 @@ def assign_replicas_to_brokers(
 ) -> dict[int, tuple[int, ...]]:
     """Partition number → brokers, the preferred leader first. O(partitions × brokers) at worst.
 
-    `racks` is broker id → rack, of the live brokers. `fixed_start_index` ≥ 0 takes the place of the two random draws. To add partitions to a
-    topic, `start_partition_id` is the first new number and `fixed_start_index` where its partition 0 began. Raises KafkaException with
-    INVALID_PARTITIONS, POLICY_VIOLATION for more than MAX_NEW_PARTITIONS, or INVALID_REPLICATION_FACTOR: also when some brokers have a rack and some
-    have none.
+    `racks` is broker id → rack, of the live brokers. `fixed_start_index` ≥ 0 takes the place of the
+    two random draws. To add partitions to a topic, `start_partition_id` is the first new number and
+    `fixed_start_index` where its partition 0 began. Raises KafkaException with INVALID_PARTITIONS,
+    POLICY_VIOLATION for more than MAX_NEW_PARTITIONS, or INVALID_REPLICATION_FACTOR: also when some
+    brokers have a rack and some have none.
     """
     if partitions <= 0:
-        raise KafkaException(Errors.INVALID_PARTITIONS, "Number of partitions must be larger than 0.")
+        raise KafkaException(
+            Errors.INVALID_PARTITIONS, "Number of partitions must be larger than 0."
+        )
     if replication_factor <= 0:
-        raise KafkaException(Errors.INVALID_REPLICATION_FACTOR, "Replication factor must be larger than 0.")
+        raise KafkaException(
+            Errors.INVALID_REPLICATION_FACTOR, "Replication factor must be larger than 0."
+        )
     if replication_factor > len(racks):
         raise KafkaException(
-            Errors.INVALID_REPLICATION_FACTOR, f"Replication factor: {replication_factor} larger than available brokers: {len(racks)}."
+            Errors.INVALID_REPLICATION_FACTOR,
+            f"Replication factor: {replication_factor} larger than available brokers:"
+            f" {len(racks)}.",
         )
     if partitions > MAX_NEW_PARTITIONS:
-        raise KafkaException(Errors.POLICY_VIOLATION, f"{partitions} new partitions are more than {MAX_NEW_PARTITIONS}: ask for fewer at a time.")
+        raise KafkaException(
+            Errors.POLICY_VIOLATION,
+            f"{partitions} new partitions are more than {MAX_NEW_PARTITIONS}: ask for fewer at a"
+            " time.",
+        )
     known = {broker_id: rack for broker_id, rack in sorted(racks.items()) if rack is not None}
     if known and len(known) < len(racks):
-        raise KafkaException(Errors.INVALID_REPLICATION_FACTOR, "Not all brokers have rack information for replica rack aware assignment.")
+        raise KafkaException(
+            Errors.INVALID_REPLICATION_FACTOR,
+            "Not all brokers have rack information for replica rack aware assignment.",
+        )
     brokers = rack_alternated_broker_list(known) if known else sorted(racks)
     start = fixed_start_index if fixed_start_index >= 0 else random.randrange(len(brokers))
     shift = fixed_start_index if fixed_start_index >= 0 else random.randrange(len(brokers))
@@ -69,11 +87,24 @@ def rack_alternated_broker_list(racks: Mapping[int, str]) -> list[int]:
     for broker_id, rack in sorted(racks.items()):
         by_rack.setdefault(rack, []).append(broker_id)
     rounds = range(max(map(len, by_rack.values())))
-    return [by_rack[rack][turn] for turn in rounds for rack in sorted(by_rack) if turn < len(by_rack[rack])]
+    return [
+        by_rack[rack][turn]
+        for turn in rounds
+        for rack in sorted(by_rack)
+        if turn < len(by_rack[rack])
+    ]
 
 
-def _replicas(brokers: Sequence[int], racks: Mapping[int, str], first: int, shift: int, replication_factor: int) -> tuple[int, ...]:
-    """One partition's brokers: the leader at index `first`, then those behind it that bring a new rack, as long as there is one."""
+def _replicas(
+    brokers: Sequence[int],
+    racks: Mapping[int, str],
+    first: int,
+    shift: int,
+    replication_factor: int,
+) -> tuple[int, ...]:
+    """One partition's brokers: the leader at index `first`, then those behind it that bring a new
+    rack, as long as there is one.
+    """
     rack_count = len(set(racks.values()))
     chosen = [brokers[first]]
     racks_taken = {racks.get(brokers[first])}
@@ -81,7 +112,9 @@ def _replicas(brokers: Sequence[int], racks: Mapping[int, str], first: int, shif
     while len(chosen) < replication_factor:
         broker_id = brokers[_replica_index(first, shift * max(rack_count, 1), step, len(brokers))]
         step += 1
-        if broker_id not in chosen and (racks.get(broker_id) not in racks_taken or len(racks_taken) >= rack_count):
+        if broker_id not in chosen and (
+            racks.get(broker_id) not in racks_taken or len(racks_taken) >= rack_count
+        ):
             chosen.append(broker_id)
             racks_taken.add(racks.get(broker_id))
     return tuple(chosen)

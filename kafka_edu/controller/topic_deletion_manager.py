@@ -2,11 +2,15 @@
 
 `/admin/delete_topics/<topic>` is the order. Then, in the event task:
 
-1. the topic is *queued*: its partitions go Offline and NonExistent, clients hear that its leader is "being deleted" (-2);
-2. replicas on live brokers go Offline and DeletionStarted: StopReplica with delete; deletion has *started*;
-3. each broker's answer takes its replica to DeletionSuccessful, or to DeletionIneligible; a dead broker's replica is ineligible at once;
-4. when all are successful, the topic's znodes go, and at last the order: deletion is *complete*. If one is ineligible, the topic is *ineligible* and
-   waits; when that replica's broker comes back, or its reassignment ends, the ineligible replicas go Offline and all begins again.
+1. the topic is *queued*: its partitions go Offline and NonExistent, clients hear that its leader is
+   "being deleted" (-2);
+2. replicas on live brokers go Offline and DeletionStarted: StopReplica with delete; deletion has
+   *started*;
+3. each broker's answer takes its replica to DeletionSuccessful, or to DeletionIneligible; a dead
+   broker's replica is ineligible at once;
+4. when all are successful, the topic's znodes go, and at last the order: deletion is *complete*. If
+   one is ineligible, the topic is *ineligible* and waits; when that replica's broker comes back, or
+   its reassignment ends, the ineligible replicas go Offline and all begins again.
 
 With delete.topic.enable=false the orders are taken away, and nothing is done.
 """
@@ -46,7 +50,9 @@ class TopicDeletionManager:
         self._tell = tell
 
     async def init(self, ordered: Iterable[str]) -> None:
-        """Take over the orders that stand at election; nothing is deleted before the state machines are up (`resume_deletions`)."""
+        """Take over the orders that stand at election; nothing is deleted before the state machines
+        are up (`resume_deletions`).
+        """
         context = self._context
         topics = sorted(ordered)
         if not self._delete_topic_enable:
@@ -54,7 +60,11 @@ class TopicDeletionManager:
             return
         for topic in topics:
             context.topics_to_be_deleted.add(topic)
-            dead = [r for r in context.replicas_for_topic(topic) if not context.is_replica_online(r.replica, r.topic_partition)]
+            dead = [
+                r
+                for r in context.replicas_for_topic(topic)
+                if not context.is_replica_online(r.replica, r.topic_partition)
+            ]
             if dead:
                 self.mark_ineligible([topic], f"broker {dead[0].replica} is dead")
             if context.is_topic_being_reassigned(topic):
@@ -67,9 +77,15 @@ class TopicDeletionManager:
         unknown = [topic for topic in topics if not context.has_topic(topic)]
         forbidden = [] if self._delete_topic_enable else topics
         if unknown or forbidden:
-            await self._zk.delete_topic_deletions(sorted({*unknown, *forbidden}), context.epoch_zk_version)
+            await self._zk.delete_topic_deletions(
+                sorted({*unknown, *forbidden}), context.epoch_zk_version
+            )
         for topic in topics:
-            if topic not in context.topics_to_be_deleted and topic not in unknown and topic not in forbidden:
+            if (
+                topic not in context.topics_to_be_deleted
+                and topic not in unknown
+                and topic not in forbidden
+            ):
                 context.topics_to_be_deleted.add(topic)
                 self._step(topic, "queued", "it was ordered")
                 if context.is_topic_being_reassigned(topic):
@@ -79,23 +95,41 @@ class TopicDeletionManager:
     async def resume_deletion_for_topics(self, topics: Iterable[str]) -> None:
         """What was in the way of these topics may be gone."""
         context = self._context
-        waiting = [t for t in sorted(set(topics) & context.topics_to_be_deleted) if not context.is_topic_being_reassigned(t)]
+        waiting = [
+            t
+            for t in sorted(set(topics) & context.topics_to_be_deleted)
+            if not context.is_topic_being_reassigned(t)
+        ]
         if waiting:
             context.topics_ineligible_for_deletion.difference_update(waiting)
             await self.resume_deletions()
 
-    async def fail_replica_deletion(self, replicas: Iterable[PartitionAndReplica], reason: str) -> None:
+    async def fail_replica_deletion(
+        self, replicas: Iterable[PartitionAndReplica], reason: str
+    ) -> None:
         """These could not be deleted; their topics must wait."""
-        failed = [r for r in replicas if self._context.is_topic_queued_up_for_deletion(r.topic_partition.topic)]
+        failed = [
+            r
+            for r in replicas
+            if self._context.is_topic_queued_up_for_deletion(r.topic_partition.topic)
+        ]
         if failed:
-            await self._replica_state_machine.handle_state_changes(failed, ReplicaState.DELETION_INELIGIBLE, reason)
+            await self._replica_state_machine.handle_state_changes(
+                failed, ReplicaState.DELETION_INELIGIBLE, reason
+            )
             self.mark_ineligible(sorted({r.topic_partition.topic for r in failed}), reason)
             await self.resume_deletions()
 
     async def complete_replica_deletion(self, replicas: Iterable[PartitionAndReplica]) -> None:
         """These are gone."""
-        deleted = [r for r in replicas if self._context.is_topic_queued_up_for_deletion(r.topic_partition.topic)]
-        await self._replica_state_machine.handle_state_changes(deleted, ReplicaState.DELETION_SUCCESSFUL, "its broker has deleted it")
+        deleted = [
+            r
+            for r in replicas
+            if self._context.is_topic_queued_up_for_deletion(r.topic_partition.topic)
+        ]
+        await self._replica_state_machine.handle_state_changes(
+            deleted, ReplicaState.DELETION_SUCCESSFUL, "its broker has deleted it"
+        )
         await self.resume_deletions()
 
     def mark_ineligible(self, topics: Iterable[str], reason: str) -> None:
@@ -109,14 +143,21 @@ class TopicDeletionManager:
         """Take every queued topic as far as it can go now."""
         context = self._context
         for topic in sorted(context.topics_to_be_deleted):
-            states = {context.replica_state(replica) for replica in context.replicas_for_topic(topic)}
+            states = {
+                context.replica_state(replica) for replica in context.replicas_for_topic(topic)
+            }
             if states <= {ReplicaState.DELETION_SUCCESSFUL}:
                 await self._complete_delete_topic(topic)
                 continue
-            if ReplicaState.DELETION_STARTED in states or topic in context.topics_ineligible_for_deletion:
+            if (
+                ReplicaState.DELETION_STARTED in states
+                or topic in context.topics_ineligible_for_deletion
+            ):
                 continue
             ineligible = context.replicas_in_state(topic, ReplicaState.DELETION_INELIGIBLE)
-            await self._replica_state_machine.handle_state_changes(ineligible, ReplicaState.OFFLINE, "its deletion is tried again")
+            await self._replica_state_machine.handle_state_changes(
+                ineligible, ReplicaState.OFFLINE, "its deletion is tried again"
+            )
             await self._start(topic)
 
     async def _start(self, topic: str) -> None:
@@ -124,14 +165,26 @@ class TopicDeletionManager:
         partitions = context.partitions_for_topic(topic)
         if topic not in context.topics_with_deletion_started:
             for state in (PartitionState.OFFLINE, PartitionState.NON_EXISTENT):
-                await self._partition_state_machine.handle_state_changes(partitions, state, "its topic is being deleted")
+                await self._partition_state_machine.handle_state_changes(
+                    partitions, state, "its topic is being deleted"
+                )
             context.topics_with_deletion_started.add(topic)
             self._step(topic, "started", "")
         self._batch.new_batch()
-        self._batch.add_update_metadata_request(context.live_or_shutting_down_broker_ids, partitions)
+        self._batch.add_update_metadata_request(
+            context.live_or_shutting_down_broker_ids, partitions
+        )
         self._batch.send_requests_to_brokers()
-        todo = [r for r in context.replicas_for_topic(topic) if context.replica_state(r) is not ReplicaState.DELETION_SUCCESSFUL]
-        alive = [r for r in todo if context.is_replica_online(r.replica, r.topic_partition, include_shutting_down=True)]
+        todo = [
+            r
+            for r in context.replicas_for_topic(topic)
+            if context.replica_state(r) is not ReplicaState.DELETION_SUCCESSFUL
+        ]
+        alive = [
+            r
+            for r in todo
+            if context.is_replica_online(r.replica, r.topic_partition, include_shutting_down=True)
+        ]
         dead = [r for r in todo if r not in alive]
         change = self._replica_state_machine.handle_state_changes
         await change(todo, ReplicaState.OFFLINE, "its topic is being deleted")
@@ -145,7 +198,9 @@ class TopicDeletionManager:
         context = self._context
         deleted = context.replicas_in_state(topic, ReplicaState.DELETION_SUCCESSFUL)
         context.topic_ids.pop(topic, None)
-        await self._replica_state_machine.handle_state_changes(deleted, ReplicaState.NON_EXISTENT, "its topic is deleted")
+        await self._replica_state_machine.handle_state_changes(
+            deleted, ReplicaState.NON_EXISTENT, "its topic is deleted"
+        )
         await self._zk.delete_topic(topic, context.epoch_zk_version)
         context.remove_topic(topic)
         self._step(topic, "complete", "")

@@ -1,21 +1,39 @@
-"""Takes partitions through their states, with what that means in ZooKeeper (Kafka: ZkPartitionStateMachine; book 000 §6.4.2, §6.4.3).
+"""Takes partitions through their states, with what that means in ZooKeeper (Kafka:
+ZkPartitionStateMachine; book 000 §6.4.2, §6.4.3).
 
-The table is in `partition_state_machine`, who may lead is in `leader_election`; here is the order of things: check the table, decide, write the state
-znodes by version, remember, tell the brokers. Somebody else may have written one of them (a leader that changes its ISR): `leadership_update` has what
-follows from that. Every step is done for all partitions at once.
+The table is in `partition_state_machine`, who may lead is in `leader_election`; here is the order
+of things: check the table, decide, write the state znodes by version, remember, tell the brokers.
+Somebody else may have written one of them (a leader that changes its ISR): `leadership_update` has
+what follows from that. Every step is done for all partitions at once.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from kafka_edu.cluster.leader_and_isr import INITIAL_LEADER_EPOCH, INITIAL_ZK_VERSION, NO_LEADER, LeaderAndIsr, LeaderIsrAndControllerEpoch
+from kafka_edu.cluster.leader_and_isr import (
+    INITIAL_LEADER_EPOCH,
+    INITIAL_ZK_VERSION,
+    NO_LEADER,
+    LeaderAndIsr,
+    LeaderIsrAndControllerEpoch,
+)
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.controller_brokers_request_batch import ControllerBrokersRequestBatch
 from kafka_edu.controller.controller_context import ControllerContext
-from kafka_edu.controller.leader_election import ElectionStrategy, Explanation, elect, explain, first_leader
+from kafka_edu.controller.leader_election import (
+    ElectionStrategy,
+    Explanation,
+    elect,
+    explain,
+    first_leader,
+)
 from kafka_edu.controller.leadership_update import LeadershipUpdate
 from kafka_edu.controller.partition_state_machine import PartitionState, may_become
 from kafka_edu.trace.event import Event
-from kafka_edu.trace.events.controller import LeaderElected, LeaderElectionFailed, StateChangeRefused
+from kafka_edu.trace.events.controller import (
+    LeaderElected,
+    LeaderElectionFailed,
+    StateChangeRefused,
+)
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_data import TopicPartitionStateZNode
 
@@ -40,7 +58,9 @@ class ZkPartitionStateMachine:
         self._tell = tell
 
     async def startup(self) -> None:
-        """Give each partition the state that ZooKeeper and the live brokers show it to be in; then find leaders for those that have none."""
+        """Give each partition the state that ZooKeeper and the live brokers show it to be in; then
+        find leaders for those that have none.
+        """
         for tp in self._context.all_partitions:
             leadership = self._context.partition_leadership_info(tp)
             if leadership is None:
@@ -52,11 +72,22 @@ class ZkPartitionStateMachine:
             self._context.put_partition_state(tp, state, "as ZooKeeper shows it")
         await self.trigger_online_partition_state_change("the controller started")
 
-    async def trigger_online_partition_state_change(self, reason: str, topic: str | None = None) -> None:
-        """Try to find a leader for every new or offline partition (of one topic) that is not being deleted."""
+    async def trigger_online_partition_state_change(
+        self, reason: str, topic: str | None = None
+    ) -> None:
+        """Try to find a leader for every new or offline partition (of one topic) that is not being
+        deleted.
+        """
         waiting = self._context.partitions_in_states(PartitionState.NEW, PartitionState.OFFLINE)
-        chosen = [tp for tp in waiting if not self._context.is_topic_queued_up_for_deletion(tp.topic) and topic in (None, tp.topic)]
-        await self.handle_state_changes(chosen, PartitionState.ONLINE, reason, ElectionStrategy.OFFLINE_PARTITION)
+        chosen = [
+            tp
+            for tp in waiting
+            if not self._context.is_topic_queued_up_for_deletion(tp.topic)
+            and topic in (None, tp.topic)
+        ]
+        await self.handle_state_changes(
+            chosen, PartitionState.ONLINE, reason, ElectionStrategy.OFFLINE_PARTITION
+        )
 
     async def handle_state_changes(
         self,
@@ -67,7 +98,8 @@ class ZkPartitionStateMachine:
         *,
         allow_unclean: bool = False,
     ) -> list[TopicPartition]:
-        """Take `partitions` to `target`; returns those that arrived. `strategy` is for those that go to Online and have a state already.
+        """Take `partitions` to `target`; returns those that arrived. `strategy` is for those that
+        go to Online and have a state already.
 
         `allow_unclean`: a leader that is not in sync will do, whatever the topic says.
         A transition that the table does not have is told as an event, and not done.
@@ -85,7 +117,12 @@ class ZkPartitionStateMachine:
         return arrived
 
     async def _change(
-        self, partitions: Sequence[TopicPartition], target: PartitionState, reason: str, strategy: ElectionStrategy, allow_unclean: bool
+        self,
+        partitions: Sequence[TopicPartition],
+        target: PartitionState,
+        reason: str,
+        strategy: ElectionStrategy,
+        allow_unclean: bool,
     ) -> list[TopicPartition]:
         valid = []
         for tp in partitions:
@@ -99,34 +136,53 @@ class ZkPartitionStateMachine:
             return valid
         new = [tp for tp in valid if self._context.partition_state(tp) is PartitionState.NEW]
         arrived = await self._initialize_leader_and_isr(new) if new else []
-        existing = [tp for tp in valid if self._context.partition_state(tp) is not PartitionState.NEW]
+        existing = [
+            tp for tp in valid if self._context.partition_state(tp) is not PartitionState.NEW
+        ]
         arrived += await self._elect_leaders(existing, strategy, allow_unclean) if existing else []
         for tp in arrived:
             self._context.put_partition_state(tp, PartitionState.ONLINE, reason)
         return arrived
 
-    async def _initialize_leader_and_isr(self, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
-        """The first leader of new partitions: the first live replica; all live ones are the ISR. Creates their state znodes."""
+    async def _initialize_leader_and_isr(
+        self, partitions: Sequence[TopicPartition]
+    ) -> list[TopicPartition]:
+        """The first leader of new partitions: the first live replica; all live ones are the ISR.
+        Creates their state znodes.
+        """
         states = {}
         for tp in partitions:
             replicas = self._context.partition_replica_assignment(tp)
-            live = tuple(replica for replica in replicas if self._context.is_replica_online(replica, tp))
+            live = tuple(
+                replica for replica in replicas if self._context.is_replica_online(replica, tp)
+            )
             if live:
-                states[tp] = LeaderIsrAndControllerEpoch(LeaderAndIsr(live[0], INITIAL_LEADER_EPOCH, live, INITIAL_ZK_VERSION), self._context.epoch)
+                states[tp] = LeaderIsrAndControllerEpoch(
+                    LeaderAndIsr(live[0], INITIAL_LEADER_EPOCH, live, INITIAL_ZK_VERSION),
+                    self._context.epoch,
+                )
             else:
-                self._fail(tp, ElectionStrategy.OFFLINE_PARTITION, (), (), first_leader(replicas, ()))
+                self._fail(
+                    tp, ElectionStrategy.OFFLINE_PARTITION, (), (), first_leader(replicas, ())
+                )
         arrived = []
-        for tp, error in (await self._zk.create_topic_partition_states(states, self._context.epoch_zk_version)).items():
+        for tp, error in (
+            await self._zk.create_topic_partition_states(states, self._context.epoch_zk_version)
+        ).items():
             if error is not None:
                 self._refuse(tp, PartitionState.ONLINE, str(error))
                 continue
             state = states[tp]
-            self._lead(tp, ElectionStrategy.OFFLINE_PARTITION, None, state, state.leader_and_isr.isr, False)
+            self._lead(
+                tp, ElectionStrategy.OFFLINE_PARTITION, None, state, state.leader_and_isr.isr, False
+            )
             self._batch.add_leader_and_isr_request(state.leader_and_isr.isr, tp, state, is_new=True)
             arrived.append(tp)
         return arrived
 
-    async def _elect_leaders(self, partitions: Sequence[TopicPartition], strategy: ElectionStrategy, allow_unclean: bool) -> list[TopicPartition]:
+    async def _elect_leaders(
+        self, partitions: Sequence[TopicPartition], strategy: ElectionStrategy, allow_unclean: bool
+    ) -> list[TopicPartition]:
         """Elect until every partition has a leader or cannot have one; returns those that have."""
         context, going = self._context, self._context.shutting_down_broker_ids
         live = {tp: self._live_replicas(tp, strategy) for tp in partitions}
@@ -136,16 +192,32 @@ class ZkPartitionStateMachine:
             states = await update.states()
             unclean: Collection[str] = frozenset()
             if strategy is ElectionStrategy.OFFLINE_PARTITION:
-                unclean = {tp.topic for tp in states} if allow_unclean else await self._unclean_allowed(states, live)
+                unclean = (
+                    {tp.topic for tp in states}
+                    if allow_unclean
+                    else await self._unclean_allowed(states, live)
+                )
             elected = {
-                tp: elect(strategy, state, self._candidates(tp, strategy), live[tp], going, tp.topic in unclean) for tp, state in states.items()
+                tp: elect(
+                    strategy,
+                    state,
+                    self._candidates(tp, strategy),
+                    live[tp],
+                    going,
+                    tp.topic in unclean,
+                )
+                for tp, state in states.items()
             }
-            written, unchanged, failed = await update.write({tp: new for tp, new in elected.items() if new is not None})
+            written, unchanged, failed = await update.write(
+                {tp: new for tp, new in elected.items() if new is not None}
+            )
             for tp in unchanged:
                 if tp in states:
                     self._fail(tp, strategy, states[tp].isr, live[tp], None, tp.topic in unclean)
                 else:
-                    self._fail(tp, strategy, (), live[tp], Explanation("it has no state in ZooKeeper", ()))
+                    self._fail(
+                        tp, strategy, (), live[tp], Explanation("it has no state in ZooKeeper", ())
+                    )
             for tp, error in failed.items():
                 self._refuse(tp, PartitionState.ONLINE, str(error))
             for tp, state in written.items():
@@ -156,19 +228,39 @@ class ZkPartitionStateMachine:
 
     def _candidates(self, tp: TopicPartition, strategy: ElectionStrategy) -> tuple[int, ...]:
         assignment = self._context.partition_full_replica_assignment(tp)
-        return assignment.target_replicas if strategy is ElectionStrategy.REASSIGN_PARTITION else assignment.replicas
+        return (
+            assignment.target_replicas
+            if strategy is ElectionStrategy.REASSIGN_PARTITION
+            else assignment.replicas
+        )
 
     def _live_replicas(self, tp: TopicPartition, strategy: ElectionStrategy) -> tuple[int, ...]:
-        """Live replicas by AR; at a controlled shutdown those that are about to go count too, for they must hear of it."""
+        """Live replicas by AR; at a controlled shutdown those that are about to go count too, for
+        they must hear of it.
+        """
         going_too = strategy is ElectionStrategy.CONTROLLED_SHUTDOWN
-        return tuple(r for r in self._candidates(tp, strategy) if self._context.is_replica_online(r, tp, include_shutting_down=going_too))
+        return tuple(
+            r
+            for r in self._candidates(tp, strategy)
+            if self._context.is_replica_online(r, tp, include_shutting_down=going_too)
+        )
 
-    async def _unclean_allowed(self, states: dict[TopicPartition, LeaderAndIsr], live: dict[TopicPartition, tuple[int, ...]]) -> frozenset[str]:
-        """Topics that allow an unclean election, of those that need one: their own override, or else the broker's (KIP-106)."""
+    async def _unclean_allowed(
+        self,
+        states: dict[TopicPartition, LeaderAndIsr],
+        live: dict[TopicPartition, tuple[int, ...]],
+    ) -> frozenset[str]:
+        """Topics that allow an unclean election, of those that need one: their own override, or
+        else the broker's (KIP-106).
+        """
         needy = {tp.topic for tp, state in states.items() if not set(state.isr) & set(live[tp])}
         default = "true" if self._unclean_leader_election_enable() else "false"
         configs = await self._zk.get_topic_configs(needy)
-        return frozenset(topic for topic, config in configs.items() if config.get(UNCLEAN_ELECTION_KEY, default).strip().lower() == "true")
+        return frozenset(
+            topic
+            for topic, config in configs.items()
+            if config.get(UNCLEAN_ELECTION_KEY, default).strip().lower() == "true"
+        )
 
     def _lead(
         self,
@@ -179,17 +271,30 @@ class ZkPartitionStateMachine:
         live: tuple[int, ...],
         unclean_allowed: bool,
     ) -> None:
-        """The door by which a partition gets a leader: it stands in ZooKeeper; now we remember it, and tell."""
+        """The door by which a partition gets a leader: it stands in ZooKeeper; now we remember it,
+        and tell.
+        """
         self._context.put_partition_leadership_info(tp, state)
         leader, leader_epoch, isr, zk_version = state.leader_and_isr
         unclean = before is not None and leader not in before.isr
         self._context.unclean_elections += unclean
         if self._tell:
-            isr_before, going = (before.isr if before else ()), self._context.shutting_down_broker_ids
+            isr_before, going = (
+                (before.isr if before else ()),
+                self._context.shutting_down_broker_ids,
+            )
             if before is None:
                 explanation = first_leader(self._context.partition_replica_assignment(tp), live)
             else:
-                explanation = explain(strategy, isr_before, self._candidates(tp, strategy), live, going, unclean_allowed, leader)
+                explanation = explain(
+                    strategy,
+                    isr_before,
+                    self._candidates(tp, strategy),
+                    live,
+                    going,
+                    unclean_allowed,
+                    leader,
+                )
             self._tell(
                 LeaderElected(
                     *tp,
@@ -219,12 +324,34 @@ class ZkPartitionStateMachine:
         explanation: Explanation | None,
         unclean_allowed: bool = False,
     ) -> None:
-        """Tell that nobody was elected. `explanation` None: it is what the strategy says of these sets."""
+        """Tell that nobody was elected. `explanation` None: it is what the strategy says of these
+        sets.
+        """
         if self._tell:
-            candidates, going = self._candidates(tp, strategy), self._context.shutting_down_broker_ids
-            why, passed_over = explanation or explain(strategy, isr, candidates, live, going, unclean_allowed, None)
-            self._tell(LeaderElectionFailed(*tp, strategy.value, candidates, isr, live, why, tuple(sorted(going)), passed_over))
+            candidates, going = (
+                self._candidates(tp, strategy),
+                self._context.shutting_down_broker_ids,
+            )
+            why, passed_over = explanation or explain(
+                strategy, isr, candidates, live, going, unclean_allowed, None
+            )
+            self._tell(
+                LeaderElectionFailed(
+                    *tp,
+                    strategy.value,
+                    candidates,
+                    isr,
+                    live,
+                    why,
+                    tuple(sorted(going)),
+                    passed_over,
+                )
+            )
 
     def _refuse(self, tp: TopicPartition, target: PartitionState, reason: str) -> None:
         if self._tell:
-            self._tell(StateChangeRefused(*tp, -1, self._context.partition_state(tp).value, target.value, reason))
+            self._tell(
+                StateChangeRefused(
+                    *tp, -1, self._context.partition_state(tp).value, target.value, reason
+                )
+            )

@@ -1,10 +1,13 @@
-"""Takes replicas through their states, with what that means in ZooKeeper (Kafka: ZkReplicaStateMachine; book 000 §6.4).
+"""Takes replicas through their states, with what that means in ZooKeeper (Kafka:
+ZkReplicaStateMachine; book 000 §6.4).
 
 The table is in `replica_state_machine`. What a transition does:
 
-    → New              tell the broker to follow, if the partition has a leader already (a reassignment)
+    → New              tell the broker to follow, if the partition has a leader already (a
+    reassignment)
     → Online           tell the broker its role again
-    → Offline          StopReplica; take it out of the ISR in ZooKeeper (leader -1 if it led), and tell the others
+    → Offline          StopReplica; take it out of the ISR in ZooKeeper (leader -1 if it led), and
+    tell the others
     → DeletionStarted  StopReplica with delete
     → NonExistent      take it out of the assignment
 
@@ -29,7 +32,11 @@ class ZkReplicaStateMachine:
     """Owned by the event task of KafkaController."""
 
     def __init__(
-        self, context: ControllerContext, zk: KafkaZkClient, batch: ControllerBrokersRequestBatch, tell: Callable[[Event], int] | None
+        self,
+        context: ControllerContext,
+        zk: KafkaZkClient,
+        batch: ControllerBrokersRequestBatch,
+        tell: Callable[[Event], int] | None,
     ) -> None:
         self._context = context
         self._zk = zk
@@ -39,7 +46,8 @@ class ZkReplicaStateMachine:
     async def startup(self) -> None:
         """Replicas of live brokers are online and are told so; those of dead ones are offline.
 
-        These begin as DeletionIneligible: if their topic is being deleted, it must wait for them (as Kafka does it).
+        These begin as DeletionIneligible: if their topic is being deleted, it must wait for them
+        (as Kafka does it).
         """
         online, offline = [], []
         for replica in self._context.replicas_for_partitions(self._context.all_partitions):
@@ -47,13 +55,19 @@ class ZkReplicaStateMachine:
                 self._context.put_replica_state(replica, ReplicaState.ONLINE, "its broker is alive")
                 online.append(replica)
             else:
-                self._context.put_replica_state(replica, ReplicaState.DELETION_INELIGIBLE, "its broker is dead")
+                self._context.put_replica_state(
+                    replica, ReplicaState.DELETION_INELIGIBLE, "its broker is dead"
+                )
                 offline.append(replica)
         await self.handle_state_changes(online, ReplicaState.ONLINE, "the controller started")
         await self.handle_state_changes(offline, ReplicaState.OFFLINE, "the controller started")
 
-    async def handle_state_changes(self, replicas: Iterable[PartitionAndReplica], target: ReplicaState, reason: str) -> None:
-        """Take `replicas` to `target`. A transition that the table does not have is told as an event, and not done."""
+    async def handle_state_changes(
+        self, replicas: Iterable[PartitionAndReplica], target: ReplicaState, reason: str
+    ) -> None:
+        """Take `replicas` to `target`. A transition that the table does not have is told as an
+        event, and not done.
+        """
         by_broker: dict[int, list[PartitionAndReplica]] = {}
         for replica in replicas:
             by_broker.setdefault(replica.replica, []).append(replica)
@@ -68,7 +82,13 @@ class ZkReplicaStateMachine:
             raise
         self._batch.send_requests_to_brokers()
 
-    async def _change(self, broker_id: int, replicas: Sequence[PartitionAndReplica], target: ReplicaState, reason: str) -> None:
+    async def _change(
+        self,
+        broker_id: int,
+        replicas: Sequence[PartitionAndReplica],
+        target: ReplicaState,
+        reason: str,
+    ) -> None:
         valid = []
         for replica in replicas:
             if may_become(self._context.replica_state(replica), target):
@@ -86,7 +106,9 @@ class ZkReplicaStateMachine:
                 return
             case ReplicaState.DELETION_STARTED:
                 for replica in valid:
-                    self._batch.add_stop_replica_request([broker_id], replica.topic_partition, delete=True)
+                    self._batch.add_stop_replica_request(
+                        [broker_id], replica.topic_partition, delete=True
+                    )
             case ReplicaState.NON_EXISTENT:
                 for replica in valid:
                     self._leave_assignment(replica)
@@ -109,32 +131,52 @@ class ZkReplicaStateMachine:
         if self._context.replica_state(replica) is not ReplicaState.NEW and state is not None:
             self._batch.add_leader_and_isr_request([broker_id], tp, state, is_new=False)
 
-    async def _become_offline(self, broker_id: int, replicas: Sequence[PartitionAndReplica], reason: str) -> None:
+    async def _become_offline(
+        self, broker_id: int, replicas: Sequence[PartitionAndReplica], reason: str
+    ) -> None:
         context = self._context
         for replica in replicas:
             self._batch.add_stop_replica_request([broker_id], replica.topic_partition, delete=False)
-        led = [replica.topic_partition for replica in replicas if context.partition_leadership_info(replica.topic_partition) is not None]
+        led = [
+            replica.topic_partition
+            for replica in replicas
+            if context.partition_leadership_info(replica.topic_partition) is not None
+        ]
         for tp, state in (await self._remove_replicas_from_isr(broker_id, led)).items():
             if not context.is_topic_queued_up_for_deletion(tp.topic):
-                others = [replica for replica in context.partition_replica_assignment(tp) if replica != broker_id]
+                others = [
+                    replica
+                    for replica in context.partition_replica_assignment(tp)
+                    if replica != broker_id
+                ]
                 self._batch.add_leader_and_isr_request(others, tp, state, is_new=False)
         for replica in replicas:
             if context.partition_leadership_info(replica.topic_partition) is None:
-                self._batch.add_update_metadata_request(context.live_or_shutting_down_broker_ids, [replica.topic_partition])
+                self._batch.add_update_metadata_request(
+                    context.live_or_shutting_down_broker_ids, [replica.topic_partition]
+                )
             context.put_replica_state(replica, ReplicaState.OFFLINE, reason)
 
     async def _remove_replicas_from_isr(
         self, broker_id: int, partitions: Sequence[TopicPartition]
     ) -> dict[TopicPartition, LeaderIsrAndControllerEpoch]:
-        """Take `broker_id` out of the ISRs; returns the states as they then stand, in order of `partitions`.
+        """Take `broker_id` out of the ISRs; returns the states as they then stand, in order of
+        `partitions`.
 
-        The last one of an ISR stays in it, leaderless: only it has all that was acknowledged, and it may come back.
+        The last one of an ISR stays in it, leaderless: only it has all that was acknowledged, and
+        it may come back.
         """
         context = self._context
         update = LeadershipUpdate(context, self._zk, partitions)
         while update.remaining:
             states = await update.states()
-            written, _, failed = await update.write({tp: _without(broker_id, state) for tp, state in states.items() if broker_id in state.isr})
+            written, _, failed = await update.write(
+                {
+                    tp: _without(broker_id, state)
+                    for tp, state in states.items()
+                    if broker_id in state.isr
+                }
+            )
             for tp, error in failed.items():
                 self._refuse(PartitionAndReplica(tp, broker_id), ReplicaState.OFFLINE, str(error))
             for tp, state in written.items():
@@ -142,21 +184,45 @@ class ZkReplicaStateMachine:
                 if self._tell:
                     leader, leader_epoch, isr, zk_version = state.leader_and_isr
                     path = TopicPartitionStateZNode.path(tp)
-                    self._tell(ReplicaRemovedFromIsr(*tp, broker_id, states[tp].isr, isr, leader, leader_epoch, path, zk_version))
+                    self._tell(
+                        ReplicaRemovedFromIsr(
+                            *tp,
+                            broker_id,
+                            states[tp].isr,
+                            isr,
+                            leader,
+                            leader_epoch,
+                            path,
+                            zk_version,
+                        )
+                    )
         stand = ((tp, context.partition_leadership_info(tp)) for tp in partitions)
         return {tp: state for tp, state in stand if state is not None}
 
     def _leave_assignment(self, replica: PartitionAndReplica) -> None:
         tp, broker_id = replica
-        self._context.update_assignment(tp, self._context.partition_full_replica_assignment(tp).remove_replica(broker_id))
+        self._context.update_assignment(
+            tp, self._context.partition_full_replica_assignment(tp).remove_replica(broker_id)
+        )
 
     def _refuse(self, replica: PartitionAndReplica, target: ReplicaState, reason: str) -> None:
         if self._tell:
             before = self._context.replica_state(replica).value
-            self._tell(StateChangeRefused(*replica.topic_partition, replica.replica, before, target.value, reason))
+            self._tell(
+                StateChangeRefused(
+                    *replica.topic_partition, replica.replica, before, target.value, reason
+                )
+            )
 
 
 def _without(broker_id: int, state: LeaderAndIsr) -> LeaderAndIsr:
     """`state` without a broker that is in its ISR."""
     leader = NO_LEADER if state.leader == broker_id else state.leader
-    return state.with_leader(leader, state.isr if len(state.isr) == 1 else tuple(replica for replica in state.isr if replica != broker_id))
+    return state.with_leader(
+        leader,
+        (
+            state.isr
+            if len(state.isr) == 1
+            else tuple(replica for replica in state.isr if replica != broker_id)
+        ),
+    )

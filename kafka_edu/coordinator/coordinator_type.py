@@ -1,7 +1,9 @@
-"""Which broker coordinates what (Kafka: CoordinatorType in FindCoordinatorRequest.java, partitionFor in GroupMetadataManager.scala).
+"""Which broker coordinates what (Kafka: CoordinatorType in FindCoordinatorRequest.java,
+partitionFor in GroupMetadataManager.scala).
 
-A group, or a transactional id, belongs to one partition of an internal topic, by the hash of its name; and its coordinator is whoever leads that
-partition. So coordinators are spread, elected and moved by what moves leaders, and no coordinator needs an election of its own.
+A group, or a transactional id, belongs to one partition of an internal topic, by the hash of its
+name; and its coordinator is whoever leads that partition. So coordinators are spread, elected and
+moved by what moves leaders, and no coordinator needs an election of its own.
 """
 
 from collections.abc import Mapping
@@ -28,13 +30,17 @@ INTERNAL_TOPIC: Final[Mapping[CoordinatorType, str]] = {
 
 
 def partition_for(key: str, partitions: int) -> int:
-    """The partition of the internal topic that `key` belongs to: |hash| modulo their number, where the lowest hash counts as 0. "test" of 50: 48."""
+    """The partition of the internal topic that `key` belongs to: |hash| modulo their number, where
+    the lowest hash counts as 0. "test" of 50: 48.
+    """
     code = java_hash(key)
     return 0 if code == _INT_MIN else abs(code) % partitions
 
 
 def java_hash(text: str) -> int:
-    """String.hashCode of Java: over UTF-16 units, h = 31 h + unit, in 32 bits with sign. O(length)."""
+    """String.hashCode of Java: over UTF-16 units, h = 31 h + unit, in 32 bits with sign.
+    O(length).
+    """
     code = 0
     units = text.encode("utf-16-be", "surrogatepass")
     for i in range(0, len(units), 2):

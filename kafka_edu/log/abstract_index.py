@@ -1,13 +1,16 @@
 """What both indexes of a segment share (Kafka: AbstractIndex.scala; seed 004).
 
-An index is a file of fixed-size entries, mapped into memory: a look-up is a binary search in what the page cache holds, an append writes a few
-bytes there, and neither is a system call. The file of the active segment is made as long as it may get (segment.index.bytes) when the segment
-begins, so that the mapping need not grow, and is cut to what it holds when the segment is rolled or closed. After a crash it still has its full
-length, with zeros behind the last entry: that is how the next start knows it cannot be trusted, and builds it again.
+An index is a file of fixed-size entries, mapped into memory: a look-up is a binary search in what
+the page cache holds, an append writes a few bytes there, and neither is a system call. The file of
+the active segment is made as long as it may get (segment.index.bytes) when the segment begins, so
+that the mapping need not grow, and is cut to what it holds when the segment is rolled or closed.
+After a crash it still has its full length, with zeros behind the last entry: that is how the next
+start knows it cannot be trusted, and builds it again.
 
-The long file is a hole: the disk has no room for its pages yet. A store into a mapped page for which a full disk has no room ends the process (SIGBUS).
-Each page is therefore written once by pwrite before the first entry goes into it: a full disk refuses that with an OSError, which takes the log dir
-offline. That is one call more for every 512 entries.
+The long file is a hole: the disk has no room for its pages yet. A store into a mapped page for
+which a full disk has no room ends the process (SIGBUS). Each page is therefore written once by
+pwrite before the first entry goes into it: a full disk refuses that with an OSError, which takes
+the log dir offline. That is one call more for every 512 entries.
 """
 
 import mmap
@@ -23,7 +26,8 @@ class CorruptIndexError(Exception):
 
 
 class AbstractIndex:
-    """The file, its mapping and the number of entries. The file is mapped when first used, for most segments are never read again.
+    """The file, its mapping and the number of entries. The file is mapped when first used, for most
+    segments are never read again.
 
     `entries` ≤ `max_entries`. Owned by its segment.
     """
@@ -63,9 +67,11 @@ class AbstractIndex:
         """Read what is kept of the last entry."""
 
     def resize(self, size: int) -> None:
-        """Make the file `size` bytes long, rounded down to whole entries, and map it anew; entries within stay.
+        """Make the file `size` bytes long, rounded down to whole entries, and map it anew; entries
+        within stay.
 
-        The file is opened once: a broker makes the indexes of thousands of new logs at a time, and opening files is most of what that costs.
+        The file is opened once: a broker makes the indexes of thousands of new logs at a time, and
+        opening files is most of what that costs.
         """
         size -= size % self.ENTRY_BYTES
         if self._loaded and size == self._mapped_size:
@@ -85,7 +91,9 @@ class AbstractIndex:
         file.close()
 
     def _back(self, end: int) -> None:
-        """Have room on the disk for the entries up to byte `end`. Raises OSError. Entries behind the last one that counts are overwritten."""
+        """Have room on the disk for the entries up to byte `end`. Raises OSError. Entries behind
+        the last one that counts are overwritten.
+        """
         start = self.entries * self.ENTRY_BYTES
         stop = min(-(-end // PAGE_BYTES) * PAGE_BYTES, self._mapped_size)
         file = self._file_system.open(self.path, create=False)
@@ -112,7 +120,9 @@ class AbstractIndex:
         self.entries = self.max_entries = 0
 
     def flush(self) -> None:
-        """Force the entries to the disk (fsync of the file forces what was written through its mapping). May block."""
+        """Force the entries to the disk (fsync of the file forces what was written through its
+        mapping). May block.
+        """
         file = self._file_system.open(self.path)
         try:
             file.flush()

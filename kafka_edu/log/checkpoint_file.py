@@ -1,4 +1,5 @@
-"""The form of Kafka's checkpoint files (Kafka: CheckpointFile.scala): a version, a count, and a line for each entry.
+"""The form of Kafka's checkpoint files (Kafka: CheckpointFile.scala): a version, a count, and a
+line for each entry.
 
 0
 2
@@ -20,21 +21,35 @@ class CorruptCheckpointError(Exception):
 
 
 class CheckpointFile(Generic[T]):
-    """Entries of type T, a line each. Replaced as a whole, so that a crash leaves the old or the new one."""
+    """Entries of type T, a line each. Replaced as a whole, so that a crash leaves the old or the
+    new one.
+    """
 
-    def __init__(self, path: str, file_system: FileSystem, to_line: Callable[[T], str], from_fields: Callable[[list[str]], T]) -> None:
+    def __init__(
+        self,
+        path: str,
+        file_system: FileSystem,
+        to_line: Callable[[T], str],
+        from_fields: Callable[[list[str]], T],
+    ) -> None:
         self.path = path
         self._file_system = file_system
         self._to_line = to_line
         self._from_fields = from_fields
 
     def write(self, entries: Iterable[T], *, sync: bool = True) -> None:
-        """Replace the file. `sync`: force it to the disk, which blocks; without, a power failure may undo it. O(entries)."""
+        """Replace the file. `sync`: force it to the disk, which blocks; without, a power failure
+        may undo it. O(entries).
+        """
         lines = [self._to_line(entry) for entry in entries]
-        self._file_system.write_atomically(self.path, "\n".join((str(VERSION), str(len(lines)), *lines, "")).encode(), sync=sync)
+        self._file_system.write_atomically(
+            self.path, "\n".join((str(VERSION), str(len(lines)), *lines, "")).encode(), sync=sync
+        )
 
     def read(self) -> list[T]:
-        """The entries; none if there is no file, or an empty one, as Kafka makes it. Raises CorruptCheckpointError."""
+        """The entries; none if there is no file, or an empty one, as Kafka makes it. Raises
+        CorruptCheckpointError.
+        """
         try:
             lines = self._file_system.read(self.path).decode().splitlines()
         except FileNotFoundError:
@@ -47,9 +62,15 @@ class CheckpointFile(Generic[T]):
             version, count = int(lines[0]), int(lines[1])
             entries = [self._from_fields(line.split()) for line in lines[2:] if line.strip()]
         except (ValueError, IndexError) as error:
-            raise CorruptCheckpointError(f"{self.path} has a line that cannot be read: {error}") from error
+            raise CorruptCheckpointError(
+                f"{self.path} has a line that cannot be read: {error}"
+            ) from error
         if version != VERSION:
-            raise CorruptCheckpointError(f"{self.path} has version {version}; this program reads version {VERSION}")
+            raise CorruptCheckpointError(
+                f"{self.path} has version {version}; this program reads version {VERSION}"
+            )
         if len(entries) != count:
-            raise CorruptCheckpointError(f"{self.path} announces {count} entries and holds {len(entries)}")
+            raise CorruptCheckpointError(
+                f"{self.path} announces {count} entries and holds {len(entries)}"
+            )
         return entries

@@ -11,13 +11,17 @@ class FetchDataInfo(NamedTuple):
 
     fetch_offset_metadata: LogOffsetMetadata
     records: Part
-    """A FileRegion, for sendfile; or empty bytes. The first batch may begin before the offset asked for: batches are not cut open."""
+    """A FileRegion, for sendfile; or empty bytes. The first batch may begin before the offset asked
+    for: batches are not cut open.
+    """
     first_entry_incomplete: bool = False
     """Not even the first batch fits into what the reader allowed."""
 
 
 class TimestampOffset(NamedTuple):
-    """A record found by its time. The timestamp is -1 where an end of the log was asked for; the epoch -1 if none is known."""
+    """A record found by its time. The timestamp is -1 where an end of the log was asked for; the
+    epoch -1 if none is known.
+    """
 
     timestamp: int
     offset: int

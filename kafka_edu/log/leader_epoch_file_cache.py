@@ -1,7 +1,8 @@
 """Which leader wrote which offsets (Kafka: LeaderEpochFileCache.scala; KIP-101, KIP-279; spec R4).
 
-Each leader has an epoch, and stamps it on what it writes. The cache keeps, for each epoch, the offset with which it began: `<0, 0>, <1, 120>` says
-that epoch 0 wrote 0 to 119 and epoch 1 what follows. A follower that comes back asks the leader where its own last epoch ended, and cuts its log
+Each leader has an epoch, and stamps it on what it writes. The cache keeps, for each epoch, the
+offset with which it began: `<0, 0>, <1, 120>` says that epoch 0 wrote 0 to 119 and epoch 1 what
+follows. A follower that comes back asks the leader where its own last epoch ended, and cuts its log
 there; cutting at the high watermark, as before, loses records or lets logs diverge.
 """
 
@@ -23,19 +24,24 @@ class EpochEntry(NamedTuple):
 
 
 class LeaderEpochFileCache:
-    """The entries, ascending in both fields, in memory and in `leader-epoch-checkpoint`. Owned by its Log.
+    """The entries, ascending in both fields, in memory and in `leader-epoch-checkpoint`. Owned by
+    its Log.
 
-    The memory decides. The file serves the next start. `flush` forces it to the disk before the recovery point moves, so it can lack only
-    epochs whose records lie behind that point: recovery finds these in the batches. Replacing the file waits for a busy disk even without
-    fsync, so the file of a new epoch, or of a log that starts later, is left to a worker (`later`). What is cut off at the end is written at
-    once: recovery reads only upwards, and would take an entry of the old branch for true. `write`, `flush` and `close` may be called from any
-    thread.
+    The memory decides. The file serves the next start. `flush` forces it to the disk before the
+    recovery point moves, so it can lack only epochs whose records lie behind that point: recovery
+    finds these in the batches. Replacing the file waits for a busy disk even without fsync, so the
+    file of a new epoch, or of a log that starts later, is left to a worker (`later`). What is cut
+    off at the end is written at
+    once: recovery reads only upwards, and would take an entry of the old branch for true. `write`,
+    `flush` and `close` may be called from any thread.
     """
 
     def __init__(self, path: str, file_system: FileSystem) -> None:
         self._path = path
         self._file_system = file_system
-        self._file: CheckpointFile[EpochEntry] = CheckpointFile(path, file_system, _to_line, _from_fields)
+        self._file: CheckpointFile[EpochEntry] = CheckpointFile(
+            path, file_system, _to_line, _from_fields
+        )
         self.entries: list[EpochEntry] = self._file.read()
         self.latest_epoch = UNDEFINED_EPOCH
         """The epoch of the last entry, -1 if there is none. Kept beside, for every append asks."""
@@ -47,7 +53,8 @@ class LeaderEpochFileCache:
         self._note_latest_epoch()
 
     def assign(self, epoch: int, start_offset: int, *, later: bool = False) -> None:
-        """The leader of `epoch` begins at `start_offset`. Entries that contradict it, with a later epoch or a later offset, go. O(1) mostly.
+        """The leader of `epoch` begins at `start_offset`. Entries that contradict it, with a later
+        epoch or a later offset, go. O(1) mostly.
 
         `later`: the file is left to whoever calls `write`.
         """
@@ -62,9 +69,11 @@ class LeaderEpochFileCache:
         self._changed(later=later)
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
-        """The largest known epoch not above `epoch`, and the offset behind its last record; (-1, -1) if `epoch` is newer than all. O(entries).
+        """The largest known epoch not above `epoch`, and the offset behind its last record; (-1,
+        -1) if `epoch` is newer than all. O(entries).
 
-        For the latest epoch that is the end of the log. For one older than all known, it is that epoch itself, and the start of the first.
+        For the latest epoch that is the end of the log. For one older than all known, it is that
+        epoch itself, and the start of the first.
         """
         if epoch == UNDEFINED_EPOCH or epoch > self.latest_epoch:
             return UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
@@ -75,21 +84,31 @@ class LeaderEpochFileCache:
             if entry.epoch > epoch:
                 return floor, entry.start_offset
             floor = entry.epoch
-        return UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET  # nothing is known at all, and -2 or less was asked for: a client may
+        return (
+            UNDEFINED_EPOCH,
+            UNDEFINED_EPOCH_OFFSET,
+        )  # nothing is known at all, and -2 or less was asked for: a client may
 
     def epoch_for_offset(self, offset: int) -> int:
         """The epoch that wrote `offset`, -1 if it is not known. O(entries)."""
-        return next((entry.epoch for entry in reversed(self.entries) if entry.start_offset <= offset), UNDEFINED_EPOCH)
+        return next(
+            (entry.epoch for entry in reversed(self.entries) if entry.start_offset <= offset),
+            UNDEFINED_EPOCH,
+        )
 
     def truncate_from_end(self, end_offset: int) -> None:
-        """The log ends at `end_offset` now: epochs that began there or later wrote nothing that is left."""
+        """The log ends at `end_offset` now: epochs that began there or later wrote nothing that is
+        left.
+        """
         if self.entries and self.entries[-1].start_offset >= end_offset >= 0:
             while self.entries and self.entries[-1].start_offset >= end_offset:
                 self.entries.pop()
             self._changed()
 
     def truncate_from_start(self, start_offset: int, *, later: bool = False) -> None:
-        """The log begins at `start_offset` now: the epoch that wrote it begins there, those before it go. `later` as in `assign`."""
+        """The log begins at `start_offset` now: the epoch that wrote it begins there, those before
+        it go. `later` as in `assign`.
+        """
         gone = [entry for entry in self.entries if entry.start_offset <= start_offset]
         if gone and gone[-1].start_offset < start_offset:
             self.entries[: len(gone)] = [EpochEntry(gone[-1].epoch, start_offset)]
@@ -136,7 +155,9 @@ class LeaderEpochFileCache:
 
     def _write(self) -> None:
         if self.unwritten and not self._closed:
-            self.unwritten = False  # before the entries are looked at: what the loop changes from here on is to be written again
+            # before the entries are looked at: what the loop changes from here on is to be written
+            # again
+            self.unwritten = False
             self._unforced = True
             try:
                 self._file.write(tuple(self.entries), sync=False)

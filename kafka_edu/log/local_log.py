@@ -1,7 +1,9 @@
-"""The segments of one log as one file: where it ends, what lies where, when it goes on in another file (Kafka: LocalLog.scala, since 3.1).
+"""The segments of one log as one file: where it ends, what lies where, when it goes on in another
+file (Kafka: LocalLog.scala, since 3.1).
 
-Knows offsets, bytes and files. What the records mean — leaders' epochs, producers, transactions, what is committed — is `Log`'s, which is a LocalLog.
-In Kafka it has one; here that would be one call more for each batch and each fetch.
+Knows offsets, bytes and files. What the records mean — leaders' epochs, producers, transactions,
+what is committed — is `Log`'s, which is a LocalLog. In Kafka it has one; here that would be one
+call more for each batch and each fetch.
 
 Owned by its Log. Next hop: LogSegments, then LogSegment.
 """
@@ -68,10 +70,14 @@ class LocalLog(ABC):
         self._on_disk_failure: Callable[[str, OSError], None] | None = None
 
     def watch(
-        self, trace: Tracer | None, note: Callable[[], None] | None = None, on_disk_failure: Callable[[str, OSError], None] | None = None
+        self,
+        trace: Tracer | None,
+        note: Callable[[], None] | None = None,
+        on_disk_failure: Callable[[str, OSError], None] | None = None,
     ) -> None:
-        """From now on tell events; tell `note` when there are segments to flush or to remove, or a leader's epoch to write down; tell `on_disk_failure`
-        when the disk below fails."""
+        """From now on tell events; tell `note` when there are segments to flush or to remove, or a
+        leader's epoch to write down; tell `on_disk_failure` when the disk below fails.
+        """
         self._trace = trace
         self._note = note
         self._on_disk_failure = on_disk_failure
@@ -82,15 +88,19 @@ class LocalLog(ABC):
         self._draw_roll_jitter()
 
     def _draw_roll_jitter(self) -> None:
-        """A segment keeps its jitter, whatever the configuration becomes (Kafka: LogSegment.rollJitterMs)."""
+        """A segment keeps its jitter, whatever the configuration becomes (Kafka:
+        LogSegment.rollJitterMs).
+        """
         most = min(self.config.segment_jitter_ms, self.config.segment_ms)
-        self._roll_jitter_ms = self._random.randrange(most) if self._random is not None and most > 0 else 0
+        self._roll_jitter_ms = (
+            self._random.randrange(most) if self._random is not None and most > 0 else 0
+        )
 
     @abstractmethod
     def _keep_state(self, end: int) -> None:
-        """Write down, beside the segments, what is known of the records below `end`: a segment or the log is about to be closed there."""
-
-    # --- what it is ---
+        """Write down, beside the segments, what is known of the records below `end`: a segment or
+        the log is about to be closed there.
+        """
 
     @property
     def segments(self) -> LogSegments:
@@ -115,27 +125,40 @@ class LocalLog(ABC):
     def _storage_error(self, error: OSError) -> KafkaException:
         if self._on_disk_failure is not None:
             self._on_disk_failure(self.log_dir, error)
-        return KafkaException(Errors.KAFKA_STORAGE_ERROR, f"{self.topic_partition} in {self.log_dir}: {error}")
+        return KafkaException(
+            Errors.KAFKA_STORAGE_ERROR, f"{self.topic_partition} in {self.log_dir}: {error}"
+        )
 
     @contextmanager
     def storage(self) -> Iterator[None]:
-        """Turn an OSError of the block into KAFKA_STORAGE_ERROR, and take the log dir offline. For what is done rarely: it costs 1 µs."""
+        """Turn an OSError of the block into KAFKA_STORAGE_ERROR, and take the log dir offline. For
+        what is done rarely: it costs 1 µs.
+        """
         try:
             yield
         except OSError as error:
             raise self._storage_error(error) from error
 
-    # --- segments ---
-
-    def _segment_for(self, size: int, max_timestamp: int, first_offset: int, last_offset: int, now_ms: int) -> LogSegment:
+    def _segment_for(
+        self, size: int, max_timestamp: int, first_offset: int, last_offset: int, now_ms: int
+    ) -> LogSegment:
         """The active segment, or a new one if that cannot take what comes."""
         config, active = self.config, self._segments.active
         if size > config.segment_bytes:
             raise KafkaException(
-                Errors.RECORD_LIST_TOO_LARGE, f"Message batch size is {size} bytes, above the maximum segment size of {config.segment_bytes}."
+                Errors.RECORD_LIST_TOO_LARGE,
+                f"Message batch size is {size} bytes, above the maximum segment size of"
+                f" {config.segment_bytes}.",
             )
         try:
-            reason = active.should_roll(size, max_timestamp, last_offset, now_ms, config.segment_bytes, config.segment_ms - self._roll_jitter_ms)
+            reason = active.should_roll(
+                size,
+                max_timestamp,
+                last_offset,
+                now_ms,
+                config.segment_bytes,
+                config.segment_ms - self._roll_jitter_ms,
+            )
         except OSError as error:
             raise self._storage_error(error) from error
         if reason is None:
@@ -143,7 +166,9 @@ class LocalLog(ABC):
         return self.roll(now_ms, reason, first_offset)
 
     def roll(self, now_ms: int, reason: str = "asked for", expected_offset: int = 0) -> LogSegment:
-        """Close the active segment and begin another at the LEO, or at `expected_offset` if that is above. The old one is to be flushed soon."""
+        """Close the active segment and begin another at the LEO, or at `expected_offset` if that is
+        above. The old one is to be flushed soon.
+        """
         new_base = max(expected_offset, self.log_end_offset)
         closed = self._segments.active
         if new_base == closed.base_offset:
@@ -161,49 +186,69 @@ class LocalLog(ABC):
         self.flush_wanted = True
         if self._trace is not None:
             topic, partition = self.topic_partition
-            self._trace(SegmentRolled(topic, partition, new_base, reason, closed.base_offset, closed.size))
+            self._trace(
+                SegmentRolled(topic, partition, new_base, reason, closed.base_offset, closed.size)
+            )
         if self._note is not None:
             self._note()
         return segment
 
     def _new_segment(self, base_offset: int, now_ms: int) -> LogSegment:
-        segment = LogSegment(self._file_system, self.directory, base_offset, self.config.index_interval_bytes, now_ms)
+        segment = LogSegment(
+            self._file_system, self.directory, base_offset, self.config.index_interval_bytes, now_ms
+        )
         segment.begin(self.config.segment_index_bytes)
         return segment
 
     def _delete_segments(self, segments: Sequence[LogSegment], reasons: Sequence[str]) -> None:
-        """Take segments out of the log and rename their files; the log manager removes them after file.delete.delay.ms."""
+        """Take segments out of the log and rename their files; the log manager removes them after
+        file.delete.delay.ms.
+        """
         gone = list(segments)
         self._segments.remove(gone)
         for segment, reason in zip(gone, reasons, strict=True):
             with self.storage():
                 segment.change_suffix(DELETED_SUFFIX)
             if self._trace is not None:
-                self._trace(SegmentDeleted(*self.topic_partition, segment.base_offset, segment.size, reason))
+                self._trace(
+                    SegmentDeleted(*self.topic_partition, segment.base_offset, segment.size, reason)
+                )
         self.deleted_segments += gone
         if self._note is not None:
             self._note()
 
-    # --- read ---
+    def read(
+        self,
+        start_offset: int,
+        max_length: int,
+        *,
+        max_offset: int | None = None,
+        min_one_message: bool = False,
+    ) -> FetchDataInfo:
+        """A piece of one segment from the batch that holds `start_offset`, at most `max_length`
+        bytes, none of it at `max_offset` (the HW) or above.
 
-    def read(self, start_offset: int, max_length: int, *, max_offset: int | None = None, min_one_message: bool = False) -> FetchDataInfo:
-        """A piece of one segment from the batch that holds `start_offset`, at most `max_length` bytes, none of it at `max_offset` (the HW) or above.
-
-        The first batch may begin below `start_offset`, and the last may be cut off. With `min_one_message` the first is whole, however large.
-        Raises OFFSET_OUT_OF_RANGE; and, where there is something to read, UNKNOWN_SERVER_ERROR for a negative `max_length`, as Kafka does.
-        About 1 µs at the end of the log, 10 µs elsewhere: index, a header or two; no record is read.
+        The first batch may begin below `start_offset`, and the last may be cut off. With
+        `min_one_message` the first is whole, however large. Raises OFFSET_OUT_OF_RANGE; and, where
+        there is something to read, UNKNOWN_SERVER_ERROR for a negative `max_length`, as Kafka does.
+        About 1 µs at the end of the log, 10 µs elsewhere: index, a header or two; no record is
+        read.
         """
         log_end = self.log_end_offset
         if not self.log_start_offset <= start_offset <= log_end:
             raise KafkaException(
                 Errors.OFFSET_OUT_OF_RANGE,
-                f"{self.topic_partition} has offsets {self.log_start_offset} to {log_end}, and not {start_offset}",
+                f"{self.topic_partition} has offsets {self.log_start_offset} to {log_end}, and not"
+                f" {start_offset}",
             )
         limit = log_end if max_offset is None or max_offset > log_end else max_offset
         if start_offset >= limit:
             return FetchDataInfo(self.convert_to_offset_metadata(start_offset), _NOTHING)
         if max_length < 0:
-            raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"Invalid max size {max_length} for log read from {self.topic_partition}")
+            raise KafkaException(
+                Errors.UNKNOWN_SERVER_ERROR,
+                f"Invalid max size {max_length} for log read from {self.topic_partition}",
+            )
         try:
             found = self._segments.read(start_offset, max_length, limit, log_end, min_one_message)
         except OSError as error:
@@ -215,29 +260,44 @@ class LocalLog(ABC):
         if trace is not None and trace.hops:
             topic, partition = self.topic_partition
             place = data.fetch_offset_metadata
-            trace(SegmentRead(topic, partition, start_offset, segment.base_offset, place.relative_position_in_segment, part_size(data.records)))
+            trace(
+                SegmentRead(
+                    topic,
+                    partition,
+                    start_offset,
+                    segment.base_offset,
+                    place.relative_position_in_segment,
+                    part_size(data.records),
+                )
+            )
         return data
 
     def aborted_transactions(self, start_offset: int, data: FetchDataInfo) -> list[AbortedTxn]:
-        """The aborted transactions that reach into what `read` gave for `start_offset`, or, by the sparse index, not far behind. Raises CorruptIndexError."""
+        """The aborted transactions that reach into what `read` gave for `start_offset`, or, by the
+        sparse index, not far behind. Raises CorruptIndexError.
+        """
         with self.storage():
             return self._segments.aborted_transactions(start_offset, data, self.log_end_offset)
 
     def convert_to_offset_metadata(self, offset: int) -> LogOffsetMetadata:
-        """Where `offset` lies: the place of its batch, or of the end of the log. Raises OFFSET_OUT_OF_RANGE. O(1) for recent batches."""
+        """Where `offset` lies: the place of its batch, or of the end of the log. Raises
+        OFFSET_OUT_OF_RANGE. O(1) for recent batches.
+        """
         if offset == self.log_end_offset:
             return self.log_end_offset_metadata
         if not self.log_start_offset <= offset < self.log_end_offset:
-            raise KafkaException(Errors.OFFSET_OUT_OF_RANGE, f"{self.topic_partition} does not have offset {offset}")
+            raise KafkaException(
+                Errors.OFFSET_OUT_OF_RANGE, f"{self.topic_partition} does not have offset {offset}"
+            )
         with self.storage():
             return self._segments.locate(offset) or self.log_end_offset_metadata
 
-    # --- truncate ---
-
     def _cut_segments(self, offset: int, now_ms: int) -> None:
-        """Cut off the batch that holds `offset`, not below the first segment's base, and all behind it.
+        """Cut off the batch that holds `offset`, not below the first segment's base, and all behind
+        it.
 
-        An offset inside a batch cannot be cut at: all of that batch goes, and the log ends where the batches that are left end.
+        An offset inside a batch cannot be cut at: all of that batch goes, and the log ends where
+        the batches that are left end.
         """
         doomed = self._segments.from_offset(offset)[1:]
         if doomed:
@@ -254,8 +314,6 @@ class LocalLog(ABC):
         with self.storage():
             self._segments.append(self._new_segment(offset, now_ms))
         self.log_end_offset = self.recovery_point = offset
-
-    # --- flush, close ---
 
     def unflushed_segments(self) -> list[LogSegment]:
         """Those that hold what lies behind the recovery point."""

@@ -1,16 +1,19 @@
 """A log: one partition's replica on this broker's disk (Kafka: Log.scala; seed 004; spec S1–S3).
 
-A folder of segments, ascending by base offset; only the last, the active one, is written to: that half of it is `LocalLog`. A leader gives offsets
-and checks what producers send; a follower stores what its leader gave, byte for byte. Reading copies nothing: the answer names a piece of a file,
-and sendfile takes it from the page cache (book §3.3, spec S6).
+A folder of segments, ascending by base offset; only the last, the active one, is written to: that
+half of it is `LocalLog`. A leader gives offsets and checks what producers send; a follower stores
+what its leader gave, byte for byte. Reading copies nothing: the answer names a piece of a file, and
+sendfile takes it from the page cache (book §3.3, spec S6).
 
     log start offset ≤ recovery point, HW ≤ log end offset (LEO); log start offset ≤ LSO ≤ HW
 
-What the disk has for sure ends at the recovery point; what consumers may see ends at the HW, which Partition owns and tells; what read_committed
-consumers may see ends at the last stable offset (LSO), the HW or the first record of the oldest transaction that is open or not yet settled.
+What the disk has for sure ends at the recovery point; what consumers may see ends at the HW, which
+Partition owns and tells; what read_committed consumers may see ends at the last stable offset
+(LSO), the HW or the first record of the oldest transaction that is open or not yet settled.
 
-Times on one core for a batch of 64 KiB: append as leader about 30 µs, 25 of them the CRC and the write; read 1 to 10 µs. Owned by the broker's loop; only
-`flush` of segments and the removal of files happen in workers. Next hop: LogValidator, then LogSegment.
+Times on one core for a batch of 64 KiB: append as leader about 30 µs, 25 of them the CRC and the
+write; read 1 to 10 µs. Owned by the broker's loop; only `flush` of segments and the removal of
+files happen in workers. Next hop: LogValidator, then LogSegment.
 """
 
 from collections.abc import Sequence
@@ -27,10 +30,23 @@ from kafka_edu.log.log_append_info import LogAppendInfo
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_retention import deletable_segments
 from kafka_edu.log.log_segment import LogSegment
-from kafka_edu.log.log_validator import ValidBatch, check_leader_batches, validate, validate_for_old_format
+from kafka_edu.log.log_validator import (
+    ValidBatch,
+    check_leader_batches,
+    validate,
+    validate_for_old_format,
+)
 from kafka_edu.log.producer_state_manager import ProducerStateManager, load_producers
 from kafka_edu.record.control_record import read_end_transaction_marker
-from kafka_edu.record.record_batch import CONTROL_BIT, HEADER_START, LOG_OVERHEAD, MAGIC_V2, NO_PRODUCER_ID, BatchHeader, iter_headers
+from kafka_edu.record.record_batch import (
+    CONTROL_BIT,
+    HEADER_START,
+    LOG_OVERHEAD,
+    MAGIC_V2,
+    NO_PRODUCER_ID,
+    BatchHeader,
+    iter_headers,
+)
 from kafka_edu.trace.events.log import (
     BatchValidated,
     DuplicateBatch,
@@ -64,25 +80,37 @@ class Log(LocalLog):
         leader_epoch_cache: LeaderEpochFileCache,
         producer_state_manager: ProducerStateManager,
     ) -> None:
-        super().__init__(topic_partition, log_dir, directory, file_system, config, segments, log_start_offset, log_end_offset, recovery_point)
+        super().__init__(
+            topic_partition,
+            log_dir,
+            directory,
+            file_system,
+            config,
+            segments,
+            log_start_offset,
+            log_end_offset,
+            recovery_point,
+        )
         self.high_watermark = log_start_offset
         """As Partition last told: what lies behind it is not deleted by retention."""
         self.last_stable_offset = log_start_offset
         self.leader_epoch_cache = leader_epoch_cache
         self.producer_state_manager = producer_state_manager
         self.epochs_wanted = False
-        """The file of leader epochs lacks what records that are in the log say; the log manager has a worker write it."""
+        """The file of leader epochs lacks what records that are in the log say; the log manager has
+        a worker write it.
+        """
         self._held_back_at: int | None = None
         """The LSO while a transaction holds it back."""
         self._check_offsets()
 
     def update_config(self, config: LogConfig) -> None:
-        """The topic's settings have changed: what is appended, rolled and deleted from now on goes by them; what is stored stays as it is."""
+        """The topic's settings have changed: what is appended, rolled and deleted from now on goes
+        by them; what is stored stays as it is.
+        """
         before, self.config = self.config, config
         if config.record_version < MAGIC_V2 <= before.record_version:
             self._forget_epochs()
-
-    # --- what it is ---
 
     @property
     def latest_epoch(self) -> int:
@@ -91,7 +119,9 @@ class Log(LocalLog):
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """The first offset of the oldest transaction that is open or not settled; the last stable offset does not go past it."""
+        """The first offset of the oldest transaction that is open or not settled; the last stable
+        offset does not go past it.
+        """
         return self.producer_state_manager.first_unstable_offset
 
     def _keep_state(self, end: int) -> None:
@@ -99,14 +129,25 @@ class Log(LocalLog):
         self.producer_state_manager.take_snapshot()
 
     def _check_offsets(self) -> None:
-        assert self.log_start_offset <= self.last_stable_offset <= self.high_watermark <= self.log_end_offset, self._offsets()
+        assert (
+            self.log_start_offset
+            <= self.last_stable_offset
+            <= self.high_watermark
+            <= self.log_end_offset
+        ), self._offsets()
         assert self.recovery_point <= self.log_end_offset, self._offsets()
 
     def _offsets(self) -> str:
-        start, point, hw, end = self.log_start_offset, self.recovery_point, self.high_watermark, self.log_end_offset
-        return f"{self.topic_partition}: log start {start}, recovery point {point}, LSO {self.last_stable_offset}, HW {hw}, LEO {end}"
-
-    # --- append ---
+        start, point, hw, end = (
+            self.log_start_offset,
+            self.recovery_point,
+            self.high_watermark,
+            self.log_end_offset,
+        )
+        return (
+            f"{self.topic_partition}: log start {start}, recovery point {point}, LSO"
+            f" {self.last_stable_offset}, HW {hw}, LEO {end}"
+        )
 
     def append_as_leader(
         self,
@@ -117,11 +158,13 @@ class Log(LocalLog):
         api_version: int = LATEST_API_VERSION,
         origin: AppendOrigin = AppendOrigin.CLIENT,
     ) -> LogAppendInfo:
-        """Check records, give them the next offsets, write them. O(1) but for the CRC and the write.
+        """Check records, give them the next offsets, write them. O(1) but for the CRC and the
+        write.
 
-        Nothing to append (an empty or cut-off set, which only Produce v0–2 may send) gives offsets -1. A duplicate gives the first copy's. Only a
-        coordinator may write a control batch, and nothing else is asked of one than its epochs.
-        Raises what LogValidator and ProducerStateManager raise; RECORD_LIST_TOO_LARGE above segment.bytes; KAFKA_STORAGE_ERROR.
+        Nothing to append (an empty or cut-off set, which only Produce v0–2 may send) gives offsets
+        -1. A duplicate gives the first copy's. Only a coordinator may write a control batch, and
+        nothing else is asked of one than its epochs. Raises what LogValidator and
+        ProducerStateManager raise; RECORD_LIST_TOO_LARGE above segment.bytes; KAFKA_STORAGE_ERROR.
         """
         config = self.config
         if config.record_version < MAGIC_V2:
@@ -138,23 +181,44 @@ class Log(LocalLog):
                 if self._trace is not None:
                     topic, partition = self.topic_partition
                     self._trace(
-                        DuplicateBatch(topic, partition, header.producer_id, header.producer_epoch, header.base_sequence, duplicate.first_offset)
+                        DuplicateBatch(
+                            topic,
+                            partition,
+                            header.producer_id,
+                            header.producer_epoch,
+                            header.base_sequence,
+                            duplicate.first_offset,
+                        )
                     )
                 return LogAppendInfo(
-                    duplicate.first_offset, duplicate.last_offset, duplicate.timestamp, duplicate.timestamp, self.log_start_offset, duplicate=True
+                    duplicate.first_offset,
+                    duplicate.last_offset,
+                    duplicate.timestamp,
+                    duplicate.timestamp,
+                    self.log_start_offset,
+                    duplicate=True,
                 )
         return self._append_batch(batch, leader_epoch, now_ms)
 
-    def _append_in_old_format(self, records: Buffer, now_ms: int, api_version: int, origin: AppendOrigin) -> LogAppendInfo:
-        """message.format.version is below 0.11: messages of format v0 or v1 are stored, which know neither producers nor leader epochs."""
+    def _append_in_old_format(
+        self, records: Buffer, now_ms: int, api_version: int, origin: AppendOrigin
+    ) -> LogAppendInfo:
+        """message.format.version is below 0.11: messages of format v0 or v1 are stored, which know
+        neither producers nor leader epochs.
+        """
         first_offset = self.log_end_offset
-        converted = validate_for_old_format(records, self.config, now_ms, api_version, origin, first_offset)
+        converted = validate_for_old_format(
+            records, self.config, now_ms, api_version, origin, first_offset
+        )
         if converted is None:
             return LogAppendInfo(-1, -1, -1, NO_LOG_APPEND_TIME, self.log_start_offset)
         stored, count = converted
         info = self._append_entries(memoryview(stored), list(iter_headers(stored)), now_ms)
         assert self.log_end_offset == first_offset + count, self._offsets()
-        return info._replace(first_offset=first_offset, log_append_time=now_ms if self.config.log_append_time else NO_LOG_APPEND_TIME)
+        return info._replace(
+            first_offset=first_offset,
+            log_append_time=now_ms if self.config.log_append_time else NO_LOG_APPEND_TIME,
+        )
 
     def _append_batch(self, batch: ValidBatch, leader_epoch: int, now_ms: int) -> LogAppendInfo:
         header, head, rest, max_timestamp, rebuilt = batch
@@ -181,15 +245,40 @@ class Log(LocalLog):
         self.producer_state_manager.map_end_offset = last_offset + 1
         if hops and trace is not None:
             indexed = segment.offset_index.entries > entries
-            trace(SegmentAppended(topic, partition, base_offset, last_offset, segment.base_offset, position, size, indexed))
+            trace(
+                SegmentAppended(
+                    topic,
+                    partition,
+                    base_offset,
+                    last_offset,
+                    segment.base_offset,
+                    position,
+                    size,
+                    indexed,
+                )
+            )
         if last_offset + 1 - self.recovery_point >= self.config.flush_messages:
             self.flush(now_ms)
         return LogAppendInfo(
-            base_offset, last_offset, max_timestamp, max_timestamp if self.config.log_append_time else NO_LOG_APPEND_TIME, self.log_start_offset, size
+            base_offset,
+            last_offset,
+            max_timestamp,
+            max_timestamp if self.config.log_append_time else NO_LOG_APPEND_TIME,
+            self.log_start_offset,
+            size,
         )
 
-    def _note_producer(self, segment: LogSegment, header: BatchHeader, base_offset: int, max_timestamp: int, parts: Sequence[Buffer]) -> None:
-        aborted = self.producer_state_manager.note(header, base_offset, max_timestamp, lambda: b"".join(parts))
+    def _note_producer(
+        self,
+        segment: LogSegment,
+        header: BatchHeader,
+        base_offset: int,
+        max_timestamp: int,
+        parts: Sequence[Buffer],
+    ) -> None:
+        aborted = self.producer_state_manager.note(
+            header, base_offset, max_timestamp, lambda: b"".join(parts)
+        )
         if aborted is not None:
             with self.storage():
                 segment.txn_index.append(aborted)
@@ -197,9 +286,11 @@ class Log(LocalLog):
                 self._trace(AbortedTransactionIndexed(*self.topic_partition, *aborted))
 
     def append_as_follower(self, records: Buffer, now_ms: int) -> LogAppendInfo:
-        """Store what the leader gave, in one write: whole batches with the leader's offsets and epochs. An incomplete one at the end is left out.
+        """Store what the leader gave, in one write: whole batches with the leader's offsets and
+        epochs. An incomplete one at the end is left out.
 
-        Raises CORRUPT_MESSAGE for a wrong checksum, OFFSET_OUT_OF_RANGE for batches that begin below the LEO. O(batches).
+        Raises CORRUPT_MESSAGE for a wrong checksum, OFFSET_OUT_OF_RANGE for batches that begin
+        below the LEO. O(batches).
         """
         view = memoryview(records)
         batches = check_leader_batches(view, self.log_end_offset)
@@ -207,22 +298,29 @@ class Log(LocalLog):
             return LogAppendInfo(-1, -1, -1, NO_LOG_APPEND_TIME, self.log_start_offset)
         return self._append_entries(view, batches, now_ms)
 
-    def _append_entries(self, view: memoryview, batches: Sequence[tuple[int, BatchHeader]], now_ms: int) -> LogAppendInfo:
+    def _append_entries(
+        self, view: memoryview, batches: Sequence[tuple[int, BatchHeader]], now_ms: int
+    ) -> LogAppendInfo:
         """Write entries that have their offsets already, in one call."""
         max_timestamp = max(header.max_timestamp for _, header in batches)
         position, header = batches[-1]
         size = position + header.batch_length + LOG_OVERHEAD
         first_offset, last_offset = batches[0][1].base_offset, header.last_offset
-        # what offset an old wrapper begins with is not in its header: a new segment begins at the LEO then
+        # what offset an old wrapper begins with is not in its header: a new segment begins at the
+        # LEO then
         begins_at = first_offset if batches[0][1].magic == MAGIC_V2 else 0
         segment = self._segment_for(size, max_timestamp, begins_at, last_offset, now_ms)
         latest_epoch = self.leader_epoch_cache.latest_epoch
         for _, header in batches:
-            if header.magic < MAGIC_V2 and latest_epoch >= 0:  # the format went back: epochs are not complete any more
+            if (
+                header.magic < MAGIC_V2 and latest_epoch >= 0
+            ):  # the format went back: epochs are not complete any more
                 self._forget_epochs()
                 latest_epoch = -1
             if header.partition_leader_epoch > latest_epoch:
-                self.maybe_assign_epoch_start_offset(header.partition_leader_epoch, header.base_offset)
+                self.maybe_assign_epoch_start_offset(
+                    header.partition_leader_epoch, header.base_offset
+                )
                 latest_epoch = header.partition_leader_epoch
         entries = segment.offset_index.entries
         try:
@@ -233,23 +331,50 @@ class Log(LocalLog):
         for position, header in batches:
             if header.producer_id != NO_PRODUCER_ID:
                 end = position + header.batch_length + LOG_OVERHEAD
-                self._note_producer(segment, header, header.base_offset, header.max_timestamp, (view[position:end],))
+                self._note_producer(
+                    segment, header, header.base_offset, header.max_timestamp, (view[position:end],)
+                )
         self.producer_state_manager.map_end_offset = last_offset + 1
         trace = self._trace
         if trace is not None and trace.hops:
             topic, partition = self.topic_partition
             indexed = segment.offset_index.entries > entries
-            trace(SegmentAppended(topic, partition, first_offset, last_offset, segment.base_offset, at, size, indexed))
+            trace(
+                SegmentAppended(
+                    topic,
+                    partition,
+                    first_offset,
+                    last_offset,
+                    segment.base_offset,
+                    at,
+                    size,
+                    indexed,
+                )
+            )
         if last_offset + 1 - self.recovery_point >= self.config.flush_messages:
             self.flush(now_ms)
-        return LogAppendInfo(first_offset, last_offset, max_timestamp, NO_LOG_APPEND_TIME, self.log_start_offset, size)
-
-    # --- retention ---
+        return LogAppendInfo(
+            first_offset,
+            last_offset,
+            max_timestamp,
+            NO_LOG_APPEND_TIME,
+            self.log_start_offset,
+            size,
+        )
 
     def delete_old_segments(self, now_ms: int) -> int:
-        """Retention: drop what `deletable_segments` names; returns how many segments went. If all must go, a new one is begun before. O(segments)."""
+        """Retention: drop what `deletable_segments` names; returns how many segments went. If all
+        must go, a new one is begun before. O(segments).
+        """
         with self.storage():
-            reasons = deletable_segments(self._segments, self.log_start_offset, self.high_watermark, self.log_end_offset, self.config, now_ms)
+            reasons = deletable_segments(
+                self._segments,
+                self.log_start_offset,
+                self.high_watermark,
+                self.log_end_offset,
+                self.config,
+                now_ms,
+            )
         if reasons:
             if len(reasons) == len(self._segments):
                 self.roll(now_ms, reasons[-1])
@@ -257,33 +382,39 @@ class Log(LocalLog):
             self._increment_log_start_offset(max(self.log_start_offset, self._segments.first_base))
         return len(reasons)
 
-    # --- look-ups ---
-
     def fetch_offset_by_timestamp(self, timestamp: int) -> TimestampOffset | None:
-        """The first record with this time or a later one, None if there is none; -2 is the log's start, -1 its end. Two searches and a walk.
+        """The first record with this time or a later one, None if there is none; -2 is the log's
+        start, -1 its end. Two searches and a walk.
 
         Raises UNSUPPORTED_FOR_MESSAGE_FORMAT for a log of v0, whose messages have no times.
         """
         if timestamp == EARLIEST_TIMESTAMP:
-            return TimestampOffset(-1, self.log_start_offset, self.leader_epoch_cache.epoch_for_offset(self.log_start_offset))
+            return TimestampOffset(
+                -1,
+                self.log_start_offset,
+                self.leader_epoch_cache.epoch_for_offset(self.log_start_offset),
+            )
         if timestamp == LATEST_TIMESTAMP:
             return TimestampOffset(-1, self.log_end_offset, self.latest_epoch)
         if self.config.record_version == 0:
             raise KafkaException(
                 Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT,
-                f"Cannot search offsets based on timestamp because message format version for partition {self.topic_partition} is "
-                f"{self.config.values['message.format.version']} which is earlier than the minimum required version 0.10.0-IV0",
+                "Cannot search offsets based on timestamp because message format version for"
+                f" partition {self.topic_partition} is"
+                f" {self.config.values['message.format.version']} which is earlier than the minimum"
+                " required version 0.10.0-IV0",
             )
         with self.storage():
             return self._segments.find_by_timestamp(timestamp, self.log_start_offset)
 
-    # --- leader epochs ---
+    def maybe_assign_epoch_start_offset(
+        self, leader_epoch: int, start_offset: int, *, begins: bool = False
+    ) -> None:
+        """The leader of `leader_epoch` writes from `start_offset` on. A log of an older format
+        keeps no epochs: its messages do not name them.
 
-    def maybe_assign_epoch_start_offset(self, leader_epoch: int, start_offset: int, *, begins: bool = False) -> None:
-        """The leader of `leader_epoch` writes from `start_offset` on. A log of an older format keeps no epochs: its messages do not name them.
-
-        A worker of the log manager writes the file: soon, or, if the epoch `begins` and has no records yet, when `write_leader_epochs` is called.
-        Without a log manager it is written now.
+        A worker of the log manager writes the file: soon, or, if the epoch `begins` and has no
+        records yet, when `write_leader_epochs` is called. Without a log manager it is written now.
         """
         if self.config.record_version < MAGIC_V2:
             return
@@ -307,35 +438,53 @@ class Log(LocalLog):
             self.leader_epoch_cache.clear_and_flush()
 
     def end_offset_for_epoch(self, leader_epoch: int) -> tuple[int, int]:
-        """Where the records of `leader_epoch`, or of the largest known one below it, end (KIP-101): (epoch, offset), (-1, -1) if it is not known."""
+        """Where the records of `leader_epoch`, or of the largest known one below it, end (KIP-101):
+        (epoch, offset), (-1, -1) if it is not known.
+        """
         return self.leader_epoch_cache.end_offset_for(leader_epoch, self.log_end_offset)
 
-    # --- offsets that others move ---
-
     def on_high_watermark_incremented(self, high_watermark: int) -> None:
-        """Partition has a new HW: below it, retention may delete. Also told after truncation, when it moves back."""
-        assert self.log_start_offset <= high_watermark <= self.log_end_offset, (high_watermark, self._offsets())
+        """Partition has a new HW: below it, retention may delete. Also told after truncation, when
+        it moves back.
+        """
+        assert self.log_start_offset <= high_watermark <= self.log_end_offset, (
+            high_watermark,
+            self._offsets(),
+        )
         self.high_watermark = high_watermark
         self.producer_state_manager.on_high_watermark_updated(high_watermark)
         self._update_last_stable_offset()
 
     def _update_last_stable_offset(self) -> None:
-        """Door: the LSO follows the HW, the oldest unsettled transaction, and the log's start. O(1) where there is no transaction."""
+        """Door: the LSO follows the HW, the oldest unsettled transaction, and the log's start. O(1)
+        where there is no transaction.
+        """
         high_watermark = self.high_watermark
         unstable = self.producer_state_manager.first_unstable_offset
-        stable = high_watermark if unstable is None or unstable >= high_watermark else max(unstable, self.log_start_offset)
+        stable = (
+            high_watermark
+            if unstable is None or unstable >= high_watermark
+            else max(unstable, self.log_start_offset)
+        )
         before, self.last_stable_offset = self.last_stable_offset, stable
         trace = self._trace
-        if trace is not None and stable != before and (stable != high_watermark or before == self._held_back_at or trace.hops):
+        if (
+            trace is not None
+            and stable != before
+            and (stable != high_watermark or before == self._held_back_at or trace.hops)
+        ):
             trace(LastStableOffsetMoved(*self.topic_partition, before, stable, high_watermark))
         self._held_back_at = stable if stable < high_watermark else None
 
     def maybe_increment_log_start_offset(self, new_start: int) -> bool:
-        """Records below `new_start` are given up: DeleteRecords, or the leader's log starts there. Raises OFFSET_OUT_OF_RANGE above the HW."""
+        """Records below `new_start` are given up: DeleteRecords, or the leader's log starts there.
+        Raises OFFSET_OUT_OF_RANGE above the HW.
+        """
         if new_start > self.high_watermark:
             raise KafkaException(
                 Errors.OFFSET_OUT_OF_RANGE,
-                f"{self.topic_partition} cannot start at {new_start}, above the high watermark {self.high_watermark}",
+                f"{self.topic_partition} cannot start at {new_start}, above the high watermark"
+                f" {self.high_watermark}",
             )
         return self._increment_log_start_offset(new_start)
 
@@ -355,14 +504,16 @@ class Log(LocalLog):
         self._check_offsets()
         return True
 
-    # --- truncate ---
-
     def truncate_to(self, offset: int, now_ms: int = 0) -> bool:
-        """Cut off the batch that holds `offset` and all behind it; False if there is nothing to cut. A follower does, before it follows."""
+        """Cut off the batch that holds `offset` and all behind it; False if there is nothing to
+        cut. A follower does, before it follows.
+        """
         before, size = self.log_end_offset, self.size
         if offset >= before:
             with self.storage():
-                self.leader_epoch_cache.truncate_from_end(offset)  # an epoch that began at the end and wrote nothing
+                self.leader_epoch_cache.truncate_from_end(
+                    offset
+                )  # an epoch that began at the end and wrote nothing
             return False
         if offset < self._segments.first_base:
             self.truncate_fully_and_start_at(offset, now_ms)
@@ -390,8 +541,12 @@ class Log(LocalLog):
         self.recovery_point = min(self.recovery_point, end)
         with self.storage():
             self.leader_epoch_cache.truncate_from_end(end)
-            load_producers(self.producer_state_manager, self._segments, self.log_start_offset, end, now_ms)
-        self.on_high_watermark_incremented(max(min(self.high_watermark, end), self.log_start_offset))
+            load_producers(
+                self.producer_state_manager, self._segments, self.log_start_offset, end, now_ms
+            )
+        self.on_high_watermark_incremented(
+            max(min(self.high_watermark, end), self.log_start_offset)
+        )
         self._check_offsets()
 
     def _tell_truncated(self, before: int, removed: int, fully: bool) -> None:
@@ -399,16 +554,18 @@ class Log(LocalLog):
             topic, partition = self.topic_partition
             self._trace(LogTruncated(topic, partition, before, self.log_end_offset, removed, fully))
 
-    # --- flush, close ---
-
     def close(self) -> None:
-        """A clean end. The next start trusts the file of epochs then, so it is complete before the log is closed."""
+        """A clean end. The next start trusts the file of epochs then, so it is complete before the
+        log is closed.
+        """
         if not self.closed:
             self.leader_epoch_cache.flush()
             super().close()
 
     def flush(self, now_ms: int = 0) -> None:
-        """Force all to the disk, here and now. Blocks: the log manager does it in a worker instead, between the two calls below."""
+        """Force all to the disk, here and now. Blocks: the log manager does it in a worker instead,
+        between the two calls below.
+        """
         end = self.log_end_offset
         with self.storage():
             for segment in self.unflushed_segments():

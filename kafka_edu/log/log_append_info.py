@@ -6,7 +6,9 @@ UNKNOWN_OFFSET: Final = -1
 
 
 class LogAppendInfo(NamedTuple):
-    """Where the records are now. Both offsets are -1 if there was nothing to append. The answer to a duplicate names where the first copy lies."""
+    """Where the records are now. Both offsets are -1 if there was nothing to append. The answer to
+    a duplicate names where the first copy lies.
+    """
 
     first_offset: int
     last_offset: int
@@ -20,7 +22,9 @@ class LogAppendInfo(NamedTuple):
 
 
 class RecordError(NamedTuple):
-    """One record that the leader refused, by its place in the batch: Produce v8 and later answer them (KIP-467)."""
+    """One record that the leader refused, by its place in the batch: Produce v8 and later answer
+    them (KIP-467).
+    """
 
     batch_index: int
     message: str

@@ -1,7 +1,9 @@
-"""How one log behaves: a topic's configuration, with the broker's defaults behind it (Kafka: LogConfig.scala; spec A2).
+"""How one log behaves: a topic's configuration, with the broker's defaults behind it (Kafka:
+LogConfig.scala; spec A2).
 
-The keys are a topic's (`segment.bytes`); the broker's own have a `log.` before them or are called otherwise (`log.segment.bytes`), and give a
-topic that does not set a key its default. Defaults here are Kafka 2.0's.
+The keys are a topic's (`segment.bytes`); the broker's own have a `log.` before them or are called
+otherwise (`log.segment.bytes`), and give a topic that does not set a key its default. Defaults here
+are Kafka 2.0's.
 """
 
 import re
@@ -10,7 +12,18 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from kafka_edu.common.api_version import ProtocolVersion, record_version
-from kafka_edu.common.config_def import ConfigDef, ConfigException, ConfigKey, ConfigType, ConfigValue, ConfigValues, Gap, ListOf, OneOf, Range
+from kafka_edu.common.config_def import (
+    ConfigDef,
+    ConfigException,
+    ConfigKey,
+    ConfigType,
+    ConfigValue,
+    ConfigValues,
+    Gap,
+    ListOf,
+    OneOf,
+    Range,
+)
 from kafka_edu.record.compression import CompressionType
 from kafka_edu.record.record_batch import MIN_LEGACY_BYTES
 
@@ -39,17 +52,32 @@ _BOOLEAN, _STRING, _INT, _LONG, _DOUBLE, _LIST = (
 
 
 class ThrottledReplicas(NamedTuple):
-    """`*`, or a list of partition:broker; an item may be empty, for that is what appending to an empty list makes."""
+    """`*`, or a list of partition:broker; an item may be empty, for that is what appending to an
+    empty list makes.
+    """
 
     def refusal(self, value: ConfigValue) -> str:
-        allowed = isinstance(value, tuple) and (value == ("*",) or all(re.fullmatch(r"([0-9]+:[0-9]+)?", item) for item in value))
-        return "" if allowed else "Value must be the literal '*' or a list of replicas in the format partition:broker,partition:broker,..."
+        allowed = isinstance(value, tuple) and (
+            value == ("*",) or all(re.fullmatch(r"([0-9]+:[0-9]+)?", item) for item in value)
+        )
+        return (
+            ""
+            if allowed
+            else (
+                "Value must be the literal '*' or a list of replicas in the format"
+                " partition:broker,partition:broker,..."
+            )
+        )
 
 
 NO_CLEANER: Final = "there is no log cleaner, so nothing is compacted"
 NO_PREALLOCATION: Final = "segments grow as they are written"
-ONLY_DELETE: Final = Gap(f"{NO_CLEANER}; of the policies only delete has an effect", ((DELETE,), ()), partly=True)
-"""Compaction is not built yet. Keys without which a batch is refused are still checked in a topic with compact."""
+ONLY_DELETE: Final = Gap(
+    f"{NO_CLEANER}; of the policies only delete has an effect", ((DELETE,), ()), partly=True
+)
+"""Compaction is not built yet. Keys without which a batch is refused are still checked in a topic
+with compact.
+"""
 NO_REPLICATION_QUOTA: Final = "replication is not throttled"
 
 TOPIC_CONFIG: Final = ConfigDef(
@@ -62,10 +90,35 @@ TOPIC_CONFIG: Final = ConfigDef(
             "delete old segments, keep only each key's last value, or both",
             ONLY_DELETE,
         ),
-        ConfigKey("compression.type", _STRING, PRODUCER_COMPRESSION, OneOf((*CODECS, PRODUCER_COMPRESSION)), "codec on disk; producer: as sent"),
-        ConfigKey("delete.retention.ms", _LONG, DAY_MS, Range(0), "how long a tombstone stays in a compacted topic", Gap(NO_CLEANER)),
-        ConfigKey("file.delete.delay.ms", _LONG, 60_000, Range(0), "from the renaming of a segment to .deleted until its files are removed"),
-        ConfigKey("flush.messages", _LONG, MAX_LONG, Range(0), "force the log to the disk after so many messages"),
+        ConfigKey(
+            "compression.type",
+            _STRING,
+            PRODUCER_COMPRESSION,
+            OneOf((*CODECS, PRODUCER_COMPRESSION)),
+            "codec on disk; producer: as sent",
+        ),
+        ConfigKey(
+            "delete.retention.ms",
+            _LONG,
+            DAY_MS,
+            Range(0),
+            "how long a tombstone stays in a compacted topic",
+            Gap(NO_CLEANER),
+        ),
+        ConfigKey(
+            "file.delete.delay.ms",
+            _LONG,
+            60_000,
+            Range(0),
+            "from the renaming of a segment to .deleted until its files are removed",
+        ),
+        ConfigKey(
+            "flush.messages",
+            _LONG,
+            MAX_LONG,
+            Range(0),
+            "force the log to the disk after so many messages",
+        ),
         ConfigKey("flush.ms", _LONG, MAX_LONG, Range(0), "force the log to the disk after so long"),
         ConfigKey(
             "follower.replication.throttled.replicas",
@@ -75,7 +128,13 @@ TOPIC_CONFIG: Final = ConfigDef(
             "replicas whose fetching is throttled, partition:broker or *",
             Gap(NO_REPLICATION_QUOTA, ((),)),
         ),
-        ConfigKey("index.interval.bytes", _INT, 4096, Range(0), "bytes of batches between two entries of the offset index"),
+        ConfigKey(
+            "index.interval.bytes",
+            _INT,
+            4096,
+            Range(0),
+            "bytes of batches between two entries of the offset index",
+        ),
         ConfigKey(
             "leader.replication.throttled.replicas",
             _LIST,
@@ -84,9 +143,28 @@ TOPIC_CONFIG: Final = ConfigDef(
             "replicas whose serving is throttled, partition:broker or *",
             Gap(NO_REPLICATION_QUOTA, ((),)),
         ),
-        ConfigKey("max.compaction.lag.ms", _LONG, MAX_LONG, Range(1), "a record is compacted at the latest after so long", Gap(NO_CLEANER)),
-        ConfigKey("max.message.bytes", _INT, 1_000_012, Range(0), "the largest record batch, as it comes, compressed if it is"),
-        ConfigKey("message.downconversion.enable", _BOOLEAN, True, None, "convert to older formats for older consumers"),
+        ConfigKey(
+            "max.compaction.lag.ms",
+            _LONG,
+            MAX_LONG,
+            Range(1),
+            "a record is compacted at the latest after so long",
+            Gap(NO_CLEANER),
+        ),
+        ConfigKey(
+            "max.message.bytes",
+            _INT,
+            1_000_012,
+            Range(0),
+            "the largest record batch, as it comes, compressed if it is",
+        ),
+        ConfigKey(
+            "message.downconversion.enable",
+            _BOOLEAN,
+            True,
+            None,
+            "convert to older formats for older consumers",
+        ),
         ConfigKey(
             "message.format.version",
             _STRING,
@@ -94,21 +172,96 @@ TOPIC_CONFIG: Final = ConfigDef(
             ProtocolVersion(),
             "the release whose message format is stored: v0, v1 from 0.10.0, v2 from 0.11.0",
         ),
-        ConfigKey("message.timestamp.difference.max.ms", _LONG, MAX_LONG, Range(0), "how far a producer's time may be from the broker's"),
-        ConfigKey("message.timestamp.type", _STRING, "CreateTime", OneOf(("CreateTime", "LogAppendTime")), "who sets a record's time"),
         ConfigKey(
-            "min.cleanable.dirty.ratio", _DOUBLE, 0.5, Range(0, 1), "share of a log that must be dirty before it is compacted", Gap(NO_CLEANER)
+            "message.timestamp.difference.max.ms",
+            _LONG,
+            MAX_LONG,
+            Range(0),
+            "how far a producer's time may be from the broker's",
         ),
-        ConfigKey("min.compaction.lag.ms", _LONG, 0, Range(0), "a record is not compacted before so long", Gap(NO_CLEANER)),
-        ConfigKey("min.insync.replicas", _INT, 1, Range(1), "replicas that must be in sync for acks=all"),
-        ConfigKey("preallocate", _BOOLEAN, False, None, "give a new segment its full size on disk at once", Gap(NO_PREALLOCATION, (False,))),
-        ConfigKey("retention.bytes", _LONG, -1, None, "delete the oldest segments while the log is larger; -1: no bound"),
-        ConfigKey("retention.ms", _LONG, 7 * DAY_MS, Range(-1), "delete segments whose last record is older; -1: never"),
-        ConfigKey("segment.bytes", _INT, 1024**3, Range(MIN_LEGACY_BYTES), "roll when a segment would become larger"),
-        ConfigKey("segment.index.bytes", _INT, 10 * 1024**2, Range(4), "room for each index of the active segment; roll when it is used up"),
-        ConfigKey("segment.jitter.ms", _LONG, 0, Range(0), "random part of segment.ms, so that segments do not all roll at once"),
-        ConfigKey("segment.ms", _LONG, 7 * DAY_MS, Range(1), "roll when a segment's records span more time"),
-        ConfigKey("unclean.leader.election.enable", _BOOLEAN, False, None, "elect a leader that is not in sync, and lose records, rather than none"),
+        ConfigKey(
+            "message.timestamp.type",
+            _STRING,
+            "CreateTime",
+            OneOf(("CreateTime", "LogAppendTime")),
+            "who sets a record's time",
+        ),
+        ConfigKey(
+            "min.cleanable.dirty.ratio",
+            _DOUBLE,
+            0.5,
+            Range(0, 1),
+            "share of a log that must be dirty before it is compacted",
+            Gap(NO_CLEANER),
+        ),
+        ConfigKey(
+            "min.compaction.lag.ms",
+            _LONG,
+            0,
+            Range(0),
+            "a record is not compacted before so long",
+            Gap(NO_CLEANER),
+        ),
+        ConfigKey(
+            "min.insync.replicas", _INT, 1, Range(1), "replicas that must be in sync for acks=all"
+        ),
+        ConfigKey(
+            "preallocate",
+            _BOOLEAN,
+            False,
+            None,
+            "give a new segment its full size on disk at once",
+            Gap(NO_PREALLOCATION, (False,)),
+        ),
+        ConfigKey(
+            "retention.bytes",
+            _LONG,
+            -1,
+            None,
+            "delete the oldest segments while the log is larger; -1: no bound",
+        ),
+        ConfigKey(
+            "retention.ms",
+            _LONG,
+            7 * DAY_MS,
+            Range(-1),
+            "delete segments whose last record is older; -1: never",
+        ),
+        ConfigKey(
+            "segment.bytes",
+            _INT,
+            1024**3,
+            Range(MIN_LEGACY_BYTES),
+            "roll when a segment would become larger",
+        ),
+        ConfigKey(
+            "segment.index.bytes",
+            _INT,
+            10 * 1024**2,
+            Range(4),
+            "room for each index of the active segment; roll when it is used up",
+        ),
+        ConfigKey(
+            "segment.jitter.ms",
+            _LONG,
+            0,
+            Range(0),
+            "random part of segment.ms, so that segments do not all roll at once",
+        ),
+        ConfigKey(
+            "segment.ms",
+            _LONG,
+            7 * DAY_MS,
+            Range(1),
+            "roll when a segment's records span more time",
+        ),
+        ConfigKey(
+            "unclean.leader.election.enable",
+            _BOOLEAN,
+            False,
+            None,
+            "elect a leader that is not in sync, and lose records, rather than none",
+        ),
     ]
 )
 
@@ -149,21 +302,29 @@ class LogConfig:
 
     @staticmethod
     def parse(given: Mapping[str, ConfigValue] | None = None) -> "LogConfig":
-        """The configuration that `given` makes, of topic keys, with Kafka's defaults for the rest. Raises ConfigException; unknown keys too."""
+        """The configuration that `given` makes, of topic keys, with Kafka's defaults for the rest.
+        Raises ConfigException; unknown keys too.
+        """
         given = given or {}
         for name in TOPIC_CONFIG.unknown(given):
             raise ConfigException(name, f"Unknown topic config name: {name}")
         return _of(TOPIC_CONFIG.parse(given))
 
     def with_overrides(self, given: Mapping[str, ConfigValue]) -> "LogConfig":
-        """This configuration, as the broker's defaults, with a topic's own values above it. Raises ConfigException."""
+        """This configuration, as the broker's defaults, with a topic's own values above it. Raises
+        ConfigException.
+        """
         return LogConfig.parse({**self.values, **given}) if given else self
 
 
 def _of(v: ConfigValues) -> LogConfig:
     if v.get_int("min.compaction.lag.ms") > v.get_int("max.compaction.lag.ms"):
         key, least = "max.compaction.lag.ms", v.get_int("min.compaction.lag.ms")
-        raise ConfigException(key, f"Invalid value {v[key]} for configuration {key}: the value must be at least min.compaction.lag.ms, {least}")
+        raise ConfigException(
+            key,
+            f"Invalid value {v[key]} for configuration {key}: the value must be at least"
+            f" min.compaction.lag.ms, {least}",
+        )
     policy = v.get_list("cleanup.policy")
     return LogConfig(
         values=v,

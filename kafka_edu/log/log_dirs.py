@@ -1,10 +1,14 @@
-"""The folders of log.dirs before anything in them is read: each is created, checked and locked (Kafka: LogManager's createAndValidateLogDirs, lockLogDirs).
+"""The folders of log.dirs before anything in them is read: each is created, checked and locked
+(Kafka: LogManager's createAndValidateLogDirs, lockLogDirs).
 
-Two brokers on one log dir destroy it: the second recovers files that the first is writing. Each broker therefore locks the file `.lock` in each of its
-dirs before it reads or writes anything else there, and keeps the lock until it ends. The kernel releases the lock when the process dies, also after
-kill -9; the file itself stays, and means nothing. A stopped process (SIGSTOP) keeps its locks.
+Two brokers on one log dir destroy it: the second recovers files that the first is writing. Each
+broker therefore locks the file `.lock` in each of its dirs before it reads or writes anything else
+there, and keeps the lock until it ends. The kernel releases the lock when the process dies, also
+after kill -9; the file itself stays, and means nothing. A stopped process (SIGSTOP) keeps its
+locks.
 
-A dir that cannot be created, listed or locked because of an OSError is offline from the start. The broker serves the others.
+A dir that cannot be created, listed or locked because of an OSError is offline from the start. The
+broker serves the others.
 """
 
 from collections.abc import Sequence
@@ -18,13 +22,19 @@ LOCK_FILE: Final = ".lock"
 
 
 class LogDirInUseError(Exception):
-    """Another broker uses a log dir. This one must not start; the message names the dir and the holder."""
+    """Another broker uses a log dir. This one must not start; the message names the dir and the
+    holder.
+    """
 
 
 class LogDirs:
-    """Owner of the locks, and of the list of dirs that were bad before the log manager took over. Belongs to the broker's loop."""
+    """Owner of the locks, and of the list of dirs that were bad before the log manager took over.
+    Belongs to the broker's loop.
+    """
 
-    def __init__(self, log_dirs: Sequence[str], file_system: FileSystem, trace: Tracer | None = None) -> None:
+    def __init__(
+        self, log_dirs: Sequence[str], file_system: FileSystem, trace: Tracer | None = None
+    ) -> None:
         self.all = tuple(log_dirs)
         self.failed: dict[str, OSError] = {}
         """Why each bad dir cannot be used."""
@@ -75,6 +85,7 @@ def _in_use(log_dir: str, pid: int | None) -> str:
     """Kafka's own words, then who holds the lock and what to do."""
     holder = f"The lock is held by process {pid}. " if pid is not None else ""
     return (
-        f"Failed to acquire lock on file {LOCK_FILE} in {log_dir}. A Kafka instance in another process or thread is using this directory. "
-        f"{holder}Stop that broker first, or give this one other log.dirs."
+        f"Failed to acquire lock on file {LOCK_FILE} in {log_dir}. A Kafka instance in another"
+        f" process or thread is using this directory. {holder}Stop that broker first, or give this"
+        " one other log.dirs."
     )

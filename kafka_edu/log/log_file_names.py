@@ -1,4 +1,5 @@
-"""How the files and folders of logs are called (Kafka: the companion object of Log.scala; seed 004).
+"""How the files and folders of logs are called (Kafka: the companion object of Log.scala; seed
+004).
 
 web-0/00000000000000368769.log           batches from offset 368769 on
 web-0/00000000000000368769.index         offset → position        .timeindex: timestamp → offset
@@ -32,7 +33,9 @@ _STRAY: Final = re.compile(r"\.[0-9a-f]{32}-(delete|future)$")
 
 
 def segment_file(directory: str, base_offset: int, suffix: str) -> str:
-    """The path of a segment's file: its base offset in 20 digits, so that names sort as offsets do."""
+    """The path of a segment's file: its base offset in 20 digits, so that names sort as offsets
+    do.
+    """
     return f"{directory}/{base_offset:020d}{suffix}"
 
 
@@ -44,7 +47,13 @@ def offset_of(file_name: str) -> int | None:
 def parse_topic_partition(folder: str) -> TopicPartition | None:
     """`web-0` → (web, 0); None for a folder that is no log, or one to be deleted or moved."""
     topic, dash, partition = folder.rpartition("-")
-    if not dash or not topic or not partition.isascii() or not partition.isdigit() or _STRAY.search(folder):
+    if (
+        not dash
+        or not topic
+        or not partition.isascii()
+        or not partition.isdigit()
+        or _STRAY.search(folder)
+    ):
         return None
     return TopicPartition(topic, int(partition))
 
@@ -55,6 +64,8 @@ def is_delete_dir(folder: str) -> bool:
 
 
 def delete_dir_name(topic_partition: TopicPartition, unique_id: int) -> str:
-    """What the folder is renamed to before it is removed; the topic's name is cut if the whole is too long for a file system."""
+    """What the folder is renamed to before it is removed; the topic's name is cut if the whole is
+    too long for a file system.
+    """
     suffix = f"-{topic_partition.partition}.{unique_id:032x}{DELETE_DIR_SUFFIX}"
     return topic_partition.topic[: _MAX_FILE_NAME - len(suffix)] + suffix

@@ -1,16 +1,21 @@
-"""Opening a log that is on disk, after a clean end or after a crash (Kafka: LogLoader.scala, before 3.0 the first third of Log.scala; spec S5).
+"""Opening a log that is on disk, after a clean end or after a crash (Kafka: LogLoader.scala, before
+3.0 the first third of Log.scala; spec S5).
 
 What a crash may leave, and what becomes of it:
 
     temporary files (.deleted, .cleaned, .tmp)            removed
-    a compacted segment that was being put in place       finished: .swap becomes the segment, what it replaces goes
-    a torn or garbled end of the log                      every batch from the recovery point on is checked; cut off at the first bad one
+    a compacted segment that was being put in place       finished: .swap becomes the segment, what
+    it replaces goes
+    a torn or garbled end of the log                      every batch from the recovery point on is
+    checked; cut off at the first bad one
     an index that is missing, torn or at full length      built again from the batches
-    a snapshot of producers with a wrong checksum         removed; an older one serves, and the headers behind it
+    a snapshot of producers with a wrong checksum         removed; an older one serves, and the
+    headers behind it
     a leader-epoch-checkpoint that cannot be read         made again from the batches
 
-After a clean end (`clean_shutdown`) nothing is read but the last bytes of the indexes. What is below the recovery point is on the disk for sure
-and is not read either. All this blocks: the log manager calls it in workers, and tells the events it returns when it is back on the loop.
+After a clean end (`clean_shutdown`) nothing is read but the last bytes of the indexes. What is
+below the recovery point is on the disk for sure and is not read either. All this blocks: the log
+manager calls it in workers, and tells the events it returns when it is back on the loop.
 """
 
 from kafka_edu.common.files import FileSystem
@@ -33,7 +38,11 @@ from kafka_edu.log.log_file_names import (
     offset_of,
 )
 from kafka_edu.log.log_segment import LogSegment
-from kafka_edu.log.producer_state_manager import DEFAULT_PRODUCER_ID_EXPIRATION_MS, ProducerStateManager, load_producers
+from kafka_edu.log.producer_state_manager import (
+    DEFAULT_PRODUCER_ID_EXPIRATION_MS,
+    ProducerStateManager,
+    load_producers,
+)
 from kafka_edu.record.file_records import iter_file_headers
 from kafka_edu.record.record_batch import MAGIC_V2, NO_PRODUCER_ID, BatchHeader
 from kafka_edu.trace.event import Event
@@ -56,13 +65,21 @@ def load_log(
     max_producer_id_expiration_ms: int = DEFAULT_PRODUCER_ID_EXPIRATION_MS,
 ) -> tuple[Log, list[Event]]:
     """Open or create the log in `directory`. Raises OSError."""
-    loader = _LogLoader(topic_partition, directory, file_system, config, now_ms, max_producer_id_expiration_ms)
+    loader = _LogLoader(
+        topic_partition, directory, file_system, config, now_ms, max_producer_id_expiration_ms
+    )
     return loader.load(log_dir, log_start_offset, recovery_point, clean_shutdown)
 
 
 class _LogLoader:
     def __init__(
-        self, topic_partition: TopicPartition, directory: str, file_system: FileSystem, config: LogConfig, now_ms: int, expiration_ms: int
+        self,
+        topic_partition: TopicPartition,
+        directory: str,
+        file_system: FileSystem,
+        config: LogConfig,
+        now_ms: int,
+        expiration_ms: int,
     ) -> None:
         self._topic_partition = topic_partition
         self._directory = directory
@@ -76,7 +93,9 @@ class _LogLoader:
         self._truncated_bytes = 0
         self._reasons: list[str] = []
 
-    def load(self, log_dir: str, log_start_offset: int, recovery_point: int, clean: bool) -> tuple[Log, list[Event]]:
+    def load(
+        self, log_dir: str, log_start_offset: int, recovery_point: int, clean: bool
+    ) -> tuple[Log, list[Event]]:
         self._log_start_offset = log_start_offset
         self._file_system.make_dirs(self._directory)
         self._remove_temporary_files()
@@ -89,7 +108,9 @@ class _LogLoader:
             self._segments.append(self._segment(log_start_offset))
         active = self._segments[-1]
         end = active.next_offset()
-        if end < log_start_offset:  # everything on the disk lies below what was promised to be deleted
+        if (
+            end < log_start_offset
+        ):  # everything on the disk lies below what was promised to be deleted
             for segment in self._segments:
                 segment.change_suffix(DELETED_SUFFIX)
                 segment.delete()
@@ -97,7 +118,9 @@ class _LogLoader:
             self._segments = [active]
         active.begin(self._config.segment_index_bytes)
         start = max(log_start_offset, self._segments[0].base_offset)
-        if self._config.record_version < MAGIC_V2 and epochs.entries:  # messages of older formats name no epoch
+        if (
+            self._config.record_version < MAGIC_V2 and epochs.entries
+        ):  # messages of older formats name no epoch
             epochs.clear_and_flush()
         epochs.truncate_from_end(end)
         epochs.truncate_from_start(start)
@@ -106,7 +129,17 @@ class _LogLoader:
         load_producers(producers, self._segments, start, end, self._now_ms)
         known = end if clean else max(min(recovery_point, end), start)
         log = Log(
-            self._topic_partition, log_dir, self._directory, self._file_system, self._config, self._segments, start, end, known, epochs, producers
+            self._topic_partition,
+            log_dir,
+            self._directory,
+            self._file_system,
+            self._config,
+            self._segments,
+            start,
+            end,
+            known,
+            epochs,
+            producers,
         )
         log.last_flushed_ms = self._now_ms
         return log, self._events(log, recovery_point, clean)
@@ -117,16 +150,46 @@ class _LogLoader:
         if self._recovered:
             reason = "; ".join(self._reasons)
             read = len(self._recovered)
-            events.append(LogRecovered(topic, partition, recovery_point, read, self._truncated_bytes, log.log_end_offset, reason))
+            events.append(
+                LogRecovered(
+                    topic,
+                    partition,
+                    recovery_point,
+                    read,
+                    self._truncated_bytes,
+                    log.log_end_offset,
+                    reason,
+                )
+            )
         producers = len(log.producer_state_manager.producers)
-        events.append(LogLoaded(topic, partition, log.log_dir, log.log_start_offset, log.log_end_offset, len(segments), log.size, producers, clean))
+        events.append(
+            LogLoaded(
+                topic,
+                partition,
+                log.log_dir,
+                log.log_start_offset,
+                log.log_end_offset,
+                len(segments),
+                log.size,
+                producers,
+                clean,
+            )
+        )
         return events
 
     def _producers(self) -> ProducerStateManager:
-        return ProducerStateManager(self._topic_partition, self._directory, self._file_system, self._expiration_ms)
+        return ProducerStateManager(
+            self._topic_partition, self._directory, self._file_system, self._expiration_ms
+        )
 
     def _segment(self, base_offset: int) -> LogSegment:
-        return LogSegment(self._file_system, self._directory, base_offset, self._config.index_interval_bytes, self._now_ms)
+        return LogSegment(
+            self._file_system,
+            self._directory,
+            base_offset,
+            self._config.index_interval_bytes,
+            self._now_ms,
+        )
 
     def _remove_temporary_files(self) -> None:
         for name in self._file_system.list(self._directory):
@@ -144,11 +207,18 @@ class _LogLoader:
             if name.endswith(LOG_SUFFIX + SWAP_SUFFIX) and base is not None:
                 path = f"{self._directory}/{name}"
                 file = self._file_system.open(path)
-                last = max((h.last_offset for _, h in iter_file_headers(file, 0, file.size())), default=base)
+                last = max(
+                    (h.last_offset for _, h in iter_file_headers(file, 0, file.size())),
+                    default=base,
+                )
                 file.close()
                 for old in names:
                     covered = offset_of(old)
-                    if covered is not None and base <= covered <= last and old.endswith(SEGMENT_SUFFIXES):
+                    if (
+                        covered is not None
+                        and base <= covered <= last
+                        and old.endswith(SEGMENT_SUFFIXES)
+                    ):
                         self._file_system.remove(f"{self._directory}/{old}")
                 self._file_system.rename(path, path.removesuffix(SWAP_SUFFIX))
 
@@ -169,13 +239,22 @@ class _LogLoader:
             return epochs
 
     def _open_segments(self, epochs: LeaderEpochFileCache, clean: bool) -> None:
-        """An index that cannot be trusted is built again: after a crash the active segment's always, for it has its full length still."""
+        """An index that cannot be trusted is built again: after a crash the active segment's
+        always, for it has its full length still.
+        """
         names = self._file_system.list(self._directory)
-        bases = sorted(base for base in (offset_of(name) for name in names if name.endswith(LOG_SUFFIX)) if base is not None)
+        bases = sorted(
+            base
+            for base in (offset_of(name) for name in names if name.endswith(LOG_SUFFIX))
+            if base is not None
+        )
         known = set(bases)
         for name in names:
             base = offset_of(name)
-            if name.endswith((INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)) and base not in known:
+            if (
+                name.endswith((INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX))
+                and base not in known
+            ):
                 self._file_system.remove(f"{self._directory}/{name}")
         for base in bases:
             segment = self._segment(base)
@@ -203,15 +282,31 @@ class _LogLoader:
                 del self._segments[i + 1 :]
                 return
 
-    def _recover(self, segment: LogSegment, before: list[LogSegment], epochs: LeaderEpochFileCache, reason: str) -> bool:
-        """Whether something was cut off. The producers are followed through the segment: its transaction index is made of what they aborted."""
+    def _recover(
+        self,
+        segment: LogSegment,
+        before: list[LogSegment],
+        epochs: LeaderEpochFileCache,
+        reason: str,
+    ) -> bool:
+        """Whether something was cut off. The producers are followed through the segment: its
+        transaction index is made of what they aborted.
+        """
         producers = self._producers()
-        load_producers(producers, before, min(self._log_start_offset, segment.base_offset), segment.base_offset, self._now_ms)
+        load_producers(
+            producers,
+            before,
+            min(self._log_start_offset, segment.base_offset),
+            segment.base_offset,
+            self._now_ms,
+        )
 
         def note(header: BatchHeader, batch: memoryview) -> None:
             _note_epoch(epochs, header)
             if header.producer_id != NO_PRODUCER_ID:
-                aborted = producers.note(header, header.base_offset, header.max_timestamp, lambda: batch)
+                aborted = producers.note(
+                    header, header.base_offset, header.max_timestamp, lambda: batch
+                )
                 if aborted is not None:
                     segment.txn_index.append(aborted)
             producers.map_end_offset = header.next_offset

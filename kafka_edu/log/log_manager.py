@@ -1,20 +1,25 @@
-"""All logs of a broker: found, recovered, created, cut, cleaned, flushed, given up (Kafka: LogManager.scala; spec S3, S5).
+"""All logs of a broker: found, recovered, created, cut, cleaned, flushed, given up (Kafka:
+LogManager.scala; spec S3, S5).
 
-Each log dir holds the folders of its logs and three files: `recovery-point-offset-checkpoint` (what is on the disk for sure),
-`log-start-offset-checkpoint` (what DeleteRecords promised), and, after a clean end, `.kafka_cleanshutdown`, which says that nothing needs to be
-recovered. It is removed at the start, so that it is not there after a crash.
+Each log dir holds the folders of its logs and three files: `recovery-point-offset-checkpoint` (what
+is on the disk for sure), `log-start-offset-checkpoint` (what DeleteRecords promised), and, after a
+clean end, `.kafka_cleanshutdown`, which says that nothing needs to be recovered. It is removed at
+the start, so that it is not there after a crash.
 
-This is shell: it belongs to the broker's loop and hands all that blocks (recovery, fsync, removal of files, checkpoints) to workers by
-`run_blocking`. A worker touches only what the loop leaves alone: logs that nobody has yet, the files of segments, folders already given up.
-Two things happen by themselves: a segment that was rolled is flushed, and what was deleted is removed from the disk after file.delete.delay.ms.
-The file of leader epochs is replaced after an epoch's first record, and by `write_leader_epochs` when roles have changed.
-The rest is scheduled by the broker: `cleanup_logs` (log.retention.check.interval.ms), `flush_dirty_logs` (log.flush.scheduler.interval.ms) and the two checkpoints
-(log.flush.offset.checkpoint.interval.ms, log.flush.start.offset.checkpoint.interval.ms).
+This is shell: it belongs to the broker's loop and hands all that blocks (recovery, fsync, removal
+of files, checkpoints) to workers by `run_blocking`. A worker touches only what the loop leaves
+alone: logs that nobody has yet, the files of segments, folders already given up. Two things happen
+by themselves: a segment that was rolled is flushed, and what was deleted is removed from the disk
+after file.delete.delay.ms. The file of leader epochs is replaced after an epoch's first record, and
+by `write_leader_epochs` when roles have changed. The rest is scheduled by the broker:
+`cleanup_logs` (log.retention.check.interval.ms), `flush_dirty_logs`
+(log.flush.scheduler.interval.ms) and the two checkpoints (log.flush.offset.checkpoint.interval.ms,
+log.flush.start.offset.checkpoint.interval.ms).
 """
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from random import Random
 from typing import Final, NamedTuple, Protocol, TypeVar
@@ -26,14 +31,30 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.checkpoint_file import CorruptCheckpointError
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_config import LogConfig
-from kafka_edu.log.log_file_names import CLEAN_SHUTDOWN_FILE, delete_dir_name, is_delete_dir, parse_topic_partition
+from kafka_edu.log.log_file_names import (
+    CLEAN_SHUTDOWN_FILE,
+    delete_dir_name,
+    is_delete_dir,
+    parse_topic_partition,
+)
 from kafka_edu.log.log_loader import load_log
 from kafka_edu.log.log_segment import LogSegment
 from kafka_edu.log.log_snapshot import LogSampler, log_state
-from kafka_edu.log.offset_checkpoint_file import LOG_START_OFFSET_FILE, RECOVERY_POINT_FILE, OffsetCheckpointFile
+from kafka_edu.log.offset_checkpoint_file import (
+    LOG_START_OFFSET_FILE,
+    RECOVERY_POINT_FILE,
+    OffsetCheckpointFile,
+)
 from kafka_edu.log.producer_state_manager import DEFAULT_PRODUCER_ID_EXPIRATION_MS
 from kafka_edu.trace.event import Event
-from kafka_edu.trace.events.log import CheckpointWritten, LogCreated, LogDeleted, LogDirFailed, ProducersExpired, SegmentFilesRemoved
+from kafka_edu.trace.events.log import (
+    CheckpointWritten,
+    LogCreated,
+    LogDeleted,
+    LogDirFailed,
+    ProducersExpired,
+    SegmentFilesRemoved,
+)
 from kafka_edu.trace.tracer import Tracer
 
 T = TypeVar("T")
@@ -49,7 +70,9 @@ class RunBlocking(Protocol):
 
 
 class _Scan(NamedTuple):
-    """What was found in a log dir before anything in it is opened: the logs' folders, the checkpoints, and the folders to be removed."""
+    """What was found in a log dir before anything in it is opened: the logs' folders, the
+    checkpoints, and the folders to be removed.
+    """
 
     log_dir: str
     clean: bool
@@ -60,7 +83,9 @@ class _Scan(NamedTuple):
 
 
 class _Doomed(NamedTuple):
-    """What is to be removed from the disk, and when (monotonic ms): a segment of a log, or a log's whole folder."""
+    """What is to be removed from the disk, and when (monotonic ms): a segment of a log, or a log's
+    whole folder.
+    """
 
     due_ms: int
     topic_partition: TopicPartition
@@ -91,8 +116,10 @@ class LogManager:
     ) -> None:
         """`random` draws the jitter of segment.jitter.ms; without it there is none.
 
-        `failed_log_dirs` are bad already, and why: `load_logs` takes them offline. `on_log_dir_failure` gets a dir that failed, why, and its
-        partitions; `on_failure` a background task that ended with a bug."""
+        `failed_log_dirs` are bad already, and why: `load_logs` takes them offline.
+        `on_log_dir_failure` gets a dir that failed, why, and its partitions; `on_failure` a
+        background task that ended with a bug.
+        """
         self.log_dirs = tuple(log_dirs)
         self.default_config = default_config
         self._file_system = file_system
@@ -108,8 +135,12 @@ class LogManager:
         self._logs: dict[TopicPartition, Log] = {}
         self._preferred_log_dirs: dict[TopicPartition, str] = {}
         self._offline: dict[str, None] = {}
-        self._recovery_points = {d: OffsetCheckpointFile(f"{d}/{RECOVERY_POINT_FILE}", file_system) for d in log_dirs}
-        self._start_offsets = {d: OffsetCheckpointFile(f"{d}/{LOG_START_OFFSET_FILE}", file_system) for d in log_dirs}
+        self._recovery_points = {
+            d: OffsetCheckpointFile(f"{d}/{RECOVERY_POINT_FILE}", file_system) for d in log_dirs
+        }
+        self._start_offsets = {
+            d: OffsetCheckpointFile(f"{d}/{LOG_START_OFFSET_FILE}", file_system) for d in log_dirs
+        }
         self._noted: dict[Log, None] = {}
         self._epochs_unwritten: dict[Log, None] = {}
         self._doomed: list[_Doomed] = []
@@ -119,21 +150,28 @@ class LogManager:
         if trace:
             sampler = self._sampler
             trace.on_snapshot(lambda: [log_state(log) for log in self._logs.values()])
-            trace.on_gauges(lambda: [sample for log in self._logs.values() if (sample := sampler.sample(log)) is not None])
-
-    # --- start ---
+            trace.on_gauges(
+                lambda: [
+                    sample
+                    for log in self._logs.values()
+                    if (sample := sampler.sample(log)) is not None
+                ]
+            )
 
     async def load_logs(self, topic_configs: Mapping[str, LogConfig] | None = None) -> None:
-        """Open every log in every dir; recover those that were not closed cleanly. Topics not in `topic_configs` get the default.
+        """Open every log in every dir; recover those that were not closed cleanly. Topics not in
+        `topic_configs` get the default.
 
-        The dirs are loaded side by side, each by num.recovery.threads.per.data.dir workers. A dir that cannot be read goes offline; if none is
-        left, raises KAFKA_STORAGE_ERROR.
+        The dirs are loaded side by side, each by num.recovery.threads.per.data.dir workers. A dir
+        that cannot be read goes offline; if none is left, raises KAFKA_STORAGE_ERROR.
         """
         for log_dir, reason in self._failed_log_dirs.items():
             self._fail_log_dir(log_dir, reason)
         scans = await asyncio.gather(*map(self._scan_dir, self.live_log_dirs))
         self._check_for_duplicates(scan for scan in scans if scan is not None)
-        await asyncio.gather(*(self._load_dir(scan, topic_configs or {}) for scan in scans if scan is not None))
+        await asyncio.gather(
+            *(self._load_dir(scan, topic_configs or {}) for scan in scans if scan is not None)
+        )
         self._check_a_dir_is_left()
 
     async def _scan_dir(self, log_dir: str) -> "_Scan | None":
@@ -148,10 +186,25 @@ class LogManager:
         files = self._file_system
         files.make_dirs(log_dir)
         clean = files.exists(f"{log_dir}/{CLEAN_SHUTDOWN_FILE}")
-        recovery_points, start_offsets = _read(self._recovery_points[log_dir]), _read(self._start_offsets[log_dir])
+        recovery_points, start_offsets = (
+            _read(self._recovery_points[log_dir]),
+            _read(self._start_offsets[log_dir]),
+        )
         folders = files.list(log_dir)
-        logs = {tp: path for name in folders if (tp := parse_topic_partition(name)) is not None and files.is_dir(path := f"{log_dir}/{name}")}
-        return _Scan(log_dir, clean, recovery_points, start_offsets, logs, [name for name in folders if is_delete_dir(name)])
+        logs = {
+            tp: path
+            for name in folders
+            if (tp := parse_topic_partition(name)) is not None
+            and files.is_dir(path := f"{log_dir}/{name}")
+        }
+        return _Scan(
+            log_dir,
+            clean,
+            recovery_points,
+            start_offsets,
+            logs,
+            [name for name in folders if is_delete_dir(name)],
+        )
 
     def _check_for_duplicates(self, scans: "Iterable[_Scan]") -> None:
         found: dict[TopicPartition, str] = {}
@@ -160,15 +213,27 @@ class LogManager:
                 if topic_partition in found:
                     raise KafkaException(
                         Errors.KAFKA_STORAGE_ERROR,
-                        f"Duplicate log directories found: {path} and {found[topic_partition]}. Remove the copy that is not wanted.",
+                        f"Duplicate log directories found: {path} and {found[topic_partition]}."
+                        " Remove the copy that is not wanted.",
                     )
                 found[topic_partition] = path
 
     async def _load_dir(self, scan: "_Scan", topic_configs: Mapping[str, LogConfig]) -> None:
-        """Open the logs of one dir. If one cannot be opened because of an OSError, those that were are closed again and the dir is offline."""
+        """Open the logs of one dir. If one cannot be opened because of an OSError, those that were
+        are closed again and the dir is offline.
+        """
         log_dir, files = scan.log_dir, self._file_system
         for folder in scan.doomed:
-            self._doom(_Doomed(self._time.hi_res_clock_ms(), TopicPartition(folder, 0), None, None, log_dir, f"{log_dir}/{folder}"))
+            self._doom(
+                _Doomed(
+                    self._time.hi_res_clock_ms(),
+                    TopicPartition(folder, 0),
+                    None,
+                    None,
+                    log_dir,
+                    f"{log_dir}/{folder}",
+                )
+            )
         now_ms = self._time.milliseconds()
         workers = asyncio.Semaphore(self._recovery_threads)
 
@@ -192,7 +257,9 @@ class LogManager:
 
         loaded: list[tuple[Log, list[Event]]] = []
         failures: list[BaseException] = []
-        for result in await asyncio.gather(*(load(*item) for item in scan.logs.items()), return_exceptions=True):
+        for result in await asyncio.gather(
+            *(load(*item) for item in scan.logs.items()), return_exceptions=True
+        ):
             if isinstance(result, BaseException):
                 failures.append(result)
             else:
@@ -224,9 +291,10 @@ class LogManager:
 
     def _check_a_dir_is_left(self) -> None:
         if len(self._offline) == len(self.log_dirs):
-            raise KafkaException(Errors.KAFKA_STORAGE_ERROR, "none of the log dirs can be used: " + ", ".join(self.log_dirs))
-
-    # --- logs ---
+            raise KafkaException(
+                Errors.KAFKA_STORAGE_ERROR,
+                "none of the log dirs can be used: " + ", ".join(self.log_dirs),
+            )
 
     @property
     def logs(self) -> Mapping[TopicPartition, Log]:
@@ -240,17 +308,28 @@ class LogManager:
     def get_log(self, topic_partition: TopicPartition) -> Log | None:
         return self._logs.get(topic_partition)
 
-    def get_or_create_log(self, topic_partition: TopicPartition, config: LogConfig | None = None, *, is_new: bool = True) -> Log:
-        """The log of a partition, created if it is not there: in the dir that is wished for it, or else in the one with the fewest logs.
+    def get_or_create_log(
+        self,
+        topic_partition: TopicPartition,
+        config: LogConfig | None = None,
+        *,
+        is_new: bool = True,
+    ) -> Log:
+        """The log of a partition, created if it is not there: in the dir that is wished for it, or
+        else in the one with the fewest logs.
 
-        Raises KAFKA_STORAGE_ERROR if it cannot be created; also for a replica that is not new while a dir is offline: that may have its log, and an
-        empty one in its place would be taken for a replica without records.
+        Raises KAFKA_STORAGE_ERROR if it cannot be created; also for a replica that is not new while
+        a dir is offline: that may have its log, and an empty one in its place would be taken for a
+        replica without records.
         """
         log = self._logs.get(topic_partition)
         if log is not None:
             return log
         if self._offline and not is_new:
-            raise KafkaException(Errors.KAFKA_STORAGE_ERROR, f"Can not create log for {topic_partition} because log directories are offline")
+            raise KafkaException(
+                Errors.KAFKA_STORAGE_ERROR,
+                f"Can not create log for {topic_partition} because log directories are offline",
+            )
         self._check_a_dir_is_left()
         log_dir = self._make_folder(topic_partition)
         try:
@@ -265,16 +344,24 @@ class LogManager:
             )
         except OSError as error:
             self._fail_log_dir(log_dir, error)
-            raise KafkaException(Errors.KAFKA_STORAGE_ERROR, f"{topic_partition}: {error}") from error
+            raise KafkaException(
+                Errors.KAFKA_STORAGE_ERROR, f"{topic_partition}: {error}"
+            ) from error
         self._adopt(log, [LogCreated(*topic_partition, log_dir)])
         self._preferred_log_dirs.pop(topic_partition, None)
         return log
 
     def _make_folder(self, topic_partition: TopicPartition) -> str:
-        """Make the folder of a new log; returns the log dir. A dir that refuses it goes offline, and the next one is tried, as in Kafka."""
+        """Make the folder of a new log; returns the log dir. A dir that refuses it goes offline,
+        and the next one is tried, as in Kafka.
+        """
         preferred = self._preferred_log_dirs.get(topic_partition)
         if preferred in self._offline:
-            raise KafkaException(Errors.KAFKA_STORAGE_ERROR, f"Can not create log for {topic_partition} because log directory {preferred} is offline")
+            raise KafkaException(
+                Errors.KAFKA_STORAGE_ERROR,
+                f"Can not create log for {topic_partition} because log directory {preferred} is"
+                " offline",
+            )
         tried = [preferred] if preferred is not None else self._next_log_dirs()
         for log_dir in tried:
             try:
@@ -283,14 +370,21 @@ class LogManager:
                 self._fail_log_dir(log_dir, error)
             else:
                 return log_dir
-        raise KafkaException(Errors.KAFKA_STORAGE_ERROR, f"No log directories available for {topic_partition}. Tried {', '.join(tried)}")
+        raise KafkaException(
+            Errors.KAFKA_STORAGE_ERROR,
+            f"No log directories available for {topic_partition}. Tried {', '.join(tried)}",
+        )
 
     def prefer_log_dir(self, topic_partition: TopicPartition, log_dir: str) -> None:
-        """Remember that a replica which is not here yet shall be created in `log_dir` (Kafka: maybeUpdatePreferredLogDir). Forgotten at the next start."""
+        """Remember that a replica which is not here yet shall be created in `log_dir` (Kafka:
+        maybeUpdatePreferredLogDir). Forgotten at the next start.
+        """
         self._preferred_log_dirs[topic_partition] = log_dir
 
     def _next_log_dirs(self) -> list[str]:
-        """Return the live dirs, the one with the fewest logs first. O(1) with one dir; else O(logs), as in Kafka."""
+        """Return the live dirs, the one with the fewest logs first. O(1) with one dir; else
+        O(logs), as in Kafka.
+        """
         live = self.live_log_dirs
         if len(live) == 1:
             return live
@@ -304,11 +398,15 @@ class LogManager:
         """A topic's configuration has changed: its logs go by it from now on."""
         for log in list(self._logs.values()):
             if log.topic_partition.topic == topic:
-                with contextlib.suppress(KafkaException):  # the log has reported that its dir failed
+                with contextlib.suppress(
+                    KafkaException
+                ):  # the log has reported that its dir failed
                     log.update_config(config)
 
     def reconfigure(self, default_config: LogConfig, config_of: Callable[[str], LogConfig]) -> None:
-        """The broker's own settings have changed: new logs get them, and all others what `config_of` says of their topic now."""
+        """The broker's own settings have changed: new logs get them, and all others what
+        `config_of` says of their topic now.
+        """
         self.default_config = default_config
         for log in list(self._logs.values()):
             with contextlib.suppress(KafkaException):  # the log has reported that its dir failed
@@ -332,28 +430,43 @@ class LogManager:
             log.truncate_fully_and_start_at(offset, self._time.milliseconds())
 
     def delete_log(self, topic_partition: TopicPartition) -> None:
-        """Give up a log: its folder is renamed now, so that one of the same name can be created, and removed after file.delete.delay.ms."""
+        """Give up a log: its folder is renamed now, so that one of the same name can be created,
+        and removed after file.delete.delay.ms.
+        """
         log = self._logs.pop(topic_partition, None)
         if log is None:
             return
         self._noted.pop(log, None)
         self._epochs_unwritten.pop(log, None)
         self._sampler.forget(log)
-        log.watch(None)  # `note` holds the log: with it, only the garbage collector would end the log's memory
+        log.watch(
+            None
+        )  # `note` holds the log: with it, only the garbage collector would end the log's memory
         log.leader_epoch_cache.close()
         self._deleted_folders += 1
-        folder = delete_dir_name(topic_partition, self._time.milliseconds() << 64 | self._deleted_folders)
+        folder = delete_dir_name(
+            topic_partition, self._time.milliseconds() << 64 | self._deleted_folders
+        )
         path = f"{log.log_dir}/{folder}"
         try:
             self._file_system.rename(log.directory, path)
         except OSError as error:
             self._fail_log_dir(log.log_dir, error)
-            raise KafkaException(Errors.KAFKA_STORAGE_ERROR, f"{topic_partition}: {error}") from error
-        self._doom(_Doomed(self._time.hi_res_clock_ms() + log.config.file_delete_delay_ms, topic_partition, None, log, log.log_dir, path))
+            raise KafkaException(
+                Errors.KAFKA_STORAGE_ERROR, f"{topic_partition}: {error}"
+            ) from error
+        self._doom(
+            _Doomed(
+                self._time.hi_res_clock_ms() + log.config.file_delete_delay_ms,
+                topic_partition,
+                None,
+                log,
+                log.log_dir,
+                path,
+            )
+        )
         if self._trace:
             self._trace(LogDeleted(*topic_partition, folder))
-
-    # --- what happens by itself ---
 
     def _note(self, log: Log) -> None:
         """A log has rolled or deleted segments, or its leader epochs have changed."""
@@ -377,7 +490,9 @@ class LogManager:
 
         async def run() -> None:
             await work()
-            self._tasks.pop(name, None)  # here, not in the callback: what comes in between must find nothing running
+            self._tasks.pop(
+                name, None
+            )  # here, not in the callback: what comes in between must find nothing running
 
         task = self._tasks[name] = asyncio.get_running_loop().create_task(run(), name=name)
         task.add_done_callback(lambda done: self._ended(name, done))
@@ -389,7 +504,9 @@ class LogManager:
         if error is not None and self._on_failure is not None:
             self._on_failure(name, error)
         elif error is not None:
-            asyncio.get_running_loop().call_exception_handler({"message": f"{name} failed", "exception": error, "task": task})
+            asyncio.get_running_loop().call_exception_handler(
+                {"message": f"{name} failed", "exception": error, "task": task}
+            )
 
     async def _flush_noted(self) -> None:
         while self._noted:
@@ -398,7 +515,9 @@ class LogManager:
             await self._flush(log, log.active_segment.base_offset)
 
     def write_leader_epochs(self) -> None:
-        """Have the files of leader epochs that have just begun replaced by a worker: a broker becomes leader of a thousand partitions at once."""
+        """Have the files of leader epochs that have just begun replaced by a worker: a broker
+        becomes leader of a thousand partitions at once.
+        """
         if self._epochs_unwritten:
             self._start("write-leader-epochs", self._write_leader_epochs)
 
@@ -406,12 +525,14 @@ class LogManager:
         while self._epochs_unwritten:
             logs = list(self._epochs_unwritten)
             self._epochs_unwritten.clear()
-            for log, error in await self._run_blocking(lambda logs=logs: list(_write_epochs_of(logs))):  # type: ignore[misc]
+            for log, error in await self._run_blocking(partial(_write_epochs_of, logs)):
                 if log.topic_partition in self._logs:
                     self._fail_log_dir(log.log_dir, error)
 
     async def _flush(self, log: Log, up_to: int) -> None:
-        """Force a log to the disk up to an offset, in a worker, while the loop goes on appending."""
+        """Force a log to the disk up to an offset, in a worker, while the loop goes on
+        appending.
+        """
         log.flush_wanted = False
         segments = [segment for segment in log.unflushed_segments() if segment.base_offset < up_to]
 
@@ -423,7 +544,11 @@ class LogManager:
         try:
             await self._run_blocking(flush)
         except OSError as error:
-            if not log.closed and log.topic_partition in self._logs and all(s in log.segments for s in segments):
+            if (
+                not log.closed
+                and log.topic_partition in self._logs
+                and all(s in log.segments for s in segments)
+            ):
                 self._fail_log_dir(log.log_dir, error)
             return
         if not log.closed:
@@ -444,7 +569,9 @@ class LogManager:
                 await self._remove(doomed)
 
     async def _remove(self, doomed: _Doomed) -> None:
-        """Remove it from the disk. In a dir that has failed nothing is touched: the next start finds it again."""
+        """Remove it from the disk. In a dir that has failed nothing is touched: the next start
+        finds it again.
+        """
         segment, log, files = doomed.segment, doomed.log, self._file_system
         if doomed.log_dir in self._offline:
             if segment is not None:
@@ -464,8 +591,6 @@ class LogManager:
         except OSError as error:
             self._fail_log_dir(doomed.log_dir, error)
 
-    # --- what the broker schedules ---
-
     async def cleanup_logs(self, now_ms: int) -> None:
         """Retention in all logs, and producers that have expired. O(segments)."""
         for log in list(self._logs.values()):
@@ -480,18 +605,30 @@ class LogManager:
     async def flush_dirty_logs(self, now_ms: int) -> None:
         """Flush logs that have not been for flush.ms."""
         for log in list(self._logs.values()):
-            if log.recovery_point < log.log_end_offset and now_ms - log.last_flushed_ms >= log.config.flush_ms:
+            if (
+                log.recovery_point < log.log_end_offset
+                and now_ms - log.last_flushed_ms >= log.config.flush_ms
+            ):
                 await self._flush(log, log.log_end_offset)
 
     async def checkpoint_recovery_point_offsets(self) -> None:
-        """Write what is on the disk for sure, so that the next start need not read it. One file a dir."""
+        """Write what is on the disk for sure, so that the next start need not read it. One file a
+        dir.
+        """
         await self._checkpoint(self._recovery_points, lambda log: log.recovery_point)
 
     async def checkpoint_log_start_offsets(self) -> None:
         """Write where logs start, where that is not simply where their first segment does."""
-        await self._checkpoint(self._start_offsets, lambda log: log.log_start_offset if log.log_start_offset > log.segments[0].base_offset else None)
+        await self._checkpoint(
+            self._start_offsets,
+            lambda log: (
+                log.log_start_offset if log.log_start_offset > log.segments[0].base_offset else None
+            ),
+        )
 
-    async def _checkpoint(self, files: Mapping[str, OffsetCheckpointFile], offset_of: Callable[[Log], int | None]) -> None:
+    async def _checkpoint(
+        self, files: Mapping[str, OffsetCheckpointFile], offset_of: Callable[[Log], int | None]
+    ) -> None:
         for log_dir in self.live_log_dirs:
             offsets = {}
             for topic_partition, log in self._logs.items():
@@ -507,34 +644,50 @@ class LogManager:
             if self._trace:
                 self._trace(CheckpointWritten(log_dir, file.path.rpartition("/")[2], len(offsets)))
 
-    # --- end ---
-
     async def shutdown(self) -> None:
-        """Flush and close all, write the checkpoints, and then `.kafka_cleanshutdown`: the next start recovers nothing.
+        """Flush and close all, write the checkpoints, and then `.kafka_cleanshutdown`: the next
+        start recovers nothing.
 
-        num.recovery.threads.per.data.dir workers do it for each dir, as in Kafka, and the loop goes on meanwhile: thousands of logs take their time.
+        num.recovery.threads.per.data.dir workers do it for each dir, as in Kafka, and the loop goes
+        on meanwhile: thousands of logs take their time.
         """
         for task in list(self._tasks.values()):
             task.cancel()
         if self._tasks:
             await asyncio.wait(list(self._tasks.values()))
-        by_dir = {log_dir: [log for log in self._logs.values() if log.log_dir == log_dir] for log_dir in self.live_log_dirs}
-        await asyncio.gather(*(self._with_workers(logs, lambda log: self._flush(log, log.log_end_offset)) for logs in by_dir.values()))
+        by_dir = {
+            log_dir: [log for log in self._logs.values() if log.log_dir == log_dir]
+            for log_dir in self.live_log_dirs
+        }
+        await asyncio.gather(
+            *(
+                self._with_workers(logs, lambda log: self._flush(log, log.log_end_offset))
+                for logs in by_dir.values()
+            )
+        )
         await self.checkpoint_recovery_point_offsets()
         await self.checkpoint_log_start_offsets()
         self._logs.clear()  # whoever looks from now on does not meet a log that is being closed
-        await asyncio.gather(*(self._close(log_dir, by_dir[log_dir]) for log_dir in self.live_log_dirs))
+        await asyncio.gather(
+            *(self._close(log_dir, by_dir[log_dir]) for log_dir in self.live_log_dirs)
+        )
 
     async def _close(self, log_dir: str, logs: Collection[Log]) -> None:
         """Close a dir's logs, and say that all is well in it."""
         try:
             await self._with_workers(logs, lambda log: self._run_blocking(log.close))
-            await self._run_blocking(lambda: self._file_system.write_atomically(f"{log_dir}/{CLEAN_SHUTDOWN_FILE}", b""))
+            await self._run_blocking(
+                lambda: self._file_system.write_atomically(f"{log_dir}/{CLEAN_SHUTDOWN_FILE}", b"")
+            )
         except OSError as error:
             self._fail_log_dir(log_dir, error)
 
-    async def _with_workers(self, logs: Collection[Log], work: Callable[[Log], Awaitable[None]]) -> None:
-        """Do it for each log, as many at a time as there are workers for a dir. Raises what the first raised that did."""
+    async def _with_workers(
+        self, logs: Collection[Log], work: Callable[[Log], Awaitable[None]]
+    ) -> None:
+        """Do it for each log, as many at a time as there are workers for a dir. Raises what the
+        first raised that did.
+        """
         workers = asyncio.Semaphore(self._recovery_threads)
 
         async def one(log: Log) -> None:
@@ -544,14 +697,18 @@ class LogManager:
         await asyncio.gather(*map(one, logs))
 
     def handle_log_dir_failure(self, log_dir: str, reason: OSError) -> None:
-        """Somebody met an error of the disk below `log_dir`: its logs go offline, those in other dirs are not touched."""
+        """Somebody met an error of the disk below `log_dir`: its logs go offline, those in other
+        dirs are not touched.
+        """
         self._fail_log_dir(log_dir, reason)
 
     def _fail_log_dir(self, log_dir: str, reason: OSError) -> None:
         if log_dir in self._offline:
             return
         self._offline[log_dir] = None
-        lost = [topic_partition for topic_partition, log in self._logs.items() if log.log_dir == log_dir]
+        lost = [
+            topic_partition for topic_partition, log in self._logs.items() if log.log_dir == log_dir
+        ]
         for topic_partition in lost:
             log = self._logs.pop(topic_partition)
             self._sampler.forget(log)
@@ -563,7 +720,9 @@ class LogManager:
 
 
 def _read(file: OffsetCheckpointFile) -> Mapping[TopicPartition, int]:
-    """A checkpoint that cannot be read is as good as none: then more is recovered, and nothing is lost."""
+    """A checkpoint that cannot be read is as good as none: then more is recovered, and nothing is
+    lost.
+    """
     try:
         return file.read()
     except CorruptCheckpointError:
@@ -575,10 +734,12 @@ def _os_error(failures: Iterable[BaseException]) -> OSError:
     return next(failure for failure in failures if isinstance(failure, OSError))
 
 
-def _write_epochs_of(logs: Iterable[Log]) -> Iterator[tuple[Log, OSError]]:
-    """Write what is to be written; yields those for which it could not be done."""
+def _write_epochs_of(logs: Iterable[Log]) -> list[tuple[Log, OSError]]:
+    """Write the leader epochs of `logs`. Return the logs whose write failed, with the error."""
+    failed: list[tuple[Log, OSError]] = []
     for log in logs:
         try:
             log.leader_epoch_cache.write()
         except OSError as error:
-            yield log, error
+            failed.append((log, error))
+    return failed

@@ -7,9 +7,11 @@ UNKNOWN_POSITION: Final = -1
 
 
 class LogOffsetMetadata(NamedTuple):
-    """`message_offset`, the base offset of its segment and its position there in bytes; both -1 where nobody asked yet.
+    """`message_offset`, the base offset of its segment and its position there in bytes; both -1
+    where nobody asked yet.
 
-    Two offsets with their places tell how many bytes lie between them, so that DelayedFetch can count without reading the log.
+    Two offsets with their places tell how many bytes lie between them, so that DelayedFetch can
+    count without reading the log.
     """
 
     message_offset: int
@@ -37,4 +39,6 @@ class LogOffsetMetadata(NamedTuple):
 
     def _check(self, that: "LogOffsetMetadata") -> None:
         if self.segment_base_offset < 0 or that.segment_base_offset < 0:
-            raise ValueError(f"the place of {self if self.segment_base_offset < 0 else that} is not known")
+            raise ValueError(
+                f"the place of {self if self.segment_base_offset < 0 else that} is not known"
+            )

@@ -1,11 +1,14 @@
-"""Which old segments may go (Kafka: deleteOldSegments in Log.scala; seed 004; spec S3). A pure function of what the log knows.
+"""Which old segments may go (Kafka: deleteOldSegments in Log.scala; seed 004; spec S3). A pure
+function of what the log knows.
 
     by time    the latest record of the segment is older than retention.ms
     by size    without it, the log would still hold retention.bytes
-    by start   all of it lies below the log start offset: DeleteRecords, or a leader that has already deleted it
+    by start   all of it lies below the log start offset: DeleteRecords, or a leader that has
+    already deleted it
 
-Oldest first, and no further than the first segment for which nothing speaks: a log has no holes. What reaches above the HW stays, for it is not
-committed. A compacted topic loses only what lies below its start. Whole segments only: that is why a record often outlives its retention time.
+Oldest first, and no further than the first segment for which nothing speaks: a log has no holes.
+What reaches above the HW stays, for it is not committed. A compacted topic loses only what lies
+below its start. Whole segments only: that is why a record often outlives its retention time.
 """
 
 from collections.abc import Sequence
@@ -19,9 +22,16 @@ BY_START = "log start offset"
 
 
 def deletable_segments(
-    segments: Sequence[LogSegment], log_start_offset: int, high_watermark: int, log_end_offset: int, config: LogConfig, now_ms: int
+    segments: Sequence[LogSegment],
+    log_start_offset: int,
+    high_watermark: int,
+    log_end_offset: int,
+    config: LogConfig,
+    now_ms: int,
 ) -> list[str]:
-    """For each segment that may go, beginning with the oldest, why. The active one may too, unless it is empty. O(segments)."""
+    """For each segment that may go, beginning with the oldest, why. The active one may too, unless
+    it is empty. O(segments).
+    """
     reasons: list[str] = []
     surplus = sum(segment.size for segment in segments) - config.retention_bytes
     for i, segment in enumerate(segments):
@@ -30,7 +40,11 @@ def deletable_segments(
         surplus -= segment.size
         if end > high_watermark or (active and segment.size == 0):
             break
-        if config.delete and config.retention_ms >= 0 and now_ms - segment.largest_timestamp > config.retention_ms:
+        if (
+            config.delete
+            and config.retention_ms >= 0
+            and now_ms - segment.largest_timestamp > config.retention_ms
+        ):
             reasons.append(BY_TIME)
         elif config.delete and config.retention_bytes >= 0 and surplus >= 0:
             reasons.append(BY_SIZE)

@@ -1,7 +1,9 @@
-"""One segment of a log: a file of batches, its indexes, and what is known of them (Kafka: LogSegment.scala; seed 004; spec S1, S2).
+"""One segment of a log: a file of batches, its indexes, and what is known of them (Kafka:
+LogSegment.scala; seed 004; spec S1, S2).
 
-Only the last segment of a log is written to. An index entry is added once more than `index_interval_bytes` lie between the batch to be written
-and the one that has the last entry; the same rule builds an index again after a crash, so both give the same file.
+Only the last segment of a log is written to. An index entry is added once more than
+`index_interval_bytes` lie between the batch to be written and the one that has the last entry; the
+same rule builds an index again after a crash, so both give the same file.
 """
 
 import contextlib
@@ -34,10 +36,11 @@ _POSITIONS_KEPT: Final = 512
 
 
 class LogSegment:
-    """Offsets from `base_offset` on. Owned by its Log. Next hop of an append: the file system, then OffsetIndex and TimeIndex.
+    """Offsets from `base_offset` on. Owned by its Log. Next hop of an append: the file system, then
+    OffsetIndex and TimeIndex.
 
-    `_positions` remembers where the last 512 batches begin: readers at the end of the log, which most are, need neither index nor file to find
-    their place.
+    `_positions` remembers where the last 512 batches begin: readers at the end of the log, which
+    most are, need neither index nor file to find their place.
     """
 
     __slots__ = (
@@ -58,7 +61,14 @@ class LogSegment:
         "txn_index",
     )
 
-    def __init__(self, file_system: FileSystem, directory: str, base_offset: int, index_interval_bytes: int, now_ms: int) -> None:
+    def __init__(
+        self,
+        file_system: FileSystem,
+        directory: str,
+        base_offset: int,
+        index_interval_bytes: int,
+        now_ms: int,
+    ) -> None:
         self._file_system = file_system
         self.directory = directory
         self.base_offset = base_offset
@@ -67,9 +77,15 @@ class LogSegment:
         self._index_interval_bytes = index_interval_bytes
         self.created_ms = now_ms
         self.log = file_system.open(segment_file(directory, base_offset, LOG_SUFFIX))
-        self.offset_index = OffsetIndex(file_system, segment_file(directory, base_offset, INDEX_SUFFIX), base_offset)
-        self.time_index = TimeIndex(file_system, segment_file(directory, base_offset, TIME_INDEX_SUFFIX), base_offset)
-        self.txn_index = TransactionIndex(file_system, segment_file(directory, base_offset, TXN_INDEX_SUFFIX), base_offset)
+        self.offset_index = OffsetIndex(
+            file_system, segment_file(directory, base_offset, INDEX_SUFFIX), base_offset
+        )
+        self.time_index = TimeIndex(
+            file_system, segment_file(directory, base_offset, TIME_INDEX_SUFFIX), base_offset
+        )
+        self.txn_index = TransactionIndex(
+            file_system, segment_file(directory, base_offset, TXN_INDEX_SUFFIX), base_offset
+        )
         self.max_timestamp_so_far = NO_TIMESTAMP
         self.offset_of_max_timestamp_so_far = base_offset
         self._last_index_position = 0
@@ -87,7 +103,9 @@ class LogSegment:
         self.time_index.resize(max_index_bytes)
 
     def load(self) -> None:
-        """Take over what the indexes say. Raises CorruptIndexError if they are missing or cannot be right."""
+        """Take over what the indexes say. Raises CorruptIndexError if they are missing or cannot be
+        right.
+        """
         for index in (self.offset_index, self.time_index):
             if not self._file_system.exists(index.path):
                 raise CorruptIndexError(f"{index.path} is missing")
@@ -98,13 +116,21 @@ class LogSegment:
             raise CorruptIndexError(f"{self.offset_index.path} points behind the end of its log")
         self.max_timestamp_so_far, self.offset_of_max_timestamp_so_far = self.time_index.last_entry
 
-    # --- append ---
-
     def can_convert_to_relative_offset(self, offset: int) -> bool:
         return 0 <= offset - self.base_offset <= MAX_RELATIVE_OFFSET
 
-    def should_roll(self, size: int, max_timestamp: int, last_offset: int, now_ms: int, segment_bytes: int, segment_ms: int) -> str | None:
-        """Why this segment cannot take `size` more bytes, or None if it can: the four conditions of seed 004, in Kafka's order."""
+    def should_roll(
+        self,
+        size: int,
+        max_timestamp: int,
+        last_offset: int,
+        now_ms: int,
+        segment_bytes: int,
+        segment_ms: int,
+    ) -> str | None:
+        """Why this segment cannot take `size` more bytes, or None if it can: the four conditions of
+        seed 004, in Kafka's order.
+        """
         mine = self.log.size()
         if mine > segment_bytes - size:
             return "size"
@@ -117,15 +143,24 @@ class LogSegment:
         return None
 
     def _time_waited_for_roll(self, max_timestamp: int, now_ms: int) -> int:
-        """By the records' own times if they have any: so a replay of old records rolls as it did when they were new."""
+        """By the records' own times if they have any: so a replay of old records rolls as it did
+        when they were new.
+        """
         first = self._rolling_based_timestamp
         if first is None:
-            first = next((h.max_timestamp for _, h in iter_file_headers(self.log, 0, self.size)), NO_TIMESTAMP)
+            first = next(
+                (h.max_timestamp for _, h in iter_file_headers(self.log, 0, self.size)),
+                NO_TIMESTAMP,
+            )
             self._rolling_based_timestamp = first
         return max_timestamp - first if first >= 0 else now_ms - self.created_ms
 
-    def append(self, parts: Sequence[Buffer], base_offset: int, last_offset: int, max_timestamp: int) -> int:
-        """Write one batch, given in parts, in one call; returns its position. Raises OSError; then nothing was appended."""
+    def append(
+        self, parts: Sequence[Buffer], base_offset: int, last_offset: int, max_timestamp: int
+    ) -> int:
+        """Write one batch, given in parts, in one call; returns its position. Raises OSError; then
+        nothing was appended.
+        """
         position = self._write(parts)
         try:
             self._note(base_offset, last_offset, position, max_timestamp)
@@ -135,11 +170,18 @@ class LogSegment:
         return position
 
     def append_batches(self, data: Buffer, batches: Sequence[tuple[int, BatchHeader]]) -> int:
-        """Write several batches, which follow each other in `data`, in one call; returns the position of the first."""
+        """Write several batches, which follow each other in `data`, in one call; returns the
+        position of the first.
+        """
         position = self._write((data,))
         try:
             for at, header in batches:
-                self._note(header.base_offset, header.base_offset + header.last_offset_delta, position + at, header.max_timestamp)
+                self._note(
+                    header.base_offset,
+                    header.base_offset + header.last_offset_delta,
+                    position + at,
+                    header.max_timestamp,
+                )
         except OSError:
             self._cut_back(position)
             raise
@@ -165,19 +207,24 @@ class LogSegment:
             self.offset_of_max_timestamp_so_far = last_offset
         if self._rolling_based_timestamp is None and position == 0:
             self._rolling_based_timestamp = max_timestamp
-        if position - self._last_index_position > self._index_interval_bytes and not self.offset_index.is_full:
+        if (
+            position - self._last_index_position > self._index_interval_bytes
+            and not self.offset_index.is_full
+        ):
             self.offset_index.append(last_offset, position)
-            self.time_index.maybe_append(self.max_timestamp_so_far, self.offset_of_max_timestamp_so_far)
+            self.time_index.maybe_append(
+                self.max_timestamp_so_far, self.offset_of_max_timestamp_so_far
+            )
             self._last_index_position = position
         positions = self._positions
         positions[base_offset] = position
         if len(positions) > _POSITIONS_KEPT:
             del positions[next(iter(positions))]
 
-    # --- read ---
-
     def position_of(self, offset: int) -> int | None:
-        """Where the batch begins that holds `offset`, or the first one behind it; None if all end before. O(log index) and a short walk."""
+        """Where the batch begins that holds `offset`, or the first one behind it; None if all end
+        before. O(log index) and a short walk.
+        """
         position = self._positions.get(offset)
         if position is not None:
             return position
@@ -191,11 +238,14 @@ class LogSegment:
                 return position, header
         return None
 
-    def read(self, start_offset: int, max_size: int, max_position: int, min_one_message: bool) -> FetchDataInfo | None:
-        """What lies from the batch of `start_offset` on, up to `max_position`, at most `max_size` bytes; None if nothing does.
+    def read(
+        self, start_offset: int, max_size: int, max_position: int, min_one_message: bool
+    ) -> FetchDataInfo | None:
+        """What lies from the batch of `start_offset` on, up to `max_position`, at most `max_size`
+        bytes; None if nothing does.
 
-        With `min_one_message` the first batch is given whole, however large. Nothing is read but, at times, one header: the answer is a
-        FileRegion, which the network layer hands to sendfile.
+        With `min_one_message` the first batch is given whole, however large. Nothing is read but,
+        at times, one header: the answer is a FileRegion, which the network layer hands to sendfile.
         """
         start = self._positions.get(start_offset)
         if start is None:
@@ -224,30 +274,45 @@ class LogSegment:
         last = self.base_offset
         if not self.size:
             return last
-        for _, header in iter_file_headers(self.log, self.offset_index.lookup(2**63 - 1).position, self.size):
+        for _, header in iter_file_headers(
+            self.log, self.offset_index.lookup(2**63 - 1).position, self.size
+        ):
             last = header.next_offset
         return last
 
-    def find_offset_by_timestamp(self, timestamp: int, starting_offset: int) -> TimestampOffset | None:
-        """The first record at or behind `starting_offset` whose time is `timestamp` or later; two binary searches and a walk."""
+    def find_offset_by_timestamp(
+        self, timestamp: int, starting_offset: int
+    ) -> TimestampOffset | None:
+        """The first record at or behind `starting_offset` whose time is `timestamp` or later; two
+        binary searches and a walk.
+        """
         from_offset = max(self.time_index.lookup(timestamp).offset, starting_offset)
         start = self.offset_index.lookup(from_offset).position
         for position, header in iter_file_headers(self.log, start, self.size):
             if header.max_timestamp >= timestamp and header.last_offset >= starting_offset:
                 for record in read_entry(read_batch(self.log, position, header)):
                     if record.timestamp >= timestamp and record.offset >= starting_offset:
-                        return TimestampOffset(record.timestamp, record.offset, header.partition_leader_epoch)
+                        return TimestampOffset(
+                            record.timestamp, record.offset, header.partition_leader_epoch
+                        )
         return None
 
     @property
     def largest_timestamp(self) -> int:
-        """For retention: the latest record's time; if its records have none, as those of message format v0, when it was last written to."""
-        return self.max_timestamp_so_far if self.max_timestamp_so_far >= 0 else self._file_system.modified_ms(self.log.path)
+        """For retention: the latest record's time; if its records have none, as those of message
+        format v0, when it was last written to.
+        """
+        return (
+            self.max_timestamp_so_far
+            if self.max_timestamp_so_far >= 0
+            else self._file_system.modified_ms(self.log.path)
+        )
 
-    # --- recover, truncate ---
-
-    def recover(self, max_index_bytes: int, on_batch: Callable[[BatchHeader, memoryview], None]) -> tuple[int, str]:
-        """Check every batch, tell each good one, cut off what follows the last, build both indexes; the transaction index is empty. O(bytes).
+    def recover(
+        self, max_index_bytes: int, on_batch: Callable[[BatchHeader, memoryview], None]
+    ) -> tuple[int, str]:
+        """Check every batch, tell each good one, cut off what follows the last, build both indexes;
+        the transaction index is empty. O(bytes).
 
         Returns how many bytes were cut off, and why ("" if none were).
         """
@@ -256,7 +321,10 @@ class LogSegment:
         self.offset_index.truncate()
         self.time_index.truncate()
         self.txn_index.reset()
-        self.max_timestamp_so_far, self.offset_of_max_timestamp_so_far = NO_TIMESTAMP, self.base_offset
+        self.max_timestamp_so_far, self.offset_of_max_timestamp_so_far = (
+            NO_TIMESTAMP,
+            self.base_offset,
+        )
         self._last_index_position = valid = 0
         self._rolling_based_timestamp = None
         self._positions.clear()
@@ -266,8 +334,15 @@ class LogSegment:
         try:
             for position, header, batch in iter_file_batches(self.log, 0, size):
                 check_crc(batch, header)
-                if header.base_offset < next_offset or header.last_offset_delta < 0 or not self.can_convert_to_relative_offset(header.last_offset):
-                    raise CorruptRecordError(f"offsets {header.base_offset} to {header.last_offset} where {next_offset} is due")
+                if (
+                    header.base_offset < next_offset
+                    or header.last_offset_delta < 0
+                    or not self.can_convert_to_relative_offset(header.last_offset)
+                ):
+                    raise CorruptRecordError(
+                        f"offsets {header.base_offset} to {header.last_offset} where {next_offset}"
+                        " is due"
+                    )
                 self._note(header.base_offset, header.last_offset, position, header.max_timestamp)
                 on_batch(header, batch)
                 next_offset = header.next_offset
@@ -279,7 +354,9 @@ class LogSegment:
         return (size - valid, reason) if valid < size else (0, "")
 
     def truncate_to(self, offset: int, max_index_bytes: int, now_ms: int) -> int:
-        """Cut off the batch that holds `offset` and all behind it; returns the bytes cut off. The segment is the active one then."""
+        """Cut off the batch that holds `offset` and all behind it; returns the bytes cut off. The
+        segment is the active one then.
+        """
         position = self.position_of(offset)
         before = self.size
         if position is not None:
@@ -298,21 +375,27 @@ class LogSegment:
 
     def _reload_largest_timestamp(self) -> None:
         timestamp, offset = self.time_index.last_entry
-        for _, header in iter_file_headers(self.log, self.offset_index.lookup(offset).position, self.size):
+        for _, header in iter_file_headers(
+            self.log, self.offset_index.lookup(offset).position, self.size
+        ):
             if header.max_timestamp > timestamp:
                 timestamp, offset = header.max_timestamp, header.last_offset
         self.max_timestamp_so_far, self.offset_of_max_timestamp_so_far = timestamp, offset
 
-    # --- life ---
-
     def on_become_inactive(self) -> None:
-        """The log has rolled: the time index gets its last entry, both indexes are cut to what they hold."""
-        self.time_index.maybe_append(self.max_timestamp_so_far, self.offset_of_max_timestamp_so_far, last=True)
+        """The log has rolled: the time index gets its last entry, both indexes are cut to what they
+        hold.
+        """
+        self.time_index.maybe_append(
+            self.max_timestamp_so_far, self.offset_of_max_timestamp_so_far, last=True
+        )
         self.offset_index.trim_to_valid_size()
         self.time_index.trim_to_valid_size()
 
     def flush(self) -> None:
-        """Force batches and indexes to the disk. May block; may run in a worker while the loop appends."""
+        """Force batches and indexes to the disk. May block; may run in a worker while the loop
+        appends.
+        """
         self.log.flush()
         self.offset_index.flush()
         self.time_index.flush()
@@ -321,7 +404,9 @@ class LogSegment:
     def close(self) -> None:
         """Give the time index its last entry, trim both, close all."""
         self.time_index.load()
-        self.time_index.maybe_append(self.max_timestamp_so_far, self.offset_of_max_timestamp_so_far, last=True)
+        self.time_index.maybe_append(
+            self.max_timestamp_so_far, self.offset_of_max_timestamp_so_far, last=True
+        )
         self.offset_index.close()
         self.time_index.close()
         self.txn_index.close()
@@ -336,7 +421,10 @@ class LogSegment:
 
     def files(self) -> list[str]:
         """The paths of all files that belong to this segment, there or not."""
-        return [segment_file(self.directory, self.base_offset, s) + self.suffix for s in (*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX)]
+        return [
+            segment_file(self.directory, self.base_offset, s) + self.suffix
+            for s in (*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX)
+        ]
 
     def change_suffix(self, suffix: str) -> None:
         """Rename the files, as in `.deleted`; readers that hold the file read on."""

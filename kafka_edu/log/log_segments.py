@@ -1,4 +1,6 @@
-"""The segments of one log, ascending by base offset, and where an offset lies among them (Kafka: LogSegments.scala, within Log.scala until 3.0)."""
+"""The segments of one log, ascending by base offset, and where an offset lies among them (Kafka:
+LogSegments.scala, within Log.scala until 3.0).
+"""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -12,7 +14,9 @@ from kafka_edu.log.transaction_index import AbortedTxn
 
 
 class LogSegments(Sequence[LogSegment]):
-    """Never empty. Owned by its Log, which alone changes it; others read. Base offsets are kept beside, so that a look-up is one bisection."""
+    """Never empty. Owned by its Log, which alone changes it; others read. Base offsets are kept
+    beside, so that a look-up is one bisection.
+    """
 
     __slots__ = ("_bases", "_segments", "active")
 
@@ -47,14 +51,14 @@ class LogSegments(Sequence[LogSegment]):
         return sum(segment.size for segment in self._segments)
 
     def floor(self, offset: int) -> int:
-        """The place of the segment with the largest base not above `offset`; -1 if all begin behind it. O(log segments)."""
+        """The place of the segment with the largest base not above `offset`; -1 if all begin behind
+        it. O(log segments).
+        """
         return bisect_right(self._bases, offset) - 1
 
     def from_offset(self, offset: int) -> list[LogSegment]:
         """The segment that holds `offset`, and all behind it."""
         return self._segments[max(self.floor(offset), 0) :]
-
-    # --- changes ---
 
     def append(self, segment: LogSegment) -> None:
         """`segment` is the active one from now on."""
@@ -69,35 +73,53 @@ class LogSegments(Sequence[LogSegment]):
         if self._segments:
             self.active = self._segments[-1]
 
-    # --- look-ups ---
-
-    def read(self, start_offset: int, max_length: int, limit: int, log_end: int, min_one_message: bool) -> tuple[LogSegment, FetchDataInfo] | None:
-        """The first piece at or behind `start_offset` and below offset `limit`, with the segment it lies on; None if there is none. O(log segments)."""
+    def read(
+        self, start_offset: int, max_length: int, limit: int, log_end: int, min_one_message: bool
+    ) -> tuple[LogSegment, FetchDataInfo] | None:
+        """The first piece at or behind `start_offset` and below offset `limit`, with the segment it
+        lies on; None if there is none. O(log segments).
+        """
         segments = self._segments
-        i = len(segments) - 1 if start_offset >= self.active.base_offset else self.floor(start_offset)
+        i = (
+            len(segments) - 1
+            if start_offset >= self.active.base_offset
+            else self.floor(start_offset)
+        )
         while i < len(segments):
-            found = segments[i].read(start_offset, max_length, self._max_position(i, limit, log_end), min_one_message)
+            found = segments[i].read(
+                start_offset, max_length, self._max_position(i, limit, log_end), min_one_message
+            )
             if found is not None:
                 return segments[i], found
-            i += 1  # the offsets up to the segment's end were compacted away, or never given: go on in the next
+            # the offsets up to the segment's end were compacted away, or never given: go on in the
+            # next
+            i += 1
         return None
 
     def _max_position(self, i: int, limit: int, log_end: int) -> int:
-        """Where in segment `i` the batch begins that holds offset `limit`; its size if that is behind it."""
+        """Where in segment `i` the batch begins that holds offset `limit`; its size if that is
+        behind it.
+        """
         segment = self._segments[i]
         if limit >= log_end or (i + 1 < len(self._segments) and self._bases[i + 1] <= limit):
             return segment.size
         position = segment.position_of(limit)
         return segment.size if position is None else position
 
-    def aborted_transactions(self, start_offset: int, data: FetchDataInfo, log_end: int) -> list[AbortedTxn]:
-        """Of the piece `data`, read for `start_offset`: from its segment's transaction index, and from later ones until one says that it is the last.
+    def aborted_transactions(
+        self, start_offset: int, data: FetchDataInfo, log_end: int
+    ) -> list[AbortedTxn]:
+        """Of the piece `data`, read for `start_offset`: from its segment's transaction index, and
+        from later ones until one says that it is the last.
 
-        The piece's end is known as a position; the sparse offset index turns it into an offset at or a little behind it. O(entries) of these indexes.
+        The piece's end is known as a position; the sparse offset index turns it into an offset at
+        or a little behind it. O(entries) of these indexes.
         """
         place = data.fetch_offset_metadata
         i = self.floor(place.segment_base_offset)
-        end = self._segments[i].offset_index.upper_bound(place.relative_position_in_segment + part_size(data.records))
+        end = self._segments[i].offset_index.upper_bound(
+            place.relative_position_in_segment + part_size(data.records)
+        )
         if end is None:
             end = self._bases[i + 1] if i + 1 < len(self._bases) else log_end
         found: list[AbortedTxn] = []
@@ -109,7 +131,9 @@ class LogSegments(Sequence[LogSegment]):
         return found
 
     def locate(self, offset: int) -> LogOffsetMetadata | None:
-        """Where the batch lies that holds `offset`, or the next one behind it; None if there is none. O(1) for recent batches."""
+        """Where the batch lies that holds `offset`, or the next one behind it; None if there is
+        none. O(1) for recent batches.
+        """
         for i in range(self.floor(offset), len(self._segments)):
             segment = self._segments[i]
             position = segment.position_of(offset)
@@ -118,7 +142,9 @@ class LogSegments(Sequence[LogSegment]):
         return None
 
     def find_by_timestamp(self, timestamp: int, log_start_offset: int) -> TimestampOffset | None:
-        """The first record with this time or a later one, from `log_start_offset` on; None if there is none. Two searches and a walk."""
+        """The first record with this time or a later one, from `log_start_offset` on; None if there
+        is none. Two searches and a walk.
+        """
         for segment in self._segments:
             if segment.max_timestamp_so_far >= timestamp:
                 found = segment.find_offset_by_timestamp(timestamp, log_start_offset)

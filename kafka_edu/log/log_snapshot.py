@@ -1,4 +1,6 @@
-"""What watchers are told of a log without anything having happened: its whole state, and samples of its end (spec M1)."""
+"""What watchers are told of a log without anything having happened: its whole state, and samples of
+its end (spec M1).
+"""
 
 from kafka_edu.log.log import Log
 from kafka_edu.trace.events.log import ActiveSegment, LogState
@@ -12,7 +14,10 @@ def log_state(log: Log) -> LogState:
         log.log_start_offset,
         log.recovery_point,
         log.log_end_offset,
-        tuple((s.base_offset, s.size, s.offset_index.entries, s.time_index.entries) for s in log.segments),
+        tuple(
+            (s.base_offset, s.size, s.offset_index.entries, s.time_index.entries)
+            for s in log.segments
+        ),
         tuple((entry.epoch, entry.start_offset) for entry in log.leader_epoch_cache.entries),
         len(log.producer_state_manager.producers),
     )

@@ -1,7 +1,9 @@
-"""What a leader asks of a producer's records, and what it changes (Kafka: LogValidator.scala; analyzeAndValidateRecords in Log.scala).
+"""What a leader asks of a producer's records, and what it changes (Kafka: LogValidator.scala;
+analyzeAndValidateRecords in Log.scala).
 
-A v2 batch is stored as it came. Only its header is looked at, and only 12 bytes of it change, base offset and leader epoch, which the CRC leaves
-out; records are neither unpacked nor copied. What is checked, and what a producer is told:
+A v2 batch is stored as it came. Only its header is looked at, and only 12 bytes of it change, base
+offset and leader epoch, which the CRC leaves out; records are neither unpacked nor copied. What is
+checked, and what a producer is told:
 
     size, magic, CRC-32C                                      CORRUPT_MESSAGE
     larger than max.message.bytes                             MESSAGE_TOO_LARGE
@@ -10,17 +12,21 @@ out; records are neither unpacked nor copied. What is checked, and what a produc
     timestamp type LogAppendTime                              INVALID_TIMESTAMP
     unknown codec, compressed data that cannot be unpacked    UNKNOWN_SERVER_ERROR
 
-Kafka unpacks every compressed batch and walks every record. Here a compressed batch is unpacked, in C, for what cannot be unpacked would stop its
-consumers; but the records are walked, at 1 µs each, only where they are few (WALK_LIMIT) or the topic's configuration asks for it: a compacted
-topic refuses a record without a key, and message.timestamp.difference.max.ms one whose time is off. So of a large batch with a right checksum
-whose records are not what its header says, Kafka tells the producer, and this broker lets the consumer find out.
+Kafka unpacks every compressed batch and walks every record. Here a compressed batch is unpacked, in
+C, for what cannot be unpacked would stop its consumers; but the records are walked, at 1 µs each,
+only where they are few (WALK_LIMIT) or the topic's configuration asks for it: a compacted topic
+refuses a record without a key, and message.timestamp.difference.max.ms one whose time is off. So of
+a large batch with a right checksum whose records are not what its header says, Kafka tells the
+producer, and this broker lets the consumer find out.
 
-With LogAppendTime the leader sets max timestamp and the timestamp bit, and so the CRC: a second pass over the bytes. A topic with a
-compression.type of its own, and messages of formats v0 and v1, cost unpacking and packing: they become one new v2 batch.
+With LogAppendTime the leader sets max timestamp and the timestamp bit, and so the CRC: a second
+pass over the bytes. A topic with a compression.type of its own, and messages of formats v0 and v1,
+cost unpacking and packing: they become one new v2 batch.
 
-A topic whose message.format.version is older stores v0 or v1 (`validate_for_old_format`): there a v2 batch is unpacked, and
-refused if it has what older messages have no place for: headers (UNKNOWN_SERVER_ERROR, as in Kafka), or the numbers of an idempotent producer or a
-transaction (UNSUPPORTED_FOR_MESSAGE_FORMAT).
+A topic whose message.format.version is older stores v0 or v1 (`validate_for_old_format`): there a
+v2 batch is unpacked, and refused if it has what older messages have no place for: headers
+(UNKNOWN_SERVER_ERROR, as in Kafka), or the numbers of an idempotent producer or a transaction
+(UNSUPPORTED_FOR_MESSAGE_FORMAT).
 
 Next hop: ProducerStateManager, then LogSegment.
 """
@@ -72,9 +78,23 @@ _FIRST_VERSION_WITH_ZSTD: Final = 7
 _FIRST_VERSION_OF_V2: Final = 3
 _MAX_LONG: Final = 2**63 - 1
 _NO_PRODUCER: Final = BatchHeader(
-    0, 0, NO_PARTITION_LEADER_EPOCH, MAGIC_V2, 0, 0, 0, NO_TIMESTAMP, NO_TIMESTAMP, NO_PRODUCER_ID, NO_PRODUCER_EPOCH, NO_SEQUENCE, 0
+    0,
+    0,
+    NO_PARTITION_LEADER_EPOCH,
+    MAGIC_V2,
+    0,
+    0,
+    0,
+    NO_TIMESTAMP,
+    NO_TIMESTAMP,
+    NO_PRODUCER_ID,
+    NO_PRODUCER_EPOCH,
+    NO_SEQUENCE,
+    0,
 )
-_SET_BY_PRODUCER: Final = "Invalid timestamp type in message. Producer should not set timestamp type to LogAppendTime."
+_SET_BY_PRODUCER: Final = (
+    "Invalid timestamp type in message. Producer should not set timestamp type to LogAppendTime."
+)
 
 
 class RecordValidationError(KafkaException):
@@ -99,8 +119,15 @@ class ValidBatch(NamedTuple):
     """It is not what the producer sent, but a new batch with the same records."""
 
 
-def validate(records: Buffer, config: LogConfig, now_ms: int, api_version: int, origin: AppendOrigin = AppendOrigin.CLIENT) -> ValidBatch | None:
-    """What a client (or a coordinator) sent, checked and made ready to be stored. None if there is not one whole record in it, which is no error here.
+def validate(
+    records: Buffer,
+    config: LogConfig,
+    now_ms: int,
+    api_version: int,
+    origin: AppendOrigin = AppendOrigin.CLIENT,
+) -> ValidBatch | None:
+    """What a client (or a coordinator) sent, checked and made ready to be stored. None if there is
+    not one whole record in it, which is no error here.
 
     Raises KafkaException as told above. O(1) but for the CRC, when the batch is stored as it came.
     """
@@ -134,29 +161,50 @@ def validate(records: Buffer, config: LogConfig, now_ms: int, api_version: int, 
 
 
 def validate_for_old_format(
-    records: Buffer, config: LogConfig, now_ms: int, api_version: int, origin: AppendOrigin, next_offset: int
+    records: Buffer,
+    config: LogConfig,
+    now_ms: int,
+    api_version: int,
+    origin: AppendOrigin,
+    next_offset: int,
 ) -> tuple[bytes, int] | None:
-    """Like `validate`, for a log of format v0 or v1: the messages as they will lie there from `next_offset` on, and how many records they hold.
+    """Like `validate`, for a log of format v0 or v1: the messages as they will lie there from
+    `next_offset` on, and how many records they hold.
 
-    Always O(records): they are numbered one by one, and packed again if they are compressed, but for a v1 wrapper in a log of v1.
+    Always O(records): they are numbered one by one, and packed again if they are compressed, but
+    for a v1 wrapper in a log of v1.
     """
     if len(records) <= MAGIC_OFFSET:
         return None
-    old = _old_produce(records, config) if records[MAGIC_OFFSET] != MAGIC_V2 else _from_batch(records, config, api_version, origin)
+    old = (
+        _old_produce(records, config)
+        if records[MAGIC_OFFSET] != MAGIC_V2
+        else _from_batch(records, config, api_version, origin)
+    )
     if old is None:
         return None
     _check_records(old.records, config, now_ms)
-    magic, codec = config.record_version, old.compression if config.compression is None else config.compression
+    magic, codec = (
+        config.record_version,
+        old.compression if config.compression is None else config.compression,
+    )
     time = now_ms if config.log_append_time else None
-    numbered = [r._replace(offset=next_offset + r.offset, timestamp=r.timestamp if time is None else time) for r in old.records]
+    numbered = [
+        r._replace(offset=next_offset + r.offset, timestamp=r.timestamp if time is None else time)
+        for r in old.records
+    ]
     wrapper = old.wrapper
     if wrapper is not None and magic == wrapper.magic and codec is old.compression:
         attributes = codec | (LOG_APPEND_TIME_BIT if config.log_append_time else 0)
         latest = max(r.timestamp for r in numbered)
-        stored = encode_message(numbered[-1].offset, magic, attributes, latest, wrapper.key, wrapper.value)
+        stored = encode_message(
+            numbered[-1].offset, magic, attributes, latest, wrapper.key, wrapper.value
+        )
     else:
         if codec is CompressionType.ZSTD:
-            raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"zstd is not supported in messages of format v{magic}")
+            raise KafkaException(
+                Errors.UNKNOWN_SERVER_ERROR, f"zstd is not supported in messages of format v{magic}"
+            )
         stored = build_records(numbered, magic, codec, timestamp_type=_timestamp_type(config))
     for _, header in iter_headers(stored):
         _check_size(header.size_in_bytes, config)
@@ -164,16 +212,20 @@ def validate_for_old_format(
 
 
 def check_leader_batches(records: memoryview, next_offset: int) -> list[tuple[int, BatchHeader]]:
-    """What a leader gave its follower, checked: position and header of each whole entry. O(bytes), for the CRCs.
+    """What a leader gave its follower, checked: position and header of each whole entry. O(bytes),
+    for the CRCs.
 
-    Raises CORRUPT_MESSAGE for a wrong checksum, OFFSET_OUT_OF_RANGE for batches that do not ascend from `next_offset`, the follower's LEO.
+    Raises CORRUPT_MESSAGE for a wrong checksum, OFFSET_OUT_OF_RANGE for batches that do not ascend
+    from `next_offset`, the follower's LEO.
     """
     batches = list(iter_headers(records))
     for position, header in batches:
         check_crc(records[position : position + header.batch_length + LOG_OVERHEAD], header)
         if header.base_offset < next_offset or header.last_offset_delta < 0:
             raise KafkaException(
-                Errors.OFFSET_OUT_OF_RANGE, f"a batch of offsets {header.base_offset} to {header.last_offset} where {next_offset} is due"
+                Errors.OFFSET_OUT_OF_RANGE,
+                f"a batch of offsets {header.base_offset} to {header.last_offset} where"
+                f" {next_offset} is due",
             )
         next_offset = header.base_offset + header.last_offset_delta + 1
     return batches
@@ -182,12 +234,19 @@ def check_leader_batches(records: memoryview, next_offset: int) -> list[tuple[in
 def _refuse_second_batch(records: Buffer, size: int) -> None:
     """A partial batch behind a whole one is left out; a second whole one is refused."""
     left = len(records) - size
-    if left > MAGIC_OFFSET and left >= int.from_bytes(records[size + 8 : size + 12], "big", signed=True) + LOG_OVERHEAD:
+    if (
+        left > MAGIC_OFFSET
+        and left >= int.from_bytes(records[size + 8 : size + 12], "big", signed=True) + LOG_OVERHEAD
+    ):
         raise InvalidRecordError("Compressed outer record has more than one batch")
 
 
-def _checked_header(records: Buffer, config: LogConfig, api_version: int, origin: AppendOrigin) -> BatchHeader | None:
-    """The header of the one v2 batch in `records`, in order, checksum too; None if the batch is cut off."""
+def _checked_header(
+    records: Buffer, config: LogConfig, api_version: int, origin: AppendOrigin
+) -> BatchHeader | None:
+    """The header of the one v2 batch in `records`, in order, checksum too; None if the batch is cut
+    off.
+    """
     if len(records) < HEADER_BYTES:
         check_entry(int.from_bytes(records[8:12], "big", signed=True), MAGIC_V2)
         return None
@@ -200,7 +259,9 @@ def _checked_header(records: Buffer, config: LogConfig, api_version: int, origin
     _check_header(header, size, config, api_version, origin)
     crc = google_crc32c.value(bytes(memoryview(records)[ATTRIBUTES_OFFSET:size]))
     if crc != header.crc:
-        raise CorruptRecordError(f"Record is corrupt (stored crc = {header.crc}, computed crc = {crc})")
+        raise CorruptRecordError(
+            f"Record is corrupt (stored crc = {header.crc}, computed crc = {crc})"
+        )
     if header.attributes & LOG_APPEND_TIME_BIT:
         raise _refused_timestamps(_SET_BY_PRODUCER, range(header.records_count))
     return header
@@ -210,36 +271,58 @@ def _check_size(size: int, config: LogConfig) -> None:
     if size > config.max_message_bytes:
         raise KafkaException(
             Errors.MESSAGE_TOO_LARGE,
-            f"The record batch size is {size} bytes which exceeds the maximum configured value of {config.max_message_bytes}.",
+            f"The record batch size is {size} bytes which exceeds the maximum configured value of"
+            f" {config.max_message_bytes}.",
         )
 
 
-def _check_header(header: BatchHeader, size: int, config: LogConfig, api_version: int, origin: AppendOrigin) -> None:
+def _check_header(
+    header: BatchHeader, size: int, config: LogConfig, api_version: int, origin: AppendOrigin
+) -> None:
     if header.base_offset != 0:
-        raise _refused_header(f"The baseOffset of the record batch should be 0, but it is {header.base_offset}")
+        raise _refused_header(
+            f"The baseOffset of the record batch should be 0, but it is {header.base_offset}"
+        )
     _check_size(size, config)
     count = header.records_count
     if header.last_offset_delta < 0:
-        raise _refused_header(f"Batch has an invalid offset range: [{header.base_offset}, {header.last_offset}]")
+        raise _refused_header(
+            f"Batch has an invalid offset range: [{header.base_offset}, {header.last_offset}]"
+        )
     if count <= 0:
         raise _refused_header(f"Invalid reported count for record batch: {count}")
     if count != header.last_offset_delta + 1:
-        raise _refused_header(f"Inconsistent batch offset range [0, {header.last_offset}] and count of records {count}")
+        raise _refused_header(
+            f"Inconsistent batch offset range [0, {header.last_offset}] and count of records"
+            f" {count}"
+        )
     if origin is AppendOrigin.CLIENT:
         if header.producer_id != NO_PRODUCER_ID and header.base_sequence < 0:
-            raise _refused_header(f"Invalid sequence number {header.base_sequence} in record batch with producerId {header.producer_id}")
+            raise _refused_header(
+                f"Invalid sequence number {header.base_sequence} in record batch with producerId"
+                f" {header.producer_id}"
+            )
         if header.attributes & CONTROL_BIT:
             raise _refused_header("Clients are not allowed to write control records")
-    if header.attributes & COMPRESSION_MASK == CompressionType.ZSTD and _FIRST_VERSION_OF_V2 <= api_version < _FIRST_VERSION_WITH_ZSTD:
-        raise KafkaException(Errors.UNSUPPORTED_COMPRESSION_TYPE, "Produce requests with version < 7 are not allowed to use ZStandard compression")
+    if (
+        header.attributes & COMPRESSION_MASK == CompressionType.ZSTD
+        and _FIRST_VERSION_OF_V2 <= api_version < _FIRST_VERSION_WITH_ZSTD
+    ):
+        raise KafkaException(
+            Errors.UNSUPPORTED_COMPRESSION_TYPE,
+            "Produce requests with version < 7 are not allowed to use ZStandard compression",
+        )
 
 
 def _refused_header(why: str) -> RecordValidationError:
     return RecordValidationError(Errors.INVALID_RECORD, why, ())
 
 
-def _look_inside(header: BatchHeader, rest: memoryview, config: LogConfig, now_ms: int) -> ValidBatch | int:
-    """Unpack, and walk the records if there is reason to: a new batch if the topic wants another codec, else the latest time of the records.
+def _look_inside(
+    header: BatchHeader, rest: memoryview, config: LogConfig, now_ms: int
+) -> ValidBatch | int:
+    """Unpack, and walk the records if there is reason to: a new batch if the topic wants another
+    codec, else the latest time of the records.
 
     Where they are not walked, the header is believed.
     """
@@ -255,43 +338,69 @@ def _look_inside(header: BatchHeader, rest: memoryview, config: LogConfig, now_m
         _check_records(records, config, now_ms)
     if not other_codec or wanted is None:
         if codec and any(record.offset != i for i, record in enumerate(records)):
-            raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, "the records of a compressed batch are not numbered 0, 1, 2 …")
+            raise KafkaException(
+                Errors.UNKNOWN_SERVER_ERROR,
+                "the records of a compressed batch are not numbered 0, 1, 2 …",
+            )
         return max([record.timestamp for record in records])
-    return _rebuilt([r._replace(offset=i) for i, r in enumerate(records)], wanted, header, config, now_ms)
+    return _rebuilt(
+        [r._replace(offset=i) for i, r in enumerate(records)], wanted, header, config, now_ms
+    )
 
 
 def _check_records(records: list[Record], config: LogConfig, now_ms: int) -> None:
     if config.compact:
         errors = tuple(
-            RecordError(i, "Compacted topic cannot accept message without key in topic partition.") for i, r in enumerate(records) if r.key is None
+            RecordError(i, "Compacted topic cannot accept message without key in topic partition.")
+            for i, r in enumerate(records)
+            if r.key is None
         )
         if errors:
-            raise RecordValidationError(Errors.INVALID_RECORD, "One or more records have been rejected", errors)
+            raise RecordValidationError(
+                Errors.INVALID_RECORD, "One or more records have been rejected", errors
+            )
     limit = config.message_timestamp_difference_max_ms
     if not config.log_append_time and limit != _MAX_LONG:
-        late = [i for i, r in enumerate(records) if r.timestamp != NO_TIMESTAMP and abs(r.timestamp - now_ms) > limit]
+        late = [
+            i
+            for i, r in enumerate(records)
+            if r.timestamp != NO_TIMESTAMP and abs(r.timestamp - now_ms) > limit
+        ]
         if late:
-            raise _refused_timestamps(f"Timestamp of message is more than {limit} ms from the broker's time {now_ms}", late)
+            raise _refused_timestamps(
+                f"Timestamp of message is more than {limit} ms from the broker's time {now_ms}",
+                late,
+            )
 
 
 def _refused_timestamps(why: str, indexes: range | list[int]) -> RecordValidationError:
     return RecordValidationError(
-        Errors.INVALID_TIMESTAMP, "One or more records have been rejected due to invalid timestamp", tuple(RecordError(i, why) for i in indexes)
+        Errors.INVALID_TIMESTAMP,
+        "One or more records have been rejected due to invalid timestamp",
+        tuple(RecordError(i, why) for i in indexes),
     )
 
 
-def _with_times(header: BatchHeader, head: bytearray, rest: Buffer, latest: int, timestamp_type: TimestampType) -> ValidBatch:
-    """The batch with another latest time, the leader's as that of all records or the records' own: two fields of the header, and the CRC over all."""
+def _with_times(
+    header: BatchHeader, head: bytearray, rest: Buffer, latest: int, timestamp_type: TimestampType
+) -> ValidBatch:
+    """The batch with another latest time, the leader's as that of all records or the records' own:
+    two fields of the header, and the CRC over all.
+    """
     by_broker = LOG_APPEND_TIME_BIT if timestamp_type is TimestampType.LOG_APPEND_TIME else 0
     stored = header._replace(attributes=header.attributes | by_broker, max_timestamp=latest)
     HEADER.pack_into(head, 0, *stored)
-    crc = google_crc32c.extend(google_crc32c.value(bytes(memoryview(head)[ATTRIBUTES_OFFSET:])), bytes(rest))
+    crc = google_crc32c.extend(
+        google_crc32c.value(bytes(memoryview(head)[ATTRIBUTES_OFFSET:])), bytes(rest)
+    )
     struct.pack_into(">I", head, CRC_OFFSET, crc)
     return ValidBatch(stored._replace(crc=crc), head, rest, latest)
 
 
 def _old_produce(records: Buffer, config: LogConfig) -> OldProduce | None:
-    """What a Produce v0–2 sent in format v0 or v1, checked as far as it does not depend on the single record."""
+    """What a Produce v0–2 sent in format v0 or v1, checked as far as it does not depend on the
+    single record.
+    """
     old = read_old_produce(records)
     _check_size(old.largest_message, config)
     if not old.records:
@@ -301,18 +410,32 @@ def _old_produce(records: Buffer, config: LogConfig) -> OldProduce | None:
     return old
 
 
-def _from_batch(records: Buffer, config: LogConfig, api_version: int, origin: AppendOrigin) -> OldProduce | None:
+def _from_batch(
+    records: Buffer, config: LogConfig, api_version: int, origin: AppendOrigin
+) -> OldProduce | None:
     """A v2 batch on its way into a log of an older format."""
     header = _checked_header(records, config, api_version, origin)
     if header is None:
         return None
     if header.is_transactional or header.producer_id != NO_PRODUCER_ID:
         what = "Transactional" if header.is_transactional else "Idempotent"
-        raise KafkaException(Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"{what} records cannot be used with magic version {config.record_version}")
+        raise KafkaException(
+            Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+            f"{what} records cannot be used with magic version {config.record_version}",
+        )
     found = read_records(memoryview(records)[: header.size_in_bytes])
     if any(record.headers for record in found):
-        raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"Magic v{config.record_version} does not support record headers")
-    return OldProduce([r._replace(offset=i) for i, r in enumerate(found)], MAGIC_V2, header.compression, header.size_in_bytes, False)
+        raise KafkaException(
+            Errors.UNKNOWN_SERVER_ERROR,
+            f"Magic v{config.record_version} does not support record headers",
+        )
+    return OldProduce(
+        [r._replace(offset=i) for i, r in enumerate(found)],
+        MAGIC_V2,
+        header.compression,
+        header.size_in_bytes,
+        False,
+    )
 
 
 def _from_old_messages(records: Buffer, config: LogConfig, now_ms: int) -> ValidBatch | None:
@@ -329,10 +452,17 @@ def _timestamp_type(config: LogConfig) -> TimestampType:
     return TimestampType.LOG_APPEND_TIME if config.log_append_time else TimestampType.CREATE_TIME
 
 
-def _rebuilt(records: list[Record], codec: CompressionType, source: BatchHeader, config: LogConfig, now_ms: int) -> ValidBatch:
+def _rebuilt(
+    records: list[Record],
+    codec: CompressionType,
+    source: BatchHeader,
+    config: LogConfig,
+    now_ms: int,
+) -> ValidBatch:
     """A batch that is made anew, with the producer's numbers of `source`; its size may be another.
 
-    Under LogAppendTime the header alone tells the leader's time; the records keep the producer's times, as in Kafka, where nobody reads them.
+    Under LogAppendTime the header alone tells the leader's time; the records keep the producer's
+    times, as in Kafka, where nobody reads them.
     """
     batch = build_batch(
         records,
@@ -346,4 +476,10 @@ def _rebuilt(records: list[Record], codec: CompressionType, source: BatchHeader,
     )
     _check_size(len(batch), config)
     header = parse_header(batch)
-    return ValidBatch(header, bytearray(batch[:HEADER_BYTES]), memoryview(batch)[HEADER_BYTES:], header.max_timestamp, rebuilt=True)
+    return ValidBatch(
+        header,
+        bytearray(batch[:HEADER_BYTES]),
+        memoryview(batch)[HEADER_BYTES:],
+        header.max_timestamp,
+        rebuilt=True,
+    )

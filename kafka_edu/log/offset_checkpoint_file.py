@@ -1,4 +1,6 @@
-"""Offsets by partition, on disk (Kafka: OffsetCheckpointFile.scala): recovery points, log starts, high watermarks, a file each in every log dir."""
+"""Offsets by partition, on disk (Kafka: OffsetCheckpointFile.scala): recovery points, log starts,
+high watermarks, a file each in every log dir.
+"""
 
 from collections.abc import Mapping
 from typing import Final
@@ -15,11 +17,15 @@ class OffsetCheckpointFile:
     """`topic partition offset` a line. Reading and writing may block."""
 
     def __init__(self, path: str, file_system: FileSystem) -> None:
-        self._file: CheckpointFile[tuple[TopicPartition, int]] = CheckpointFile(path, file_system, _to_line, _from_fields)
+        self._file: CheckpointFile[tuple[TopicPartition, int]] = CheckpointFile(
+            path, file_system, _to_line, _from_fields
+        )
         self.path = path
 
     def read(self) -> dict[TopicPartition, int]:
-        """What was last written; empty if nothing was. Raises CorruptCheckpointError. O(partitions)."""
+        """What was last written; empty if nothing was. Raises CorruptCheckpointError.
+        O(partitions).
+        """
         return dict(self._file.read())
 
     def write(self, offsets: Mapping[TopicPartition, int]) -> None:

@@ -1,10 +1,12 @@
-"""The offset index of a segment (Kafka: OffsetIndex.scala; seed 004, figure 5-8): offset → position in the .log file.
+"""The offset index of a segment (Kafka: OffsetIndex.scala; seed 004, figure 5-8): offset → position
+in the .log file.
 
     relative offset int32 | position int32          8 bytes an entry, ascending
 
-Sparse: one entry for every index.interval.bytes (4096) of batches. To find offset 425314, Log takes the segment whose base is the largest not above
-it, 368769; the index holds relative offsets, so it looks for 425314 - 368769 = 56545, takes the largest entry not above that, and the segment is
-walked from its position. An entry names the last offset of a batch and the position of that batch.
+Sparse: one entry for every index.interval.bytes (4096) of batches. To find offset 425314, Log takes
+the segment whose base is the largest not above it, 368769; the index holds relative offsets, so it
+looks for 425314 - 368769 = 56545, takes the largest entry not above that, and the segment is walked
+from its position. An entry names the last offset of a batch and the position of that batch.
 """
 
 import struct
@@ -38,7 +40,9 @@ class OffsetIndex(AbstractIndex):
         self._read_last()
 
     def _read_last(self) -> None:
-        self.last_offset, self.last_position = self.entry(self.entries - 1) if self.entries else (self.base_offset, 0)
+        self.last_offset, self.last_position = (
+            self.entry(self.entries - 1) if self.entries else (self.base_offset, 0)
+        )
 
     @property
     def is_full(self) -> bool:
@@ -49,7 +53,9 @@ class OffsetIndex(AbstractIndex):
         return OffsetPosition(self.base_offset + relative, position)
 
     def append(self, offset: int, position: int) -> None:
-        """Add an entry; offsets must ascend. The caller has seen that the index is not full. Raises OSError when the disk is."""
+        """Add an entry; offsets must ascend. The caller has seen that the index is not full. Raises
+        OSError when the disk is.
+        """
         assert self.entries < self.max_entries, (self.path, self.entries)
         assert offset > self.last_offset or self.entries == 0, (self.path, offset, self.last_offset)
         end = (self.entries + 1) * 8
@@ -60,7 +66,9 @@ class OffsetIndex(AbstractIndex):
         self.last_offset, self.last_position = offset, position
 
     def lookup(self, target: int) -> OffsetPosition:
-        """The largest entry not above `target`; the segment's beginning if there is none. O(log entries)."""
+        """The largest entry not above `target`; the segment's beginning if there is none. O(log
+        entries).
+        """
         self.load()
         if target >= self.last_offset:
             return OffsetPosition(self.last_offset, self.last_position)
@@ -68,7 +76,9 @@ class OffsetIndex(AbstractIndex):
         return self.entry(slot) if slot >= 0 else OffsetPosition(self.base_offset, 0)
 
     def upper_bound(self, position: int) -> int | None:
-        """The offset of the first entry at `position` or behind it: what lies before that position lies below that offset. None if there is none."""
+        """The offset of the first entry at `position` or behind it: what lies before that position
+        lies below that offset. None if there is none.
+        """
         self.load()
         low, high = 0, self.entries
         while low < high:
@@ -106,6 +116,11 @@ class OffsetIndex(AbstractIndex):
     def sanity_check(self) -> None:
         self.load()
         if self._mapped_size % self.ENTRY_BYTES:
-            raise CorruptIndexError(f"{self.path} has {self._mapped_size} bytes, which is no multiple of {self.ENTRY_BYTES}")
+            raise CorruptIndexError(
+                f"{self.path} has {self._mapped_size} bytes, which is no multiple of"
+                f" {self.ENTRY_BYTES}"
+            )
         if self.entries and self.last_offset <= self.base_offset:
-            raise CorruptIndexError(f"{self.path}: the last offset, {self.last_offset}, is not above the base offset")
+            raise CorruptIndexError(
+                f"{self.path}: the last offset, {self.last_offset}, is not above the base offset"
+            )

@@ -1,4 +1,6 @@
-"""What a log knows of one producer (Kafka: ProducerStateEntry in ProducerStateManager.scala; spec X1)."""
+"""What a log knows of one producer (Kafka: ProducerStateEntry in ProducerStateManager.scala; spec
+X1).
+"""
 
 from collections import deque
 from typing import Final, NamedTuple
@@ -6,7 +8,9 @@ from typing import Final, NamedTuple
 from kafka_edu.record.record_batch import NO_PRODUCER_EPOCH, NO_SEQUENCE, decrement_sequence
 
 BATCHES_TO_RETAIN: Final = 5
-"""Batches remembered a producer: as many as it may have in flight (max.in.flight.requests.per.connection of an idempotent one)."""
+"""Batches remembered a producer: as many as it may have in flight
+(max.in.flight.requests.per.connection of an idempotent one).
+"""
 NO_OFFSET: Final = -1
 UNKNOWN_COORDINATOR_EPOCH: Final = -1
 
@@ -29,9 +33,18 @@ class BatchMetadata(NamedTuple):
 
 
 class ProducerStateEntry:
-    """The epoch and last five batches of one producer id. `batches` all have the epoch `producer_epoch`."""
+    """The epoch and last five batches of one producer id. `batches` all have the epoch
+    `producer_epoch`.
+    """
 
-    __slots__ = ("batches", "coordinator_epoch", "current_txn_first_offset", "last_timestamp", "producer_epoch", "producer_id")
+    __slots__ = (
+        "batches",
+        "coordinator_epoch",
+        "current_txn_first_offset",
+        "last_timestamp",
+        "producer_epoch",
+        "producer_id",
+    )
 
     def __init__(self, producer_id: int, producer_epoch: int = NO_PRODUCER_EPOCH) -> None:
         self.producer_id = producer_id
@@ -61,7 +74,9 @@ class ProducerStateEntry:
             self.batches.clear()
             self.producer_epoch = producer_epoch
 
-    def find_duplicate(self, producer_epoch: int, first_sequence: int, last_sequence: int) -> BatchMetadata | None:
+    def find_duplicate(
+        self, producer_epoch: int, first_sequence: int, last_sequence: int
+    ) -> BatchMetadata | None:
         """The remembered batch with these sequences, if there is one. At most five comparisons."""
         if producer_epoch == self.producer_epoch:
             for batch in self.batches:

@@ -1,30 +1,40 @@
-"""Idempotence: who has written what, so that nothing is written twice and nothing is left out (Kafka: ProducerStateManager.scala; spec X1).
+"""Idempotence: who has written what, so that nothing is written twice and nothing is left out
+(Kafka: ProducerStateManager.scala; spec X1).
 
-Each batch of an idempotent producer carries a producer id, an epoch, and the sequence number of its first record. The log remembers the last five
-batches of each producer, and of a new one asks:
+Each batch of an idempotent producer carries a producer id, an epoch, and the sequence number of its
+first record. The log remembers the last five batches of each producer, and of a new one asks:
 
-    it is one of the five             → a duplicate: answered with the offsets of the first copy, not written
+    it is one of the five             → a duplicate: answered with the offsets of the first copy,
+    not written
     its epoch is below the known one  → INVALID_PRODUCER_EPOCH
     its epoch is new                  → must begin at sequence 0
-    its epoch is the known one        → must follow the last sequence, else OUT_OF_ORDER_SEQUENCE_NUMBER; 0 follows 2**31 - 1
-    its producer is unknown           → any sequence will do: what the log knew may have expired or been deleted
+    its epoch is the known one        → must follow the last sequence, else
+    OUT_OF_ORDER_SEQUENCE_NUMBER; 0 follows 2**31 - 1
+    its producer is unknown           → any sequence will do: what the log knew may have expired or
+    been deleted
 
-A duplicate older than five batches is out of order. Followers check nothing: they write what their leader wrote.
+A duplicate older than five batches is out of order. Followers check nothing: they write what their
+leader wrote.
 
-Transactions (spec X2). A producer's first transactional batch opens a transaction in this log, a marker of its coordinator ends it:
+Transactions (spec X2). A producer's first transactional batch opens a transaction in this log, a
+marker of its coordinator ends it:
 
     open         its first offset is unstable: read_committed readers see nothing at or behind it
-    decided      the marker is in the log; unstable still, until the high watermark has passed the marker
-    stable       nothing is remembered of it here; if it was aborted, it stands in the `.txnindex` of the marker's segment
+    decided      the marker is in the log; unstable still, until the high watermark has passed the
+    marker
+    stable       nothing is remembered of it here; if it was aborted, it stands in the `.txnindex`
+    of the marker's segment
 
-A marker with an older producer epoch is INVALID_PRODUCER_EPOCH; one of a coordinator that has been replaced, TRANSACTION_COORDINATOR_FENCED.
+A marker with an older producer epoch is INVALID_PRODUCER_EPOCH; one of a coordinator that has been
+replaced, TRANSACTION_COORDINATOR_FENCED.
 
-The state is nothing but a summary of the log. It is written to `<offset>.snapshot` when a segment is rolled and when the log is closed; the next
-start takes the last snapshot and reads the headers behind it.
+The state is nothing but a summary of the log. It is written to `<offset>.snapshot` when a segment
+is rolled and when the log is closed; the next start takes the last snapshot and reads the headers
+behind it.
 
     version int16 (1) | crc uint32 (CRC-32C of what follows) | count int32 | entries of 46 bytes:
-    producer id int64 | epoch int16 | last sequence int32 | last offset int64 | offset delta int32 | timestamp int64 | coordinator epoch int32 |
-    first offset of the open transaction int64
+    producer id int64 | epoch int16 | last sequence int32 | last offset int64 | offset delta int32 |
+    timestamp int64 | coordinator epoch int32 | first offset of the open transaction int64
 """
 
 import struct
@@ -42,7 +52,11 @@ from kafka_edu.log.log_file_names import SNAPSHOT_SUFFIX, offset_of, segment_fil
 from kafka_edu.log.log_segment import LogSegment
 from kafka_edu.log.producer_state_entry import NO_OFFSET, BatchMetadata, ProducerStateEntry
 from kafka_edu.log.transaction_index import AbortedTxn
-from kafka_edu.record.control_record import ControlRecordType, EndTransactionMarker, read_end_transaction_marker
+from kafka_edu.record.control_record import (
+    ControlRecordType,
+    EndTransactionMarker,
+    read_end_transaction_marker,
+)
 from kafka_edu.record.file_records import iter_file_headers, read_batch
 from kafka_edu.record.record_batch import (
     CONTROL_BIT,
@@ -68,7 +82,8 @@ class CorruptSnapshotError(Exception):
 
 
 class ProducerStateManager:
-    """The producers of one log. Owned by it. `map_end_offset`: the state holds all below this offset.
+    """The producers of one log. Owned by it. `map_end_offset`: the state holds all below this
+    offset.
 
     Check and update of one batch cost about 2 µs. Memory: about 1 KB a producer.
     """
@@ -86,39 +101,54 @@ class ProducerStateManager:
         self._expiration_ms = max_producer_id_expiration_ms
         self.producers: dict[int, ProducerStateEntry] = {}
         self._ongoing: dict[int, int] = {}
-        """first offset → producer id of each open transaction; ascending, for they are opened in the order of the log."""
+        """first offset → producer id of each open transaction; ascending, for they are opened in
+        the order of the log.
+        """
         self._unreplicated: dict[int, int] = {}
-        """first offset → offset of the marker, of each decided transaction whose marker the high watermark has not passed."""
+        """first offset → offset of the marker, of each decided transaction whose marker the high
+        watermark has not passed.
+        """
         self.map_end_offset = 0
         self._last_snapshot_offset = 0
 
-    # --- append ---
+    def check(
+        self, header: BatchHeader, origin: AppendOrigin = AppendOrigin.CLIENT
+    ) -> BatchMetadata | None:
+        """May a batch be written? None if so; what was written before if it is a duplicate. Raises
+        the two errors above, and INVALID_TXN_STATE.
 
-    def check(self, header: BatchHeader, origin: AppendOrigin = AppendOrigin.CLIENT) -> BatchMetadata | None:
-        """May a batch be written? None if so; what was written before if it is a duplicate. Raises the two errors above, and INVALID_TXN_STATE.
-
-        A coordinator's own batches, such as offsets in a transaction, have no sequence numbers: of them only the epoch is asked.
+        A coordinator's own batches, such as offsets in a transaction, have no sequence numbers: of
+        them only the epoch is asked.
         """
         entry = self.producers.get(header.producer_id)
         if entry is None:
             return None
         if origin is AppendOrigin.CLIENT:
             epoch, first = header.producer_epoch, header.base_sequence
-            duplicate = entry.find_duplicate(epoch, first, increment_sequence(first, header.last_offset_delta))
+            duplicate = entry.find_duplicate(
+                epoch, first, increment_sequence(first, header.last_offset_delta)
+            )
             if duplicate is not None:
                 return duplicate
             self._check_epoch(entry, epoch)
             self._check_sequence(entry, header)
         else:
             self._check_epoch(entry, header.producer_epoch)
-        if entry.current_txn_first_offset != NO_OFFSET and not header.attributes & TRANSACTIONAL_BIT:
+        if (
+            entry.current_txn_first_offset != NO_OFFSET
+            and not header.attributes & TRANSACTIONAL_BIT
+        ):
             raise KafkaException(
-                Errors.INVALID_TXN_STATE, f"Producer {header.producer_id} has a transaction open in {self._topic_partition}, and wrote outside of it"
+                Errors.INVALID_TXN_STATE,
+                f"Producer {header.producer_id} has a transaction open in {self._topic_partition},"
+                " and wrote outside of it",
             )
         return None
 
     def check_marker(self, header: BatchHeader, marker: EndTransactionMarker | None) -> None:
-        """May a coordinator's marker be written? Raises INVALID_PRODUCER_EPOCH and TRANSACTION_COORDINATOR_FENCED."""
+        """May a coordinator's marker be written? Raises INVALID_PRODUCER_EPOCH and
+        TRANSACTION_COORDINATOR_FENCED.
+        """
         entry = self.producers.get(header.producer_id)
         if entry is None or marker is None:
             return
@@ -126,22 +156,26 @@ class ProducerStateManager:
         if marker.coordinator_epoch < entry.coordinator_epoch:
             raise KafkaException(
                 Errors.TRANSACTION_COORDINATOR_FENCED,
-                f"A marker for producer {header.producer_id} in {self._topic_partition} has coordinator epoch {marker.coordinator_epoch}, "
-                f"and a newer one was seen: {entry.coordinator_epoch}",
+                f"A marker for producer {header.producer_id} in {self._topic_partition} has"
+                f" coordinator epoch {marker.coordinator_epoch}, and a newer one was seen:"
+                f" {entry.coordinator_epoch}",
             )
 
     def _check_epoch(self, entry: ProducerStateEntry, epoch: int) -> None:
         if epoch < entry.producer_epoch:
             raise KafkaException(
                 Errors.INVALID_PRODUCER_EPOCH,
-                f"Producer {entry.producer_id} in {self._topic_partition} has epoch {epoch}, and a newer one was seen: {entry.producer_epoch}",
+                f"Producer {entry.producer_id} in {self._topic_partition} has epoch {epoch}, and a"
+                f" newer one was seen: {entry.producer_epoch}",
             )
 
     def _check_sequence(self, entry: ProducerStateEntry, header: BatchHeader) -> None:
         first, known = header.base_sequence, entry.producer_epoch
         if header.producer_epoch != known:
             if first != 0 and known != NO_PRODUCER_EPOCH:
-                raise self._out_of_order(header, f"a new epoch must begin at 0, epoch {known} was the last")
+                raise self._out_of_order(
+                    header, f"a new epoch must begin at 0, epoch {known} was the last"
+                )
         elif known != NO_PRODUCER_EPOCH:
             last = entry.last_sequence
             if first != last + 1 and not (first == 0 and last == _MAX_SEQUENCE):
@@ -150,38 +184,60 @@ class ProducerStateManager:
     def _out_of_order(self, header: BatchHeader, why: str) -> KafkaException:
         return KafkaException(
             Errors.OUT_OF_ORDER_SEQUENCE_NUMBER,
-            f"Producer {header.producer_id}, epoch {header.producer_epoch}, in {self._topic_partition} sent sequence {header.base_sequence}: {why}",
+            f"Producer {header.producer_id}, epoch {header.producer_epoch}, in"
+            f" {self._topic_partition} sent sequence {header.base_sequence}: {why}",
         )
 
-    def note(self, header: BatchHeader, base_offset: int, max_timestamp: int, batch: Callable[[], Buffer]) -> AbortedTxn | None:
-        """A batch with a producer id has been written at `base_offset`; `batch` gives its bytes, asked only for a control batch.
+    def note(
+        self, header: BatchHeader, base_offset: int, max_timestamp: int, batch: Callable[[], Buffer]
+    ) -> AbortedTxn | None:
+        """A batch with a producer id has been written at `base_offset`; `batch` gives its bytes,
+        asked only for a control batch.
 
-        Returns what is to be entered into the segment's transaction index, if the batch is an abort marker that ends something. O(1).
+        Returns what is to be entered into the segment's transaction index, if the batch is an abort
+        marker that ends something. O(1).
         """
         if not header.attributes & CONTROL_BIT:
             self._add_batch(header, base_offset, max_timestamp)
             return None
-        return self._complete_transaction(header, base_offset, max_timestamp, read_end_transaction_marker(batch()))
+        return self._complete_transaction(
+            header, base_offset, max_timestamp, read_end_transaction_marker(batch())
+        )
 
     def _entry_for(self, header: BatchHeader) -> ProducerStateEntry:
         entry = self.producers.get(header.producer_id)
         if entry is None:
-            entry = self.producers[header.producer_id] = ProducerStateEntry(header.producer_id, header.producer_epoch)
+            entry = self.producers[header.producer_id] = ProducerStateEntry(
+                header.producer_id, header.producer_epoch
+            )
         return entry
 
     def _add_batch(self, header: BatchHeader, base_offset: int, max_timestamp: int) -> None:
         entry = self._entry_for(header)
         delta = header.last_offset_delta
-        last_sequence = increment_sequence(header.base_sequence, delta) if header.base_sequence != NO_SEQUENCE else NO_SEQUENCE
-        entry.add_batch(header.producer_epoch, BatchMetadata(last_sequence, base_offset + delta, delta, max_timestamp))
+        last_sequence = (
+            increment_sequence(header.base_sequence, delta)
+            if header.base_sequence != NO_SEQUENCE
+            else NO_SEQUENCE
+        )
+        entry.add_batch(
+            header.producer_epoch,
+            BatchMetadata(last_sequence, base_offset + delta, delta, max_timestamp),
+        )
         if header.attributes & TRANSACTIONAL_BIT and entry.current_txn_first_offset == NO_OFFSET:
             entry.current_txn_first_offset = base_offset
             self._ongoing[base_offset] = header.producer_id
 
     def _complete_transaction(
-        self, header: BatchHeader, marker_offset: int, timestamp: int, marker: EndTransactionMarker | None
+        self,
+        header: BatchHeader,
+        marker_offset: int,
+        timestamp: int,
+        marker: EndTransactionMarker | None,
     ) -> AbortedTxn | None:
-        """A marker ends the producer's transaction, if one is open. A control batch that compaction has emptied says nothing."""
+        """A marker ends the producer's transaction, if one is open. A control batch that compaction
+        has emptied says nothing.
+        """
         if marker is None:
             return None
         entry = self._entry_for(header)
@@ -196,11 +252,18 @@ class ProducerStateManager:
         self._unreplicated[first_offset] = marker_offset
         if marker.type is not ControlRecordType.ABORT:
             return None
-        return AbortedTxn(header.producer_id, first_offset, marker_offset, next(iter(self._ongoing), marker_offset + 1))
+        return AbortedTxn(
+            header.producer_id,
+            first_offset,
+            marker_offset,
+            next(iter(self._ongoing), marker_offset + 1),
+        )
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """The first offset of the oldest transaction that is open, or whose marker is not replicated; None if there is none. O(1) without any."""
+        """The first offset of the oldest transaction that is open, or whose marker is not
+        replicated; None if there is none. O(1) without any.
+        """
         first = next(iter(self._ongoing), None)
         if self._unreplicated:
             decided = min(self._unreplicated)
@@ -210,24 +273,35 @@ class ProducerStateManager:
     def on_high_watermark_updated(self, high_watermark: int) -> None:
         """Transactions whose marker lies below it are settled."""
         if self._unreplicated:
-            self._unreplicated = {first: marker for first, marker in self._unreplicated.items() if marker >= high_watermark}
-
-    # --- snapshots ---
+            self._unreplicated = {
+                first: marker
+                for first, marker in self._unreplicated.items()
+                if marker >= high_watermark
+            }
 
     def snapshot_offsets(self) -> list[int]:
         """The offsets of the snapshots in the folder, ascending."""
-        names = (name for name in self._file_system.list(self._directory) if name.endswith(SNAPSHOT_SUFFIX))
+        names = (
+            name
+            for name in self._file_system.list(self._directory)
+            if name.endswith(SNAPSHOT_SUFFIX)
+        )
         return sorted(offset for offset in map(offset_of, names) if offset is not None)
 
     def take_snapshot(self) -> None:
-        """Write the state, unless the last snapshot is of this very offset. Not forced to the disk: the log can replace it. O(producers)."""
+        """Write the state, unless the last snapshot is of this very offset. Not forced to the disk:
+        the log can replace it. O(producers).
+        """
         if self.map_end_offset > self._last_snapshot_offset:
             path = segment_file(self._directory, self.map_end_offset, SNAPSHOT_SUFFIX)
-            self._file_system.write_atomically(path, encode_snapshot(self.producers.values()), sync=False)
+            self._file_system.write_atomically(
+                path, encode_snapshot(self.producers.values()), sync=False
+            )
             self._last_snapshot_offset = self.map_end_offset
 
     def truncate_and_reload(self, log_start_offset: int, log_end_offset: int, now_ms: int) -> None:
-        """The log has come to lie between these offsets: fall back to the newest snapshot within. The caller reads what follows it.
+        """The log has come to lie between these offsets: fall back to the newest snapshot within.
+        The caller reads what follows it.
 
         Afterwards `map_end_offset` is that snapshot's offset, or the log's start.
         """
@@ -237,7 +311,9 @@ class ProducerStateManager:
         self._clear()
         for offset in reversed(self.snapshot_offsets()):
             try:
-                entries = decode_snapshot(self._file_system.read(segment_file(self._directory, offset, SNAPSHOT_SUFFIX)))
+                entries = decode_snapshot(
+                    self._file_system.read(segment_file(self._directory, offset, SNAPSHOT_SUFFIX))
+                )
             except CorruptSnapshotError:
                 self._remove_snapshot(offset)
                 continue
@@ -254,7 +330,9 @@ class ProducerStateManager:
         self.map_end_offset = self._last_snapshot_offset = offset
 
     def remove_stray_snapshots(self, segment_base_offsets: list[int]) -> None:
-        """Remove snapshots that belong to no segment, but for the newest: one is taken at each segment's base, and the last at the log's end."""
+        """Remove snapshots that belong to no segment, but for the newest: one is taken at each
+        segment's base, and the last at the log's end.
+        """
         offsets = self.snapshot_offsets()
         known = set(segment_base_offsets)
         for offset in offsets[:-1]:
@@ -262,25 +340,34 @@ class ProducerStateManager:
                 self._remove_snapshot(offset)
 
     def remove_expired(self, now_ms: int) -> list[int]:
-        """Forget producers that have not written for `max_producer_id_expiration_ms` and have no open transaction; returns their ids."""
+        """Forget producers that have not written for `max_producer_id_expiration_ms` and have no
+        open transaction; returns their ids.
+        """
         expired = [i for i, entry in self.producers.items() if self._is_expired(entry, now_ms)]
         for producer_id in expired:
             del self.producers[producer_id]
         return expired
 
     def _is_expired(self, entry: ProducerStateEntry, now_ms: int) -> bool:
-        return entry.current_txn_first_offset == NO_OFFSET and now_ms - entry.last_timestamp >= self._expiration_ms
+        return (
+            entry.current_txn_first_offset == NO_OFFSET
+            and now_ms - entry.last_timestamp >= self._expiration_ms
+        )
 
     def _take_over(self, entries: list[ProducerStateEntry], now_ms: int) -> None:
         for entry in entries:
             if not self._is_expired(entry, now_ms):
                 self.producers[entry.producer_id] = entry
-        open_transactions = [e for e in self.producers.values() if e.current_txn_first_offset != NO_OFFSET]
+        open_transactions = [
+            e for e in self.producers.values() if e.current_txn_first_offset != NO_OFFSET
+        ]
         for entry in sorted(open_transactions, key=lambda e: e.current_txn_first_offset):
             self._ongoing[entry.current_txn_first_offset] = entry.producer_id
 
     def _clear(self) -> None:
-        """Also what is not replicated: a log is truncated at or above its high watermark, or recovered, and then a follower at first."""
+        """Also what is not replicated: a log is truncated at or above its high watermark, or
+        recovered, and then a follower at first.
+        """
         self.producers.clear()
         self._ongoing.clear()
         self._unreplicated.clear()
@@ -289,8 +376,16 @@ class ProducerStateManager:
         self._file_system.remove(segment_file(self._directory, offset, SNAPSHOT_SUFFIX))
 
 
-def load_producers(manager: ProducerStateManager, segments: Sequence[LogSegment], log_start_offset: int, log_end_offset: int, now_ms: int) -> None:
-    """Make the state what the log says: the newest snapshot, and the headers of what follows it. O(batches behind the snapshot)."""
+def load_producers(
+    manager: ProducerStateManager,
+    segments: Sequence[LogSegment],
+    log_start_offset: int,
+    log_end_offset: int,
+    now_ms: int,
+) -> None:
+    """Make the state what the log says: the newest snapshot, and the headers of what follows it.
+    O(batches behind the snapshot).
+    """
     manager.truncate_and_reload(log_start_offset, log_end_offset, now_ms)
     start = manager.map_end_offset
     for i, segment in enumerate(segments):
@@ -304,16 +399,27 @@ def load_producers(manager: ProducerStateManager, segments: Sequence[LogSegment]
         if position is not None:
             for at, header in iter_file_headers(segment.log, position, segment.size):
                 if header.producer_id != NO_PRODUCER_ID:
-                    manager.note(header, header.base_offset, header.max_timestamp, partial(read_batch, segment.log, at, header))
+                    manager.note(
+                        header,
+                        header.base_offset,
+                        header.max_timestamp,
+                        partial(read_batch, segment.log, at, header),
+                    )
     manager.map_end_offset = log_end_offset
     manager.take_snapshot()
 
 
 def encode_snapshot(entries: Iterable[ProducerStateEntry]) -> bytes:
-    """The bytes of a snapshot file. Of each producer's batches only the last is kept, as in Kafka."""
+    """The bytes of a snapshot file. Of each producer's batches only the last is kept, as in
+    Kafka.
+    """
     rows = []
     for entry in entries:
-        last = entry.batches[-1] if entry.batches else BatchMetadata(NO_SEQUENCE, NO_OFFSET, 0, entry.last_timestamp)
+        last = (
+            entry.batches[-1]
+            if entry.batches
+            else BatchMetadata(NO_SEQUENCE, NO_OFFSET, 0, entry.last_timestamp)
+        )
         rows.append(
             _ENTRY.pack(
                 entry.producer_id,
@@ -333,18 +439,35 @@ def encode_snapshot(entries: Iterable[ProducerStateEntry]) -> bytes:
 def decode_snapshot(data: bytes) -> list[ProducerStateEntry]:
     """The producers of a snapshot file. Raises CorruptSnapshotError."""
     if len(data) < _HEAD.size:
-        raise CorruptSnapshotError(f"Snapshot failed schema validation: {len(data)} bytes are less than its head of {_HEAD.size}")
+        raise CorruptSnapshotError(
+            f"Snapshot failed schema validation: {len(data)} bytes are less than its head of"
+            f" {_HEAD.size}"
+        )
     version, crc, count = _HEAD.unpack_from(data)
     if version != SNAPSHOT_VERSION:
         raise CorruptSnapshotError(f"Snapshot contained an unknown file version {version}")
     computed = google_crc32c.value(data[_CRC_FROM:])
     if computed != crc:
-        raise CorruptSnapshotError(f"Snapshot is corrupt (CRC is no longer valid). Stored crc: {crc}. Computed crc: {computed}")
+        raise CorruptSnapshotError(
+            f"Snapshot is corrupt (CRC is no longer valid). Stored crc: {crc}. Computed crc:"
+            f" {computed}"
+        )
     if len(data) != _HEAD.size + count * _ENTRY.size:
-        raise CorruptSnapshotError(f"Snapshot failed schema validation: {count} entries in {len(data)} bytes")
+        raise CorruptSnapshotError(
+            f"Snapshot failed schema validation: {count} entries in {len(data)} bytes"
+        )
     entries = []
     for row in _ENTRY.iter_unpack(data[_HEAD.size :]):
-        producer_id, epoch, last_sequence, last_offset, offset_delta, timestamp, coordinator_epoch, txn_first_offset = row
+        (
+            producer_id,
+            epoch,
+            last_sequence,
+            last_offset,
+            offset_delta,
+            timestamp,
+            coordinator_epoch,
+            txn_first_offset,
+        ) = row
         entry = ProducerStateEntry(producer_id, epoch)
         if last_offset >= 0:
             entry.batches.append(BatchMetadata(last_sequence, last_offset, offset_delta, timestamp))

@@ -2,9 +2,10 @@
 
     timestamp int64 | relative offset int32          12 bytes an entry, both ascending
 
-An entry says: up to this offset no record is later than this timestamp. A look-up by time is two binary searches: here for the offset, in
-the offset index for its position; then a walk over the batches. When the segment is closed it gets a last entry, with its largest timestamp: there
-the next start reads it, for retention by time.
+An entry says: up to this offset no record is later than this timestamp. A look-up by time is two
+binary searches: here for the offset, in the offset index for its position; then a walk over the
+batches. When the segment is closed it gets a last entry, with its largest timestamp: there the next
+start reads it, for retention by time.
 """
 
 import struct
@@ -37,7 +38,11 @@ class TimeIndex(AbstractIndex):
         self._read_last()
 
     def _read_last(self) -> None:
-        self.last_entry = self.entry(self.entries - 1) if self.entries else TimestampEntry(NO_TIMESTAMP, self.base_offset)
+        self.last_entry = (
+            self.entry(self.entries - 1)
+            if self.entries
+            else TimestampEntry(NO_TIMESTAMP, self.base_offset)
+        )
 
     @property
     def is_full(self) -> bool:
@@ -49,8 +54,12 @@ class TimeIndex(AbstractIndex):
         return TimestampEntry(timestamp, self.base_offset + relative)
 
     def maybe_append(self, timestamp: int, offset: int, *, last: bool = False) -> None:
-        """Add an entry if `timestamp` is above the last one's. `last`: the slot that is kept may be used. Raises OSError when the disk is full."""
-        if timestamp > self.last_entry.timestamp and (not self.is_full or (last and self.entries < self.max_entries)):
+        """Add an entry if `timestamp` is above the last one's. `last`: the slot that is kept may be
+        used. Raises OSError when the disk is full.
+        """
+        if timestamp > self.last_entry.timestamp and (
+            not self.is_full or (last and self.entries < self.max_entries)
+        ):
             end = (self.entries + 1) * 12
             if end > self._backed_size:
                 self._back(end)
@@ -59,7 +68,9 @@ class TimeIndex(AbstractIndex):
             self.last_entry = TimestampEntry(timestamp, offset)
 
     def lookup(self, target: int) -> TimestampEntry:
-        """The entry with the largest timestamp not above `target`; (-1, base offset) if there is none. O(log entries)."""
+        """The entry with the largest timestamp not above `target`; (-1, base offset) if there is
+        none. O(log entries).
+        """
         self.load()
         entries, unpack_from = self._bytes, _ENTRY.unpack_from
         low, high = 0, self.entries
@@ -87,9 +98,14 @@ class TimeIndex(AbstractIndex):
     def sanity_check(self) -> None:
         self.load()
         if self._mapped_size % self.ENTRY_BYTES:
-            raise CorruptIndexError(f"{self.path} has {self._mapped_size} bytes, which is no multiple of {self.ENTRY_BYTES}")
+            raise CorruptIndexError(
+                f"{self.path} has {self._mapped_size} bytes, which is no multiple of"
+                f" {self.ENTRY_BYTES}"
+            )
         if self.entries and self.last_entry.offset < self.base_offset:
-            raise CorruptIndexError(f"{self.path}: the last offset, {self.last_entry.offset}, is below the base offset")
+            raise CorruptIndexError(
+                f"{self.path}: the last offset, {self.last_entry.offset}, is below the base offset"
+            )
         if self.entries and self.last_entry.timestamp < self.entry(0).timestamp:
             raise CorruptIndexError(f"{self.path}: the last timestamp is below the first")
         if self.entries > 1 and self.last_entry == (0, self.base_offset):

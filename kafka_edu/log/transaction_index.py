@@ -1,16 +1,20 @@
-"""The aborted transactions of one segment (Kafka: TransactionIndex.scala, AbortedTxn; KIP-98; spec X2): `.txnindex`.
+"""The aborted transactions of one segment (Kafka: TransactionIndex.scala, AbortedTxn; KIP-98; spec
+X2): `.txnindex`.
 
     version int16 (0) | producer id int64 | first offset int64 | last offset int64 | last stable offset int64        34 bytes an entry
 
-An entry stands in the segment that holds the abort marker, whose offset is `last offset`: entries ascend by it. A read_committed consumer that gets
-a range of offsets is told of the aborted transactions that reach into it, and leaves their records out. How far must one search? An aborted
-transaction that begins in the range may end in a much later segment. That is what the last stable offset is for, as it stood right after the marker:
-once it lies at or behind the end of the range, every transaction that begins in the range has been decided before, so no later entry can matter.
+An entry stands in the segment that holds the abort marker, whose offset is `last offset`: entries
+ascend by it. A read_committed consumer that gets a range of offsets is told of the aborted
+transactions that reach into it, and leaves their records out. How far must one search? An aborted
+transaction that begins in the range may end in a much later segment. That is what the last stable
+offset is for, as it stood right after the marker: once it lies at or behind the end of the range,
+every transaction that begins in the range has been decided before, so no later entry can matter.
 
-    fetched 10..20; entries (id 1, 5–12, LSO 13), (id 2, 15–40, LSO 41), (id 3, 50–60, …)     both of the first; the second ends the search: 41 ≥ 21
+    fetched 10..20; entries (id 1, 5–12, LSO 13), (id 2, 15–40, LSO 41), (id 3, 50–60, …)     both
+    of the first; the second ends the search: 41 ≥ 21
 
 The file is made with the first entry: most segments have none.
-"""
+"""  # noqa: E501
 
 import struct
 from collections.abc import Iterator
@@ -67,18 +71,26 @@ class TransactionIndex:
         yield from decode_aborted(self.path, file.pread(file.size(), 0))
 
     def append(self, aborted: AbortedTxn) -> None:
-        """Enter a transaction whose abort marker has been written; markers come in the order of their offsets."""
+        """Enter a transaction whose abort marker has been written; markers come in the order of
+        their offsets.
+        """
         file = self._open()
         if file is None:
             file = self._file = self._file_system.open(self.path)
         elif self._last_offset is None:
             self._last_offset = max((entry.last_offset for entry in self.entries()), default=None)
-        assert self._last_offset is None or aborted.last_offset > self._last_offset, (self.path, aborted, self._last_offset)
+        assert self._last_offset is None or aborted.last_offset > self._last_offset, (
+            self.path,
+            aborted,
+            self._last_offset,
+        )
         file.append((_ENTRY.pack(CURRENT_VERSION, *aborted),))
         self._last_offset = aborted.last_offset
 
     def collect(self, fetch_offset: int, upper_bound: int) -> tuple[list[AbortedTxn], bool]:
-        """Those that reach into `fetch_offset` … `upper_bound` - 1, and whether the search is over: no later segment can hold another."""
+        """Those that reach into `fetch_offset` … `upper_bound` - 1, and whether the search is over:
+        no later segment can hold another.
+        """
         found = []
         for entry in self.entries():
             if entry.last_offset >= fetch_offset and entry.first_offset < upper_bound:
@@ -107,10 +119,15 @@ class TransactionIndex:
         if file is None:
             return
         if file.size() % ENTRY_BYTES:
-            raise CorruptIndexError(f"{self.path} has {file.size()} bytes, which is no multiple of {ENTRY_BYTES}")
+            raise CorruptIndexError(
+                f"{self.path} has {file.size()} bytes, which is no multiple of {ENTRY_BYTES}"
+            )
         for entry in self.entries():
             if entry.last_offset < self._start_offset:
-                raise CorruptIndexError(f"{self.path}: a transaction ends at {entry.last_offset}, before the segment begins")
+                raise CorruptIndexError(
+                    f"{self.path}: a transaction ends at {entry.last_offset}, before the segment"
+                    " begins"
+                )
 
     def flush(self) -> None:
         """Force it to the disk. May block."""

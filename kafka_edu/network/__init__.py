@@ -1,1 +1,3 @@
-"""Sockets to requests and back: acceptor, processors, request channel; and the client side of a connection between brokers."""
+"""Sockets to requests and back: acceptor, processors, request channel; and the client side of a
+connection between brokers.
+"""

@@ -1,4 +1,6 @@
-"""The acceptor takes connections and deals them out to processors, one after the other (Kafka: Acceptor in SocketServer.scala)."""
+"""The acceptor takes connections and deals them out to processors, one after the other (Kafka:
+Acceptor in SocketServer.scala).
+"""
 
 from collections.abc import Callable
 
@@ -25,9 +27,16 @@ class Acceptor:
     """One listener's open door and its processors. Next hop: Processor."""
 
     def __init__(
-        self, end_point: EndPoint, processors: list[Processor], trace: Tracer | None, quotas: ConnectionQuotas, on_change: Callable[[], None]
+        self,
+        end_point: EndPoint,
+        processors: list[Processor],
+        trace: Tracer | None,
+        quotas: ConnectionQuotas,
+        on_change: Callable[[], None],
     ) -> None:
-        """`on_change` is called when a connection has come or gone: another listener may have to pause, or may resume."""
+        """`on_change` is called when a connection has come or gone: another listener may have to
+        pause, or may resume.
+        """
         self.end_point = end_point
         self.processors = processors
         self._trace = trace
@@ -46,8 +55,12 @@ class Acceptor:
         return self._listener.port
 
     async def bind(self, transport: Transport) -> None:
-        """Take the port; connections wait in the kernel until `start`. Raises OSError when the port is taken."""
-        self._listener = await transport.listen(self.end_point.host, self.end_point.port, self._on_wire)
+        """Take the port; connections wait in the kernel until `start`. Raises OSError when the port
+        is taken.
+        """
+        self._listener = await transport.listen(
+            self.end_point.host, self.end_point.port, self._on_wire
+        )
         self._listener.pause_accepting()
 
     def start(self) -> None:
@@ -73,7 +86,9 @@ class Acceptor:
         return channel
 
     def heed_limits(self) -> None:
-        """Accept while there is a slot (max.connections). Without one, clients wait in the kernel's queue, which costs this process nothing."""
+        """Accept while there is a slot (max.connections). Without one, clients wait in the kernel's
+        queue, which costs this process nothing.
+        """
         if self._listener is None or not self._open:
             return
         name = self.end_point.listener_name

@@ -1,18 +1,19 @@
 """One client's connection (Kafka: KafkaChannel.java, ChannelMuteState).
 
-A channel works on one request at a time, as in Kafka: it is muted from the moment a request is complete
-until its response has left. So responses leave in the order of the requests, whatever the purgatory does.
-Requests that a client sends ahead wait here, as bytes already received (at most one receive buffer of
-them), or in the kernel's socket buffer.
+A channel works on one request at a time, as in Kafka: it is muted from the moment a request is
+complete until its response has left. So responses leave in the order of the requests, whatever the
+purgatory does. Requests that a client sends ahead wait here, as bytes already received (at most one
+receive buffer of them), or in the kernel's socket buffer.
 
-**Pipelined produce.** That rule has a price. A produce with acks=all waits for the followers, and the
-client's next produce is not even read meanwhile. When replication takes 50 ms, a connection gets 20
-answers a second, however many requests the client sends ahead. The backlog grows without bound, and the
-client gives up after its own time-out, for example after 60 s (docs/answers.md shows it measured).
-The protocol only wants answers in the order of the requests. So with `edu.max.pipelined.requests` above 1
-the next produce is appended while the one before waits in the purgatory. Its answer is held until the
-answers before it have left. This applies to produce requests with acks 1 or all only. A request of any
-other kind, or with acks=0, waits until the connection has nothing in progress.
+**Pipelined produce.** That rule has a price. A produce with acks=all waits for the followers, and
+the client's next produce is not even read meanwhile. When replication takes 50 ms, a connection
+gets 20 answers a second, however many requests the client sends ahead. The backlog grows without
+bound, and the client gives up after its own time-out, for example after 60 s (docs/answers.md shows
+it measured). The protocol only wants answers in the order of the requests. So with
+`edu.max.pipelined.requests` above 1 the next produce is appended while the one before waits in the
+purgatory. Its answer is held until the answers before it have left. This applies to produce
+requests with acks 1 or all only. A request of any other kind, or with acks=0, waits until the
+connection has nothing in progress.
 """
 
 from collections import deque
@@ -63,7 +64,9 @@ class KafkaChannel:
         now_ms: int,
         pool: MemoryPool | None = None,
     ) -> None:
-        """`pool` bounds the memory of requests, of all connections together; None: there is no bound."""
+        """`pool` bounds the memory of requests, of all connections together; None: there is no
+        bound.
+        """
         self.wire = wire
         self.processor = processor
         self.connection_id = connection_id
@@ -71,19 +74,27 @@ class KafkaChannel:
         self.listener_name = listener_name
         self.client_id = ""
         self.in_progress: deque[Request] = deque()
-        """The requests whose responses have not left yet, oldest first: one, or several produces (see above)."""
+        """The requests whose responses have not left yet, oldest first: one, or several produces
+        (see above).
+        """
         self.close_reason = ""
         self.last_active_ms = now_ms
-        """When a frame was last begun or completed, or some of a response left. Bytes in the middle of a frame do not count, so that a client that sends
-        one now and then must complete its frame within connections.max.idle.ms (Apache Kafka waits for ever)."""
+        """When a frame was last begun or completed, or some of a response left. Bytes in the middle
+        of a frame do not count, so that a client that sends one now and then must complete its
+        frame within connections.max.idle.ms (Apache Kafka waits for ever).
+        """
         self.unsent_before = 0
-        """Bytes of responses that had not left when the processor last looked for idle connections."""
+        """Bytes of responses that had not left when the processor last looked for idle
+        connections.
+        """
         self._bytes_in_progress = 0
         self._frames: deque[bytes] = deque()
         self.pool = pool
         self._reserved = False
         """The pool has given memory for a request that is not handed on yet."""
-        self._receiver = FrameReceiver(max_request_size, self._allocate if pool is not None else None)
+        self._receiver = FrameReceiver(
+            max_request_size, self._allocate if pool is not None else None
+        )
         wire.guard_sends(self._send_failed)
 
     def data_received(self, data: memoryview) -> None:
@@ -103,7 +114,9 @@ class KafkaChannel:
         self._take(data)
 
     def _allocate(self, size: int) -> bool:
-        """Return whether a request of `size` bytes may begin. A muted channel takes no memory: what its client sent ahead must not keep others waiting."""
+        """Return whether a request of `size` bytes may begin. A muted channel takes no memory: what
+        its client sent ahead must not keep others waiting.
+        """
         if self.pool is None or self.is_muted or self._reserved:
             return False
         self._reserved = self.pool.try_allocate(size)
@@ -115,7 +128,9 @@ class KafkaChannel:
         return self._receiver.held is not None
 
     def more_memory(self) -> None:
-        """Go on with the request that could not begin: there is memory again, or the request before it is answered."""
+        """Go on with the request that could not begin: there is memory again, or the request before
+        it is answered.
+        """
         held, self._receiver.held = self._receiver.held, None
         if held is None:
             return  # closed meanwhile
@@ -164,10 +179,14 @@ class KafkaChannel:
     def is_muted(self) -> bool:
         """Whether no further request may start now, of whatever kind."""
         waiting = self.in_progress
-        return bool(waiting) and not (waiting[-1].may_be_followed and len(waiting) < self.processor.max_pipelined_requests)
+        return bool(waiting) and not (
+            waiting[-1].may_be_followed and len(waiting) < self.processor.max_pipelined_requests
+        )
 
     def start_next(self) -> None:
-        """Start each request that has been received and may start now. Read on unless one has to wait."""
+        """Start each request that has been received and may start now. Read on unless one has to
+        wait.
+        """
         while self._frames and self._may_start(self._frames[0]):
             self._start(self._frames.popleft())
         if self._frames:
@@ -183,10 +202,16 @@ class KafkaChannel:
         """Whether this request may start, given what is in progress."""
         if not self.in_progress:
             return True
-        return not self.is_muted and is_acknowledged_produce(frame) and self._bytes_in_progress + len(frame) <= MAX_PIPELINED_BYTES
+        return (
+            not self.is_muted
+            and is_acknowledged_produce(frame)
+            and self._bytes_in_progress + len(frame) <= MAX_PIPELINED_BYTES
+        )
 
     def unmute(self, answered: int = 1) -> None:
-        """The responses of the `answered` oldest requests have left: take the next request, already received or still to come."""
+        """The responses of the `answered` oldest requests have left: take the next request, already
+        received or still to come.
+        """
         for _ in range(answered):
             self._bytes_in_progress -= len(self.in_progress.popleft().frame)
         self.last_active_ms = self.processor.now_ms()

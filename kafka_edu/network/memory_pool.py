@@ -1,8 +1,11 @@
-"""A bound on the memory of requests that are read or wait (Kafka: SimpleMemoryPool.java; queued.max.request.bytes; KIP-72).
+"""A bound on the memory of requests that are read or wait (Kafka: SimpleMemoryPool.java;
+queued.max.request.bytes; KIP-72).
 
-A request takes its size from the pool when its size prefix has come, and gives it back when its handler has done its part. The pool is not strict, as in
-Kafka: while anything is left, a request of any size gets all of it, so the sum can pass the bound by one request (socket.request.max.bytes at most). With
-nothing left, no connection begins another request; those in the middle of one go on, so that what they hold becomes free.
+A request takes its size from the pool when its size prefix has come, and gives it back when its
+handler has done its part. The pool is not strict, as in Kafka: while anything is left, a request of
+any size gets all of it, so the sum can pass the bound by one request (socket.request.max.bytes at
+most). With nothing left, no connection begins another request; those in the middle of one go on, so
+that what they hold becomes free.
 """
 
 from collections import deque
@@ -18,7 +21,9 @@ class WaitsForMemory(Protocol):
 
 
 class MemoryPool:
-    """Owned by the SocketServer; all connections share it. The longest waiting connection is served first."""
+    """Owned by the SocketServer; all connections share it. The longest waiting connection is served
+    first.
+    """
 
     def __init__(self, size: int) -> None:
         self.size = size

@@ -1,7 +1,9 @@
-"""One connection to one broker, as a client of it (Kafka: NetworkClient.java, InFlightRequests.java; book 000 §6.1).
+"""One connection to one broker, as a client of it (Kafka: NetworkClient.java,
+InFlightRequests.java; book 000 §6.1).
 
-Requests may be sent ahead; a broker answers them in their order, so in-flight requests are a queue, and the correlation id is only checked.
-A request that is not answered in time closes the connection: after it no later answer could be told apart.
+Requests may be sent ahead; a broker answers them in their order, so in-flight requests are a queue,
+and the correlation id is only checked. A request that is not answered in time closes the
+connection: after it no later answer could be told apart.
 """
 
 import asyncio
@@ -29,7 +31,9 @@ class _InFlight(NamedTuple):
 
 
 class NetworkClient:
-    """Sends requests on one connection and returns their responses. Owned by one loop; any of its tasks may send."""
+    """Sends requests on one connection and returns their responses. Owned by one loop; any of its
+    tasks may send.
+    """
 
     def __init__(self, transport: Transport, client_id: str) -> None:
         self._transport = transport
@@ -38,7 +42,9 @@ class NetworkClient:
         self._receiver = FrameReceiver(MAX_RESPONSE_BYTES)
         self._in_flight: deque[_InFlight] = deque()
         self._alarm: asyncio.TimerHandle | None = None
-        """Set for the earliest deadline in flight, or before it: it is not put off when that request is answered."""
+        """Set for the earliest deadline in flight, or before it: it is not put off when that
+        request is answered.
+        """
         self._next_correlation_id = 0
 
     @property
@@ -47,7 +53,9 @@ class NetworkClient:
 
     @property
     def local(self) -> str:
-        """Our side's `host:port`, by which the broker's events name this connection; empty when not connected."""
+        """Our side's `host:port`, by which the broker's events name this connection; empty when not
+        connected.
+        """
         return self._wire.local if self._wire else ""
 
     @property
@@ -58,13 +66,16 @@ class NetworkClient:
         """Connect, or raise OSError or TimeoutError. An older connection is closed first."""
         self.close()
         self._receiver = FrameReceiver(MAX_RESPONSE_BYTES)
-        self._wire = await self._transport.connect(host, port, lambda wire: _Answers(self, wire), timeout_ms)
+        self._wire = await self._transport.connect(
+            host, port, lambda wire: _Answers(self, wire), timeout_ms
+        )
 
     async def send(self, request: Message, api_version: int, timeout_ms: float) -> Message:
         """Send and wait for the answer.
 
-        Raises ConnectionError when the connection is or goes away, TimeoutError after `timeout_ms` (and closes), ProtocolError on an answer
-        that cannot be read (and closes). One in flight costs one future.
+        Raises ConnectionError when the connection is or goes away, TimeoutError after `timeout_ms`
+        (and closes), ProtocolError on an answer that cannot be read (and closes). One in flight
+        costs one future.
         """
         if request.KEY is None:
             raise ValueError(f"{type(request).__name__} is no request")
@@ -75,7 +86,9 @@ class NetworkClient:
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Message] = loop.create_future()
         deadline = loop.time() + timeout_ms / 1000
-        self._in_flight.append(_InFlight(correlation_id, request.KEY, api_version, answer, deadline))
+        self._in_flight.append(
+            _InFlight(correlation_id, request.KEY, api_version, answer, deadline)
+        )
         self._wire.send(encode_request(request, api_version, correlation_id, self._client_id))
         if self._alarm is None or deadline < self._alarm.when():
             self._set_alarm(loop, deadline)
@@ -87,7 +100,8 @@ class NetworkClient:
         self._alarm = loop.call_at(deadline, self._look_at_deadlines, loop, deadline)
 
     def _look_at_deadlines(self, loop: asyncio.AbstractEventLoop, now: float) -> None:
-        """A request that is in flight for too long ends with TimeoutError, and the connection with it. O(in flight).
+        """A request that is in flight for too long ends with TimeoutError, and the connection with
+        it. O(in flight).
 
         `now` is what the alarm was set for: a clock may be read a little before it.
         """
@@ -101,11 +115,16 @@ class NetworkClient:
         elif self._in_flight:
             self._set_alarm(loop, min(waiting.deadline for waiting in self._in_flight))
 
-    async def ask(self, request: Message, api_version: int, response_type: type[R], timeout_ms: float) -> R:
+    async def ask(
+        self, request: Message, api_version: int, response_type: type[R], timeout_ms: float
+    ) -> R:
         """`send`, for a caller that knows what it gets."""
         response = await self.send(request, api_version, timeout_ms)
         if not isinstance(response, response_type):
-            raise TypeError(f"{type(request).__name__} is answered by {type(response).__name__}, not by {response_type.__name__}")
+            raise TypeError(
+                f"{type(request).__name__} is answered by {type(response).__name__}, not by"
+                f" {response_type.__name__}"
+            )
         return response
 
     def close(self) -> None:
@@ -140,7 +159,9 @@ class NetworkClient:
         try:
             correlation_id, response = decode_response(waiting.api_key, waiting.api_version, frame)
             if correlation_id != waiting.correlation_id:
-                raise ProtocolError(f"response {correlation_id} where {waiting.correlation_id} is due")
+                raise ProtocolError(
+                    f"response {correlation_id} where {waiting.correlation_id} is due"
+                )
         except ProtocolError as error:
             if not waiting.answer.done():
                 waiting.answer.set_exception(error)

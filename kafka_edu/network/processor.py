@@ -1,8 +1,10 @@
-"""A processor owns connections: it turns bytes into requests and responses into bytes (Kafka: Processor in SocketServer.scala; book 001).
+"""A processor owns connections: it turns bytes into requests and responses into bytes (Kafka:
+Processor in SocketServer.scala; book 001).
 
-Kafka runs num.network.threads of these as threads; here each is a part of the broker's one loop, with the same queues in between. That keeps
-Kafka's structure, not its parallelism (docs/differences.md).
-Hop before: Acceptor, or the client itself. Next hop of a request: RequestChannel; of a response: the wire.
+Kafka runs num.network.threads of these as threads; here each is a part of the broker's one loop,
+with the same queues in between. That keeps Kafka's structure, not its parallelism
+(docs/differences.md). Hop before: Acceptor, or the client itself. Next hop of a request:
+RequestChannel; of a response: the wire.
 """
 
 import asyncio
@@ -21,7 +23,14 @@ from kafka_edu.protocol.api_keys import CONTROL_PLANE_KEYS, ApiKey
 from kafka_edu.protocol.headers import decode_request_header
 from kafka_edu.protocol.types import ProtocolError
 from kafka_edu.trace.event import SLOW_MS, Event
-from kafka_edu.trace.events.network import ConnectionClosed, ConnectionFailed, ConnectionOpened, ConnectionSnapshot, RequestReceived, ResponseSent
+from kafka_edu.trace.events.network import (
+    ConnectionClosed,
+    ConnectionFailed,
+    ConnectionOpened,
+    ConnectionSnapshot,
+    RequestReceived,
+    ResponseSent,
+)
 from kafka_edu.trace.tracer import Tracer
 
 log = logging.getLogger(__name__)
@@ -37,7 +46,9 @@ PATIENT_KEYS: Final = frozenset({ApiKey.FETCH, ApiKey.JOIN_GROUP, ApiKey.SYNC_GR
 
 
 def is_slow(request: Request) -> bool:
-    """Return whether a request took so long that its answer is a fact; the time that its client wants it to wait does not count."""
+    """Return whether a request took so long that its answer is a fact; the time that its client
+    wants it to wait does not count.
+    """
     took_ns = request.response_sent_from_ns - request.start_ns
     if took_ns < SLOW_NS:
         return False
@@ -47,7 +58,9 @@ def is_slow(request: Request) -> bool:
 
 
 class Processor:
-    """Owns some of one listener's connections. All its state is touched by the broker's loop alone."""
+    """Owns some of one listener's connections. All its state is touched by the broker's loop
+    alone.
+    """
 
     def __init__(
         self,
@@ -66,9 +79,11 @@ class Processor:
         failures_logged: LogLimiter | None = None,
         refusals_logged: LogLimiter | None = None,
     ) -> None:
-        """`on_failure` is told of a task of the processor that died of a bug, by name. It must stop the broker.
+        """`on_failure` is told of a task of the processor that died of a bug, by name. It must stop
+        the broker.
 
-        `failures_logged` limits the stacks in the log, `refusals_logged` the lines about what clients sent; the processors of a broker share one of each.
+        `failures_logged` limits the stacks in the log, `refusals_logged` the lines about what
+        clients sent; the processors of a broker share one of each.
         """
         self.index = index
         self._time = time
@@ -111,21 +126,35 @@ class Processor:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         """A task that dies of a bug must not vanish: requests would wait for it for ever."""
-        if not task.cancelled() and self._on_failure is not None and (error := task.exception()) is not None:
+        if (
+            not task.cancelled()
+            and self._on_failure is not None
+            and (error := task.exception()) is not None
+        ):
             self._on_failure(task.get_name(), error)
 
     def accept(self, wire: Wire) -> KafkaChannel:
         """Door: a new connection is ours (Kafka: configureNewConnections)."""
         connection_id = f"{wire.local}-{wire.peer}-{self._next_connection}"
         self._next_connection += 1
-        channel = KafkaChannel(wire, self, connection_id, self._listener_name, self._max_request_size, self.now_ms(), self._pool)
+        channel = KafkaChannel(
+            wire,
+            self,
+            connection_id,
+            self._listener_name,
+            self._max_request_size,
+            self.now_ms(),
+            self._pool,
+        )
         self.channels[connection_id] = channel
         if self._trace:
             self._trace(ConnectionOpened(connection_id, self._listener_name, self.index))
         return channel
 
     def on_frame(self, channel: KafkaChannel, frame: bytes) -> None:
-        """A whole request has come (Kafka: processCompletedReceives). A header that cannot be read costs the connection."""
+        """A whole request has come (Kafka: processCompletedReceives). A header that cannot be read
+        costs the connection.
+        """
         try:
             header, body_offset = decode_request_header(frame)
         except ProtocolError as error:
@@ -158,19 +187,25 @@ class Processor:
                 self._blocked_task = self._spawn(self._unblock(), "blocked")
 
     async def _unblock(self) -> None:
-        """The request queue is full: hold all our connections' requests, in order, until there is room."""
+        """The request queue is full: hold all our connections' requests, in order, until there is
+        room.
+        """
         while self._blocked:
             await self._request_channel.send_request(self._blocked[0])
             self._blocked.popleft()
         self._blocked_task = None
 
     def enqueue_response(self, request: Request, parts: list[Part] | None) -> bool:
-        """Put a response into this processor's queue (None: no answer, only unmute); returns whether it is the first there: then we must be woken."""
+        """Put a response into this processor's queue (None: no answer, only unmute); returns
+        whether it is the first there: then we must be woken.
+        """
         self._responses.append((request, parts))
         return len(self._responses) == 1
 
     def process_new_responses(self) -> None:
-        """Send what is queued. A bug that shows with one response costs its connection; the others of the batch are sent."""
+        """Send what is queued. A bug that shows with one response costs its connection; the others
+        of the batch are sent.
+        """
         responses, self._responses = self._responses, deque()
         for request, parts in responses:
             if request.connection_id in self.channels:
@@ -180,7 +215,9 @@ class Processor:
                     self.fail(request.channel, "sending its response", error)
 
     def _send(self, request: Request, parts: list[Part] | None) -> None:
-        """Send a response when those of the connection's earlier requests have left; until then, hold it."""
+        """Send a response when those of the connection's earlier requests have left; until then,
+        hold it.
+        """
         channel = request.channel
         if parts is None:
             channel.unmute()  # acks=0: nothing else is in progress
@@ -210,22 +247,43 @@ class Processor:
             channel.wire.send(all_parts)
 
     def fail(self, channel: KafkaChannel, doing: str, error: Exception) -> None:
-        """Door: an unexpected exception while this connection was worked for. Close it, and tell; all others go on.
+        """Door: an unexpected exception while this connection was worked for. Close it, and tell;
+        all others go on.
 
         This is one of the two boundaries where the broker survives its own bug (docs/answers.md).
         """
         if self._failures_logged.allows():
-            log.error("connection %s is closed: the broker failed while %s", channel.connection_id, doing, exc_info=error)
+            log.error(
+                "connection %s is closed: the broker failed while %s",
+                channel.connection_id,
+                doing,
+                exc_info=error,
+            )
         what = f"{type(error).__name__}: {error}"
         if self._trace:
-            self._trace(ConnectionFailed(connection_id=channel.connection_id, processor=self.index, doing=doing, error=what))
+            self._trace(
+                ConnectionFailed(
+                    connection_id=channel.connection_id,
+                    processor=self.index,
+                    doing=doing,
+                    error=what,
+                )
+            )
         channel.close(f"the broker failed while {doing}: {what}")
 
     def refuse(self, channel: KafkaChannel, rule: str, came: str) -> None:
-        """Close a connection for what came by it, and write a line to the log: from whom, what came, and which rule it breaks."""
+        """Close a connection for what came by it, and write a line to the log: from whom, what
+        came, and which rule it breaks.
+        """
         if self._refusals_logged.allows():
             client = f"client id '{channel.client_id}'" if channel.client_id else "no client id yet"
-            log.warning("connection %s (%s) is closed for its input: %s. What came: %s", channel.connection_id, client, rule, came)
+            log.warning(
+                "connection %s (%s) is closed for its input: %s. What came: %s",
+                channel.connection_id,
+                client,
+                rule,
+                came,
+            )
         channel.close(rule)
 
     def refuse_bytes(self, channel: KafkaChannel, rule: str, data: bytes) -> None:
@@ -273,7 +331,9 @@ class Processor:
             self._trace(ConnectionClosed(channel.connection_id, self.index, reason))
 
     async def _close_idle(self) -> None:
-        """Close connections that were silent for connections.max.idle.ms; one that waits for its answer is not idle, one that does not read it is."""
+        """Close connections that were silent for connections.max.idle.ms; one that waits for its
+        answer is not idle, one that does not read it is.
+        """
         while True:
             await self._time.sleep(max(self._max_idle_ms / 4, 10))
             now_ms = self.now_ms()
@@ -282,11 +342,16 @@ class Processor:
                 if unsent != channel.unsent_before:
                     channel.unsent_before = unsent
                     channel.last_active_ms = now_ms
-                elif (unsent or not channel.in_progress) and channel.last_active_ms <= now_ms - self._max_idle_ms:
+                elif (
+                    unsent or not channel.in_progress
+                ) and channel.last_active_ms <= now_ms - self._max_idle_ms:
                     channel.close(f"idle for {self._max_idle_ms} ms (connections.max.idle.ms)")
 
     def snapshot(self) -> Iterable[Event]:
-        return [ConnectionSnapshot(c.connection_id, c.listener_name, self.index, c.client_id) for c in self.channels.values()]
+        return [
+            ConnectionSnapshot(c.connection_id, c.listener_name, self.index, c.client_id)
+            for c in self.channels.values()
+        ]
 
     def close(self) -> None:
         """Close every connection and stop."""
@@ -298,8 +363,14 @@ class Processor:
 
 
 def bytes_text(data: bytes) -> str:
-    """Describe bytes that are no request: as text if a program that speaks another protocol sent text, otherwise in hexadecimal."""
+    """Describe bytes that are no request: as text if a program that speaks another protocol sent
+    text, otherwise in hexadecimal.
+    """
     first = data[:SHOWN_BYTES]
     text = first.rstrip(b"\r\n")
-    shown = f"'{text.decode('ascii')}'" if text.isascii() and text.decode("ascii").isprintable() else first.hex(" ")
+    shown = (
+        f"'{text.decode('ascii')}'"
+        if text.isascii() and text.decode("ascii").isprintable()
+        else first.hex(" ")
+    )
     return f"{len(data)} bytes that begin with {shown}"

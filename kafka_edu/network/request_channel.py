@@ -1,8 +1,10 @@
 """The queue between processors and handlers (Kafka: RequestChannel.scala; book 001, request path).
 
-Processors put requests in, handlers take them out; one bounded queue for all (queued.max.requests, 500). When it is full the processor that wants
-to put one waits, reads none of its connections meanwhile, and so the pressure reaches the clients through TCP.
-A response goes back to the processor that owns the connection. Next hop of a request: KafkaRequestHandler; of a response: Processor.
+Processors put requests in, handlers take them out; one bounded queue for all (queued.max.requests,
+500). When it is full the processor that wants to put one waits, reads none of its connections
+meanwhile, and so the pressure reaches the clients through TCP. A response goes back to the
+processor that owns the connection. Next hop of a request: KafkaRequestHandler; of a response:
+Processor.
 """
 
 import asyncio
@@ -45,7 +47,14 @@ class Request:
         "timeout_ms",
     )
 
-    def __init__(self, channel: "KafkaChannel", header: RequestHeader, frame: bytes, body_offset: int, start_ns: int) -> None:
+    def __init__(
+        self,
+        channel: "KafkaChannel",
+        header: RequestHeader,
+        frame: bytes,
+        body_offset: int,
+        start_ns: int,
+    ) -> None:
         self.channel = channel
         self.header = header
         self.frame = frame
@@ -56,20 +65,30 @@ class Request:
         self.listener_name = channel.listener_name
         self.start_ns = start_ns
         self.cause = 0
-        """The fact that brings about the next hop: RequestReceived, then what made the answer. 0 if neither was told."""
+        """The fact that brings about the next hop: RequestReceived, then what made the answer. 0 if
+        neither was told.
+        """
         self.dequeued_ns = 0
         self.local_done_ns = 0
-        """When the handler had done its part: set by whoever leaves the request to a purgatory; 0 if it was answered at once."""
+        """When the handler had done its part: set by whoever leaves the request to a purgatory; 0
+        if it was answered at once.
+        """
         self.may_be_followed = False
-        """The handler has done its part: the connection's next produce may start (`edu.max.pipelined.requests`)."""
+        """The handler has done its part: the connection's next produce may start
+        (`edu.max.pipelined.requests`).
+        """
         self.response_parts: list[Part] | None = None
         """The response, while it waits for the responses of earlier requests to leave."""
         self.response_ns = 0
         self.response_sent_from_ns = 0
         self.timeout_ms: int | None = None
-        """The time-out that its client gives it, in ms. The watchdog looks it up when the request is a second old."""
+        """The time-out that its client gives it, in ms. The watchdog looks it up when the request
+        is a second old.
+        """
         self.memory = 0
-        """Bytes that it holds of the pool (queued.max.request.bytes); 0 if there is no such bound."""
+        """Bytes that it holds of the pool (queued.max.request.bytes); 0 if there is no such
+        bound.
+        """
 
     def release_memory(self) -> None:
         """The handler has done its part: its memory is for others now."""
@@ -82,7 +101,9 @@ class Request:
 class RequestChannel:
     """The request queue. `capacity` is queued.max.requests. Owned by the broker's loop."""
 
-    def __init__(self, time: Time, capacity: int = QUEUED_MAX_REQUESTS, trace: Tracer | None = None) -> None:
+    def __init__(
+        self, time: Time, capacity: int = QUEUED_MAX_REQUESTS, trace: Tracer | None = None
+    ) -> None:
         self._time = time
         self._trace = trace
         self.capacity = capacity
@@ -90,7 +111,9 @@ class RequestChannel:
         self._takers: deque[asyncio.Future[Request]] = deque()
         self._putters: deque[asyncio.Future[None]] = deque()
         self._promised = 0
-        """Places in the queue that were promised to processors that waited, and are not taken yet."""
+        """Places in the queue that were promised to processors that waited, and are not taken
+        yet.
+        """
         self._handling = False
         self._to_wake: list[Processor] = []
         self.requests_total = 0
@@ -100,7 +123,9 @@ class RequestChannel:
         return len(self._queue)
 
     def try_send_request(self, request: Request) -> bool:
-        """Put a request in, or answer False when the queue is full, or others have waited longer for room. O(1)."""
+        """Put a request in, or answer False when the queue is full, or others have waited longer
+        for room. O(1).
+        """
         if self._putters or len(self._queue) + self._promised >= self.capacity:
             return False
         self._put(request)
@@ -116,7 +141,9 @@ class RequestChannel:
         self._queue.append(request)
 
     async def send_request(self, request: Request) -> None:
-        """Put a request in as soon as there is room. Those who wait get room in the order in which they came."""
+        """Put a request in as soon as there is room. Those who wait get room in the order in which
+        they came.
+        """
         if not self.try_send_request(request):
             await self._wait_for_room()
             self._promised -= 1
@@ -169,11 +196,15 @@ class RequestChannel:
         self._queue.appendleft(request)
 
     def begin_handling(self) -> None:
-        """A handler begins with a request. Whom it answers, this client or others who waited for it, is not told before `end_handling`."""
+        """A handler begins with a request. Whom it answers, this client or others who waited for
+        it, is not told before `end_handling`.
+        """
         self._handling = True
 
     def end_handling(self) -> None:
-        """The handler has done its part: each processor that got responses meanwhile is woken, once (Kafka: selector.wakeup)."""
+        """The handler has done its part: each processor that got responses meanwhile is woken, once
+        (Kafka: selector.wakeup).
+        """
         self._handling = False
         if self._to_wake:
             to_wake, self._to_wake = self._to_wake, []
@@ -181,9 +212,11 @@ class RequestChannel:
                 processor.process_new_responses()
 
     def send_response(self, request: Request, parts: list[Part] | None) -> None:
-        """Answer: queue `parts` (a whole response, its size prefix included) with the processor that owns the connection, and wake it.
+        """Answer: queue `parts` (a whole response, its size prefix included) with the processor
+        that owns the connection, and wake it.
 
-        None: done without an answer (Produce with acks=0); the connection may go on with its next request.
+        None: done without an answer (Produce with acks=0); the connection may go on with its next
+        request.
         """
         request.response_ns = self._time.nanoseconds()
         trace = self._trace
@@ -197,7 +230,8 @@ class RequestChannel:
                 asyncio.get_running_loop().call_soon(processor.process_new_responses)
 
     def let_next_start(self, request: Request) -> None:
-        """Let the connection's next produce start, although this request waits for its answer in a purgatory.
+        """Let the connection's next produce start, although this request waits for its answer in a
+        purgatory.
 
         This does nothing while `edu.max.pipelined.requests` is 1, as in Kafka. See `KafkaChannel`.
         """
@@ -209,7 +243,10 @@ class RequestChannel:
     def refuse(self, request: Request, rule: str) -> None:
         """Close the connection because of this request, which breaks `rule`. The log names both."""
         header = request.header
-        came = f"{ApiKey(header.api_key).name} ({header.api_key}) version {header.api_version}, correlation id {header.correlation_id}, {len(request.frame)} bytes"
+        came = (
+            f"{ApiKey(header.api_key).name} ({header.api_key}) version {header.api_version},"
+            f" correlation id {header.correlation_id}, {len(request.frame)} bytes"
+        )
         request.channel.processor.refuse(request.channel, rule, came)
 
     def close_connection(self, request: Request, reason: str) -> None:

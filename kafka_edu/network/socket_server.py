@@ -1,11 +1,14 @@
 """All listeners of one broker (Kafka: SocketServer.scala; spec N1).
 
-    acceptor (one a listener) → processors (num.network.threads each) → request channel → handlers (num.io.threads) → processors
+    acceptor (one a listener) → processors (num.network.threads each) → request channel → handlers
+    (num.io.threads) → processors
 
-The listener that control.plane.listener.name names stands apart: one acceptor, one processor, a request channel of 20 and one handler, all its own, so that
-what the controller says never waits behind what clients send (KIP-291; book 001; spec C10).
+The listener that control.plane.listener.name names stands apart: one acceptor, one processor, a
+request channel of 20 and one handler, all its own, so that what the controller says never waits
+behind what clients send (KIP-291; book 001; spec C10).
 
-`bind` takes the ports, so that the broker knows them; `start_processing` opens the doors, once everything behind them stands.
+`bind` takes the ports, so that the broker knows them; `start_processing` opens the doors, once
+everything behind them stands.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -71,11 +74,17 @@ class SocketServer:
         self._refusals_logged = LogLimiter(time.hi_res_clock_ms)
         self._processor_numbers = 0
         self._open = False
-        self.memory_pool = MemoryPool(queued_max_request_bytes) if queued_max_request_bytes > 0 else None
-        self._quotas = ConnectionQuotas(connection_limits, [e.listener_name for e in end_points], inter_broker_listener)
+        self.memory_pool = (
+            MemoryPool(queued_max_request_bytes) if queued_max_request_bytes > 0 else None
+        )
+        self._quotas = ConnectionQuotas(
+            connection_limits, [e.listener_name for e in end_points], inter_broker_listener
+        )
         self.acceptors: dict[str, Acceptor] = {}
         for end_point in end_points:
-            self.acceptors[end_point.listener_name] = Acceptor(end_point, [], trace, self._quotas, self._heed_limits)
+            self.acceptors[end_point.listener_name] = Acceptor(
+                end_point, [], trace, self._quotas, self._heed_limits
+            )
         self._data_plane = dict(self.acceptors)
         if control_plane is not None:
             acceptor = self._data_plane.pop(control_plane.listener_name)
@@ -86,7 +95,9 @@ class SocketServer:
             trace.on_snapshot(self._snapshot)
 
     def resize_processors(self, num_network_threads: int) -> None:
-        """So many processors for each listener of the data plane from now on. The connections of those too many are closed; their clients come again."""
+        """So many processors for each listener of the data plane from now on. The connections of
+        those too many are closed; their clients come again.
+        """
         for acceptor in self._data_plane.values():
             while len(acceptor.processors) > num_network_threads:
                 acceptor.processors.pop().close()
@@ -115,32 +126,49 @@ class SocketServer:
         )
 
     def limit_connections(self, limits: ConnectionLimits) -> None:
-        """Use these limits from now on. Connections above max.connections are closed; those above the limit of their address stay."""
+        """Use these limits from now on. Connections above max.connections are closed; those above
+        the limit of their address stay.
+        """
         self._quotas.limits = limits
         self._heed_limits()
 
     def _heed_limits(self) -> None:
-        """A connection has come or gone, or the limits have changed: pause or resume each listener, and close what is too much. O(listeners)."""
+        """A connection has come or gone, or the limits have changed: pause or resume each listener,
+        and close what is too much. O(listeners).
+        """
         if self._quotas.excess:
             self._close_excess()
         for acceptor in self.acceptors.values():
             acceptor.heed_limits()
 
     def _close_excess(self) -> None:
-        """Close the connections of unprotected listeners that were silent for longest, as many as there are above max.connections.
+        """Close the connections of unprotected listeners that were silent for longest, as many as
+        there are above max.connections.
 
-        Kafka closes one at each turn of a processor; the end is the same. O(connections), only when there are too many.
+        Kafka closes one at each turn of a processor; the end is the same. O(connections), only when
+        there are too many.
         """
-        channels = [channel for processor in self.processors for channel in processor.channels.values()]
+        channels = [
+            channel for processor in self.processors for channel in processor.channels.values()
+        ]
         closing = sum(1 for channel in channels if channel.close_reason)
-        open_ = [c for c in channels if not c.close_reason and not self._quotas.is_protected(c.listener_name)]
+        open_ = [
+            c
+            for c in channels
+            if not c.close_reason and not self._quotas.is_protected(c.listener_name)
+        ]
         open_.sort(key=lambda channel: channel.last_active_ms)
         for channel in open_[: max(self._quotas.excess - closing, 0)]:
-            channel.close("there are too many connections, and this one was silent for longest (max.connections)")
+            channel.close(
+                "there are too many connections, and this one was silent for longest"
+                " (max.connections)"
+            )
 
     @property
     def processors(self) -> list[Processor]:
-        return [processor for acceptor in self.acceptors.values() for processor in acceptor.processors]
+        return [
+            processor for acceptor in self.acceptors.values() for processor in acceptor.processors
+        ]
 
     def channels(self) -> Iterator[KafkaChannel]:
         """All connections that stand."""

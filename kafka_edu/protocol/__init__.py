@@ -1,1 +1,3 @@
-"""The wire protocol: every message declared once, codecs generated from the declarations (spec P1–P5)."""
+"""The wire protocol: every message declared once, codecs generated from the declarations (spec
+P1–P5).
+"""

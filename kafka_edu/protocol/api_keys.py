@@ -1,8 +1,10 @@
 """The numbers by which requests are called (Kafka: ApiKeys.java; book §6.1).
 
-Every request begins with its api key and version, two int16. A key keeps its number and its meaning for ever; what changes is the version.
-From one version on, its own for each key, a request is *flexible* (KIP-482): lengths are varints, and tagged fields may follow every struct.
-The headers change at the same version, so it is kept here, for every key of a 2.8 broker with ZooKeeper, also for those we do not serve.
+Every request begins with its api key and version, two int16. A key keeps its number and its meaning
+for ever; what changes is the version. From one version on, its own for each key, a request is
+*flexible* (KIP-482): lengths are varints, and tagged fields may follow every struct. The headers
+change at the same version, so it is kept here, for every key of a 2.8 broker with ZooKeeper, also
+for those we do not serve.
 """
 
 from enum import IntEnum
@@ -24,7 +26,9 @@ class ApiKey(IntEnum):
         return member
 
     def is_flexible(self, version: int) -> bool:
-        """Whether this version of the request and its response uses compact lengths and tagged fields."""
+        """Whether this version of the request and its response uses compact lengths and tagged
+        fields.
+        """
         return version >= self.first_flexible
 
     # name = key, first flexible version
@@ -86,7 +90,8 @@ class ApiKey(IntEnum):
     DESCRIBE_PRODUCERS = 61, 0
 
 
-#: Requests that change the state of the cluster, from the controller or from an admin client. They are few, so each of their hops is a fact.
+#: Requests that change the state of the cluster, from the controller or from an admin client. They
+#: are few, so each of their hops is a fact.
 CONTROL_PLANE_KEYS: Final = frozenset(
     {
         ApiKey.LEADER_AND_ISR,

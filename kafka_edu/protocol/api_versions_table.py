@@ -1,8 +1,10 @@
-"""What a broker says it speaks, by API level (spec P5; Kafka: ApiVersion.scala and ApiMessageType.java).
+"""What a broker says it speaks, by API level (spec P5; Kafka: ApiVersion.scala and
+ApiMessageType.java).
 
-A client's first request is ApiVersions; the answer is this table, and for each key the client then uses the highest version that both know.
-`--api-level 2.0` makes a broker advertise exactly what Kafka 2.0.0 did, `2.8` what 2.8 with ZooKeeper did. The minimum is 0 for every key: old
-clients tie features to exact old versions.
+A client's first request is ApiVersions; the answer is this table, and for each key the client then
+uses the highest version that both know. `--api-level 2.0` makes a broker advertise exactly what
+Kafka 2.0.0 did, `2.8` what 2.8 with ZooKeeper did. The minimum is 0 for every key: old clients tie
+features to exact old versions.
 """
 
 from collections.abc import Mapping
@@ -70,7 +72,8 @@ MAX_VERSIONS: Final[Mapping[ApiKey, tuple[int | None, int]]] = {
     ApiKey.DESCRIBE_PRODUCERS: (None, 0),
 }
 
-#: The keys this broker has a handler for. What is advertised is served: the others are left out of every table.
+#: The keys this broker has a handler for. What is advertised is served: the others are left out of
+#: every table.
 SERVED: Final[frozenset[ApiKey]] = frozenset(
     {
         ApiKey.PRODUCE,
@@ -136,6 +139,10 @@ VersionTable = Mapping[ApiKey, tuple[int, int]]
 
 #: level → key → (lowest, highest) version, in the order of the keys.
 API_LEVELS: Final[Mapping[str, VersionTable]] = {
-    "2.0": {key: (0, in_2_0) for key, (in_2_0, _) in MAX_VERSIONS.items() if in_2_0 is not None and key in SERVED},
+    "2.0": {
+        key: (0, in_2_0)
+        for key, (in_2_0, _) in MAX_VERSIONS.items()
+        if in_2_0 is not None and key in SERVED
+    },
     "2.8": {key: (0, in_2_8) for key, (_, in_2_8) in MAX_VERSIONS.items() if key in SERVED},
 }

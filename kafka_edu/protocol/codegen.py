@@ -1,15 +1,17 @@
-"""Writes a decoder and an encoder for one version of one message, as Python source, and compiles them.
+"""Writes a decoder and an encoder for one version of one message, as Python source, and compiles
+them.
 
-Kafka generates Java from its schemas when it is built; we generate Python when a version is first used. An interpreter that walks the fields
-at run time would be shorter, and some five times slower: on the way of every Produce and Fetch that is most of a request's time. What the source
-gains:
+Kafka generates Java from its schemas when it is built; we generate Python when a version is first
+used. An interpreter that walks the fields at run time would be shorter, and some five times slower:
+on the way of every Produce and Fetch that is most of a request's time. What the source gains:
 
 * one function a message: nested structs become nested loops, no call a struct;
 * fields that a version lacks cost nothing but their default;
-* neighbours of fixed size are read or written by one `struct` call, with the length that follows them: acks, timeout and the count of topics
-  of a Produce are one `>hii`.
+* neighbours of fixed size are read or written by one `struct` call, with the length that follows
+  them: acks, timeout and the count of topics of a Produce are one `>hii`.
 
-`decoder_source` and `encoder_source` give the text; tracebacks show its lines. An error that is found where it stands names the field.
+`decoder_source` and `encoder_source` give the text; tracebacks show its lines. An error that is
+found where it stands names the field.
 """
 
 import linecache
@@ -73,7 +75,9 @@ class _Source:
         self._depth = 0
         self._count = 0
         self._run: list[tuple[str, str]] = []
-        """Neighbours of fixed size that wait for one `struct` call: (expression or target, format letter)."""
+        """Neighbours of fixed size that wait for one `struct` call: (expression or target, format
+        letter).
+        """
         self.message = message
 
     def emit(self, line: str) -> None:
@@ -115,12 +119,22 @@ class _Source:
 
     def has_records(self, struct_class: StructMeta) -> bool:
         present = [field for field in struct_class.FIELDS if field.versions.has(self.version)]
-        return any(isinstance(field.wire, RecordsType) or (field.struct is not None and self.has_records(field.struct)) for field in present)
+        return any(
+            isinstance(field.wire, RecordsType)
+            or (field.struct is not None and self.has_records(field.struct))
+            for field in present
+        )
 
     def min_size(self, wire: Wire) -> int:
-        """The fewest bytes a value can take on the wire: an announced count times this must be there before a list is made."""
+        """The fewest bytes a value can take on the wire: an announced count times this must be
+        there before a list is made.
+        """
         if (struct_class := as_struct(wire)) is not None:
-            present = [field for field in struct_class.FIELDS if field.versions.has(self.version) and field.tag is None]
+            present = [
+                field
+                for field in struct_class.FIELDS
+                if field.versions.has(self.version) and field.tag is None
+            ]
             return sum(self.min_size(field.wire) for field in present) + self.flexible
         if isinstance(wire, FixedType):
             return wire.size
@@ -162,12 +176,19 @@ class _DecoderSource(_Source):
                 self.emit(f"{var}.{field.name} = {self.default(field)}")
                 tagged.append(field)
             else:
-                self.value(field.wire, field.nullable.has(self.version), f"{var}.{field.name}", f"{label}.{field.name}")
+                self.value(
+                    field.wire,
+                    field.nullable.has(self.version),
+                    f"{var}.{field.name}",
+                    f"{label}.{field.name}",
+                )
         if self.flexible:
             self.tagged_fields(tagged, var, label)
 
     def tagged_fields(self, known: list[Field], var: str, label: str) -> None:
-        """Read the tagged fields. The size of a known one is not looked at, as in Kafka: the value itself says where it ends."""
+        """Read the tagged fields. The size of a known one is not looked at, as in Kafka: the value
+        itself says where it ends.
+        """
         count = self.length("B", 0)
         with self.block(f"if {count}:"):
             if not known:
@@ -181,7 +202,12 @@ class _DecoderSource(_Source):
                 self.emit(f"{size}, p = uvarint(b, p)")
                 for i, field in enumerate(known):
                     with self.block(f"{'el' if i else ''}if {tag} == {field.tag}:"):
-                        self.value(field.wire, field.nullable.has(self.version), f"{var}.{field.name}", f"{label}.{field.name}")
+                        self.value(
+                            field.wire,
+                            field.nullable.has(self.version),
+                            f"{var}.{field.name}",
+                            f"{label}.{field.name}",
+                        )
                         self.flush()
                 with self.block("else:"):
                     self.emit(f"{stop} = p + {size}")
@@ -190,10 +216,12 @@ class _DecoderSource(_Source):
                     self.emit(f"p = {stop}")
 
     def length(self, letter: str, less: int = 1) -> str:
-        """Read a length: with the run as a fixed number of format `letter`, or as an unsigned varint of length + `less`. Flushes the run.
+        """Read a length: with the run as a fixed number of format `letter`, or as an unsigned
+        varint of length + `less`. Flushes the run.
 
-        The varint is Java's int: above 2³¹ it is negative, and so is the length, which then means null, as −1 does.
-        Exactly 2³¹ wraps to the largest int when 1 is subtracted; here it stays what it is, more than any frame can hold.
+        The varint is Java's int: above 2³¹ it is negative, and so is the length, which then means
+        null, as −1 does. Exactly 2³¹ wraps to the largest int when 1 is subtracted; here it stays
+        what it is, more than any frame can hold.
         """
         name = self.fresh("n")
         if not self.flexible:
@@ -249,7 +277,11 @@ class _DecoderSource(_Source):
                         self.emit(f"raise string_too_long({label!r}, {n})")
                 self.emit(f"{target} = str(b[p:{stop}], 'utf-8', 'replace')")
             else:
-                self.emit(f"{target} = view[p:{stop}]" if isinstance(wire, RecordsType) else f"{target} = bytes(b[p:{stop}])")
+                self.emit(
+                    f"{target} = view[p:{stop}]"
+                    if isinstance(wire, RecordsType)
+                    else f"{target} = bytes(b[p:{stop}])"
+                )
             self.emit(f"p = {stop}")
         self.or_null(n, nullable, target, label)
 
@@ -258,7 +290,10 @@ class _DecoderSource(_Source):
         of = wire.of
         least = self.min_size(of)
         if least == 0:
-            raise TypeError(f"{label}: an element without bytes would let a short frame announce any number of them")
+            raise TypeError(
+                f"{label}: an element without bytes would let a short frame announce any number of"
+                " them"
+            )
         with self.block(f"if {n} >= 0:"):
             with self.block(f"if {n}{f' * {least}' if least > 1 else ''} > end - p:"):
                 self.emit(f"raise too_many({label!r}, {n}, end - p)")
@@ -279,7 +314,9 @@ class _DecoderSource(_Source):
 
 
 class _EncoderSource(_Source):
-    """def encode(o): pieces of bytes are put into a list and joined; records cut it, so that they stay parts of their own."""
+    """def encode(o): pieces of bytes are put into a list and joined; records cut it, so that they
+    stay parts of their own.
+    """
 
     def write(self) -> None:
         records = self.has_records(self.message)
@@ -316,7 +353,10 @@ class _EncoderSource(_Source):
             if not field.versions.has(self.version):
                 if not field.ignorable:
                     with self.block(f"if {self.differs(field, value)}:"):
-                        self.emit(f"raise unsupported({label + '.' + field.name!r}, {value}, {self.version}, {str(field.versions)!r})")
+                        self.emit(
+                            f"raise unsupported({label + '.' + field.name!r}, {value},"
+                            f" {self.version}, {str(field.versions)!r})"
+                        )
             elif field.tag is not None:
                 tagged.append(field)
             else:
@@ -328,12 +368,16 @@ class _EncoderSource(_Source):
 
     def nullability(self, field: Field) -> bool | None:
         """Whether this version may say null; None if no version may, so that no test is needed."""
-        return field.nullable.has(self.version) or (None if field.nullable.lowest > field.nullable.highest else False)
+        return field.nullable.has(self.version) or (
+            None if field.nullable.lowest > field.nullable.highest else False
+        )
 
     def differs(self, field: Field, value: str) -> str:
         """An expression: whether `value` is other than the field's default."""
         if (struct_class := as_struct(field.wire)) is not None:
-            return " or ".join(self.differs(inner, f"{value}.{inner.name}") for inner in struct_class.FIELDS)
+            return " or ".join(
+                self.differs(inner, f"{value}.{inner.name}") for inner in struct_class.FIELDS
+            )
         if field.default is None:
             return f"{value} is not None"
         if isinstance(field.wire, ArrayType):
@@ -354,13 +398,18 @@ class _EncoderSource(_Source):
                 self.flush()
                 self.put = before
                 self.emit(f"{count} += 1")
-                self.emit(f"{section} += (write_uvarint({field.tag}), write_uvarint(sum(map(len, {piece}))), *{piece})")
+                self.emit(
+                    f"{section} += (write_uvarint({field.tag}), write_uvarint(sum(map(len,"
+                    f" {piece}))), *{piece})"
+                )
         self.emit(f"{self.put}(SMALL[{count}])")
         with self.block(f"if {count}:"):
             self.emit(f"{self.put}(b''.join({section}))")
 
     def length(self, expression: str, letter: str) -> None:
-        """Write a length: with the run as a fixed number of format `letter`, or as an unsigned varint of length + 1. Flushes the run."""
+        """Write a length: with the run as a fixed number of format `letter`, or as an unsigned
+        varint of length + 1. Flushes the run.
+        """
         if not self.flexible:
             self.add_to_run(expression, letter)
             self.flush()
@@ -387,8 +436,12 @@ class _EncoderSource(_Source):
         else:
             raise TypeError(f"{label}: no codec for {wire!r}")
 
-    def null_or(self, value: str, nullable: bool | None, label: str, when_null: str, otherwise: str) -> None:
-        """Emit `otherwise`, or for None `when_null` or an error; no test where the schema knows no null at all."""
+    def null_or(
+        self, value: str, nullable: bool | None, label: str, when_null: str, otherwise: str
+    ) -> None:
+        """Emit `otherwise`, or for None `when_null` or an error; no test where the schema knows no
+        null at all.
+        """
         if nullable is None:
             self.emit(otherwise)
             return
@@ -435,10 +488,17 @@ class _EncoderSource(_Source):
             self.flush()
 
 
-def _compile(source: _Source, function: str) -> Any:  # Any: what a text defines has no type but the one its caller gives it
+def _compile(
+    source: _Source, function: str
+) -> Any:  # Any: what a text defines has no type but the one its caller gives it
     text = source.text()
     filename = f"<{source.message.__name__} v{source.version} {function}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)  # so that tracebacks show the line
+    linecache.cache[filename] = (
+        len(text),
+        None,
+        text.splitlines(keepends=True),
+        filename,
+    )  # so that tracebacks show the line
     exec(compile(text, filename, "exec"), source.names)
     return source.names[function]
 
@@ -466,13 +526,17 @@ def encoder_source(message: StructMeta, version: int, flexible: bool) -> str:
 
 
 def compile_decoder(message: StructMeta, version: int, flexible: bool) -> Decoder:
-    """decode(buffer, offset) → message. May raise struct.error or IndexError where the bytes end, besides ProtocolError. About 1 ms."""
+    """decode(buffer, offset) → message. May raise struct.error or IndexError where the bytes end,
+    besides ProtocolError. About 1 ms.
+    """
     decoder: Decoder = _compile(_decoder(message, version, flexible), "decode")
     return decoder
 
 
 def compile_encoder(message: StructMeta, version: int, flexible: bool) -> Encoder:
-    """encode(message) → parts. May raise struct.error where a number does not fit, besides what `Message.encode_parts` names. About 1 ms."""
+    """encode(message) → parts. May raise struct.error where a number does not fit, besides what
+    `Message.encode_parts` names. About 1 ms.
+    """
     encoder: Encoder = _compile(_encoder(message, version, flexible), "encode")
     return encoder
 
@@ -480,12 +544,23 @@ def compile_encoder(message: StructMeta, version: int, flexible: bool) -> Encode
 def compile_init(struct_class: StructMeta) -> Callable[..., None]:
     """The constructor: keywords only, each with its field's default."""
     source = _Source(struct_class, 0, False)
-    shared = {field.name for field in struct_class.FIELDS if isinstance(field.default, list) or isinstance(field.wire, type)}
-    arguments = [f"{field.name}={'UNSET' if field.name in shared else source.default(field)}" for field in struct_class.FIELDS]
+    shared = {
+        field.name
+        for field in struct_class.FIELDS
+        if isinstance(field.default, list) or isinstance(field.wire, type)
+    }
+    arguments = [
+        f"{field.name}={'UNSET' if field.name in shared else source.default(field)}"
+        for field in struct_class.FIELDS
+    ]
     source.names["UNSET"] = object()
     with source.block(f"def __init__(self{', *, ' if arguments else ''}{', '.join(arguments)}):"):
         for field in struct_class.FIELDS:
-            value = f"{source.default(field)} if {field.name} is UNSET else {field.name}" if field.name in shared else field.name
+            value = (
+                f"{source.default(field)} if {field.name} is UNSET else {field.name}"
+                if field.name in shared
+                else field.name
+            )
             source.emit(f"self.{field.name} = {value}")
         if not arguments:
             source.emit("pass")

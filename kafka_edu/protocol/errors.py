@@ -1,11 +1,15 @@
-"""What generated codecs raise, each with its sentence. `label` names the field by its path, as `FetchRequest.topics.partitions`."""
+"""What generated codecs raise, each with its sentence. `label` names the field by its path, as
+`FetchRequest.topics.partitions`.
+"""
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.protocol.types import MAX_STRING_BYTES, ProtocolError
 
 
 def too_many(label: str, announced: int, left: int) -> ProtocolError:
-    return ProtocolError(f"{label}: {announced} bytes or elements are announced, but only {left} bytes are left")
+    return ProtocolError(
+        f"{label}: {announced} bytes or elements are announced, but only {left} bytes are left"
+    )
 
 
 def null(label: str, length: int) -> ProtocolError:
@@ -23,4 +27,7 @@ def string_too_long(label: str, size: int) -> ProtocolError:
 def unsupported(label: str, value: object, version: int, versions: str) -> KafkaException:
     shown = repr(value)
     shown = shown if len(shown) <= 80 else shown[:77] + "..."
-    return KafkaException(Errors.UNSUPPORTED_VERSION, f"{label} = {shown} cannot be sent in version {version}: it is part of versions {versions}")
+    return KafkaException(
+        Errors.UNSUPPORTED_VERSION,
+        f"{label} = {shown} cannot be sent in version {version}: it is part of versions {versions}",
+    )

@@ -51,18 +51,24 @@ class Field(NamedTuple):
     versions: Versions
     nullable: Versions
     tag: int | None
-    """The tag by which it is written, in every version that has it; None: it has its fixed place."""
+    """The tag by which it is written, in every version that has it; None: it has its fixed
+    place.
+    """
     ignorable: bool
     default: object
     doc: str
 
     @property
     def struct(self) -> "StructMeta | None":
-        """The struct that this field, or each of its elements, is made of; None for primitive types."""
+        """The struct that this field, or each of its elements, is made of; None for primitive
+        types.
+        """
         return as_struct(self.wire.of if isinstance(self.wire, ArrayType) else self.wire)
 
     def fresh_default(self) -> object:
-        """The default, not shared with any other message: lists and structs can be changed by their owner."""
+        """The default, not shared with any other message: lists and structs can be changed by their
+        owner.
+        """
         if isinstance(self.wire, type):
             return self.wire()
         return list(self.default) if isinstance(self.default, list) else self.default
@@ -80,7 +86,15 @@ _UNSET: Final = _Unset()
 
 
 @overload
-def field(wire: WireType[T] | type[T], versions: str, doc: str, *, default: T | _Unset = ..., ignorable: bool = ..., tag: int = ...) -> T: ...
+def field(
+    wire: WireType[T] | type[T],
+    versions: str,
+    doc: str,
+    *,
+    default: T | _Unset = ...,
+    ignorable: bool = ...,
+    tag: int = ...,
+) -> T: ...
 @overload
 def field(
     wire: WireType[T] | type[T],
@@ -92,13 +106,26 @@ def field(
     ignorable: bool = ...,
     tag: int | None = ...,
 ) -> T | None: ...
-def field(  # Any, because the class body must see the value's type where the metaclass finds a Field, as with dataclasses.field
-    wire: Any, versions: str, doc: str, *, default: Any = _UNSET, nullable: str = "none", ignorable: bool = False, tag: int | None = None
+# Any, because the class body must see the value's type where the metaclass finds a Field, as with
+# dataclasses.field
+def field(
+    wire: Any,
+    versions: str,
+    doc: str,
+    *,
+    default: Any = _UNSET,
+    nullable: str = "none",
+    ignorable: bool = False,
+    tag: int | None = None,
 ) -> Any:
-    """Declare a field. Without `default` it is the type's own: 0, False, "", [], a struct of defaults; for records b""."""
+    """Declare a field. Without `default` it is the type's own: 0, False, "", [], a struct of
+    defaults; for records b"".
+    """
     if default is _UNSET:
         default = None if isinstance(wire, type) else wire.default
-    return Field("", wire, Versions.parse(versions), Versions.parse(nullable), tag, ignorable, default, doc)
+    return Field(
+        "", wire, Versions.parse(versions), Versions.parse(nullable), tag, ignorable, default, doc
+    )
 
 
 @dataclass_transform(kw_only_default=True)
@@ -107,8 +134,12 @@ class StructMeta(type):
 
     FIELDS: tuple[Field, ...]
 
-    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> "StructMeta":
-        fields = tuple(value._replace(name=key) for key, value in namespace.items() if isinstance(value, Field))
+    def __new__(
+        mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
+    ) -> "StructMeta":
+        fields = tuple(
+            value._replace(name=key) for key, value in namespace.items() if isinstance(value, Field)
+        )
         for declared in fields:
             del namespace[declared.name]
         namespace["FIELDS"] = fields

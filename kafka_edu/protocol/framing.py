@@ -1,7 +1,8 @@
 """Cuts a stream of bytes into frames (Kafka: NetworkReceive.java).
 
-A frame is an int32 size and as many bytes. The size is a promise by a stranger: nothing is allocated for it, memory grows only with bytes that
-came. A frame that lies wholly in what was fed is copied once; one that comes in pieces is kept as pieces and joined once, when it is complete.
+A frame is an int32 size and as many bytes. The size is a promise by a stranger: nothing is
+allocated for it, memory grows only with bytes that came. A frame that lies wholly in what was fed
+is copied once; one that comes in pieces is kept as pieces and joined once, when it is complete.
 """
 
 from collections.abc import Callable
@@ -9,12 +10,14 @@ from typing import Final
 
 from kafka_edu.protocol.types import ProtocolError
 
-#: Pieces below this are gathered in one buffer: a peer that sends single bytes must not make us keep an object for each.
+#: Pieces below this are gathered in one buffer: a peer that sends single bytes must not make us
+#: keep an object for each.
 SMALL_PIECE: Final = 16 * 1024
 
 
 class InvalidReceive(ProtocolError):
-    """A frame's size is not positive, or above the maximum: the stream cannot be followed any further, and the connection must be closed.
+    """A frame's size is not positive, or above the maximum: the stream cannot be followed any
+    further, and the connection must be closed.
 
     `frames` are those that were complete before, `prefix` the four bytes of the size.
     """
@@ -29,12 +32,16 @@ class FrameReceiver:
     """The receiving half of one connection, without the connection (sans-IO)."""
 
     def __init__(self, max_size: int, allocate: Callable[[int], bool] | None = None) -> None:
-        """`allocate` is asked before a frame of so many bytes is begun. When it says no, `held` is set and nothing more is taken."""
+        """`allocate` is asked before a frame of so many bytes is begun. When it says no, `held` is
+        set and nothing more is taken.
+        """
         self.max_size = max_size
         """The largest frame taken, in bytes (socket.request.max.bytes)."""
         self._allocate = allocate
         self.held: memoryview | None = None
-        """What was fed and not taken because `allocate` said no: to be fed again. It begins with the size of a frame."""
+        """What was fed and not taken because `allocate` said no: to be fed again. It begins with
+        the size of a frame.
+        """
         self.begun = 0
         """Size of the frame that is begun and not complete; 0: there is none."""
         self._size = bytearray()
@@ -54,7 +61,8 @@ class FrameReceiver:
         return len(self._size) + sum(map(len, self._pieces))
 
     def feed(self, data: memoryview) -> list[bytes]:
-        """Take `data` (which is copied where it is kept) and return the frames it completes, in order, without their sizes. O(len(data)).
+        """Take `data` (which is copied where it is kept) and return the frames it completes, in
+        order, without their sizes. O(len(data)).
 
         Raises InvalidReceive at the first bad size.
         """
@@ -78,10 +86,16 @@ class FrameReceiver:
                 position += 4
             if not 0 < size <= self.max_size:
                 raise InvalidReceive(
-                    f"a frame of {size} bytes is announced; 1 to {self.max_size} are allowed", frames, size.to_bytes(4, "big", signed=True)
+                    f"a frame of {size} bytes is announced; 1 to {self.max_size} are allowed",
+                    frames,
+                    size.to_bytes(4, "big", signed=True),
                 )
             if self._allocate is not None and not self._allocate(size):
-                rest = data[position - 4 :] if position >= 4 else memoryview(size.to_bytes(4, "big") + data[position:])
+                rest = (
+                    data[position - 4 :]
+                    if position >= 4
+                    else memoryview(size.to_bytes(4, "big") + data[position:])
+                )
                 self.held = rest if rest.readonly else memoryview(bytes(rest))
                 return frames
             if size <= end - position:

@@ -1,11 +1,15 @@
-"""Request and response headers, and whole frames (spec P2; Kafka: RequestHeader.java, ResponseHeader.java; book §6.1).
+"""Request and response headers, and whole frames (spec P2; Kafka: RequestHeader.java,
+ResponseHeader.java; book §6.1).
 
-    request   int32 size · int16 api key · int16 api version · int32 correlation id · [string client id] · [tagged fields] · body
+    request   int32 size · int16 api key · int16 api version · int32 correlation id · [string client
+    id] · [tagged fields] · body
     response  int32 size · int32 correlation id · [tagged fields] · body
 
-Request header 0 has no client id: ControlledShutdown v0 alone. Header 1 has one; header 2, of flexible versions, has tagged fields behind it,
-while the client id keeps its int16 length, so that a broker can read it before it knows the version. Response header 1, of flexible versions,
-has tagged fields; ApiVersions always answers with header 0, for its client does not know yet what the broker speaks.
+Request header 0 has no client id: ControlledShutdown v0 alone. Header 1 has one; header 2, of
+flexible versions, has tagged fields behind it, while the client id keeps its int16 length, so that
+a broker can read it before it knows the version. Response header 1, of flexible versions, has
+tagged fields; ApiVersions always answers with header 0, for its client does not know yet what the
+broker speaks.
 """
 
 from struct import Struct
@@ -15,7 +19,14 @@ from kafka_edu.common.transport import Part, part_size
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages import REGISTRY
 from kafka_edu.protocol.schema import Message
-from kafka_edu.protocol.types import MAX_INT, MAX_STRING_BYTES, ProtocolError, ReadBuffer, read_unsigned_varint, skip_tagged_fields
+from kafka_edu.protocol.types import (
+    MAX_INT,
+    MAX_STRING_BYTES,
+    ProtocolError,
+    ReadBuffer,
+    read_unsigned_varint,
+    skip_tagged_fields,
+)
 
 _FIXED: Final = Struct(">hhi")
 _LENGTH: Final = Struct(">h")
@@ -36,7 +47,9 @@ class RequestHeader(NamedTuple):
 
 
 def request_header_version(key: ApiKey, version: int) -> int:
-    """0, 1 or 2. An unknown version is taken for the latest, so that the correlation id of its refusal is right."""
+    """0, 1 or 2. An unknown version is taken for the latest, so that the correlation id of its
+    refusal is right.
+    """
     if key is ApiKey.CONTROLLED_SHUTDOWN and version == 0:
         return 0
     return 2 if key.is_flexible(version) else 1
@@ -50,8 +63,9 @@ def response_header_version(key: ApiKey, version: int) -> int:
 def decode_request_header(frame: ReadBuffer) -> tuple[RequestHeader, int]:
     """The header of a frame (without its size), and the offset of the body.
 
-    Whether the version is one we serve is for the caller to check. A client id may have any negative length for null and any bytes for text, as
-    in Kafka. Raises ProtocolError for an unknown key and for bytes that end early; then the connection must be closed.
+    Whether the version is one we serve is for the caller to check. A client id may have any
+    negative length for null and any bytes for text, as in Kafka. Raises ProtocolError for an
+    unknown key and for bytes that end early; then the connection must be closed.
     """
     if len(frame) < 8:
         raise ProtocolError(f"a frame of {len(frame)} bytes is too short for a request header")
@@ -70,7 +84,10 @@ def decode_request_header(frame: ReadBuffer) -> tuple[RequestHeader, int]:
     if length >= 0:
         position += length
         if position > len(frame):
-            raise ProtocolError(f"a client id of {length} bytes is announced, but only {len(frame) - 10} bytes are left")
+            raise ProtocolError(
+                f"a client id of {length} bytes is announced, but only {len(frame) - 10} bytes are"
+                " left"
+            )
         client_id = str(frame[10:position], "utf-8", "replace")
     if header_version == 2:
         position = _skip_header_tags(frame, position)
@@ -84,8 +101,12 @@ def _skip_header_tags(frame: ReadBuffer, position: int) -> int:
     return skip_tagged_fields(frame, position, count) if count else position
 
 
-def encode_request(request: Message, version: int, correlation_id: int, client_id: str | None) -> list[Part]:
-    """A whole frame with its size. Records stay parts of their own, uncopied. Raises as `Message.encode_parts` does."""
+def encode_request(
+    request: Message, version: int, correlation_id: int, client_id: str | None
+) -> list[Part]:
+    """A whole frame with its size. Records stay parts of their own, uncopied. Raises as
+    `Message.encode_parts` does.
+    """
     key = request.KEY
     if key is None:
         raise ValueError(f"{type(request).__name__} is no request")
@@ -99,7 +120,9 @@ def encode_request(request: Message, version: int, correlation_id: int, client_i
         else:
             text = client_id.encode("utf-8", "replace")
             if len(text) > MAX_STRING_BYTES:
-                raise ProtocolError(f"a client id of {len(text)} bytes is longer than {MAX_STRING_BYTES}")
+                raise ProtocolError(
+                    f"a client id of {len(text)} bytes is longer than {MAX_STRING_BYTES}"
+                )
             tail = _LENGTH.pack(len(text)) + text
         if header_version == 2:
             tail += b"\0"
@@ -107,10 +130,14 @@ def encode_request(request: Message, version: int, correlation_id: int, client_i
     return _with_head(_SIZE_AND_FIXED.pack(size, key, version, correlation_id) + tail, parts)
 
 
-def encode_response(api_key: int, version: int, correlation_id: int, response: Message) -> list[Part]:
-    """A whole frame with its size. Records stay parts of their own: a FileRegion goes by sendfile. Raises as `Message.encode_parts` does.
+def encode_response(
+    api_key: int, version: int, correlation_id: int, response: Message
+) -> list[Part]:
+    """A whole frame with its size. Records stay parts of their own: a FileRegion goes by sendfile.
+    Raises as `Message.encode_parts` does.
 
-    `api_key` and `version` are the request's. The refusal of an unknown ApiVersions version is a version 0.
+    `api_key` and `version` are the request's. The refusal of an unknown ApiVersions version is a
+    version 0.
     """
     parts = response.encode_parts(version)
     body = sum(map(part_size, parts))
@@ -120,7 +147,9 @@ def encode_response(api_key: int, version: int, correlation_id: int, response: M
 
 
 def _with_head(head: bytes, parts: list[Part]) -> list[Part]:
-    """Put the header before the body; the body's first part is always bytes, so that no part is added."""
+    """Put the header before the body; the body's first part is always bytes, so that no part is
+    added.
+    """
     first = parts[0]
     if isinstance(first, bytes):
         parts[0] = head + first
@@ -130,9 +159,11 @@ def _with_head(head: bytes, parts: list[Part]) -> list[Part]:
 
 
 def decode_response(request_api_key: int, version: int, frame: ReadBuffer) -> tuple[int, Message]:
-    """Correlation id and response of a frame (without its size), by the key and version of the request it answers. Raises ProtocolError.
+    """Correlation id and response of a frame (without its size), by the key and version of the
+    request it answers. Raises ProtocolError.
 
-    An ApiVersions response of version 1 or more is read as version 0 if it says UNSUPPORTED_VERSION: the broker did not know the version.
+    An ApiVersions response of version 1 or more is read as version 0 if it says
+    UNSUPPORTED_VERSION: the broker did not know the version.
     """
     if len(frame) < 4:
         raise ProtocolError(f"a frame of {len(frame)} bytes is too short for a response header")

@@ -1,6 +1,8 @@
-"""Messages as JSON that a human can read and change, field for field under the schema's names, and back again, checked.
+"""Messages as JSON that a human can read and change, field for field under the schema's names, and
+back again, checked.
 
-    to_json(MetadataResponseBroker(node_id=1, host="h", port=9092))  →  {"node_id": 1, "host": "h", "port": 9092, "rack": null}
+    to_json(MetadataResponseBroker(node_id=1, host="h", port=9092))  →  {"node_id": 1, "host": "h",
+    "port": 9092, "rack": null}
 
 For recordings of what was on the wire. Messages that carry bytes or records have no such form.
 """
@@ -17,12 +19,18 @@ Json = str | int | float | bool | list["Json"] | dict[str, "Json"] | None
 
 
 class MessageJsonError(ValueError):
-    """The JSON is not that message; the text names the place, as `topics[2].partitions[0].leader_id`."""
+    """The JSON is not that message; the text names the place, as
+    `topics[2].partitions[0].leader_id`.
+    """
 
 
 def to_json(struct: Struct) -> dict[str, Json]:
-    """Every field, in the order of the schema. Raises TypeError for a field that has no form in JSON."""
-    return {field.name: _value_to_json(getattr(struct, field.name)) for field in type(struct).FIELDS}
+    """Every field, in the order of the schema. Raises TypeError for a field that has no form in
+    JSON.
+    """
+    return {
+        field.name: _value_to_json(getattr(struct, field.name)) for field in type(struct).FIELDS
+    }
 
 
 def _value_to_json(value: object) -> Json:
@@ -40,21 +48,28 @@ def _value_to_json(value: object) -> Json:
 
 
 def from_json(cls: type[S], document: object, where: str = "") -> S:
-    """The struct of that class. A field that is left out has its default; one that the schema lacks is an error. Raises MessageJsonError.
+    """The struct of that class. A field that is left out has its default; one that the schema lacks
+    is an error. Raises MessageJsonError.
 
     Whether the values fit their types on the wire is found when the message is encoded.
     """
     if not isinstance(document, dict):
-        raise MessageJsonError(f"{where or 'the message'}: must be an object, not {_shown(document)}")
+        raise MessageJsonError(
+            f"{where or 'the message'}: must be an object, not {_shown(document)}"
+        )
     fields = {field.name: field for field in cls.FIELDS}
     values = {}
     for name, value in document.items():
         place = f"{where}.{name}" if where else str(name)
         field = fields.get(name)
         if field is None:
-            raise MessageJsonError(f"{place}: {cls.__name__} has no such field, only {', '.join(fields)}")
+            raise MessageJsonError(
+                f"{place}: {cls.__name__} has no such field, only {', '.join(fields)}"
+            )
         nullable = field.nullable.lowest <= field.nullable.highest
-        values[field.name] = None if value is None and nullable else _value_from_json(field.wire, value, place)
+        values[field.name] = (
+            None if value is None and nullable else _value_from_json(field.wire, value, place)
+        )
     return cls(**values)
 
 
@@ -64,12 +79,17 @@ def _value_from_json(wire: Wire, value: object, where: str) -> object:
         return from_json(struct, value, where)
     match wire, value:
         case ArrayType(), list():
-            return [_value_from_json(wire.of, element, f"{where}[{i}]") for i, element in enumerate(value)]
+            return [
+                _value_from_json(wire.of, element, f"{where}[{i}]")
+                for i, element in enumerate(value)
+            ]
         case FixedType(name="bool"), bool():
             return value
         case FixedType(name="float64"), float():
             return value
-        case FixedType(), int() if wire.name.startswith(("int", "uint")) and not isinstance(value, bool):
+        case FixedType(), int() if wire.name.startswith(("int", "uint")) and not isinstance(
+            value, bool
+        ):
             return value
         case StringType(), str():
             return value
@@ -78,7 +98,10 @@ def _value_from_json(wire: Wire, value: object, where: str) -> object:
                 return UUID(value)
             except ValueError:
                 raise MessageJsonError(f"{where}: {_shown(value)} is no UUID") from None
-    raise MessageJsonError(f"{where}: must be of type {wire.__name__ if isinstance(wire, type) else wire.name}, not {_shown(value)}")
+    raise MessageJsonError(
+        f"{where}: must be of type {wire.__name__ if isinstance(wire, type) else wire.name}, not"
+        f" {_shown(value)}"
+    )
 
 
 def _shown(value: object) -> str:

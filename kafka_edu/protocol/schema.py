@@ -1,17 +1,22 @@
-"""A message is declared once: the class is the schema (Kafka: the JSON files of its message generator; KIP-482).
+"""A message is declared once: the class is the schema (Kafka: the JSON files of its message
+generator; KIP-482).
 
     class FetchRequest(Message, key=ApiKey.FETCH, valid="0-12", flexible="12+"):
         \"""Asks for records.\"""
-        cluster_id: str | None = field(String, "12+", "…", nullable="12+", default=None, tag=0, ignorable=True)
+        cluster_id: str | None = field(String, "12+", "…", nullable="12+", default=None, tag=0,
+        ignorable=True)
         replica_id: int = field(Int32, "0+", "…")
         topics: list[FetchTopic] = field(Array(FetchTopic), "0+", "…")
 
-mypy reads it as a class with keyword constructor, whose annotations are checked against the wire types. `codegen` reads `FIELDS` and writes a
-decoder and an encoder for each version, when that version is first used; so do the docs and the tests.
+mypy reads it as a class with keyword constructor, whose annotations are checked against the wire
+types. `codegen` reads `FIELDS` and writes a decoder and an encoder for each version, when that
+version is first used; so do the docs and the tests.
 
-Each field says in which versions it is on the wire, and in which of these it may be null. Fields are written in the order of declaration. A
-field with a `tag` is optional: it is written behind the others, with tag and size, and only if it differs from its default. To encode a version
-that lacks a field which is set is an error, for the receiver would not learn what the sender meant, unless the field is `ignorable`.
+Each field says in which versions it is on the wire, and in which of these it may be null. Fields
+are written in the order of declaration. A field with a `tag` is optional: it is written behind the
+others, with tag and size, and only if it differs from its default. To encode a version that lacks a
+field which is set is an error, for the receiver would not learn what the sender meant, unless the
+field is `ignorable`.
 """
 
 from collections.abc import Iterator
@@ -28,10 +33,13 @@ from kafka_edu.protocol.types import ProtocolError, ReadBuffer
 class Struct(metaclass=StructMeta):
     """A part of a message. Mutable, compared by value, without an identity of its own.
 
-    The constructor takes keywords; what is left out gets its default. It is generated at the first call, as the codecs are.
+    The constructor takes keywords; what is left out gets its default. It is generated at the first
+    call, as the codecs are.
     """
 
-    def __init__(self, **values: Any) -> None:  # the signature mypy checks is the one that dataclass_transform makes of the fields
+    def __init__(
+        self, **values: Any
+    ) -> None:  # the signature mypy checks is the one that dataclass_transform makes of the fields
         cls = type(self)
         type.__setattr__(cls, "__init__", codegen.compile_init(cls))
         cls.__init__(self, **values)
@@ -39,12 +47,15 @@ class Struct(metaclass=StructMeta):
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        return all(getattr(self, field.name) == getattr(other, field.name) for field in type(self).FIELDS)
+        return all(
+            getattr(self, field.name) == getattr(other, field.name) for field in type(self).FIELDS
+        )
 
     __hash__ = None  # type: ignore[assignment]  # mutable; object's __hash__ is declared as a method
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{field.name}={_shown(getattr(self, field.name))}' for field in type(self).FIELDS)})"
+        fields = (f"{one.name}={_shown(getattr(self, one.name))}" for one in type(self).FIELDS)
+        return f"{type(self).__name__}({', '.join(fields)})"
 
 
 def _shown(value: object) -> str:
@@ -58,7 +69,8 @@ def _shown(value: object) -> str:
 class Message(Struct):
     """A whole request, a response, or a value that is stored in Kafka's own topics.
 
-    `version` must be one of VALID; whoever takes it from the wire checks it first, and ValueError tells who did not.
+    `version` must be one of VALID; whoever takes it from the wire checks it first, and ValueError
+    tells who did not.
     """
 
     KEY: ClassVar[ApiKey | None]
@@ -80,8 +92,9 @@ class Message(Struct):
     def decode(cls, buffer: ReadBuffer, version: int, offset: int = 0) -> Self:
         """Read one message from `offset` on; bytes behind it are ignored, as Kafka ignores them.
 
-        `records` are views of `buffer`, which must not change. Raises ProtocolError for anything that is no such message. O(bytes), and no more
-        memory is taken than the bytes that are there can justify: an announced count is checked against them first.
+        `records` are views of `buffer`, which must not change. Raises ProtocolError for anything
+        that is no such message. O(bytes), and no more memory is taken than the bytes that are there
+        can justify: an announced count is checked against them first.
         """
         decoder = cls._DECODERS.get(version)
         if decoder is None:
@@ -89,14 +102,17 @@ class Message(Struct):
         try:
             message: Self = decoder(buffer, offset)
         except (struct_error, IndexError):
-            raise ProtocolError(f"{cls.__name__} v{version}: the bytes end before the message does") from None
+            raise ProtocolError(
+                f"{cls.__name__} v{version}: the bytes end before the message does"
+            ) from None
         return message
 
     def encode_parts(self, version: int) -> list[Part]:
-        """The message as it goes on the wire, without header. Each `records` is a part of its own, the same object, uncopied.
+        """The message as it goes on the wire, without header. Each `records` is a part of its own,
+        the same object, uncopied.
 
-        The first part is always bytes. Raises KafkaException(UNSUPPORTED_VERSION) if a field is set that this version lacks, ProtocolError if a
-        value does not fit its type.
+        The first part is always bytes. Raises KafkaException(UNSUPPORTED_VERSION) if a field is set
+        that this version lacks, ProtocolError if a value does not fit its type.
         """
         encoder = self._ENCODERS.get(version)
         if encoder is None:
@@ -104,7 +120,9 @@ class Message(Struct):
         try:
             return encoder(self)
         except struct_error as problem:
-            raise ProtocolError(f"{type(self).__name__} v{version} cannot be encoded: {problem}") from None
+            raise ProtocolError(
+                f"{type(self).__name__} v{version} cannot be encoded: {problem}"
+            ) from None
 
     def encode(self, version: int) -> bytes:
         """As `encode_parts`, in one piece; records that lie in a file are read."""
@@ -117,13 +135,17 @@ class Message(Struct):
     @classmethod
     def _compile_decoder(cls, version: int) -> codegen.Decoder:
         cls.check_version(version)
-        decoder = cls._DECODERS[version] = codegen.compile_decoder(cls, version, cls.FLEXIBLE.has(version))
+        decoder = cls._DECODERS[version] = codegen.compile_decoder(
+            cls, version, cls.FLEXIBLE.has(version)
+        )
         return decoder
 
     @classmethod
     def _compile_encoder(cls, version: int) -> codegen.Encoder:
         cls.check_version(version)
-        encoder = cls._ENCODERS[version] = codegen.compile_encoder(cls, version, cls.FLEXIBLE.has(version))
+        encoder = cls._ENCODERS[version] = codegen.compile_encoder(
+            cls, version, cls.FLEXIBLE.has(version)
+        )
         return encoder
 
     @classmethod

@@ -1,16 +1,20 @@
-"""The primitive types of the wire, and their helpers (spec P1; Kafka: Type.java, ByteUtils.java; book §6.1).
+"""The primitive types of the wire, and their helpers (spec P1; Kafka: Type.java, ByteUtils.java;
+book §6.1).
 
     bool int8 int16 int32 int64 uint16 uint32 float64   big-endian, fixed size
-    varint varlong                                       7 bits a byte, zigzag: −1 → 1, 1 → 2, so that small negatives stay short
-    unsigned varint                                      the same without zigzag; lengths and tags of flexible versions
+    varint varlong                                       7 bits a byte, zigzag: −1 → 1, 1 → 2, so
+    that small negatives stay short
+    unsigned varint                                      the same without zigzag; lengths and tags
+    of flexible versions
     uuid                                                 16 bytes
     string      int16 length, then UTF-8                 compact: unsigned varint of length + 1
     bytes       int32 length, then bytes                 compact: unsigned varint of length + 1
     records     as bytes: record batches, never looked into here and never copied
     array       int32 count, then the elements           compact: unsigned varint of count + 1
 
-Null is length −1, or 0 in the compact form. Which form is used is not the type's affair but the version's (KIP-482), and whether null is
-allowed is the field's; so a `WireType` says only what a value is. `codegen` turns the types into code.
+Null is length −1, or 0 in the compact form. Which form is used is not the type's affair but the
+version's (KIP-482), and whether null is allowed is the field's; so a `WireType` says only what a
+value is. `codegen` turns the types into code.
 """
 
 import uuid
@@ -30,7 +34,9 @@ MAX_INT: Final = 0x7FFF_FFFF
 
 
 class ProtocolError(ValueError):
-    """Bytes that are no valid message, or a value that the wire cannot carry. The connection they came by is closed."""
+    """Bytes that are no valid message, or a value that the wire cannot carry. The connection they
+    came by is closed.
+    """
 
 
 class WireType(Generic[T]):
@@ -64,7 +70,9 @@ class UuidType(WireType[uuid.UUID]):
 
 
 class StringType(WireType[str]):
-    """UTF-8 of up to 32767 bytes. Bytes that are no UTF-8 are read as U+FFFD, as Java does, and not refused."""
+    """UTF-8 of up to 32767 bytes. Bytes that are no UTF-8 are read as U+FFFD, as Java does, and not
+    refused.
+    """
 
 
 class BytesType(WireType[bytes]):
@@ -72,7 +80,9 @@ class BytesType(WireType[bytes]):
 
 
 class RecordsType(WireType[Part]):
-    """Record batches: decoded to a `memoryview` of the frame, encoded as a part of their own, which may lie in a file (zero copy)."""
+    """Record batches: decoded to a `memoryview` of the frame, encoded as a part of their own, which
+    may lie in a file (zero copy).
+    """
 
 
 class ArrayType(WireType[list[T]]):
@@ -103,7 +113,9 @@ ReadBuffer = bytes | bytearray | memoryview
 
 
 def read_unsigned_varint(buffer: ReadBuffer, position: int) -> tuple[int, int]:
-    """The value at `position`, 0 to 2³² − 1, and the position behind it. Raises ProtocolError if it ends late or not at all."""
+    """The value at `position`, 0 to 2³² − 1, and the position behind it. Raises ProtocolError if it
+    ends late or not at all.
+    """
     value = shift = 0
     try:
         while True:
@@ -120,13 +132,17 @@ def read_unsigned_varint(buffer: ReadBuffer, position: int) -> tuple[int, int]:
 
 
 def read_varint(buffer: ReadBuffer, position: int) -> tuple[int, int]:
-    """The zigzag value at `position`, −2³¹ to 2³¹ − 1, and the position behind it. Raises ProtocolError."""
+    """The zigzag value at `position`, −2³¹ to 2³¹ − 1, and the position behind it. Raises
+    ProtocolError.
+    """
     raw, position = read_unsigned_varint(buffer, position)
     return (raw >> 1) ^ -(raw & 1), position
 
 
 def read_varlong(buffer: ReadBuffer, position: int) -> tuple[int, int]:
-    """The zigzag value at `position`, −2⁶³ to 2⁶³ − 1, and the position behind it. Raises ProtocolError."""
+    """The zigzag value at `position`, −2⁶³ to 2⁶³ − 1, and the position behind it. Raises
+    ProtocolError.
+    """
     value = shift = 0
     try:
         while True:
@@ -173,19 +189,28 @@ def varlong(value: int) -> bytes:
     return unsigned_varint((value << 1) ^ (value >> 63))
 
 
-READ_VARYING: Final[dict[str, Callable[[ReadBuffer, int], tuple[int, int]]]] = {"varint": read_varint, "varlong": read_varlong}
+READ_VARYING: Final[dict[str, Callable[[ReadBuffer, int], tuple[int, int]]]] = {
+    "varint": read_varint,
+    "varlong": read_varlong,
+}
 WRITE_VARYING: Final[dict[str, Callable[[int], bytes]]] = {"varint": varint, "varlong": varlong}
 
 
 def skip_tagged_fields(buffer: ReadBuffer, position: int, count: int) -> int:
-    """The position behind `count` tagged fields that nobody here knows. Tags may repeat and need not ascend, as in Kafka. O(count)."""
+    """The position behind `count` tagged fields that nobody here knows. Tags may repeat and need
+    not ascend, as in Kafka. O(count).
+    """
     end = len(buffer)
     if count * 2 > end - position:
-        raise ProtocolError(f"{count} tagged fields are announced, but only {end - position} bytes are left")
+        raise ProtocolError(
+            f"{count} tagged fields are announced, but only {end - position} bytes are left"
+        )
     for _ in range(count):
         _tag, position = read_unsigned_varint(buffer, position)
         size, position = read_unsigned_varint(buffer, position)
         position += size
         if position > end:
-            raise ProtocolError(f"a tagged field of {size} bytes ends {position - end} bytes behind the end")
+            raise ProtocolError(
+                f"a tagged field of {size} bytes ends {position - end} bytes behind the end"
+            )
     return position

@@ -34,21 +34,26 @@ class DelayedOperation(TimerTask):
     """Completes exactly once: by an event, by its time-out, or by force; whichever comes first.
 
     A subclass says what it waits for:
-      `try_complete`    if the conditions hold now, `return self.force_complete()`; otherwise False. Called at each event of a key.
+      `try_complete`    if the conditions hold now, `return self.force_complete()`; otherwise False.
+      Called at each event of a key.
       `on_complete`     answers. Called once, however it was completed.
       `on_expiration`   called after `on_complete` when it was the time-out: counts, mostly.
       `why_waiting`     what is still missing, in numbers; asked only when somebody looks.
-    A timer task differs (定时任务): it has nothing but its time. An operation may be done long before.
+    A timer task differs (定时任务): it has nothing but its time. An operation may be done
+    long before.
 
-    `delay_ms` is the time-out (for a produce its timeout_ms, 30,000 by default; for a fetch fetch.max.wait.ms, 500). It is the timer's task
-    itself, so to complete it is to cancel it, in O(1).
-    Invariant: `completed` turns True once; then the operation is in no timer. Owned by one loop. Next hop: DelayedOperationPurgatory.
+    `delay_ms` is the time-out (for a produce its timeout_ms, 30,000 by default; for a fetch
+    fetch.max.wait.ms, 500). It is the timer's task itself, so to complete it is to cancel it, in
+    O(1). Invariant: `completed` turns True once; then the operation is in no timer. Owned by one
+    loop. Next hop: DelayedOperationPurgatory.
     """
 
     __slots__ = ("completed", "door", "keys", "number", "on_failure", "watched_ms")
 
     patient: ClassVar[bool] = False
-    """Whether it waits because its client asked for it (a fetch, a heartbeat). Then a long wait is nothing to tell."""
+    """Whether it waits because its client asked for it (a fetch, a heartbeat). Then a long wait is
+    nothing to tell.
+    """
 
     def __init__(self, delay_ms: int) -> None:
         super().__init__(delay_ms)
@@ -60,7 +65,9 @@ class DelayedOperation(TimerTask):
         self.number = 0
         """Its number in that purgatory, from 1: by this events are matched."""
         self.on_failure: Callable[[Exception], None] | None = None
-        """Whom to tell of an exception that no error code foresees: the request that this operation answers. None: there is no one request."""
+        """Whom to tell of an exception that no error code foresees: the request that this operation
+        answers. None: there is no one request.
+        """
         self.watched_ms = 0
         """Since when the purgatory has it."""
 
@@ -80,18 +87,24 @@ class DelayedOperation(TimerTask):
         return ()
 
     def is_news(self) -> bool:
-        """Return whether its completion is a fact however short the wait was. Called only while somebody watches."""
+        """Return whether its completion is a fact however short the wait was. Called only while
+        somebody watches.
+        """
         return False
 
     def tell_cause(self, key: Hashable | None) -> int:
-        """Emit the facts that complete it now, where they are left out at level `state`; return the last one's number, or 0.
+        """Emit the facts that complete it now, where they are left out at level `state`; return the
+        last one's number, or 0.
 
-        `key` is the one whose event completes it; None if it is completed at once. Not called for a time-out.
+        `key` is the one whose event completes it; None if it is completed at once. Not called for a
+        time-out.
         """
         return 0
 
     def force_complete(self) -> bool:
-        """Complete it, whatever its conditions say. Returns False, and does nothing, if it was completed before. O(1)."""
+        """Complete it, whatever its conditions say. Returns False, and does nothing, if it was
+        completed before. O(1).
+        """
         if self.completed:
             return False
         self.completed = True
@@ -111,7 +124,8 @@ class DelayedOperation(TimerTask):
             self.fail(error)
 
     def fail(self, error: Exception) -> None:
-        """A bug showed while this operation was tried or completed. It is over, and costs the request behind it, not the one being worked on.
+        """A bug showed while this operation was tried or completed. It is over, and costs the
+        request behind it, not the one being worked on.
 
         Raises `error` again if there is no such request.
         """

@@ -1,4 +1,6 @@
-"""Where operations wait (Kafka: DelayedOperationPurgatory in DelayedOperation.scala; book §6.3; 延时操作管理器, 炼狱)."""
+"""Where operations wait (Kafka: DelayedOperationPurgatory in DelayedOperation.scala; book §6.3;
+延时操作管理器, 炼狱).
+"""
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
@@ -33,22 +35,34 @@ Result = TypeVar("Result")
 class DelayedOperationPurgatory(Generic[Operation]):
     """Holds operations until an event or their time-out completes them.
 
-    Two structures hold each of them. The *watcher lists*, one a key (a partition, a group), say whom an event concerns: whoever moves a high
-    watermark calls `check_and_complete` with that partition's key. The *timer* says when the patience ends. An operation that is completed is
-    taken out of the timer at once, O(1), but stays in the lists of its other keys until they are looked through, or until the completed
-    ones are more than `purge_interval` by estimate: then all lists are purged.
+    Two structures hold each of them. The *watcher lists*, one a key (a partition, a group), say
+    whom an event concerns: whoever moves a high watermark calls `check_and_complete` with that
+    partition's key. The *timer* says when the patience ends. An operation that is completed is
+    taken out of the timer at once, O(1), but stays in the lists of its other keys until they are
+    looked through, or until the completed ones are more than `purge_interval` by estimate: then all
+    lists are purged.
 
-    A completion may bring about others: `on_complete` may raise a watermark and call `check_and_complete`. Such a call waits in line and is
-    worked off before the outermost one returns; so the lists never change under a loop, and chains of completions cost no stack.
-    Kafka tries an operation a second time after watching it, for another thread may have passed in between; here one loop owns it all.
+    A completion may bring about others: `on_complete` may raise a watermark and call
+    `check_and_complete`. Such a call waits in line and is worked off before the outermost one
+    returns; so the lists never change under a loop, and chains of completions cost no stack. Kafka
+    tries an operation a second time after watching it, for another thread may have passed in
+    between; here one loop owns it all.
 
-    What one operation raises is its own affair: `DelayedOperation.fail` tells the request that it answers, and the others under the key are tried all the
-    same. An exception of an operation without such a request is raised when all have been tried.
+    What one operation raises is its own affair: `DelayedOperation.fail` tells the request that it
+    answers, and the others under the key are tried all the same. An exception of an operation
+    without such a request is raised when all have been tried.
 
-    Invariant: an operation in the timer is not completed. Next hop: SystemTimer; ExpiredOperationReaper moves the time.
+    Invariant: an operation in the timer is not completed. Next hop: SystemTimer;
+    ExpiredOperationReaper moves the time.
     """
 
-    def __init__(self, name: str, now_ms: Callable[[], int], trace: Tracer | None = None, purge_interval: int = PURGE_INTERVAL) -> None:
+    def __init__(
+        self,
+        name: str,
+        now_ms: Callable[[], int],
+        trace: Tracer | None = None,
+        purge_interval: int = PURGE_INTERVAL,
+    ) -> None:
         """`name` is Kafka's: Produce, Fetch, DeleteRecords, …; `now_ms` a monotonic clock."""
         self.name = name
         self.purge_interval = purge_interval
@@ -71,9 +85,11 @@ class DelayedOperationPurgatory(Generic[Operation]):
             trace.on_gauges(self._gauges)
 
     def try_complete_else_watch(self, operation: Operation, keys: tuple[Hashable, ...]) -> bool:
-        """Complete `operation` now if it can be; else watch it under `keys` and start its time-out. Returns whether it was completed at once.
+        """Complete `operation` now if it can be; else watch it under `keys` and start its time-out.
+        Returns whether it was completed at once.
 
-        Keys should be few and named once each; O(keys). Raises ValueError without a key: nothing but the time-out could complete it.
+        Keys should be few and named once each; O(keys). Raises ValueError without a key: nothing
+        but the time-out could complete it.
         """
         if not keys:
             raise ValueError("an operation needs a key to be watched under")
@@ -94,7 +110,16 @@ class DelayedOperationPurgatory(Generic[Operation]):
         try:
             if self._trace is not None and self._trace.hops:
                 deadline_ms = operation.watched_ms + operation.delay_ms
-                self._trace(OperationWatched(self.name, operation.number, operation.label, _names(keys), deadline_ms, operation.why_waiting()))
+                self._trace(
+                    OperationWatched(
+                        self.name,
+                        operation.number,
+                        operation.label,
+                        _names(keys),
+                        deadline_ms,
+                        operation.why_waiting(),
+                    )
+                )
             self._as(CompletedBy.TIMEOUT, None, lambda: self.timer.add(operation))
         except Exception:
             operation.completed = True  # the caller answers; nothing is to answer a second time
@@ -103,8 +128,9 @@ class DelayedOperationPurgatory(Generic[Operation]):
         return False
 
     def check_and_complete(self, key: Hashable) -> int:
-        """Something happened that concerns `key`: try all that wait for it. Returns how many operations were completed by this and by
-        the events that it brought about; 0 inside another check, which works it off before it returns. O(operations under the key).
+        """Something happened that concerns `key`: try all that wait for it. Returns how many
+        operations were completed by this and by the events that it brought about; 0 inside another
+        check, which works it off before it returns. O(operations under the key).
         """
         if key not in self._watchers:
             return 0
@@ -122,7 +148,8 @@ class DelayedOperationPurgatory(Generic[Operation]):
                 else:
                     with self._trace.because(cause):
                         completed += self._try_complete_watched(key)
-            except Exception as error:  # of an operation that belongs to no one request; the others are not to miss their event
+            # of an operation that belongs to no one request; the others are not to miss their event
+            except Exception as error:
                 failed = error
         self._checking = False
         if failed is not None:
@@ -130,14 +157,20 @@ class DelayedOperationPurgatory(Generic[Operation]):
         return completed
 
     def cancel_for_key(self, key: Hashable) -> list[Operation]:
-        """Stop watching and timing what waits under `key`, and return it, uncompleted: the caller answers in its own way."""
-        operations = [operation for operation in self._watchers.pop(key, []) if not operation.completed]
+        """Stop watching and timing what waits under `key`, and return it, uncompleted: the caller
+        answers in its own way.
+        """
+        operations = [
+            operation for operation in self._watchers.pop(key, []) if not operation.completed
+        ]
         for operation in operations:
             operation.cancel()
         return operations
 
     def advance_clock(self, now_ms: int) -> int:
-        """Complete what has timed out at `now_ms`, and purge if it is time to. Returns how many timed out."""
+        """Complete what has timed out at `now_ms`, and purge if it is time to. Returns how many
+        timed out.
+        """
         expired = self._as(CompletedBy.TIMEOUT, None, lambda: self.timer.advance_clock(now_ms))
         delayed = self.num_delayed
         if self._estimated_total_operations - delayed > self.purge_interval:
@@ -150,12 +183,16 @@ class DelayedOperationPurgatory(Generic[Operation]):
         return self.timer.next_expiration_ms()
 
     def on_earlier(self, callback: Callable[[], None] | None) -> None:
-        """Have `callback` called whenever `next_expiration_ms` becomes earlier: the reaper's alarm."""
+        """Have `callback` called whenever `next_expiration_ms` becomes earlier: the reaper's
+        alarm.
+        """
         self.timer.on_earlier(callback)
 
     @property
     def watched(self) -> int:
-        """Operations in all lists: those under several keys count several times, completed ones until they are purged. O(keys)."""
+        """Operations in all lists: those under several keys count several times, completed ones
+        until they are purged. O(keys).
+        """
         return sum(map(len, self._watchers.values()))
 
     @property
@@ -171,23 +208,35 @@ class DelayedOperationPurgatory(Generic[Operation]):
                     yield operation
 
     def complete(self, operation: DelayedOperation) -> None:
-        """The door of every completion: tells, counts, and lets the operation answer. Called by the operation itself, once."""
+        """The door of every completion: tells, counts, and lets the operation answer. Called by the
+        operation itself, once.
+        """
         by = self._by
         self.completed[by] += 1
         trace = self._trace
-        if trace is not None and (trace.hops or trace.cause or operation.is_news() or self._waited_long(operation)):
+        if trace is not None and (
+            trace.hops or trace.cause or operation.is_news() or self._waited_long(operation)
+        ):
             key = "" if self._key is None else str(self._key)
             waited_ms = self._now_ms() - operation.watched_ms
             happened = by is CompletedBy.EVENT or by is CompletedBy.AT_ONCE
             with trace.because((operation.tell_cause(self._key) if happened else 0) or trace.cause):
-                seq = trace(OperationCompleted(self.name, operation.number, operation.label, by.value, key, waited_ms))
+                seq = trace(
+                    OperationCompleted(
+                        self.name, operation.number, operation.label, by.value, key, waited_ms
+                    )
+                )
             with trace.because(seq):
                 self._as(CompletedBy.FORCED, None, operation.on_complete)
         else:
             self._as(CompletedBy.FORCED, None, operation.on_complete)
 
     def _waited_long(self, operation: DelayedOperation) -> bool:
-        return not operation.patient and self._by is not CompletedBy.AT_ONCE and self._now_ms() - operation.watched_ms >= SLOW_MS
+        return (
+            not operation.patient
+            and self._by is not CompletedBy.AT_ONCE
+            and self._now_ms() - operation.watched_ms >= SLOW_MS
+        )
 
     def _as(self, by: CompletedBy, key: Hashable | None, call: Callable[[], Result]) -> Result:
         """Call, so that what is completed meanwhile counts as completed `by` that."""
@@ -220,7 +269,9 @@ class DelayedOperationPurgatory(Generic[Operation]):
         return completed
 
     def _drop_completed(self, key: Hashable) -> int:
-        """Take the completed operations out of one list, and the list away if nothing is left; returns how many they were."""
+        """Take the completed operations out of one list, and the list away if nothing is left;
+        returns how many they were.
+        """
         watchers = self._watchers.get(key)
         if watchers is None:
             return 0
@@ -250,12 +301,24 @@ class DelayedOperationPurgatory(Generic[Operation]):
             done[CompletedBy.FORCED],
         )
 
-    def _told(self) -> Iterator[tuple[str, int, str, tuple[str, ...], int, int, tuple[Requirement, ...]]]:
+    def _told(
+        self,
+    ) -> Iterator[tuple[str, int, str, tuple[str, ...], int, int, tuple[Requirement, ...]]]:
         now_ms = self._now_ms()
-        for operation in nsmallest(OPERATIONS_TOLD, self.waiting(), key=lambda operation: operation.number):
+        for operation in nsmallest(
+            OPERATIONS_TOLD, self.waiting(), key=lambda operation: operation.number
+        ):
             age_ms = now_ms - operation.watched_ms
             deadline_ms = operation.watched_ms + operation.delay_ms
-            yield self.name, operation.number, operation.label, _names(operation.keys), age_ms, deadline_ms, operation.why_waiting()
+            yield (
+                self.name,
+                operation.number,
+                operation.label,
+                _names(operation.keys),
+                age_ms,
+                deadline_ms,
+                operation.why_waiting(),
+            )
 
     def _snapshot(self) -> Iterator[Event]:
         yield PurgatorySnapshot(*self._totals())

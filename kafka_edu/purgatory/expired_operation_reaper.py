@@ -1,4 +1,6 @@
-"""The task that moves a purgatory's time (Kafka: ExpiredOperationReaper in DelayedOperation.scala; 收割机线程)."""
+"""The task that moves a purgatory's time (Kafka: ExpiredOperationReaper in DelayedOperation.scala;
+收割机线程).
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -24,10 +26,12 @@ class Advanced(Protocol):
 
 
 class ExpiredOperationReaper:
-    """Sleeps until the next bucket is due, at most 200 ms a round, then advances the clock; wakes when an earlier bucket comes in.
+    """Sleeps until the next bucket is due, at most 200 ms a round, then advances the clock; wakes
+    when an earlier bucket comes in.
 
-    One reaper, one purgatory, one timer (一一对应). It is the shell around them, and the only code here that awaits: 30,000 waiting requests
-    cost it one sleep, where a `call_later` each would cost the loop 30,000 handles.
+    One reaper, one purgatory, one timer (一一对应). It is the shell around them, and the only code
+    here that awaits: 30,000 waiting requests cost it one sleep, where a `call_later`
+    each would cost the loop 30,000 handles.
     """
 
     def __init__(self, purgatory: Advanced, time: Time, round_ms: int = ROUND_MS) -> None:
@@ -40,9 +44,13 @@ class ExpiredOperationReaper:
         """When the sleep ends."""
 
     def start(self) -> asyncio.Task[None]:
-        """Begin; returns the task, whose failure is a bug of an operation and should stop the broker."""
+        """Begin; returns the task, whose failure is a bug of an operation and should stop the
+        broker.
+        """
         self._purgatory.on_earlier(self.wake)
-        self._task = asyncio.create_task(self._run(), name=f"ExpirationReaper-{self._purgatory.name}")
+        self._task = asyncio.create_task(
+            self._run(), name=f"ExpirationReaper-{self._purgatory.name}"
+        )
         return self._task
 
     def wake(self) -> None:
@@ -72,7 +80,9 @@ class ExpiredOperationReaper:
                 try:
                     await self._sleep
                 except asyncio.CancelledError:
-                    if self._task is None or self._task.cancelling():  # not the sleep, we ourselves are to end
+                    if (
+                        self._task is None or self._task.cancelling()
+                    ):  # not the sleep, we ourselves are to end
                         raise
         finally:
             self._purgatory.on_earlier(None)

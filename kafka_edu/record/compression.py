@@ -1,6 +1,8 @@
-"""The four codecs and how Kafka frames each (Kafka: CompressionType.java, KafkaLZ4BlockInputStream.java; snappy-java's SnappyOutputStream).
+"""The four codecs and how Kafka frames each (Kafka: CompressionType.java,
+KafkaLZ4BlockInputStream.java; snappy-java's SnappyOutputStream).
 
-A compressed batch holds its records as one compressed block; header and CRC stay readable, so that a broker stores and serves it unopened.
+A compressed batch holds its records as one compressed block; header and CRC stay readable, so that
+a broker stores and serves it unopened.
 
 | codec  | framing |
 | ------ | ------- |
@@ -9,11 +11,12 @@ A compressed batch holds its records as one compressed block; header and CRC sta
 | lz4    | the lz4 frame format, blocks independent |
 | zstd   | a zstd frame; v2 only (KIP-110) |
 
-In message format v0 an lz4 frame's descriptor is checksummed together with the magic number, which the lz4 format does not do: a bug of the
-first version that v0 readers rely on.
+In message format v0 an lz4 frame's descriptor is checksummed together with the magic number, which
+the lz4 format does not do: a bug of the first version that v0 readers rely on.
 
-What comes out is bounded by MAX_DECOMPRESSED_BYTES: a few bytes from the network can name gigabytes. Apache Kafka has no such bound.
-"""
+What comes out is bounded by MAX_DECOMPRESSED_BYTES: a few bytes from the network can name
+gigabytes. Apache Kafka has no such bound.
+"""  # noqa: E501
 
 import struct
 import zlib
@@ -47,7 +50,9 @@ class CompressionType(IntEnum):
 
 
 class CompressionError(KafkaException):
-    """Bytes that their codec cannot read. A broker answers UNKNOWN_SERVER_ERROR, as Kafka's does."""
+    """Bytes that their codec cannot read. A broker answers UNKNOWN_SERVER_ERROR, as Kafka's
+    does.
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(Errors.UNKNOWN_SERVER_ERROR, message)
@@ -83,7 +88,8 @@ def compress(codec: CompressionType, data: Buffer, magic: int = 2) -> bytes:
 def decompress(codec: CompressionType, data: Buffer, magic: int = 2) -> bytes:
     """What was compressed, in the framing of message format `magic`.
 
-    Raises CompressionError for garbage and for more than MAX_DECOMPRESSED_BYTES. O(size of the result).
+    Raises CompressionError for garbage and for more than MAX_DECOMPRESSED_BYTES. O(size of the
+    result).
     """
     try:
         match codec:
@@ -133,7 +139,9 @@ def _snappy_unpack(data: memoryview) -> bytes:
         (size,) = _I32_BE.unpack_from(data, position)
         position += 4
         if not 0 < size <= len(data) - position:
-            raise CompressionError(f"snappy: a chunk of {size} bytes where {len(data) - position} are left")
+            raise CompressionError(
+                f"snappy: a chunk of {size} bytes where {len(data) - position} are left"
+            )
         parts.append(_snappy_block(data[position : position + size]))
         total += len(parts[-1])
         if total > MAX_DECOMPRESSED_BYTES:
@@ -150,7 +158,9 @@ def _snappy_block(block: memoryview) -> bytes:
 
 
 def _lz4_unpack(data: memoryview, magic: int) -> bytes:
-    """Read the frame by hand: so each block's size is bounded, and v0's descriptor checksum may be wrong, as in its early days, or right."""
+    """Read the frame by hand: so each block's size is bounded, and v0's descriptor checksum may be
+    wrong, as in its early days, or right.
+    """
     if len(data) < 7 or bytes(data[:4]) != _LZ4_MAGIC:
         raise CompressionError("lz4: this is no lz4 frame")
     flags, block_code = data[4], data[5] >> 4 & 0x07
@@ -159,7 +169,9 @@ def _lz4_unpack(data: memoryview, magic: int) -> bytes:
     if not flags & 0x20:
         raise CompressionError("lz4: frames with dependent blocks are not supported")
     descriptor = 6 + (8 if flags & 0x08 else 0)
-    if len(data) <= descriptor or (magic and data[descriptor] != _xxh32_short(bytes(data[4:descriptor])) >> 8 & 0xFF):
+    if len(data) <= descriptor or (
+        magic and data[descriptor] != _xxh32_short(bytes(data[4:descriptor])) >> 8 & 0xFF
+    ):
         raise CompressionError("lz4: the frame descriptor is corrupt")
     block_checksum = 4 if flags & 0x10 else 0
     position = descriptor + 1
@@ -173,12 +185,20 @@ def _lz4_unpack(data: memoryview, magic: int) -> bytes:
             return b"".join(parts)
         stored, size = size & _LZ4_STORED, size & ~_LZ4_STORED
         if size > len(block) or size > len(data) - position:
-            raise CompressionError(f"lz4: a block of {size} bytes where {len(data) - position} are left")
+            raise CompressionError(
+                f"lz4: a block of {size} bytes where {len(data) - position} are left"
+            )
         raw = bytes(data[position : position + size])
         if stored:
             parts.append(raw)
         else:
-            parts.append(bytes(memoryview(block)[: cramjam.lz4.decompress_block_into(raw, block, output_len=len(block))]))
+            parts.append(
+                bytes(
+                    memoryview(block)[
+                        : cramjam.lz4.decompress_block_into(raw, block, output_len=len(block))
+                    ]
+                )
+            )
         total += len(parts[-1])
         if total > MAX_DECOMPRESSED_BYTES:
             raise _too_much("lz4")
@@ -186,7 +206,9 @@ def _lz4_unpack(data: memoryview, magic: int) -> bytes:
 
 
 def _zstd_unpack(data: bytes) -> bytes:
-    """The size of the result is not always in the frame (Java leaves it out): try a buffer, and a four times larger one if that is full."""
+    """The size of the result is not always in the frame (Java leaves it out): try a buffer, and a
+    four times larger one if that is full.
+    """
     size = max(64 * 1024, 8 * len(data))
     while True:
         out = bytearray(min(size, MAX_DECOMPRESSED_BYTES))
@@ -203,7 +225,9 @@ def _zstd_unpack(data: bytes) -> bytes:
 
 
 def _with_v0_checksum(frame: bytes) -> bytes:
-    """The frame with message format v0's descriptor checksum: over magic and descriptor, where the lz4 format says descriptor only."""
+    """The frame with message format v0's descriptor checksum: over magic and descriptor, where the
+    lz4 format says descriptor only.
+    """
     end = 6 + (8 if frame[4] & 0x08 else 0)
     return frame[:end] + bytes(((_xxh32_short(frame[:end]) >> 8) & 0xFF,)) + frame[end + 1 :]
 

@@ -1,7 +1,9 @@
-"""Control records: the marks that end a transaction in a partition (Kafka: ControlRecordType.java, EndTransactionMarker.java).
+"""Control records: the marks that end a transaction in a partition (Kafka: ControlRecordType.java,
+EndTransactionMarker.java).
 
-A control batch holds one record. Its key is `version int16, type int16` (0 abort, 1 commit), its value `version int16, coordinator epoch int32`.
-Brokers write them; consumers never hand them to the application; producers that send one are refused.
+A control batch holds one record. Its key is `version int16, type int16` (0 abort, 1 commit), its
+value `version int16, coordinator epoch int32`. Brokers write them; consumers never hand them to the
+application; producers that send one are refused.
 """
 
 import struct
@@ -29,7 +31,9 @@ class EndTransactionMarker(NamedTuple):
 
 
 def read_end_transaction_marker(batch: Buffer) -> EndTransactionMarker | None:
-    """The marker in a control batch; None if compaction has emptied it. Raises InvalidRecordError if what is in it is none."""
+    """The marker in a control batch; None if compaction has emptied it. Raises InvalidRecordError
+    if what is in it is none.
+    """
     records = read_records(batch)
     if not records:
         return None
@@ -43,7 +47,21 @@ def read_end_transaction_marker(batch: Buffer) -> EndTransactionMarker | None:
         raise InvalidRecordError(f"not an end-of-transaction marker: {error}") from error
 
 
-def build_end_transaction_marker(marker: EndTransactionMarker, producer_id: int, producer_epoch: int, timestamp: int, offset: int = 0) -> bytes:
+def build_end_transaction_marker(
+    marker: EndTransactionMarker,
+    producer_id: int,
+    producer_epoch: int,
+    timestamp: int,
+    offset: int = 0,
+) -> bytes:
     """The control batch that ends the transaction of `producer_id`."""
-    record = Record(offset, timestamp, _KEY.pack(0, marker.type), _VALUE.pack(0, marker.coordinator_epoch))
-    return build_batch([record], producer_id=producer_id, producer_epoch=producer_epoch, is_transactional=True, is_control=True)
+    record = Record(
+        offset, timestamp, _KEY.pack(0, marker.type), _VALUE.pack(0, marker.coordinator_epoch)
+    )
+    return build_batch(
+        [record],
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        is_transactional=True,
+        is_control=True,
+    )

@@ -1,7 +1,8 @@
 """The entries of a segment file (Kafka: FileRecords.java, FileLogInputStream.java).
 
-A segment is nothing but batches, or messages of an older format, one behind the other: whoever knows where one starts finds the next by its length.
-So a search is a walk over headers, 61 bytes read for each batch, and the sparse index only says where to begin it.
+A segment is nothing but batches, or messages of an older format, one behind the other: whoever
+knows where one starts finds the next by its length. So a search is a walk over headers, 61 bytes
+read for each batch, and the sparse index only says where to begin it.
 """
 
 from collections.abc import Iterator
@@ -23,7 +24,8 @@ _READ_AHEAD: Final = 1024 * 1024
 
 
 def iter_file_headers(file: File, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:
-    """Position and header of each whole entry from `position` (where one must start) to `end`. One read of 61 bytes an entry.
+    """Position and header of each whole entry from `position` (where one must start) to `end`. One
+    read of 61 bytes an entry.
 
     Raises CorruptRecordError at bytes that no entry begins with.
     """
@@ -46,12 +48,19 @@ def iter_file_headers(file: File, position: int, end: int) -> Iterator[tuple[int
         position += other.batch_length + LOG_OVERHEAD
 
 
-def iter_file_batches(file: File, position: int, end: int) -> Iterator[tuple[int, BatchHeader, memoryview]]:
-    """Like `iter_file_headers`, with the bytes of each entry, read a megabyte at a time: for recovery, which must see everything."""
+def iter_file_batches(
+    file: File, position: int, end: int
+) -> Iterator[tuple[int, BatchHeader, memoryview]]:
+    """Like `iter_file_headers`, with the bytes of each entry, read a megabyte at a time: for
+    recovery, which must see everything.
+    """
     chunk, start = memoryview(b""), position
     while end - position >= MIN_ENTRY_BYTES:
         if start + len(chunk) - position < min(HEADER_BYTES, end - position):
-            chunk, start = memoryview(file.pread(min(_READ_AHEAD, end - position), position)), position
+            chunk, start = (
+                memoryview(file.pread(min(_READ_AHEAD, end - position), position)),
+                position,
+            )
         header = _other_header(file, chunk, position - start, position)
         if header is None:
             return
@@ -59,7 +68,10 @@ def iter_file_batches(file: File, position: int, end: int) -> Iterator[tuple[int
         if size > end - position:
             return
         if start + len(chunk) - position < size:
-            chunk, start = memoryview(file.pread(max(size, min(_READ_AHEAD, end - position)), position)), position
+            chunk, start = (
+                memoryview(file.pread(max(size, min(_READ_AHEAD, end - position)), position)),
+                position,
+            )
             if len(chunk) < size:
                 return
         yield position, header, chunk[position - start : position - start + size]
@@ -71,7 +83,9 @@ def read_batch(file: File, position: int, header: BatchHeader) -> bytes:
     return file.pread(header.batch_length + LOG_OVERHEAD, position)
 
 
-def _other_header(file: File, raw: bytes | memoryview, at: int, position: int) -> BatchHeader | None:
+def _other_header(
+    file: File, raw: bytes | memoryview, at: int, position: int
+) -> BatchHeader | None:
     try:
         return header_of_any_format(raw, at)
     except CorruptRecordError as error:

@@ -1,14 +1,18 @@
-"""Message formats v0 and v1, before Kafka 0.11 (Kafka: LegacyRecord.java, AbstractLegacyRecordBatch.java, RecordsUtil.java; book §6.1).
+"""Message formats v0 and v1, before Kafka 0.11 (Kafka: LegacyRecord.java,
+AbstractLegacyRecordBatch.java, RecordsUtil.java; book §6.1).
 
-    offset int64 | size int32 | crc uint32 | magic int8 | attributes int8 | timestamp int64 (v1 only) |
-    key length int32, key | value length int32, value
+    offset int64 | size int32 | crc uint32 | magic int8 | attributes int8 | timestamp int64 (v1
+    only) | key length int32, key | value length int32, value
 
-The CRC-32 (not CRC-32C) covers everything from the magic on; the broker that sets an offset need not compute it again. Messages simply follow each
-other. A compressed set is one message, the wrapper, whose value holds the compressed inner messages. A v0 wrapper's inner messages carry
-absolute offsets, so that a broker must unpack and pack it again to set them; a v1 wrapper carries the offset of its last inner message, and they
-count from 0: absolute = wrapper offset - last inner offset + inner offset.
+The CRC-32 (not CRC-32C) covers everything from the magic on; the broker that sets an offset need
+not compute it again. Messages simply follow each other. A compressed set is one message, the
+wrapper, whose value holds the compressed inner messages. A v0 wrapper's inner messages carry
+absolute offsets, so that a broker must unpack and pack it again to set them; a v1 wrapper carries
+the offset of its last inner message, and they count from 0: absolute = wrapper offset - last inner
+offset + inner offset.
 
-Old clients write and read these, and a topic of an old message.format.version stores them. `read_old_produce` reads what a Produce v0–2 sent.
+Old clients write and read these, and a topic of an old message.format.version stores them.
+`read_old_produce` reads what a Produce v0–2 sent.
 """
 
 import struct
@@ -36,7 +40,9 @@ _INT64: Final = struct.Struct(">q")
 
 
 class LegacyMessage(NamedTuple):
-    """One message as it lies there; a wrapper's value is its compressed inner set. `timestamp` is -1 in v0."""
+    """One message as it lies there; a wrapper's value is its compressed inner set. `timestamp` is
+    -1 in v0.
+    """
 
     offset: int
     magic: int
@@ -51,7 +57,8 @@ class LegacyMessage(NamedTuple):
 
 
 def iter_messages(buffer: Buffer, *, checked: bool = True) -> Iterator[LegacyMessage]:
-    """The messages of format v0 or v1 in `buffer`; an incomplete one at the end is left out. O(bytes).
+    """The messages of format v0 or v1 in `buffer`; an incomplete one at the end is left out.
+    O(bytes).
 
     Raises CorruptRecordError; of a wrong checksum only if `checked`.
     """
@@ -74,7 +81,9 @@ def _message(raw: memoryview, checked: bool) -> LegacyMessage:
     offset, _, crc, magic, attributes = _HEAD.unpack_from(raw)
     computed = zlib.crc32(raw[MAGIC_OFFSET:])
     if checked and computed != crc:
-        raise CorruptRecordError(f"Record is corrupt (stored crc = {crc}, computed crc = {computed})")
+        raise CorruptRecordError(
+            f"Record is corrupt (stored crc = {crc}, computed crc = {computed})"
+        )
     at = _HEAD_BYTES
     timestamp = NO_TIMESTAMP
     try:
@@ -85,7 +94,9 @@ def _message(raw: memoryview, checked: bool) -> LegacyMessage:
         value, at = _read_bytes(raw, at)
     except struct.error:
         raise CorruptRecordError("a message is shorter than its fields") from None
-    return LegacyMessage(offset, magic, attributes, timestamp, key, value, len(raw), crc, computed == crc)
+    return LegacyMessage(
+        offset, magic, attributes, timestamp, key, value, len(raw), crc, computed == crc
+    )
 
 
 def _read_bytes(raw: memoryview, at: int) -> tuple[bytes | None, int]:
@@ -99,7 +110,8 @@ def _read_bytes(raw: memoryview, at: int) -> tuple[bytes | None, int]:
 
 
 def inner_messages(message: LegacyMessage, *, checked: bool = True) -> list[LegacyMessage]:
-    """What one message holds: itself, or the messages in its wrapper, with absolute offsets and their times. O(bytes).
+    """What one message holds: itself, or the messages in its wrapper, with absolute offsets and
+    their times. O(bytes).
 
     Raises for whatever is wrong inside; for a wrong checksum only if `checked`.
     """
@@ -117,22 +129,35 @@ def inner_messages(message: LegacyMessage, *, checked: bool = True) -> list[Lega
     last_offset = inner[-1].offset
     for one in inner:
         if one.magic != message.magic:
-            raise InvalidRecordError(f"a message of format v{one.magic} in a wrapper of format v{message.magic}")
+            raise InvalidRecordError(
+                f"a message of format v{one.magic} in a wrapper of format v{message.magic}"
+            )
         if compression_type(one.attributes):
-            raise InvalidRecordError("Compressed outer record should not have an inner record with a compression attribute set")
+            raise InvalidRecordError(
+                "Compressed outer record should not have an inner record with a compression"
+                " attribute set"
+            )
         offset = one.offset if message.magic == 0 else message.offset - last_offset + one.offset
-        timestamp = message.timestamp if message.magic and message.attributes & LOG_APPEND_TIME_BIT else one.timestamp
+        timestamp = (
+            message.timestamp
+            if message.magic and message.attributes & LOG_APPEND_TIME_BIT
+            else one.timestamp
+        )
         found.append(one._replace(offset=offset, timestamp=timestamp))
     return found
 
 
 def inner_records(message: LegacyMessage) -> list[Record]:
     """The records in one message, as `inner_messages` finds them."""
-    return [Record(one.offset, one.timestamp, one.key, one.value) for one in inner_messages(message)]
+    return [
+        Record(one.offset, one.timestamp, one.key, one.value) for one in inner_messages(message)
+    ]
 
 
 class OldProduce(NamedTuple):
-    """What a Produce v0–2 sent, read: the records numbered from 0, the producer's format and codec, and the largest message in bytes."""
+    """What a Produce v0–2 sent, read: the records numbered from 0, the producer's format and codec,
+    and the largest message in bytes.
+    """
 
     records: list[Record]
     magic: int
@@ -141,13 +166,17 @@ class OldProduce(NamedTuple):
     log_append_time: bool
     """The producer set the timestamp type that only a broker may set."""
     wrapper: LegacyMessage | None = None
-    """The compressed message, if it may be stored as it is but for its offset and time: v1, its inner messages numbered from 0."""
+    """The compressed message, if it may be stored as it is but for its offset and time: v1, its
+    inner messages numbered from 0.
+    """
 
 
 def read_old_produce(buffer: Buffer) -> OldProduce:
-    """Read what a Produce v0–2 may send: messages of one format, or one wrapper. A cut-off message is nothing, no error.
+    """Read what a Produce v0–2 may send: messages of one format, or one wrapper. A cut-off message
+    is nothing, no error.
 
-    Raises CorruptRecordError for a wrong checksum, size or magic; InvalidRecordError for mixed formats, a second wrapper, zstd. O(bytes).
+    Raises CorruptRecordError for a wrong checksum, size or magic; InvalidRecordError for mixed
+    formats, a second wrapper, zstd. O(bytes).
     """
     magics, wrappers, entries = _survey(memoryview(buffer))
     if len(magics) > 1:
@@ -164,16 +193,31 @@ def read_old_produce(buffer: Buffer) -> OldProduce:
     for message in iter_messages(buffer):
         codec = compression_type(message.attributes)
         largest = max(largest, message.size_in_bytes)
-        log_append_time = log_append_time or (message.magic == 1 and message.attributes & LOG_APPEND_TIME_BIT != 0)
+        log_append_time = log_append_time or (
+            message.magic == 1 and message.attributes & LOG_APPEND_TIME_BIT != 0
+        )
         found = inner_records(message)
-        if codec and message.magic == 1 and [r.offset - message.offset for r in found] == list(range(1 - len(found), 1)):
+        if (
+            codec
+            and message.magic == 1
+            and [r.offset - message.offset for r in found] == list(range(1 - len(found), 1))
+        ):
             wrapper = message
         records += found
-    return OldProduce([r._replace(offset=i) for i, r in enumerate(records)], magics[0], codec, largest, log_append_time, wrapper)
+    return OldProduce(
+        [r._replace(offset=i) for i, r in enumerate(records)],
+        magics[0],
+        codec,
+        largest,
+        log_append_time,
+        wrapper,
+    )
 
 
 def _survey(view: memoryview) -> tuple[list[int], int, int]:
-    """The magics in order of appearance, how many entries are compressed, and how many there are; sizes and magics are checked."""
+    """The magics in order of appearance, how many entries are compressed, and how many there are;
+    sizes and magics are checked.
+    """
     magics: list[int] = []
     wrappers = entries = position = 0
     while len(view) - position > MAGIC_OFFSET:
@@ -190,7 +234,9 @@ def _survey(view: memoryview) -> tuple[list[int], int, int]:
     return magics, wrappers, entries
 
 
-def encode_message(offset: int, magic: int, attributes: int, timestamp: int, key: bytes | None, value: bytes | None) -> bytes:
+def encode_message(
+    offset: int, magic: int, attributes: int, timestamp: int, key: bytes | None, value: bytes | None
+) -> bytes:
     """One message of format v0 or v1."""
     body = bytearray((magic, attributes))
     if magic == 1:
@@ -202,15 +248,33 @@ def encode_message(offset: int, magic: int, attributes: int, timestamp: int, key
 
 
 def build_message_set(
-    records: Sequence[Record], magic: int, compression: CompressionType = CompressionType.NONE, *, log_append_time: bool = False
+    records: Sequence[Record],
+    magic: int,
+    compression: CompressionType = CompressionType.NONE,
+    *,
+    log_append_time: bool = False,
 ) -> bytes:
-    """`records` as messages of format `magic`, in one wrapper if compressed; headers are lost, older formats have none. O(bytes)."""
+    """`records` as messages of format `magic`, in one wrapper if compressed; headers are lost,
+    older formats have none. O(bytes).
+    """
     time_bit = LOG_APPEND_TIME_BIT if log_append_time and magic == 1 else 0
     if not compression:
-        return b"".join(encode_message(r.offset, magic, time_bit, r.timestamp, r.key, r.value) for r in records)
+        return b"".join(
+            encode_message(r.offset, magic, time_bit, r.timestamp, r.key, r.value) for r in records
+        )
     if not records:
         return b""
     base = records[0].offset if magic == 1 else 0
-    inner = b"".join(encode_message(r.offset - base, magic, time_bit, r.timestamp, r.key, r.value) for r in records)
+    inner = b"".join(
+        encode_message(r.offset - base, magic, time_bit, r.timestamp, r.key, r.value)
+        for r in records
+    )
     timestamp = max(r.timestamp for r in records)
-    return encode_message(records[-1].offset, magic, compression | time_bit, timestamp, None, compress(compression, inner, magic))
+    return encode_message(
+        records[-1].offset,
+        magic,
+        compression | time_bit,
+        timestamp,
+        None,
+        compress(compression, inner, magic),
+    )

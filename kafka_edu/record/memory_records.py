@@ -1,4 +1,6 @@
-"""Log entries of any format: their records, read and built (Kafka: MemoryRecords.java, MemoryRecordsBuilder.java)."""
+"""Log entries of any format: their records, read and built (Kafka: MemoryRecords.java,
+MemoryRecordsBuilder.java).
+"""
 
 from collections.abc import Sequence
 from typing import Final
@@ -7,13 +9,22 @@ from kafka_edu.common.files import Buffer
 from kafka_edu.record.compression import CompressionType
 from kafka_edu.record.legacy import build_message_set, inner_records, iter_messages
 from kafka_edu.record.record import Record
-from kafka_edu.record.record_batch import MAGIC_OFFSET, MAGIC_V2, TimestampType, build_batch, iter_headers, read_records
+from kafka_edu.record.record_batch import (
+    MAGIC_OFFSET,
+    MAGIC_V2,
+    TimestampType,
+    build_batch,
+    iter_headers,
+    read_records,
+)
 
 MAGICS: Final = (0, 1, 2)
 
 
 def read_entry(entry: Buffer) -> list[Record]:
-    """The records of one whole entry: a v2 batch, an old message, or an old wrapper. Raises as the reading of each does. O(bytes)."""
+    """The records of one whole entry: a v2 batch, an old message, or an old wrapper. Raises as the
+    reading of each does. O(bytes).
+    """
     if entry[MAGIC_OFFSET] == MAGIC_V2:
         return read_records(entry)
     return [record for message in iter_messages(entry) for record in inner_records(message)]
@@ -22,7 +33,11 @@ def read_entry(entry: Buffer) -> list[Record]:
 def read_all(entries: Buffer) -> list[Record]:
     """The records of all whole entries, in order. O(bytes)."""
     view = memoryview(entries)
-    return [record for at, header in iter_headers(view) for record in read_entry(view[at : at + header.size_in_bytes])]
+    return [
+        record
+        for at, header in iter_headers(view)
+        for record in read_entry(view[at : at + header.size_in_bytes])
+    ]
 
 
 def build_records(
@@ -32,7 +47,11 @@ def build_records(
     *,
     timestamp_type: TimestampType = TimestampType.CREATE_TIME,
 ) -> bytes:
-    """`records`, at least one, in format `magic`; older formats have no headers, v0 no times. Raises ValueError for zstd before v2. O(bytes)."""
+    """`records`, at least one, in format `magic`; older formats have no headers, v0 no times.
+    Raises ValueError for zstd before v2. O(bytes).
+    """
     if magic == MAGIC_V2:
         return build_batch(records, compression=compression, timestamp_type=timestamp_type)
-    return build_message_set(records, magic, compression, log_append_time=timestamp_type is TimestampType.LOG_APPEND_TIME)
+    return build_message_set(
+        records, magic, compression, log_append_time=timestamp_type is TimestampType.LOG_APPEND_TIME
+    )

@@ -1,11 +1,15 @@
-"""One record of a v2 batch, and the variable-length numbers it is written in (Kafka: DefaultRecord.java, ByteUtils.java; book §6.1).
+"""One record of a v2 batch, and the variable-length numbers it is written in (Kafka:
+DefaultRecord.java, ByteUtils.java; book §6.1).
 
-A record stores differences to its batch: a timestamp delta and an offset delta, each as a zigzag varint, so that most take one byte:
+A record stores differences to its batch: a timestamp delta and an offset delta, each as a zigzag
+varint, so that most take one byte:
 
-    length varint | attributes int8 | timestamp delta varlong | offset delta varint | key length varint, key | value length varint, value |
-    header count varint, headers (key length varint, key, value length varint, value)
+    length varint | attributes int8 | timestamp delta varlong | offset delta varint | key length
+    varint, key | value length varint, value | header count varint, headers (key length varint, key,
+    value length varint, value)
 
-A length of -1 means null. Key "key" and value "value" with no headers make 1 + 1 + 1 + 1 + 1 + 3 + 1 + 5 + 1 = 15 bytes.
+A length of -1 means null. Key "key" and value "value" with no headers make 1 + 1 + 1 + 1 + 1 + 3 +
+1 + 5 + 1 = 15 bytes.
 """
 
 from collections.abc import Sequence
@@ -15,7 +19,9 @@ from kafka_edu.common.errors import Errors, KafkaException
 
 
 class Record(NamedTuple):
-    """One message. `offset` is absolute; `timestamp` in ms since 1970, -1 if it has none; header names are text, header values bytes or None."""
+    """One message. `offset` is absolute; `timestamp` in ms since 1970, -1 if it has none; header
+    names are text, header values bytes or None.
+    """
 
     offset: int
     timestamp: int
@@ -32,7 +38,9 @@ class InvalidRecordError(KafkaException):
 
 
 def append_varint(out: bytearray, value: int) -> None:
-    """Write `value` as a zigzag varint or varlong: 0, -1, 1, -2 … become 0, 1, 2, 3 …, seven bits a byte, lowest first."""
+    """Write `value` as a zigzag varint or varlong: 0, -1, 1, -2 … become 0, 1, 2, 3 …, seven bits a
+    byte, lowest first.
+    """
     rest = (value << 1) ^ (value >> 63)
     while rest > 0x7F:
         out.append(rest & 0x7F | 0x80)
@@ -41,7 +49,9 @@ def append_varint(out: bytearray, value: int) -> None:
 
 
 def read_varint(data: bytes, position: int, max_bytes: int = 5) -> tuple[int, int]:
-    """The zigzag number at `position` and the position behind it; `max_bytes` is 5 for a varint, 10 for a varlong. Raises InvalidRecordError."""
+    """The zigzag number at `position` and the position behind it; `max_bytes` is 5 for a varint, 10
+    for a varlong. Raises InvalidRecordError.
+    """
     try:
         byte = data[position]
         if byte < 0x80:
@@ -92,8 +102,16 @@ def encode_records(records: Sequence[Record], base_offset: int, base_timestamp: 
     return bytes(out)
 
 
-def decode_records(data: bytes, count: int, base_offset: int, base_timestamp: int, log_append_time: int | None = None) -> list[Record]:
-    """The `count` records in `data`, all of it; with `log_append_time`, that is the timestamp of each. Raises InvalidRecordError. O(bytes)."""
+def decode_records(
+    data: bytes,
+    count: int,
+    base_offset: int,
+    base_timestamp: int,
+    log_append_time: int | None = None,
+) -> list[Record]:
+    """The `count` records in `data`, all of it; with `log_append_time`, that is the timestamp of
+    each. Raises InvalidRecordError. O(bytes).
+    """
     records = []
     position = 0
     for _ in range(count):

@@ -1,4 +1,5 @@
-"""The v2 record batch (Kafka: DefaultRecordBatch.java; book §6.1): what a broker stores as it came and serves as it lies.
+"""The v2 record batch (Kafka: DefaultRecordBatch.java; book §6.1): what a broker stores as it came
+and serves as it lies.
 
     position  field                      position  field
      0  base offset            int64      27  base timestamp      int64
@@ -9,11 +10,13 @@
     21  attributes             int16      57  records count       int32
     23  last offset delta      int32      61  records, perhaps compressed
 
-`batch length` counts from position 12. The CRC covers everything from position 21, so that a broker can set base offset and leader epoch
-without computing it again. Attributes: bits 0–2 codec, 3 timestamp type, 4 transactional, 5 control. 61 bytes of header, where 10,000
-messages of format v0 or v1 would carry 10,000 headers.
+`batch length` counts from position 12. The CRC covers everything from position 21, so that a broker
+can set base offset and leader epoch without computing it again. Attributes: bits 0–2 codec, 3
+timestamp type, 4 transactional, 5 control. 61 bytes of header, where 10,000 messages of format v0
+or v1 would carry 10,000 headers.
 
-A log may hold older messages too (LegacyRecord): whoever walks over entries is given a header of each in these terms, see `header_of_any_format`.
+A log may hold older messages too (LegacyRecord): whoever walks over entries is given a header of
+each in these terms, see `header_of_any_format`.
 """
 
 import struct
@@ -74,10 +77,12 @@ class CorruptRecordError(KafkaException):
 
 
 class BatchHeader(NamedTuple):
-    """The first 61 bytes of a batch, in their order. `HEADER.unpack_from(buffer, position)` gives the values in about 0.3 µs.
+    """The first 61 bytes of a batch, in their order. `HEADER.unpack_from(buffer, position)` gives
+    the values in about 0.3 µs.
 
-    Of a message of format v0 or v1: base offset and last offset are both its own, and of a compressed set that is the last one's; max timestamp is
-    its own, -1 in v0; there is no epoch, no producer, and no count (-1).
+    Of a message of format v0 or v1: base offset and last offset are both its own, and of a
+    compressed set that is the last one's; max timestamp is its own, -1 in v0; there is no epoch, no
+    producer, and no count (-1).
     """
 
     base_offset: int
@@ -114,7 +119,11 @@ class BatchHeader(NamedTuple):
 
     @property
     def timestamp_type(self) -> TimestampType:
-        return TimestampType.LOG_APPEND_TIME if self.attributes & LOG_APPEND_TIME_BIT else TimestampType.CREATE_TIME
+        return (
+            TimestampType.LOG_APPEND_TIME
+            if self.attributes & LOG_APPEND_TIME_BIT
+            else TimestampType.CREATE_TIME
+        )
 
     @property
     def is_transactional(self) -> bool:
@@ -126,8 +135,14 @@ class BatchHeader(NamedTuple):
 
     @property
     def last_sequence(self) -> int:
-        """The sequence number of the last record; sequences run to 2**31 - 1 and go on at 0, within a batch too."""
-        return increment_sequence(self.base_sequence, self.last_offset_delta) if self.producer_id != NO_PRODUCER_ID else NO_SEQUENCE
+        """The sequence number of the last record; sequences run to 2**31 - 1 and go on at 0, within
+        a batch too.
+        """
+        return (
+            increment_sequence(self.base_sequence, self.last_offset_delta)
+            if self.producer_id != NO_PRODUCER_ID
+            else NO_SEQUENCE
+        )
 
 
 def increment_sequence(sequence: int, by: int) -> int:
@@ -145,7 +160,8 @@ def parse_header(buffer: Buffer, position: int = 0) -> BatchHeader:
 
 
 def header_of_any_format(buffer: Buffer, position: int = 0) -> BatchHeader | None:
-    """The header of the entry at `position`, in whatever format; None if the buffer ends before it does. O(1).
+    """The header of the entry at `position`, in whatever format; None if the buffer ends before it
+    does. O(1).
 
     Raises CorruptRecordError for a size or magic that no entry has.
     """
@@ -155,7 +171,11 @@ def header_of_any_format(buffer: Buffer, position: int = 0) -> BatchHeader | Non
     offset, length, crc, magic, attributes, timestamp = _LEGACY.unpack_from(buffer, position)
     check_entry(length, magic)
     if magic == MAGIC_V2:
-        return BatchHeader._make(HEADER.unpack_from(buffer, position)) if available >= HEADER_BYTES else None
+        return (
+            BatchHeader._make(HEADER.unpack_from(buffer, position))
+            if available >= HEADER_BYTES
+            else None
+        )
     if magic == 0:
         timestamp, attributes = NO_TIMESTAMP, attributes & ~LOG_APPEND_TIME_BIT
     return BatchHeader(
@@ -176,7 +196,8 @@ def header_of_any_format(buffer: Buffer, position: int = 0) -> BatchHeader | Non
 
 
 def iter_headers(buffer: Buffer) -> Iterator[tuple[int, BatchHeader]]:
-    """Position and header of each whole entry in `buffer`, in order, of any format; an incomplete one at the end is left out. O(entries).
+    """Position and header of each whole entry in `buffer`, in order, of any format; an incomplete
+    one at the end is left out. O(entries).
 
     Raises CorruptRecordError for a size or magic that no entry has.
     """
@@ -201,27 +222,39 @@ def iter_headers(buffer: Buffer) -> Iterator[tuple[int, BatchHeader]]:
 def check_entry(batch_length: int, magic: int) -> None:
     """What every format asks of a log entry's first 17 bytes. Raises CorruptRecordError."""
     if batch_length < MIN_LEGACY_BYTES:
-        raise CorruptRecordError(f"Found record size {batch_length} smaller than minimum record overhead ({MIN_LEGACY_BYTES}).")
+        raise CorruptRecordError(
+            f"Found record size {batch_length} smaller than minimum record overhead"
+            f" ({MIN_LEGACY_BYTES})."
+        )
     if not 0 <= magic <= MAGIC_V2:
         raise CorruptRecordError(f"Invalid magic found in record: {magic}")
     if magic == MAGIC_V2 and batch_length < HEADER_BYTES - LOG_OVERHEAD:
-        raise CorruptRecordError(f"Record batch is corrupt: its size {batch_length} is smaller than a header's {HEADER_BYTES - LOG_OVERHEAD}")
+        raise CorruptRecordError(
+            f"Record batch is corrupt: its size {batch_length} is smaller than a header's"
+            f" {HEADER_BYTES - LOG_OVERHEAD}"
+        )
 
 
 def compute_crc(batch: Buffer) -> int:
-    """CRC-32C of one whole batch from its attributes on. One copy of the bytes, for the library takes only `bytes`. O(size)."""
+    """CRC-32C of one whole batch from its attributes on. One copy of the bytes, for the library
+    takes only `bytes`. O(size).
+    """
     crc: int = google_crc32c.value(bytes(memoryview(batch)[ATTRIBUTES_OFFSET:]))
     return crc
 
 
 def check_crc(batch: Buffer, header: BatchHeader) -> None:
-    """Raises CorruptRecordError unless the entry's checksum is right: CRC-32C in v2, CRC-32 before."""
+    """Raises CorruptRecordError unless the entry's checksum is right: CRC-32C in v2, CRC-32
+    before.
+    """
     if header.magic == MAGIC_V2:
         computed = google_crc32c.value(bytes(memoryview(batch)[ATTRIBUTES_OFFSET:]))
     else:
         computed = zlib.crc32(memoryview(batch)[MAGIC_OFFSET:])
     if computed != header.crc:
-        raise CorruptRecordError(f"Record is corrupt (stored crc = {header.crc}, computed crc = {computed})")
+        raise CorruptRecordError(
+            f"Record is corrupt (stored crc = {header.crc}, computed crc = {computed})"
+        )
 
 
 def build_batch(
@@ -237,7 +270,8 @@ def build_batch(
     is_transactional: bool = False,
     is_control: bool = False,
 ) -> bytes:
-    """A batch of at least one record; its base offset is the first record's (0 for a producer). O(bytes).
+    """A batch of at least one record; its base offset is the first record's (0 for a producer).
+    O(bytes).
 
     `max_timestamp` None: the latest time of the records.
     """
@@ -267,7 +301,9 @@ def build_batch(
 
 
 def assemble_batch(body: bytes, header: BatchHeader) -> bytes:
-    """Header and records as one batch; length and CRC are computed, whatever `header` says of them."""
+    """Header and records as one batch; length and CRC are computed, whatever `header` says of
+    them.
+    """
     out = bytearray(HEADER_BYTES + len(body))
     HEADER.pack_into(out, 0, *header)
     out[HEADER_BYTES:] = body
@@ -277,7 +313,9 @@ def assemble_batch(body: bytes, header: BatchHeader) -> bytes:
 
 
 def read_records(batch: Buffer) -> list[Record]:
-    """The records of one whole batch, decompressed. Raises InvalidRecordError or CompressionError; does not check the CRC. O(bytes)."""
+    """The records of one whole batch, decompressed. Raises InvalidRecordError or CompressionError;
+    does not check the CRC. O(bytes).
+    """
     header = parse_header(batch)
     codec = header.compression
     body = memoryview(batch)[HEADER_BYTES : header.size_in_bytes]

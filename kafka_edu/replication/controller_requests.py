@@ -1,8 +1,11 @@
-"""What the controller orders: lead, follow, stop, know (Kafka: becomeLeaderOrFollower, stopReplicas, maybeUpdateMetadataCache of ReplicaManager).
+"""What the controller orders: lead, follow, stop, know (Kafka: becomeLeaderOrFollower,
+stopReplicas, maybeUpdateMetadataCache of ReplicaManager).
 
-Two epochs fence it (spec C8). The controller's: a request of an older controller than one already heard is refused whole, STALE_CONTROLLER_EPOCH.
-The partition's: a change of leadership that is not newer than ours is ignored, with STALE_CONTROLLER_EPOCH for that partition (Kafka's own code
-for it in 2.0). A LeaderAndIsr request creates the replicas that are not there yet. Next hop: Partition, then the fetchers.
+Two epochs fence it (spec C8). The controller's: a request of an older controller than one already
+heard is refused whole, STALE_CONTROLLER_EPOCH. The partition's: a change of leadership that is not
+newer than ours is ignored, with STALE_CONTROLLER_EPOCH for that partition (Kafka's own code for it
+in 2.0). A LeaderAndIsr request creates the replicas that are not there yet. Next hop: Partition,
+then the fetchers.
 """
 
 from __future__ import annotations
@@ -22,10 +25,18 @@ from kafka_edu.protocol.messages.leader_and_isr import (
     LeaderAndIsrResponse,
     LeaderAndIsrTopicError,
 )
-from kafka_edu.protocol.messages.stop_replica import StopReplicaPartitionError, StopReplicaRequest, StopReplicaResponse
+from kafka_edu.protocol.messages.stop_replica import (
+    StopReplicaPartitionError,
+    StopReplicaRequest,
+    StopReplicaResponse,
+)
 from kafka_edu.protocol.messages.update_metadata import UpdateMetadataRequest
 from kafka_edu.replication.partition import Partition
-from kafka_edu.trace.events.replication import ControllerEpochSeen, ReplicaStopped, StaleControllerRefused
+from kafka_edu.trace.events.replication import (
+    ControllerEpochSeen,
+    ReplicaStopped,
+    StaleControllerRefused,
+)
 from kafka_edu.trace.tracer import Tracer
 
 if TYPE_CHECKING:
@@ -48,7 +59,9 @@ class ControllerRequests:
         current = self.controller_epoch
         if controller_epoch < current:
             if self._trace:
-                self._trace(StaleControllerRefused(request, controller_id, controller_epoch, current))
+                self._trace(
+                    StaleControllerRefused(request, controller_id, controller_epoch, current)
+                )
             return False
         if controller_epoch > current:
             self.controller_epoch = controller_epoch
@@ -62,10 +75,12 @@ class ControllerRequests:
             raise KafkaException(Errors.STALE_CONTROLLER_EPOCH)
         return self._replicas.metadata_cache.update(request)
 
-    # --- LeaderAndIsr ---
-
-    def become_leader_or_follower(self, request: LeaderAndIsrRequest, version: int) -> LeaderAndIsrResponse:
-        """Lead and follow as told; every partition gets its own error. Leaders first, then followers. O(partitions)."""
+    def become_leader_or_follower(
+        self, request: LeaderAndIsrRequest, version: int
+    ) -> LeaderAndIsrResponse:
+        """Lead and follow as told; every partition gets its own error. Leaders first, then
+        followers. O(partitions).
+        """
         if not self._accept("LeaderAndIsr", request.controller_id, request.controller_epoch):
             return LeaderAndIsrResponse(error_code=Errors.STALE_CONTROLLER_EPOCH)
         errors: dict[TopicPartition, Errors] = {}
@@ -81,26 +96,37 @@ class ControllerRequests:
                 except KafkaException as failure:
                     errors[tp] = self._failed(tp, failure)
                 else:
-                    (to_lead if state.leader == self._replicas.broker_id else to_follow).append((partition, state))
+                    (to_lead if state.leader == self._replicas.broker_id else to_follow).append(
+                        (partition, state)
+                    )
         fetchers = self._replicas.fetchers
-        fetchers.remove_fetcher_for_partitions([partition.topic_partition for partition, _ in to_lead])
+        fetchers.remove_fetcher_for_partitions(
+            [partition.topic_partition for partition, _ in to_lead]
+        )
         now_ms = self._time.hi_res_clock_ms()
         elected: list[Partition] = []
         for partition, state in to_lead:
             try:
-                if not self._replicas.is_offline(partition.topic_partition) and partition.make_leader(state, request.controller_epoch, now_ms):
+                if not self._replicas.is_offline(
+                    partition.topic_partition
+                ) and partition.make_leader(state, request.controller_epoch, now_ms):
                     elected.append(partition)
-            except KafkaException as failure:  # its place in the log could not be read, or its epoch not be written
+            except (
+                KafkaException
+            ) as failure:  # its place in the log could not be read, or its epoch not be written
                 errors[partition.topic_partition] = self._failed(partition.topic_partition, failure)
         changed = [
             partition
             for partition, state in to_follow
-            if not self._replicas.is_offline(partition.topic_partition) and partition.make_follower(state, request.controller_epoch)
+            if not self._replicas.is_offline(partition.topic_partition)
+            and partition.make_follower(state, request.controller_epoch)
         ]
         fetchers.remove_fetcher_for_partitions([partition.topic_partition for partition in changed])
         for partition in changed:
             partition.wake_all()
-        leaders = {leader.broker_id: (leader.host_name, leader.port) for leader in request.live_leaders}
+        leaders = {
+            leader.broker_id: (leader.host_name, leader.port) for leader in request.live_leaders
+        }
         fetchers.add_fetcher_for_partitions(changed, leaders)
         fetchers.shutdown_idle_fetcher_threads()
         self._replicas.leadership_changed(elected, changed)
@@ -110,13 +136,16 @@ class ControllerRequests:
         return _leader_and_isr_response(request, errors, version)
 
     def new_logs(self, request: LeaderAndIsrRequest) -> list[tuple[TopicPartition, bool]]:
-        """The partitions of the request whose logs are not there yet, and whether they are new. None for an older controller than the latest."""
+        """The partitions of the request whose logs are not there yet, and whether they are new.
+        None for an older controller than the latest.
+        """
         if request.controller_epoch < self.controller_epoch:
             return []
         return [
             (tp, state.is_new)
             for tp, state in _partition_states(request)
-            if self._replicas.log_manager.get_log(tp) is None and self._check(tp, state) is Errors.NONE
+            if self._replicas.log_manager.get_log(tp) is None
+            and self._check(tp, state) is Errors.NONE
         ]
 
     def _failed(self, tp: TopicPartition, failure: KafkaException) -> Errors:
@@ -130,12 +159,21 @@ class ControllerRequests:
         partition = self._replicas.get_partition(tp)
         if partition is not None and state.leader_epoch <= partition.leader_epoch:
             return Errors.STALE_CONTROLLER_EPOCH
-        return Errors.NONE if self._replicas.broker_id in state.replicas else Errors.UNKNOWN_TOPIC_OR_PARTITION
+        return (
+            Errors.NONE
+            if self._replicas.broker_id in state.replicas
+            else Errors.UNKNOWN_TOPIC_OR_PARTITION
+        )
 
     def _ensure_log(
-        self, partition: Partition, state: LeaderAndIsrPartitionState, known_high_watermarks: dict[str, Mapping[TopicPartition, int]]
+        self,
+        partition: Partition,
+        state: LeaderAndIsrPartitionState,
+        known_high_watermarks: dict[str, Mapping[TopicPartition, int]],
     ) -> None:
-        """The replica's log, created if it is not there; its HW as last checkpointed, read once a request and log dir."""
+        """The replica's log, created if it is not there; its HW as last checkpointed, read once a
+        request and log dir.
+        """
         if partition.log is not None:
             return
         log = self._replicas.get_or_create_log(partition.topic_partition, is_new=state.is_new)
@@ -143,32 +181,45 @@ class ControllerRequests:
             try:
                 known_high_watermarks[log.log_dir] = self._replicas.checkpoints.read(log.log_dir)
             except KafkaException as failure:
-                self._replicas.log_manager.handle_log_dir_failure(log.log_dir, OSError(failure.message))
+                self._replicas.log_manager.handle_log_dir_failure(
+                    log.log_dir, OSError(failure.message)
+                )
                 raise
-        partition.attach_log(log, known_high_watermarks[log.log_dir].get(partition.topic_partition, 0))
-
-    # --- StopReplica ---
+        partition.attach_log(
+            log, known_high_watermarks[log.log_dir].get(partition.topic_partition, 0)
+        )
 
     def stop_replicas(self, request: StopReplicaRequest, version: int) -> StopReplicaResponse:
-        """Stop fetching and serving, and delete where so ordered. From v3 on each partition brings its leader epoch: an older one is fenced."""
+        """Stop fetching and serving, and delete where so ordered. From v3 on each partition brings
+        its leader epoch: an older one is fenced.
+        """
         if not self._accept("StopReplica", request.controller_id, request.controller_epoch):
             return StopReplicaResponse(error_code=Errors.STALE_CONTROLLER_EPOCH)
         orders = _stop_orders(request, version)
         errors = {tp: self._check_stop(tp, leader_epoch) for tp, leader_epoch, _ in orders}
-        self._replicas.fetchers.remove_fetcher_for_partitions([tp for tp, error in errors.items() if error is Errors.NONE])
+        self._replicas.fetchers.remove_fetcher_for_partitions(
+            [tp for tp, error in errors.items() if error is Errors.NONE]
+        )
         for tp, _, delete in orders:
             if errors[tp] is Errors.NONE:
                 errors[tp] = self._stop_replica(tp, delete)
         self._replicas.fetchers.shutdown_idle_fetcher_threads()
         return StopReplicaResponse(
             partition_errors=[
-                StopReplicaPartitionError(topic_name=tp.topic, partition_index=tp.partition, error_code=error) for tp, error in errors.items()
+                StopReplicaPartitionError(
+                    topic_name=tp.topic, partition_index=tp.partition, error_code=error
+                )
+                for tp, error in errors.items()
             ]
         )
 
     def _check_stop(self, tp: TopicPartition, leader_epoch: int) -> Errors:
         partition = self._replicas.get_partition(tp)
-        if partition is None or leader_epoch in (NO_EPOCH, LEADER_DURING_DELETE) or leader_epoch >= partition.leader_epoch:
+        if (
+            partition is None
+            or leader_epoch in (NO_EPOCH, LEADER_DURING_DELETE)
+            or leader_epoch >= partition.leader_epoch
+        ):
             return Errors.NONE
         return Errors.FENCED_LEADER_EPOCH
 
@@ -178,7 +229,14 @@ class ControllerRequests:
             return Errors.KAFKA_STORAGE_ERROR
         partition = self._replicas.get_partition(tp)
         if self._trace:
-            self._trace(ReplicaStopped(tp.topic, tp.partition, partition.leader_epoch if partition else NO_EPOCH, delete))
+            self._trace(
+                ReplicaStopped(
+                    tp.topic,
+                    tp.partition,
+                    partition.leader_epoch if partition else NO_EPOCH,
+                    delete,
+                )
+            )
         if delete:
             self._replicas.forget_partition(tp)
             if partition is not None:
@@ -195,8 +253,12 @@ class ControllerRequests:
         return Errors.NONE
 
 
-def _partition_states(request: LeaderAndIsrRequest) -> Iterable[tuple[TopicPartition, LeaderAndIsrPartitionState]]:
-    """All partitions of the request, of the flat list of v0 and v1 and of the lists by topic since v2."""
+def _partition_states(
+    request: LeaderAndIsrRequest,
+) -> Iterable[tuple[TopicPartition, LeaderAndIsrPartitionState]]:
+    """All partitions of the request, of the flat list of v0 and v1 and of the lists by topic since
+    v2.
+    """
     for state in request.ungrouped_partition_states:
         yield TopicPartition(state.topic_name, state.partition_index), state
     for topic in request.topic_states:
@@ -204,28 +266,46 @@ def _partition_states(request: LeaderAndIsrRequest) -> Iterable[tuple[TopicParti
             yield TopicPartition(topic.topic_name, state.partition_index), state
 
 
-def _leader_and_isr_response(request: LeaderAndIsrRequest, errors: dict[TopicPartition, Errors], version: int) -> LeaderAndIsrResponse:
+def _leader_and_isr_response(
+    request: LeaderAndIsrRequest, errors: dict[TopicPartition, Errors], version: int
+) -> LeaderAndIsrResponse:
     """v5 lists errors by topic id, older versions by topic name."""
     if version < 5:
         return LeaderAndIsrResponse(
             partition_errors=[
-                LeaderAndIsrPartitionError(topic_name=tp.topic, partition_index=tp.partition, error_code=error) for tp, error in errors.items()
+                LeaderAndIsrPartitionError(
+                    topic_name=tp.topic, partition_index=tp.partition, error_code=error
+                )
+                for tp, error in errors.items()
             ]
         )
     ids: dict[str, UUID] = {topic.topic_name: topic.topic_id for topic in request.topic_states}
     topics: dict[str, LeaderAndIsrTopicError] = {}
     for tp, error in errors.items():
-        topic = topics.setdefault(tp.topic, LeaderAndIsrTopicError(topic_id=ids[tp.topic], partition_errors=[]))
-        topic.partition_errors.append(LeaderAndIsrPartitionError(partition_index=tp.partition, error_code=error))
+        topic = topics.setdefault(
+            tp.topic, LeaderAndIsrTopicError(topic_id=ids[tp.topic], partition_errors=[])
+        )
+        topic.partition_errors.append(
+            LeaderAndIsrPartitionError(partition_index=tp.partition, error_code=error)
+        )
     return LeaderAndIsrResponse(topics=list(topics.values()))
 
 
-def _stop_orders(request: StopReplicaRequest, version: int) -> list[tuple[TopicPartition, int, bool]]:
+def _stop_orders(
+    request: StopReplicaRequest, version: int
+) -> list[tuple[TopicPartition, int, bool]]:
     """(partition, leader epoch or -1, delete) from any version of the request."""
     if version == 0:
-        return [(TopicPartition(p.topic_name, p.partition_index), NO_EPOCH, request.delete_partitions) for p in request.ungrouped_partitions]
+        return [
+            (TopicPartition(p.topic_name, p.partition_index), NO_EPOCH, request.delete_partitions)
+            for p in request.ungrouped_partitions
+        ]
     if version < 3:
-        return [(TopicPartition(t.name, index), NO_EPOCH, request.delete_partitions) for t in request.topics for index in t.partition_indexes]
+        return [
+            (TopicPartition(t.name, index), NO_EPOCH, request.delete_partitions)
+            for t in request.topics
+            for index in t.partition_indexes
+        ]
     return [
         (TopicPartition(t.topic_name, p.partition_index), p.leader_epoch, p.delete_partition)
         for t in request.topic_states

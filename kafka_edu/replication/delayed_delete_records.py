@@ -41,11 +41,13 @@ class DeleteRecordsStatus:
 
 
 class DelayedDeleteRecords(DelayedOperation):
-    """Done when for every partition the low watermark, the least log start of the leader and its live followers, has reached the offset asked for.
+    """Done when for every partition the low watermark, the least log start of the leader and its
+    live followers, has reached the offset asked for.
 
-    Or when waiting is of no use: not the leader any more, unknown by now, offline. Followers tell their log start with each fetch; a dead follower does
-    not count: it takes over the leader's log start when it comes back. What still waits when the time is up gets REQUEST_TIMED_OUT, although the
-    leader's records are gone. Next hop: the handler's `respond`.
+    Or when waiting is of no use: not the leader any more, unknown by now, offline. Followers tell
+    their log start with each fetch; a dead follower does not count: it takes over the leader's log
+    start when it comes back. What still waits when the time is up gets REQUEST_TIMED_OUT, although
+    the leader's records are gone. Next hop: the handler's `respond`.
     """
 
     __slots__ = ("_replica_manager", "_respond", "_statuses")
@@ -77,13 +79,19 @@ class DelayedDeleteRecords(DelayedOperation):
                     status.pending, status.error = False, failure.error
                 else:
                     if low_watermark >= status.required_offset:
-                        status.pending, status.error, status.low_watermark = False, Errors.NONE, low_watermark
+                        status.pending, status.error, status.low_watermark = (
+                            False,
+                            Errors.NONE,
+                            low_watermark,
+                        )
                     else:
                         waiting = True
         return not waiting and self.force_complete()
 
     def _low_watermark(self, tp: TopicPartition) -> int:
-        return self._replica_manager.partition_or_exception(tp).low_watermark(self._replica_manager.live_broker_ids())
+        return self._replica_manager.partition_or_exception(tp).low_watermark(
+            self._replica_manager.live_broker_ids()
+        )
 
     def on_complete(self) -> None:
         self._respond(self._statuses)
@@ -94,7 +102,14 @@ class DelayedDeleteRecords(DelayedOperation):
         for tp, status in self._statuses.items():
             if status.pending:
                 try:
-                    waits.append(Requirement(str(tp), "low watermark", status.required_offset, self._low_watermark(tp)))
+                    waits.append(
+                        Requirement(
+                            str(tp),
+                            "low watermark",
+                            status.required_offset,
+                            self._low_watermark(tp),
+                        )
+                    )
                 except KafkaException:
                     continue  # it will be told so when it looks again
         return tuple(waits)

@@ -1,4 +1,6 @@
-"""A fetch that waits until there is enough to send (Kafka: DelayedFetch.scala; book 000 §6.3, figure 6-13)."""
+"""A fetch that waits until there is enough to send (Kafka: DelayedFetch.scala; book 000 §6.3,
+figure 6-13).
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,16 @@ if TYPE_CHECKING:
 
 
 class DelayedFetch(DelayedOperation):
-    """Done when, counted without reading, `min_bytes` lie between the offsets asked for and the end the reader may see.
+    """Done when, counted without reading, `min_bytes` lie between the offsets asked for and the end
+    the reader may see.
 
-    The end is the LEO for a follower, the HW for a consumer (the LSO with read_committed). Sizes come from positions in the segment, so all of
-    it costs a subtraction a partition. Also done: (A) not the leader any more; (B) unknown by now; (C) the offset lies on another segment than
-    the end, so it is far behind, or the log was truncated; (E) fenced by epoch. Time up (max_wait_ms) is no error: what there is, is sent.
-    On completion the log is read a second time. Watched under every partition of the request, and under its session where partitions of that rest:
-    those that wake meanwhile count too. Next hop: the handler's `respond`.
+    The end is the LEO for a follower, the HW for a consumer (the LSO with read_committed). Sizes
+    come from positions in the segment, so all of it costs a subtraction a partition. Also done: (A)
+    not the leader any more; (B) unknown by now; (C) the offset lies on another segment than the
+    end, so it is far behind, or the log was truncated; (E) fenced by epoch. Time up (max_wait_ms)
+    is no error: what there is, is sent. On completion the log is read a second time. Watched under
+    every partition of the request, and under its session where partitions of that rest: those that
+    wake meanwhile count too. Next hop: the handler's `respond`.
     """
 
     __slots__ = ("_infos", "_params", "_replica_manager", "_respond", "_session", "_starts")
@@ -57,8 +62,12 @@ class DelayedFetch(DelayedOperation):
         """What was asked for; in a session, what is awake by now."""
         return self._infos if self._session is None else self._session.infos()
 
-    def _start_of(self, topic_partition: TopicPartition, wanted: PartitionFetch) -> LogOffsetMetadata | None:
-        """Where the reader stood at the first read; one that has rested till now, where it came to rest."""
+    def _start_of(
+        self, topic_partition: TopicPartition, wanted: PartitionFetch
+    ) -> LogOffsetMetadata | None:
+        """Where the reader stood at the first read; one that has rested till now, where it came to
+        rest.
+        """
         start = self._starts.get(topic_partition)
         if start is None and wanted.at_end is not None:
             start = wanted.at_end.read.fetch_offset_metadata
@@ -69,20 +78,31 @@ class DelayedFetch(DelayedOperation):
         return f"follower {self._params.replica_id}" if self._params.from_follower else "a consumer"
 
     def try_complete(self) -> bool:
-        """O(partitions of the request), in the worst case. From behind: a session keeps the partitions that had news last at its end, and they are
-        the likeliest to have some again."""
+        """O(partitions of the request), in the worst case. From behind: a session keeps the
+        partitions that had news last at its end, and they are the likeliest to have some again.
+        """
         params = self._params
-        only_from_leader, isolation, min_bytes = params.only_from_leader, params.isolation, params.min_bytes
+        only_from_leader, isolation, min_bytes = (
+            params.only_from_leader,
+            params.isolation,
+            params.min_bytes,
+        )
         partition_or_exception = self._replica_manager.partition_or_exception
         available = 0
         for tp, wanted in reversed(self._wanted()):
             if wanted.at_end is not None and wanted.at_end.holds():
                 continue
             start = self._start_of(tp, wanted)
-            if start is None:  # another fetch of the session has changed what is wanted: this one is to be answered
+            if (
+                start is None
+                # another fetch of the session has changed what is wanted: this one is to be
+                # answered
+            ):
                 return self.force_complete()
             try:
-                readable = partition_or_exception(tp).readable_bytes(start, wanted.current_leader_epoch, only_from_leader, isolation)
+                readable = partition_or_exception(tp).readable_bytes(
+                    start, wanted.current_leader_epoch, only_from_leader, isolation
+                )
             except KafkaException:
                 return self.force_complete()
             if readable is None:
@@ -97,7 +117,9 @@ class DelayedFetch(DelayedOperation):
         self._respond(self._replica_manager.read_from_local_log(self._params, self._wanted()))
 
     def why_waiting(self) -> tuple[Requirement, ...]:
-        """How many bytes it waits for, and the end of each partition that it may read up to (spec D3)."""
+        """How many bytes it waits for, and the end of each partition that it may read up to (spec
+        D3).
+        """
         params = self._params
         holders = []
         available = 0
@@ -109,4 +131,12 @@ class DelayedFetch(DelayedOperation):
                 holders.append((str(tp), end.message_offset))
                 if start.message_offset < end.message_offset and not start.on_older_segment(end):
                     available += min(end.position_diff(start), wanted.max_bytes)
-        return (Requirement(self._reader, f"bytes up to the {params.isolation}", params.min_bytes, available, tuple(holders)),)
+        return (
+            Requirement(
+                self._reader,
+                f"bytes up to the {params.isolation}",
+                params.min_bytes,
+                available,
+                tuple(holders),
+            ),
+        )

@@ -21,12 +21,16 @@ class Wakes(Protocol):
 
 
 class DelayedOperations:
-    """Wakes the operations that wait for one partition: produce by a higher HW; fetch by a higher HW (consumers) or LEO (followers); DeleteRecords by a
-    higher low watermark. Readers that rest are woken with the fetches, each once."""
+    """Wakes the operations that wait for one partition: produce by a higher HW; fetch by a higher
+    HW (consumers) or LEO (followers); DeleteRecords by a higher low watermark. Readers that rest
+    are woken with the fetches, each once.
+    """
 
     __slots__ = ("_delete_records", "_fetch", "_produce", "_topic_partition", "resting")
 
-    def __init__(self, topic_partition: TopicPartition, produce: Wakes, fetch: Wakes, delete_records: Wakes) -> None:
+    def __init__(
+        self, topic_partition: TopicPartition, produce: Wakes, fetch: Wakes, delete_records: Wakes
+    ) -> None:
         self._topic_partition = topic_partition
         self._produce = produce
         self._fetch = fetch

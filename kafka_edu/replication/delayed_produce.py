@@ -1,4 +1,6 @@
-"""An acks=all produce that waits for its followers (Kafka: DelayedProduce.scala; book 000 §6.3, figures 6-9 to 6-12)."""
+"""An acks=all produce that waits for its followers (Kafka: DelayedProduce.scala; book 000 §6.3,
+figures 6-9 to 6-12).
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,30 @@ if TYPE_CHECKING:
 
 
 class ProducePartitionStatus:
-    """One partition of a produce request: what was appended, and what is to be answered (Kafka: PartitionResponse with its required offset)."""
+    """One partition of a produce request: what was appended, and what is to be answered (Kafka:
+    PartitionResponse with its required offset).
+    """
 
-    __slots__ = ("acks_pending", "base_offset", "error", "log_append_time", "log_start_offset", "message", "record_errors", "required_offset")
+    __slots__ = (
+        "acks_pending",
+        "base_offset",
+        "error",
+        "log_append_time",
+        "log_start_offset",
+        "message",
+        "record_errors",
+        "required_offset",
+    )
 
-    def __init__(self, error: Errors, required_offset: int, base_offset: int, log_append_time: int, log_start_offset: int, message: str = "") -> None:
+    def __init__(
+        self,
+        error: Errors,
+        required_offset: int,
+        base_offset: int,
+        log_append_time: int,
+        log_start_offset: int,
+        message: str = "",
+    ) -> None:
         self.error = error
         self.required_offset = required_offset
         """The HW at which all of the ISR have the records: the offset behind the last of them."""
@@ -38,7 +59,11 @@ class ProducePartitionStatus:
 
     @classmethod
     def failed(
-        cls, error: Errors, message: str = "", log_start_offset: int = -1, record_errors: tuple[RecordError, ...] = ()
+        cls,
+        error: Errors,
+        message: str = "",
+        log_start_offset: int = -1,
+        record_errors: tuple[RecordError, ...] = (),
     ) -> ProducePartitionStatus:
         status = cls(error, 0, -1, -1, log_start_offset, message)
         status.record_errors = record_errors
@@ -46,11 +71,14 @@ class ProducePartitionStatus:
 
 
 class DelayedProduce(DelayedOperation):
-    """Done when for every partition either the HW has reached the required offset, or there is an error that waiting cannot cure.
+    """Done when for every partition either the HW has reached the required offset, or there is an
+    error that waiting cannot cure.
 
-    (A) not the leader any more; (B) unknown by now; (C) offline; (D) enough replicas have it, and they are at least min.insync.replicas; else
-    NOT_ENOUGH_REPLICAS_AFTER_APPEND. Partitions that still wait when the time (timeout.ms of the producer) is up get REQUEST_TIMED_OUT; their
-    records stay in the leader's log. Watched under every partition of the request. Next hop: the handler's `respond`.
+    (A) not the leader any more; (B) unknown by now; (C) offline; (D) enough replicas have it, and
+    they are at least min.insync.replicas; else NOT_ENOUGH_REPLICAS_AFTER_APPEND. Partitions that
+    still wait when the time (timeout.ms of the producer) is up get REQUEST_TIMED_OUT; their records
+    stay in the leader's log. Watched under every partition of the request. Next hop: the handler's
+    `respond`.
     """
 
     __slots__ = ("_news", "_replica_manager", "_respond", "_statuses")
@@ -87,7 +115,9 @@ class DelayedProduce(DelayedOperation):
                 except KafkaException as failure:
                     done, error = True, failure.error
                 else:
-                    done, error = partition.check_enough_replicas_reach_offset(status.required_offset)
+                    done, error = partition.check_enough_replicas_reach_offset(
+                        status.required_offset
+                    )
                     if done and error is Errors.NONE and partition.first_ack_pending:
                         self._news = partition
                 if done:
@@ -98,11 +128,16 @@ class DelayedProduce(DelayedOperation):
         return not waiting and self.force_complete()
 
     def is_satisfied(self) -> bool:
-        """Return whether `try_complete` would succeed now. Changes nothing: a checker asks this to find a wake-up that was lost."""
+        """Return whether `try_complete` would succeed now. Changes nothing: a checker asks this to
+        find a wake-up that was lost.
+        """
         for tp, status in self._statuses.items():
             if status.acks_pending:
                 partition = self._replica_manager.get_partition(tp)
-                if partition is not None and not partition.check_enough_replicas_reach_offset(status.required_offset)[0]:
+                if (
+                    partition is not None
+                    and not partition.check_enough_replicas_reach_offset(status.required_offset)[0]
+                ):
                     return False
         return True
 
@@ -110,7 +145,9 @@ class DelayedProduce(DelayedOperation):
         return self._news is not None
 
     def tell_cause(self, key: Hashable | None) -> int:
-        """The move of the high watermark of `key` completes it, if it was successful there. Without a key its own append moved it."""
+        """The move of the high watermark of `key` completes it, if it was successful there. Without
+        a key its own append moved it.
+        """
         told = 0
         for tp, status in self._statuses.items():
             partition = self._replica_manager.get_partition(tp)
@@ -124,7 +161,9 @@ class DelayedProduce(DelayedOperation):
         self._respond(self._statuses)
 
     def why_waiting(self) -> tuple[Requirement, ...]:
-        """For each partition that waits: the offset that the HW must reach, beside the LEO of each replica that counts (spec D3)."""
+        """For each partition that waits: the offset that the HW must reach, beside the LEO of each
+        replica that counts (spec D3).
+        """
         waits = []
         for tp, status in self._statuses.items():
             partition = self._replica_manager.get_partition(tp)

@@ -30,20 +30,32 @@ class FetchIsolation(StrEnum):
     HIGH_WATERMARK = "high watermark"
     """A consumer: what the whole ISR has."""
     TXN_COMMITTED = "last stable offset"
-    """A read_committed consumer: what no open transaction can still change; it is told what was aborted."""
+    """A read_committed consumer: what no open transaction can still change; it is told what was
+    aborted.
+    """
 
 
 def fetch_isolation(replica_id: int, isolation_level: int) -> FetchIsolation:
-    """Consumers see no further than the high watermark, and if they ask for it only what is stable; all others see everything."""
+    """Consumers see no further than the high watermark, and if they ask for it only what is stable;
+    all others see everything.
+    """
     if replica_id != CONSUMER_REPLICA_ID:
         return FetchIsolation.LOG_END
-    return FetchIsolation.TXN_COMMITTED if isolation_level == READ_COMMITTED else FetchIsolation.HIGH_WATERMARK
+    return (
+        FetchIsolation.TXN_COMMITTED
+        if isolation_level == READ_COMMITTED
+        else FetchIsolation.HIGH_WATERMARK
+    )
 
 
 def check_isolation_level(isolation_level: int) -> None:
-    """Raises UNKNOWN_SERVER_ERROR, as Kafka does, for a level that is neither READ_UNCOMMITTED nor READ_COMMITTED."""
+    """Raises UNKNOWN_SERVER_ERROR, as Kafka does, for a level that is neither READ_UNCOMMITTED nor
+    READ_COMMITTED.
+    """
     if isolation_level not in (READ_UNCOMMITTED, READ_COMMITTED):
-        raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"Unknown isolation level {isolation_level}")
+        raise KafkaException(
+            Errors.UNKNOWN_SERVER_ERROR, f"Unknown isolation level {isolation_level}"
+        )
 
 
 class FetchParams(NamedTuple):
@@ -68,11 +80,15 @@ class FetchParams(NamedTuple):
     @property
     def only_from_leader(self) -> bool:
         """Since v11 a follower may serve consumers (KIP-392); tools read anywhere."""
-        return self.replica_id >= 0 or (self.replica_id == CONSUMER_REPLICA_ID and self.api_version < 11)
+        return self.replica_id >= 0 or (
+            self.replica_id == CONSUMER_REPLICA_ID and self.api_version < 11
+        )
 
     @property
     def hard_max_bytes_limit(self) -> bool:
-        """v0–2 cut in the middle of a batch; later ones get at least one whole batch, whatever its size."""
+        """v0–2 cut in the middle of a batch; later ones get at least one whole batch, whatever its
+        size.
+        """
         return self.api_version <= 2
 
 
@@ -87,4 +103,6 @@ class PartitionFetch:
     current_leader_epoch: int = -1
     last_fetched_epoch: int = -1
     at_end: ReaderAtEnd | None = field(default=None, compare=False)
-    """What the reader saw when it found nothing to read; None if it did not look yet, or found something."""
+    """What the reader saw when it found nothing to read; None if it did not look yet, or found
+    something.
+    """

@@ -1,7 +1,9 @@
-"""One fetch session, as the broker that is fetched from keeps it (Kafka: FetchSession and CachedPartition in FetchSession.scala; KIP-227).
+"""One fetch session, as the broker that is fetched from keeps it (Kafka: FetchSession and
+CachedPartition in FetchSession.scala; KIP-227).
 
-A follower of 1,000 partitions names, in each full fetch, 1,000 × 24 B ≈ 24 KB, although most are idle (book 000 §6.1). In a session the broker
-remembers what it was asked: a fetch then names only what changed, and the answer only what is new. An idle fetch is some 60 bytes.
+A follower of 1,000 partitions names, in each full fetch, 1,000 × 24 B ≈ 24 KB, although most are
+idle (book 000 §6.1). In a session the broker remembers what it was asked: a fetch then names only
+what changed, and the answer only what is new. An idle fetch is some 60 bytes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,8 +15,9 @@ from kafka_edu.replication.fetch_params import PartitionFetch
 from kafka_edu.replication.log_read_result import LogReadResult
 
 LOOK_AT_ALL_MS: Final = 250
-"""Resting partitions too are looked at in a fetch that comes so long after the last that did: so a follower counts as behind on them for that much
-longer than it is, of replica.lag.time.max.ms."""
+"""Resting partitions too are looked at in a fetch that comes so long after the last that did: so a
+follower counts as behind on them for that much longer than it is, of replica.lag.time.max.ms.
+"""
 
 
 class CachedPartition:
@@ -22,7 +25,9 @@ class CachedPartition:
 
     __slots__ = ("high_watermark", "log_start_offset", "request", "told")
 
-    def __init__(self, request: PartitionFetch, high_watermark: int = -1, log_start_offset: int = -1) -> None:
+    def __init__(
+        self, request: PartitionFetch, high_watermark: int = -1, log_start_offset: int = -1
+    ) -> None:
         self.request = request
         self.high_watermark = high_watermark
         self.log_start_offset = log_start_offset
@@ -30,9 +35,11 @@ class CachedPartition:
         """What was no news the last time is none if it comes again (ReaderAtEnd)."""
 
     def take_news(self, read: LogReadResult) -> bool:
-        """Whether `read` must be told: it has records, or the HW or the log start moved, or an error, or a diverging epoch. Remembers it.
+        """Whether `read` must be told: it has records, or the HW or the log start moved, or an
+        error, or a diverging epoch. Remembers it.
 
-        An error is told each time, and what comes after it too, for the one who fetches may have forgotten what it knew.
+        An error is told each time, and what comes after it too, for the one who fetches may have
+        forgotten what it knew.
         """
         if read is self.told:
             return False
@@ -50,11 +57,13 @@ class CachedPartition:
 
 
 class FetchSession:
-    """Owned by the FetchSessionCache. Partitions are in the order in which they are read: who was answered last is read last, so that all get
-    their share of a response that is too small for all.
+    """Owned by the FetchSessionCache. Partitions are in the order in which they are read: who was
+    answered last is read last, so that all get their share of a response that is too small for all.
 
-    In a large session, partitions of which there is no news come to rest (ReaderAtEnd), and a fetch looks only at those that are awake: a follower of
-    a thousand partitions of which twenty are written to costs what twenty cost. In a small one looking at all is cheaper than the books, and all stay awake.
+    In a large session, partitions of which there is no news come to rest (ReaderAtEnd), and a fetch
+    looks only at those that are awake: a follower of a thousand partitions of which twenty are
+    written to costs what twenty cost. In a small one looking at all is cheaper than the books, and
+    all stay awake.
     """
 
     REST_FROM = 100
@@ -75,7 +84,13 @@ class FetchSession:
         "session_id",
     )
 
-    def __init__(self, session_id: int, privileged: bool, partitions: dict[TopicPartition, CachedPartition], now_ms: int) -> None:
+    def __init__(
+        self,
+        session_id: int,
+        privileged: bool,
+        partitions: dict[TopicPartition, CachedPartition],
+        now_ms: int,
+    ) -> None:
         self.session_id = session_id
         self.privileged = privileged
         """A follower's: not to be evicted for a consumer's."""
@@ -93,7 +108,9 @@ class FetchSession:
         self.evictable_by_all = False
         self.evictable_by_privileged = False
 
-    def update(self, changed: Mapping[TopicPartition, PartitionFetch], to_forget: Iterable[TopicPartition]) -> None:
+    def update(
+        self, changed: Mapping[TopicPartition, PartitionFetch], to_forget: Iterable[TopicPartition]
+    ) -> None:
         """Door: what a fetch says anew. O(partitions named)."""
         for tp, request in changed.items():
             cached = self.partitions.get(tp)
@@ -127,8 +144,12 @@ class FetchSession:
         if cached is not None:
             self.awake[topic_partition] = cached
 
-    def take_news(self, reads: list[tuple[TopicPartition, LogReadResult]]) -> list[tuple[TopicPartition, LogReadResult]]:
-        """Only what must be told; these partitions go to the end of the order. Of a large session the others come to rest."""
+    def take_news(
+        self, reads: list[tuple[TopicPartition, LogReadResult]]
+    ) -> list[tuple[TopicPartition, LogReadResult]]:
+        """Only what must be told; these partitions go to the end of the order. Of a large session
+        the others come to rest.
+        """
         news = []
         partitions, awake = self.partitions, self.awake
         may_rest = len(partitions) >= self.REST_FROM
@@ -143,6 +164,8 @@ class FetchSession:
                 awake.pop(tp, None)
                 awake[tp] = cached
                 news.append(item)
-            elif may_rest and cached.request.at_end is not None and cached.request.at_end.rest(self):
+            elif (
+                may_rest and cached.request.at_end is not None and cached.request.at_end.rest(self)
+            ):
                 awake.pop(tp, None)
         return news

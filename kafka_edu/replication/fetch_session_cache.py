@@ -1,4 +1,6 @@
-"""All fetch sessions of a broker, in a bounded number of slots (Kafka: FetchSessionCache in FetchSession.scala; KIP-227)."""
+"""All fetch sessions of a broker, in a bounded number of slots (Kafka: FetchSessionCache in
+FetchSession.scala; KIP-227).
+"""
 
 from collections.abc import Callable, Iterable
 from random import Random
@@ -8,26 +10,39 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.replication.fetch_session import CachedPartition, FetchSession
 from kafka_edu.replication.fetch_session_handler import MAX_EPOCH, NO_SESSION
 from kafka_edu.trace.event import Event
-from kafka_edu.trace.events.replication import FetchSessionClosed, FetchSessionOpened, FetchSessionsSampled
+from kafka_edu.trace.events.replication import (
+    FetchSessionClosed,
+    FetchSessionOpened,
+    FetchSessionsSampled,
+)
 from kafka_edu.trace.tracer import Tracer
 
-#: A session unused for longer may be evicted by anybody (Kafka: MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS).
+#: A session unused for longer may be evicted by anybody (Kafka:
+#: MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS).
 EVICTION_MS: Final = 120_000
 
 
 class FetchSessionCache:
-    """`max_entries` is max.incremental.fetch.session.cache.slots (1,000). When they are taken, a new session must be worth more than an old one:
+    """`max_entries` is max.incremental.fetch.session.cache.slots (1,000). When they are taken, a
+    new session must be worth more than an old one:
 
     1. the longest unused one goes, if it is unused for more than two minutes;
-    2. else the least valuable of those that may go: consumers' before followers', small before large. A follower may push out any consumer's
-       session; otherwise a session may go once it has lived for two minutes;
+    2. else the least valuable of those that may go: consumers' before followers', small before
+       large. A follower may push out any consumer's session; otherwise a session may go once it has
+       lived for two minutes;
     3. else the newcomer gets none, and must name all its partitions each time.
 
-    Ids come from a random number generator, so that a client of an earlier life of this broker hardly meets a stranger's session.
-    `touch` is O(1), an eviction O(sessions).
+    Ids come from a random number generator, so that a client of an earlier life of this broker
+    hardly meets a stranger's session. `touch` is O(1), an eviction O(sessions).
     """
 
-    def __init__(self, max_entries: int, random: Random, trace: Tracer | None = None, eviction_ms: int = EVICTION_MS) -> None:
+    def __init__(
+        self,
+        max_entries: int,
+        random: Random,
+        trace: Tracer | None = None,
+        eviction_ms: int = EVICTION_MS,
+    ) -> None:
         self._max_entries = max_entries
         self._random = random
         self._trace = trace
@@ -49,13 +64,21 @@ class FetchSessionCache:
         return sum(len(session.partitions) for session in self._sessions.values())
 
     def maybe_create_session(
-        self, now_ms: int, privileged: bool, size: int, create_partitions: Callable[[], dict[TopicPartition, CachedPartition]]
+        self,
+        now_ms: int,
+        privileged: bool,
+        size: int,
+        create_partitions: Callable[[], dict[TopicPartition, CachedPartition]],
     ) -> int:
         """Open a session if there is room, or room can be made; returns its id, or 0."""
-        if len(self._sessions) >= self._max_entries and not self._try_evict(privileged, size, now_ms):
+        if len(self._sessions) >= self._max_entries and not self._try_evict(
+            privileged, size, now_ms
+        ):
             return NO_SESSION
         session_id = self._new_session_id()
-        session = self._sessions[session_id] = FetchSession(session_id, privileged, create_partitions(), now_ms)
+        session = self._sessions[session_id] = FetchSession(
+            session_id, privileged, create_partitions(), now_ms
+        )
         self.touch(session, now_ms)
         if self._trace:
             self._trace(FetchSessionOpened(session_id, privileged, size))

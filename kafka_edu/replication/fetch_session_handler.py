@@ -1,4 +1,6 @@
-"""A fetch session as the one who fetches keeps it (Kafka: FetchSessionHandler.java; KIP-227, spec P7)."""
+"""A fetch session as the one who fetches keeps it (Kafka: FetchSessionHandler.java; KIP-227, spec
+P7).
+"""
 
 from typing import Final, NamedTuple
 
@@ -15,7 +17,9 @@ MAX_EPOCH: Final = 0x7FFFFFFF
 
 
 def next_epoch(epoch: int) -> int:
-    """The epoch after `epoch`: epochs count up from 1; behind the largest int32 follows 1 again, for 0 would open a session."""
+    """The epoch after `epoch`: epochs count up from 1; behind the largest int32 follows 1 again,
+    for 0 would open a session.
+    """
     if epoch < 0:
         return FINAL_EPOCH
     return 1 if epoch == MAX_EPOCH else epoch + 1
@@ -31,10 +35,12 @@ class FetchRequestData(NamedTuple):
 
 
 class FetchSessionHandler:
-    """Remembers what the leader knows already, so that a fetch names only the partitions that have changed.
+    """Remembers what the leader knows already, so that a fetch names only the partitions that have
+    changed.
 
-    `put` and `remove` say what is wanted; `build` gives the next request; `handle_response` or `handle_error` must follow it. A full fetch names
-    all partitions: the first one, and the one after anything went wrong. Building costs O(partitions named), not O(partitions followed).
+    `put` and `remove` say what is wanted; `build` gives the next request; `handle_response` or
+    `handle_error` must follow it. A full fetch names all partitions: the first one, and the one
+    after anything went wrong. Building costs O(partitions named), not O(partitions followed).
     """
 
     def __init__(self) -> None:
@@ -65,22 +71,30 @@ class FetchSessionHandler:
             self._forgotten[topic_partition] = None
 
     def asked(self, topic_partition: TopicPartition) -> PartitionFetch | None:
-        """What the request on its way (or the session) asks of that partition; None if it has been changed or removed since. O(1)."""
+        """What the request on its way (or the session) asks of that partition; None if it has been
+        changed or removed since. O(1).
+        """
         return None if topic_partition in self._changed else self._wanted.get(topic_partition)
 
     def build(self) -> FetchRequestData:
         """The next request."""
         if self.full:
-            data = FetchRequestData(self.session_id, self.session_epoch, list(self._wanted.items()), [])
+            data = FetchRequestData(
+                self.session_id, self.session_epoch, list(self._wanted.items()), []
+            )
         else:
             changed = [(tp, self._wanted[tp]) for tp in self._changed]
-            data = FetchRequestData(self.session_id, self.session_epoch, changed, list(self._forgotten))
+            data = FetchRequestData(
+                self.session_id, self.session_epoch, changed, list(self._forgotten)
+            )
         self._changed.clear()
         self._forgotten.clear()
         return data
 
     def handle_response(self, error: Errors, session_id: int) -> bool:
-        """Take over the answer's session; False if it is an error of the session, and the next fetch must be full."""
+        """Take over the answer's session; False if it is an error of the session, and the next
+        fetch must be full.
+        """
         if error is not Errors.NONE:
             if error is Errors.FETCH_SESSION_ID_NOT_FOUND:
                 self.session_id, self.session_epoch = NO_SESSION, INITIAL_EPOCH
@@ -96,5 +110,7 @@ class FetchSessionHandler:
         return True
 
     def handle_error(self) -> None:
-        """No answer came: the leader may have taken the request or not. The next fetch is full and closes the old session."""
+        """No answer came: the leader may have taken the request or not. The next fetch is full and
+        closes the old session.
+        """
         self.session_epoch = INITIAL_EPOCH

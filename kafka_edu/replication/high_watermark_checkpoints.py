@@ -1,4 +1,6 @@
-"""The high watermarks on disk, a file for each log dir: replication-offset-checkpoint (Kafka: highWatermarkCheckpoints in ReplicaManager)."""
+"""The high watermarks on disk, a file for each log dir: replication-offset-checkpoint (Kafka:
+highWatermarkCheckpoints in ReplicaManager).
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
@@ -15,7 +17,8 @@ HIGH_WATERMARK_FILENAME: Final = "replication-offset-checkpoint"
 
 
 class HighWatermarkCheckpoints:
-    """A broker that starts finds in them how far its replicas were known to be committed. They may be old, and so too low; never too high.
+    """A broker that starts finds in them how far its replicas were known to be committed. They may
+    be old, and so too low; never too high.
 
     Writing forces the disk, so it is done by `run_blocking`, a worker; one write at a time.
     """
@@ -27,19 +30,30 @@ class HighWatermarkCheckpoints:
         run_blocking: Callable[[Callable[[], None]], Awaitable[None]],
         trace: Tracer | None = None,
     ) -> None:
-        self._files = {log_dir: OffsetCheckpointFile(f"{log_dir}/{HIGH_WATERMARK_FILENAME}", file_system) for log_dir in log_dirs}
+        self._files = {
+            log_dir: OffsetCheckpointFile(f"{log_dir}/{HIGH_WATERMARK_FILENAME}", file_system)
+            for log_dir in log_dirs
+        }
         self._run_blocking = run_blocking
         self._trace = trace
 
     def read(self, log_dir: str) -> Mapping[TopicPartition, int]:
-        """What was last written for that dir; empty if nothing was. Raises KAFKA_STORAGE_ERROR if it cannot be read. O(partitions)."""
+        """What was last written for that dir; empty if nothing was. Raises KAFKA_STORAGE_ERROR if
+        it cannot be read. O(partitions).
+        """
         try:
             return self._files[log_dir].read()
         except (OSError, CorruptCheckpointError) as error:
             raise KafkaException(Errors.KAFKA_STORAGE_ERROR, str(error)) from error
 
-    async def write(self, by_log_dir: Mapping[str, Mapping[TopicPartition, int]], on_failure: Callable[[str, OSError], None]) -> None:
-        """Replace the files of these dirs. `on_failure` takes a dir whose file cannot be written; the others are written all the same."""
+    async def write(
+        self,
+        by_log_dir: Mapping[str, Mapping[TopicPartition, int]],
+        on_failure: Callable[[str, OSError], None],
+    ) -> None:
+        """Replace the files of these dirs. `on_failure` takes a dir whose file cannot be written;
+        the others are written all the same.
+        """
         for log_dir, offsets in by_log_dir.items():
             try:
                 await self._write_one(log_dir, offsets)

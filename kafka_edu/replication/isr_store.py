@@ -1,4 +1,6 @@
-"""What replication asks of ZooKeeper (KafkaZkClient gives it), and the change of an ISR as a value."""
+"""What replication asks of ZooKeeper (KafkaZkClient gives it), and the change of an ISR as a
+value.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
@@ -11,21 +13,31 @@ class IsrStore(Protocol):
     """The partition-state znodes and the controller's mailbox."""
 
     async def conditional_update_partition_state(
-        self, topic_partition: TopicPartition, state: LeaderIsrAndControllerEpoch, expected_zk_version: int, /
+        self,
+        topic_partition: TopicPartition,
+        state: LeaderIsrAndControllerEpoch,
+        expected_zk_version: int,
+        /,
     ) -> int | None:
-        """Write the state znode if it has that version; returns the new version, or None if it has another. Raises ZkError.
+        """Write the state znode if it has that version; returns the new version, or None if it has
+        another. Raises ZkError.
 
-        A znode that already holds this very state, one version later, is our own earlier write whose answer was lost: success.
+        A znode that already holds this very state, one version later, is our own earlier write
+        whose answer was lost: success.
         """
         ...
 
     async def propagate_isr_changes(self, topic_partitions: Sequence[TopicPartition], /) -> None:
-        """Leave a sequential znode in /isr_change_notification for the controller. Raises ZkError."""
+        """Leave a sequential znode in /isr_change_notification for the controller. Raises
+        ZkError.
+        """
         ...
 
 
 class IsrProposal(NamedTuple):
-    """An ISR to be written: `state.leader_and_isr.zk_version` is the version that the znode must still have."""
+    """An ISR to be written: `state.leader_and_isr.zk_version` is the version that the znode must
+    still have.
+    """
 
     topic_partition: TopicPartition
     state: LeaderIsrAndControllerEpoch

@@ -1,6 +1,8 @@
-"""Writes proposed ISRs to ZooKeeper (Kafka: ReplicationUtils.updateLeaderAndIsr, which blocks; AlterIsrManager since 2.7, which does not).
+"""Writes proposed ISRs to ZooKeeper (Kafka: ReplicationUtils.updateLeaderAndIsr, which blocks;
+AlterIsrManager since 2.7, which does not).
 
-A shell: the only place in replication that waits for ZooKeeper. Each proposal is a task, so many are on their way at once (spec Z6).
+A shell: the only place in replication that waits for ZooKeeper. Each proposal is a task, so many
+are on their way at once (spec Z6).
 """
 
 import asyncio
@@ -20,7 +22,9 @@ RETRY_MS: Final = 500
 class IsrWriter:
     """Owns the writes on their way. `still_wanted` and `written` are the replica manager's."""
 
-    def __init__(self, store: IsrStore, time: Time, on_failure: Callable[[str, BaseException], None]) -> None:
+    def __init__(
+        self, store: IsrStore, time: Time, on_failure: Callable[[str, BaseException], None]
+    ) -> None:
         """`on_failure` is told of a task that died of a bug, by name."""
         self._store = store
         self._time = time
@@ -29,14 +33,22 @@ class IsrWriter:
         self._written: Callable[[IsrProposal, int | None], None] = lambda _, __: None
         self._tasks: dict[asyncio.Task[None], None] = {}
 
-    def connect(self, still_wanted: Callable[[IsrProposal], bool], written: Callable[[IsrProposal, int | None], None]) -> None:
-        """Whom to ask whether a proposal still stands, and whom to tell ZooKeeper's answer: the new version, or None for another version."""
+    def connect(
+        self,
+        still_wanted: Callable[[IsrProposal], bool],
+        written: Callable[[IsrProposal, int | None], None],
+    ) -> None:
+        """Whom to ask whether a proposal still stands, and whom to tell ZooKeeper's answer: the new
+        version, or None for another version.
+        """
         self._still_wanted = still_wanted
         self._written = written
 
     def propose(self, proposal: IsrProposal) -> None:
         """Begin to write. Returns at once."""
-        task = asyncio.get_running_loop().create_task(self._write(proposal), name=f"isr-write-{proposal.topic_partition}")
+        task = asyncio.get_running_loop().create_task(
+            self._write(proposal), name=f"isr-write-{proposal.topic_partition}"
+        )
         self._tasks[task] = None
         task.add_done_callback(self._ended)
 
@@ -46,14 +58,17 @@ class IsrWriter:
             self._on_failure(task.get_name(), error)
 
     async def _write(self, proposal: IsrProposal) -> None:
-        """Until there is an answer, or the controller has spoken: after a lost connection nobody knows whether the write was done.
+        """Until there is an answer, or the controller has spoken: after a lost connection nobody
+        knows whether the write was done.
 
         Writing the same again is safe: the store takes a znode that already holds it for success.
         """
         while self._still_wanted(proposal):
             try:
                 version = await self._store.conditional_update_partition_state(
-                    proposal.topic_partition, proposal.state, proposal.state.leader_and_isr.zk_version
+                    proposal.topic_partition,
+                    proposal.state,
+                    proposal.state.leader_and_isr.zk_version,
                 )
             except ZkError:
                 await self._time.sleep(RETRY_MS)
@@ -62,7 +77,9 @@ class IsrWriter:
                 return
 
     async def propagate(self, changes: IsrChangePropagation, now_ms: int) -> list[TopicPartition]:
-        """Tell the controller of changed ISRs, if it is time; returns which. They stay due if ZooKeeper does not answer."""
+        """Tell the controller of changed ISRs, if it is time; returns which. They stay due if
+        ZooKeeper does not answer.
+        """
         due = changes.take_due(now_ms)
         if due:
             try:

@@ -18,7 +18,9 @@ class EpochAndOffset(NamedTuple):
 
 
 class LogReadResult(NamedTuple):
-    """The records and the offsets as they stood when they were read: before the reader's own fetch was taken into account, as in Kafka 2.0."""
+    """The records and the offsets as they stood when they were read: before the reader's own fetch
+    was taken into account, as in Kafka 2.0.
+    """
 
     error: Errors
     records: Part
@@ -30,7 +32,9 @@ class LogReadResult(NamedTuple):
     log_end_offset: int
     last_stable_offset: int
     diverging_epoch: EpochAndOffset | None
-    """Fetch v12: the reader's last epoch ends here in this log, before the reader's offset; it must truncate (KIP-595)."""
+    """Fetch v12: the reader's last epoch ends here in this log, before the reader's offset; it must
+    truncate (KIP-595).
+    """
 
     aborted_transactions: tuple[AbortedTxn, ...] | None = None
     """For a read_committed reader: what was aborted among these records; None for the others."""

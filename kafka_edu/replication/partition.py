@@ -1,20 +1,24 @@
-"""One partition with a replica on this broker (Kafka: Partition.scala; book 001, high watermark and leader epoch).
+"""One partition with a replica on this broker (Kafka: Partition.scala; book 001, high watermark and
+leader epoch).
 
     offset   0 ........ log start ........ HW ........ LEO
                         | committed, seen   | stored,  | the next record goes here
                         | by consumers      | not yet  |
                         |                   | committed|
 
-Invariant, asserted where it is written: log_start ≤ HW ≤ LEO. On a leader the high watermark never falls within an epoch.
+Invariant, asserted where it is written: log_start ≤ HW ≤ LEO. On a leader the high watermark never
+falls within an epoch.
 
-The leader learns its followers' LEOs from their fetches, and moves the HW when the slowest that counts has moved. The follower is told the HW
-with what it fetches: one fetch later than the leader knew it. All the cases in which records used to be lost come from that one fetch of delay;
-leader epochs settle them (`truncation`).
+The leader learns its followers' LEOs from their fetches, and moves the HW when the slowest that
+counts has moved. The follower is told the HW with what it fetches: one fetch later than the leader
+knew it. All the cases in which records used to be lost come from that one fetch of delay; leader
+epochs settle them (`truncation`).
 
-The ISR is kept in ZooKeeper and changed by compare-and-set: proposed here, written by the shell (`isr_writer`), confirmed by `isr_written`; see
-`isr_state`.
+The ISR is kept in ZooKeeper and changed by compare-and-set: proposed here, written by the shell
+(`isr_writer`), confirmed by `isr_written`; see `isr_state`.
 
-Owned by the broker's loop. `now_ms` is monotonic time, `wall_ms` goes into the log. Next hop of a produce request: Log; of a fetch: Log, and back.
+Owned by the broker's loop. `now_ms` is monotonic time, `wall_ms` goes into the log. Next hop of a
+produce request: Log; of a fetch: Log, and back.
 """
 
 from collections.abc import Callable, Iterable
@@ -30,7 +34,12 @@ from kafka_edu.log.log_append_info import LogAppendInfo
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.protocol.messages.leader_and_isr import LeaderAndIsrPartitionState
 from kafka_edu.replication.delayed_operations import DelayedOperations
-from kafka_edu.replication.isr import follower_high_watermark, leader_high_watermark, may_join_isr, out_of_sync_replicas
+from kafka_edu.replication.isr import (
+    follower_high_watermark,
+    leader_high_watermark,
+    may_join_isr,
+    out_of_sync_replicas,
+)
 from kafka_edu.replication.isr_state import IsrState
 from kafka_edu.replication.isr_store import IsrProposal
 from kafka_edu.replication.local_replica import LocalReplica
@@ -39,7 +48,12 @@ from kafka_edu.replication.reader_at_end import ReaderAtEnd
 from kafka_edu.replication.replica import Replica
 from kafka_edu.replication.truncation import TruncatesLogs
 from kafka_edu.trace.events.purgatory import Requirement
-from kafka_edu.trace.events.replication import BecameFollower, BecameLeader, FollowerFetched, ProduceAppended
+from kafka_edu.trace.events.replication import (
+    BecameFollower,
+    BecameLeader,
+    FollowerFetched,
+    ProduceAppended,
+)
 from kafka_edu.trace.tracer import Tracer, because
 
 #: In DeleteRecords: all that is committed (DeleteRecordsRequest.HIGH_WATERMARK).
@@ -47,7 +61,9 @@ DELETE_TO_HIGH_WATERMARK: Final = -1
 
 
 class Partition(LocalReplica):
-    """Leader's or follower's view of one partition. Owner of its HW, its ISR and its Replicas; the log owns LEO and log start."""
+    """Leader's or follower's view of one partition. Owner of its HW, its ISR and its Replicas; the
+    log owns LEO and log start.
+    """
 
     def __init__(
         self,
@@ -65,15 +81,23 @@ class Partition(LocalReplica):
         self.controller_epoch = 0
         self.assigned_replicas: tuple[int, ...] = ()
         self.adding_replicas: tuple[int, ...] = ()
-        """Of the assigned those that a reassignment brings: they fetch and may join the ISR as any other."""
+        """Of the assigned those that a reassignment brings: they fetch and may join the ISR as any
+        other.
+        """
         self.isr_state = IsrState(topic_partition, trace)
         self._followers: dict[int, Replica] = {}
         self.first_ack_pending = False
-        """This broker leads by a new epoch, and has acknowledged no acks=all produce in it yet: the first is a fact."""
+        """This broker leads by a new epoch, and has acknowledged no acks=all produce in it yet: the
+        first is a fact.
+        """
         self.first_append_pending = False
-        """This broker follows by a new epoch, and has appended nothing in it yet: the first append is a fact."""
+        """This broker follows by a new epoch, and has appended nothing in it yet: the first append
+        is a fact.
+        """
         self.committed_alone = -1
-        """What this replica knows to be all that was committed, when it ceased to lead alone in the ISR; -1: it does not know."""
+        """What this replica knows to be all that was committed, when it ceased to lead alone in the
+        ISR; -1: it does not know.
+        """
         self._moved_by = -1
         self._moved_at = -1
         """The follower whose fetch moved the HW last, and its fetch offset; -1: no fetch did."""
@@ -87,13 +111,14 @@ class Partition(LocalReplica):
         """What the leader knows of that follower; None for itself, a stranger, or on a follower."""
         return self._followers.get(broker_id)
 
-    # --- roles ---
-
-    def make_leader(self, state: LeaderAndIsrPartitionState, controller_epoch: int, now_ms: int) -> bool:
+    def make_leader(
+        self, state: LeaderAndIsrPartitionState, controller_epoch: int, now_ms: int
+    ) -> bool:
         """Lead, as the controller says; returns whether this broker did not lead before.
 
-        The epoch begins at the LEO, and is entered into the epoch cache at once, so that a follower with a longer log is told where to cut, even
-        before this leader has written anything. Followers' offsets are unknown until they fetch.
+        The epoch begins at the LEO, and is entered into the epoch cache at once, so that a follower
+        with a longer log is told where to cut, even before this leader has written anything.
+        Followers' offsets are unknown until they fetch.
         """
         log = self.local_log()
         was_leader = self.is_leader
@@ -101,7 +126,11 @@ class Partition(LocalReplica):
         self.isr_state.told(tuple(state.isr), state.zk_version)
         self.leader_epoch_start_offset = end_offset = log.log_end_offset
         log.maybe_assign_epoch_start_offset(state.leader_epoch, end_offset, begins=True)
-        self._followers = {r: self._followers.get(r) or Replica(r) for r in self.assigned_replicas if r != self.broker_id}
+        self._followers = {
+            r: self._followers.get(r) or Replica(r)
+            for r in self.assigned_replicas
+            if r != self.broker_id
+        }
         for follower in self._followers.values():
             follower.reset(end_offset, now_ms, in_sync=follower.broker_id in self.isr)
             if not was_leader:
@@ -132,7 +161,9 @@ class Partition(LocalReplica):
         return not was_leader
 
     def make_follower(self, state: LeaderAndIsrPartitionState, controller_epoch: int) -> bool:
-        """Follow, as the controller says; returns whether leader or epoch changed, so that the fetcher must start anew from truncation."""
+        """Follow, as the controller says; returns whether leader or epoch changed, so that the
+        fetcher must start anew from truncation.
+        """
         changed = self.leader != state.leader or self.leader_epoch != state.leader_epoch
         if self.is_leader:
             alone = self.isr_state.expected == (self.broker_id,)
@@ -168,52 +199,73 @@ class Partition(LocalReplica):
         self._delayed.wake_resting()  # who reads by an older epoch is to be told so
 
     def delete(self) -> None:
-        """The replica is to be removed: nobody may read or write it from now on. Wakes who waits; they find no leader."""
+        """The replica is to be removed: nobody may read or write it from now on. Wakes who waits;
+        they find no leader.
+        """
         self.log = None
         self.leader = NO_LEADER
         self.isr_state.told((), -1)
         self._followers = {}
         self._delayed.check_and_complete_all()
 
-    # --- high watermark ---
-
     def _maybe_increment_leader_hw(self, log: Log, now_ms: int) -> bool:
-        """max(HW, candidate). The same offset on a newer segment counts as a move: its place must be right for DelayedFetch.
+        """max(HW, candidate). The same offset on a newer segment counts as a move: its place must
+        be right for DelayedFetch.
 
-        O(1) where the HW is at the log's end and knows its place, as of an idle partition in every fetch of a session; else O(replicas).
+        O(1) where the HW is at the log's end and knows its place, as of an idle partition in every
+        fetch of a session; else O(replicas).
         """
-        if self.high_watermark.message_offset == log.log_end_offset and self.high_watermark.segment_base_offset == log.active_segment.base_offset:
+        if (
+            self.high_watermark.message_offset == log.log_end_offset
+            and self.high_watermark.segment_base_offset == log.active_segment.base_offset
+        ):
             return False
-        candidate = leader_high_watermark(log.log_end_offset_metadata, self.isr_state.expected, self._followers.values(), now_ms, self._max_lag_ms)
+        candidate = leader_high_watermark(
+            log.log_end_offset_metadata,
+            self.isr_state.expected,
+            self._followers.values(),
+            now_ms,
+            self._max_lag_ms,
+        )
         current = self.high_watermark
         if current.message_offset < candidate.message_offset or (
-            current.message_offset == candidate.message_offset and current.on_older_segment(candidate)
+            current.message_offset == candidate.message_offset
+            and current.on_older_segment(candidate)
         ):
             self._set_high_watermark(log, candidate)
             return True
         return False
 
     def low_watermark(self, live_brokers: Iterable[int]) -> int:
-        """The least log start offset of the leader and its live followers: below it records are deleted everywhere (DeleteRecords)."""
+        """The least log start offset of the leader and its live followers: below it records are
+        deleted everywhere (DeleteRecords).
+        """
         live = set(live_brokers)
         starts = [f.log_start_offset for f in self._followers.values() if f.broker_id in live]
         return min([self.log_for_request(-1, True).log_start_offset, *starts])
 
     def delete_records_on_leader(self, offset: int) -> int:
-        """Give up the records below `offset` (-1: below the HW); returns the offset that is meant. Followers hear of it with their next fetch.
+        """Give up the records below `offset` (-1: below the HW); returns the offset that is meant.
+        Followers hear of it with their next fetch.
 
-        Raises NOT_LEADER_OR_FOLLOWER, POLICY_VIOLATION (cleanup.policy is not delete), OFFSET_OUT_OF_RANGE (negative, or above the HW).
+        Raises NOT_LEADER_OR_FOLLOWER, POLICY_VIOLATION (cleanup.policy is not delete),
+        OFFSET_OUT_OF_RANGE (negative, or above the HW).
         """
         log = self.log_for_request(-1, True)
-        wanted = self.high_watermark.message_offset if offset == DELETE_TO_HIGH_WATERMARK else offset
+        wanted = (
+            self.high_watermark.message_offset if offset == DELETE_TO_HIGH_WATERMARK else offset
+        )
         if wanted < 0:
-            raise KafkaException(Errors.OFFSET_OUT_OF_RANGE, f"there is no offset {wanted} in {self.topic_partition}")
+            raise KafkaException(
+                Errors.OFFSET_OUT_OF_RANGE, f"there is no offset {wanted} in {self.topic_partition}"
+            )
         if not log.config.delete:
-            raise KafkaException(Errors.POLICY_VIOLATION, f"the cleanup.policy of {self.topic_partition} does not allow to delete records")
+            raise KafkaException(
+                Errors.POLICY_VIOLATION,
+                f"the cleanup.policy of {self.topic_partition} does not allow to delete records",
+            )
         log.maybe_increment_log_start_offset(wanted)
         return wanted
-
-    # --- produce ---
 
     def append_records_to_leader(
         self,
@@ -224,10 +276,12 @@ class Partition(LocalReplica):
         api_version: int,
         origin: AppendOrigin = AppendOrigin.CLIENT,
     ) -> tuple[LogAppendInfo, bool]:
-        """Append a producer's records; returns where they are, and whether the HW moved (it does at once where the leader is the whole ISR).
+        """Append a producer's records; returns where they are, and whether the HW moved (it does at
+        once where the leader is the whole ISR).
 
-        Raises NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS (acks=all with an ISR below min.insync.replicas: nothing is written), and what
-        the log raises. The caller wakes who waits (`wake_after_append`), once it has appended to all partitions of its request.
+        Raises NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS (acks=all with an ISR below
+        min.insync.replicas: nothing is written), and what the log raises. The caller wakes who
+        waits (`wake_after_append`), once it has appended to all partitions of its request.
         """
         log = self.log
         if log is None or self.leader != self.broker_id:
@@ -235,16 +289,29 @@ class Partition(LocalReplica):
         if required_acks == -1 and len(self.isr) < log.config.min_insync_replicas:
             raise KafkaException(
                 Errors.NOT_ENOUGH_REPLICAS,
-                f"{self.topic_partition} has {len(self.isr)} replicas in sync, min.insync.replicas is {log.config.min_insync_replicas}",
+                f"{self.topic_partition} has {len(self.isr)} replicas in sync, min.insync.replicas"
+                f" is {log.config.min_insync_replicas}",
             )
-        info = log.append_as_leader(records, self.leader_epoch, wall_ms, api_version=api_version, origin=origin)
+        info = log.append_as_leader(
+            records, self.leader_epoch, wall_ms, api_version=api_version, origin=origin
+        )
         advanced = self._maybe_increment_leader_hw(log, now_ms)
         if advanced:
             self._moved_by = -1
         trace = self._trace
         if trace is not None and trace.hops:
             tp, hw = self.topic_partition, self.high_watermark.message_offset
-            trace(ProduceAppended(tp.topic, tp.partition, self.leader_epoch, info.first_offset, info.last_offset + 1, required_acks, hw))
+            trace(
+                ProduceAppended(
+                    tp.topic,
+                    tp.partition,
+                    self.leader_epoch,
+                    info.first_offset,
+                    info.last_offset + 1,
+                    required_acks,
+                    hw,
+                )
+            )
         return info, advanced
 
     def wake_after_append(self, high_watermark_advanced: bool) -> None:
@@ -257,7 +324,8 @@ class Partition(LocalReplica):
     def check_enough_replicas_reach_offset(self, required_offset: int) -> tuple[bool, Errors]:
         """Whether all of the ISR have what lies below `required_offset`: (done, error).
 
-        NOT_ENOUGH_REPLICAS_AFTER_APPEND: they have, but the ISR has shrunk below min.insync.replicas since.
+        NOT_ENOUGH_REPLICAS_AFTER_APPEND: they have, but the ISR has shrunk below
+        min.insync.replicas since.
         """
         log = self.log
         if log is None or self.leader != self.broker_id:
@@ -268,10 +336,10 @@ class Partition(LocalReplica):
             return True, Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND
         return True, Errors.NONE
 
-    # --- fetch ---
-
     def reader_at_end(self, read: LogReadResult, replica_id: int) -> ReaderAtEnd | None:
-        """A note that this reader has read all there is, to compare with at its next fetch; None for a replica that is a stranger."""
+        """A note that this reader has read all there is, to compare with at its next fetch; None
+        for a replica that is a stranger.
+        """
         follower = self._followers.get(replica_id)
         if self.log is None or (follower is None and replica_id >= 0):
             return None
@@ -281,8 +349,11 @@ class Partition(LocalReplica):
         """Wake this reader when something changes here."""
         self._delayed.let_rest(reader)
 
-    def update_follower_fetch_state(self, follower_id: int, read: LogReadResult, log_start_offset: int, now_ms: int) -> bool:
-        """A follower fetched from `read.fetch_offset_metadata`: remember it, maybe let it into the ISR, maybe raise the HW.
+    def update_follower_fetch_state(
+        self, follower_id: int, read: LogReadResult, log_start_offset: int, now_ms: int
+    ) -> bool:
+        """A follower fetched from `read.fetch_offset_metadata`: remember it, maybe let it into the
+        ISR, maybe raise the HW.
 
         Returns False if the follower is not assigned here. O(replicas).
         """
@@ -291,12 +362,16 @@ class Partition(LocalReplica):
         if follower is None or log is None:
             return False
         start_moved = log_start_offset > follower.log_start_offset
-        follower.update_fetch_state(read.fetch_offset_metadata, log_start_offset, now_ms, read.log_end_offset)
+        follower.update_fetch_state(
+            read.fetch_offset_metadata, log_start_offset, now_ms, read.log_end_offset
+        )
         if follower_id not in self.isr_state.expected:
             self._maybe_expand_isr(follower, now_ms)
         trace = self._trace
         if trace is not None and trace.hops:
-            fetched = self._tell_fetched(trace, follower_id, read.fetch_offset_metadata.message_offset, read.log_end_offset)
+            fetched = self._tell_fetched(
+                trace, follower_id, read.fetch_offset_metadata.message_offset, read.log_end_offset
+            )
             with trace.because(fetched):
                 advanced = self._maybe_increment_leader_hw(log, now_ms)
         else:
@@ -308,7 +383,9 @@ class Partition(LocalReplica):
             self._delayed.check_and_complete_delete_records()
         return True
 
-    def _tell_fetched(self, trace: Tracer, follower_id: int, fetch_offset: int, log_end_offset: int) -> int:
+    def _tell_fetched(
+        self, trace: Tracer, follower_id: int, fetch_offset: int, log_end_offset: int
+    ) -> int:
         tp = self.topic_partition
         return trace(
             FollowerFetched(
@@ -317,24 +394,37 @@ class Partition(LocalReplica):
                 follower=follower_id,
                 fetch_offset=fetch_offset,
                 leader_log_end_offset=log_end_offset,
-                high_watermark=self.high_watermark_before if self.high_watermark_told == 0 and not trace.hops else self.high_watermark.message_offset,
+                high_watermark=(
+                    self.high_watermark_before
+                    if self.high_watermark_told == 0 and not trace.hops
+                    else self.high_watermark.message_offset
+                ),
                 leader_epoch=self.leader_epoch,
             )
         )
 
     def tell_high_watermark(self) -> int:
-        """Emit the last move of the HW and the fetch that made it, unless they are told; return the number of the move, or 0.
+        """Emit the last move of the HW and the fetch that made it, unless they are told; return the
+        number of the move, or 0.
 
-        At level `state` a move is not told when it happens. A produce that waited long, or that is the first of an
-        epoch, is completed within the same call; it tells afterwards what completed it.
+        At level `state` a move is not told when it happens. A produce that waited long, or that is
+        the first of an epoch, is completed within the same call; it tells afterwards what completed
+        it.
         """
         trace = self._trace
-        if trace is None or self.high_watermark_told or not self.is_leader or self.high_watermark.message_offset <= self.high_watermark_before:
+        if (
+            trace is None
+            or self.high_watermark_told
+            or not self.is_leader
+            or self.high_watermark.message_offset <= self.high_watermark_before
+        ):
             return self.high_watermark_told
         with trace.because(self.role_told):
             fetched = 0
             if self._moved_by >= 0:
-                fetched = self._tell_fetched(trace, self._moved_by, self._moved_at, self.local_log().log_end_offset)
+                fetched = self._tell_fetched(
+                    trace, self._moved_by, self._moved_at, self.local_log().log_end_offset
+                )
             with trace.because(fetched or self.role_told):
                 self._tell_high_watermark(trace)
         return self.high_watermark_told
@@ -344,57 +434,78 @@ class Partition(LocalReplica):
         with because(self._trace, self.high_watermark_told):
             self._delayed.check_and_complete_all()
 
-    # --- ISR ---
-
     def _maybe_expand_isr(self, follower: Replica, now_ms: int) -> None:
         if self.isr_state.may_propose:
             leo, hw = follower.log_end_offset.message_offset, self.high_watermark.message_offset
             if may_join_isr(leo, hw, self.leader_epoch_start_offset):
-                self._propose_isr((*self.isr, follower.broker_id), f"{follower.broker_id} has caught up: LEO {leo}, HW {hw}")
+                self._propose_isr(
+                    (*self.isr, follower.broker_id),
+                    f"{follower.broker_id} has caught up: LEO {leo}, HW {hw}",
+                )
 
     def maybe_shrink_isr(self, now_ms: int) -> None:
-        """Propose the ISR without those that lag; asked every replica.lag.time.max.ms / 2. O(replicas)."""
+        """Propose the ISR without those that lag; asked every replica.lag.time.max.ms / 2.
+        O(replicas).
+        """
         if self.leader != self.broker_id or not self.isr_state.may_propose:
             return
         lagging = out_of_sync_replicas(self.isr, self._followers.values(), now_ms, self._max_lag_ms)
         if lagging:
-            reasons = "; ".join(self._followers[broker_id].lag(now_ms, self._max_lag_ms) for broker_id in lagging)
+            reasons = "; ".join(
+                self._followers[broker_id].lag(now_ms, self._max_lag_ms) for broker_id in lagging
+            )
             self._propose_isr(tuple(b for b in self.isr if b not in lagging), reasons)
 
     def _propose_isr(self, isr: tuple[int, ...], reason: str) -> None:
-        self._propose(self.isr_state.propose(isr, self.broker_id, self.leader_epoch, self.controller_epoch, reason))
+        self._propose(
+            self.isr_state.propose(
+                isr, self.broker_id, self.leader_epoch, self.controller_epoch, reason
+            )
+        )
 
     def isr_written(self, proposal: IsrProposal, zk_version: int | None, now_ms: int) -> bool:
-        """ZooKeeper's answer to a proposal (None: refused); returns whether the ISR changed. The HW may move: the slowest may be gone."""
+        """ZooKeeper's answer to a proposal (None: refused); returns whether the ISR changed. The HW
+        may move: the slowest may be gone.
+        """
         if not self.isr_state.written(proposal, zk_version):
             return False
         with because(self._trace, self.isr_state.change_told):
             if self.log is not None and self._maybe_increment_leader_hw(self.log, now_ms):
                 self._check_and_complete_all()
-            else:  # without a move of the HW an acks=all request may still fail, for want of replicas
+            # without a move of the HW an acks=all request may still fail, for want of replicas
+            else:
                 self._delayed.check_and_complete_all()
         return True
 
-    # --- follower ---
-
     def append_records_to_follower(self, fetch_offset: int, records: Buffer, wall_ms: int) -> None:
-        """Store what the leader gave for `fetch_offset`, byte for byte. The caller has checked that this is still the LEO."""
+        """Store what the leader gave for `fetch_offset`, byte for byte. The caller has checked that
+        this is still the LEO.
+        """
         log = self.local_log()
-        assert fetch_offset == log.log_end_offset, (self.topic_partition, fetch_offset, log.log_end_offset)
+        assert fetch_offset == log.log_end_offset, (
+            self.topic_partition,
+            fetch_offset,
+            log.log_end_offset,
+        )
         if len(records):
             log.append_as_follower(records, wall_ms)
 
-    def update_follower_offsets(self, leader_high_watermark: int, leader_log_start_offset: int) -> None:
+    def update_follower_offsets(
+        self, leader_high_watermark: int, leader_log_start_offset: int
+    ) -> None:
         """Take over the leader's HW as far as our log reaches, and its log start."""
         log = self.local_log()
-        high_watermark = max(follower_high_watermark(leader_high_watermark, log.log_end_offset), log.log_start_offset)
+        high_watermark = max(
+            follower_high_watermark(leader_high_watermark, log.log_end_offset), log.log_start_offset
+        )
         if high_watermark != self.high_watermark.message_offset:
             self._set_high_watermark(log, LogOffsetMetadata(high_watermark))
         if log.log_start_offset < leader_log_start_offset <= high_watermark:
             log.maybe_increment_log_start_offset(leader_log_start_offset)
 
     def truncate_to(self, offset: int, logs: TruncatesLogs) -> None:
-        """Cut the log back to `offset` (or to the start of the batch that holds it), and the HW with it.
+        """Cut the log back to `offset` (or to the start of the batch that holds it), and the HW
+        with it.
 
         Also with nothing to cut: an epoch that began at the end and wrote nothing is forgotten.
         """
@@ -414,18 +525,29 @@ class Partition(LocalReplica):
             raise KafkaException(Errors.KAFKA_STORAGE_ERROR, str(error)) from error
         self._set_high_watermark(self.local_log(), LogOffsetMetadata(offset))
 
-    # --- who waits ---
-
     def wake_all(self) -> None:
         """Let all that wait for this partition look again: its role has changed."""
         self._delayed.check_and_complete_all()
 
     def waits_for_high_watermark(self, required_offset: int) -> Requirement:
-        """Why an acks=all request still waits: the HW it needs beside the LEO of each replica that counts (spec D3)."""
-        leos = {self.broker_id: self.log.log_end_offset if self.log else -1, **dict(self.remote_leos())}
+        """Why an acks=all request still waits: the HW it needs beside the LEO of each replica that
+        counts (spec D3).
+        """
+        leos = {
+            self.broker_id: self.log.log_end_offset if self.log else -1,
+            **dict(self.remote_leos()),
+        }
         holders = tuple((f"broker {b}", leos.get(b, -1)) for b in self.isr_state.expected)
-        return Requirement(str(self.topic_partition), "high watermark", required_offset, self.high_watermark.message_offset, holders)
+        return Requirement(
+            str(self.topic_partition),
+            "high watermark",
+            required_offset,
+            self.high_watermark.message_offset,
+            holders,
+        )
 
     def remote_leos(self) -> tuple[tuple[int, int], ...]:
         """Of each follower, its id and LEO as the leader knows it; empty on a follower."""
-        return tuple((f.broker_id, f.log_end_offset.message_offset) for f in self._followers.values())
+        return tuple(
+            (f.broker_id, f.log_end_offset.message_offset) for f in self._followers.values()
+        )

@@ -1,4 +1,6 @@
-"""What watchers are told of a partition without anything having happened: samples of its offsets, and its whole state (spec M1)."""
+"""What watchers are told of a partition without anything having happened: samples of its offsets,
+and its whole state (spec M1).
+"""
 
 from kafka_edu.replication.partition import Partition
 from kafka_edu.trace.events.replication import PartitionOffsets, PartitionSnapshot
@@ -10,7 +12,14 @@ def partition_offsets(partition: Partition) -> PartitionOffsets | None:
     if log is None:
         return None
     hw, min_isr = partition.high_watermark.message_offset, log.config.min_insync_replicas
-    return PartitionOffsets(*partition.topic_partition, log.log_start_offset, hw, log.log_end_offset, partition.remote_leos(), min_isr)
+    return PartitionOffsets(
+        *partition.topic_partition,
+        log.log_start_offset,
+        hw,
+        log.log_end_offset,
+        partition.remote_leos(),
+        min_isr,
+    )
 
 
 def partition_snapshot(partition: Partition) -> PartitionSnapshot | None:

@@ -10,12 +10,15 @@ UNKNOWN_OFFSET: Final = LogOffsetMetadata(-1)
 
 
 class Replica:
-    """How far one follower has come, learned from its fetches alone: a fetch *from* offset n says that all below n is stored there.
+    """How far one follower has come, learned from its fetches alone: a fetch *from* offset n says
+    that all below n is stored there.
 
-    Kept by the leader for every assigned follower. Times are the leader's monotonic ms. Owned by its Partition, which is the only writer.
+    Kept by the leader for every assigned follower. Times are the leader's monotonic ms. Owned by
+    its Partition, which is the only writer.
 
-    *Caught up* does not mean "has the leader's last record now": under load no follower ever has. A follower has caught up, as of its previous
-    fetch, when it now asks from where the leader's log ended *at that previous fetch*. So a follower that is always one fetch behind is in sync.
+    *Caught up* does not mean "has the leader's last record now": under load no follower ever has. A
+    follower has caught up, as of its previous fetch, when it now asks from where the leader's log
+    ended *at that previous fetch*. So a follower that is always one fetch behind is in sync.
     """
 
     __slots__ = (
@@ -30,17 +33,26 @@ class Replica:
     def __init__(self, broker_id: int) -> None:
         self.broker_id = broker_id
         self.log_end_offset = UNKNOWN_OFFSET
-        """The follower's LEO with its place in the *leader's* segments; offset -1 until its first fetch of this epoch."""
+        """The follower's LEO with its place in the *leader's* segments; offset -1 until its first
+        fetch of this epoch.
+        """
         self.log_start_offset = -1
         self.last_fetch_leader_log_end_offset = 0
         """The leader's LEO when this follower fetched last."""
         self.last_fetch_time_ms = NEVER_MS
         self.last_caught_up_time_ms = NEVER_MS
 
-    def update_fetch_state(self, fetch_offset: LogOffsetMetadata, log_start_offset: int, now_ms: int, leader_end_offset: int) -> None:
+    def update_fetch_state(
+        self,
+        fetch_offset: LogOffsetMetadata,
+        log_start_offset: int,
+        now_ms: int,
+        leader_end_offset: int,
+    ) -> None:
         """Take over what a fetch at `now_ms` tells. O(1).
 
-        From the leader's end: caught up now. From where the leader ended at the fetch before: caught up at that time. Else: not yet, again.
+        From the leader's end: caught up now. From where the leader ended at the fetch before:
+        caught up at that time. Else: not yet, again.
         """
         offset = fetch_offset.message_offset
         if offset >= leader_end_offset:
@@ -53,12 +65,16 @@ class Replica:
         self.last_fetch_time_ms = now_ms
 
     def fetched_from_end(self, now_ms: int) -> None:
-        """As `update_fetch_state`, for a follower that asks again from where it was, when nothing has changed meanwhile. O(1)."""
+        """As `update_fetch_state`, for a follower that asks again from where it was, when nothing
+        has changed meanwhile. O(1).
+        """
         self.last_fetch_time_ms = now_ms
         self.last_caught_up_time_ms = max(self.last_caught_up_time_ms, now_ms)
 
     def reset(self, leader_end_offset: int, now_ms: int, *, in_sync: bool) -> None:
-        """A leader's epoch begins: members of the ISR get replica.lag.time.max.ms to show themselves, others have never caught up."""
+        """A leader's epoch begins: members of the ISR get replica.lag.time.max.ms to show
+        themselves, others have never caught up.
+        """
         self.last_fetch_leader_log_end_offset = leader_end_offset
         self.last_fetch_time_ms = now_ms
         self.last_caught_up_time_ms = now_ms if in_sync else NEVER_MS
@@ -69,8 +85,13 @@ class Replica:
         self.log_start_offset = -1
 
     def lag(self, now_ms: int, max_lag_ms: int) -> str:
-        """Why it is out of sync, in words: stuck (no fetch at all) or slow (fetches, but never from the end)."""
+        """Why it is out of sync, in words: stuck (no fetch at all) or slow (fetches, but never from
+        the end).
+        """
         silent_ms = now_ms - self.last_fetch_time_ms
         if silent_ms > max_lag_ms:
             return f"{self.broker_id} is stuck: no fetch for {silent_ms} ms"
-        return f"{self.broker_id} is slow: not caught up for {now_ms - self.last_caught_up_time_ms} ms, LEO {self.log_end_offset.message_offset}"
+        return (
+            f"{self.broker_id} is slow: not caught up for {now_ms - self.last_caught_up_time_ms}"
+            f" ms, LEO {self.log_end_offset.message_offset}"
+        )

@@ -1,15 +1,18 @@
-"""What a follower fetches from one leader, and what it does with it: decisions (Kafka: AbstractFetcherThread.scala, ReplicaFetcherThread.scala).
+"""What a follower fetches from one leader, and what it does with it: decisions (Kafka:
+AbstractFetcherThread.scala, ReplicaFetcherThread.scala).
 
     add ──> truncating ──OffsetForLeaderEpoch──> fetching ──fetch, append, fetch, append …
                ^   │ (asks again, KIP-279)          │
                └───┘        error: left aside for replica.fetch.backoff.ms (at first less, if the leader has yet to hear that it
                             leads), then on from where it was
 
-Synchronous: it makes requests and takes answers; `ReplicaFetcherThread` carries them. Between a request and its answer the controller may have
-given a partition to somebody else, or given it back: an answer counts only for the very state it was asked for.
+Synchronous: it makes requests and takes answers; `ReplicaFetcherThread` carries them. Between a
+request and its answer the controller may have given a partition to somebody else, or given it back:
+an answer counts only for the very state it was asked for.
 
-From inter.broker.protocol.version 2.7 on the fetch itself carries the follower's last epoch, and the answer says where the logs part (KIP-595).
-"""
+From inter.broker.protocol.version 2.7 on the fetch itself carries the follower's last epoch, and
+the answer says where the logs part (KIP-595).
+"""  # noqa: E501
 
 from collections.abc import Callable, Iterable
 from typing import Final
@@ -25,7 +28,11 @@ from kafka_edu.protocol.messages.fetch import (
     FetchTopic,
     ForgottenTopic,
 )
-from kafka_edu.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kafka_edu.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
 from kafka_edu.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
@@ -48,16 +55,23 @@ from kafka_edu.trace.tracer import Tracer
 
 #: Fetches carry the last epoch since this inter.broker.protocol.version.
 TRUNCATION_ON_FETCH: Final = (2, 7)
-#: What a broker answers that has not heard yet that it leads. The controller tells leaders and followers at once, and a follower may hear it first.
-TOO_EARLY: Final = frozenset({Errors.NOT_LEADER_OR_FOLLOWER, Errors.UNKNOWN_LEADER_EPOCH, Errors.UNKNOWN_TOPIC_OR_PARTITION})
+#: What a broker answers that has not heard yet that it leads. The controller tells leaders and
+#: followers at once, and a follower may hear it first.
+TOO_EARLY: Final = frozenset(
+    {Errors.NOT_LEADER_OR_FOLLOWER, Errors.UNKNOWN_LEADER_EPOCH, Errors.UNKNOWN_TOPIC_OR_PARTITION}
+)
 MOST_DOUBLINGS: Final = 16
 FIRST_BACKOFF_MS: Final = 20
-"""How long a follower that was too early waits the first time; then twice as long each time, up to replica.fetch.backoff.ms. Apache Kafka waits that
-second at once, and a produce with acks=all waits with it."""
+"""How long a follower that was too early waits the first time; then twice as long each time, up to
+replica.fetch.backoff.ms. Apache Kafka waits that second at once, and a produce with acks=all waits
+with it.
+"""
 
 
 class PartitionFetchState:
-    """Where the follower of one partition stands. A new object for each new leadership: old answers find another object, and are dropped."""
+    """Where the follower of one partition stands. A new object for each new leadership: old answers
+    find another object, and are dropped.
+    """
 
     __slots__ = ("delayed_until_ms", "leader_epoch", "partition", "too_early", "truncating")
 
@@ -72,7 +86,9 @@ class PartitionFetchState:
 
 
 class ReplicaFetcher:
-    """All partitions that this broker follows at one leader. Owned by its ReplicaFetcherThread; the fetch offset of each is its log's end."""
+    """All partitions that this broker follows at one leader. Owned by its ReplicaFetcherThread; the
+    fetch offset of each is its log's end.
+    """
 
     def __init__(
         self,
@@ -122,13 +138,21 @@ class ReplicaFetcher:
     def _fetch_from_log_end(self, tp: TopicPartition, state: PartitionFetchState) -> None:
         log = state.partition.local_log()
         last_epoch = log.latest_epoch if self._truncates_on_fetch else UNDEFINED_EPOCH
-        wanted = PartitionFetch(log.log_end_offset, log.log_start_offset, self._config.replica_fetch_max_bytes, state.leader_epoch, last_epoch)
+        wanted = PartitionFetch(
+            log.log_end_offset,
+            log.log_start_offset,
+            self._config.replica_fetch_max_bytes,
+            state.leader_epoch,
+            last_epoch,
+        )
         self._session.put(tp, wanted)
 
-    # --- back-off ---
-
-    def _delay(self, tp: TopicPartition, state: PartitionFetchState, error: Errors, now_ms: int) -> None:
-        """Door: leave the partition aside for replica.fetch.backoff.ms, or less if we were only too early."""
+    def _delay(
+        self, tp: TopicPartition, state: PartitionFetchState, error: Errors, now_ms: int
+    ) -> None:
+        """Door: leave the partition aside for replica.fetch.backoff.ms, or less if we were only too
+        early.
+        """
         backoff_ms = self._config.replica_fetch_backoff_ms
         if error in TOO_EARLY:
             backoff_ms = min(backoff_ms, FIRST_BACKOFF_MS << min(state.too_early, MOST_DOUBLINGS))
@@ -138,7 +162,9 @@ class ReplicaFetcher:
         self._truncating.pop(tp, None)
         self._session.remove(tp)
         if self._trace:
-            self._trace(FetcherPartitionDelayed(tp.topic, tp.partition, self.leader, error.name, backoff_ms))
+            self._trace(
+                FetcherPartitionDelayed(tp.topic, tp.partition, self.leader, error.name, backoff_ms)
+            )
 
     def resume_delayed(self, now_ms: int) -> None:
         """Take up again what was left aside long enough."""
@@ -156,21 +182,25 @@ class ReplicaFetcher:
         """When `resume_delayed` has something to do next."""
         return min((state.delayed_until_ms for state in self._delayed.values()), default=None)
 
-    def _failed(self, tp: TopicPartition, state: PartitionFetchState, failure: KafkaException, now_ms: int) -> None:
+    def _failed(
+        self, tp: TopicPartition, state: PartitionFetchState, failure: KafkaException, now_ms: int
+    ) -> None:
         if failure.error is Errors.KAFKA_STORAGE_ERROR:
             self.remove([tp])
             self._on_storage_error(tp, failure)
         else:
             self._delay(tp, state, failure.error, now_ms)
 
-    # --- truncation ---
-
     def epochs_wanted(self) -> dict[TopicPartition, PartitionFetchState]:
         """The partitions whose epoch must be looked up before they fetch."""
         return dict(self._truncating)
 
-    def epochs_request(self, wanted: dict[TopicPartition, PartitionFetchState]) -> OffsetForLeaderEpochRequest:
-        """Where does the epoch of my last record end? -1 for a log without epochs: the leader knows no such, and the HW decides."""
+    def epochs_request(
+        self, wanted: dict[TopicPartition, PartitionFetchState]
+    ) -> OffsetForLeaderEpochRequest:
+        """Where does the epoch of my last record end? -1 for a log without epochs: the leader knows
+        no such, and the HW decides.
+        """
         topics: dict[str, OffsetForLeaderTopic] = {}
         for tp, state in wanted.items():
             topic = topics.setdefault(tp.topic, OffsetForLeaderTopic(topic=tp.topic, partitions=[]))
@@ -181,9 +211,16 @@ class ReplicaFetcher:
                     leader_epoch=state.partition.local_log().latest_epoch,
                 )
             )
-        return OffsetForLeaderEpochRequest(replica_id=self._config.broker_id, topics=list(topics.values()))
+        return OffsetForLeaderEpochRequest(
+            replica_id=self._config.broker_id, topics=list(topics.values())
+        )
 
-    def on_epochs(self, wanted: dict[TopicPartition, PartitionFetchState], response: OffsetForLeaderEpochResponse, now_ms: int) -> None:
+    def on_epochs(
+        self,
+        wanted: dict[TopicPartition, PartitionFetchState],
+        response: OffsetForLeaderEpochResponse,
+        now_ms: int,
+    ) -> None:
         """Truncate as the answer says; what is done begins to fetch, what is not is asked again."""
         for topic in response.topics:
             for answer in topic.partitions:
@@ -200,22 +237,46 @@ class ReplicaFetcher:
                 except KafkaException as failure:
                     self._failed(tp, state, failure, now_ms)
 
-    def _truncate(self, tp: TopicPartition, partition: Partition, leader_epoch: int, leader_end_offset: int) -> bool:
-        """Door: cut the log where it and the leader's part; returns whether that is done, or must be asked again."""
+    def _truncate(
+        self, tp: TopicPartition, partition: Partition, leader_epoch: int, leader_end_offset: int
+    ) -> bool:
+        """Door: cut the log where it and the leader's part; returns whether that is done, or must
+        be asked again.
+        """
         log = partition.local_log()
         before = log.log_end_offset
         hw = partition.high_watermark.message_offset
-        offset, complete = offset_truncation_state(leader_epoch, leader_end_offset, hw, before, log.end_offset_for_epoch)
+        offset, complete = offset_truncation_state(
+            leader_epoch, leader_end_offset, hw, before, log.end_offset_for_epoch
+        )
         partition.truncate_to(offset, self._logs)
         if self._trace:
             after = log.log_end_offset
-            self._trace(LogTruncatedByEpoch(tp.topic, tp.partition, before, after, leader_epoch, leader_end_offset, self.leader, hw, complete))
+            self._trace(
+                LogTruncatedByEpoch(
+                    tp.topic,
+                    tp.partition,
+                    before,
+                    after,
+                    leader_epoch,
+                    leader_end_offset,
+                    self.leader,
+                    hw,
+                    complete,
+                )
+            )
             self._tell_if_unclean(partition, before, after, hw)
-        partition.committed_alone = -1  # the mark has been lowered with the log: it is the election's no more
+        partition.committed_alone = (
+            -1
+        )  # the mark has been lowered with the log: it is the election's no more
         return complete
 
-    def _tell_if_unclean(self, partition: Partition, before: int, after: int, high_watermark: int) -> None:
-        """Emit UncleanTruncation for a cut below the mark. A leader from the ISR has all that is committed; this one has not."""
+    def _tell_if_unclean(
+        self, partition: Partition, before: int, after: int, high_watermark: int
+    ) -> None:
+        """Emit UncleanTruncation for a cut below the mark. A leader from the ISR has all that is
+        committed; this one has not.
+        """
         if self._trace and after < high_watermark:
             tp = partition.topic_partition
             self._trace(
@@ -232,10 +293,10 @@ class ReplicaFetcher:
                 )
             )
 
-    # --- fetch ---
-
     def fetch_request(self) -> FetchRequest | None:
-        """The next fetch; None if there is nothing to fetch now. In a session only what changed is named (KIP-227)."""
+        """The next fetch; None if there is nothing to fetch now. In a session only what changed is
+        named (KIP-227).
+        """
         if not len(self._session):
             return None
         config = self._config
@@ -266,15 +327,21 @@ class ReplicaFetcher:
             session_id=data.session_id,
             session_epoch=data.session_epoch,
             topics=list(topics.values()),
-            forgotten_topics_data=[ForgottenTopic(topic=t, partitions=p) for t, p in forgotten.items()],
+            forgotten_topics_data=[
+                ForgottenTopic(topic=t, partitions=p) for t, p in forgotten.items()
+            ],
         )
 
     def on_no_answer(self) -> None:
         """The fetch failed as a whole."""
         self._session.handle_error()
 
-    def on_fetch(self, response: FetchResponse, now_ms: int, wall_ms: int) -> list[tuple[TopicPartition, PartitionFetchState]]:
-        """Append what came, one append a partition; returns the partitions whose offset the leader does not have (OFFSET_OUT_OF_RANGE)."""
+    def on_fetch(
+        self, response: FetchResponse, now_ms: int, wall_ms: int
+    ) -> list[tuple[TopicPartition, PartitionFetchState]]:
+        """Append what came, one append a partition; returns the partitions whose offset the leader
+        does not have (OFFSET_OUT_OF_RANGE).
+        """
         if not self._session.handle_response(Errors.of(response.error_code), response.session_id):
             return []
         out_of_range = []
@@ -297,21 +364,35 @@ class ReplicaFetcher:
                         self._failed(tp, state, failure, now_ms)
         return out_of_range
 
-    def _process(self, tp: TopicPartition, state: PartitionFetchState, asked: PartitionFetch, data: FetchablePartitionResponse, wall_ms: int) -> None:
+    def _process(
+        self,
+        tp: TopicPartition,
+        state: PartitionFetchState,
+        asked: PartitionFetch,
+        data: FetchablePartitionResponse,
+        wall_ms: int,
+    ) -> None:
         partition = state.partition
         log = partition.local_log()
         if asked.fetch_offset != log.log_end_offset:
             return  # asked before the log changed under it
         if data.diverging_epoch.epoch >= 0:
-            self._truncate(tp, partition, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
-            self._fetch_from_log_end(tp, state)  # if that was not all, the answer to this fetch says so
+            self._truncate(
+                tp, partition, data.diverging_epoch.epoch, data.diverging_epoch.end_offset
+            )
+            self._fetch_from_log_end(
+                tp, state
+            )  # if that was not all, the answer to this fetch says so
             return
         records = data.record_set
         if records is not None:
             partition.append_records_to_follower(asked.fetch_offset, part_bytes(records), wall_ms)
         partition.update_follower_offsets(data.high_watermark, data.log_start_offset)
         trace = self._trace
-        if trace is not None and (trace.hops or (partition.first_append_pending and log.log_end_offset != asked.fetch_offset)):
+        if trace is not None and (
+            trace.hops
+            or (partition.first_append_pending and log.log_end_offset != asked.fetch_offset)
+        ):
             if log.log_end_offset != asked.fetch_offset:
                 partition.first_append_pending = False
             with trace.because(partition.role_told):
@@ -327,22 +408,36 @@ class ReplicaFetcher:
                         leader_epoch=partition.leader_epoch,
                     )
                 )
-        if log.log_end_offset != asked.fetch_offset or log.log_start_offset != asked.log_start_offset:
+        if (
+            log.log_end_offset != asked.fetch_offset
+            or log.log_start_offset != asked.log_start_offset
+        ):
             self._fetch_from_log_end(tp, state)
 
-    # --- out of range ---
-
-    def offsets_request(self, tp: TopicPartition, state: PartitionFetchState, timestamp: int) -> ListOffsetsRequest:
+    def offsets_request(
+        self, tp: TopicPartition, state: PartitionFetchState, timestamp: int
+    ) -> ListOffsetsRequest:
         """The leader's first (-2) or last (-1) offset."""
-        wanted = ListOffsetsPartition(partition_index=tp.partition, current_leader_epoch=state.leader_epoch, timestamp=timestamp)
-        return ListOffsetsRequest(replica_id=self._config.broker_id, topics=[ListOffsetsTopic(name=tp.topic, partitions=[wanted])])
+        wanted = ListOffsetsPartition(
+            partition_index=tp.partition,
+            current_leader_epoch=state.leader_epoch,
+            timestamp=timestamp,
+        )
+        return ListOffsetsRequest(
+            replica_id=self._config.broker_id,
+            topics=[ListOffsetsTopic(name=tp.topic, partitions=[wanted])],
+        )
 
     def is_current(self, tp: TopicPartition, state: PartitionFetchState) -> bool:
         """Whether that state still counts."""
         return self._states.get(tp) is state
 
-    def on_leader_end_offset(self, tp: TopicPartition, state: PartitionFetchState, leader_end_offset: int) -> bool:
-        """The leader ends before our log: an unclean election took place; cut back to it. False if it does not, and its start must be asked."""
+    def on_leader_end_offset(
+        self, tp: TopicPartition, state: PartitionFetchState, leader_end_offset: int
+    ) -> bool:
+        """The leader ends before our log: an unclean election took place; cut back to it. False if
+        it does not, and its start must be asked.
+        """
         log = state.partition.local_log()
         before, hw = log.log_end_offset, state.partition.high_watermark.message_offset
         if leader_end_offset >= before:
@@ -354,23 +449,37 @@ class ReplicaFetcher:
         self._fetch_from_log_end(tp, state)
         return True
 
-    def on_leader_start_offset(self, tp: TopicPartition, state: PartitionFetchState, leader_start_offset: int) -> None:
-        """Our log ends before the leader's starts: nothing of ours is of use; drop it all and start there. Else the offset is fine by now."""
+    def on_leader_start_offset(
+        self, tp: TopicPartition, state: PartitionFetchState, leader_start_offset: int
+    ) -> None:
+        """Our log ends before the leader's starts: nothing of ours is of use; drop it all and start
+        there. Else the offset is fine by now.
+        """
         log = state.partition.local_log()
         before = log.log_end_offset
         if leader_start_offset > before:
             state.partition.truncate_fully_and_start_at(leader_start_offset, self._logs)
-            self._range_truncated(tp, before, leader_start_offset, "the leader starts behind our end")
+            self._range_truncated(
+                tp, before, leader_start_offset, "the leader starts behind our end"
+            )
         self._fetch_from_log_end(tp, state)
 
-    def on_storage_failed(self, tp: TopicPartition, state: PartitionFetchState, failure: KafkaException, now_ms: int) -> None:
-        """Our own log could not be cut: the partition is followed no more if its disk failed, else it waits."""
+    def on_storage_failed(
+        self, tp: TopicPartition, state: PartitionFetchState, failure: KafkaException, now_ms: int
+    ) -> None:
+        """Our own log could not be cut: the partition is followed no more if its disk failed, else
+        it waits.
+        """
         self._failed(tp, state, failure, now_ms)
 
-    def on_offsets_failed(self, tp: TopicPartition, state: PartitionFetchState, error: Errors, now_ms: int) -> None:
+    def on_offsets_failed(
+        self, tp: TopicPartition, state: PartitionFetchState, error: Errors, now_ms: int
+    ) -> None:
         """The look-up failed; the partition waits."""
         self._delay(tp, state, error, now_ms)
 
     def _range_truncated(self, tp: TopicPartition, before: int, after: int, reason: str) -> None:
         if self._trace:
-            self._trace(LogTruncatedByRange(tp.topic, tp.partition, before, after, self.leader, reason))
+            self._trace(
+                LogTruncatedByRange(tp.topic, tp.partition, before, after, self.leader, reason)
+            )

@@ -1,4 +1,6 @@
-"""One fetcher for each leader that this broker follows (Kafka: AbstractFetcherManager.scala, ReplicaFetcherManager.scala)."""
+"""One fetcher for each leader that this broker follows (Kafka: AbstractFetcherManager.scala,
+ReplicaFetcherManager.scala).
+"""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,7 +35,9 @@ class _Running(NamedTuple):
 
 
 class ReplicaFetcherManager:
-    """Starts a fetcher with its first partition, stops it when it has none left. Owned by the broker's loop."""
+    """Starts a fetcher with its first partition, stops it when it has none left. Owned by the
+    broker's loop.
+    """
 
     def __init__(
         self,
@@ -53,7 +57,9 @@ class ReplicaFetcherManager:
         self._metadata_cache = metadata_cache
         self._on_failure = on_failure
         self._trace = trace
-        self._on_storage_error: Callable[[TopicPartition, KafkaException], None] = lambda _, __: None
+        self._on_storage_error: Callable[[TopicPartition, KafkaException], None] = lambda _, __: (
+            None
+        )
         self._fetchers: dict[FetcherKey, _Running] = {}
         self._of: dict[TopicPartition, FetcherKey] = {}
         self._live_leaders: dict[int, tuple[str, int]] = {}
@@ -67,14 +73,20 @@ class ReplicaFetcherManager:
         self._on_storage_error = on_storage_error
 
     def begin_shutdown(self) -> None:
-        """The broker is about to stop: what it ceases to lead it does not follow any more (Kafka: isShuttingDown in makeFollowers).
+        """The broker is about to stop: what it ceases to lead it does not follow any more (Kafka:
+        isShuttingDown in makeFollowers).
 
-        As a follower it would be back in the ISR within milliseconds, and with it gone every produce with acks=all would wait for it.
+        As a follower it would be back in the ISR within milliseconds, and with it gone every
+        produce with acks=all would wait for it.
         """
         self._broker_is_leaving = True
 
-    def add_fetcher_for_partitions(self, partitions: Sequence[Partition], live_leaders: Mapping[int, tuple[str, int]]) -> None:
-        """Follow these partitions at their leaders. A partition without a leader (-1) waits for the controller."""
+    def add_fetcher_for_partitions(
+        self, partitions: Sequence[Partition], live_leaders: Mapping[int, tuple[str, int]]
+    ) -> None:
+        """Follow these partitions at their leaders. A partition without a leader (-1) waits for the
+        controller.
+        """
         if self._broker_is_leaving:
             return
         self._live_leaders.update(live_leaders)
@@ -97,7 +109,9 @@ class ReplicaFetcherManager:
                 self._fetchers[key].thread.fetcher.remove([tp])
 
     def resize(self, num_replica_fetchers: int, followed: Sequence[Partition]) -> None:
-        """num.replica.fetchers from now on; the partitions that are followed go to their new fetchers, and begin there as if they were new."""
+        """num.replica.fetchers from now on; the partitions that are followed go to their new
+        fetchers, and begin there as if they were new.
+        """
         self.remove_fetcher_for_partitions([partition.topic_partition for partition in followed])
         self._num_fetchers = num_replica_fetchers
         self.add_fetcher_for_partitions(followed, {})
@@ -110,7 +124,9 @@ class ReplicaFetcherManager:
                 self._stop(key, running)
 
     def _fetcher_id(self, tp: TopicPartition) -> int:
-        """Spreads partitions over num.replica.fetchers, as Kafka: by 31 × (Java's hash of the topic) + partition."""
+        """Spreads partitions over num.replica.fetchers, as Kafka: by 31 × (Java's hash of the
+        topic) + partition.
+        """
         if self._num_fetchers == 1:
             return 0
         topic_hash = 0
@@ -119,16 +135,30 @@ class ReplicaFetcherManager:
         return ((31 * topic_hash + tp.partition) & 0x7FFFFFFF) % self._num_fetchers
 
     def _end_point(self, leader: int) -> tuple[str, int] | None:
-        """Where the leader listens: as the metadata say now, or as the controller's last request to us said."""
-        end_point = self._metadata_cache.get_alive_end_point(leader, self._config.inter_broker_listener_name)
+        """Where the leader listens: as the metadata say now, or as the controller's last request to
+        us said.
+        """
+        end_point = self._metadata_cache.get_alive_end_point(
+            leader, self._config.inter_broker_listener_name
+        )
         return (end_point.host, end_point.port) if end_point else self._live_leaders.get(leader)
 
     def _start(self, key: FetcherKey) -> _Running:
-        fetcher = ReplicaFetcher(key.leader, self._config, self._logs, self._storage_failed, self._trace)
-        thread = ReplicaFetcherThread(
-            fetcher, key.fetcher_id, self._config, self._time, self._transport, lambda: self._end_point(key.leader), self._trace
+        fetcher = ReplicaFetcher(
+            key.leader, self._config, self._logs, self._storage_failed, self._trace
         )
-        task = asyncio.get_running_loop().create_task(thread.run(), name=f"ReplicaFetcherThread-{key.fetcher_id}-{key.leader}")
+        thread = ReplicaFetcherThread(
+            fetcher,
+            key.fetcher_id,
+            self._config,
+            self._time,
+            self._transport,
+            lambda: self._end_point(key.leader),
+            self._trace,
+        )
+        task = asyncio.get_running_loop().create_task(
+            thread.run(), name=f"ReplicaFetcherThread-{key.fetcher_id}-{key.leader}"
+        )
         task.add_done_callback(self._ended)
         if self._trace:
             self._trace(FetcherStarted(key.leader, key.fetcher_id))
@@ -158,4 +188,7 @@ class ReplicaFetcherManager:
         await asyncio.gather(*list(self._stopping), return_exceptions=True)
 
     def _snapshot(self) -> Iterable[Event]:
-        return [FetcherSnapshot(key.leader, key.fetcher_id, len(running.thread.fetcher)) for key, running in self._fetchers.items()]
+        return [
+            FetcherSnapshot(key.leader, key.fetcher_id, len(running.thread.fetcher))
+            for key, running in self._fetchers.items()
+        ]

@@ -1,7 +1,9 @@
-"""Carries the requests of one ReplicaFetcher to its leader, and the answers back (Kafka: ReplicaFetcherThread.scala, ReplicaFetcherBlockingSend).
+"""Carries the requests of one ReplicaFetcher to its leader, and the answers back (Kafka:
+ReplicaFetcherThread.scala, ReplicaFetcherBlockingSend).
 
-A shell; in Kafka a thread, here a task. One connection, one request on its way. The next fetch leaves as soon as the last answer is appended; when
-there is nothing new the leader holds it, up to replica.fetch.wait.max.ms, so followers learn of records at once and yet do not spin.
+A shell; in Kafka a thread, here a task. One connection, one request on its way. The next fetch
+leaves as soon as the last answer is appended; when there is nothing new the leader holds it, up to
+replica.fetch.wait.max.ms, so followers learn of records at once and yet do not spin.
 """
 
 import asyncio
@@ -35,7 +37,8 @@ class FetcherVersions(NamedTuple):
     list_offsets: int
 
 
-#: inter.broker.protocol.version → versions (Kafka: ReplicaFetcherThread); the newest that is not above the broker's counts.
+#: inter.broker.protocol.version → versions (Kafka: ReplicaFetcherThread); the newest that is not
+#: above the broker's counts.
 VERSIONS: Final = (
     ((2, 8), FetcherVersions(12, 4, 6)),
     ((2, 7), FetcherVersions(12, 3, 5)),
@@ -48,11 +51,16 @@ VERSIONS: Final = (
 
 def fetcher_versions(inter_broker_protocol_version: tuple[int, int]) -> FetcherVersions:
     """The versions for that inter.broker.protocol.version; for one below 2.0 those of 2.0."""
-    return next((versions for since, versions in VERSIONS if since <= inter_broker_protocol_version), VERSIONS[-1][1])
+    return next(
+        (versions for since, versions in VERSIONS if since <= inter_broker_protocol_version),
+        VERSIONS[-1][1],
+    )
 
 
 class ReplicaFetcherThread:
-    """One task towards one leader. `end_point` says where the leader listens now, or None if it is not known."""
+    """One task towards one leader. `end_point` says where the leader listens now, or None if it is
+    not known.
+    """
 
     def __init__(
         self,
@@ -78,16 +86,25 @@ class ReplicaFetcherThread:
         self._work.set()
 
     async def run(self) -> None:
-        """Until cancelled: look up epochs and truncate; fetch and append; pause when there is nothing to do, or after a failure."""
+        """Until cancelled: look up epochs and truncate; fetch and append; pause when there is
+        nothing to do, or after a failure.
+        """
         try:
             while True:
                 try:
                     busy = await self._step()
-                except (OSError, ProtocolError) as failure:  # TimeoutError and ConnectionError are OSErrors
+                except (
+                    OSError,
+                    ProtocolError,
+                ) as failure:  # TimeoutError and ConnectionError are OSErrors
                     self._client.close()
                     self.fetcher.on_no_answer()
                     if self._trace:
-                        self._trace(FetcherFailed(self.fetcher.leader, f"{type(failure).__name__}: {failure}"))
+                        self._trace(
+                            FetcherFailed(
+                                self.fetcher.leader, f"{type(failure).__name__}: {failure}"
+                            )
+                        )
                     await self._pause(self._config.replica_fetch_backoff_ms)
                 else:
                     if not busy:
@@ -101,7 +118,11 @@ class ReplicaFetcherThread:
         fetcher.resume_delayed(self._now_ms())
         wanted = fetcher.epochs_wanted()
         if wanted:
-            epochs = await self._ask(fetcher.epochs_request(wanted), self._versions.offset_for_leader_epoch, OffsetForLeaderEpochResponse)
+            epochs = await self._ask(
+                fetcher.epochs_request(wanted),
+                self._versions.offset_for_leader_epoch,
+                OffsetForLeaderEpochResponse,
+            )
             fetcher.on_epochs(wanted, epochs, self._now_ms())
         request = fetcher.fetch_request()
         if request is None:
@@ -141,7 +162,9 @@ class ReplicaFetcherThread:
         return await self._client.ask(request, version, response_type, timeout_ms)
 
     async def _offset_out_of_range(self, tp: TopicPartition, state: PartitionFetchState) -> None:
-        """Our end is not in the leader's log: ask where it ends, and if that is not before us, where it starts."""
+        """Our end is not in the leader's log: ask where it ends, and if that is not before us,
+        where it starts.
+        """
         try:
             end_offset = await self._leader_offset(tp, state, LATEST_TIMESTAMP)
             if end_offset is None or self.fetcher.on_leader_end_offset(tp, state, end_offset):
@@ -152,13 +175,21 @@ class ReplicaFetcherThread:
         except KafkaException as failure:
             self.fetcher.on_storage_failed(tp, state, failure, self._now_ms())
 
-    async def _leader_offset(self, tp: TopicPartition, state: PartitionFetchState, timestamp: int) -> int | None:
-        """The leader's offset; None if it gave an error (the partition is left aside), or if nobody wants to know any more."""
+    async def _leader_offset(
+        self, tp: TopicPartition, state: PartitionFetchState, timestamp: int
+    ) -> int | None:
+        """The leader's offset; None if it gave an error (the partition is left aside), or if nobody
+        wants to know any more.
+        """
         request = self.fetcher.offsets_request(tp, state, timestamp)
         response = await self._ask(request, self._versions.list_offsets, ListOffsetsResponse)
         if not self.fetcher.is_current(tp, state):
             return None
-        answer = response.topics[0].partitions[0] if response.topics and response.topics[0].partitions else None
+        answer = (
+            response.topics[0].partitions[0]
+            if response.topics and response.topics[0].partitions
+            else None
+        )
         error = Errors.UNKNOWN_SERVER_ERROR if answer is None else Errors.of(answer.error_code)
         if answer is None or error is not Errors.NONE:
             self.fetcher.on_offsets_failed(tp, state, error, self._now_ms())

@@ -1,4 +1,6 @@
-"""Which replica lies in which log dir, and how large it is (Kafka: ReplicaManager.describeLogDirs, alterReplicaLogDirs; KIP-113)."""
+"""Which replica lies in which log dir, and how large it is (Kafka: ReplicaManager.describeLogDirs,
+alterReplicaLogDirs; KIP-113).
+"""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -15,7 +17,9 @@ class ReplicaInfo(NamedTuple):
     size: int
     """Bytes of batches."""
     offset_lag: int
-    """How far the LEO is behind the HW: 0 but for a replica that has yet to catch up with what is committed."""
+    """How far the LEO is behind the HW: 0 but for a replica that has yet to catch up with what is
+    committed.
+    """
 
 
 class ReplicaLogDirs:
@@ -24,29 +28,42 @@ class ReplicaLogDirs:
     def __init__(self, replica_manager: ReplicaManager) -> None:
         self._replicas = replica_manager
 
-    def describe(self, wanted: set[TopicPartition] | None) -> dict[str, tuple[Errors, dict[str, list[ReplicaInfo]]]]:
-        """log dir → (error, topic → replicas). `wanted` None: all; else other topics have empty lists. KAFKA_STORAGE_ERROR for a dir that failed.
+    def describe(
+        self, wanted: set[TopicPartition] | None
+    ) -> dict[str, tuple[Errors, dict[str, list[ReplicaInfo]]]]:
+        """log dir → (error, topic → replicas). `wanted` None: all; else other topics have empty
+        lists. KAFKA_STORAGE_ERROR for a dir that failed.
 
         O(logs × segments).
         """
         manager = self._replicas.log_manager
         described: dict[str, tuple[Errors, dict[str, list[ReplicaInfo]]]] = {}
         for log_dir in manager.log_dirs:
-            described[log_dir] = (Errors.NONE if log_dir in manager.live_log_dirs else Errors.KAFKA_STORAGE_ERROR, {})
+            described[log_dir] = (
+                Errors.NONE if log_dir in manager.live_log_dirs else Errors.KAFKA_STORAGE_ERROR,
+                {},
+            )
         for tp, log in manager.logs.items():
             replicas = described[log.log_dir][1].setdefault(tp.topic, [])
             if wanted is None or tp in wanted:
                 partition = self._replicas.get_partition(tp)
-                high_watermark = partition.high_watermark.message_offset if partition is not None else log.log_end_offset
-                replicas.append(ReplicaInfo(tp.partition, log.size, max(high_watermark - log.log_end_offset, 0)))
+                high_watermark = (
+                    partition.high_watermark.message_offset
+                    if partition is not None
+                    else log.log_end_offset
+                )
+                replicas.append(
+                    ReplicaInfo(tp.partition, log.size, max(high_watermark - log.log_end_offset, 0))
+                )
         return described
 
     def alter(self, wanted: Mapping[TopicPartition, str]) -> dict[TopicPartition, Errors]:
         """The error of each wish to have a replica in a log dir; NONE if it is there.
 
-        LOG_DIR_NOT_FOUND: the broker has no such dir; KAFKA_STORAGE_ERROR: it or the replica's own has failed; UNKNOWN_TOPIC_OR_PARTITION: there is no such
-        partition; REPLICA_NOT_AVAILABLE: no replica of it is here, but if one comes, it will be created there. A move from one dir to another is
-        not built yet: INVALID_REQUEST, so that nobody takes it for begun.
+        LOG_DIR_NOT_FOUND: the broker has no such dir; KAFKA_STORAGE_ERROR: it or the replica's own
+        has failed; UNKNOWN_TOPIC_OR_PARTITION: there is no such partition; REPLICA_NOT_AVAILABLE:
+        no replica of it is here, but if one comes, it will be created there. A move from one dir to
+        another is not built yet: INVALID_REQUEST, so that nobody takes it for begun.
         """
         return {tp: self._check(tp, log_dir) for tp, log_dir in wanted.items()}
 

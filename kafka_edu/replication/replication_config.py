@@ -4,14 +4,20 @@ from typing import NamedTuple
 
 
 class ReplicationConfig(NamedTuple):
-    """Values of server.properties; each field's docstring names its key. Times in ms, sizes in bytes."""
+    """Values of server.properties; each field's docstring names its key. Times in ms, sizes in
+    bytes.
+    """
 
     broker_id: int
     """broker.id"""
     replica_lag_time_max_ms: int = 10_000
-    """replica.lag.time.max.ms: a follower that has not caught up for longer leaves the ISR. It is looked at every half of this."""
+    """replica.lag.time.max.ms: a follower that has not caught up for longer leaves the ISR. It is
+    looked at every half of this.
+    """
     replica_fetch_wait_max_ms: int = 500
-    """replica.fetch.wait.max.ms: how long the leader may hold a follower's fetch that finds nothing new."""
+    """replica.fetch.wait.max.ms: how long the leader may hold a follower's fetch that finds nothing
+    new.
+    """
     replica_fetch_min_bytes: int = 1
     """replica.fetch.min.bytes"""
     replica_fetch_max_bytes: int = 1 << 20
@@ -29,7 +35,9 @@ class ReplicationConfig(NamedTuple):
     inter_broker_listener_name: str = "PLAINTEXT"
     """inter.broker.listener.name: the listener of the leader that fetchers connect to."""
     inter_broker_protocol_version: tuple[int, int] = (2, 0)
-    """inter.broker.protocol.version, as (major, minor): which versions of Fetch and OffsetForLeaderEpoch a fetcher speaks."""
+    """inter.broker.protocol.version, as (major, minor): which versions of Fetch and
+    OffsetForLeaderEpoch a fetcher speaks.
+    """
     max_incremental_fetch_session_cache_slots: int = 1_000
     """max.incremental.fetch.session.cache.slots"""
     fetch_purgatory_purge_interval_requests: int = 1_000

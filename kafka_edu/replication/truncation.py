@@ -1,8 +1,9 @@
-"""Where a follower cuts its log before it follows a leader (Kafka: AbstractFetcherThread.getOffsetTruncationState; KIP-101, KIP-279).
+"""Where a follower cuts its log before it follows a leader (Kafka:
+AbstractFetcherThread.getOffsetTruncationState; KIP-101, KIP-279).
 
-The follower asks, by OffsetForLeaderEpoch, where the epoch of its own last record ends in the leader's log. Truncating to its own high
-watermark, as before 0.11, loses records: the mark lags behind the leader's by a fetch (book 001, the two-broker case), and two logs may differ
-below it.
+The follower asks, by OffsetForLeaderEpoch, where the epoch of its own last record ends in the
+leader's log. Truncating to its own high watermark, as before 0.11, loses records: the mark lags
+behind the leader's by a fetch (book 001, the two-broker case), and two logs may differ below it.
 """
 
 from collections.abc import Callable
@@ -23,26 +24,36 @@ class TruncatesLogs(Protocol):
 
 
 class OffsetTruncationState(NamedTuple):
-    """`offset`: the new log end. `complete` false: what is left ends in another epoch than the leader's answer; ask again."""
+    """`offset`: the new log end. `complete` false: what is left ends in another epoch than the
+    leader's answer; ask again.
+    """
 
     offset: int
     complete: bool
 
 
 def offset_truncation_state(
-    leader_epoch: int, leader_end_offset: int, high_watermark: int, log_end_offset: int, end_offset_for: Callable[[int], tuple[int, int]]
+    leader_epoch: int,
+    leader_end_offset: int,
+    high_watermark: int,
+    log_end_offset: int,
+    end_offset_for: Callable[[int], tuple[int, int]],
 ) -> OffsetTruncationState:
     """Decide from the leader's answer (`leader_epoch`, `leader_end_offset`).
 
-    `end_offset_for(epoch)` is the follower's own cache: the largest of its epochs ≤ `epoch`, and where that one ends; if all are newer, `epoch`
-    itself and the start of its first; (-1, -1) if all are older.
+    `end_offset_for(epoch)` is the follower's own cache: the largest of its epochs ≤ `epoch`, and
+    where that one ends; if all are newer, `epoch` itself and the start of its first; (-1, -1) if
+    all are older.
 
     - The leader knows no epoch that old: the high watermark is all that is left to go by.
-    - An answer of version 0 names no epoch: the end offset is for the epoch that was asked (KIP-101).
-    - The follower does not have the epoch of the answer (it missed fast elections): cut to the end of its next older one, and ask again (KIP-279).
+    - An answer of version 0 names no epoch: the end offset is for the epoch that was asked
+      (KIP-101).
+    - The follower does not have the epoch of the answer (it missed fast elections): cut to the end
+      of its next older one, and ask again (KIP-279).
     - Both have it: they agree up to the smaller of its two ends.
 
-    Example: follower epochs <0, 0>, <1, 120> and LEO 130, a leader that answers (0, 125): the follower's epoch 0 ends at 120, so 120.
+    Example: follower epochs <0, 0>, <1, 120> and LEO 130, a leader that answers (0, 125): the
+    follower's epoch 0 ends at 120, so 120.
     """
     if leader_end_offset == UNDEFINED_EPOCH_OFFSET:
         return OffsetTruncationState(min(high_watermark, log_end_offset), complete=True)
@@ -53,4 +64,6 @@ def offset_truncation_state(
         return OffsetTruncationState(min(leader_end_offset, log_end_offset), complete=True)
     if own_epoch != leader_epoch:
         return OffsetTruncationState(min(own_end_offset, log_end_offset), complete=False)
-    return OffsetTruncationState(min(own_end_offset, leader_end_offset, log_end_offset), complete=True)
+    return OffsetTruncationState(
+        min(own_end_offset, leader_end_offset, log_end_offset), complete=True
+    )

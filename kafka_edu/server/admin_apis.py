@@ -1,4 +1,6 @@
-"""Puts together the admin APIs of one broker: topics, configs, disks, elections, and those whose feature is not configured (part of ApiAssembly)."""
+"""Puts together the admin APIs of one broker: topics, configs, disks, elections, and those whose
+feature is not configured (part of ApiAssembly).
+"""
 
 from kafka_edu.replication.replica_log_dirs import ReplicaLogDirs
 from kafka_edu.server.admin_manager import AdminManager
@@ -28,16 +30,26 @@ from kafka_edu.server.user_scram_manager import UserScramManager
 
 def serve_admin_apis(apis: KafkaApis, parts: BrokerParts, admin: AdminManager) -> None:
     """Enter all admin APIs into the table."""
-    controller, cache, replica_manager = parts.controller, parts.cache, parts.replication.replica_manager
+    controller, cache, replica_manager = (
+        parts.controller,
+        parts.cache,
+        parts.replication.replica_manager,
+    )
 
     def is_controller() -> bool:
         return controller.is_active
 
     CreateTopicsApi(admin, is_controller).register(apis)
     DeleteTopicsApi(admin, cache, is_controller, parts.config.delete_topic_enable).register(apis)
-    CreatePartitionsApi(admin, is_controller, controller.is_topic_queued_for_deletion).register(apis)
+    CreatePartitionsApi(admin, is_controller, controller.is_topic_queued_for_deletion).register(
+        apis
+    )
     config_helper = ConfigHelper(parts.dynamic_config)
-    ConfigsApi(ConfigAdminManager(parts.broker_id, parts.zk, cache, parts.dynamic_config, config_helper, parts.trace)).register(apis)
+    ConfigsApi(
+        ConfigAdminManager(
+            parts.broker_id, parts.zk, cache, parts.dynamic_config, config_helper, parts.trace
+        )
+    ).register(apis)
     DeleteRecordsApi(replica_manager, cache).register(apis)
     LogDirsApi(ReplicaLogDirs(replica_manager)).register(apis)
     DescribeClusterApi(cache, parts.cluster_id).register(apis)

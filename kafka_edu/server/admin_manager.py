@@ -1,8 +1,11 @@
-"""Creates, extends and deletes topics: checks, writes znodes; the controller's watches do the rest (Kafka: AdminManager.scala, AdminZkClient.scala).
+"""Creates, extends and deletes topics: checks, writes znodes; the controller's watches do the rest
+(Kafka: AdminManager.scala, AdminZkClient.scala).
 
-A topic comes into being by two znodes: its configs first, /config/topics/<topic>, for the first leader reads them; then its assignment,
-/brokers/topics/<topic>. From then on it exists. Next hop: the controller's TopicChange event; the answer waits for UpdateMetadata. More partitions
-are a new assignment in the same znode (PartitionModifications), deletion is an order in /admin/delete_topics (TopicDeletion).
+A topic comes into being by two znodes: its configs first, /config/topics/<topic>, for the first
+leader reads them; then its assignment, /brokers/topics/<topic>. From then on it exists. Next hop:
+the controller's TopicChange event; the answer waits for UpdateMetadata. More partitions are a new
+assignment in the same znode (PartitionModifications), deletion is an order in /admin/delete_topics
+(TopicDeletion).
 """
 
 import logging
@@ -21,11 +24,24 @@ from kafka_edu.common.topic import (
 )
 from kafka_edu.controller.replica_assignment import assign_replicas_to_brokers
 from kafka_edu.log.log_config import TOPIC_CONFIG
-from kafka_edu.protocol.messages.create_partitions import CreatePartitionsTopic, CreatePartitionsTopicResult
-from kafka_edu.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfigs, CreatableTopicResult
+from kafka_edu.protocol.messages.create_partitions import (
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
+from kafka_edu.protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+)
 from kafka_edu.purgatory.delayed_operation import DelayedOperation
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
-from kafka_edu.server.admin_zk_client import Assignment, check_new_topic, new_partitions, topic_exists, with_partitions
+from kafka_edu.server.admin_zk_client import (
+    Assignment,
+    check_new_topic,
+    new_partitions,
+    topic_exists,
+    with_partitions,
+)
 from kafka_edu.server.config_helper import ConfigHelper
 from kafka_edu.server.delayed_create_topics import DelayedCreateTopics
 from kafka_edu.server.delayed_delete_topics import DelayedDeleteTopics
@@ -59,7 +75,9 @@ class TopicDefaults(NamedTuple):
 
 
 class AdminManager:
-    """Owned by the broker's loop. `with_topic_ids`: topics get an id (inter.broker.protocol.version 2.8, KIP-516)."""
+    """Owned by the broker's loop. `with_topic_ids`: topics get an id (inter.broker.protocol.version
+    2.8, KIP-516).
+    """
 
     def __init__(
         self,
@@ -90,9 +108,11 @@ class AdminManager:
         respond: Callable[[list[CreatableTopicResult]], None],
         on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
-        """Create each of `topics`, whose names differ; `respond` is called once they have leaders, or after `timeout_ms`.
+        """Create each of `topics`, whose names differ; `respond` is called once they have leaders,
+        or after `timeout_ms`.
 
-        One topic's error leaves the others alone. With a time-out of 0 all are told REQUEST_TIMED_OUT, and are created nevertheless, as in Kafka.
+        One topic's error leaves the others alone. With a time-out of 0 all are told
+        REQUEST_TIMED_OUT, and are created nevertheless, as in Kafka.
         """
         results: list[CreatableTopicResult] = []
         created: dict[str, CreatableTopicResult] = {}
@@ -102,7 +122,9 @@ class AdminManager:
             try:
                 assignment, overrides = await self._check(topic)
                 if not validate_only:
-                    result.topic_id = await self._create(topic.name, assignment, overrides, automatic=False)
+                    result.topic_id = await self._create(
+                        topic.name, assignment, overrides, automatic=False
+                    )
                     created[topic.name] = result
             except KafkaException as refused:
                 result.error_code, result.error_message = refused.error, refused.told
@@ -112,7 +134,16 @@ class AdminManager:
                 result.configs = self._told_configs(overrides)
 
         def when_done(errors: dict[str, Errors]) -> None:
-            respond([_without_details(result, errors[result.name]) if errors.get(result.name) else result for result in results])
+            respond(
+                [
+                    (
+                        _without_details(result, errors[result.name])
+                        if errors.get(result.name)
+                        else result
+                    )
+                    for result in results
+                ]
+            )
 
         if not created:
             respond(results)
@@ -131,9 +162,11 @@ class AdminManager:
         respond: Callable[[dict[str, Errors]], None],
         on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
-        """Order the deletion of `topics`; `respond` is called when they are out of the metadata here, or after `timeout_ms`.
+        """Order the deletion of `topics`; `respond` is called when they are out of the metadata
+        here, or after `timeout_ms`.
 
-        Ordered twice is ordered once. With a time-out of 0 all are told REQUEST_TIMED_OUT, and are deleted nevertheless, as in Kafka.
+        Ordered twice is ordered once. With a time-out of 0 all are told REQUEST_TIMED_OUT, and are
+        deleted nevertheless, as in Kafka.
         """
         errors = dict.fromkeys(topics, Errors.NONE)
         for topic in topics:
@@ -152,7 +185,9 @@ class AdminManager:
         elif timeout_ms <= 0:
             respond(errors | dict.fromkeys(ordered, Errors.REQUEST_TIMED_OUT))
         else:
-            operation = DelayedDeleteTopics(timeout_ms, ordered, self._cache, lambda results: respond(errors | results))
+            operation = DelayedDeleteTopics(
+                timeout_ms, ordered, self._cache, lambda results: respond(errors | results)
+            )
             operation.on_failure = on_failure
             self._purgatory.try_complete_else_watch(operation, tuple(ordered))
 
@@ -164,7 +199,9 @@ class AdminManager:
         respond: Callable[[list[CreatePartitionsTopicResult]], None],
         on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
-        """Give each of `topics`, whose names differ, more partitions; `respond` is called once these have leaders, or after `timeout_ms`."""
+        """Give each of `topics`, whose names differ, more partitions; `respond` is called once
+        these have leaders, or after `timeout_ms`.
+        """
         results = []
         extended: dict[str, int] = {}
         for topic in topics:
@@ -193,17 +230,25 @@ class AdminManager:
             self._purgatory.try_complete_else_watch(operation, tuple(extended))
 
     async def create_automatically(self, topic: str) -> Errors:
-        """Create a topic that was only asked for, with the broker's defaults. LEADER_NOT_AVAILABLE: it exists now, ask again."""
+        """Create a topic that was only asked for, with the broker's defaults. LEADER_NOT_AVAILABLE:
+        it exists now, ask again.
+        """
         internal = self._defaults.internal.get(topic)
         partitions = internal.partitions if internal else self._defaults.partitions
-        replication_factor = internal.replication_factor if internal else self._defaults.replication_factor
+        replication_factor = (
+            internal.replication_factor if internal else self._defaults.replication_factor
+        )
         overrides = dict(internal.configs) if internal else {}
         try:
             assignment = self._assign(partitions, replication_factor)
             await self._validate(topic, assignment, overrides)
             await self._create(topic, assignment, overrides, automatic=True)
         except KafkaException as refused:
-            return Errors.LEADER_NOT_AVAILABLE if refused.error is Errors.TOPIC_ALREADY_EXISTS else refused.error
+            return (
+                Errors.LEADER_NOT_AVAILABLE
+                if refused.error is Errors.TOPIC_ALREADY_EXISTS
+                else refused.error
+            )
         return Errors.LEADER_NOT_AVAILABLE
 
     def try_complete_delayed_topic_operations(self, topics: Sequence[str]) -> None:
@@ -211,33 +256,51 @@ class AdminManager:
         for topic in topics:
             self._purgatory.check_and_complete(topic)
 
-    async def _check(self, topic: CreatableTopic) -> tuple[dict[int, tuple[int, ...]], dict[str, str]]:
+    async def _check(
+        self, topic: CreatableTopic
+    ) -> tuple[dict[int, tuple[int, ...]], dict[str, str]]:
         """The assignment and the configs of a topic to be created. Raises KafkaException."""
         if self._cache.contains_topic(topic.name):
             raise topic_exists(topic.name)
         overrides: dict[str, str] = {}
         for config in topic.configs:
             if config.value is None:
-                raise KafkaException(Errors.INVALID_REQUEST, f"a topic's config cannot be null: {config.name}")
+                raise KafkaException(
+                    Errors.INVALID_REQUEST, f"a topic's config cannot be null: {config.name}"
+                )
             overrides[config.name] = config.value
         if topic.assignments:
             if topic.num_partitions != UNSPECIFIED or topic.replication_factor != UNSPECIFIED:
-                raise KafkaException(Errors.INVALID_REQUEST, "give either assignments, or num_partitions and replication_factor, not both")
+                raise KafkaException(
+                    Errors.INVALID_REQUEST,
+                    "give either assignments, or num_partitions and replication_factor, not both",
+                )
             assignment = {a.partition_index: tuple(a.broker_ids) for a in topic.assignments}
         else:
-            partitions = self._defaults.partitions if topic.num_partitions == UNSPECIFIED else topic.num_partitions
+            partitions = (
+                self._defaults.partitions
+                if topic.num_partitions == UNSPECIFIED
+                else topic.num_partitions
+            )
             unspecified = topic.replication_factor == UNSPECIFIED
-            assignment = self._assign(partitions, self._defaults.replication_factor if unspecified else topic.replication_factor)
+            assignment = self._assign(
+                partitions,
+                self._defaults.replication_factor if unspecified else topic.replication_factor,
+            )
         await self._validate(topic.name, assignment, overrides)
         return assignment, overrides
 
     def _assign(self, partitions: int, replication_factor: int) -> dict[int, tuple[int, ...]]:
-        return assign_replicas_to_brokers(self._racks(), partitions, replication_factor, self._random)
+        return assign_replicas_to_brokers(
+            self._racks(), partitions, replication_factor, self._random
+        )
 
     def _racks(self) -> dict[int, str | None]:
         return {broker.id: broker.rack for broker in self._cache.get_alive_brokers()}
 
-    async def _validate(self, topic: str, assignment: Mapping[int, tuple[int, ...]], overrides: Mapping[str, str]) -> None:
+    async def _validate(
+        self, topic: str, assignment: Mapping[int, tuple[int, ...]], overrides: Mapping[str, str]
+    ) -> None:
         """Name, assignment, configs."""
         check_new_topic(topic, await self._zk.get_all_topics_in_cluster(), assignment)
         try:
@@ -245,32 +308,63 @@ class AdminManager:
         except ConfigException as wrong:
             raise KafkaException(Errors.INVALID_CONFIG, str(wrong)) from wrong
 
-    async def _check_new_partitions(self, topic: CreatePartitionsTopic) -> tuple[TopicAssignment, Assignment]:
+    async def _check_new_partitions(
+        self, topic: CreatePartitionsTopic
+    ) -> tuple[TopicAssignment, Assignment]:
         """What the topic has, and what it is to get besides. Raises KafkaException."""
         if not topic.name:
-            raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, "a topic's name cannot be empty")  # the code is Kafka's
+            raise KafkaException(
+                Errors.UNKNOWN_SERVER_ERROR, "a topic's name cannot be empty"
+            )  # the code is Kafka's
         current = (await self._zk.get_assignment_for_topics([topic.name])).get(topic.name)
         if current is None:
-            raise KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{topic.name}' does not exist.")
+            raise KafkaException(
+                Errors.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{topic.name}' does not exist."
+            )
         if any(assignment.is_being_reassigned for assignment in current.partitions.values()):
-            raise KafkaException(Errors.REASSIGNMENT_IN_PROGRESS, f"A partition reassignment is in progress for the topic '{topic.name}'.")
+            raise KafkaException(
+                Errors.REASSIGNMENT_IN_PROGRESS,
+                f"A partition reassignment is in progress for the topic '{topic.name}'.",
+            )
         assigned = None
         if topic.assignments is not None:
-            assigned = {len(current.partitions) + index: tuple(given.broker_ids) for index, given in enumerate(topic.assignments)}
-        return current, new_partitions(topic.name, current, topic.count, assigned, self._racks(), self._random)
+            assigned = {
+                len(current.partitions) + index: tuple(given.broker_ids)
+                for index, given in enumerate(topic.assignments)
+            }
+        return current, new_partitions(
+            topic.name, current, topic.count, assigned, self._racks(), self._random
+        )
 
-    async def _add_partitions(self, topic: str, current: TopicAssignment, added: Assignment) -> None:
+    async def _add_partitions(
+        self, topic: str, current: TopicAssignment, added: Assignment
+    ) -> None:
         """Door: write the new assignment beside the old one."""
         try:
             await self._zk.set_topic_assignment(topic, with_partitions(current, added))
         except ZkError as error:
             raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"ZooKeeper: {error}") from error
         if self._trace:
-            self._trace(PartitionsCreated(topic, len(current.partitions), tuple(tuple(replicas) for _, replicas in sorted(added.items()))))
+            self._trace(
+                PartitionsCreated(
+                    topic,
+                    len(current.partitions),
+                    tuple(tuple(replicas) for _, replicas in sorted(added.items())),
+                )
+            )
 
-    async def _create(self, topic: str, assignment: dict[int, tuple[int, ...]], overrides: Mapping[str, str], *, automatic: bool) -> UUID:
+    async def _create(
+        self,
+        topic: str,
+        assignment: dict[int, tuple[int, ...]],
+        overrides: Mapping[str, str],
+        *,
+        automatic: bool,
+    ) -> UUID:
         """Door: write the znodes. Returns the topic's id, or zeros."""
-        topic_id = UUID(int=self._random.getrandbits(128), version=4) if self._with_topic_ids else None
+        topic_id = (
+            UUID(int=self._random.getrandbits(128), version=4) if self._with_topic_ids else None
+        )
         try:
             await self._zk.set_or_create_entity_configs("topics", topic, overrides)
             await self._zk.create_topic_assignment(topic, TopicAssignment.of(assignment, topic_id))
@@ -282,13 +376,22 @@ class AdminManager:
             for met in TOPIC_CONFIG.gaps(overrides):
                 log.warning("topic %s: %s", topic, met)
         if self._trace:
-            self._trace(TopicCreated(topic, tuple(replicas for _, replicas in sorted(assignment.items())), automatic))
+            self._trace(
+                TopicCreated(
+                    topic, tuple(replicas for _, replicas in sorted(assignment.items())), automatic
+                )
+            )
         return topic_id or UUID(int=0)
 
     def _told_configs(self, overrides: Mapping[str, str]) -> list[CreatableTopicConfigs]:
         """Every key with its value and whence it comes, as a v5 response tells them (KIP-525)."""
         return [
-            CreatableTopicConfigs(name=entry.name, value=entry.value, read_only=entry.read_only, config_source=entry.source)
+            CreatableTopicConfigs(
+                name=entry.name,
+                value=entry.value,
+                read_only=entry.read_only,
+                config_source=entry.source,
+            )
             for entry in self._configs.topic_entries(overrides)
         ]
 
@@ -298,11 +401,19 @@ def _without_details(result: CreatableTopicResult, error: Errors) -> CreatableTo
     return CreatableTopicResult(name=result.name, error_code=error, error_message=None, configs=[])
 
 
-def internal_topics(offsets: tuple[int, int, int], transactions: tuple[int, int, int], transactions_min_isr: int) -> dict[str, InternalTopic]:
+def internal_topics(
+    offsets: tuple[int, int, int], transactions: tuple[int, int, int], transactions_min_isr: int
+) -> dict[str, InternalTopic]:
     """Both internal topics, each from its (partitions, replicas, segment bytes)."""
     return {
         GROUP_METADATA_TOPIC_NAME: InternalTopic(
-            offsets[0], offsets[1], {"cleanup.policy": "compact", "compression.type": "producer", "segment.bytes": str(offsets[2])}
+            offsets[0],
+            offsets[1],
+            {
+                "cleanup.policy": "compact",
+                "compression.type": "producer",
+                "segment.bytes": str(offsets[2]),
+            },
         ),
         TRANSACTION_STATE_TOPIC_NAME: InternalTopic(
             transactions[0],

@@ -1,7 +1,9 @@
-"""What an administrator changes in ZooKeeper directly, with Kafka's checks and Kafka's words (Kafka: AdminZkClient.scala, AdminUtils.scala).
+"""What an administrator changes in ZooKeeper directly, with Kafka's checks and Kafka's words
+(Kafka: AdminZkClient.scala, AdminUtils.scala).
 
-The tools that take --zookeeper use it, as 2.0's do, while brokers may or may not run: the controller sees the znodes change, or finds them changed
-when it starts. What the checks are is below the class; an AdminManager makes the same ones for requests, from the broker's metadata cache.
+The tools that take --zookeeper use it, as 2.0's do, while brokers may or may not run: the
+controller sees the znodes change, or finds them changed when it starts. What the checks are is
+below the class; an AdminManager makes the same ones for requests, from the broker's metadata cache.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -25,7 +27,9 @@ class AdminOperationError(Exception):
 
 
 class RackAwareMode(Enum):
-    """Whether replicas are spread over racks. ENFORCED refuses when only some brokers tell theirs."""
+    """Whether replicas are spread over racks. ENFORCED refuses when only some brokers tell
+    theirs.
+    """
 
     ENFORCED = "enforced"
     DISABLED = "disabled"
@@ -38,13 +42,28 @@ class AdminZkClient:
         self._zk = zk
         self._random = random
 
-    async def create_topic(self, topic: str, partitions: int, replication_factor: int, configs: Mapping[str, str], rack_aware: RackAwareMode) -> None:
+    async def create_topic(
+        self,
+        topic: str,
+        partitions: int,
+        replication_factor: int,
+        configs: Mapping[str, str],
+        rack_aware: RackAwareMode,
+    ) -> None:
         """Assign replicas and create. Raises KafkaException, AdminOperationError."""
         racks = await self.get_broker_racks(rack_aware)
-        await self.create_topic_with_assignment(topic, assign_replicas_to_brokers(racks, partitions, replication_factor, self._random), configs)
+        await self.create_topic_with_assignment(
+            topic,
+            assign_replicas_to_brokers(racks, partitions, replication_factor, self._random),
+            configs,
+        )
 
-    async def create_topic_with_assignment(self, topic: str, assignment: Assignment, configs: Mapping[str, str]) -> None:
-        """Check all, then write configs and assignment, the assignment last; the controller gives the topic its id."""
+    async def create_topic_with_assignment(
+        self, topic: str, assignment: Assignment, configs: Mapping[str, str]
+    ) -> None:
+        """Check all, then write configs and assignment, the assignment last; the controller gives
+        the topic its id.
+        """
         check_new_topic(topic, await self._zk.get_all_topics_in_cluster(), assignment)
         validate_topic_configs(configs)
         await self._zk.set_or_create_entity_configs("topics", topic, configs)
@@ -55,44 +74,66 @@ class AdminZkClient:
                 raise topic_exists(topic) from error
             raise AdminOperationError(str(error)) from error
 
-    async def add_partitions(self, topic: str, partitions: int, assigned: Assignment | None = None) -> None:
-        """Extend the topic to `partitions`; `assigned` are the new ones' brokers, if not chosen here. Raises KafkaException, AdminOperationError."""
+    async def add_partitions(
+        self, topic: str, partitions: int, assigned: Assignment | None = None
+    ) -> None:
+        """Extend the topic to `partitions`; `assigned` are the new ones' brokers, if not chosen
+        here. Raises KafkaException, AdminOperationError.
+        """
         current = (await self._zk.get_assignment_for_topics([topic])).get(topic)
         if current is None:
-            raise KafkaException(Errors.INVALID_TOPIC_EXCEPTION, f"The topic {topic} does not exist")
+            raise KafkaException(
+                Errors.INVALID_TOPIC_EXCEPTION, f"The topic {topic} does not exist"
+            )
         if 0 not in current.partitions:
-            raise AdminOperationError(f"Unexpected existing replica assignment for topic '{topic}', partition id 0 is missing.")
+            raise AdminOperationError(
+                f"Unexpected existing replica assignment for topic '{topic}', partition id 0 is"
+                " missing."
+            )
         racks = await self.get_broker_racks(RackAwareMode.ENFORCED)
         added = new_partitions(topic, current, partitions, assigned, racks, self._random)
         await self._zk.set_topic_assignment(topic, with_partitions(current, added))
 
-    async def get_broker_racks(self, rack_aware: RackAwareMode, among: Collection[int] | None = None) -> dict[int, str | None]:
-        """The live brokers (only those `among` some) and their racks. Raises AdminOperationError if racks count and only some brokers tell theirs."""
+    async def get_broker_racks(
+        self, rack_aware: RackAwareMode, among: Collection[int] | None = None
+    ) -> dict[int, str | None]:
+        """The live brokers (only those `among` some) and their racks. Raises AdminOperationError if
+        racks count and only some brokers tell theirs.
+        """
         brokers = (await self._zk.get_all_brokers_in_cluster()).values()
-        racks = {broker.id: broker.rack for broker in brokers if among is None or broker.id in among}
+        racks = {
+            broker.id: broker.rack for broker in brokers if among is None or broker.id in among
+        }
         if rack_aware is RackAwareMode.DISABLED:
             return dict.fromkeys(racks)
         if any(racks.values()) and not all(racks.values()):
             raise AdminOperationError(
-                "Not all brokers have rack information. Add --disable-rack-aware in command line to make replica assignment without rack information."
+                "Not all brokers have rack information. Add --disable-rack-aware in command line to"
+                " make replica assignment without rack information."
             )
         return racks
 
     async def change_topic_config(self, topic: str, configs: Mapping[str, str]) -> None:
-        """Replace the topic's overrides, and tell all brokers. Raises KafkaException, ConfigException, AdminOperationError."""
+        """Replace the topic's overrides, and tell all brokers. Raises KafkaException,
+        ConfigException, AdminOperationError.
+        """
         validate_topic_name(topic)
         if not await self._zk.topic_exists(topic):
             raise AdminOperationError(f'Topic "{topic}" does not exist.')
         validate_topic_configs(configs)
         await self.change_entity_config("topics", topic, configs)
 
-    async def change_entity_config(self, entity_type: str, name: str, configs: Mapping[str, str]) -> None:
+    async def change_entity_config(
+        self, entity_type: str, name: str, configs: Mapping[str, str]
+    ) -> None:
         """Write what has been checked, and tell all brokers."""
         await EntityConfigs(self._zk, None).change(entity_type, name, configs, {})
 
 
 def validate_topic_configs(configs: Mapping[str, str]) -> None:
-    """Raises KafkaException(INVALID_CONFIG) for a key that no topic has, ConfigException for a wrong value."""
+    """Raises KafkaException(INVALID_CONFIG) for a key that no topic has, ConfigException for a
+    wrong value.
+    """
     validate_topic_config_names(configs)
     LogConfig.parse(configs)
 
@@ -107,36 +148,67 @@ def topic_exists(topic: str) -> KafkaException:
 
 
 def check_new_topic(topic: str, existing: Collection[str], assignment: Assignment) -> None:
-    """Name and assignment (Kafka: validateTopicCreate). Brokers that do not exist may be assigned, as in Kafka. Raises KafkaException."""
+    """Name and assignment (Kafka: validateTopicCreate). Brokers that do not exist may be assigned,
+    as in Kafka. Raises KafkaException.
+    """
     validate_topic_name(topic)
     if topic in existing:
         raise topic_exists(topic)
     if collisions := colliding_topics(topic, existing):
-        raise KafkaException(Errors.INVALID_TOPIC_EXCEPTION, f"Topic '{topic}' collides with existing topics: {', '.join(collisions)}")
+        raise KafkaException(
+            Errors.INVALID_TOPIC_EXCEPTION,
+            f"Topic '{topic}' collides with existing topics: {', '.join(collisions)}",
+        )
     if len({len(replicas) for replicas in assignment.values()}) != 1:
-        raise KafkaException(Errors.INVALID_REPLICA_ASSIGNMENT, "All partitions should have the same number of replicas")
+        raise KafkaException(
+            Errors.INVALID_REPLICA_ASSIGNMENT,
+            "All partitions should have the same number of replicas",
+        )
     if any(len(set(replicas)) < len(replicas) for replicas in assignment.values()):
-        listed = ", ".join(f"{partition} -> {list(replicas)}" for partition, replicas in assignment.items())
-        raise KafkaException(Errors.INVALID_REPLICA_ASSIGNMENT, f"Duplicate replica assignment found: {listed}")
+        listed = ", ".join(
+            f"{partition} -> {list(replicas)}" for partition, replicas in assignment.items()
+        )
+        raise KafkaException(
+            Errors.INVALID_REPLICA_ASSIGNMENT, f"Duplicate replica assignment found: {listed}"
+        )
     if sorted(assignment) != list(range(len(assignment))):
-        raise KafkaException(Errors.INVALID_REPLICA_ASSIGNMENT, "partitions should be a consecutive 0-based integer sequence")
+        raise KafkaException(
+            Errors.INVALID_REPLICA_ASSIGNMENT,
+            "partitions should be a consecutive 0-based integer sequence",
+        )
 
 
 def new_partitions(
-    topic: str, current: TopicAssignment, partitions: int, assigned: Assignment | None, racks: Mapping[int, str | None], random: Random
+    topic: str,
+    current: TopicAssignment,
+    partitions: int,
+    assigned: Assignment | None,
+    racks: Mapping[int, str | None],
+    random: Random,
 ) -> Assignment:
-    """The brokers of the partitions that bring `topic` to so many; as `assigned`, if given. Raises KafkaException."""
+    """The brokers of the partitions that bring `topic` to so many; as `assigned`, if given. Raises
+    KafkaException.
+    """
     known = len(current.partitions)
     if partitions <= known:
         raise KafkaException(
             Errors.INVALID_PARTITIONS,
-            "The number of partitions for a topic can only be increased. "
-            f"Topic {topic} currently has {known} partitions, {partitions} would not be an increase.",
+            f"The number of partitions for a topic can only be increased. Topic {topic} currently"
+            f" has {known} partitions, {partitions} would not be an increase.",
         )
     first = current.partitions[0].replicas
     if assigned is None:
-        start = next((index for index, broker_id in enumerate(sorted(racks)) if broker_id >= first[0]), 0)
-        return assign_replicas_to_brokers(racks, partitions - known, len(first), random, fixed_start_index=start, start_partition_id=known)
+        start = next(
+            (index for index, broker_id in enumerate(sorted(racks)) if broker_id >= first[0]), 0
+        )
+        return assign_replicas_to_brokers(
+            racks,
+            partitions - known,
+            len(first),
+            random,
+            fixed_start_index=start,
+            start_partition_id=known,
+        )
     if reason := _wrong_assignment(assigned, partitions - known, len(first), racks):
         raise KafkaException(Errors.INVALID_REPLICA_ASSIGNMENT, reason)
     return assigned
@@ -148,23 +220,38 @@ def with_partitions(current: TopicAssignment, added: Assignment) -> TopicAssignm
     return current._replace(partitions={**current.partitions, **new})
 
 
-def _wrong_assignment(assigned: Assignment, count: int, replication_factor: int, live: Collection[int]) -> str:
-    """Why a manual assignment of new partitions cannot be, or nothing. Unlike that of a new topic, it names live brokers only."""
+def _wrong_assignment(
+    assigned: Assignment, count: int, replication_factor: int, live: Collection[int]
+) -> str:
+    """Why a manual assignment of new partitions cannot be, or nothing. Unlike that of a new topic,
+    it names live brokers only.
+    """
     for partition, replicas in assigned.items():
         listed = ", ".join(map(str, replicas))
         if len(set(replicas)) < len(replicas):
-            return f"Duplicate brokers not allowed in replica assignment: {listed} for partition id {partition}."
+            return (
+                f"Duplicate brokers not allowed in replica assignment: {listed} for partition id"
+                f" {partition}."
+            )
         if not set(replicas) <= set(live):
             return (
                 f"Some brokers specified for partition id {partition} are not available. "
                 f"Specified brokers: {listed}, available brokers: {', '.join(map(str, live))}."
             )
     if len(assigned) != count:
-        return f"Increasing the number of partitions by {count} but {len(assigned)} assignments provided."
-    wrong = {partition: len(replicas) for partition, replicas in sorted(assigned.items()) if len(replicas) != replication_factor}
+        return (
+            f"Increasing the number of partitions by {count} but {len(assigned)} assignments"
+            " provided."
+        )
+    wrong = {
+        partition: len(replicas)
+        for partition, replicas in sorted(assigned.items())
+        if len(replicas) != replication_factor
+    }
     if not wrong:
         return ""
     return (
-        f"Inconsistent replication factor between partitions, partition 0 has {replication_factor} while partitions "
-        f"[{', '.join(map(str, wrong))}] have replication factors [{', '.join(map(str, wrong.values()))}], respectively."
+        f"Inconsistent replication factor between partitions, partition 0 has {replication_factor}"
+        f" while partitions [{', '.join(map(str, wrong))}] have replication factors"
+        f" [{', '.join(map(str, wrong.values()))}], respectively."
     )

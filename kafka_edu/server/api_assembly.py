@@ -1,7 +1,9 @@
-"""Puts together what answers a broker's requests: the managers behind the APIs, the table of APIs, the handlers (Kafka: KafkaServer.startup).
+"""Puts together what answers a broker's requests: the managers behind the APIs, the table of APIs,
+the handlers (Kafka: KafkaServer.startup).
 
-Each family of APIs has its own `_serve_…` method, which makes what stands behind the family and enters its handlers into the table. A purgatory that
-a family needs is made by `_purgatory`, which sees to it that its time-outs are called. What must be stopped is stopped in `shutdown`.
+Each family of APIs has its own `_serve_…` method, which makes what stands behind the family and
+enters its handlers into the table. A purgatory that a family needs is made by `_purgatory`, which
+sees to it that its time-outs are called. What must be stopped is stopped in `shutdown`.
 """
 
 import asyncio
@@ -17,7 +19,12 @@ from kafka_edu.purgatory.expired_operation_reaper import ExpiredOperationReaper
 from kafka_edu.replication.fetch_manager import FetchManager
 from kafka_edu.replication.fetch_session_cache import FetchSessionCache
 from kafka_edu.server.admin_apis import serve_admin_apis
-from kafka_edu.server.admin_manager import AdminManager, InternalTopic, TopicDefaults, internal_topics
+from kafka_edu.server.admin_manager import (
+    AdminManager,
+    InternalTopic,
+    TopicDefaults,
+    internal_topics,
+)
 from kafka_edu.server.apis.api_versions import ApiVersionsApi
 from kafka_edu.server.apis.elect_leaders import ElectLeadersApi
 from kafka_edu.server.apis.fetch import FetchApi
@@ -51,13 +58,26 @@ class ApiAssembly:
         config = parts.config
         self._internal_partitions = {
             CoordinatorType.GROUP: config.offsets_topic_num_partitions,
-            CoordinatorType.TRANSACTION: config.values.get_int("transaction.state.log.num.partitions"),
+            CoordinatorType.TRANSACTION: config.values.get_int(
+                "transaction.state.log.num.partitions"
+            ),
         }
         """How many partitions each internal topic has, or will have; settled by `startup`."""
         between_brokers = inter_broker_versions(config.inter_broker_protocol_version)
-        self.apis = KafkaApis(parts.request_channel, API_LEVELS[config.api_level], parts.time, parts.trace, between_brokers)
+        self.apis = KafkaApis(
+            parts.request_channel,
+            API_LEVELS[config.api_level],
+            parts.time,
+            parts.trace,
+            between_brokers,
+        )
         self.handlers = KafkaRequestHandlerPool(
-            parts.request_channel, self.apis.handle, parts.time, parts.trace, num_io_threads=config.num_io_threads, on_failure=parts.on_failure
+            parts.request_channel,
+            self.apis.handle,
+            parts.time,
+            parts.trace,
+            num_io_threads=config.num_io_threads,
+            on_failure=parts.on_failure,
         )
         self._control_plane_handlers = self._make_control_plane_handlers()
         topic_purgatory = self._purgatory("Topic", DelayedOperation)
@@ -68,13 +88,20 @@ class ApiAssembly:
             topic_purgatory,
             parts.random,
             parts.trace,
-            defaults=TopicDefaults(config.num_partitions, config.default_replication_factor, _internal_topics(config)),
+            defaults=TopicDefaults(
+                config.num_partitions, config.default_replication_factor, _internal_topics(config)
+            ),
             with_topic_ids=config.inter_broker_protocol_version >= TOPIC_IDS,
         )
         self._serve_metadata(admin)
         self._serve_records()
         serve_admin_apis(self.apis, parts, admin)
-        self._elections = ElectLeadersApi(parts.controller, parts.cache, self._purgatory("ElectLeader", DelayedElectLeader), parts.time)
+        self._elections = ElectLeadersApi(
+            parts.controller,
+            parts.cache,
+            self._purgatory("ElectLeader", DelayedElectLeader),
+            parts.time,
+        )
         self._elections.register(self.apis)
         self._groups = self._serve_coordinators(admin)
         self._transactions = self._serve_transactions()
@@ -92,7 +119,9 @@ class ApiAssembly:
             self._control_plane_handlers.start()
 
     async def _settle_internal_partitions(self) -> None:
-        """An internal topic that exists has as many partitions as it has, whatever the configuration says (Kafka: getTopicPartitionCount)."""
+        """An internal topic that exists has as many partitions as it has, whatever the
+        configuration says (Kafka: getTopicPartitionCount).
+        """
         existing = await self._parts.zk.get_assignment_for_topics(INTERNAL_TOPIC.values())
         for kind, topic in INTERNAL_TOPIC.items():
             if topic in existing:
@@ -112,16 +141,30 @@ class ApiAssembly:
             await reaper.shutdown()
 
     def _make_control_plane_handlers(self) -> KafkaRequestHandlerPool | None:
-        """One handler for what comes by control.plane.listener.name; it goes by the same table. None where there is no such listener."""
+        """One handler for what comes by control.plane.listener.name; it goes by the same table.
+        None where there is no such listener.
+        """
         parts = self._parts
         if parts.control_plane is None:
             return None
         channel, name = parts.control_plane.request_channel, "control-plane-kafka-request-handler"
-        return KafkaRequestHandlerPool(channel, self.apis.handle, parts.time, parts.trace, num_io_threads=1, on_failure=parts.on_failure, name=name)
+        return KafkaRequestHandlerPool(
+            channel,
+            self.apis.handle,
+            parts.time,
+            parts.trace,
+            num_io_threads=1,
+            on_failure=parts.on_failure,
+            name=name,
+        )
 
     def _purgatory(self, name: str, _: type[Operation]) -> DelayedOperationPurgatory[Operation]:
-        """A purgatory for operations of that type, whose time-outs run from `startup` to `shutdown`."""
-        purgatory = DelayedOperationPurgatory[Operation](name, self._parts.time.hi_res_clock_ms, self._parts.trace)
+        """A purgatory for operations of that type, whose time-outs run from `startup` to
+        `shutdown`.
+        """
+        purgatory = DelayedOperationPurgatory[Operation](
+            name, self._parts.time.hi_res_clock_ms, self._parts.trace
+        )
         self._reapers.append(ExpiredOperationReaper(purgatory, self._parts.time))
         return purgatory
 
@@ -129,33 +172,51 @@ class ApiAssembly:
         if not task.cancelled() and (error := task.exception()) is not None:
             self._parts.on_failure(task.get_name(), error)
 
-    # --- the families ---
-
     def _serve_metadata(self, admin: AdminManager) -> None:
         parts = self._parts
         ApiVersionsApi(self.apis.versions, lambda: parts.features.epoch).register(self.apis)
-        MetadataApi(parts.cache, parts.cluster_id, admin.create_automatically, parts.config.auto_create_topics_enable).register(self.apis)
+        MetadataApi(
+            parts.cache,
+            parts.cluster_id,
+            admin.create_automatically,
+            parts.config.auto_create_topics_enable,
+        ).register(self.apis)
 
     def _serve_records(self) -> None:
         parts, config = self._parts, self._parts.config
         replica_manager = parts.replication.replica_manager
-        fetch_manager = FetchManager(FetchSessionCache(config.max_incremental_fetch_session_cache_slots, parts.random, parts.trace))
+        fetch_manager = FetchManager(
+            FetchSessionCache(
+                config.max_incremental_fetch_session_cache_slots, parts.random, parts.trace
+            )
+        )
         ProduceApi(replica_manager, parts.cache, parts.trace).register(self.apis)
-        FetchApi(replica_manager, fetch_manager, parts.time, config.fetch_max_bytes).register(self.apis)
+        FetchApi(replica_manager, fetch_manager, parts.time, config.fetch_max_bytes).register(
+            self.apis
+        )
         ListOffsetsApi(replica_manager).register(self.apis)
         OffsetForLeaderEpochApi(replica_manager).register(self.apis)
 
     def _serve_coordinators(self, admin: AdminManager) -> GroupService:
         partitions = self._internal_partitions
-        FindCoordinatorApi(self._parts.cache, admin.create_automatically, partitions).register(self.apis)
-        heartbeats, rebalances = self._purgatory("Heartbeat", DelayedHeartbeat), self._purgatory("Rebalance", DelayedOperation)
-        groups = GroupService(self._parts, heartbeats, rebalances, lambda: partitions[CoordinatorType.GROUP])
+        FindCoordinatorApi(self._parts.cache, admin.create_automatically, partitions).register(
+            self.apis
+        )
+        heartbeats, rebalances = (
+            self._purgatory("Heartbeat", DelayedHeartbeat),
+            self._purgatory("Rebalance", DelayedOperation),
+        )
+        groups = GroupService(
+            self._parts, heartbeats, rebalances, lambda: partitions[CoordinatorType.GROUP]
+        )
         groups.register(self.apis)
         return groups
 
     def _serve_transactions(self) -> TransactionService:
         producer_ids = ProducerIdManager(self._new_producer_id_block, self._parts.trace)
-        transactions = TransactionService(self._parts, producer_ids, self._groups, self._internal_partitions)
+        transactions = TransactionService(
+            self._parts, producer_ids, self._groups, self._internal_partitions
+        )
         transactions.register(self.apis)
         return transactions
 
@@ -184,7 +245,11 @@ class ApiAssembly:
 def _internal_topics(config: KafkaConfig) -> dict[str, InternalTopic]:
     values = config.values
     return internal_topics(
-        (config.offsets_topic_num_partitions, config.offsets_topic_replication_factor, values.get_int("offsets.topic.segment.bytes")),
+        (
+            config.offsets_topic_num_partitions,
+            config.offsets_topic_replication_factor,
+            values.get_int("offsets.topic.segment.bytes"),
+        ),
         (
             values.get_int("transaction.state.log.num.partitions"),
             values.get_int("transaction.state.log.replication.factor"),

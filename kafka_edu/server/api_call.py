@@ -1,7 +1,8 @@
 """One request at work: what an API's handler is given, and its one way to answer.
 
-A handler may answer at once, later (from a purgatory), or never (Produce with acks=0). Whatever goes wrong while it answers costs this client's
-connection, and not the part that completed the operation: that may be another client's request.
+A handler may answer at once, later (from a purgatory), or never (Produce with acks=0). Whatever
+goes wrong while it answers costs this client's connection, and not the part that completed the
+operation: that may be another client's request.
 """
 
 from collections.abc import Callable
@@ -15,9 +16,19 @@ OnFailure = Callable[[Request, BaseException], None]
 
 
 class ApiCall:
-    """A request with its answer pending. Answered exactly once; a second answer is a bug and raises."""
+    """A request with its answer pending. Answered exactly once; a second answer is a bug and
+    raises.
+    """
 
-    __slots__ = ("_channel", "_error_response", "_on_failure", "_time_ns", "answered", "request", "version")
+    __slots__ = (
+        "_channel",
+        "_error_response",
+        "_on_failure",
+        "_time_ns",
+        "answered",
+        "request",
+        "version",
+    )
 
     def __init__(
         self,
@@ -44,7 +55,9 @@ class ApiCall:
         self._answer()
         request = self.request
         try:
-            parts = encode_response(request.header.api_key, self.version, request.header.correlation_id, response)
+            parts = encode_response(
+                request.header.api_key, self.version, request.header.correlation_id, response
+            )
         except Exception as error:
             self._on_failure(request, error)
             self._channel.close_connection(request, "its response could not be encoded")
@@ -57,7 +70,9 @@ class ApiCall:
         self._channel.send_response(self.request, None)
 
     def respond_error(self, error: Errors, message: str = "") -> None:
-        """The whole request failed: the response of its type that says so in every place it has for that; if it has none, close."""
+        """The whole request failed: the response of its type that says so in every place it has for
+        that; if it has none, close.
+        """
         response = self._error_response(error, message)
         if response is None:
             self.close(f"{error.name}: {message or error.message}")
@@ -70,13 +85,19 @@ class ApiCall:
         self._channel.refuse(self.request, reason)
 
     def fail(self, error: Exception) -> None:
-        """The broker raised `error` for this request while it worked on another one, for example in a purgatory. Tell, and close the connection."""
+        """The broker raised `error` for this request while it worked on another one, for example in
+        a purgatory. Tell, and close the connection.
+        """
         self._on_failure(self.request, error)
         self.answered = True
-        self._channel.close_connection(self.request, f"the broker failed: {type(error).__name__}: {error}")
+        self._channel.close_connection(
+            self.request, f"the broker failed: {type(error).__name__}: {error}"
+        )
 
     def waits(self) -> None:
-        """The handler has done its part; the rest of the time counts as remote, or as waiting in the purgatory (spec N2)."""
+        """The handler has done its part; the rest of the time counts as remote, or as waiting in
+        the purgatory (spec N2).
+        """
         self.request.local_done_ns = self._time_ns()
 
     def let_next_start(self) -> None:

@@ -1,4 +1,6 @@
-"""The loggers of this broker's process, and their levels, as DescribeConfigs tells and changes them (Kafka: Log4jController.scala; KIP-412)."""
+"""The loggers of this broker's process, and their levels, as DescribeConfigs tells and changes them
+(Kafka: Log4jController.scala; KIP-412).
+"""
 
 import logging
 from typing import Final
@@ -17,7 +19,10 @@ LEVELS: Final = {
 
 def logger_levels() -> dict[str, str]:
     """The level that each logger goes by, its own or its parent's, in order of name."""
-    return {name: _level_name(_logger(name).getEffectiveLevel()) for name in sorted({ROOT, *logging.root.manager.loggerDict})}
+    return {
+        name: _level_name(_logger(name).getEffectiveLevel())
+        for name in sorted({ROOT, *logging.root.manager.loggerDict})
+    }
 
 
 def set_logger_level(name: str, level: str) -> None:
@@ -36,4 +41,6 @@ def _logger(name: str) -> logging.Logger:
 
 def _level_name(level: int) -> str:
     """The nearest name that is not above the level."""
-    return max((number, name) for name, number in LEVELS.items() if number <= max(level, LEVELS["TRACE"]))[1]
+    return max(
+        (number, name) for name, number in LEVELS.items() if number <= max(level, LEVELS["TRACE"])
+    )[1]

@@ -1,11 +1,14 @@
-"""meta.properties: whose a log dir is, and where broker ids come from (Kafka: BrokerMetadataCheckpoint.scala; book §6.5.1).
+"""meta.properties: whose a log dir is, and where broker ids come from (Kafka:
+BrokerMetadataCheckpoint.scala; book §6.5.1).
 
     version=0
     broker.id=1
-    cluster.id=vPeOCWypqUOSepEvx0cbog        # since 2.4; absent in files of Kafka 2.0, and ignored by it
+    cluster.id=vPeOCWypqUOSepEvx0cbog        # since 2.4; absent in files of Kafka 2.0, and ignored
+    by it
 
-A broker's id is, in this order: the one stored in its log dirs, the one configured, one generated from ZooKeeper's /brokers/seqid (above
-reserved.broker.max.id, 1000, so that configured and generated ids never meet). Stored and configured must agree; that is checked, not preferred.
+A broker's id is, in this order: the one stored in its log dirs, the one configured, one generated
+from ZooKeeper's /brokers/seqid (above reserved.broker.max.id, 1000, so that configured and
+generated ids never meet). Stored and configured must agree; that is checked, not preferred.
 """
 
 import posixpath
@@ -14,7 +17,12 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from kafka_edu.common.files import FileSystem
-from kafka_edu.server.properties_file import PropertiesError, decode_properties, format_properties, parse_properties
+from kafka_edu.server.properties_file import (
+    PropertiesError,
+    decode_properties,
+    format_properties,
+    parse_properties,
+)
 
 FILE_NAME: Final = "meta.properties"
 
@@ -27,11 +35,15 @@ class BrokerMetadata(NamedTuple):
 
 
 class InconsistentBrokerIdError(Exception):
-    """Log dirs disagree with each other or with broker.id (Kafka: InconsistentBrokerIdException): the broker does not start."""
+    """Log dirs disagree with each other or with broker.id (Kafka: InconsistentBrokerIdException):
+    the broker does not start.
+    """
 
 
 class InconsistentClusterIdError(Exception):
-    """A log dir belongs to another cluster (Kafka 2.4: InconsistentClusterIdException): the broker does not start."""
+    """A log dir belongs to another cluster (Kafka 2.4: InconsistentClusterIdException): the broker
+    does not start.
+    """
 
 
 class BrokerMetadataError(Exception):
@@ -52,7 +64,9 @@ class BrokerMetadataCheckpoint:
         self._file_system = file_system
 
     def read(self) -> BrokerMetadata | None:
-        """What it says, or None for a log dir that no broker has used yet. Raises OSError, BrokerMetadataError."""
+        """What it says, or None for a log dir that no broker has used yet. Raises OSError,
+        BrokerMetadataError.
+        """
         try:
             content = self._file_system.read(self.path)
         except FileNotFoundError:
@@ -76,13 +90,19 @@ class BrokerMetadataCheckpoint:
         settings = {"version": "0", "broker.id": str(metadata.broker_id)}
         if metadata.cluster_id is not None:
             settings["cluster.id"] = metadata.cluster_id
-        self._file_system.write_atomically(self.path, format_properties(settings, "\n").encode("ascii"))
+        self._file_system.write_atomically(
+            self.path, format_properties(settings, "\n").encode("ascii")
+        )
 
 
 def read_broker_metadata(
-    log_dirs: Sequence[str], file_system: FileSystem, on_failure: Callable[[str, OSError], None] | None = None
+    log_dirs: Sequence[str],
+    file_system: FileSystem,
+    on_failure: Callable[[str, OSError], None] | None = None,
 ) -> dict[str, BrokerMetadata]:
-    """By log dir, for those that have one. `on_failure` takes a dir whose file cannot be read; without it the OSError is raised."""
+    """By log dir, for those that have one. `on_failure` takes a dir whose file cannot be read;
+    without it the OSError is raised.
+    """
     stored: dict[str, BrokerMetadata] = {}
     for log_dir in log_dirs:
         try:
@@ -102,8 +122,9 @@ def check_cluster_id(stored: Mapping[str, BrokerMetadata], cluster_id: str) -> N
     for log_dir, metadata in stored.items():
         if metadata.cluster_id not in (None, cluster_id):
             raise InconsistentClusterIdError(
-                f"{log_dir} belongs to the cluster {metadata.cluster_id}, but zookeeper.connect leads to the cluster {cluster_id}; "
-                "correct zookeeper.connect, or give the broker other log.dirs"
+                f"{log_dir} belongs to the cluster {metadata.cluster_id}, but zookeeper.connect"
+                f" leads to the cluster {cluster_id}; correct zookeeper.connect, or give the broker"
+                " other log.dirs"
             )
 
 
@@ -112,25 +133,34 @@ async def settle_broker_id(
     configured_id: int,
     generate: Callable[[], Awaitable[int]] | None,
 ) -> tuple[int, IdSource]:
-    """The broker's id and where it came from; `configured_id` is -1 if there is none, `generate` None if broker.id.generation.enable is false.
+    """The broker's id and where it came from; `configured_id` is -1 if there is none, `generate`
+    None if broker.id.generation.enable is false.
 
-    Raises InconsistentBrokerIdError in the book's two cases: log dirs that name different brokers, and a broker.id that differs from the stored one.
+    Raises InconsistentBrokerIdError in the book's two cases: log dirs that name different brokers,
+    and a broker.id that differs from the stored one.
     """
     stored_ids = sorted({metadata.broker_id for metadata in stored.values()})
     if len(stored_ids) > 1:
-        named = ", ".join(f"{log_dir} names broker {metadata.broker_id}" for log_dir, metadata in stored.items())
+        named = ", ".join(
+            f"{log_dir} names broker {metadata.broker_id}" for log_dir, metadata in stored.items()
+        )
         raise InconsistentBrokerIdError(
-            f"the log dirs belong to different brokers: {named}. Two brokers share a folder in log.dirs, or data of another broker was copied in"
+            f"the log dirs belong to different brokers: {named}. Two brokers share a folder in"
+            " log.dirs, or data of another broker was copied in"
         )
     if stored_ids:
         if configured_id >= 0 and configured_id != stored_ids[0]:
             raise InconsistentBrokerIdError(
-                f"broker.id is configured as {configured_id}, but {FILE_NAME} in the log dirs says {stored_ids[0]}. For moved data, configure "
-                f"{stored_ids[0]}; for a new broker, give it empty log.dirs"
+                f"broker.id is configured as {configured_id}, but {FILE_NAME} in the log dirs says"
+                f" {stored_ids[0]}. For moved data, configure {stored_ids[0]}; for a new broker,"
+                " give it empty log.dirs"
             )
         return stored_ids[0], IdSource.STORED if configured_id < 0 else IdSource.CONFIGURED
     if configured_id >= 0:
         return configured_id, IdSource.CONFIGURED
     if generate is None:
-        raise InconsistentBrokerIdError("there is no broker.id, none is stored in log.dirs, and broker.id.generation.enable is false")
+        raise InconsistentBrokerIdError(
+            "there is no broker.id, none is stored in log.dirs, and broker.id.generation.enable is"
+            " false"
+        )
     return await generate(), IdSource.GENERATED

@@ -1,4 +1,6 @@
-"""What a broker needs of a real process: clocks, sockets, kazoo, disk, threads, signals, and where its events go."""
+"""What a broker needs of a real process: clocks, sockets, kazoo, disk, threads, signals, and where
+its events go.
+"""
 
 import asyncio
 import contextlib
@@ -21,7 +23,11 @@ from kafka_edu.common.files import OsFileSystem
 from kafka_edu.common.seams import LearnerCode
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime
-from kafka_edu.server.broker_metadata_checkpoint import BrokerMetadataError, InconsistentBrokerIdError, InconsistentClusterIdError
+from kafka_edu.server.broker_metadata_checkpoint import (
+    BrokerMetadataError,
+    InconsistentBrokerIdError,
+    InconsistentClusterIdError,
+)
 from kafka_edu.server.kafka_config import KafkaConfig
 from kafka_edu.server.kafka_server import KafkaServer, StartupError
 from kafka_edu.server.loop_sampler import LoopSampler
@@ -44,8 +50,10 @@ REARM_EVERY_TICKS: Final = 10
 LAST_EVENTS: Final = 1000
 LAST_EVENTS_LOGGED: Final = 30
 GC_THRESHOLDS: Final = (50_000, 20, 100)
-"""Python looks for cycles each time 700 more objects were made than freed. A broker under load makes and frees thousands of them for each request,
-and makes no cycles on that path: what is in flight would be looked through again and again for nothing."""
+"""Python looks for cycles each time 700 more objects were made than freed. A broker under load
+makes and frees thousands of them for each request, and makes no cycles on that path: what is in
+flight would be looked through again and again for nothing.
+"""
 
 
 class OsProcess:
@@ -70,7 +78,9 @@ class OsProcess:
         return time.thread_time_ns() // 1_000_000
 
     def rearm_watchdog(self) -> None:
-        """A loop that hangs for HANG_S seconds gets its stack written to standard error, by a thread that needs no interpreter lock."""
+        """A loop that hangs for HANG_S seconds gets its stack written to standard error, by a
+        thread that needs no interpreter lock.
+        """
         self.sampler.tick()
         self._ticks += 1
         if self._ticks % REARM_EVERY_TICKS == 1:
@@ -96,7 +106,9 @@ class BrokerProcess:
         trace_learner(learner, self._tracer)
         self._stop = asyncio.Event()
         self._reason = ""
-        self._workers = ThreadPoolExecutor(worker_threads(config), thread_name_prefix="kafka-worker")
+        self._workers = ThreadPoolExecutor(
+            worker_threads(config), thread_name_prefix="kafka-worker"
+        )
 
     async def run(self) -> int:
         """The exit code."""
@@ -107,7 +119,9 @@ class BrokerProcess:
         transport = SocketTransport()
         process = OsProcess()
         process.sampler.start()
-        self._tracer.on_gauges(lambda: [FileBytesSampled(transport.file_bytes.by_sendfile, transport.file_bytes.read)])
+        self._tracer.on_gauges(
+            lambda: [FileBytesSampled(transport.file_bytes.by_sendfile, transport.file_bytes.read)]
+        )
         config = self._config
         server = KafkaServer(
             config,
@@ -120,10 +134,18 @@ class BrokerProcess:
             run_blocking=self._run_blocking,
             process=process,
         )
-        server.dynamic_config.add({"background.threads"}, lambda config: self._resize_workers(worker_threads(config)))
-        loop.set_exception_handler(lambda _, context: server.on_failure(str(context.get("message")), context.get("exception") or RuntimeError()))
+        server.dynamic_config.add(
+            {"background.threads"}, lambda config: self._resize_workers(worker_threads(config))
+        )
+        loop.set_exception_handler(
+            lambda _, context: server.on_failure(
+                str(context.get("message")), context.get("exception") or RuntimeError()
+            )
+        )
         try:
-            server.open_log_dirs()  # first of all: a broker that runs on these dirs has its events file and its recording beside them
+            # first of all: a broker that runs on these dirs has its events file and its recording
+            # beside them
+            server.open_log_dirs()
         except StartupError as error:
             log.error("the broker cannot start: %s", error)
             await server.shutdown(f"it could not start: {error}")
@@ -172,7 +194,9 @@ class BrokerProcess:
             self._log_last_events()
         await server.shutdown(reason)
         if server.failure:
-            log.error("the broker has stopped, for %s", server.failure)  # once more: a reader of its last words sees no more than these lines
+            log.error(
+                "the broker has stopped, for %s", server.failure
+            )  # once more: a reader of its last words sees no more than these lines
             return 1
         log.info("the broker has stopped")
         return 0
@@ -186,14 +210,19 @@ class BrokerProcess:
 
     def _resize_workers(self, threads: int) -> None:
         """So many workers from now on; what the old workers have been given they still do."""
-        old, self._workers = self._workers, ThreadPoolExecutor(threads, thread_name_prefix="kafka-worker")
+        old, self._workers = (
+            self._workers,
+            ThreadPoolExecutor(threads, thread_name_prefix="kafka-worker"),
+        )
         old.shutdown(wait=False)
 
     def _log_last_events(self) -> None:
         for envelope in list(self._ring.events)[-LAST_EVENTS_LOGGED:]:
             log.error("event %d %s %s", envelope.seq, envelope.name, envelope.event)
 
-    async def _open_sinks(self, transport: SocketTransport, stack: contextlib.ExitStack) -> list[Coroutine[None, None, None]]:
+    async def _open_sinks(
+        self, transport: SocketTransport, stack: contextlib.ExitStack
+    ) -> list[Coroutine[None, None, None]]:
         """Where the configuration wants events to go; what is returned must run as tasks."""
         tells: list[Coroutine[None, None, None]] = []
         config = self._config
@@ -219,22 +248,30 @@ class BrokerProcess:
 
 
 def worker_threads(config: KafkaConfig) -> int:
-    """Return how many calls may block at a time: background.threads, or as many as recover (and close) all log dirs side by side.
+    """Return how many calls may block at a time: background.threads, or as many as recover (and
+    close) all log dirs side by side.
 
-    Kafka starts a pool of num.recovery.threads.per.data.dir threads for each dir; here all share one pool, whose threads start when they are needed.
+    Kafka starts a pool of num.recovery.threads.per.data.dir threads for each dir; here all share
+    one pool, whose threads start when they are needed.
     """
-    return max(config.background_threads, len(config.log_dirs) * config.num_recovery_threads_per_data_dir)
+    return max(
+        config.background_threads, len(config.log_dirs) * config.num_recovery_threads_per_data_dir
+    )
 
 
 def settle_garbage_collector() -> None:
-    """What the start has made stays until the end: freeze it, so that no collection looks at it again (nor unshares its pages)."""
+    """What the start has made stays until the end: freeze it, so that no collection looks at it
+    again (nor unshares its pages).
+    """
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
 
 
 def raise_file_limit() -> None:
-    """A broker holds a file for each log and index and a socket for each client: take all that the system allows."""
+    """A broker holds a file for each log and index and a socket for each client: take all that the
+    system allows.
+    """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):  # macOS says unlimited, and then refuses it
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -246,7 +283,9 @@ def remove_quietly(path: str) -> None:
 
 
 def fresh_recording(path: str) -> str:
-    """`path`; an older recording there is moved out of the way, as `path.1`, `path.2` …: each start of the broker makes a recording of its own."""
+    """`path`; an older recording there is moved out of the way, as `path.1`, `path.2` …: each start
+    of the broker makes a recording of its own.
+    """
     if os.path.exists(path):
         os.rename(path, next(name for name in _numbered(path) if not os.path.exists(name)))
     return path

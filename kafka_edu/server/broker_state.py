@@ -17,9 +17,13 @@ class BrokerState(StrEnum):
 #: state → those it may be left for. A start that fails goes straight to shutting down.
 VALID_NEXT_STATES: Final[Mapping[BrokerState, frozenset[BrokerState]]] = {
     BrokerState.NOT_RUNNING: frozenset({BrokerState.STARTING}),
-    BrokerState.STARTING: frozenset({BrokerState.RECOVERING, BrokerState.RUNNING, BrokerState.SHUTTING_DOWN}),
+    BrokerState.STARTING: frozenset(
+        {BrokerState.RECOVERING, BrokerState.RUNNING, BrokerState.SHUTTING_DOWN}
+    ),
     BrokerState.RECOVERING: frozenset({BrokerState.RUNNING, BrokerState.SHUTTING_DOWN}),
-    BrokerState.RUNNING: frozenset({BrokerState.PENDING_CONTROLLED_SHUTDOWN, BrokerState.SHUTTING_DOWN}),
+    BrokerState.RUNNING: frozenset(
+        {BrokerState.PENDING_CONTROLLED_SHUTDOWN, BrokerState.SHUTTING_DOWN}
+    ),
     BrokerState.PENDING_CONTROLLED_SHUTDOWN: frozenset({BrokerState.SHUTTING_DOWN}),
     BrokerState.SHUTTING_DOWN: frozenset({BrokerState.NOT_RUNNING}),
 }

@@ -1,10 +1,13 @@
-"""Quotas of users, clients and addresses, in ZooKeeper (Kafka: ZkAdminManager.describeClientQuotas, alterClientQuotas; KIP-546, KIP-612).
+"""Quotas of users, clients and addresses, in ZooKeeper (Kafka: ZkAdminManager.describeClientQuotas,
+alterClientQuotas; KIP-546, KIP-612).
 
-    /config/users/<user>                     a user          /config/users/<user>/clients/<client>   a client of a user
-    /config/clients/<client>                 a client id     /config/ips/<address>                   connections of an address
+    /config/users/<user>                     a user          /config/users/<user>/clients/<client>
+    a client of a user
+    /config/clients/<client>                 a client id     /config/ips/<address>
+    connections of an address
 
-`<default>` in the place of a name is everybody who has nothing of his own. Names are percent-encoded. They are stored, and read by nobody yet: to slow a client
-down comes later.
+`<default>` in the place of a name is everybody who has nothing of his own. Names are
+percent-encoded. They are stored, and read by nobody yet: to slow a client down comes later.
 """
 
 import ipaddress
@@ -71,19 +74,27 @@ class ClientQuotas:
         self._zk = zk
         self._configs = configs
 
-    # --- describe ---
-
-    async def describe(self, filters: Sequence[QuotaFilter], strict: bool) -> dict[QuotaEntity, dict[str, float]]:
-        """Entities that have quotas and all the parts that are asked for; with `strict` no others. Raises KafkaException for a wrong filter."""
+    async def describe(
+        self, filters: Sequence[QuotaFilter], strict: bool
+    ) -> dict[QuotaEntity, dict[str, float]]:
+        """Entities that have quotas and all the parts that are asked for; with `strict` no others.
+        Raises KafkaException for a wrong filter.
+        """
         wanted: dict[str, QuotaFilter] = {}
         for each in filters:
             _check_filter(each, wanted)
             wanted[each.entity_type] = each
         if IP in wanted and len(wanted) > 1:
-            raise KafkaException(Errors.INVALID_REQUEST, "an address goes together with neither a user nor a client")
+            raise KafkaException(
+                Errors.INVALID_REQUEST, "an address goes together with neither a user nor a client"
+            )
         found = {}
         for entity, configs in (await self._stored()).items():
-            quotas = {key: number for key, text in configs.items() if _is_quota(key) and (number := _number(text)) is not None}
+            quotas = {
+                key: number
+                for key, text in configs.items()
+                if _is_quota(key) and (number := _number(text)) is not None
+            }
             if quotas and _matches(dict(entity), wanted, strict):
                 found[entity] = quotas
         return found
@@ -92,16 +103,22 @@ class ClientQuotas:
         stored: dict[QuotaEntity, dict[str, str]] = {}
         for root, entity_type in ((USERS, USER), (CLIENTS, CLIENT_ID), (IPS, IP)):
             for name in await self._zk.get_entities(root):
-                stored[frozenset({(entity_type, _entity_name(name))})] = await self._zk.get_entity_configs(root, name)
+                stored[
+                    frozenset({(entity_type, _entity_name(name))})
+                ] = await self._zk.get_entity_configs(root, name)
                 if entity_type == USER:
                     for client in await self._zk.get_entities(f"{USERS}/{name}/{CLIENTS}"):
-                        both = frozenset({(USER, _entity_name(name)), (CLIENT_ID, _entity_name(client))})
-                        stored[both] = await self._zk.get_entity_configs(USERS, f"{name}/{CLIENTS}/{client}")
+                        both = frozenset(
+                            {(USER, _entity_name(name)), (CLIENT_ID, _entity_name(client))}
+                        )
+                        stored[both] = await self._zk.get_entity_configs(
+                            USERS, f"{name}/{CLIENTS}/{client}"
+                        )
         return stored
 
-    # --- alter ---
-
-    async def alter(self, entries: Mapping[QuotaEntity, Iterable[QuotaOp]], validate_only: bool) -> dict[QuotaEntity, tuple[Errors, str]]:
+    async def alter(
+        self, entries: Mapping[QuotaEntity, Iterable[QuotaOp]], validate_only: bool
+    ) -> dict[QuotaEntity, tuple[Errors, str]]:
         """Change the quotas of each entity; one's error leaves the others alone."""
         results = {}
         for entity, ops in entries.items():
@@ -113,7 +130,9 @@ class ClientQuotas:
                 results[entity] = (Errors.NONE, "")
         return results
 
-    async def _alter(self, entity: Mapping[str, str | None], ops: Iterable[QuotaOp], validate_only: bool) -> None:
+    async def _alter(
+        self, entity: Mapping[str, str | None], ops: Iterable[QuotaOp], validate_only: bool
+    ) -> None:
         root, name = _place(entity)
         allowed = IP_QUOTAS if root == IPS else CLIENT_QUOTAS
         changes: dict[str, str | None] = {}
@@ -123,39 +142,65 @@ class ClientQuotas:
             elif key in allowed:
                 changes[key] = _text(key, allowed[key], value)
             elif set(entity) == {USER} and key in {mechanism.key for mechanism in ScramMechanism}:
-                raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"{key} is a credential and no quota")  # the code is Kafka's
+                raise KafkaException(
+                    Errors.UNKNOWN_SERVER_ERROR, f"{key} is a credential and no quota"
+                )  # the code is Kafka's
             else:
-                raise KafkaException(Errors.INVALID_REQUEST, f"{key} is no quota of {' and '.join(entity)}")
+                raise KafkaException(
+                    Errors.INVALID_REQUEST, f"{key} is no quota of {' and '.join(entity)}"
+                )
         if not validate_only:
-            await self._configs.change(root, name, await self._zk.get_entity_configs(root, name), changes)
+            await self._configs.change(
+                root, name, await self._zk.get_entity_configs(root, name), changes
+            )
             if any(value is not None for value in changes.values()):
-                log.warning("%s %s: %s have no effect yet, because %s", root, name, ", ".join(sorted(changes)), NO_QUOTAS)
+                log.warning(
+                    "%s %s: %s have no effect yet, because %s",
+                    root,
+                    name,
+                    ", ".join(sorted(changes)),
+                    NO_QUOTAS,
+                )
 
 
 def _check_filter(wanted: QuotaFilter, before: Mapping[str, QuotaFilter]) -> None:
     if not wanted.entity_type:
         raise KafkaException(Errors.INVALID_REQUEST, "the type of an entity cannot be empty")
-    if wanted.match_type not in set(MatchType) or (wanted.match_type == MatchType.EXACT and wanted.match is None):
+    if wanted.match_type not in set(MatchType) or (
+        wanted.match_type == MatchType.EXACT and wanted.match is None
+    ):
         raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, _unmatched(wanted))  # the code is Kafka's
     if wanted.entity_type in before:
         raise KafkaException(Errors.INVALID_REQUEST, f"the filter names {wanted.entity_type} twice")
     if wanted.entity_type not in ENTITY_TYPES:
-        raise KafkaException(Errors.UNSUPPORTED_VERSION, f"there are no quotas of {wanted.entity_type}")
+        raise KafkaException(
+            Errors.UNSUPPORTED_VERSION, f"there are no quotas of {wanted.entity_type}"
+        )
 
 
 def _unmatched(wanted: QuotaFilter) -> str:
     if wanted.match_type == MatchType.EXACT:
-        return f"the filter of {wanted.entity_type} asks for an exact name and has none: name one, or ask for the default or for any"
+        return (
+            f"the filter of {wanted.entity_type} asks for an exact name and has none: name one, or"
+            " ask for the default or for any"
+        )
     known = ", ".join(f"{match_type.value} ({match_type.name.lower()})" for match_type in MatchType)
-    return f"the filter of {wanted.entity_type} has the match type {wanted.match_type}; there are {known}"
+    return (
+        f"the filter of {wanted.entity_type} has the match type {wanted.match_type}; there are"
+        f" {known}"
+    )
 
 
-def _matches(entity: Mapping[str, str | None], wanted: Mapping[str, QuotaFilter], strict: bool) -> bool:
+def _matches(
+    entity: Mapping[str, str | None], wanted: Mapping[str, QuotaFilter], strict: bool
+) -> bool:
     if not wanted.keys() <= entity.keys() or (strict and wanted.keys() != entity.keys()):
         return False
     for entity_type, (_, match_type, match) in wanted.items():
         name = entity[entity_type]
-        if (match_type == MatchType.EXACT and name != match) or (match_type == MatchType.DEFAULT and name is not None):
+        if (match_type == MatchType.EXACT and name != match) or (
+            match_type == MatchType.DEFAULT and name is not None
+        ):
             return False
     return True
 
@@ -168,16 +213,25 @@ def _place(entity: Mapping[str, str | None]) -> tuple[str, str]:
         if entity_type not in ENTITY_TYPES:
             raise KafkaException(Errors.INVALID_REQUEST, f"there are no quotas of {entity_type}")
         if name == "":
-            raise KafkaException(Errors.INVALID_REQUEST, f"the name of a {entity_type} cannot be empty")
-    names = {entity_type: DEFAULT_ENTITY if name is None else sanitized(name) for entity_type, name in entity.items()}
+            raise KafkaException(
+                Errors.INVALID_REQUEST, f"the name of a {entity_type} cannot be empty"
+            )
+    names = {
+        entity_type: DEFAULT_ENTITY if name is None else sanitized(name)
+        for entity_type, name in entity.items()
+    }
     if IP in entity:
         if len(entity) > 1:
-            raise KafkaException(Errors.INVALID_REQUEST, "an address goes together with neither a user nor a client")
+            raise KafkaException(
+                Errors.INVALID_REQUEST, "an address goes together with neither a user nor a client"
+            )
         _check_address(entity[IP])
         return IPS, names[IP]
     if USER not in entity:
         return CLIENTS, names[CLIENT_ID]
-    return USERS, f"{names[USER]}/{CLIENTS}/{names[CLIENT_ID]}" if CLIENT_ID in entity else names[USER]
+    return USERS, (
+        f"{names[USER]}/{CLIENTS}/{names[CLIENT_ID]}" if CLIENT_ID in entity else names[USER]
+    )
 
 
 def _check_address(name: str | None) -> None:
@@ -193,9 +247,20 @@ def _text(key: str, quota_type: ConfigType, value: float) -> str:
     if quota_type is ConfigType.DOUBLE:
         return double_text(value)
     limit = _LIMITS[quota_type]
-    whole = 0 if math.isnan(value) else limit if value >= limit else -limit if value <= -limit else int(value + _EPSILON)
+    whole = (
+        0
+        if math.isnan(value)
+        else limit
+        if value >= limit
+        else -limit
+        if value <= -limit
+        else int(value + _EPSILON)
+    )
     if abs(whole - value) > _EPSILON:
-        raise KafkaException(Errors.INVALID_REQUEST, f"{key} must be a whole number of type {quota_type}, not {value}")
+        raise KafkaException(
+            Errors.INVALID_REQUEST,
+            f"{key} must be a whole number of type {quota_type}, not {value}",
+        )
     return str(whole)
 
 

@@ -1,12 +1,16 @@
-"""Describes and alters the configs of topics, brokers and loggers (Kafka: ConfigAdminManager, ZkAdminManager.alterConfigs; KIP-133, KIP-226, KIP-339, KIP-412).
+"""Describes and alters the configs of topics, brokers and loggers (Kafka: ConfigAdminManager,
+ZkAdminManager.alterConfigs; KIP-133, KIP-226, KIP-339, KIP-412).
 
-A change of a topic or a broker is written to /config/<type>/<name>, and a notification to /config/changes: every broker's DynamicConfigManager reads it and
-takes the change up, ours too. So the answer comes when it is written, and the change a little later. Loggers change at once, on this broker alone.
+A change of a topic or a broker is written to /config/<type>/<name>, and a notification to
+/config/changes: every broker's DynamicConfigManager reads it and takes the change up, ours too. So
+the answer comes when it is written, and the change a little later. Loggers change at once, on this
+broker alone.
 """
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import IntEnum
+from functools import partial
 from typing import Final, NamedTuple
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
@@ -14,7 +18,13 @@ from kafka_edu.common.config_def import ConfigDef, ConfigException, ConfigType
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic import is_internal, validate_topic_name
 from kafka_edu.log.log_config import TOPIC_CONFIG
-from kafka_edu.server.broker_loggers import LEVELS, ROOT, logger_levels, set_logger_level, unset_logger_level
+from kafka_edu.server.broker_loggers import (
+    LEVELS,
+    ROOT,
+    logger_levels,
+    set_logger_level,
+    unset_logger_level,
+)
 from kafka_edu.server.config_helper import ConfigEntry, ConfigHelper
 from kafka_edu.server.dynamic_broker_config import DEFAULT_ENTITY, ConfigSource, DynamicBrokerConfig
 from kafka_edu.server.kafka_config_keys import CONFIG_DEF
@@ -53,10 +63,18 @@ class ConfigOp(NamedTuple):
 
 
 class ConfigAdminManager:
-    """Owned by the broker's loop. Every method raises KafkaException, with the error for that one resource."""
+    """Owned by the broker's loop. Every method raises KafkaException, with the error for that one
+    resource.
+    """
 
     def __init__(
-        self, broker_id: int, zk: KafkaZkClient, cache: MetadataCache, dynamic: DynamicBrokerConfig, helper: ConfigHelper, trace: Tracer | None
+        self,
+        broker_id: int,
+        zk: KafkaZkClient,
+        cache: MetadataCache,
+        dynamic: DynamicBrokerConfig,
+        helper: ConfigHelper,
+        trace: Tracer | None,
     ) -> None:
         self._broker_id = broker_id
         self._zk = zk
@@ -66,7 +84,9 @@ class ConfigAdminManager:
         self._trace = trace
 
     async def describe(self, resource_type: int, name: str) -> list[ConfigEntry]:
-        """All entries of a resource. A broker tells of itself alone, and of what is set for all (`name` empty)."""
+        """All entries of a resource. A broker tells of itself alone, and of what is set for all
+        (`name` empty).
+        """
         match resource_type:
             case ResourceType.TOPIC:
                 validate_topic_name(name)
@@ -79,63 +99,104 @@ class ConfigAdminManager:
                     raise KafkaException(Errors.INVALID_CONFIG, str(wrong)) from wrong
             case ResourceType.BROKER:
                 own = self._is_own_broker(name, "expected {} or empty string, but received {}")
-                return list(self._helper.broker_entries() if own else self._helper.default_broker_entries())
+                return list(
+                    self._helper.broker_entries() if own else self._helper.default_broker_entries()
+                )
             case ResourceType.BROKER_LOGGER:
                 if not name:
                     raise KafkaException(Errors.INVALID_REQUEST, "Broker id must not be empty")
                 self._is_own_broker(name, "expected {} but received {}")
                 source = ConfigSource.DYNAMIC_BROKER_LOGGER
-                return [ConfigEntry(logger, level, False, source, False, (), None, "") for logger, level in logger_levels().items()]
+                return [
+                    ConfigEntry(logger, level, False, source, False, (), None, "")
+                    for logger, level in logger_levels().items()
+                ]
         raise KafkaException(Errors.INVALID_REQUEST, UNKNOWN_TYPE)
 
-    async def alter(self, resource_type: int, name: str, configs: Sequence[tuple[str, str | None]], validate_only: bool) -> None:
+    async def alter(
+        self,
+        resource_type: int,
+        name: str,
+        configs: Sequence[tuple[str, str | None]],
+        validate_only: bool,
+    ) -> None:
         """Replace all configs of a resource by `configs`; of a key given twice the last counts."""
         if resource_type == ResourceType.BROKER_LOGGER:
-            raise KafkaException(Errors.INVALID_REQUEST, "AlterConfigs is deprecated and does not support the resource type BROKER_LOGGER")
+            raise KafkaException(
+                Errors.INVALID_REQUEST,
+                "AlterConfigs is deprecated and does not support the resource type BROKER_LOGGER",
+            )
         given: dict[str, str] = {}
         for key, value in configs:
             if value is None:
-                raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"{key} has no value")  # the code is Kafka's
+                raise KafkaException(
+                    Errors.UNKNOWN_SERVER_ERROR, f"{key} has no value"
+                )  # the code is Kafka's
             given[key] = value
         await self._write(resource_type, name, given, validate_only)
 
-    async def incremental_alter(self, resource_type: int, name: str, ops: Sequence[ConfigOp], validate_only: bool) -> None:
+    async def incremental_alter(
+        self, resource_type: int, name: str, ops: Sequence[ConfigOp], validate_only: bool
+    ) -> None:
         """Set, delete, append to or subtract from single configs; each at most once."""
         names = [op.name for op in ops]
         if duplicates := sorted({n for n in names if names.count(n) > 1}):
-            raise KafkaException(Errors.INVALID_REQUEST, f"Error due to duplicate config keys : {','.join(duplicates)}")
-        if without_value := [f"{_op_name(op.op)}:{op.name}" for op in ops if op.op != OpType.DELETE and op.value is None]:
-            raise KafkaException(Errors.INVALID_REQUEST, f"Null value not supported for : {','.join(without_value)}")
+            raise KafkaException(
+                Errors.INVALID_REQUEST,
+                f"Error due to duplicate config keys : {','.join(duplicates)}",
+            )
+        if without_value := [
+            f"{_op_name(op.op)}:{op.name}"
+            for op in ops
+            if op.op != OpType.DELETE and op.value is None
+        ]:
+            raise KafkaException(
+                Errors.INVALID_REQUEST, f"Null value not supported for : {','.join(without_value)}"
+            )
         match resource_type:
             case ResourceType.BROKER_LOGGER:
                 self._is_own_broker(name)
                 self._alter_loggers(name, ops, validate_only)
             case ResourceType.TOPIC:
                 if not name:
-                    raise KafkaException(Errors.INVALID_REQUEST, "Default topic resources are not allowed.")
-                configs = _applied(ops, await self._zk.get_entity_configs(TOPICS, name), TOPIC_CONFIG)
+                    raise KafkaException(
+                        Errors.INVALID_REQUEST, "Default topic resources are not allowed."
+                    )
+                configs = _applied(
+                    ops, await self._zk.get_entity_configs(TOPICS, name), TOPIC_CONFIG
+                )
                 await self._write(resource_type, name, configs, validate_only)
             case ResourceType.BROKER:
-                configs = _applied(ops, await self._zk.get_entity_configs(BROKERS, self._broker_entity(name)), CONFIG_DEF)
+                configs = _applied(
+                    ops,
+                    await self._zk.get_entity_configs(BROKERS, self._broker_entity(name)),
+                    CONFIG_DEF,
+                )
                 await self._write(resource_type, name, configs, validate_only)
             case _:
                 raise KafkaException(Errors.INVALID_REQUEST, UNKNOWN_TYPE)
 
-    # --- topics and brokers ---
-
-    async def _write(self, resource_type: int, name: str, configs: Mapping[str, str], validate_only: bool) -> None:
+    async def _write(
+        self, resource_type: int, name: str, configs: Mapping[str, str], validate_only: bool
+    ) -> None:
         """Check a resource's whole new configuration, and write it."""
         match resource_type:
             case ResourceType.TOPIC:
                 if not self._cache.contains_topic(name):
-                    raise KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+                    raise KafkaException(
+                        Errors.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist."
+                    )
                 if unknown := TOPIC_CONFIG.unknown(configs):
-                    raise KafkaException(Errors.INVALID_CONFIG, f"Unknown topic config name: {unknown[0]}")
+                    raise KafkaException(
+                        Errors.INVALID_CONFIG, f"Unknown topic config name: {unknown[0]}"
+                    )
                 entity_type, entity = TOPICS, name
-                check: Callable[[], object] = lambda: self._dynamic.log_defaults.with_overrides(configs)  # noqa: E731 - one of two
+                defaults = self._dynamic.log_defaults
+                check: Callable[[], object] = partial(defaults.with_overrides, configs)
             case ResourceType.BROKER:
                 entity_type, entity = BROKERS, self._broker_entity(name)
-                check = lambda: self._dynamic.validate(configs, per_broker=entity != DEFAULT_ENTITY)  # noqa: E731 - the other
+                per_broker = entity != DEFAULT_ENTITY
+                check = partial(self._dynamic.validate, configs, per_broker=per_broker)
             case _:
                 raise KafkaException(Errors.INVALID_REQUEST, UNKNOWN_TYPE)
         try:
@@ -153,35 +214,50 @@ class ConfigAdminManager:
         await self._zk.set_or_create_entity_configs(entity_type, entity, configs)
         await self._zk.create_config_change_notification(f"{entity_type}/{entity}")
         if self._trace:
-            self._trace(EntityConfigWritten(f"{entity_type}/{entity}", tuple(sorted(configs.items()))))
+            self._trace(
+                EntityConfigWritten(f"{entity_type}/{entity}", tuple(sorted(configs.items())))
+            )
 
     def _is_own_broker(self, name: str, otherwise: str = "expected {}, but received {}") -> bool:
         """Whether `name` is this broker; False: it is empty, and means all brokers.
 
-        `otherwise` says what is wrong with another broker's id. Kafka says it in three ways; the blanks are this broker's id and that one.
+        `otherwise` says what is wrong with another broker's id. Kafka says it in three ways; the
+        blanks are this broker's id and that one.
         """
         if name and _broker_number(name) != self._broker_id:
-            raise KafkaException(Errors.INVALID_REQUEST, f"Unexpected broker id, {otherwise.format(self._broker_id, name)}")
+            raise KafkaException(
+                Errors.INVALID_REQUEST,
+                f"Unexpected broker id, {otherwise.format(self._broker_id, name)}",
+            )
         return bool(name)
 
     def _broker_entity(self, name: str) -> str:
         """Below /config/brokers."""
         return str(self._broker_id) if self._is_own_broker(name) else DEFAULT_ENTITY
 
-    # --- loggers ---
-
     def _alter_loggers(self, broker: str, ops: Collection[ConfigOp], validate_only: bool) -> None:
         """All or none: whatever is wrong is found before anything is changed."""
         known = logger_levels()
         for op in ops:
             if op.op not in (OpType.SET, OpType.DELETE):
-                raise KafkaException(Errors.INVALID_REQUEST, f"{_op_name(op.op)} operation is not allowed for the BROKER_LOGGER resource")
+                raise KafkaException(
+                    Errors.INVALID_REQUEST,
+                    f"{_op_name(op.op)} operation is not allowed for the BROKER_LOGGER resource",
+                )
             if op.name not in known:
-                raise _invalid_value(ResourceType.BROKER_LOGGER, broker, f"Logger {op.name} does not exist!")
+                raise _invalid_value(
+                    ResourceType.BROKER_LOGGER, broker, f"Logger {op.name} does not exist!"
+                )
             if op.op == OpType.DELETE and op.name == ROOT:
-                raise KafkaException(Errors.INVALID_REQUEST, "Removing the log level of the root logger is not allowed")
+                raise KafkaException(
+                    Errors.INVALID_REQUEST,
+                    "Removing the log level of the root logger is not allowed",
+                )
             if op.op == OpType.SET and op.value not in LEVELS:
-                why = f"Cannot set the log level of {op.name} to {op.value} as it is not a supported log level. Valid log levels are {', '.join(LEVELS)}"
+                why = (
+                    f"Cannot set the log level of {op.name} to {op.value} as it is not a supported"
+                    f" log level. Valid log levels are {', '.join(LEVELS)}"
+                )
                 raise _invalid_value(ResourceType.BROKER_LOGGER, broker, why)
         for op in () if validate_only else ops:
             level = op.value if op.op == OpType.SET and op.value is not None else ""
@@ -195,7 +271,9 @@ class ConfigAdminManager:
 
 def _invalid_value(resource_type: ResourceType, name: str, why: str) -> KafkaException:
     return KafkaException(
-        Errors.INVALID_REQUEST, f"Invalid config value for resource ConfigResource(type={resource_type.name}, name='{name}'): {why}"
+        Errors.INVALID_REQUEST,
+        f"Invalid config value for resource ConfigResource(type={resource_type.name},"
+        f" name='{name}'): {why}",
     )
 
 
@@ -208,12 +286,18 @@ def _broker_number(name: str) -> int:
     try:
         return int(name)
     except ValueError:
-        raise KafkaException(Errors.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}") from None
+        raise KafkaException(
+            Errors.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}"
+        ) from None
 
 
-def _applied(ops: Sequence[ConfigOp], current: Mapping[str, str], config_def: ConfigDef) -> dict[str, str]:
-    """`current` with the operations done to it. A list that is not set begins from its default, of Kafka and not of this broker; an item may stand in it
-    twice, and each one subtracted takes one away."""
+def _applied(
+    ops: Sequence[ConfigOp], current: Mapping[str, str], config_def: ConfigDef
+) -> dict[str, str]:
+    """`current` with the operations done to it. A list that is not set begins from its default, of
+    Kafka and not of this broker; an item may stand in it twice, and each one subtracted takes one
+    away.
+    """
     configs = dict(current)
     for name, op, value in ops:
         match op:
@@ -224,10 +308,20 @@ def _applied(ops: Sequence[ConfigOp], current: Mapping[str, str], config_def: Co
             case OpType.APPEND | OpType.SUBTRACT if value is not None:
                 key = config_def.keys.get(name)
                 if key is None:
-                    raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"nobody knows the key {name}")  # the code is Kafka's
+                    raise KafkaException(
+                        Errors.UNKNOWN_SERVER_ERROR, f"nobody knows the key {name}"
+                    )  # the code is Kafka's
                 if key.type is not ConfigType.LIST:
-                    raise KafkaException(Errors.INVALID_REQUEST, f"Config value {_op_name(op).lower()} is not allowed for config key: {name}")
-                items = configs[name].split(",") if name in configs else config_def.default_text(name).split(",")
+                    raise KafkaException(
+                        Errors.INVALID_REQUEST,
+                        f"Config value {_op_name(op).lower()} is not allowed for config key:"
+                        f" {name}",
+                    )
+                items = (
+                    configs[name].split(",")
+                    if name in configs
+                    else config_def.default_text(name).split(",")
+                )
                 for item in value.split(","):
                     if op == OpType.APPEND:
                         items.append(item)
@@ -235,5 +329,7 @@ def _applied(ops: Sequence[ConfigOp], current: Mapping[str, str], config_def: Co
                         items.remove(item)
                 configs[name] = ",".join(items)
             case _:
-                raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"there is no operation {op}")  # the code is Kafka's
+                raise KafkaException(
+                    Errors.UNKNOWN_SERVER_ERROR, f"there is no operation {op}"
+                )  # the code is Kafka's
     return configs

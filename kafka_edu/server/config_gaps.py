@@ -1,8 +1,9 @@
 """What the keys of server.properties ask for and this project does not have yet.
 
-Two kinds. Protection that is missing refuses the start, because ignoring such a key would leave a cluster open whose owner believes it closed.
-Everything else is accepted, does nothing, and is named where it is set. When a part is built, its keys leave this table; a test compares the table
-with what the broker reads.
+Two kinds. Protection that is missing refuses the start, because ignoring such a key would leave a
+cluster open whose owner believes it closed. Everything else is accepted, does nothing, and is named
+where it is set. When a part is built, its keys leave this table; a test compares the table with
+what the broker reads.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,7 +14,9 @@ from kafka_edu.log.log_config import NO_CLEANER, NO_PREALLOCATION, NO_REPLICATIO
 
 _MAX_LONG: Final = 2**63 - 1
 _MAX_INT: Final = 2**31 - 1
-_NO_METRICS: Final = "there are no JMX metrics and no reporters; the broker's events tell what Kafka's metrics would"
+_NO_METRICS: Final = (
+    "there are no JMX metrics and no reporters; the broker's events tell what Kafka's metrics would"
+)
 NO_QUOTAS: Final = "quotas are stored but not enforced"
 _NO_MOVES: Final = "moves between log dirs have no threads and no quota of their own"
 _NO_TLS: Final = "there is no TLS"
@@ -22,13 +25,23 @@ NO_SASL: Final = "there is no SASL"
 _NO_TOKENS: Final = "there are no delegation tokens"
 _NO_ENCODED_PASSWORDS: Final = "no password is stored in ZooKeeper, so none is encoded"
 _SYSTEM_BUFFERS: Final = "sockets keep the buffer sizes of the operating system"
-_NO_SETUP_TIMEOUT: Final = "connections between brokers are set up within the time-out of their first request"
+_NO_SETUP_TIMEOUT: Final = (
+    "connections between brokers are set up within the time-out of their first request"
+)
 _NO_JAVA: Final = "Java classes cannot be loaded"
 
 
 def _ignored() -> Iterator[tuple[str, Gap]]:
     for missing, names in (
-        (_NO_METRICS, ("kafka.metrics.polling.interval.secs", "metrics.num.samples", "metrics.recording.level", "metrics.sample.window.ms")),
+        (
+            _NO_METRICS,
+            (
+                "kafka.metrics.polling.interval.secs",
+                "metrics.num.samples",
+                "metrics.recording.level",
+                "metrics.sample.window.ms",
+            ),
+        ),
         (
             NO_QUOTAS,
             (
@@ -110,7 +123,11 @@ def _ignored() -> Iterator[tuple[str, Gap]]:
         ),
         (
             _NO_TOKENS,
-            ("delegation.token.expiry.check.interval.ms", "delegation.token.expiry.time.ms", "delegation.token.max.lifetime.ms"),
+            (
+                "delegation.token.expiry.check.interval.ms",
+                "delegation.token.expiry.time.ms",
+                "delegation.token.max.lifetime.ms",
+            ),
         ),
         (
             _NO_ENCODED_PASSWORDS,
@@ -124,7 +141,10 @@ def _ignored() -> Iterator[tuple[str, Gap]]:
             ),
         ),
         (_SYSTEM_BUFFERS, ("replica.socket.receive.buffer.bytes",)),
-        (_NO_SETUP_TIMEOUT, ("socket.connection.setup.timeout.max.ms", "socket.connection.setup.timeout.ms")),
+        (
+            _NO_SETUP_TIMEOUT,
+            ("socket.connection.setup.timeout.max.ms", "socket.connection.setup.timeout.ms"),
+        ),
         (_NO_JAVA, ("security.providers", "ssl.engine.factory.class")),
         ("consumers read from leaders only", ("replica.selector.class",)),
         ("Kafka itself does not read it", ("zookeeper.sync.time.ms",)),
@@ -136,7 +156,10 @@ def _ignored() -> Iterator[tuple[str, Gap]]:
     yield "log.cleaner.enable", Gap(NO_CLEANER, (False,))
     yield "log.cleanup.policy", ONLY_DELETE
     yield "log.preallocate", Gap(NO_PREALLOCATION, (False,))
-    yield "max.connection.creation.rate", Gap("new connections are limited in number (max.connections) but not in rate", (_MAX_INT,))
+    yield (
+        "max.connection.creation.rate",
+        Gap("new connections are limited in number (max.connections) but not in rate", (_MAX_INT,)),
+    )
     yield "metric.reporters", Gap(_NO_METRICS, ((),))
     yield "quota.consumer.default", Gap(NO_QUOTAS, (_MAX_LONG,))
     yield "quota.producer.default", Gap(NO_QUOTAS, (_MAX_LONG,))
@@ -188,11 +211,21 @@ def _refused() -> Iterator[tuple[str, Gap]]:
     ):
         for name in names:
             yield name, Gap(missing, ("",), refuses=True)
-    yield "authorizer.class.name", Gap("there is no authorizer, so every client may do everything", ("",), refuses=True)
+    yield (
+        "authorizer.class.name",
+        Gap("there is no authorizer, so every client may do everything", ("",), refuses=True),
+    )
     yield "connections.max.reauth.ms", Gap(NO_SASL, (0,), refuses=True)
     yield "sasl.enabled.mechanisms", Gap(NO_SASL, ((),), refuses=True)
     yield "ssl.client.auth", Gap(_NO_TLS, ("none",), refuses=True)
-    yield "zookeeper.set.acl", Gap("there are no ACLs on znodes, so every client of ZooKeeper may change them", (False,), refuses=True)
+    yield (
+        "zookeeper.set.acl",
+        Gap(
+            "there are no ACLs on znodes, so every client of ZooKeeper may change them",
+            (False,),
+            refuses=True,
+        ),
+    )
     yield "zookeeper.ssl.client.enable", Gap(_NO_ZK_TLS, (False,), refuses=True)
 
 
@@ -215,18 +248,38 @@ AUTHORIZER_CONFIG: Final = ConfigDef(
             "",
             None,
             "Kafka's authorizer: who may do everything.",
-            Gap("there is no authorizer, so not only these users may do everything", ("",), refuses=True),
+            Gap(
+                "there is no authorizer, so not only these users may do everything",
+                ("",),
+                refuses=True,
+            ),
         ),
     ]
 )
-"""Keys of Kafka's own authorizer. They are no keys of the broker, but whoever sets them believes in an authorizer."""
+"""Keys of Kafka's own authorizer. They are no keys of the broker, but whoever sets them believes in
+an authorizer.
+"""
 
 DYNAMIC_ONLY_CONFIG: Final = ConfigDef(
     ConfigKey(name, ConfigType.LONG, _MAX_LONG, None, doc, Gap(missing, (_MAX_LONG,)))
     for name, doc, missing in (
-        ("follower.replication.throttled.rate", "Bytes a second that throttled replicas fetch.", NO_REPLICATION_QUOTA),
-        ("leader.replication.throttled.rate", "Bytes a second that throttled replicas are served.", NO_REPLICATION_QUOTA),
-        ("replica.alter.log.dirs.io.max.bytes.per.second", "Bytes a second of moves between log dirs.", _NO_MOVES),
+        (
+            "follower.replication.throttled.rate",
+            "Bytes a second that throttled replicas fetch.",
+            NO_REPLICATION_QUOTA,
+        ),
+        (
+            "leader.replication.throttled.rate",
+            "Bytes a second that throttled replicas are served.",
+            NO_REPLICATION_QUOTA,
+        ),
+        (
+            "replica.alter.log.dirs.io.max.bytes.per.second",
+            "Bytes a second of moves between log dirs.",
+            _NO_MOVES,
+        ),
     )
 )
-"""Keys that server.properties does not have: they can only be set while the broker runs (Kafka: DynamicConfig.Broker)."""
+"""Keys that server.properties does not have: they can only be set while the broker runs (Kafka:
+DynamicConfig.Broker).
+"""

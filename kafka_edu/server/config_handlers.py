@@ -1,6 +1,8 @@
-"""What this broker does when a configuration in ZooKeeper has changed (Kafka: ConfigHandler.scala, the reconfigurables of DynamicBrokerConfig.scala).
+"""What this broker does when a configuration in ZooKeeper has changed (Kafka: ConfigHandler.scala,
+the reconfigurables of DynamicBrokerConfig.scala).
 
-/config/topics/<topic>      its logs here go by the new settings; an unclean election may be allowed now
+/config/topics/<topic>      its logs here go by the new settings; an unclean election may be allowed
+now
 /config/brokers/<default>   all brokers' own settings
 /config/brokers/<id>        this one's
 """
@@ -12,7 +14,13 @@ from kafka_edu.log.log_manager import LogManager
 from kafka_edu.network.socket_server import SocketServer
 from kafka_edu.replication.assembly import Replication
 from kafka_edu.server.config_admin_manager import BROKERS, TOPICS
-from kafka_edu.server.dynamic_broker_config import CONNECTION_LIMITS, DEFAULT_ENTITY, LOG_CONFIGS, PER_BROKER, DynamicBrokerConfig
+from kafka_edu.server.dynamic_broker_config import (
+    CONNECTION_LIMITS,
+    DEFAULT_ENTITY,
+    LOG_CONFIGS,
+    PER_BROKER,
+    DynamicBrokerConfig,
+)
 from kafka_edu.server.dynamic_config_manager import Handler
 from kafka_edu.server.kafka_config import KafkaConfig
 from kafka_edu.server.kafka_request_handler_pool import KafkaRequestHandlerPool
@@ -46,21 +54,30 @@ class BrokerConfigHandler:
 class TopicConfigHandler:
     """Has the logs of a topic go by its new configuration."""
 
-    def __init__(self, topic_configs: TopicConfigs, log_manager: LogManager, controller: KafkaController) -> None:
+    def __init__(
+        self, topic_configs: TopicConfigs, log_manager: LogManager, controller: KafkaController
+    ) -> None:
         self._topic_configs = topic_configs
         self._log_manager = log_manager
         self._controller = controller
 
     async def take_up(self, topic: str) -> None:
-        """A topic that was never needed here is not kept: it is read when its first log is made. Raises ZkError."""
+        """A topic that was never needed here is not kept: it is read when its first log is made.
+        Raises ZkError.
+        """
         if topic in self._topic_configs.loaded:
             await self._topic_configs.load([topic])
             self._log_manager.update_topic_config(topic, self._topic_configs.of(topic))
-        if self._controller.is_active and (await self._topic_configs.read(topic)).unclean_leader_election_enable:
+        if (
+            self._controller.is_active
+            and (await self._topic_configs.read(topic)).unclean_leader_election_enable
+        ):
             self._controller.enable_unclean_leader_election(topic)
 
 
-def config_handlers(broker: BrokerConfigHandler, topic: TopicConfigHandler) -> Mapping[str, Handler]:
+def config_handlers(
+    broker: BrokerConfigHandler, topic: TopicConfigHandler
+) -> Mapping[str, Handler]:
     """Handlers by entity type. Quotas of users and clients are stored, and read by nobody yet."""
     return {BROKERS: broker.take_up, TOPICS: topic.take_up}
 
@@ -81,10 +98,33 @@ def connect_reconfigurables(
         log_manager.reconfigure(dynamic.log_defaults, topic_configs.of)
 
     dynamic.add(LOG_CONFIGS, reconfigure_logs)
-    dynamic.add({UNCLEAN_ELECTION}, lambda config: controller.set_unclean_leader_election(config.unclean_leader_election_enable))
-    dynamic.add(PER_BROKER, lambda config: controller.update_broker_info(config.advertised_listeners(socket_server.bound_ports)))
+    dynamic.add(
+        {UNCLEAN_ELECTION},
+        lambda config: controller.set_unclean_leader_election(
+            config.unclean_leader_election_enable
+        ),
+    )
+    dynamic.add(
+        PER_BROKER,
+        lambda config: controller.update_broker_info(
+            config.advertised_listeners(socket_server.bound_ports)
+        ),
+    )
     dynamic.add({"num.io.threads"}, lambda config: handlers.resize(config.num_io_threads))
-    dynamic.add({"num.network.threads"}, lambda config: socket_server.resize_processors(config.num_network_threads))
-    dynamic.add(CONNECTION_LIMITS, lambda config: socket_server.limit_connections(config.connection_limits))
-    dynamic.add({"num.replica.fetchers"}, lambda config: replication.resize_fetchers(config.num_replica_fetchers))
-    dynamic.add({"num.recovery.threads.per.data.dir"}, lambda config: log_manager.resize_recovery_threads(config.num_recovery_threads_per_data_dir))
+    dynamic.add(
+        {"num.network.threads"},
+        lambda config: socket_server.resize_processors(config.num_network_threads),
+    )
+    dynamic.add(
+        CONNECTION_LIMITS, lambda config: socket_server.limit_connections(config.connection_limits)
+    )
+    dynamic.add(
+        {"num.replica.fetchers"},
+        lambda config: replication.resize_fetchers(config.num_replica_fetchers),
+    )
+    dynamic.add(
+        {"num.recovery.threads.per.data.dir"},
+        lambda config: log_manager.resize_recovery_threads(
+            config.num_recovery_threads_per_data_dir
+        ),
+    )

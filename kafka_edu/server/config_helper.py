@@ -1,7 +1,8 @@
 """Tells what is configured, and why (Kafka: ConfigHelper.scala; KIP-133, KIP-226, KIP-569).
 
-Each entry has its value, where that comes from, and on request the synonyms: every place that says something about the key, the one that counts first,
-as in `retention.ms`: topic 1000, log.retention.ms in server.properties -1, log.retention.hours by default 168.
+Each entry has its value, where that comes from, and on request the synonyms: every place that says
+something about the key, the one that counts first, as in `retention.ms`: topic 1000,
+log.retention.ms in server.properties -1, log.retention.hours by default 168.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +20,11 @@ from kafka_edu.server.dynamic_broker_config import (
 )
 from kafka_edu.server.kafka_config_keys import CONFIG_DEF
 
-_STATIC_DEFAULTS: Final = {key.name: CONFIG_DEF.default_text(key.name) for key in CONFIG_DEF if key.default not in (None, REQUIRED)}
+_STATIC_DEFAULTS: Final = {
+    key.name: CONFIG_DEF.default_text(key.name)
+    for key in CONFIG_DEF
+    if key.default not in (None, REQUIRED)
+}
 
 
 class ConfigSynonym(NamedTuple):
@@ -57,25 +62,40 @@ class ConfigHelper:
         self._dynamic.log_defaults.with_overrides(overrides)
 
     def topic_entries(self, overrides: Mapping[str, str]) -> list[ConfigEntry]:
-        """All keys of a topic with these configs of its own. Raises ConfigException for wrong ones."""
+        """All keys of a topic with these configs of its own. Raises ConfigException for wrong
+        ones.
+        """
         known = {name: value for name, value in overrides.items() if name in TOPIC_CONFIG}
         values = self._dynamic.log_defaults.with_overrides(known).values
-        return [self._topic_entry(key, TOPIC_CONFIG.shown(key.name, values[key.name]), key.name in known) for key in TOPIC_CONFIG]
+        return [
+            self._topic_entry(
+                key, TOPIC_CONFIG.shown(key.name, values[key.name]), key.name in known
+            )
+            for key in TOPIC_CONFIG
+        ]
 
     def _topic_entry(self, key: ConfigKey, value: str, own: bool) -> ConfigEntry:
         broker_key = TOPIC_CONFIG_SYNONYMS.get(key.name)
         synonyms = self._synonyms(broker_key, is_sensitive=False) if broker_key is not None else ()
         if own:
             synonyms = (ConfigSynonym(key.name, value, ConfigSource.TOPIC), *synonyms)
-        return ConfigEntry(key.name, value, False, _source(synonyms), False, synonyms, key.type, key.doc)
+        return ConfigEntry(
+            key.name, value, False, _source(synonyms), False, synonyms, key.type, key.doc
+        )
 
     def broker_entries(self) -> Iterator[ConfigEntry]:
         """All keys of this broker; those that nobody knows too, where they are set."""
         values = self._dynamic.current.values
         for key in CONFIG_DEF:
             value = values[key.name]
-            yield self._broker_entry(key.name, None if value is None else CONFIG_DEF.shown(key.name, value))
-        above = {**self._dynamic.static.given, **self._dynamic.default_configs, **self._dynamic.broker_configs}
+            yield self._broker_entry(
+                key.name, None if value is None else CONFIG_DEF.shown(key.name, value)
+            )
+        above = {
+            **self._dynamic.static.given,
+            **self._dynamic.default_configs,
+            **self._dynamic.broker_configs,
+        }
         for name, text in above.items():
             if name not in CONFIG_DEF:
                 yield self._broker_entry(name, text)
@@ -84,7 +104,11 @@ class ConfigHelper:
         """What is set for all brokers."""
         for name, text in self._dynamic.default_configs.items():
             entry = self._broker_entry(name, text)
-            synonyms = tuple(synonym for synonym in entry.synonyms if synonym.source is ConfigSource.DYNAMIC_DEFAULT_BROKER)
+            synonyms = tuple(
+                synonym
+                for synonym in entry.synonyms
+                if synonym.source is ConfigSource.DYNAMIC_DEFAULT_BROKER
+            )
             yield entry._replace(source=_source(synonyms), synonyms=synonyms)
 
     def _broker_entry(self, name: str, value: str | None) -> ConfigEntry:
@@ -93,10 +117,21 @@ class ConfigHelper:
         is_sensitive = config_type in (None, ConfigType.PASSWORD)
         synonyms = self._synonyms(name, is_sensitive=is_sensitive)
         doc = key.doc if key is not None else ""
-        return ConfigEntry(name, None if is_sensitive else value, name not in DYNAMIC, _source(synonyms), is_sensitive, synonyms, config_type, doc)
+        return ConfigEntry(
+            name,
+            None if is_sensitive else value,
+            name not in DYNAMIC,
+            _source(synonyms),
+            is_sensitive,
+            synonyms,
+            config_type,
+            doc,
+        )
 
     def _synonyms(self, name: str, *, is_sensitive: bool) -> tuple[ConfigSynonym, ...]:
-        """All that is said about a broker's key, from what counts first; nothing if only other keys say something about it."""
+        """All that is said about a broker's key, from what counts first; nothing if only other keys
+        say something about it.
+        """
         dynamic = self._dynamic
         places = (
             (dynamic.broker_configs, ConfigSource.DYNAMIC_BROKER),
@@ -110,7 +145,9 @@ class ConfigHelper:
             for key in broker_config_synonyms(name)
             if key in configs
         ]
-        first = next((index for index, synonym in enumerate(found) if synonym.name == name), len(found))
+        first = next(
+            (index for index, synonym in enumerate(found) if synonym.name == name), len(found)
+        )
         return tuple(found[first:])
 
 

@@ -1,6 +1,8 @@
-"""Writes docs/configuration.md from the tables of keys: what each key is, and whether it works, has no effect yet, or is refused.
+"""Writes docs/configuration.md from the tables of keys: what each key is, and whether it works, has
+no effect yet, or is refused.
 
-`python -m kafka_edu.server.config_page docs/configuration.md` writes the page again; a test fails when it is out of date.
+`python -m kafka_edu.server.config_page docs/configuration.md` writes the page again; a test fails
+when it is out of date.
 """
 
 import sys
@@ -17,27 +19,34 @@ from kafka_edu.server.kafka_config_keys import CONFIG_DEF
 
 HEAD: Final = """# Configuration
 
-Every key of a broker, a topic, a user and a client. The page is generated from the tables in the code by
-`python -m kafka_edu.server.config_page docs/configuration.md`; a test holds it against the code.
+Every key of a broker, a topic, a user and a client. The page is generated from the tables in the
+code by `python -m kafka_edu.server.config_page docs/configuration.md`; a test holds it against the
+code.
 
 What becomes of a key that is set:
 
 - **works**: the broker does what Kafka does.
 - **works in part**: some values work. The note says which do not.
-- **no effect yet**: the value is accepted, because clients and scripts set it, and does nothing. It is named once where it is set: at the terminal of
-  `cluster up` and `server-start`, by the tools `topics` and `configs`, and in broker.log.
-- **refused**: the value asks for protection that does not exist here. The broker does not start, and says what is missing. A value that asks for
-  nothing (`zookeeper.set.acl=false`) is accepted.
+- **no effect yet**: the value is accepted, because clients and scripts set it, and does nothing. It
+  is named once where it is set: at the terminal of `cluster up` and `server-start`, by the tools
+  `topics` and `configs`, and in broker.log.
+- **refused**: the value asks for protection that does not exist here. The broker does not start,
+  and says what is missing. A value that asks for nothing (`zookeeper.set.acl=false`) is accepted.
 
-A key that nobody knows is ignored, as in Kafka, and named with the nearest right one. A test compares this page with what the code reads: a key that
-"works" and is not read fails it, and so does a key that is read and said to have no effect.
+A key that nobody knows is ignored, as in Kafka, and named with the nearest right one. A test
+compares this page with what the code reads: a key that "works" and is not read fails it, and so
+does a key that is read and said to have no effect.
 
-`cluster up --api-level 2.0` sets `edu.api.level`: clients see and are served what Kafka 2.0 had, while the brokers serve each other as
-`inter.broker.protocol.version` says.
+`cluster up --api-level 2.0` sets `edu.api.level`: clients see and are served what Kafka 2.0 had,
+while the brokers serve each other as `inter.broker.protocol.version` says.
 
-`listener.name.<listener>.max.connections` sets that key for one listener. No other key can be set for one listener alone.
+`listener.name.<listener>.max.connections` sets that key for one listener. No other key can be set
+for one listener alone.
 """
-COLUMNS: Final = "| key | type | default | while the broker runs | effect | what it does |\n| --- | --- | --- | --- | --- | --- |"
+COLUMNS: Final = (
+    "| key | type | default | while the broker runs | effect | what it does |\n| --- | --- | --- |"
+    " --- | --- | --- |"
+)
 
 
 def _default(config_def: ConfigDef, key: ConfigKey) -> str:
@@ -53,7 +62,17 @@ def _row(config_def: ConfigDef, key: ConfigKey, changes: str) -> str:
     doc = key.doc[:1].upper() + key.doc[1:].rstrip(".")
     return (
         "| "
-        + " | ".join(text.replace("|", "\\|") for text in (f"`{key.name}`", key.type.value, _default(config_def, key), changes, effect, doc))
+        + " | ".join(
+            text.replace("|", "\\|")
+            for text in (
+                f"`{key.name}`",
+                key.type.value,
+                _default(config_def, key),
+                changes,
+                effect,
+                doc,
+            )
+        )
         + " |"
     )
 
@@ -74,7 +93,11 @@ def page() -> str:
     ours = [key for key in CONFIG_DEF if key.name.startswith("edu.")]
     kafkas = [key for key in CONFIG_DEF if not key.name.startswith("edu.")]
     counts = {effect: sum(1 for key in kafkas if key.effect is effect) for effect in Effect}
-    told = ", ".join(f"{count} {'work' if effect is Effect.WORKS else effect.value}" for effect, count in counts.items() if count)
+    told = ", ".join(
+        f"{count} {'work' if effect is Effect.WORKS else effect.value}"
+        for effect, count in counts.items()
+        if count
+    )
     return "\n".join(
         [
             HEAD,
@@ -83,15 +106,21 @@ def page() -> str:
                 f"The keys of server.properties, as Apache Kafka 2.8.2 has them: {told}.",
                 (_row(CONFIG_DEF, key, _changes(key.name)) for key in kafkas),
             ),
-            _section("This project's own", "They begin with `edu.`.", (_row(CONFIG_DEF, key, "") for key in ours)),
+            _section(
+                "This project's own",
+                "They begin with `edu.`.",
+                (_row(CONFIG_DEF, key, "") for key in ours),
+            ),
             _section(
                 "Brokers, while they run only",
-                "They cannot stand in server.properties; `configs --alter --entity-type brokers` sets them.",
+                "They cannot stand in server.properties; `configs --alter --entity-type brokers`"
+                " sets them.",
                 (_row(DYNAMIC_ONLY_CONFIG, key, "for one or all") for key in DYNAMIC_ONLY_CONFIG),
             ),
             _section(
                 "Keys of Kafka's authorizer",
-                "Kafka's broker does not know them either. They are looked for because whoever sets them believes in an authorizer.",
+                "Kafka's broker does not know them either. They are looked for because whoever sets"
+                " them believes in an authorizer.",
                 (_row(AUTHORIZER_CONFIG, key, "") for key in AUTHORIZER_CONFIG),
             ),
             _section(

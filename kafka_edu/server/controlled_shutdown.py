@@ -1,11 +1,15 @@
-"""The stopping broker's part of a controlled shutdown (Kafka: KafkaServer.controlledShutdown; book §6.4.2; spec G1).
+"""The stopping broker's part of a controlled shutdown (Kafka: KafkaServer.controlledShutdown; book
+§6.4.2; spec G1).
 
-It asks the controller to move its leaders away, and stops only then: so clients find new leaders at once, where after a kill they wait for the
-session time-out. The controller's answer names the partitions it could not move; success is error 0 and no partition remaining. Without success it
-asks again after controlled.shutdown.retry.backoff.ms, controlled.shutdown.max.retries times in all, and then stops all the same.
+It asks the controller to move its leaders away, and stops only then: so clients find new leaders at
+once, where after a kill they wait for the session time-out. The controller's answer names the
+partitions it could not move; success is error 0 and no partition remaining. Without success it asks
+again after controlled.shutdown.retry.backoff.ms, controlled.shutdown.max.retries times in all, and
+then stops all the same.
 
-Where a whole cluster goes down, the last brokers ask in vain, because nobody is left to lead in their place. Then there is nothing to warn of: no
-other broker that is registered has a replica of what remains. A broker that is alone does not even ask again. (Apache Kafka does both.)
+Where a whole cluster goes down, the last brokers ask in vain, because nobody is left to lead in
+their place. Then there is nothing to warn of: no other broker that is registered has a replica of
+what remains. A broker that is alone does not even ask again. (Apache Kafka does both.)
 """
 
 import asyncio
@@ -18,7 +22,10 @@ from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Transport
 from kafka_edu.network.network_client import NetworkClient
-from kafka_edu.protocol.messages.controlled_shutdown import ControlledShutdownRequest, ControlledShutdownResponse
+from kafka_edu.protocol.messages.controlled_shutdown import (
+    ControlledShutdownRequest,
+    ControlledShutdownResponse,
+)
 from kafka_edu.protocol.types import ProtocolError
 from kafka_edu.trace.events.server import ControlledShutdownAttempted
 from kafka_edu.trace.tracer import Tracer
@@ -29,11 +36,15 @@ from kafka_edu.zk.zk_client import ZkError
 VERSIONS: Final = (((2, 4), 3), ((2, 2), 2), ((0, 9), 1), ((0, 0), 0))
 NO_CONTROLLER: Final = -1
 ZOOKEEPER_TIMEOUT_S: Final = 6.0
-"""A ZooKeeper that is gone must not keep a broker from stopping: its client would wait for it for ever."""
+"""A ZooKeeper that is gone must not keep a broker from stopping: its client would wait for it for
+ever.
+"""
 
 
 def controlled_shutdown_version(inter_broker_protocol: tuple[int, int]) -> int:
-    """Return the version of ControlledShutdown that a broker of this inter.broker.protocol.version sends."""
+    """Return the version of ControlledShutdown that a broker of this inter.broker.protocol.version
+    sends.
+    """
     return next(version for since, version in VERSIONS if inter_broker_protocol >= since)
 
 
@@ -47,7 +58,9 @@ class Outcome(StrEnum):
 
 
 class ControlledShutdown:
-    """Asks until it succeeds or gives up. `broker_epoch` is asked each time: a session that expired meanwhile has changed it."""
+    """Asks until it succeeds or gives up. `broker_epoch` is asked each time: a session that expired
+    meanwhile has changed it.
+    """
 
     def __init__(
         self,
@@ -82,7 +95,9 @@ class ControlledShutdown:
         for attempt in range(1, self._max_retries + 1):
             controller_id, error, remaining = await self._ask()
             if self._trace:
-                self._trace(ControlledShutdownAttempted(attempt, controller_id, error, len(remaining)))
+                self._trace(
+                    ControlledShutdownAttempted(attempt, controller_id, error, len(remaining))
+                )
             if error == Errors.NONE.name and not remaining:
                 return Outcome.SUCCEEDED
             others = await self._other_brokers()
@@ -102,11 +117,17 @@ class ControlledShutdown:
         except (TimeoutError, ZkError):
             return None
 
-    async def _has_replicas(self, brokers: Set[int], partitions: Collection[TopicPartition]) -> bool:
-        """Return whether one of `brokers` has a replica of one of `partitions`; True if ZooKeeper does not answer."""
+    async def _has_replicas(
+        self, brokers: Set[int], partitions: Collection[TopicPartition]
+    ) -> bool:
+        """Return whether one of `brokers` has a replica of one of `partitions`; True if ZooKeeper
+        does not answer.
+        """
         try:
             async with asyncio.timeout(ZOOKEEPER_TIMEOUT_S):
-                assignments = await self._zk.get_assignment_for_topics({tp.topic for tp in partitions})
+                assignments = await self._zk.get_assignment_for_topics(
+                    {tp.topic for tp in partitions}
+                )
         except (TimeoutError, ZkError):
             return True
         return any(
@@ -116,8 +137,10 @@ class ControlledShutdown:
         )
 
     async def _ask(self) -> tuple[int, str, list[TopicPartition]]:
-        """One attempt: the controller asked, what went wrong ("NONE": nothing), partitions remaining. Which broker is the controller may have
-        changed since the last attempt, so it is read anew."""
+        """One attempt: the controller asked, what went wrong ("NONE": nothing), partitions
+        remaining. Which broker is the controller may have changed since the last attempt, so it is
+        read anew.
+        """
         controller_id = NO_CONTROLLER
         client = NetworkClient(self._transport, f"broker-{self._broker_id}-controlled-shutdown")
         try:
@@ -129,8 +152,12 @@ class ControlledShutdown:
             if end_point is None:
                 return controller_id, "there is no controller", []
             await client.connect(end_point.host, end_point.port, self._socket_timeout_ms)
-            request = ControlledShutdownRequest(broker_id=self._broker_id, broker_epoch=self._broker_epoch())
-            response = await client.ask(request, self._version, ControlledShutdownResponse, self._socket_timeout_ms)
+            request = ControlledShutdownRequest(
+                broker_id=self._broker_id, broker_epoch=self._broker_epoch()
+            )
+            response = await client.ask(
+                request, self._version, ControlledShutdownResponse, self._socket_timeout_ms
+            )
         except (OSError, TimeoutError, ZkError, ProtocolError) as error:
             return controller_id, f"{type(error).__name__}: {error}", []
         finally:
@@ -138,5 +165,8 @@ class ControlledShutdown:
         return (
             controller_id,
             Errors.of(response.error_code).name,
-            [TopicPartition(each.topic_name, each.partition_index) for each in response.remaining_partitions],
+            [
+                TopicPartition(each.topic_name, each.partition_index)
+                for each in response.remaining_partitions
+            ],
         )

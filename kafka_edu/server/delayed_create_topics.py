@@ -1,7 +1,9 @@
-"""CreateTopics and CreatePartitions requests that wait until their partitions have leaders (Kafka: DelayedCreatePartitions.scala; spec D2).
+"""CreateTopics and CreatePartitions requests that wait until their partitions have leaders (Kafka:
+DelayedCreatePartitions.scala; spec D2).
 
-A topic exists when its znode is written, but it can be used only when the controller has elected leaders and told the brokers. So the answer waits
-here, under the names of its topics; UpdateMetadata wakes it, when this broker's own metadata cache has a leader for each partition.
+A topic exists when its znode is written, but it can be used only when the controller has elected
+leaders and told the brokers. So the answer waits here, under the names of its topics;
+UpdateMetadata wakes it, when this broker's own metadata cache has a leader for each partition.
 """
 
 from collections.abc import Callable
@@ -14,8 +16,9 @@ from kafka_edu.trace.events.purgatory import Requirement
 
 
 class DelayedCreateTopics(DelayedOperation):
-    """Done when every partition of every topic has a leader. What has none when the time is up is told as REQUEST_TIMED_OUT: the topic exists all
-    the same, and gets its leaders later."""
+    """Done when every partition of every topic has a leader. What has none when the time is up is
+    told as REQUEST_TIMED_OUT: the topic exists all the same, and gets its leaders later.
+    """
 
     __slots__ = ("_cache", "_partitions", "_respond")
 
@@ -38,18 +41,31 @@ class DelayedCreateTopics(DelayedOperation):
 
     def try_complete(self) -> bool:
         """O(partitions) at worst."""
-        return all(self._missing_leaders(topic) == 0 for topic in self._partitions) and self.force_complete()
+        return (
+            all(self._missing_leaders(topic) == 0 for topic in self._partitions)
+            and self.force_complete()
+        )
 
     def _missing_leaders(self, topic: str) -> int:
         known = self._cache.partitions_of(topic)
-        return sum(number not in known or known[number].leader <= NO_LEADER for number in range(self._partitions[topic]))
+        return sum(
+            number not in known or known[number].leader <= NO_LEADER
+            for number in range(self._partitions[topic])
+        )
 
     def on_complete(self) -> None:
-        self._respond({t: Errors.REQUEST_TIMED_OUT if self._missing_leaders(t) else Errors.NONE for t in self._partitions})
+        self._respond(
+            {
+                t: Errors.REQUEST_TIMED_OUT if self._missing_leaders(t) else Errors.NONE
+                for t in self._partitions
+            }
+        )
 
     def why_waiting(self) -> tuple[Requirement, ...]:
         """For each topic: how many partitions must have a leader, and how many have."""
-        return tuple(self._requirement(topic) for topic in self._partitions if self._missing_leaders(topic))
+        return tuple(
+            self._requirement(topic) for topic in self._partitions if self._missing_leaders(topic)
+        )
 
     def _requirement(self, topic: str) -> Requirement:
         needed = self._partitions[topic]

@@ -1,7 +1,9 @@
-"""DeleteTopics requests that wait until the topics are out of the metadata (Kafka: DelayedDeleteTopics.scala).
+"""DeleteTopics requests that wait until the topics are out of the metadata (Kafka:
+DelayedDeleteTopics.scala).
 
-The order stands in ZooKeeper when they begin to wait. When the controller begins to work it off, it tells all brokers that the topic has no leaders any
-more and goes; that is what is waited for here, and not that every replica's files are gone: a dead broker's are deleted when it is back.
+The order stands in ZooKeeper when they begin to wait. When the controller begins to work it off, it
+tells all brokers that the topic has no leaders any more and goes; that is what is waited for here,
+and not that every replica's files are gone: a dead broker's are deleted when it is back.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,11 +15,19 @@ from kafka_edu.trace.events.purgatory import Requirement
 
 
 class DelayedDeleteTopics(DelayedOperation):
-    """Done when this broker's metadata cache has none of the topics. Those still there when the time is up are told as REQUEST_TIMED_OUT."""
+    """Done when this broker's metadata cache has none of the topics. Those still there when the
+    time is up are told as REQUEST_TIMED_OUT.
+    """
 
     __slots__ = ("_cache", "_respond", "_topics")
 
-    def __init__(self, timeout_ms: int, topics: Sequence[str], cache: MetadataCache, respond: Callable[[dict[str, Errors]], None]) -> None:
+    def __init__(
+        self,
+        timeout_ms: int,
+        topics: Sequence[str],
+        cache: MetadataCache,
+        respond: Callable[[dict[str, Errors]], None],
+    ) -> None:
         super().__init__(timeout_ms)
         self._topics = tuple(topics)
         self._cache = cache
@@ -32,7 +42,16 @@ class DelayedDeleteTopics(DelayedOperation):
         return not any(map(self._cache.contains_topic, self._topics)) and self.force_complete()
 
     def on_complete(self) -> None:
-        self._respond({t: Errors.REQUEST_TIMED_OUT if self._cache.contains_topic(t) else Errors.NONE for t in self._topics})
+        self._respond(
+            {
+                t: Errors.REQUEST_TIMED_OUT if self._cache.contains_topic(t) else Errors.NONE
+                for t in self._topics
+            }
+        )
 
     def why_waiting(self) -> tuple[Requirement, ...]:
-        return tuple(Requirement(topic, "to be gone", 1, 0) for topic in self._topics if self._cache.contains_topic(topic))
+        return tuple(
+            Requirement(topic, "to be gone", 1, 0)
+            for topic in self._topics
+            if self._cache.contains_topic(topic)
+        )

@@ -1,7 +1,8 @@
-"""ElectLeaders requests that wait until this broker knows the new leaders (Kafka: DelayedElectLeader.scala).
+"""ElectLeaders requests that wait until this broker knows the new leaders (Kafka:
+DelayedElectLeader.scala).
 
-The controller has elected, and written it to ZooKeeper; the answer waits until its UpdateMetadata has come here too, so that a client that asks next for
-metadata is told the new leader.
+The controller has elected, and written it to ZooKeeper; the answer waits until its UpdateMetadata
+has come here too, so that a client that asks next for metadata is told the new leader.
 """
 
 from collections.abc import Callable
@@ -15,12 +16,18 @@ from kafka_edu.trace.events.purgatory import Requirement
 
 
 class DelayedElectLeader(DelayedOperation):
-    """Done when the metadata cache has every leader that was elected. What it lacks when the time is up is told as REQUEST_TIMED_OUT."""
+    """Done when the metadata cache has every leader that was elected. What it lacks when the time
+    is up is told as REQUEST_TIMED_OUT.
+    """
 
     __slots__ = ("_cache", "_expected", "_respond")
 
     def __init__(
-        self, timeout_ms: int, expected: dict[TopicPartition, int], cache: MetadataCache, respond: Callable[[dict[TopicPartition, Errors]], None]
+        self,
+        timeout_ms: int,
+        expected: dict[TopicPartition, int],
+        cache: MetadataCache,
+        respond: Callable[[dict[TopicPartition, Errors]], None],
     ) -> None:
         """`expected`: the new leaders."""
         super().__init__(timeout_ms)
@@ -38,11 +45,25 @@ class DelayedElectLeader(DelayedOperation):
 
     def try_complete(self) -> bool:
         """O(partitions)."""
-        return all(self._known(tp) == leader for tp, leader in self._expected.items()) and self.force_complete()
+        return (
+            all(self._known(tp) == leader for tp, leader in self._expected.items())
+            and self.force_complete()
+        )
 
     def on_complete(self) -> None:
-        self._respond({tp: Errors.NONE if self._known(tp) == leader else Errors.REQUEST_TIMED_OUT for tp, leader in self._expected.items()})
+        self._respond(
+            {
+                tp: Errors.NONE if self._known(tp) == leader else Errors.REQUEST_TIMED_OUT
+                for tp, leader in self._expected.items()
+            }
+        )
 
     def why_waiting(self) -> tuple[Requirement, ...]:
-        """For each partition whose leader is not known yet: which is to come, and which is known."""
-        return tuple(Requirement(str(tp), "leader", leader, self._known(tp)) for tp, leader in self._expected.items() if self._known(tp) != leader)
+        """For each partition whose leader is not known yet: which is to come, and which is
+        known.
+        """
+        return tuple(
+            Requirement(str(tp), "leader", leader, self._known(tp))
+            for tp, leader in self._expected.items()
+            if self._known(tp) != leader
+        )

@@ -1,4 +1,5 @@
-"""Broker configs that change while the broker runs (Kafka: DynamicBrokerConfig.scala; KIP-226; spec A2).
+"""Broker configs that change while the broker runs (Kafka: DynamicBrokerConfig.scala; KIP-226; spec
+A2).
 
 A key's value comes from the first of these that has it:
 
@@ -7,10 +8,12 @@ A key's value comes from the first of these that has it:
     server.properties
     the default
 
-The first two are dynamic: DynamicConfigManager hears that they have changed and calls `update`, which makes the new KafkaConfig and hands it to those who
-go by it. Only the keys of DYNAMIC can be set so; the others are settled when the broker starts, and are read-only to AlterConfigs.
+The first two are dynamic: DynamicConfigManager hears that they have changed and calls `update`,
+which makes the new KafkaConfig and hands it to those who go by it. Only the keys of DYNAMIC can be
+set so; the others are settled when the broker starts, and are read-only to AlterConfigs.
 
-What is written into ZooKeeper by hand may be wrong: a wrong value there is told in the log and left out, as if it had not been set.
+What is written into ZooKeeper by hand may be wrong: a wrong value there is told in the log and left
+out, as if it had not been set.
 """
 
 import logging
@@ -35,7 +38,9 @@ DEFAULT_ENTITY: Final = "<default>"
 
 
 class ConfigSource(IntEnum):
-    """Where a value comes from, by its number on the wire (DescribeConfigsResponse.ConfigSource)."""
+    """Where a value comes from, by its number on the wire
+    (DescribeConfigsResponse.ConfigSource).
+    """
 
     UNKNOWN = 0
     TOPIC = 1
@@ -46,7 +51,8 @@ class ConfigSource(IntEnum):
     DYNAMIC_BROKER_LOGGER = 6
 
 
-#: A topic's key → the broker's key that is its default, with those that are derived from several keys (Kafka: LogConfig.TopicConfigSynonyms).
+#: A topic's key → the broker's key that is its default, with those that are derived from several
+#: keys (Kafka: LogConfig.TopicConfigSynonyms).
 TOPIC_CONFIG_SYNONYMS: Final[Mapping[str, str]] = {
     **TOPIC_KEYS,
     "flush.ms": "log.flush.interval.ms",
@@ -63,17 +69,27 @@ _SYNONYMS: Final = (
 LOG_CONFIGS: Final = frozenset(TOPIC_CONFIG_SYNONYMS.values()) - {"log.message.format.version"}
 """Defaults of topics."""
 THREAD_POOLS: Final = frozenset(
-    {"background.threads", "num.io.threads", "num.network.threads", "num.recovery.threads.per.data.dir", "num.replica.fetchers"}
+    {
+        "background.threads",
+        "num.io.threads",
+        "num.network.threads",
+        "num.recovery.threads.per.data.dir",
+        "num.replica.fetchers",
+    }
 )
 """Sizes, which can be halved or doubled at a time."""
-CONNECTION_LIMITS: Final = frozenset({"max.connections", "max.connections.per.ip", "max.connections.per.ip.overrides"})
+CONNECTION_LIMITS: Final = frozenset(
+    {"max.connections", "max.connections.per.ip", "max.connections.per.ip.overrides"}
+)
 CLUSTER_WIDE: Final = LOG_CONFIGS | THREAD_POOLS | CONNECTION_LIMITS
 """Keys that can be changed while the broker runs, for all brokers or for one."""
 PER_BROKER: Final = frozenset({"advertised.listeners"})
 """Keys that can be changed while the broker runs, and mean nothing for all brokers at once."""
 DYNAMIC: Final = CLUSTER_WIDE | PER_BROKER
 OF_ONE_BROKER: Final = PER_BROKER | {"listeners"}
-"""Keys that can never be changed for all brokers at once, whether or not they can be changed for one."""
+"""Keys that can never be changed for all brokers at once, whether or not they can be changed for
+one.
+"""
 OF_LISTENERS: Final = frozenset(
     {
         "ssl.key.password",
@@ -94,7 +110,9 @@ DYNAMIC_ONLY: Final[Mapping[str, ConfigType]] = {key.name: key.type for key in D
 
 
 def broker_config_synonyms(name: str) -> tuple[str, ...]:
-    """The keys among which the first that is set counts for `name`; `name` alone if it has none (Kafka: brokerConfigSynonyms)."""
+    """The keys among which the first that is set counts for `name`; `name` alone if it has none
+    (Kafka: brokerConfigSynonyms).
+    """
     if name == "log.flush.interval.ms":
         return name, "log.flush.scheduler.interval.ms"
     return next((synonyms for synonyms in _SYNONYMS if name in synonyms), (name,))
@@ -140,54 +158,102 @@ class DynamicBrokerConfig:
         self._reconfigure()
 
     def validate(self, configs: Mapping[str, str], *, per_broker: bool) -> None:
-        """Whether `configs` can take the place of this broker's own ones, or of all brokers'. Raises ConfigException.
+        """Whether `configs` can take the place of this broker's own ones, or of all brokers'.
+        Raises ConfigException.
 
         Keys that nobody knows are accepted, as in Kafka: they may be those of a plug-in.
         """
         if not per_broker:
-            _refuse(configs, OF_ONE_BROKER, "Cannot update these configs at default cluster level, broker id must be specified: Set")
-        _refuse(configs, CONFIG_DEF.keys.keys() - DYNAMIC - OF_LISTENERS, "Cannot update these configs dynamically: Set")
-        _refuse(configs, OF_LISTENERS, "These security configs can be dynamically updated only per-listener using the listener prefix: HashSet")
+            _refuse(
+                configs,
+                OF_ONE_BROKER,
+                "Cannot update these configs at default cluster level, broker id must be"
+                " specified: Set",
+            )
+        _refuse(
+            configs,
+            CONFIG_DEF.keys.keys() - DYNAMIC - OF_LISTENERS,
+            "Cannot update these configs dynamically: Set",
+        )
+        _refuse(
+            configs,
+            OF_LISTENERS,
+            "These security configs can be dynamically updated only per-listener using the listener"
+            " prefix: HashSet",
+        )
         for finding in check_settings(configs):
             if finding.refuses:
                 raise ConfigException(finding.key, finding.text)
         for name, value in configs.items():
             if name in DYNAMIC_ONLY and not value.strip().lstrip("-").isdecimal():
-                raise ConfigException(name, f"Invalid value {value} for configuration {name}: Not a number of type {DYNAMIC_ONLY[name].name}")
-        above = _overrides(self.default_configs, configs) if per_broker else _overrides(configs, self.broker_configs)
+                raise ConfigException(
+                    name,
+                    f"Invalid value {value} for configuration {name}: Not a number of type"
+                    f" {DYNAMIC_ONLY[name].name}",
+                )
+        above = (
+            _overrides(self.default_configs, configs)
+            if per_broker
+            else _overrides(configs, self.broker_configs)
+        )
         wanted = self.static.with_overrides(above)
         LogConfig.parse(wanted.topic_defaults())
         for name in sorted(THREAD_POOLS):
             before, after = self.current.values.get_int(name), wanted.values.get_int(name)
-            failed = f"Dynamic thread count update validation failed for {name}={after}, value should"
+            failed = (
+                f"Dynamic thread count update validation failed for {name}={after}, value should"
+            )
             if after > 2 * before:
-                raise ConfigException(name, f"{failed} not be greater than double the current value {before}")
+                raise ConfigException(
+                    name, f"{failed} not be greater than double the current value {before}"
+                )
             if 2 * after < before:
                 raise ConfigException(name, f"{failed} be at least half the current value {before}")
 
     @staticmethod
     def _say_what_has_no_effect(after: Mapping[str, str], before: Mapping[str, str]) -> None:
-        """Log each new setting that is unknown, has no effect, or is not taken up while the broker runs."""
+        """Log each new setting that is unknown, has no effect, or is not taken up while the broker
+        runs.
+        """
         new = {name: value for name, value in after.items() if before.get(name) != value}
         found = {finding.key: finding.text for finding in check_settings(new)}
         for name in new:
             if name in found:
                 log.warning("dynamic configuration: %s", found[name])
-            elif name not in DYNAMIC and name not in DYNAMIC_ONLY and not is_dynamic_for_one_listener(name):
-                log.warning("dynamic configuration: %s is ignored, because it cannot be changed while the broker runs", name)
+            elif (
+                name not in DYNAMIC
+                and name not in DYNAMIC_ONLY
+                and not is_dynamic_for_one_listener(name)
+            ):
+                log.warning(
+                    "dynamic configuration: %s is ignored, because it cannot be changed while the"
+                    " broker runs",
+                    name,
+                )
 
     def _reconfigure(self) -> None:
         """Door: the configuration that holds from now on."""
         before = self.current
         after = self.current = self._made()
         changed = {name for name, value in after.values.items() if value != before.values[name]}
-        apply = changed if after.connection_limits == before.connection_limits else changed | CONNECTION_LIMITS
+        apply = (
+            changed
+            if after.connection_limits == before.connection_limits
+            else changed | CONNECTION_LIMITS
+        )
         if not apply:
             return
         self.log_defaults = LogConfig.parse(after.topic_defaults())
         if self._trace and changed:
             shown = CONFIG_DEF.shown
-            self._trace(BrokerConfigChanged(tuple((n, shown(n, before.values[n]), shown(n, after.values[n])) for n in sorted(changed))))
+            self._trace(
+                BrokerConfigChanged(
+                    tuple(
+                        (n, shown(n, before.values[n]), shown(n, after.values[n]))
+                        for n in sorted(changed)
+                    )
+                )
+            )
         for part in self._parts:
             if part.keys & apply:
                 part.apply(after)
@@ -200,7 +266,15 @@ class DynamicBrokerConfig:
                 made = self.static.with_overrides(overrides)
                 LogConfig.parse(made.topic_defaults())
             except ConfigException as wrong:
-                named = [name for name in overrides if wrong.key in (name, *(t for t, b in TOPIC_CONFIG_SYNONYMS.items() if b == name))]
+                named = [
+                    name
+                    for name in overrides
+                    if wrong.key
+                    in (
+                        name,
+                        *(t for t, b in TOPIC_CONFIG_SYNONYMS.items() if b == name),
+                    )
+                ]
                 log.warning("the dynamic configuration in ZooKeeper is wrong: %s", wrong)
                 for name in named or list(overrides):
                     del overrides[name]
@@ -216,10 +290,20 @@ def _refuse(configs: Mapping[str, str], refused: AbstractSet[str], why: str) -> 
 
 def _overrides(of_all: Mapping[str, str], of_one: Mapping[str, str]) -> dict[str, str]:
     """What counts of all brokers' configs and of one's own, which stand above them."""
-    wide = {name: value for name, value in of_all.items() if name in CLUSTER_WIDE or is_dynamic_for_one_listener(name)}
-    return wide | {name: value for name, value in of_one.items() if name in DYNAMIC or is_dynamic_for_one_listener(name)}
+    wide = {
+        name: value
+        for name, value in of_all.items()
+        if name in CLUSTER_WIDE or is_dynamic_for_one_listener(name)
+    }
+    return wide | {
+        name: value
+        for name, value in of_one.items()
+        if name in DYNAMIC or is_dynamic_for_one_listener(name)
+    }
 
 
 def is_dynamic_for_one_listener(name: str) -> bool:
-    """Return whether this is a key like listener.name.inside.max.connections, which can be changed while the broker runs."""
+    """Return whether this is a key like listener.name.inside.max.connections, which can be changed
+    while the broker runs.
+    """
     return name != base_key(name) and base_key(name) in PER_LISTENER

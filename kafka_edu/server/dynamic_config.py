@@ -1,7 +1,7 @@
 """Which configs clients, users and brokers can have in ZooKeeper (Kafka: DynamicConfig.scala).
 
-Quotas are those of KIP-13 and KIP-124; a user's SCRAM credentials (KIP-84) lie beside them. Keys of brokers that nobody knows are accepted, as in
-Kafka: they may be those of a plug-in.
+Quotas are those of KIP-13 and KIP-124; a user's SCRAM credentials (KIP-84) lie beside them. Keys of
+brokers that nobody knows are accepted, as in Kafka: they may be those of a plug-in.
 """
 
 from collections.abc import Mapping
@@ -15,16 +15,37 @@ from kafka_edu.server.dynamic_broker_config import DYNAMIC_ONLY
 from kafka_edu.server.user_scram_manager import ScramMechanism
 
 _MAX_LONG: Final = 2**63 - 1
-_QUOTAS: Final = [ConfigKey(name, kind, None, None, "a quota", Gap(NO_QUOTAS)) for name, kind in CLIENT_QUOTAS.items()]
+_QUOTAS: Final = [
+    ConfigKey(name, kind, None, None, "a quota", Gap(NO_QUOTAS))
+    for name, kind in CLIENT_QUOTAS.items()
+]
 CLIENT_CONFIG: Final = ConfigDef(_QUOTAS)
 USER_CONFIG: Final = ConfigDef(
-    [*(ConfigKey(mechanism.key, ConfigType.PASSWORD, None, None, "its credential", Gap(NO_SASL)) for mechanism in ScramMechanism), *_QUOTAS]
+    [
+        *(
+            ConfigKey(
+                mechanism.key, ConfigType.PASSWORD, None, None, "its credential", Gap(NO_SASL)
+            )
+            for mechanism in ScramMechanism
+        ),
+        *_QUOTAS,
+    ]
 )
-BROKER_CONFIG: Final = ConfigDef(ConfigKey(name, kind, _MAX_LONG, Range(0), "bytes a second") for name, kind in DYNAMIC_ONLY.items())
+BROKER_CONFIG: Final = ConfigDef(
+    ConfigKey(name, kind, _MAX_LONG, Range(0), "bytes a second")
+    for name, kind in DYNAMIC_ONLY.items()
+)
 
 
-def validate_dynamic_config(kind: ConfigDef, configs: Mapping[str, str], *, custom: bool = False) -> None:
-    """Raises KafkaException(INVALID_CONFIG) for keys that are not known, unless these are allowed, and ConfigException for a wrong value."""
+def validate_dynamic_config(
+    kind: ConfigDef, configs: Mapping[str, str], *, custom: bool = False
+) -> None:
+    """Raises KafkaException(INVALID_CONFIG) for keys that are not known, unless these are allowed,
+    and ConfigException for a wrong value.
+    """
     if not custom and (unknown := kind.unknown(configs)):
-        raise KafkaException(Errors.INVALID_CONFIG, f"requirement failed: Unknown Dynamic Configuration: Set({', '.join(unknown)}).")
+        raise KafkaException(
+            Errors.INVALID_CONFIG,
+            f"requirement failed: Unknown Dynamic Configuration: Set({', '.join(unknown)}).",
+        )
     kind.parse(configs)

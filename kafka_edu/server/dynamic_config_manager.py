@@ -1,11 +1,15 @@
-"""Hears that configs have changed, and has them taken up (Kafka: DynamicConfigManager.scala, ZkNodeChangeNotificationListener.scala; spec A2, Z2).
+"""Hears that configs have changed, and has them taken up (Kafka: DynamicConfigManager.scala,
+ZkNodeChangeNotificationListener.scala; spec A2, Z2).
 
-Whoever changes /config/<type>/<name> then writes a notification below /config/changes, numbered by ZooKeeper, with the entity's path in it. Every broker
-watches the list: one watch, however many entities there are. Each notification above the last one seen is read, the entity is read anew, and the handler of
-its type takes it up. A notification carries no value, so that one that comes late or twice does no harm.
+Whoever changes /config/<type>/<name> then writes a notification below /config/changes, numbered by
+ZooKeeper, with the entity's path in it. Every broker watches the list: one watch, however many
+entities there are. Each notification above the last one seen is read, the entity is read anew, and
+the handler of its type takes it up. A notification carries no value, so that one that comes late or
+twice does no harm.
 
-Notifications older than 15 minutes are deleted by whoever sees them. A broker that starts, or that had lost its session, reads what it needs anyway:
-topics with their first log, its own and all brokers' configs at the start.
+Notifications older than 15 minutes are deleted by whoever sees them. A broker that starts, or that
+had lost its session, reads what it needs anyway: topics with their first log, its own and all
+brokers' configs at the start.
 """
 
 import asyncio
@@ -31,7 +35,9 @@ Handler = Callable[[str], Awaitable[None]]
 
 
 class DynamicConfigManager:
-    """Owned by the broker's loop; its one task reads notifications in the order in which they were written."""
+    """Owned by the broker's loop; its one task reads notifications in the order in which they were
+    written.
+    """
 
     def __init__(self, zk: KafkaZkClient, time: Time, trace: Tracer | None) -> None:
         self._zk = zk
@@ -41,13 +47,18 @@ class DynamicConfigManager:
         self._changed = asyncio.Event()
 
     async def startup(self) -> None:
-        """Watch; what has been told until now is taken for seen. Called before configs are read, so that no change is missed. Raises ZkError."""
+        """Watch; what has been told until now is taken for seen. Called before configs are read, so
+        that no change is missed. Raises ZkError.
+        """
         numbers = await self._notifications()
         self._last_seen = max(numbers, default=NOTHING_SEEN)
 
     def on_watch(self, watched: WatchedEvent) -> None:
         """To be called with all that ZooKeeper tells this broker."""
-        if watched.path == ConfigEntityChangeNotificationZNode.PARENT and watched.type is WatchType.CHILDREN_CHANGED:
+        if (
+            watched.path == ConfigEntityChangeNotificationZNode.PARENT
+            and watched.type is WatchType.CHILDREN_CHANGED
+        ):
             self._changed.set()
 
     def on_new_session(self) -> None:
@@ -55,7 +66,8 @@ class DynamicConfigManager:
         self._changed.set()
 
     async def run(self, handlers: Mapping[str, Handler]) -> None:
-        """The task: for ever. `handlers` by entity type, as in `topics`; entities of other types are passed over.
+        """The task: for ever. `handlers` by entity type, as in `topics`; entities of other types
+        are passed over.
 
         ZooKeeper's refusals are told in the log; the next change, or session, makes it try again.
         """
@@ -69,7 +81,11 @@ class DynamicConfigManager:
 
     async def _process_notifications(self, handlers: Mapping[str, Handler]) -> None:
         numbers = await self._notifications()
-        new = {number: sequence for number, sequence in sorted(numbers.items()) if number > self._last_seen}
+        new = {
+            number: sequence
+            for number, sequence in sorted(numbers.items())
+            if number > self._last_seen
+        }
         for number, sequence in new.items():
             for entity_path in await self._zk.get_changed_entities([sequence]):
                 entity_type, _, name = entity_path.partition("/")
@@ -79,8 +95,14 @@ class DynamicConfigManager:
                         self._trace(EntityConfigTaken(entity_path, number))
             self._last_seen = number
         oldest_first = [sequence for _, sequence in sorted(numbers.items())]
-        await self._zk.delete_old_config_change_notifications(oldest_first, self._time.milliseconds() - CHANGE_EXPIRATION_MS)
+        await self._zk.delete_old_config_change_notifications(
+            oldest_first, self._time.milliseconds() - CHANGE_EXPIRATION_MS
+        )
 
     async def _notifications(self) -> dict[int, str]:
         """Number → sequence, as it stands in the znode's name; watched."""
-        return {int(sequence): sequence for sequence in await self._zk.get_config_change_notifications(watch=True) if sequence.isdecimal()}
+        return {
+            int(sequence): sequence
+            for sequence in await self._zk.get_config_change_notifications(watch=True)
+            if sequence.isdecimal()
+        }

@@ -1,4 +1,6 @@
-"""Configs of users, clients and addresses, below /config, under names that ZooKeeper takes (Kafka: AdminZkClient.scala, Sanitizer.java)."""
+"""Configs of users, clients and addresses, below /config, under names that ZooKeeper takes (Kafka:
+AdminZkClient.scala, Sanitizer.java).
+"""
 
 from collections.abc import Mapping
 from urllib.parse import quote, unquote
@@ -9,7 +11,9 @@ from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 
 
 def sanitized(name: str) -> str:
-    """A name as part of a path: percent-encoded but for letters, digits and `.`, `-`, `_`: `a b*~` → `a%20b%2A%7E`."""
+    """A name as part of a path: percent-encoded but for letters, digits and `.`, `-`, `_`: `a b*~`
+    → `a%20b%2A%7E`.
+    """
     return quote(name, safe="").replace("~", "%7E")
 
 
@@ -24,13 +28,24 @@ class EntityConfigs:
         self._zk = zk
         self._trace = trace
 
-    async def change(self, entity_type: str, name: str, before: Mapping[str, str], changes: Mapping[str, str | None]) -> None:
+    async def change(
+        self,
+        entity_type: str,
+        name: str,
+        before: Mapping[str, str],
+        changes: Mapping[str, str | None],
+    ) -> None:
         """Write `before` with `changes`, None to take a key away, and the notification."""
         after = {key: value for key, value in {**before, **changes}.items() if value is not None}
         await self._zk.set_or_create_entity_configs(entity_type, name, after)
         await self._zk.create_config_change_notification(f"{entity_type}/{name}")
         if self._trace:
-            self._trace(EntityConfigWritten(f"{entity_type}/{name}", tuple((key, _shown(key, value)) for key, value in sorted(after.items()))))
+            self._trace(
+                EntityConfigWritten(
+                    f"{entity_type}/{name}",
+                    tuple((key, _shown(key, value)) for key, value in sorted(after.items())),
+                )
+            )
 
 
 def _shown(key: str, value: str) -> str:

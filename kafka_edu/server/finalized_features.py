@@ -1,8 +1,10 @@
-"""Which version of the finalized features a broker knows (Kafka: FinalizedFeatureChangeListener, FinalizedFeatureCache; KIP-584).
+"""Which version of the finalized features a broker knows (Kafka: FinalizedFeatureChangeListener,
+FinalizedFeatureCache; KIP-584).
 
-The features of the whole cluster stand in /feature. Kafka 2.8 has none, but the znode has a version all the same: it is the epoch that
-ApiVersions v3 tells, so that a client can see which of two answers is the newer one. Without the znode, or while its status is
-not "enabled", there is no epoch.
+The features of the whole cluster stand in /feature. Kafka 2.8 has none, but the znode has a version
+all the same: it is the epoch that ApiVersions v3 tells, so that a client can see which of two
+answers is the newer one. Without the znode, or while its status is not "enabled", there is no
+epoch.
 """
 
 import asyncio
@@ -38,7 +40,9 @@ class FinalizedFeatures:
         self._changed.set()
 
     async def run(self) -> None:
-        """The task: for ever. After a refusal by ZooKeeper, the next change or session makes it try again."""
+        """The task: for ever. After a refusal by ZooKeeper, the next change or session makes it try
+        again.
+        """
         while True:
             await self._changed.wait()
             self._changed.clear()

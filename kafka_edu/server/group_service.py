@@ -1,4 +1,6 @@
-"""Puts the group coordinator together for one broker: its purgatories, its log, its background work (Kafka: GroupCoordinator.apply and startup)."""
+"""Puts the group coordinator together for one broker: its purgatories, its log, its background work
+(Kafka: GroupCoordinator.apply and startup).
+"""
 
 from collections.abc import Callable, Collection, Mapping
 
@@ -27,7 +29,9 @@ from kafka_edu.server.kafka_scheduler import KafkaScheduler
 
 
 class GroupService:
-    """The group coordinator of one broker, and its APIs. `partitions` says how many `__consumer_offsets` has."""
+    """The group coordinator of one broker, and its APIs. `partitions` says how many
+    `__consumer_offsets` has.
+    """
 
     def __init__(
         self,
@@ -43,10 +47,21 @@ class GroupService:
         self._replica_manager: ReplicaManager = parts.replication.replica_manager
         self._offset_config = offset_config(parts.config)
         group_settings = group_config(parts.config)
-        manager = self._manager = GroupMetadataManager(self._offset_config, self._replica_manager, parts.time, partitions, parts.trace)
-        rebalancer = GroupRebalancer(group_settings, manager, heartbeats, rebalances, parts.time, parts.trace)
+        manager = self._manager = GroupMetadataManager(
+            self._offset_config, self._replica_manager, parts.time, partitions, parts.trace
+        )
+        rebalancer = GroupRebalancer(
+            group_settings, manager, heartbeats, rebalances, parts.time, parts.trace
+        )
         self.coordinator = GroupCoordinator(group_settings, manager, rebalancer, parts.random)
-        self._loader = PartitionLoader(manager, self.coordinator, self._log_of, parts.time, self._offset_config.load_buffer_size, parts.trace)
+        self._loader = PartitionLoader(
+            manager,
+            self.coordinator,
+            self._log_of,
+            parts.time,
+            self._offset_config.load_buffer_size,
+            parts.trace,
+        )
         self._scheduler = KafkaScheduler(parts.time, parts.on_failure)
         self._replica_manager.listen_for_leadership(GROUP_METADATA_TOPIC_NAME, self._loader)
 
@@ -72,19 +87,26 @@ class GroupService:
         """Start the background work: loading, and the expiry of offsets."""
         self._scheduler.schedule("group-metadata-manager", self._loader.run)
         period_ms = self._offset_config.retention_check_interval_ms
-        self._scheduler.schedule("delete-expired-group-metadata", self._loader.cleanup_expired, delay_ms=period_ms, period_ms=period_ms)
+        self._scheduler.schedule(
+            "delete-expired-group-metadata",
+            self._loader.cleanup_expired,
+            delay_ms=period_ms,
+            period_ms=period_ms,
+        )
 
     async def shutdown(self) -> None:
-        """From now on COORDINATOR_NOT_AVAILABLE. Whoever waits finds its connection closed, and another coordinator."""
+        """From now on COORDINATOR_NOT_AVAILABLE. Whoever waits finds its connection closed, and
+        another coordinator.
+        """
         self.coordinator.is_active = False
         await self._scheduler.shutdown()
 
     def partitions_deleted(self, partitions: Collection[TopicPartition]) -> None:
-        """UpdateMetadata says that they are gone: so are the offsets that groups committed for them."""
+        """UpdateMetadata says that they are gone: so are the offsets that groups committed for
+        them.
+        """
         if partitions:
             self._manager.cleanup_deleted(partitions)
-
-    # --- for transactions ---
 
     def store_transactional_offsets(
         self,
@@ -95,11 +117,19 @@ class GroupService:
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         respond: Callable[[CommitErrors], None],
     ) -> None:
-        """TxnOffsetCommit: the offsets are in the log when `respond` is called with each partition's error, and count when the transaction commits."""
-        self.coordinator.handle_txn_commit_offsets(group_id, producer_id, producer_epoch, member, offsets, respond)
+        """TxnOffsetCommit: the offsets are in the log when `respond` is called with each
+        partition's error, and count when the transaction commits.
+        """
+        self.coordinator.handle_txn_commit_offsets(
+            group_id, producer_id, producer_epoch, member, offsets, respond
+        )
 
-    def on_transaction_completed(self, producer_id: int, partitions: Collection[int], committed: bool) -> None:
-        """WriteTxnMarkers: the transaction's marker is in these partitions of `__consumer_offsets`, replicated."""
+    def on_transaction_completed(
+        self, producer_id: int, partitions: Collection[int], committed: bool
+    ) -> None:
+        """WriteTxnMarkers: the transaction's marker is in these partitions of `__consumer_offsets`,
+        replicated.
+        """
         self._loader.complete_transaction(producer_id, frozenset(partitions), committed)
 
 

@@ -1,13 +1,20 @@
-"""A table from API key to handler (Kafka: KafkaApis.scala, there a `match` of 65 cases and 3,400 lines).
+"""A table from API key to handler (Kafka: KafkaApis.scala, there a `match` of 65 cases and 3,400
+lines).
 
-Each `apis/<family>` registers its handlers here, typed by the request they take. This module decodes the body, checks that the key and version
-are ones we advertise, and turns whatever goes wrong into an answer:
+Each `apis/<family>` registers its handlers here, typed by the request they take. This module
+decodes the body, checks that the key and version are ones we advertise, and turns whatever goes
+wrong into an answer:
 
-    unknown key, version not served, unreadable body      the connection is closed, as in Kafka (its client would not understand any answer)
-    version above the API level, from another broker      served as far as inter.broker.protocol.version says (inter_broker_versions)
-    ApiVersions in a version not served                   a v0 body with UNSUPPORTED_VERSION that names the versions we do speak (KIP-511)
-    KafkaException from a handler                         the response of that request type, with the exception's error code
-    anything else from a handler                          the same with UNKNOWN_SERVER_ERROR; the cause goes to the log and into RequestFailed
+    unknown key, version not served, unreadable body      the connection is closed, as in Kafka (its
+    client would not understand any answer)
+    version above the API level, from another broker      served as far as
+    inter.broker.protocol.version says (inter_broker_versions)
+    ApiVersions in a version not served                   a v0 body with UNSUPPORTED_VERSION that
+    names the versions we do speak (KIP-511)
+    KafkaException from a handler                         the response of that request type, with
+    the exception's error code
+    anything else from a handler                          the same with UNKNOWN_SERVER_ERROR; the
+    cause goes to the log and into RequestFailed
 
 Hop before: KafkaRequestHandler. Next hop: apis/<family>.
 """
@@ -37,13 +44,20 @@ Answered = Awaitable[None] | None
 Handler = Callable[[ApiCall, R], Answered]
 """Answers one request, now or later; a coroutine keeps its handler task until it returns."""
 ErrorResponse = Callable[[R, int, Errors, str], Message | None]
-"""(request, version, error, message) → the response that says so, or None: then the connection is closed."""
+"""(request, version, error, message) → the response that says so, or None: then the connection is
+closed.
+"""
 
 
 class _Entry(NamedTuple):
-    """One API, its types erased: `start` decodes the body and returns what runs the handler, and what makes an error response."""
+    """One API, its types erased: `start` decodes the body and returns what runs the handler, and
+    what makes an error response.
+    """
 
-    start: Callable[[Request], tuple[Message, Callable[[ApiCall], Answered], Callable[[Errors, str], Message | None]]]
+    start: Callable[
+        [Request],
+        tuple[Message, Callable[[ApiCall], Answered], Callable[[Errors, str], Message | None]],
+    ]
 
 
 class KafkaApis:
@@ -57,7 +71,9 @@ class KafkaApis:
         trace: Tracer | None,
         inter_broker: Mapping[ApiKey, int] | None = None,
     ) -> None:
-        """`inter_broker`: the highest version of each API that other brokers send, which may be above `versions`."""
+        """`inter_broker`: the highest version of each API that other brokers send, which may be
+        above `versions`.
+        """
         self.versions = versions
         """What ApiVersions shows to everybody. Clients are served nothing else."""
         self._inter_broker: Mapping[ApiKey, int] = inter_broker or {}
@@ -68,20 +84,34 @@ class KafkaApis:
         self._trace = trace
         self._table: dict[int, _Entry] = {}
 
-    def serve(self, key: ApiKey, request_type: type[R], handler: Handler[R], error_response: ErrorResponse[R]) -> None:
+    def serve(
+        self,
+        key: ApiKey,
+        request_type: type[R],
+        handler: Handler[R],
+        error_response: ErrorResponse[R],
+    ) -> None:
         """Enter a handler into the table."""
 
-        def start(request: Request) -> tuple[Message, Callable[[ApiCall], Answered], Callable[[Errors, str], Message | None]]:
+        def start(
+            request: Request,
+        ) -> tuple[Message, Callable[[ApiCall], Answered], Callable[[Errors, str], Message | None]]:
             version = request.header.api_version
             body = request_type.decode(request.frame, version, request.body_offset)
-            return body, lambda call: handler(call, body), lambda error, message: error_response(body, version, error, message)
+            return (
+                body,
+                lambda call: handler(call, body),
+                lambda error, message: error_response(body, version, error, message),
+            )
 
         if key in self._table:
             raise ValueError(f"{key.name} has a handler already")
         self._table[key] = _Entry(start)
 
     def timeout_ms(self, request: Request) -> int | None:
-        """Return the time-out that a request brings, or None. It is decoded again: for the watchdog, which asks only about old requests."""
+        """Return the time-out that a request brings, or None. It is decoded again: for the
+        watchdog, which asks only about old requests.
+        """
         entry = self._table.get(request.header.api_key)
         if entry is None:
             return None
@@ -127,7 +157,9 @@ class KafkaApis:
             task = asyncio.current_task()
             if task is None or task.cancelling():  # the handler itself is to end
                 raise
-            self._on_error(call, RuntimeError(f"what the handler waited for was cancelled: {error}"))
+            self._on_error(
+                call, RuntimeError(f"what the handler waited for was cancelled: {error}")
+            )
         except Exception as error:
             self._on_error(call, error)
 
@@ -136,8 +168,12 @@ class KafkaApis:
         if not known:
             self.report(call.request, error)
         if call.answered:
-            if call.request.response_ns == 0:  # it failed on the way to the processor: the channel would stay muted
-                self._channel.close_connection(call.request, "its response was lost by a failure of the broker")
+            if (
+                call.request.response_ns == 0
+            ):  # it failed on the way to the processor: the channel would stay muted
+                self._channel.close_connection(
+                    call.request, "its response was lost by a failure of the broker"
+                )
             return
         try:
             if isinstance(error, KafkaException):
@@ -149,11 +185,15 @@ class KafkaApis:
             self._channel.close_connection(call.request, "its error response could not be made")
 
     def _answer_unsupported_api_versions(self, request: Request) -> None:
-        """Any version of ApiVersions that we do not know is answered as v0, which every client can read; then it asks again."""
+        """Any version of ApiVersions that we do not know is answered as v0, which every client can
+        read; then it asks again.
+        """
         entry = self._table[ApiKey.API_VERSIONS]
         header = request.header._replace(api_version=0)
         request.header = header
-        request.body_offset = len(request.frame)  # v0 has no body; whatever the unknown version put there is not looked at
+        request.body_offset = len(
+            request.frame
+        )  # v0 has no body; whatever the unknown version put there is not looked at
         _, _, error_response = entry.start(request)
         call = ApiCall(request, self._channel, error_response, self.report, self._time.nanoseconds)
         call.respond_error(Errors.UNSUPPORTED_VERSION)
@@ -164,22 +204,48 @@ class KafkaApis:
             self.requests[key] = self.requests.get(key, 0) + 1
             self._answer_unsupported_api_versions(request)
         elif (supported := self.versions.get(key)) is None:
-            self._refuse(request, f"{key.name} is not part of this broker's API level (UNSUPPORTED_VERSION)")
+            self._refuse(
+                request, f"{key.name} is not part of this broker's API level (UNSUPPORTED_VERSION)"
+            )
         else:
             low, high = supported
-            self._refuse(request, f"version {request.header.api_version} is not served, only {low} to {high} (UNSUPPORTED_VERSION)")
+            self._refuse(
+                request,
+                f"version {request.header.api_version} is not served, only {low} to {high}"
+                " (UNSUPPORTED_VERSION)",
+            )
 
     def _refuse(self, request: Request, reason: str) -> None:
         if self._trace:
-            self._trace(RequestRefused(request.connection_id, request.header.api_key, request.header.api_version, reason))
+            self._trace(
+                RequestRefused(
+                    request.connection_id,
+                    request.header.api_key,
+                    request.header.api_version,
+                    reason,
+                )
+            )
         self._channel.refuse(request, reason)
 
     def report(self, request: Request, error: BaseException) -> None:
         """Tell the log and the events what no error code foresees."""
         header = request.header
         log.error(
-            "API key %d version %d from %s (%s) failed", header.api_key, header.api_version, request.connection_id, header.client_id, exc_info=error
+            "API key %d version %d from %s (%s) failed",
+            header.api_key,
+            header.api_version,
+            request.connection_id,
+            header.client_id,
+            exc_info=error,
         )
         if self._trace:
             what = f"{type(error).__name__}: {error}"
-            self._trace(RequestFailed(request.connection_id, header.correlation_id, header.api_key, header.api_version, what))
+            self._trace(
+                RequestFailed(
+                    request.connection_id,
+                    header.correlation_id,
+                    header.api_key,
+                    header.api_version,
+                    what,
+                )
+            )

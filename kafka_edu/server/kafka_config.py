@@ -1,7 +1,10 @@
-"""The broker's configuration: server.properties, parsed, checked, typed (Kafka: KafkaConfig.scala; spec A2).
+"""The broker's configuration: server.properties, parsed, checked, typed (Kafka: KafkaConfig.scala;
+spec A2).
 
-A wrong value stops the broker before it has touched anything. The error names file, line, key, value, and what is allowed. So does a value that asks for
-protection which does not exist here. An unknown key is ignored, as in Kafka, and a key without effect does nothing: a warning names both, with file and line.
+A wrong value stops the broker before it has touched anything. The error names file, line, key,
+value, and what is allowed. So does a value that asks for protection which does not exist here. An
+unknown key is ignored, as in Kafka, and a key without effect does nothing: a warning names both,
+with file and line.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,15 +23,18 @@ from kafka_edu.server.settings_check import LISTENER_PREFIX, base_key, check_set
 
 SERVED_SECURITY_PROTOCOLS: Final = ("PLAINTEXT",)
 _NOT_SERVED: Final = (
-    f"is not served yet, only {', '.join(SERVED_SECURITY_PROTOCOLS)}. The broker does not start, because the connection would lack the protection it asks for. "
-    "Use PLAINTEXT, or Apache Kafka where you need the protection"
+    f"is not served yet, only {', '.join(SERVED_SECURITY_PROTOCOLS)}. The broker does not start,"
+    " because the connection would lack the protection it asks for. Use PLAINTEXT, or Apache Kafka"
+    " where you need the protection"
 )
 _LOCALHOST: Final = ("127.0.0.1", "::1")
 _WILDCARDS: Final = ("0.0.0.0", "::")
 
 
 class ConfigFileError(Exception):
-    """A configuration the broker cannot start with; the text says what is wrong where, and what would be right."""
+    """A configuration the broker cannot start with; the text says what is wrong where, and what
+    would be right.
+    """
 
 
 class Setting(NamedTuple):
@@ -78,7 +84,9 @@ class OptionalStr:
 
 
 class KafkaConfig:
-    """Read-only. An attribute is one key of kafka_config_keys, whose line there explains it; properties derive from several keys."""
+    """Read-only. An attribute is one key of kafka_config_keys, whose line there explains it;
+    properties derive from several keys.
+    """
 
     api_level = Str("edu.api.level")
     auto_create_topics_enable = Bool("auto.create.topics.enable")
@@ -92,7 +100,9 @@ class KafkaConfig:
     controlled_shutdown_max_retries = Int("controlled.shutdown.max.retries")
     controlled_shutdown_retry_backoff_ms = Int("controlled.shutdown.retry.backoff.ms")
     controller_socket_timeout_ms = Int("controller.socket.timeout.ms")
-    delete_records_purgatory_purge_interval_requests = Int("delete.records.purgatory.purge.interval.requests")
+    delete_records_purgatory_purge_interval_requests = Int(
+        "delete.records.purgatory.purge.interval.requests"
+    )
     default_replication_factor = Int("default.replication.factor")
     delete_topic_enable = Bool("delete.topic.enable")
     events_file = OptionalStr("edu.events.file")
@@ -103,7 +113,9 @@ class KafkaConfig:
     learner = OptionalStr("edu.learner")
     log_flush_offset_checkpoint_interval_ms = Int("log.flush.offset.checkpoint.interval.ms")
     log_flush_scheduler_interval_ms = Int("log.flush.scheduler.interval.ms")
-    log_flush_start_offset_checkpoint_interval_ms = Int("log.flush.start.offset.checkpoint.interval.ms")
+    log_flush_start_offset_checkpoint_interval_ms = Int(
+        "log.flush.start.offset.checkpoint.interval.ms"
+    )
     log_message_downconversion_enable = Bool("log.message.downconversion.enable")
     log_retention_check_interval_ms = Int("log.retention.check.interval.ms")
     max_connections = Int("max.connections")
@@ -128,7 +140,9 @@ class KafkaConfig:
     replica_fetch_min_bytes = Int("replica.fetch.min.bytes")
     replica_fetch_response_max_bytes = Int("replica.fetch.response.max.bytes")
     replica_fetch_wait_max_ms = Int("replica.fetch.wait.max.ms")
-    replica_high_watermark_checkpoint_interval_ms = Int("replica.high.watermark.checkpoint.interval.ms")
+    replica_high_watermark_checkpoint_interval_ms = Int(
+        "replica.high.watermark.checkpoint.interval.ms"
+    )
     replica_lag_time_max_ms = Int("replica.lag.time.max.ms")
     replica_socket_timeout_ms = Int("replica.socket.timeout.ms")
     request_timeout_ms = Int("request.timeout.ms")
@@ -139,16 +153,24 @@ class KafkaConfig:
     zookeeper_max_in_flight_requests = Int("zookeeper.max.in.flight.requests")
     zookeeper_session_timeout_ms = Int("zookeeper.session.timeout.ms")
 
-    def __init__(self, values: ConfigValues, given: Mapping[str, str] | None = None, overrides: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        values: ConfigValues,
+        given: Mapping[str, str] | None = None,
+        overrides: Mapping[str, str] | None = None,
+    ) -> None:
         """Check what one key alone cannot tell. Raises ConfigException.
 
-        `given` is the text of what is set, by key, unknown keys too; `overrides` is what was set above it while the broker runs.
+        `given` is the text of what is set, by key, unknown keys too; `overrides` is what was set
+        above it while the broker runs.
         """
         self.values = values
         self.given: Mapping[str, str] = given or {}
         self.connection_limits = _connection_limits(values, {**self.given, **(overrides or {})})
         """max.connections and its kin."""
-        self.listener_security_protocol_map = _protocol_map(values.get_string("listener.security.protocol.map"))
+        self.listener_security_protocol_map = _protocol_map(
+            values.get_string("listener.security.protocol.map")
+        )
         self.listeners: tuple[EndPoint, ...] = self._parse_listeners()
         self.inter_broker_listener_name: str = self._inter_broker_listener_name()
         self._advertised = self._parse_advertised()
@@ -163,7 +185,11 @@ class KafkaConfig:
     def log_dirs(self) -> tuple[str, ...]:
         """log.dirs, or else log.dir."""
         dirs = self.values.get_optional_string("log.dirs")
-        return tuple(d.strip() for d in (dirs if dirs is not None else self.values.get_string("log.dir")).split(",") if d.strip())
+        return tuple(
+            d.strip()
+            for d in (dirs if dirs is not None else self.values.get_string("log.dir")).split(",")
+            if d.strip()
+        )
 
     @property
     def zookeeper_connection_timeout_ms(self) -> int:
@@ -172,7 +198,9 @@ class KafkaConfig:
 
     @property
     def log_retention_ms(self) -> int:
-        """The finest of log.retention.ms, .minutes, .hours that is set; -1 is for ever, as is any negative number."""
+        """The finest of log.retention.ms, .minutes, .hours that is set; -1 is for ever, as is any
+        negative number.
+        """
         for key, unit_ms in (("log.retention.ms", 1), ("log.retention.minutes", 60_000)):
             value = self.values.get_optional_int(key)
             if value is not None:
@@ -204,8 +232,12 @@ class KafkaConfig:
         return release
 
     def topic_defaults(self) -> dict[str, ConfigValue]:
-        """The broker's values for every key a topic may set for itself, under the topic's names (Kafka: KafkaServer.copyKafkaConfigToLog)."""
-        return {topic_key: self.values[broker_key] for topic_key, broker_key in TOPIC_KEYS.items()} | {
+        """The broker's values for every key a topic may set for itself, under the topic's names
+        (Kafka: KafkaServer.copyKafkaConfigToLog).
+        """
+        return {
+            topic_key: self.values[broker_key] for topic_key, broker_key in TOPIC_KEYS.items()
+        } | {
             "flush.ms": self.log_flush_interval_ms,
             "retention.ms": self.log_retention_ms,
             "segment.jitter.ms": self.log_roll_jitter_ms,
@@ -213,8 +245,13 @@ class KafkaConfig:
         }
 
     def advertised_listeners(self, bound_ports: Mapping[str, int]) -> tuple[EndPoint, ...]:
-        """What is written into ZooKeeper: advertised.listeners, with the port that was bound wherever it says 0."""
-        return tuple(e._replace(port=bound_ports[e.listener_name]) if e.port == 0 else e for e in self._advertised)
+        """What is written into ZooKeeper: advertised.listeners, with the port that was bound
+        wherever it says 0.
+        """
+        return tuple(
+            e._replace(port=bound_ports[e.listener_name]) if e.port == 0 else e
+            for e in self._advertised
+        )
 
     def _parse_listeners(self) -> tuple[EndPoint, ...]:
         text = self.values.get_optional_string("listeners")
@@ -224,7 +261,11 @@ class KafkaConfig:
         end_points = self._end_points("listeners", text)
         ports = [e.port for e in end_points if e.port]
         if len(set(ports)) < len(ports):
-            raise ConfigException("listeners", f"Invalid value {text} for configuration listeners: each listener must have a port of its own")
+            raise ConfigException(
+                "listeners",
+                f"Invalid value {text} for configuration listeners: each listener must have a port"
+                " of its own",
+            )
         return end_points
 
     def _parse_advertised(self) -> tuple[EndPoint, ...]:
@@ -235,85 +276,139 @@ class KafkaConfig:
             key, advertised = "listeners", self.listeners
             host = self.values.get_optional_string("advertised.host.name")
             port = self.values.get_optional_int("advertised.port")
-            if host is not None or port is not None:  # the old form: one listener, PLAINTEXT, and what is not said is host.name's and port's
+            if (
+                host is not None or port is not None
+                # the old form: one listener, PLAINTEXT, and what is not said is host.name's and
+                # port's
+            ):
                 key = "advertised.port" if host is None else "advertised.host.name"
                 host = host or self.values.get_string("host.name") or LOOPBACK
-                advertised = (self._end_point(key, f"PLAINTEXT://{host}:{self.values.get_int('port') if port is None else port}"),)
+                advertised = (
+                    self._end_point(
+                        key,
+                        f"PLAINTEXT://{host}:"
+                        f"{self.values.get_int('port') if port is None else port}",
+                    ),
+                )
         names = [e.listener_name for e in self.listeners]
         for end_point in advertised:
             if end_point.host in _WILDCARDS:
                 raise ConfigException(
-                    key, f"{end_point} cannot be advertised: nobody can connect to {end_point.host}; set advertised.listeners to a real address"
+                    key,
+                    f"{end_point} cannot be advertised: nobody can connect to {end_point.host}; set"
+                    " advertised.listeners to a real address",
                 )
             if end_point.listener_name not in names:
-                raise ConfigException(key, f"{end_point} is advertised, but listeners has no {end_point.listener_name}, only {', '.join(names)}")
+                raise ConfigException(
+                    key,
+                    f"{end_point} is advertised, but listeners has no {end_point.listener_name},"
+                    f" only {', '.join(names)}",
+                )
         if self.inter_broker_listener_name not in [e.listener_name for e in advertised]:
             raise ConfigException(
-                key, f"the listener between brokers, {self.inter_broker_listener_name} (inter.broker.listener.name), must be advertised too"
+                key,
+                f"the listener between brokers, {self.inter_broker_listener_name}"
+                " (inter.broker.listener.name), must be advertised too",
             )
         return advertised
 
     def _end_points(self, key: str, text: str) -> tuple[EndPoint, ...]:
-        end_points = tuple(self._end_point(key, item.strip()) for item in text.split(",") if item.strip())
+        end_points = tuple(
+            self._end_point(key, item.strip()) for item in text.split(",") if item.strip()
+        )
         names = [e.listener_name for e in end_points]
         if not names or len(set(names)) < len(names):
-            raise ConfigException(key, f"Invalid value {text} for configuration {key}: the value must name each listener once, and at least one")
+            raise ConfigException(
+                key,
+                f"Invalid value {text} for configuration {key}: the value must name each listener"
+                " once, and at least one",
+            )
         return end_points
 
     def _end_point(self, key: str, item: str) -> EndPoint:
         name, separator, address = item.partition("://")
         host, colon, port = address.rpartition(":")
-        if not separator or not colon or not name or not port.isascii() or not port.isdigit() or int(port) > 65535:
+        if (
+            not separator
+            or not colon
+            or not name
+            or not port.isascii()
+            or not port.isdigit()
+            or int(port) > 65535
+        ):
             raise ConfigException(
-                key, f"Invalid value {item} for configuration {key}: the value must be NAME://HOST:PORT, as in PLAINTEXT://127.0.0.1:9092"
+                key,
+                f"Invalid value {item} for configuration {key}: the value must be NAME://HOST:PORT,"
+                " as in PLAINTEXT://127.0.0.1:9092",
             )
         name = name.upper()
         protocol = self.listener_security_protocol_map.get(name)
         if protocol is None:
-            raise ConfigException(key, f"{item} in {key}: listener.security.protocol.map says no security protocol for {name}")
+            raise ConfigException(
+                key,
+                f"{item} in {key}: listener.security.protocol.map says no security protocol for"
+                f" {name}",
+            )
         if protocol not in SERVED_SECURITY_PROTOCOLS:
             raise ConfigException(key, f"{item} in {key}: {protocol} {_NOT_SERVED}")
-        return EndPoint(host.removeprefix("[").removesuffix("]") or LOOPBACK, int(port), name, protocol)
+        return EndPoint(
+            host.removeprefix("[").removesuffix("]") or LOOPBACK, int(port), name, protocol
+        )
 
     def _inter_broker_listener_name(self) -> str:
         name = self.values.get_optional_string("inter.broker.listener.name")
         if name is not None:
             if "security.inter.broker.protocol" in self.given:
                 raise ConfigException(
-                    "inter.broker.listener.name", "Only one of inter.broker.listener.name and security.inter.broker.protocol should be set."
+                    "inter.broker.listener.name",
+                    "Only one of inter.broker.listener.name and security.inter.broker.protocol"
+                    " should be set.",
                 )
             name = name.upper()
             if name not in self.listener_security_protocol_map:
-                raise ConfigException("inter.broker.listener.name", f"listener.security.protocol.map has no listener {name}")
+                raise ConfigException(
+                    "inter.broker.listener.name",
+                    f"listener.security.protocol.map has no listener {name}",
+                )
             return name
         protocol = self.values.get_string("security.inter.broker.protocol").upper()
         if protocol not in SECURITY_PROTOCOLS.values():
-            self._refuse("security.inter.broker.protocol", f"one of {', '.join(SECURITY_PROTOCOLS.values())}")
+            self._refuse(
+                "security.inter.broker.protocol", f"one of {', '.join(SECURITY_PROTOCOLS.values())}"
+            )
         if protocol not in SERVED_SECURITY_PROTOCOLS:
-            raise ConfigException("security.inter.broker.protocol", f"{protocol} between brokers {_NOT_SERVED}")
+            raise ConfigException(
+                "security.inter.broker.protocol", f"{protocol} between brokers {_NOT_SERVED}"
+            )
         return protocol
 
     def _control_plane_listener_name(self) -> str | None:
-        """The listener for the controller's requests alone (KIP-291), with Kafka's three checks; None: they come by the listener between brokers."""
+        """The listener for the controller's requests alone (KIP-291), with Kafka's three checks;
+        None: they come by the listener between brokers.
+        """
         key = "control.plane.listener.name"
         name = self.values.get_optional_string(key)
         if name is None:
             return None
         name = name.upper()
         if name not in self.listener_security_protocol_map:
-            raise ConfigException(key, f"Listener with {name} defined in {key} not found in listener.security.protocol.map.")
+            raise ConfigException(
+                key,
+                f"Listener with {name} defined in {key} not found in"
+                " listener.security.protocol.map.",
+            )
         advertised = [e.listener_name for e in self._advertised]
         if name not in advertised:
             raise ConfigException(
                 key,
-                f"{key} must be a listener name defined in advertised.listeners. "
-                f"The valid options based on currently configured listeners are {','.join(advertised)}",
+                f"{key} must be a listener name defined in advertised.listeners. The valid options"
+                f" based on currently configured listeners are {','.join(advertised)}",
             )
         if name == self.inter_broker_listener_name:
             raise ConfigException(
                 key,
-                f"{key}, when defined, should have a different value from the inter broker listener name. "
-                f"Currently they both have the value ListenerName({name})",
+                f"{key}, when defined, should have a different value from the inter broker listener"
+                f" name. Currently they both have the value ListenerName({name})",
             )
         return name
 
@@ -321,7 +416,10 @@ class KafkaConfig:
         """Rules between keys (Kafka: KafkaConfig.validateValues)."""
         most = self.reserved_broker_max_id
         if self.broker_id_generation_enable and self.broker_id > most:
-            self._refuse("broker.id", f"from -1 to {most} (reserved.broker.max.id): ids above are generated ones")
+            self._refuse(
+                "broker.id",
+                f"from -1 to {most} (reserved.broker.max.id): ids above are generated ones",
+            )
         if not self.broker_id_generation_enable and self.broker_id < 0:
             self._refuse("broker.id", "at least 0, for broker.id.generation.enable is false")
         if not self.log_dirs:
@@ -335,37 +433,68 @@ class KafkaConfig:
         if self.log_roll_jitter_ms < 0:
             self._refuse("log.roll.jitter.ms", "at least 0")
         if 0 < self.queued_max_request_bytes < self.socket_request_max_bytes:
-            self._refuse("queued.max.request.bytes", f"at least {self.socket_request_max_bytes} (socket.request.max.bytes), or -1")
+            self._refuse(
+                "queued.max.request.bytes",
+                f"at least {self.socket_request_max_bytes} (socket.request.max.bytes), or -1",
+            )
         if self.max_connections_per_ip == 0 and not self.connection_limits.per_ip_overrides:
-            self._refuse("max.connections.per.ip", "at least 1, unless max.connections.per.ip.overrides is set")
+            self._refuse(
+                "max.connections.per.ip",
+                "at least 1, unless max.connections.per.ip.overrides is set",
+            )
         if self.replica_fetch_wait_max_ms > self.replica_socket_timeout_ms:
-            self._refuse("replica.fetch.wait.max.ms", f"at most {self.replica_socket_timeout_ms} (replica.socket.timeout.ms)")
+            self._refuse(
+                "replica.fetch.wait.max.ms",
+                f"at most {self.replica_socket_timeout_ms} (replica.socket.timeout.ms)",
+            )
         if self.replica_fetch_wait_max_ms > self.replica_lag_time_max_ms:
             self._refuse(
-                "replica.fetch.wait.max.ms", f"at most {self.replica_lag_time_max_ms} (replica.lag.time.max.ms): else followers leave the ISR"
+                "replica.fetch.wait.max.ms",
+                f"at most {self.replica_lag_time_max_ms} (replica.lag.time.max.ms): else followers"
+                " leave the ISR",
             )
         between_brokers = self.values.get_string("inter.broker.protocol.version")
-        if record_version(self.values.get_string("log.message.format.version")) > record_version(between_brokers):
-            self._refuse("log.message.format.version", f"no newer than the messages of inter.broker.protocol.version {between_brokers}")
+        if record_version(self.values.get_string("log.message.format.version")) > record_version(
+            between_brokers
+        ):
+            self._refuse(
+                "log.message.format.version",
+                f"no newer than the messages of inter.broker.protocol.version {between_brokers}",
+            )
         acks = self.values.get_int("offsets.commit.required.acks")
         if not -1 <= acks <= self.offsets_topic_replication_factor:
-            self._refuse("offsets.commit.required.acks", "from -1 to offsets.topic.replication.factor")
+            self._refuse(
+                "offsets.commit.required.acks", "from -1 to offsets.topic.replication.factor"
+            )
 
     def _refuse(self, key: str, allowed: str) -> None:
-        raise ConfigException(key, f"Invalid value {CONFIG_DEF.shown(key, self.values[key])} for configuration {key}: the value must be {allowed}")
+        raise ConfigException(
+            key,
+            f"Invalid value {CONFIG_DEF.shown(key, self.values[key])} for configuration {key}: the"
+            f" value must be {allowed}",
+        )
 
 
 def _connection_limits(values: ConfigValues, given: Mapping[str, str]) -> ConnectionLimits:
-    """Return the limits of connections, those of single listeners and addresses too. Raises ConfigException."""
+    """Return the limits of connections, those of single listeners and addresses too. Raises
+    ConfigException.
+    """
     key = CONFIG_DEF.keys["max.connections"]
     per_listener: dict[str, int] = {}
     for name, text in given.items():
         if name.startswith(LISTENER_PREFIX) and base_key(name) == key.name:
             most = key._replace(name=name).parse(text)
             if isinstance(most, int):
-                per_listener[name.removeprefix(LISTENER_PREFIX).removesuffix(f".{key.name}").upper()] = most
+                per_listener[
+                    name.removeprefix(LISTENER_PREFIX).removesuffix(f".{key.name}").upper()
+                ] = most
     overrides = _per_ip_overrides(values.get_string("max.connections.per.ip.overrides"))
-    return ConnectionLimits(values.get_int("max.connections"), values.get_int("max.connections.per.ip"), overrides, per_listener)
+    return ConnectionLimits(
+        values.get_int("max.connections"),
+        values.get_int("max.connections.per.ip"),
+        overrides,
+        per_listener,
+    )
 
 
 def _per_ip_overrides(text: str) -> dict[str, int]:
@@ -375,11 +504,17 @@ def _per_ip_overrides(text: str) -> dict[str, int]:
     for item in filter(None, (item.strip() for item in text.split(","))):
         host, _, most = item.rpartition(":")
         try:
-            addresses = _LOCALHOST if host.strip() == "localhost" else (str(ip_address(host.strip().strip("[]"))),)
+            addresses = (
+                _LOCALHOST
+                if host.strip() == "localhost"
+                else (str(ip_address(host.strip().strip("[]"))),)
+            )
             limits |= dict.fromkeys(addresses, int(most))
         except ValueError:
             raise ConfigException(
-                key, f"Invalid value {text} for configuration {key}: {item} must be ADDRESS:LIMIT, as in 127.0.0.1:200; host names are not looked up"
+                key,
+                f"Invalid value {text} for configuration {key}: {item} must be ADDRESS:LIMIT, as in"
+                " 127.0.0.1:200; host names are not looked up",
             ) from None
     return limits
 
@@ -392,14 +527,16 @@ def _protocol_map(text: str) -> dict[str, str]:
         if not colon or not name or protocol.upper() not in SECURITY_PROTOCOLS.values():
             raise ConfigException(
                 "listener.security.protocol.map",
-                f"Invalid value {item} for configuration listener.security.protocol.map: the value must be NAME:PROTOCOL, where PROTOCOL is "
-                "PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL",
+                f"Invalid value {item} for configuration listener.security.protocol.map: the value"
+                " must be NAME:PROTOCOL, where PROTOCOL is PLAINTEXT, SSL, SASL_PLAINTEXT or"
+                " SASL_SSL",
             )
         protocols[name.upper()] = protocol.upper()
     return protocols
 
 
-#: A topic's key → the broker's key that gives its default (Kafka: LogConfig.TopicConfigSynonyms). Those with several synonyms are derived.
+#: A topic's key → the broker's key that gives its default (Kafka: LogConfig.TopicConfigSynonyms).
+#: Those with several synonyms are derived.
 TOPIC_KEYS: Final[Mapping[str, str]] = {
     "cleanup.policy": "log.cleanup.policy",
     "compression.type": "compression.type",
@@ -427,25 +564,38 @@ TOPIC_KEYS: Final[Mapping[str, str]] = {
 def make_config(settings: Mapping[str, Setting]) -> tuple[KafkaConfig, list[str]]:
     """Return the configuration, and a warning for each key that is unknown or has no effect.
 
-    Raises ConfigFileError with a line for everything that is wrong or refused, each naming its place. The warnings are added, because a key that is
-    missing is often one that was mistyped. What several keys together get wrong is told when each is right by itself.
+    Raises ConfigFileError with a line for everything that is wrong or refused, each naming its
+    place. The warnings are added, because a key that is missing is often one that was mistyped.
+    What several keys together get wrong is told when each is right by itself.
     """
     given = {key: setting.value for key, setting in settings.items()}
     findings = check_settings(given)
-    refusals = [f"{settings[finding.key].where}: {finding.text}" for finding in findings if finding.refuses]
-    warnings = [f"{settings[finding.key].where}: {finding.text}" for finding in findings if not finding.refuses]
+    refusals = [
+        f"{settings[finding.key].where}: {finding.text}" for finding in findings if finding.refuses
+    ]
+    warnings = [
+        f"{settings[finding.key].where}: {finding.text}"
+        for finding in findings
+        if not finding.refuses
+    ]
     wrong = CONFIG_DEF.problems(given)
     if not wrong and not refusals:
         try:
             return KafkaConfig(CONFIG_DEF.parse(given), given), warnings
         except ConfigException as error:
             wrong.append(error)
-    told = [f"{settings[error.key].where}: {error}" if error.key in settings else str(error) for error in wrong]
+    told = [
+        f"{settings[error.key].where}: {error}" if error.key in settings else str(error)
+        for error in wrong
+    ]
     raise ConfigFileError("\n".join(told + refusals + warnings))
 
 
-def load_config(path: str, file_system: FileSystem, overrides: Sequence[str] = ()) -> tuple[KafkaConfig, list[str]]:
-    """Read a properties file; `overrides` are `key=value`, as kafka-server-start's --override takes them, and go before it.
+def load_config(
+    path: str, file_system: FileSystem, overrides: Sequence[str] = ()
+) -> tuple[KafkaConfig, list[str]]:
+    """Read a properties file; `overrides` are `key=value`, as kafka-server-start's --override takes
+    them, and go before it.
 
     Raises ConfigFileError, with file and line.
     """
@@ -455,7 +605,9 @@ def load_config(path: str, file_system: FileSystem, overrides: Sequence[str] = (
         raise ConfigFileError(f"cannot read {path}: {error.strerror}") from error
     except PropertiesError as error:
         raise ConfigFileError(f"{path}, line {error.line}: {error}") from error
-    settings = {key: Setting(prop.value, f"{path}, line {prop.line}") for key, prop in parsed.items()}
+    settings = {
+        key: Setting(prop.value, f"{path}, line {prop.line}") for key, prop in parsed.items()
+    }
     for override in overrides:
         key, equals, value = override.partition("=")
         if not equals:

@@ -1,9 +1,11 @@
-"""The handlers: num.io.threads tasks that take requests from the channel and work on them (Kafka: KafkaRequestHandler.scala; book 001).
+"""The handlers: num.io.threads tasks that take requests from the channel and work on them (Kafka:
+KafkaRequestHandler.scala; book 001).
 
-Most handlers are plain functions: they decide, hand what must wait to a purgatory, and return. Some wait on ZooKeeper or the controller; such a
-coroutine keeps its task, so that never more than num.io.threads requests are in progress, as in Kafka. The tasks share the broker's one loop:
-this is Kafka's structure, not its parallelism (docs/differences.md).
-Hop before: RequestChannel. Next hop: KafkaApis.
+Most handlers are plain functions: they decide, hand what must wait to a purgatory, and return. Some
+wait on ZooKeeper or the controller; such a coroutine keeps its task, so that never more than
+num.io.threads requests are in progress, as in Kafka. The tasks share the broker's one loop: this is
+Kafka's structure, not its parallelism (docs/differences.md). Hop before: RequestChannel. Next hop:
+KafkaApis.
 """
 
 import asyncio
@@ -18,7 +20,9 @@ Handle = Callable[[Request], Awaitable[None] | None]
 
 
 class KafkaRequestHandlerPool:
-    """Owns the handler tasks of one request channel. `handle` must not raise: KafkaApis turns every failure into an answer."""
+    """Owns the handler tasks of one request channel. `handle` must not raise: KafkaApis turns every
+    failure into an answer.
+    """
 
     def __init__(
         self,
@@ -56,11 +60,15 @@ class KafkaRequestHandlerPool:
                 self._tasks[index] = task
 
     def resize(self, num_io_threads: int) -> None:
-        """Door: so many handlers from now on. Those too many end at once, or with the request they are at."""
+        """Door: so many handlers from now on. Those too many end at once, or with the request they
+        are at.
+        """
         before, self._num_io_threads = self._num_io_threads, num_io_threads
         if self._trace:
             self._trace(HandlerPoolResized(before, num_io_threads))
-        for index in [index for index in self._tasks if index >= num_io_threads and index not in self._at_work]:
+        for index in [
+            index for index in self._tasks if index >= num_io_threads and index not in self._at_work
+        ]:
             self._tasks.pop(index).cancel()
         self.start()
 
@@ -93,7 +101,11 @@ class KafkaRequestHandlerPool:
         header = request.header
         queued_us = (request.dequeued_ns - request.start_ns) // 1000
         with trace.because(request.cause):
-            dequeued = trace(RequestDequeued(request.connection_id, header.correlation_id, header.api_key, index, queued_us))
+            dequeued = trace(
+                RequestDequeued(
+                    request.connection_id, header.correlation_id, header.api_key, index, queued_us
+                )
+            )
         began = self._time.nanoseconds()
         with trace.because(dequeued):
             waiting = self._start(request)
@@ -101,7 +113,16 @@ class KafkaRequestHandlerPool:
             await trace.carry(dequeued, waiting)
         handler_us = (self._time.nanoseconds() - began) // 1000
         with trace.because(dequeued):
-            trace(RequestHandled(request.connection_id, header.correlation_id, header.api_key, index, handler_us, request.response_ns != 0))
+            trace(
+                RequestHandled(
+                    request.connection_id,
+                    header.correlation_id,
+                    header.api_key,
+                    index,
+                    handler_us,
+                    request.response_ns != 0,
+                )
+            )
 
     def _ended(self, index: int, task: asyncio.Task[None]) -> None:
         if self._tasks.get(index) is task:

@@ -1,10 +1,12 @@
-"""Runs the broker's periodic work (Kafka: KafkaScheduler.scala; background.threads): retention, checkpoints, flush, ISR expiration.
+"""Runs the broker's periodic work (Kafka: KafkaScheduler.scala; background.threads): retention,
+checkpoints, flush, ISR expiration.
 
-Each piece of work is a task that waits on the handed-in Time; so the simulator's clock drives it, and `crash` drops it. A run that takes longer
-than its period delays the next, it never overlaps with it.
+Each piece of work is a task that waits on the handed-in Time; so the simulator's clock drives it,
+and `crash` drops it. A run that takes longer than its period delays the next, it never overlaps
+with it.
 
-Kafka logs what a scheduled function throws and forgets it. Here an exception ends the broker: a broker whose ISR expiration has silently stopped
-acknowledges records that it should not.
+Kafka logs what a scheduled function throws and forgets it. Here an exception ends the broker: a
+broker whose ISR expiration has silently stopped acknowledges records that it should not.
 """
 
 import asyncio
@@ -14,7 +16,9 @@ from kafka_edu.common.time import Time
 
 
 class KafkaScheduler:
-    """Owns its tasks. `on_failure` is told the name of a task that raised, and what; it is expected to stop the broker."""
+    """Owns its tasks. `on_failure` is told the name of a task that raised, and what; it is expected
+    to stop the broker.
+    """
 
     def __init__(self, time: Time, on_failure: Callable[[str, BaseException], None]) -> None:
         self._time = time
@@ -22,17 +26,30 @@ class KafkaScheduler:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._stopped = False
 
-    def schedule(self, name: str, work: Callable[[], Awaitable[object] | None], *, delay_ms: int = 0, period_ms: int = -1) -> None:
-        """Run `work` after `delay_ms`, and then every `period_ms` after it has ended; a negative period: once."""
+    def schedule(
+        self,
+        name: str,
+        work: Callable[[], Awaitable[object] | None],
+        *,
+        delay_ms: int = 0,
+        period_ms: int = -1,
+    ) -> None:
+        """Run `work` after `delay_ms`, and then every `period_ms` after it has ended; a negative
+        period: once.
+        """
         if self._stopped:
             return
         if name in self._tasks:
             raise ValueError(f"{name} is scheduled already")
-        task = asyncio.get_running_loop().create_task(self._run(work, delay_ms, period_ms), name=name)
+        task = asyncio.get_running_loop().create_task(
+            self._run(work, delay_ms, period_ms), name=name
+        )
         self._tasks[name] = task
         task.add_done_callback(lambda done: self._ended(name, done))
 
-    async def _run(self, work: Callable[[], Awaitable[object] | None], delay_ms: int, period_ms: int) -> None:
+    async def _run(
+        self, work: Callable[[], Awaitable[object] | None], delay_ms: int, period_ms: int
+    ) -> None:
         await self._time.sleep(delay_ms)
         while True:
             waiting = work()

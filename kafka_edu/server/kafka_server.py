@@ -1,10 +1,13 @@
 """One broker: all its parts, started and stopped in order (Kafka: KafkaServer.scala).
 
-    startup    log dirs (locked), ZooKeeper, cluster id, broker id, logs (recovered after a crash), ports, replication, registration, controller, APIs, handlers, doors
-    shutdown   controlled shutdown, doors, handlers, scheduler, APIs, connections, replication, logs (flushed, .kafka_cleanshutdown), controller, ZooKeeper, locks
+    startup    log dirs (locked), ZooKeeper, cluster id, broker id, logs (recovered after a crash),
+    ports, replication, registration, controller, APIs, handlers, doors
+    shutdown   controlled shutdown, doors, handlers, scheduler, APIs, connections, replication, logs
+    (flushed, .kafka_cleanshutdown), controller, ZooKeeper, locks
 
-Time, transport, ZooKeeper, disk, randomness and workers are handed in: the same object runs in a process of its own under real clients, and three of
-them in one process in virtual time. Everything hangs on this object; nothing of a broker lives in a module.
+Time, transport, ZooKeeper, disk, randomness and workers are handed in: the same object runs in a
+process of its own under real clients, and three of them in one process in virtual time. Everything
+hangs on this object; nothing of a broker lives in a module.
 """
 
 import asyncio
@@ -26,7 +29,11 @@ from kafka_edu.log.log_dirs import LogDirInUseError, LogDirs
 from kafka_edu.log.log_manager import LogManager
 from kafka_edu.network.data_plane_request_channel import DataPlaneRequestChannel
 from kafka_edu.network.request_channel import RequestChannel
-from kafka_edu.network.socket_server import CONTROL_PLANE_QUEUED_REQUESTS, ControlPlane, SocketServer
+from kafka_edu.network.socket_server import (
+    CONTROL_PLANE_QUEUED_REQUESTS,
+    ControlPlane,
+    SocketServer,
+)
 from kafka_edu.replication.assembly import Replication
 from kafka_edu.server.api_assembly import ApiAssembly
 from kafka_edu.server.broker_metadata_checkpoint import (
@@ -38,7 +45,12 @@ from kafka_edu.server.broker_metadata_checkpoint import (
 )
 from kafka_edu.server.broker_parts import BrokerParts
 from kafka_edu.server.broker_state import VALID_NEXT_STATES, BrokerState
-from kafka_edu.server.config_handlers import BrokerConfigHandler, TopicConfigHandler, config_handlers, connect_reconfigurables
+from kafka_edu.server.config_handlers import (
+    BrokerConfigHandler,
+    TopicConfigHandler,
+    config_handlers,
+    connect_reconfigurables,
+)
 from kafka_edu.server.controlled_shutdown import ControlledShutdown, Outcome
 from kafka_edu.server.dynamic_broker_config import DynamicBrokerConfig
 from kafka_edu.server.dynamic_config_manager import DynamicConfigManager
@@ -125,14 +137,22 @@ class VirtualProcess:
         return ""
 
 
-def make_control_plane(config: KafkaConfig, time: Time, trace: Tracer | None) -> ControlPlane | None:
+def make_control_plane(
+    config: KafkaConfig, time: Time, trace: Tracer | None
+) -> ControlPlane | None:
     """What control.plane.listener.name asks for, or None."""
     name = config.control_plane_listener_name
-    return None if name is None else ControlPlane(name, RequestChannel(time, CONTROL_PLANE_QUEUED_REQUESTS, trace))
+    return (
+        None
+        if name is None
+        else ControlPlane(name, RequestChannel(time, CONTROL_PLANE_QUEUED_REQUESTS, trace))
+    )
 
 
 class KafkaServer:
-    """A broker. `await startup()`, then it serves until `shutdown`; `failed` says when it can not go on."""
+    """A broker. `await startup()`, then it serves until `shutdown`; `failed` says when it can not
+    go on.
+    """
 
     def __init__(
         self,
@@ -152,7 +172,9 @@ class KafkaServer:
         self.cluster_id = ""
         self.state = BrokerState.NOT_RUNNING
         self.failed = asyncio.Event()
-        """Set when a part has failed in a way that no error code foresees: the broker must be shut down. `failure` says why."""
+        """Set when a part has failed in a way that no error code foresees: the broker must be shut
+        down. `failure` says why.
+        """
         self.failure = ""
         self._time = time
         self._transport = transport
@@ -165,11 +187,16 @@ class KafkaServer:
         self._process: Process = process or VirtualProcess()
         self._end_points: tuple[str, ...] = ()
         self._zk = KafkaZkClient(
-            zk_client, time, inter_broker_protocol=config.inter_broker_protocol_version, max_in_flight=config.zookeeper_max_in_flight_requests
+            zk_client,
+            time,
+            inter_broker_protocol=config.inter_broker_protocol_version,
+            max_in_flight=config.zookeeper_max_in_flight_requests,
         )
         self._scheduler = KafkaScheduler(time, self.on_failure)
         self._control_plane = make_control_plane(config, time, tracer)
-        self._request_channel = (DataPlaneRequestChannel if self._control_plane else RequestChannel)(time, config.queued_max_requests, tracer)
+        self._request_channel = (
+            DataPlaneRequestChannel if self._control_plane else RequestChannel
+        )(time, config.queued_max_requests, tracer)
         self._log_dirs = LogDirs(config.log_dirs, file_system, tracer)
         self._log_dirs_opened = False
         self._log_manager: LogManager | None = None
@@ -181,17 +208,19 @@ class KafkaServer:
         self._features = FinalizedFeatures(self._zk)
         self._tasks: list[asyncio.Task[None]] = []
         self._early_session_states: list[SessionState] = []
-        """What ZooKeeper's session went through since registration began, for the controller, which is made after it."""
+        """What ZooKeeper's session went through since registration began, for the controller, which
+        is made after it.
+        """
         if tracer:
             tracer.on_snapshot(self._snapshot)
             tracer.on_gauges(self._gauges)
 
-    # --- startup ---
-
     def open_log_dirs(self) -> None:
-        """Create, check and lock the log dirs. Until then nothing of another broker on them may be touched, its events file and recording included.
+        """Create, check and lock the log dirs. Until then nothing of another broker on them may be
+        touched, its events file and recording included.
 
-        Raises StartupError when another broker uses one of the dirs, or when none of them can be used.
+        Raises StartupError when another broker uses one of the dirs, or when none of them can be
+        used.
         """
         try:
             self._log_dirs.open()
@@ -203,8 +232,9 @@ class KafkaServer:
     def _check_a_log_dir_is_left(self) -> None:
         if not self._log_dirs.live:
             raise StartupError(
-                f"Shutdown broker because none of the specified log dirs from {', '.join(self._log_dirs.all)} can be created or validated: "
-                f"{self._log_dirs.failures()}. Repair one of them, or set log.dirs to others."
+                "Shutdown broker because none of the specified log dirs from"
+                f" {', '.join(self._log_dirs.all)} can be created or validated:"
+                f" {self._log_dirs.failures()}. Repair one of them, or set log.dirs to others."
             )
 
     @property
@@ -213,7 +243,9 @@ class KafkaServer:
         return self._replication
 
     async def startup(self) -> None:
-        """Start everything. What it raises (OSError, ZkError, InconsistentBrokerIdError …) says why the broker can not run; call `shutdown` then."""
+        """Start everything. What it raises (OSError, ZkError, InconsistentBrokerIdError …) says why
+        the broker can not run; call `shutdown` then.
+        """
         began_ms = self._time.hi_res_clock_ms()
         self._enter(BrokerState.STARTING)
         if self._trace:
@@ -222,7 +254,16 @@ class KafkaServer:
             self.open_log_dirs()
         config = self.config
         process = self._process
-        self._spawn("loop-watchdog", LoopWatchdog(self._time, self._trace, process.cpu_ms, process.rearm_watchdog, process.loop_held_by).run())
+        self._spawn(
+            "loop-watchdog",
+            LoopWatchdog(
+                self._time,
+                self._trace,
+                process.cpu_ms,
+                process.rearm_watchdog,
+                process.loop_held_by,
+            ).run(),
+        )
         await self._connect_to_zookeeper()
         await self._join_cluster()
         changes = self._config_changes = DynamicConfigManager(self._zk, self._time, self._trace)
@@ -235,7 +276,8 @@ class KafkaServer:
         await topic_configs.load(await self._zk.get_all_topics_in_cluster())
         log_manager = self._make_log_manager(defaults)
         await log_manager.load_logs(topic_configs.loaded)
-        self._log_manager = log_manager  # not before: the shutdown of a start that failed must not call half-read logs clean
+        # not before: the shutdown of a start that failed must not call half-read logs clean
+        self._log_manager = log_manager
         cache = MetadataCache(self.broker_id, self._trace)
         socket_server = self._socket_server = self._make_socket_server()
         await socket_server.bind()
@@ -258,24 +300,49 @@ class KafkaServer:
         broker = await self._register(socket_server)
         self._checkpoint_broker_metadata(log_manager)
         controller = self._controller = KafkaController(
-            controller_config(self.config), self._zk, broker, self._time, self._transport, self._random, self._trace
+            controller_config(self.config),
+            self._zk,
+            broker,
+            self._time,
+            self._transport,
+            self._random,
+            self._trace,
         )
         await controller.startup()
         for state in self._early_session_states:
             controller.on_session(state)
         apis = self._apis = self._make_apis(cache, replication, controller, topic_configs)
-        connect_reconfigurables(self.dynamic_config, topic_configs, log_manager, socket_server, replication, controller, apis.handlers)
-        handlers = config_handlers(broker_configs, TopicConfigHandler(topic_configs, log_manager, controller))
+        connect_reconfigurables(
+            self.dynamic_config,
+            topic_configs,
+            log_manager,
+            socket_server,
+            replication,
+            controller,
+            apis.handlers,
+        )
+        handlers = config_handlers(
+            broker_configs, TopicConfigHandler(topic_configs, log_manager, controller)
+        )
         self._spawn("config-changes", changes.run(handlers))
         if config.inter_broker_protocol_version >= FEATURES:
             await self._features.startup()
             self._spawn("finalized-features", self._features.run())
         await apis.startup()
-        self._spawn("request-watchdog", RequestWatchdog(socket_server.channels, apis.apis.timeout_ms, self._time, self._trace).run())
+        self._spawn(
+            "request-watchdog",
+            RequestWatchdog(
+                socket_server.channels, apis.apis.timeout_ms, self._time, self._trace
+            ).run(),
+        )
         socket_server.start_processing()
         self._enter(BrokerState.RUNNING)
         if self._trace:
-            self._trace(ServerStarted(self.broker_id, self._end_points, self._time.hi_res_clock_ms() - began_ms))
+            self._trace(
+                ServerStarted(
+                    self.broker_id, self._end_points, self._time.hi_res_clock_ms() - began_ms
+                )
+            )
 
     async def _connect_to_zookeeper(self) -> None:
         timeout_ms = self.config.zookeeper_connection_timeout_ms
@@ -283,10 +350,15 @@ class KafkaServer:
             await self._zk.start(self._on_watch, self._on_session, timeout_ms)
         except ZkError as error:
             where = f"{self.config.zookeeper_connect} (zookeeper.connect)"
-            raise StartupError(f"there is no ZooKeeper at {where}, or it did not answer within {timeout_ms} ms: {error}") from error
+            raise StartupError(
+                f"there is no ZooKeeper at {where}, or it did not answer within {timeout_ms} ms:"
+                f" {error}"
+            ) from error
 
     async def _join_cluster(self) -> None:
-        """Agree with ZooKeeper and the log dirs on which cluster this is, and which broker (book §6.5.1)."""
+        """Agree with ZooKeeper and the log dirs on which cluster this is, and which broker (book
+        §6.5.1).
+        """
         config = self.config
         await self._zk.create_top_level_paths()
         proposed = base64.urlsafe_b64encode(self._random.randbytes(16)).decode().rstrip("=")
@@ -294,7 +366,11 @@ class KafkaServer:
         stored = read_broker_metadata(self._log_dirs.live, self._file_system, self._log_dirs.fail)
         self._check_a_log_dir_is_left()
         check_cluster_id(stored, self.cluster_id)
-        generate = (lambda: self._zk.generate_broker_id(config.reserved_broker_max_id)) if config.broker_id_generation_enable else None
+        generate = (
+            (lambda: self._zk.generate_broker_id(config.reserved_broker_max_id))
+            if config.broker_id_generation_enable
+            else None
+        )
         self.broker_id, source = await settle_broker_id(stored, config.broker_id, generate)
         if self._trace:
             self._trace.broker = self.broker_id
@@ -310,7 +386,9 @@ class KafkaServer:
             self._trace,
             failed_log_dirs=self._log_dirs.failed,
             recovery_threads_per_data_dir=self.config.num_recovery_threads_per_data_dir,
-            max_producer_id_expiration_ms=self.config.values.get_int("transactional.id.expiration.ms"),
+            max_producer_id_expiration_ms=self.config.values.get_int(
+                "transactional.id.expiration.ms"
+            ),
             on_log_dir_failure=self._on_log_dir_failure,
             on_failure=self.on_failure,
             random=self._random,
@@ -339,8 +417,16 @@ class KafkaServer:
         """The log manager's periodic work, under Kafka's names."""
         config, schedule = self.config, self._scheduler.schedule
         for name, work, period_ms in (
-            ("kafka-log-retention", lambda: log_manager.cleanup_logs(self._time.milliseconds()), config.log_retention_check_interval_ms),
-            ("kafka-log-flusher", lambda: log_manager.flush_dirty_logs(self._time.milliseconds()), config.log_flush_scheduler_interval_ms),
+            (
+                "kafka-log-retention",
+                lambda: log_manager.cleanup_logs(self._time.milliseconds()),
+                config.log_retention_check_interval_ms,
+            ),
+            (
+                "kafka-log-flusher",
+                lambda: log_manager.flush_dirty_logs(self._time.milliseconds()),
+                config.log_flush_scheduler_interval_ms,
+            ),
             (
                 "kafka-recovery-point-checkpoint",
                 log_manager.checkpoint_recovery_point_offsets,
@@ -355,25 +441,36 @@ class KafkaServer:
             schedule(name, work, delay_ms=INITIAL_TASK_DELAY_MS, period_ms=period_ms)
 
     async def _register(self, socket_server: SocketServer) -> Broker:
-        """Take our place in /brokers/ids. A znode that a killed broker of our id has left goes with its session, for which we wait."""
+        """Take our place in /brokers/ids. A znode that a killed broker of our id has left goes with
+        its session, for which we wait.
+        """
         config = self.config
-        broker = Broker(self.broker_id, config.advertised_listeners(socket_server.bound_ports), config.rack)
+        broker = Broker(
+            self.broker_id, config.advertised_listeners(socket_server.bound_ports), config.rack
+        )
         self._end_points = tuple(map(str, broker.end_points))
         self._early_session_states.clear()  # an earlier session had nothing of ours to lose
         try:
-            epoch = await self._zk.register_broker(broker, wait_ms=2 * config.zookeeper_session_timeout_ms)
+            epoch = await self._zk.register_broker(
+                broker, wait_ms=2 * config.zookeeper_session_timeout_ms
+            )
         except ZkError as error:
             if error.code is not ZkErrorCode.NODE_EXISTS:
                 raise
             raise StartupError(
-                f"another broker has the id {self.broker_id}: {error.path} stays, also after twice the session time-out; give this one another broker.id"
+                f"another broker has the id {self.broker_id}: {error.path} stays, also after twice"
+                " the session time-out; give this one another broker.id"
             ) from error
         if self._trace:
-            self._trace(BrokerRegistered(self.broker_id, epoch, self._end_points, self._zk.session_id))
+            self._trace(
+                BrokerRegistered(self.broker_id, epoch, self._end_points, self._zk.session_id)
+            )
         return broker._replace(epoch=epoch)
 
     def _checkpoint_broker_metadata(self, log_manager: LogManager) -> None:
-        """Write meta.properties into each log dir that lacks it, or lacks the cluster's id: only now, when the id is ours in the cluster too."""
+        """Write meta.properties into each log dir that lacks it, or lacks the cluster's id: only
+        now, when the id is ours in the cluster too.
+        """
         metadata = BrokerMetadata(self.broker_id, self.cluster_id)
         for log_dir in log_manager.live_log_dirs:
             checkpoint = BrokerMetadataCheckpoint(log_dir, self._file_system)
@@ -383,7 +480,13 @@ class KafkaServer:
             except OSError as error:
                 log_manager.handle_log_dir_failure(log_dir, error)
 
-    def _make_apis(self, cache: MetadataCache, replication: Replication, controller: KafkaController, topic_configs: TopicConfigs) -> ApiAssembly:
+    def _make_apis(
+        self,
+        cache: MetadataCache,
+        replication: Replication,
+        controller: KafkaController,
+        topic_configs: TopicConfigs,
+    ) -> ApiAssembly:
         return ApiAssembly(
             BrokerParts(
                 self.config,
@@ -406,8 +509,6 @@ class KafkaServer:
             )
         )
 
-    # --- what ZooKeeper tells ---
-
     def _on_watch(self, watched: WatchedEvent) -> None:
         if self._controller is not None:
             self._controller.on_watch(watched)
@@ -416,7 +517,9 @@ class KafkaServer:
         self._features.on_watch(watched)
 
     def _on_session(self, state: SessionState) -> None:
-        """An expired session took our registration with it; the controller registers us again when there is a new one (spec Z5)."""
+        """An expired session took our registration with it; the controller registers us again when
+        there is a new one (spec Z5).
+        """
         if state is SessionState.EXPIRED:
             if self._trace:
                 self._trace(SessionLost(self.broker_id, self._zk.session_id))
@@ -430,22 +533,29 @@ class KafkaServer:
         else:
             self._early_session_states.append(state)
 
-    # --- failure ---
-
-    def _on_log_dir_failure(self, log_dir: str, reason: OSError, partitions: Sequence[TopicPartition]) -> None:
-        """A log dir has failed: its partitions go offline here, and other brokers lead them (spec S5). Without any dir left the broker stops."""
+    def _on_log_dir_failure(
+        self, log_dir: str, reason: OSError, partitions: Sequence[TopicPartition]
+    ) -> None:
+        """A log dir has failed: its partitions go offline here, and other brokers lead them (spec
+        S5). Without any dir left the broker stops.
+        """
         self._log_dirs.fail(log_dir, reason)
         log.error(
-            "log dir %s failed: %s. Its %d partitions are offline on this broker until it is restarted with the dir repaired: %s",
-            log_dir, reason, len(partitions), ", ".join(map(str, partitions)) or "none",
-        )  # fmt: skip
+            "log dir %s failed: %s. Its %d partitions are offline on this broker until it is"
+            " restarted with the dir repaired: %s",
+            log_dir,
+            reason,
+            len(partitions),
+            ", ".join(map(str, partitions)) or "none",
+        )
         if self._replication is not None:
             for tp in partitions:
                 self._replication.replica_manager.mark_partition_offline(tp)
         if not self._log_dirs.live:
             dirs = ", ".join(self._log_dirs.all)
             self._fail(
-                f"Shutdown broker because all log dirs in {dirs} have failed: {self._log_dirs.failures()}. Repair one of them and start the broker again."
+                f"Shutdown broker because all log dirs in {dirs} have failed:"
+                f" {self._log_dirs.failures()}. Repair one of them and start the broker again."
             )
         elif self._replication is not None:
             self._spawn("log-dir-event", self._propagate_log_dir_event())
@@ -480,10 +590,10 @@ class KafkaServer:
 
         task.add_done_callback(ended)
 
-    # --- shutdown ---
-
     async def shutdown(self, reason: str) -> None:
-        """Stop in order, from whatever state. What was acked is on disk afterwards, and the next start recovers nothing."""
+        """Stop in order, from whatever state. What was acked is on disk afterwards, and the next
+        start recovers nothing.
+        """
         if self.state in (BrokerState.SHUTTING_DOWN, BrokerState.NOT_RUNNING):
             return
         began_ms = self._time.hi_res_clock_ms()
@@ -497,11 +607,13 @@ class KafkaServer:
             match await self._controlled_shutdown(self._controller).run():
                 case Outcome.FAILED:
                     log.warning(
-                        "the controlled shutdown did not succeed: the broker stops all the same, and what it leads has no leader until it is missed"
+                        "the controlled shutdown did not succeed: the broker stops all the same,"
+                        " and what it leads has no leader until it is missed"
                     )
                 case Outcome.NO_SUCCESSOR:
                     log.info(
-                        "no broker that is up has a replica of what this broker still leads: it has no leader until a broker of its ISR starts again"
+                        "no broker that is up has a replica of what this broker still leads: it has"
+                        " no leader until a broker of its ISR starts again"
                     )
                 case Outcome.SUCCEEDED:
                     pass
@@ -514,7 +626,8 @@ class KafkaServer:
         if self._apis is not None:
             await self._apis.shutdown()
         if self._socket_server is not None:
-            self._socket_server.shutdown()  # who still asks us finds out at once, and does not wait while logs are flushed
+            # who still asks us finds out at once, and does not wait while logs are flushed
+            self._socket_server.shutdown()
         if self._replication is not None:
             await self._replication.shutdown()
         if self._log_manager is not None:
@@ -528,7 +641,13 @@ class KafkaServer:
         self._log_dirs.release_all()
         self._enter(BrokerState.NOT_RUNNING)
         if self._trace:
-            self._trace(ServerStopped(self.broker_id, self._log_manager is not None, self._time.hi_res_clock_ms() - began_ms))
+            self._trace(
+                ServerStopped(
+                    self.broker_id,
+                    self._log_manager is not None,
+                    self._time.hi_res_clock_ms() - began_ms,
+                )
+            )
 
     def _controlled_shutdown(self, controller: KafkaController) -> ControlledShutdown:
         config = self.config
@@ -545,8 +664,6 @@ class KafkaServer:
             retry_backoff_ms=config.controlled_shutdown_retry_backoff_ms,
             socket_timeout_ms=config.controller_socket_timeout_ms,
         )
-
-    # --- state and instruments ---
 
     def _enter(self, state: BrokerState) -> None:
         """Door: the next state of the broker's life."""

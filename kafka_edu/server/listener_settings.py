@@ -1,4 +1,6 @@
-"""The listeners of a broker for which nothing else is said: one for all, and one more for the controller where control.plane.listener.name names it."""
+"""The listeners of a broker for which nothing else is said: one for all, and one more for the
+controller where control.plane.listener.name names it.
+"""
 
 from collections.abc import Mapping
 from typing import Final
@@ -8,8 +10,10 @@ CLIENTS: Final = "PLAINTEXT"
 
 
 def listener_settings(host: str, port: int, settings: Mapping[str, str]) -> dict[str, str]:
-    """`listeners`, and the map of security protocols where a name other than PLAINTEXT is in it. The control plane gets a free port at each start: only
-    controllers ask for it, and they find it in the broker's znode."""
+    """`listeners`, and the map of security protocols where a name other than PLAINTEXT is in it.
+    The control plane gets a free port at each start: only controllers ask for it, and they find it
+    in the broker's znode.
+    """
     control = settings.get(CONTROL_PLANE_KEY)
     if control is None or control == CLIENTS:
         return {"listeners": f"{CLIENTS}://{host}:{port}"}

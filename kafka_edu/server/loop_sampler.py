@@ -1,7 +1,9 @@
-"""Says which call holds the loop: a thread of its own looks at the loop's stack when the loop is late.
+"""Says which call holds the loop: a thread of its own looks at the loop's stack when the loop is
+late.
 
-The loop cannot say it itself: when it comes to speak again, the call is over. A call that blocks in the kernel (fsync, open) gives the interpreter's
-lock away, and so this thread runs meanwhile. It wakes ten times a second and does nothing while the loop is in time.
+The loop cannot say it itself: when it comes to speak again, the call is over. A call that blocks in
+the kernel (fsync, open) gives the interpreter's lock away, and so this thread runs meanwhile. It
+wakes ten times a second and does nothing while the loop is in time.
 """
 
 import sys
@@ -17,7 +19,9 @@ OURS: Final = "kafka_edu"
 
 
 class LoopSampler:
-    """Made on the loop's thread. `tick` is called by the loop, again and again; `take` returns what held it since."""
+    """Made on the loop's thread. `tick` is called by the loop, again and again; `take` returns what
+    held it since.
+    """
 
     def __init__(self) -> None:
         self._loop_thread = threading.get_ident()
@@ -39,7 +43,9 @@ class LoopSampler:
         self._ticked = time.monotonic()
 
     def take(self) -> str:
-        """Return the call that held the loop, innermost first, and forget it; empty if the loop was not seen late."""
+        """Return the call that held the loop, innermost first, and forget it; empty if the loop was
+        not seen late.
+        """
         held_by, self._held_by = self._held_by, ""
         return held_by
 

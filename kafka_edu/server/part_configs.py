@@ -1,4 +1,6 @@
-"""What of the broker's configuration concerns replication, and what the controller (values handed in, so that neither knows server.properties)."""
+"""What of the broker's configuration concerns replication, and what the controller (values handed
+in, so that neither knows server.properties).
+"""
 
 from kafka_edu.controller.active_controller import ControllerConfig
 from kafka_edu.replication.replication_config import ReplicationConfig

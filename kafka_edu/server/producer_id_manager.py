@@ -1,7 +1,9 @@
-"""Hands out producer ids, each one once in the life of the cluster (Kafka: ProducerIdManager.scala; KIP-98).
+"""Hands out producer ids, each one once in the life of the cluster (Kafka: ProducerIdManager.scala;
+KIP-98).
 
-A broker takes ids from ZooKeeper in blocks of 1000, by compare-and-set on /latest_producer_id_block, and gives them out one by one. What is left of
-a block when the broker stops is lost: with 2⁶³ ids that does not matter.
+A broker takes ids from ZooKeeper in blocks of 1000, by compare-and-set on
+/latest_producer_id_block, and gives them out one by one. What is left of a block when the broker
+stops is lost: with 2⁶³ ids that does not matter.
 """
 
 import asyncio
@@ -25,7 +27,9 @@ class ProducerIdManager:
         self._allocating = asyncio.Lock()
 
     async def generate_producer_id(self) -> int:
-        """A new id. Several may ask while a block is being fetched: they share it. Raises ZkError."""
+        """A new id. Several may ask while a block is being fetched: they share it. Raises
+        ZkError.
+        """
         async with self._allocating:
             if self._next > self._last:
                 self._next, self._last = await self._allocate_block()

@@ -1,11 +1,14 @@
-"""Reads and writes Java's .properties syntax (java.util.Properties), which server.properties and meta.properties are written in.
+"""Reads and writes Java's .properties syntax (java.util.Properties), which server.properties and
+meta.properties are written in.
 
     # or ! starts a comment            key=value   key: value   key value
-    a line that ends in one backslash goes on in the next, whose leading blanks are dropped
-    \\t \\n \\r \\f \\uXXXX are escapes; any other escaped character stands for itself, so `a\\=b=c` sets the key `a=b`
+    a line that ends in one backslash goes on in the next, whose leading blanks are dropped \\t \\n
+    \\r \\f \\uXXXX are escapes; any other escaped character stands for itself, so `a\\=b=c` sets
+    the key `a=b`
 
-Of a key that is given twice the last counts, as in Java. One difference: Java reads the file as Latin-1; here it is read as UTF-8 where it is
-valid UTF-8, so that a path with an umlaut needs no escapes.
+Of a key that is given twice the last counts, as in Java. One difference: Java reads the file as
+Latin-1; here it is read as UTF-8 where it is valid UTF-8, so that a path with an umlaut needs no
+escapes.
 """
 
 import re
@@ -41,7 +44,9 @@ def decode_properties(data: bytes) -> str:
 
 
 def parse_properties(text: str) -> dict[str, Property]:
-    """Every setting, in the order of the file. Raises PropertiesError on a broken \\u escape, as Java does."""
+    """Every setting, in the order of the file. Raises PropertiesError on a broken \\u escape, as
+    Java does.
+    """
     settings: dict[str, Property] = {}
     for line_number, line in _logical_lines(text):
         key, value = _split(line)
@@ -52,7 +57,9 @@ def parse_properties(text: str) -> dict[str, Property]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines with their continuations joined, without comments and blank lines, each with the number it starts on."""
+    """Lines with their continuations joined, without comments and blank lines, each with the number
+    it starts on.
+    """
     start, joined = 0, ""
     for number, natural in enumerate(_LINE_END.split(text), 1):
         line = natural.lstrip(_BLANKS)
@@ -70,7 +77,9 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _split(line: str) -> tuple[str, str]:
-    """Key and value, still escaped: the key ends at the first `=`, `:` or blank that no backslash stands before."""
+    """Key and value, still escaped: the key ends at the first `=`, `:` or blank that no backslash
+    stands before.
+    """
     end = 0
     while end < len(line) and line[end] not in "=:" + _BLANKS:
         end += 2 if line[end] == "\\" else 1
@@ -96,7 +105,9 @@ def _unescape(text: str, line: int) -> str:
         if char == "u":
             digits = text[at : at + 4]
             if not re.fullmatch(r"[0-9a-fA-F]{4}", digits):
-                raise PropertiesError(f"\\u{digits} is no escape: \\u takes four hexadecimal digits", line)
+                raise PropertiesError(
+                    f"\\u{digits} is no escape: \\u takes four hexadecimal digits", line
+                )
             out.append(chr(int(digits, 16)))
             at += 4
         else:
@@ -108,7 +119,10 @@ def _unescape(text: str, line: int) -> str:
 def format_properties(settings: Mapping[str, str], comment: str = "") -> str:
     """The text that `parse_properties` reads back; pure ASCII, so that Java reads the same."""
     lines = [f"#{line}" for line in comment.splitlines()]
-    lines += [f"{_escape(key, is_key=True)}={_escape(value, is_key=False)}" for key, value in settings.items()]
+    lines += [
+        f"{_escape(key, is_key=True)}={_escape(value, is_key=False)}"
+        for key, value in settings.items()
+    ]
     return "".join(line + "\n" for line in lines)
 
 

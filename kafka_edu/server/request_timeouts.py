@@ -2,7 +2,9 @@
 
 from typing import Final
 
-from kafka_edu.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
+from kafka_edu.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+)
 from kafka_edu.protocol.messages.create_partitions import CreatePartitionsRequest
 from kafka_edu.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_edu.protocol.messages.delete_records import DeleteRecordsRequest
@@ -16,7 +18,9 @@ from kafka_edu.protocol.messages.update_features import UpdateFeaturesRequest
 from kafka_edu.protocol.schema import Message
 
 MAX_POLL_INTERVAL_MS: Final = 300_000
-"""SyncGroup brings no time-out: it waits for the group's leader, up to the group's rebalance time-out. This is the default of Kafka's consumer."""
+"""SyncGroup brings no time-out: it waits for the group's leader, up to the group's rebalance
+time-out. This is the default of Kafka's consumer.
+"""
 
 
 def timeout_ms_of(request: Message) -> int | None:

@@ -1,7 +1,9 @@
-"""Finds requests that nobody answers (no such thing in Kafka; docs/answers.md has the hops and what bounds the wait in each).
+"""Finds requests that nobody answers (no such thing in Kafka; docs/answers.md has the hops and what
+bounds the wait in each).
 
-Once a second it looks at the request in progress of every connection. The hot path pays one attribute for it: a channel names its request, and a request
-carries the stamps of the hops it has passed. From them the watchdog tells where it stands.
+Once a second it looks at the request in progress of every connection. The hot path pays one
+attribute for it: a channel names its request, and a request carries the stamps of the hops it has
+passed. From them the watchdog tells where it stands.
 """
 
 import logging
@@ -22,7 +24,9 @@ log = logging.getLogger(__name__)
 PERIOD_MS: Final = 1000
 GRACE_MS: Final = 1000
 NO_TIMEOUT_MS: Final = 30_000
-"""For requests without a time-out of their own, and for a response that the client does not read: request.timeout.ms of Kafka's clients."""
+"""For requests without a time-out of their own, and for a response that the client does not read:
+request.timeout.ms of Kafka's clients.
+"""
 NS_A_MS: Final = 1_000_000
 
 
@@ -57,7 +61,9 @@ class _Look:
     def __init__(self, request: Request | None, since_ns: int) -> None:
         self.request = request
         self.since_ns = since_ns
-        """When the wait began; a response that leaves little by little begins again with each byte."""
+        """When the wait began; a response that leaves little by little begins again with each
+        byte.
+        """
         self.bytes_left = 0
         self.last_active_ms = 0
         self.late = False
@@ -65,15 +71,23 @@ class _Look:
 
 
 class RequestWatchdog:
-    """`run` is a task of the broker. Emits `RequestStuck` once for each request that is too late in two looks in a row.
+    """`run` is a task of the broker. Emits `RequestStuck` once for each request that is too late in
+    two looks in a row.
 
-    One look would not do: after a pause of the process (SIGSTOP) requests are late that the loop is about to answer.
+    One look would not do: after a pause of the process (SIGSTOP) requests are late that the loop is
+    about to answer.
     """
 
     def __init__(
-        self, channels: Callable[[], Iterable[KafkaChannel]], timeout_ms: Callable[[Request], int | None], time: Time, trace: Tracer | None
+        self,
+        channels: Callable[[], Iterable[KafkaChannel]],
+        timeout_ms: Callable[[Request], int | None],
+        time: Time,
+        trace: Tracer | None,
     ) -> None:
-        """`timeout_ms` returns the time-out that a request brings, or None. It is asked once for each request that is older than a second."""
+        """`timeout_ms` returns the time-out that a request brings, or None. It is asked once for
+        each request that is older than a second.
+        """
         self._channels = channels
         self._timeout_ms = timeout_ms
         self._time = time
@@ -89,7 +103,9 @@ class RequestWatchdog:
             self.look()
 
     def look(self) -> None:
-        """Look at all connections once. O(connections), and no allocation for those whose request is younger than a second."""
+        """Look at all connections once. O(connections), and no allocation for those whose request
+        is younger than a second.
+        """
         now_ns = self._time.nanoseconds()
         looks: dict[str, _Look] = {}
         for channel in self._channels():
@@ -122,30 +138,51 @@ class RequestWatchdog:
         return look
 
     def _look_at_unread(self, channel: KafkaChannel, now_ns: int) -> _Look | None:
-        """No request is in progress: bytes in the socket should have been read within a turn of the loop."""
+        """No request is in progress: bytes in the socket should have been read within a turn of the
+        loop.
+        """
         unread = channel.wire.unread
         if not unread or channel.waits_for_memory:
             return None
         look = self._looks.get(channel.connection_id)
-        if look is None or look.request is not None or (look.last_active_ms, look.bytes_left) != (channel.last_active_ms, unread):
+        if (
+            look is None
+            or look.request is not None
+            or (look.last_active_ms, look.bytes_left) != (channel.last_active_ms, unread)
+        ):
             look = _Look(None, now_ns)
             look.last_active_ms, look.bytes_left = channel.last_active_ms, unread
         self._judge(look, channel, Hop.UNREAD, 0, now_ns)
         return look
 
-    def _judge(self, look: _Look, channel: KafkaChannel, hop: Hop, timeout_ms: int, now_ns: int) -> None:
+    def _judge(
+        self, look: _Look, channel: KafkaChannel, hop: Hop, timeout_ms: int, now_ns: int
+    ) -> None:
         waited_ms = (now_ns - look.since_ns) // NS_A_MS
         was_late, look.late = look.late, waited_ms > timeout_ms + GRACE_MS
         if look.late and was_late and not look.told:
             look.told = True
             self._tell(channel, look.request, hop, waited_ms, timeout_ms)
 
-    def _tell(self, channel: KafkaChannel, request: Request | None, hop: Hop, waited_ms: int, timeout_ms: int) -> None:
+    def _tell(
+        self,
+        channel: KafkaChannel,
+        request: Request | None,
+        hop: Hop,
+        waited_ms: int,
+        timeout_ms: int,
+    ) -> None:
         """Door: a request is stuck."""
         self.stuck += 1
-        api_key, correlation_id = (-1, -1) if request is None else (request.header.api_key, request.header.correlation_id)
+        api_key, correlation_id = (
+            (-1, -1) if request is None else (request.header.api_key, request.header.correlation_id)
+        )
         if self._logged.allows():
-            what = "bytes that nobody reads" if request is None else f"{ApiKey(api_key).name} {correlation_id}"
+            what = (
+                "bytes that nobody reads"
+                if request is None
+                else f"{ApiKey(api_key).name} {correlation_id}"
+            )
             log.warning(
                 "%s of connection %s (%s) stands in the hop '%s' for %d ms; its time-out is %d ms",
                 what,

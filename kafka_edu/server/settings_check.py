@@ -1,6 +1,8 @@
-"""Looks through settings for what a user should hear of: unknown keys, keys without effect, and protection that is missing.
+"""Looks through settings for what a user should hear of: unknown keys, keys without effect, and
+protection that is missing.
 
-`make_config` uses it for server.properties, `cluster up` for its options, and DynamicBrokerConfig for what is changed while the broker runs.
+`make_config` uses it for server.properties, `cluster up` for its options, and DynamicBrokerConfig
+for what is changed while the broker runs.
 """
 
 import difflib
@@ -15,8 +17,13 @@ LISTENER_PREFIX: Final = "listener.name."
 PER_LISTENER: Final = frozenset({"max.connections"})
 """Keys that may be set for one listener, as listener.name.<listener>.<key>."""
 _CUTOFF: Final = 0.7
-_WHY_REFUSED: Final = "The broker does not start, because ignoring this setting would leave the cluster less protected than it looks"
-_WHAT_TO_DO: Final = "Remove the setting if this cluster needs no protection; otherwise use Apache Kafka for it."
+_WHY_REFUSED: Final = (
+    "The broker does not start, because ignoring this setting would leave the cluster less"
+    " protected than it looks"
+)
+_WHAT_TO_DO: Final = (
+    "Remove the setting if this cluster needs no protection; otherwise use Apache Kafka for it."
+)
 
 
 class Finding(NamedTuple):
@@ -28,12 +35,16 @@ class Finding(NamedTuple):
 
 
 def check_settings(given: Mapping[str, str]) -> list[Finding]:
-    """Return what is to be said of these settings of a broker, in their order. O(keys given), but for unknown keys."""
+    """Return what is to be said of these settings of a broker, in their order. O(keys given), but
+    for unknown keys.
+    """
     return [finding for key, text in given.items() if (finding := _check(key, text)) is not None]
 
 
 def base_key(key: str) -> str:
-    """Return the key that `listener.name.<listener>.<key>` sets for one listener; any other key is returned as it is."""
+    """Return the key that `listener.name.<listener>.<key>` sets for one listener; any other key is
+    returned as it is.
+    """
     if not key.startswith(LISTENER_PREFIX):
         return key
     return key.removeprefix(LISTENER_PREFIX).partition(".")[2]
@@ -47,7 +58,9 @@ def _check(key: str, text: str) -> Finding | None:
         if base in config_def:
             if base == key or base in PER_LISTENER:
                 return None
-            return Finding(key, f"{key} has no effect yet, because {base} cannot be set for one listener alone")
+            return Finding(
+                key, f"{key} has no effect yet, because {base} cannot be set for one listener alone"
+            )
     return Finding(key, f"{key} is not a known key, so it is ignored{_suggestion(key, CONFIG_DEF)}")
 
 

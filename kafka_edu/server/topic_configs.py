@@ -1,7 +1,9 @@
-"""Each topic's log settings: the broker's, overridden by what lies in /config/topics/<topic> (Kafka: LogConfig, TopicConfigHandler).
+"""Each topic's log settings: the broker's, overridden by what lies in /config/topics/<topic>
+(Kafka: LogConfig, TopicConfigHandler).
 
-The log asks while it is being created, and cannot wait for ZooKeeper; so whoever is about to create logs has the overrides fetched first. Overrides that were
-written into ZooKeeper by hand, and are wrong, are told in the log and left out, one by one.
+The log asks while it is being created, and cannot wait for ZooKeeper; so whoever is about to create
+logs has the overrides fetched first. Overrides that were written into ZooKeeper by hand, and are
+wrong, are told in the log and left out, one by one.
 """
 
 import logging
@@ -20,7 +22,9 @@ FetchOverrides = Callable[[Iterable[str]], Awaitable[dict[str, dict[str, str]]]]
 class TopicConfigs:
     """What is known of topics' overrides. Owned by the broker's loop."""
 
-    def __init__(self, defaults: LogConfig, fetch_overrides: FetchOverrides, trace: Tracer | None = None) -> None:
+    def __init__(
+        self, defaults: LogConfig, fetch_overrides: FetchOverrides, trace: Tracer | None = None
+    ) -> None:
         self._defaults = defaults
         self._fetch_overrides = fetch_overrides
         self._trace = trace
@@ -43,17 +47,23 @@ class TopicConfigs:
             self._set(topic, self._made(topic, overrides))
 
     async def read(self, topic: str) -> LogConfig:
-        """The settings of a topic as they stand in ZooKeeper now, without keeping them. Raises ZkError."""
+        """The settings of a topic as they stand in ZooKeeper now, without keeping them. Raises
+        ZkError.
+        """
         return self._made(topic, (await self._fetch_overrides([topic])).get(topic, {}))
 
     def set_defaults(self, defaults: LogConfig) -> None:
-        """The broker's own settings have changed, and with them those of all topics that do not say otherwise."""
+        """The broker's own settings have changed, and with them those of all topics that do not say
+        otherwise.
+        """
         self._defaults = defaults
         for topic, overrides in self._overrides.items():
             self._set(topic, self._made(topic, overrides))
 
     def of(self, topic: str) -> LogConfig:
-        """The topic's settings; the broker's defaults if it has none of its own, or was not loaded."""
+        """The topic's settings; the broker's defaults if it has none of its own, or was not
+        loaded.
+        """
         return self._configs.get(topic, self._defaults)
 
     def forget(self, topic: str) -> None:
@@ -67,8 +77,13 @@ class TopicConfigs:
         self._configs[topic] = config
         if self._trace and before is not None and before.values != config.values:
             shown = TOPIC_CONFIG.shown
-            changed = [name for name, value in config.values.items() if before.values[name] != value]
-            changes = tuple((name, shown(name, before.values[name]), shown(name, config.values[name])) for name in changed)
+            changed = [
+                name for name, value in config.values.items() if before.values[name] != value
+            ]
+            changes = tuple(
+                (name, shown(name, before.values[name]), shown(name, config.values[name]))
+                for name in changed
+            )
             self._trace(TopicConfigChanged(topic, changes))
 
     def _made(self, topic: str, overrides: Mapping[str, str]) -> LogConfig:

@@ -1,4 +1,6 @@
-"""Puts a broker's transaction coordinator together: what decides, its log, its markers, its clock-work, its APIs (Kafka: KafkaServer.startup)."""
+"""Puts a broker's transaction coordinator together: what decides, its log, its markers, its
+clock-work, its APIs (Kafka: KafkaServer.startup).
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 
@@ -9,7 +11,9 @@ from kafka_edu.coordinator.coordinator_type import CoordinatorType, partition_fo
 from kafka_edu.coordinator.transaction.marker_writer import MarkerWriter
 from kafka_edu.coordinator.transaction.transaction_config import TransactionConfig, marker_version
 from kafka_edu.coordinator.transaction.transaction_coordinator import TransactionCoordinator
-from kafka_edu.coordinator.transaction.transaction_marker_channel_manager import TransactionMarkerChannelManager
+from kafka_edu.coordinator.transaction.transaction_marker_channel_manager import (
+    TransactionMarkerChannelManager,
+)
 from kafka_edu.coordinator.transaction.transaction_state_manager import TransactionStateManager
 from kafka_edu.server.apis.describe_producers import DescribeProducersApi
 from kafka_edu.server.apis.init_producer_id import InitProducerIdApi
@@ -26,9 +30,17 @@ from kafka_edu.zk.zk_client import ZkError
 
 
 class TransactionService:
-    """The transaction coordinator of one broker, and its APIs. `partitions`: how many each internal topic has."""
+    """The transaction coordinator of one broker, and its APIs. `partitions`: how many each internal
+    topic has.
+    """
 
-    def __init__(self, parts: BrokerParts, producer_ids: ProducerIdManager, groups: GroupService, partitions: Mapping[CoordinatorType, int]) -> None:
+    def __init__(
+        self,
+        parts: BrokerParts,
+        producer_ids: ProducerIdManager,
+        groups: GroupService,
+        partitions: Mapping[CoordinatorType, int],
+    ) -> None:
         self._cache = parts.cache
         self._zk = parts.zk
         self._replica_manager = parts.replication.replica_manager
@@ -36,13 +48,38 @@ class TransactionService:
         self._partitions = partitions
         self._time = parts.time
         config = self._config = transaction_config(parts.config)
-        replicas, time, on_failure, trace = self._replica_manager, parts.time, parts.on_failure, parts.trace
-        self._writer = MarkerWriter(replicas, time, config.request_timeout_ms, groups.on_transaction_completed)
-        self._states = TransactionStateManager(config, replicas, time, lambda: partitions[CoordinatorType.TRANSACTION], on_failure, trace)
-        self._markers = TransactionMarkerChannelManager(
-            parts.broker_id, config, parts.cache, self._states, self._writer, self._exists, parts.transport, time, on_failure, trace
+        replicas, time, on_failure, trace = (
+            self._replica_manager,
+            parts.time,
+            parts.on_failure,
+            parts.trace,
         )
-        self._coordinator = TransactionCoordinator(config, self._states, self._markers, or_unavailable(producer_ids), time, trace)
+        self._writer = MarkerWriter(
+            replicas, time, config.request_timeout_ms, groups.on_transaction_completed
+        )
+        self._states = TransactionStateManager(
+            config,
+            replicas,
+            time,
+            lambda: partitions[CoordinatorType.TRANSACTION],
+            on_failure,
+            trace,
+        )
+        self._markers = TransactionMarkerChannelManager(
+            parts.broker_id,
+            config,
+            parts.cache,
+            self._states,
+            self._writer,
+            self._exists,
+            parts.transport,
+            time,
+            on_failure,
+            trace,
+        )
+        self._coordinator = TransactionCoordinator(
+            config, self._states, self._markers, or_unavailable(producer_ids), time, trace
+        )
         self._scheduler = KafkaScheduler(time, on_failure)
         replicas.listen_for_leadership(TRANSACTION_STATE_TOPIC_NAME, self._coordinator)
 
@@ -51,7 +88,9 @@ class TransactionService:
         InitProducerIdApi(self._coordinator).register(apis)
         TransactionsApi(self._coordinator, self._cache, self._group_partition_for).register(apis)
         WriteTxnMarkersApi(self._writer).register(apis)
-        TxnOffsetCommitApi(self._groups.store_transactional_offsets, self._cache, self._time).register(apis)
+        TxnOffsetCommitApi(
+            self._groups.store_transactional_offsets, self._cache, self._time
+        ).register(apis)
         DescribeProducersApi(self._replica_manager, self._cache).register(apis)
 
     def _group_partition_for(self, group_id: str) -> int:
@@ -69,8 +108,16 @@ class TransactionService:
         """Begin to look for what is overdue."""
         config, schedule = self._config, self._scheduler.schedule
         for name, work, period_ms in (
-            ("transaction-abort", self._coordinator.abort_timed_out_transactions, config.abort_timed_out_interval_ms),
-            ("transactionalId-expiration", self._states.remove_expired_transactional_ids, config.remove_expired_interval_ms),
+            (
+                "transaction-abort",
+                self._coordinator.abort_timed_out_transactions,
+                config.abort_timed_out_interval_ms,
+            ),
+            (
+                "transactionalId-expiration",
+                self._states.remove_expired_transactional_ids,
+                config.remove_expired_interval_ms,
+            ),
         ):
             schedule(name, work, delay_ms=period_ms, period_ms=period_ms)
 
@@ -81,7 +128,9 @@ class TransactionService:
 
 
 def or_unavailable(producer_ids: ProducerIdManager) -> Callable[[], Awaitable[int]]:
-    """Gives producer ids; raises COORDINATOR_NOT_AVAILABLE, which clients try again, when ZooKeeper gives no block of them."""
+    """Gives producer ids; raises COORDINATOR_NOT_AVAILABLE, which clients try again, when ZooKeeper
+    gives no block of them.
+    """
 
     async def generate() -> int:
         try:

@@ -1,7 +1,8 @@
 """Keeps what went wrong in a broker, so that whoever begins to look later still learns of it.
 
-Facts are told to those who look at the time. A start that times out is looked at afterwards: the supervisor reads each broker's snapshot, and its
-troubles are part of that. One entry for each kind of trouble and whom it concerns; a request refused a thousand times is one entry with its count.
+Facts are told to those who look at the time. A start that times out is looked at afterwards: the
+supervisor reads each broker's snapshot, and its troubles are part of that. One entry for each kind
+of trouble and whom it concerns; a request refused a thousand times is one entry with its count.
 """
 
 from collections.abc import Iterable
@@ -14,7 +15,13 @@ from kafka_edu.trace.events.controller import ControllerRequestFailed
 from kafka_edu.trace.events.log import LogDirFailed
 from kafka_edu.trace.events.network import ConnectionRefused
 from kafka_edu.trace.events.replication import FetcherFailed, StaleControllerRefused
-from kafka_edu.trace.events.server import BackgroundTaskFailed, RequestFailed, RequestRefused, SessionLost, TroubleSnapshot
+from kafka_edu.trace.events.server import (
+    BackgroundTaskFailed,
+    RequestFailed,
+    RequestRefused,
+    SessionLost,
+    TroubleSnapshot,
+)
 
 MAX_KINDS: Final = 32
 """How many different troubles are kept; the oldest goes."""
@@ -47,10 +54,14 @@ class Troubles:
 
 
 def trouble_text(event: Event) -> str:
-    """Return what this event says went wrong, without what differs from one time to the next; "" if it is no trouble."""
+    """Return what this event says went wrong, without what differs from one time to the next; "" if
+    it is no trouble.
+    """
     match event:
         case ControllerRequestFailed(broker_id=broker_id, api_key=api_key, reason=reason):
-            return f"as the controller it sent {_api(api_key)} to broker {broker_id} in vain: {reason}"
+            return (
+                f"as the controller it sent {_api(api_key)} to broker {broker_id} in vain: {reason}"
+            )
         case RequestRefused(api_key=api_key, api_version=version, reason=reason):
             return f"it refused {_api(api_key)} in version {version}: {reason}"
         case RequestFailed(api_key=api_key, error=error):
@@ -58,7 +69,9 @@ def trouble_text(event: Event) -> str:
         case FetcherFailed(leader=leader, reason=reason):
             return f"it could not fetch from broker {leader}: {reason}"
         case StaleControllerRefused(request=request, controller=controller):
-            return f"it refused {request} of broker {controller}, which is not the controller any more"
+            return (
+                f"it refused {request} of broker {controller}, which is not the controller any more"
+            )
         case BackgroundTaskFailed(name, error):
             return f"its task {name} failed: {error}"
         case LogDirFailed(log_dir=log_dir, reason=reason):

@@ -1,12 +1,14 @@
-"""SCRAM credentials of users, in ZooKeeper (Kafka: ZkAdminManager.describeUserScramCredentials, alterUserScramCredentials; KIP-554, RFC 5802).
+"""SCRAM credentials of users, in ZooKeeper (Kafka: ZkAdminManager.describeUserScramCredentials,
+alterUserScramCredentials; KIP-554, RFC 5802).
 
 A credential is one config of /config/users/<user>, under the mechanism's name:
 
     SCRAM-SHA-256   salt=…,stored_key=…,server_key=…,iterations=4096        (base64)
 
-The password itself is never sent: the client sends salt and *salted password*, which is the password hashed so many times. From that the broker derives two
-keys, and stores these: the stored key, to know the client by, and the server key, to be known by the client. Who reads them can pose as the broker, but not as
-the client. They are stored here already; SASL itself is not served yet.
+The password itself is never sent: the client sends salt and *salted password*, which is the
+password hashed so many times. From that the broker derives two keys, and stores these: the stored
+key, to know the client by, and the server key, to be known by the client. Who reads them can pose
+as the broker, but not as the client. They are stored here already; SASL itself is not served yet.
 """
 
 import base64
@@ -78,7 +80,10 @@ def stored_credential(mechanism: ScramMechanism, upsertion: ScramUpsertion) -> s
 
     stored_key = hashlib.new(mechanism.hash_name, keyed(b"Client Key")).digest()
     server_key = keyed(b"Server Key")
-    return f"salt={shown(upsertion.salt)},stored_key={shown(stored_key)},server_key={shown(server_key)},iterations={upsertion.iterations}"
+    return (
+        f"salt={shown(upsertion.salt)},stored_key={shown(stored_key)},"
+        f"server_key={shown(server_key)},iterations={upsertion.iterations}"
+    )
 
 
 class UserScramManager:
@@ -89,47 +94,79 @@ class UserScramManager:
         self._configs = configs
 
     async def describe(self, users: Sequence[str] | None) -> dict[str, UserScram]:
-        """The mechanisms of each user; without users of all who have any. RESOURCE_NOT_FOUND, DUPLICATE_RESOURCE."""
+        """The mechanisms of each user; without users of all who have any. RESOURCE_NOT_FOUND,
+        DUPLICATE_RESOURCE.
+        """
         if not users:
-            stored = {name: await self._mechanisms(name) for name in await self._zk.get_entities(USERS)}
-            return {desanitized(name): UserScram(Errors.NONE, "", found) for name, found in stored.items() if found}
+            stored = {
+                name: await self._mechanisms(name) for name in await self._zk.get_entities(USERS)
+            }
+            return {
+                desanitized(name): UserScram(Errors.NONE, "", found)
+                for name, found in stored.items()
+                if found
+            }
         results = {}
         for user, count in Counter(users).items():
             found = await self._mechanisms(sanitized(user)) if user else {}
             if count > 1:
-                results[user] = UserScram(Errors.DUPLICATE_RESOURCE, "the request names this user twice", {})
+                results[user] = UserScram(
+                    Errors.DUPLICATE_RESOURCE, "the request names this user twice", {}
+                )
             elif not found:
-                results[user] = UserScram(Errors.RESOURCE_NOT_FOUND, "this user has no credentials", {})
+                results[user] = UserScram(
+                    Errors.RESOURCE_NOT_FOUND, "this user has no credentials", {}
+                )
             else:
                 results[user] = UserScram(Errors.NONE, "", found)
         return results
 
     async def _mechanisms(self, name: str) -> dict[ScramMechanism, int]:
         stored = await self._zk.get_entity_configs(USERS, name)
-        return {mechanism: _iterations(stored[mechanism.key]) for mechanism in ScramMechanism if mechanism.key in stored}
+        return {
+            mechanism: _iterations(stored[mechanism.key])
+            for mechanism in ScramMechanism
+            if mechanism.key in stored
+        }
 
-    async def alter(self, deletions: Iterable[ScramDeletion], upsertions: Iterable[ScramUpsertion]) -> dict[str, tuple[Errors, str]]:
-        """Delete and write credentials; whatever is wrong with one of a user's leaves that user alone, and the others not.
+    async def alter(
+        self, deletions: Iterable[ScramDeletion], upsertions: Iterable[ScramUpsertion]
+    ) -> dict[str, tuple[Errors, str]]:
+        """Delete and write credentials; whatever is wrong with one of a user's leaves that user
+        alone, and the others not.
 
-        UNACCEPTABLE_CREDENTIAL, UNSUPPORTED_SASL_MECHANISM, DUPLICATE_RESOURCE (one credential twice), RESOURCE_NOT_FOUND (nothing to delete).
+        UNACCEPTABLE_CREDENTIAL, UNSUPPORTED_SASL_MECHANISM, DUPLICATE_RESOURCE (one credential
+        twice), RESOURCE_NOT_FOUND (nothing to delete).
         """
         to_delete, to_write = list(deletions), list(upsertions)
-        named = [(d.user, d.mechanism) for d in to_delete] + [(u.user, u.mechanism) for u in to_write]
+        named = [(d.user, d.mechanism) for d in to_delete] + [
+            (u.user, u.mechanism) for u in to_write
+        ]
         counts = Counter(named)
         results: dict[str, tuple[Errors, str]] = {}
         for user in dict.fromkeys(user for user, _ in named):
             try:
                 if any(count > 1 for (name, _), count in counts.items() if name == user):
-                    raise KafkaException(Errors.DUPLICATE_RESOURCE, "one credential cannot be altered twice")
-                await self._alter_user(user, [d for d in to_delete if d.user == user], [u for u in to_write if u.user == user])
+                    raise KafkaException(
+                        Errors.DUPLICATE_RESOURCE, "one credential cannot be altered twice"
+                    )
+                await self._alter_user(
+                    user,
+                    [d for d in to_delete if d.user == user],
+                    [u for u in to_write if u.user == user],
+                )
             except KafkaException as refused:
                 results[user] = (refused.error, refused.message)
             else:
                 results[user] = (Errors.NONE, "")
         return results
 
-    async def _alter_user(self, user: str, deletions: Sequence[ScramDeletion], upsertions: Sequence[ScramUpsertion]) -> None:
-        changes: dict[str, str | None] = {_mechanism(user, deletion.mechanism).key: None for deletion in deletions}
+    async def _alter_user(
+        self, user: str, deletions: Sequence[ScramDeletion], upsertions: Sequence[ScramUpsertion]
+    ) -> None:
+        changes: dict[str, str | None] = {
+            _mechanism(user, deletion.mechanism).key: None for deletion in deletions
+        }
         for upsertion in upsertions:
             mechanism = _mechanism(user, upsertion.mechanism)
             _check(upsertion)
@@ -139,7 +176,11 @@ class UserScramManager:
             raise KafkaException(Errors.RESOURCE_NOT_FOUND, "there is no such credential to delete")
         await self._configs.change(USERS, sanitized(user), stored, changes)
         if upsertions:
-            log.warning("user %s: SCRAM credentials are stored but have no effect yet, because %s", user, NO_SASL)
+            log.warning(
+                "user %s: SCRAM credentials are stored but have no effect yet, because %s",
+                user,
+                NO_SASL,
+            )
 
 
 def _mechanism(user: str, number: int) -> ScramMechanism:
@@ -148,14 +189,21 @@ def _mechanism(user: str, number: int) -> ScramMechanism:
     try:
         return ScramMechanism(number)
     except ValueError:
-        raise KafkaException(Errors.UNSUPPORTED_SASL_MECHANISM, f"there is no SCRAM mechanism {number}") from None
+        raise KafkaException(
+            Errors.UNSUPPORTED_SASL_MECHANISM, f"there is no SCRAM mechanism {number}"
+        ) from None
 
 
 def _check(upsertion: ScramUpsertion) -> None:
     if not MIN_ITERATIONS <= upsertion.iterations <= MAX_ITERATIONS:
-        raise KafkaException(Errors.UNACCEPTABLE_CREDENTIAL, f"iterations are from {MIN_ITERATIONS} to {MAX_ITERATIONS}, not {upsertion.iterations}")
+        raise KafkaException(
+            Errors.UNACCEPTABLE_CREDENTIAL,
+            f"iterations are from {MIN_ITERATIONS} to {MAX_ITERATIONS}, not {upsertion.iterations}",
+        )
     if not upsertion.salted_password:
-        raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, "the salted password cannot be empty")  # the code is Kafka's
+        raise KafkaException(
+            Errors.UNKNOWN_SERVER_ERROR, "the salted password cannot be empty"
+        )  # the code is Kafka's
 
 
 def _iterations(credential: str) -> int:

@@ -1,1 +1,3 @@
-"""The second clock: the same classes in one process, in virtual time, from a seed. Hands in the clock, the wires, the disk and ZooKeeper."""
+"""The second clock: the same classes in one process, in virtual time, from a seed. Hands in the
+clock, the wires, the disk and ZooKeeper.
+"""

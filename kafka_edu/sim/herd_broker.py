@@ -1,12 +1,16 @@
-"""A broker of the time before the controller: it watches everything itself, and all the others do too (book 000 §6.4.1; 003).
+"""A broker of the time before the controller: it watches everything itself, and all the others do
+too (book 000 §6.4.1; 003).
 
     在 Kafka 的早期版本中，并没有采用 Kafka Controller 这样一个概念来对分区和副本的状态进行管理，而是依赖于 ZooKeeper
 
-A model for the exhibit of `kafka-edu demo watches`, on Kafka's own znodes: /brokers/ids, /brokers/topics, each topic's assignment and each partition's state
-are watched by every broker, for any of them may be needed as a leader, and all of them are asked by clients who leads. Who must act finds out from what it has
-read: the first of AR that is alive and in sync writes itself as the leader, by compare-and-set; a leader takes dead followers out of its ISR. So there is one
-writer for each change, and never a lost race: the model is kinder than what was. Reads and writes are pipelined as ours are.
-"""
+A model for the exhibit of `kafka-edu demo watches`, on Kafka's own znodes: /brokers/ids,
+/brokers/topics, each topic's assignment and each partition's state are watched by every broker, for
+any of them may be needed as a leader, and all of them are asked by clients who leads. Who must act
+finds out from what it has
+read: the first of AR that is alive and in sync writes itself as the leader, by compare-and-set; a
+leader takes dead followers out of its ISR. So there is one writer for each change, and never a lost
+race: the model is kinder than what was. Reads and writes are pipelined as ours are.
+"""  # noqa: E501
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -24,9 +28,18 @@ NO_CONTROLLER_EPOCH = 0
 
 
 class HerdBroker:
-    """One broker's eyes and hands in ZooKeeper. Its one task deals with what it was told of, all that has gathered at once."""
+    """One broker's eyes and hands in ZooKeeper. Its one task deals with what it was told of, all
+    that has gathered at once.
+    """
 
-    def __init__(self, broker: Broker, client: ZkClient, time: Time, max_in_flight: int, on_learnt: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        client: ZkClient,
+        time: Time,
+        max_in_flight: int,
+        on_learnt: Callable[[], None],
+    ) -> None:
         """`on_learnt` is called whenever this broker has learnt something about a partition."""
         self._broker = broker
         self._time = time
@@ -69,33 +82,59 @@ class HerdBroker:
             await self._act(await self._look(told))
 
     async def _look(self, told: Iterable[str]) -> set[TopicPartition]:
-        """Read again what has changed, and watch it again; returns the partitions for which there may be something to do."""
+        """Read again what has changed, and watch it again; returns the partitions for which there
+        may be something to do.
+        """
         paths = set(told)
         concerned: set[TopicPartition] = set()
-        topics = {path.rpartition("/")[2] for path in paths if path.startswith(f"{TopicZNode.PARENT}/") and path.count("/") == 3}
+        topics = {
+            path.rpartition("/")[2]
+            for path in paths
+            if path.startswith(f"{TopicZNode.PARENT}/") and path.count("/") == 3
+        }
         if TopicZNode.PARENT in paths:
             known = {tp.topic for tp in self._assignments}
             topics |= set(await self._zk.children(TopicZNode.PARENT, watch=True)) - known
-        for topic, (data, _) in (await self._zk.get_all({topic: TopicZNode.path(topic) for topic in sorted(topics)}, watch=True)).items():
+        for topic, (data, _) in (
+            await self._zk.get_all(
+                {topic: TopicZNode.path(topic) for topic in sorted(topics)}, watch=True
+            )
+        ).items():
             for number, assignment in TopicZNode.decode(data).partitions.items():
                 tp = TopicPartition(topic, number)
                 self._assignments[tp] = assignment.replicas
                 concerned.add(tp)
-        concerned.update(found for path in paths if (found := TopicPartitionStateZNode.partition_of(path)) is not None)
+        concerned.update(
+            found
+            for path in paths
+            if (found := TopicPartitionStateZNode.partition_of(path)) is not None
+        )
         if concerned:
             await self._read_states(sorted(concerned))
         if BrokerIdZNode.PARENT in paths:
-            self._live = {int(name) for name in await self._zk.children(BrokerIdZNode.PARENT, watch=True)}
+            self._live = {
+                int(name) for name in await self._zk.children(BrokerIdZNode.PARENT, watch=True)
+            }
             concerned |= self._assignments.keys()
         return concerned
 
     async def _read_states(self, partitions: list[TopicPartition]) -> None:
-        found = await self._zk.get_all({tp: TopicPartitionStateZNode.path(tp) for tp in partitions}, watch=True)
-        missing = [tp for tp in partitions if tp not in found]  # a read of what is not there leaves no watch
-        await asyncio.gather(*(self._zk.exists(TopicPartitionStateZNode.path(tp), watch=True) for tp in missing))
+        found = await self._zk.get_all(
+            {tp: TopicPartitionStateZNode.path(tp) for tp in partitions}, watch=True
+        )
+        missing = [
+            tp for tp in partitions if tp not in found
+        ]  # a read of what is not there leaves no watch
+        await asyncio.gather(
+            *(self._zk.exists(TopicPartitionStateZNode.path(tp), watch=True) for tp in missing)
+        )
         for tp in partitions:
             data_and_stat = found.get(tp)
-            state = TopicPartitionStateZNode.decode(data_and_stat[0], data_and_stat[1].version) if data_and_stat else None
+            state = (
+                TopicPartitionStateZNode.decode(data_and_stat[0], data_and_stat[1].version)
+                if data_and_stat
+                else None
+            )
             self._states[tp] = state.leader_and_isr if state else None
         self._on_learnt()
 
@@ -113,10 +152,22 @@ class HerdBroker:
                 if new is not None and new.leader == self._broker.id:
                     changes[tp] = new
             elif state.leader == self._broker.id and (dead := set(state.isr) - self._live):
-                changes[tp] = state._replace(isr=tuple(replica for replica in state.isr if replica not in dead))
-        await asyncio.gather(*(self._zk.create(TopicPartitionStateZNode.path(tp), _encoded(new)) for tp, new in creations.items()))
+                changes[tp] = state._replace(
+                    isr=tuple(replica for replica in state.isr if replica not in dead)
+                )
         await asyncio.gather(
-            *(self._zk.conditional_set(TopicPartitionStateZNode.path(tp), _encoded(new), new.zk_version) for tp, new in changes.items())
+            *(
+                self._zk.create(TopicPartitionStateZNode.path(tp), _encoded(new))
+                for tp, new in creations.items()
+            )
+        )
+        await asyncio.gather(
+            *(
+                self._zk.conditional_set(
+                    TopicPartitionStateZNode.path(tp), _encoded(new), new.zk_version
+                )
+                for tp, new in changes.items()
+            )
         )
 
 

@@ -1,15 +1,19 @@
-"""A disk in memory that can be cut off in the middle of a write, forget what was not flushed, or fill up (spec M6).
+"""A disk in memory that can be cut off in the middle of a write, forget what was not flushed, or
+fill up (spec M6).
 
 Three things go wrong with disks, and a log must survive each:
 
-    the process dies       what was written stays, for the page cache is the kernel's; but the last write may have got half of the way
-    the power goes         of what was written since the last flush, a part is gone: a file keeps what was flushed and some beginning of the rest
+    the process dies       what was written stays, for the page cache is the kernel's; but the last
+    write may have got half of the way
+    the power goes         of what was written since the last flush, a part is gone: a file keeps
+    what was flushed and some beginning of the rest
     the disk is full       a write ends early with an error
 
-`crash_after(n)` lets n more bytes be written and then raises SimulatedCrash, from that call and every later one, until `restart`. `lose_power`
-does the second, `capacity` the third. `break_folder` makes everything below a folder fail, as a dead disk does, at once or after some
-operations. Renaming and removing are atomic and kept, as on a file system with a journal. Nothing here is random but
-by the `random.Random` that is handed in.
+`crash_after(n)` lets n more bytes be written and then raises SimulatedCrash, from that call and
+every later one, until `restart`. `lose_power` does the second, `capacity` the third. `break_folder`
+makes everything below a folder fail, as a dead disk does, at once or after some operations.
+Renaming and removing are atomic and kept, as on a file system with a journal. Nothing here is
+random but by the `random.Random` that is handed in.
 """
 
 import errno
@@ -25,10 +29,11 @@ class SimulatedCrash(Exception):
 
 
 class _Content:
-    """What a file holds: `data`, and zeros from there to `size`, which cost nothing: an index is made 10 MB long when it is empty.
+    """What a file holds: `data`, and zeros from there to `size`, which cost nothing: an index is
+    made 10 MB long when it is empty.
 
-    A file that is mapped gets an anonymous mapping as its `data`, whose pages cost nothing either until they are written. If it must grow or shrink
-    it gets new `data`, for a view must not move.
+    A file that is mapped gets an anonymous mapping as its `data`, whose pages cost nothing either
+    until they are written. If it must grow or shrink it gets new `data`, for a view must not move.
     """
 
     __slots__ = ("data", "durable", "durable_size", "modified_ms", "size")
@@ -106,7 +111,9 @@ class MemoryFile:
     def pwrite(self, data: Buffer, position: int) -> None:
         self._check_open()
         content = self._content
-        allowed, failure = self._file_system._allow(len(data), max(position + len(data) - content.size, 0))
+        allowed, failure = self._file_system._allow(
+            len(data), max(position + len(data) - content.size, 0)
+        )
         content.write(bytes(data[:allowed]), position)
         content.modified_ms = self._file_system.now_ms()
         if failure is not None:
@@ -130,7 +137,9 @@ class MemoryFile:
     def map(self, size: int) -> memoryview:
         self._check_open()
         if not 0 < size <= self._content.size:
-            raise OSError(errno.EINVAL, "a mapping must not be empty, nor longer than its file", self.path)
+            raise OSError(
+                errno.EINVAL, "a mapping must not be empty, nor longer than its file", self.path
+            )
         return self._content.map(size)
 
     def _check_open(self) -> None:
@@ -140,7 +149,9 @@ class MemoryFile:
 
 
 class MemoryFileLock:
-    """A locked file. The lock ends with `release`, or with the process (`MemoryFileSystem.release_locks`)."""
+    """A locked file. The lock ends with `release`, or with the process
+    (`MemoryFileSystem.release_locks`).
+    """
 
     def __init__(self, locks: "dict[str, MemoryFileLock]", path: str) -> None:
         self._locks = locks
@@ -152,7 +163,9 @@ class MemoryFileLock:
 
 
 class MemoryFileSystem:
-    """Files and folders by path. `capacity` in bytes, None for no bound. Outlives the broker that uses it, as a disk does."""
+    """Files and folders by path. `capacity` in bytes, None for no bound. Outlives the broker that
+    uses it, as a disk does.
+    """
 
     def __init__(self, capacity: int | None = None, now_ms: Callable[[], int] = lambda: 0) -> None:
         self.capacity = capacity
@@ -169,8 +182,6 @@ class MemoryFileSystem:
         """Folder → how many operations below it still succeed."""
         self._bytes_until_crash: int | None = None
         self._crashed = False
-
-    # --- FileSystem ---
 
     def open(self, path: str, *, create: bool = True) -> MemoryFile:
         self._check_alive()
@@ -213,7 +224,11 @@ class MemoryFileSystem:
         if path not in self._folders:
             raise FileNotFoundError(errno.ENOENT, "no such folder", path)
         inside = path.rstrip("/") + "/"
-        names = {p[len(inside) :].partition("/")[0] for p in (*self._files, *self._folders) if p.startswith(inside)}
+        names = {
+            p[len(inside) :].partition("/")[0]
+            for p in (*self._files, *self._folders)
+            if p.startswith(inside)
+        }
         return sorted(name for name in names if name)
 
     def is_dir(self, path: str) -> bool:
@@ -266,10 +281,10 @@ class MemoryFileSystem:
         """The process that held locks has died."""
         self._locks.clear()
 
-    # --- faults ---
-
     def crash_after(self, count: int) -> None:
-        """Let `count` more bytes be written; the write that would go past them is cut there, and the process is dead."""
+        """Let `count` more bytes be written; the write that would go past them is cut there, and
+        the process is dead.
+        """
         self._bytes_until_crash = count
 
     @property
@@ -283,7 +298,9 @@ class MemoryFileSystem:
         self._bytes_until_crash = None
 
     def break_folder(self, path: str, *, after: int = 0) -> None:
-        """Let `after` more operations below `path` succeed; every later one raises OSError, also on files that are open."""
+        """Let `after` more operations below `path` succeed; every later one raises OSError, also on
+        files that are open.
+        """
         self._broken[path] = after
 
     def mend_folder(self, path: str) -> None:
@@ -298,7 +315,9 @@ class MemoryFileSystem:
                 self._broken[folder] -= 1
 
     def lose_power(self, rng: random.Random | None = None) -> None:
-        """Every file falls back to what was flushed; with `rng`, plus a random part of what came behind. A change within what was flushed is undone."""
+        """Every file falls back to what was flushed; with `rng`, plus a random part of what came
+        behind. A change within what was flushed is undone.
+        """
         for content in self._files.values():
             kept = content.durable_size
             if rng is not None and content.size > kept:
@@ -307,7 +326,11 @@ class MemoryFileSystem:
 
     def used(self) -> int:
         """Bytes in all files, without the zeros behind them. O(files)."""
-        return sum(len(content.data) for content in self._files.values() if isinstance(content.data, bytearray))
+        return sum(
+            len(content.data)
+            for content in self._files.values()
+            if isinstance(content.data, bytearray)
+        )
 
     def _check_alive(self) -> None:
         if self._crashed:

@@ -1,7 +1,9 @@
-"""Wires in memory, for the simulator (implements Transport): in order, with a latency from the seed, and with links that can be cut.
+"""Wires in memory, for the simulator (implements Transport): in order, with a latency from the
+seed, and with links that can be cut.
 
-A wire belongs to the process that opened or accepted it. When the process is killed its wires are reset, as a kernel does it; when it is paused, what
-is sent to it waits. A cut link loses nothing at first: as with TCP, what was sent arrives when the link is whole again, unless one side gave up.
+A wire belongs to the process that opened or accepted it. When the process is killed its wires are
+reset, as a kernel does it; when it is paused, what is sent to it waits. A cut link loses nothing at
+first: as with TCP, what was sent arrives when the link is whole again, unless one side gave up.
 Data arrives in pieces cut at random, so that no receiver can rely on where a message ends.
 """
 
@@ -20,7 +22,14 @@ FIRST_EPHEMERAL_PORT: Final = 40_000
 class MemoryListener:
     """An open door of the simulated network."""
 
-    def __init__(self, network: "MemoryNetwork", host: str, port: int, on_wire: Callable[[Wire], WireReceiver], process: SimProcess) -> None:
+    def __init__(
+        self,
+        network: "MemoryNetwork",
+        host: str,
+        port: int,
+        on_wire: Callable[[Wire], WireReceiver],
+        process: SimProcess,
+    ) -> None:
         self._network = network
         self.host = host
         self.port = port
@@ -52,7 +61,9 @@ class MemoryListener:
 class MemoryWire:
     """One end of a connection. `other` is the far end."""
 
-    def __init__(self, network: "MemoryNetwork", process: SimProcess, local: str, peer: str) -> None:
+    def __init__(
+        self, network: "MemoryNetwork", process: SimProcess, local: str, peer: str
+    ) -> None:
         self._network = network
         self.process = process
         self.local = local
@@ -74,7 +85,8 @@ class MemoryWire:
             return
         try:
             data = b"".join(bytes(part_bytes(part)) for part in parts)
-        except OSError as error:  # a file that is to be sent cannot be read: the frame is broken, as with sendfile
+        # a file that is to be sent cannot be read: the frame is broken, as with sendfile
+        except OSError as error:
             if self.other is not None:
                 self._network.carry_end(self, self.other)
             self.lost(error.strerror or str(error))
@@ -132,9 +144,13 @@ class MemoryWire:
 
 
 class MemoryNetwork:
-    """The simulated network: who listens where, who is connected to whom, which links are cut. Owned by the world."""
+    """The simulated network: who listens where, who is connected to whom, which links are cut.
+    Owned by the world.
+    """
 
-    def __init__(self, loop: SimLoop, rng: random.Random, latency_ms: tuple[float, float] = LATENCY_MS) -> None:
+    def __init__(
+        self, loop: SimLoop, rng: random.Random, latency_ms: tuple[float, float] = LATENCY_MS
+    ) -> None:
         self.loop = loop
         self._random = rng
         self._latency_ms = latency_ms
@@ -152,7 +168,9 @@ class MemoryNetwork:
         self._next_port += 1
         return self._next_port
 
-    async def listen(self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver]) -> Listener:
+    async def listen(
+        self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver]
+    ) -> Listener:
         port = port or self.port()
         if (host, port) in self._listeners:
             raise OSError(98, f"cannot listen on {host}:{port}: Address already in use")
@@ -160,7 +178,9 @@ class MemoryNetwork:
         self._listeners[host, port] = listener
         return listener
 
-    async def connect(self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver], timeout_ms: float) -> Wire:
+    async def connect(
+        self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver], timeout_ms: float
+    ) -> Wire:
         process = current_process()
         answered = self.loop.create_future()
         listener = self._listeners.get((host, port))
@@ -175,7 +195,10 @@ class MemoryNetwork:
             if there is None:
                 answered.set_exception(ConnectionRefusedError(111, f"connection to {peer} refused"))
                 return
-            near, far = MemoryWire(self, process, local, peer), MemoryWire(self, there.process, peer, local)
+            near, far = (
+                MemoryWire(self, process, local, peer),
+                MemoryWire(self, there.process, peer, local),
+            )
             near.other, far.other = far, near
             self._wires += [near, far]
             near.attach(on_wire)
@@ -207,12 +230,20 @@ class MemoryNetwork:
     def carry_end(self, sender: MemoryWire, receiver: MemoryWire) -> None:
         self._travel(sender, receiver, receiver.end_of_stream)
 
-    def _travel(self, sender: MemoryWire, receiver: MemoryWire, deliver: Callable[[], None]) -> None:
+    def _travel(
+        self, sender: MemoryWire, receiver: MemoryWire, deliver: Callable[[], None]
+    ) -> None:
         def go() -> None:
             # one after the other: nothing overtakes on a wire
-            due_ns = max(self.loop.now_ns + round(self._latency_s() * 1e9), self._arrives_ns.get(id(receiver), 0) + 1)
+            due_ns = max(
+                self.loop.now_ns + round(self._latency_s() * 1e9),
+                self._arrives_ns.get(id(receiver), 0) + 1,
+            )
             self._arrives_ns[id(receiver)] = due_ns
-            self.loop.call_later((due_ns - self.loop.now_ns) / 1e9, lambda: self.loop.run_in(receiver.process, deliver))
+            self.loop.call_later(
+                (due_ns - self.loop.now_ns) / 1e9,
+                lambda: self.loop.run_in(receiver.process, deliver),
+            )
 
         self._when_whole(self._link(sender.process, receiver.process), sender.process, go)
 
@@ -224,7 +255,9 @@ class MemoryNetwork:
     def _link(a: SimProcess, b: SimProcess) -> tuple[str, str]:
         return (a.name, b.name) if a.name <= b.name else (b.name, a.name)
 
-    def _when_whole(self, link: tuple[str, str], sender: SimProcess, go: Callable[[], None]) -> None:
+    def _when_whole(
+        self, link: tuple[str, str], sender: SimProcess, go: Callable[[], None]
+    ) -> None:
         if self._cut.get(link):
             self._held.setdefault(link, []).append((sender, go))
         else:
@@ -243,10 +276,18 @@ class MemoryNetwork:
     def process_died(self, process: SimProcess) -> None:
         """What a kernel does for a process that is gone: its doors close, its wires are reset.
 
-        Behind a cut link its machine is taken to be gone too: what it had sent and could not get through is lost.
+        Behind a cut link its machine is taken to be gone too: what it had sent and could not get
+        through is lost.
         """
-        self._held = {link: [(sender, go) for sender, go in held if sender is not process] for link, held in self._held.items()}
-        self._listeners = {at: listener for at, listener in self._listeners.items() if listener.process is not process}
+        self._held = {
+            link: [(sender, go) for sender, go in held if sender is not process]
+            for link, held in self._held.items()
+        }
+        self._listeners = {
+            at: listener
+            for at, listener in self._listeners.items()
+            if listener.process is not process
+        }
         for wire in [w for w in self._wires if w.process is process]:
             wire.open = False
             self.gone(wire)
@@ -269,8 +310,12 @@ class MemoryTransport:
     def __init__(self, network: MemoryNetwork) -> None:
         self._network = network
 
-    async def listen(self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver]) -> Listener:
+    async def listen(
+        self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver]
+    ) -> Listener:
         return await self._network.listen(host, port, on_wire)
 
-    async def connect(self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver], timeout_ms: float) -> Wire:
+    async def connect(
+        self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver], timeout_ms: float
+    ) -> Wire:
         return await self._network.connect(host, port, on_wire, timeout_ms)

@@ -1,7 +1,8 @@
 """A client of the simulator's ZooKeeper (implements ZkClient).
 
-Faults are calls: `cut` and `mend` its link, `pause` and `resume` its process. Callbacks run in the context in which it was started, so the
-simulator's processes own what is theirs: a paused or killed process sends no heartbeats, and its session expires by itself.
+Faults are calls: `cut` and `mend` its link, `pause` and `resume` its process. Callbacks run in the
+context in which it was started, so the simulator's processes own what is theirs: a paused or killed
+process sends no heartbeats, and its session expires by itself.
 """
 
 import asyncio
@@ -37,7 +38,14 @@ from kafka_edu.zk.embedded.proto import (
     SetWatchesRequest,
     StatResponse,
 )
-from kafka_edu.zk.embedded.zookeeper_server import AppendTxn, CloseCnxn, ConnectReply, Effect, Notify, Reply
+from kafka_edu.zk.embedded.zookeeper_server import (
+    AppendTxn,
+    CloseCnxn,
+    ConnectReply,
+    Effect,
+    Notify,
+    Reply,
+)
 from kafka_edu.zk.zk_client import (
     CheckOp,
     CreateOp,
@@ -67,7 +75,9 @@ class _Pending:
 
     __slots__ = ("future", "path", "request", "xid")
 
-    def __init__(self, xid: int, request: Request, path: str, future: "asyncio.Future[Response | None]") -> None:
+    def __init__(
+        self, xid: int, request: Request, path: str, future: "asyncio.Future[Response | None]"
+    ) -> None:
         self.xid = xid
         self.request = request
         self.path = path
@@ -75,7 +85,9 @@ class _Pending:
 
 
 class MemoryZkClient:
-    """A session with a MemoryZooKeeper, behaving as kazoo's does: heartbeats, time-outs, reconnects, watches set again, new sessions."""
+    """A session with a MemoryZooKeeper, behaving as kazoo's does: heartbeats, time-outs,
+    reconnects, watches set again, new sessions.
+    """
 
     def __init__(self, zookeeper: MemoryZooKeeper, session_timeout_ms: int, name: str) -> None:
         self.name = name
@@ -111,7 +123,12 @@ class MemoryZkClient:
     def session_timeout_ms(self) -> int:
         return self._timeout_ms
 
-    async def start(self, on_watch: Callable[[WatchedEvent], None], on_session: Callable[[SessionState], None], timeout_ms: float) -> None:
+    async def start(
+        self,
+        on_watch: Callable[[WatchedEvent], None],
+        on_session: Callable[[SessionState], None],
+        timeout_ms: float,
+    ) -> None:
         self.context = contextvars.copy_context()
         self._on_watch = on_watch
         self._on_session = on_session
@@ -124,8 +141,15 @@ class MemoryZkClient:
             self._give_up_connection()
             raise ZkError(ZkErrorCode.CONNECTION_LOSS) from None
 
-    async def create(self, path: str, data: bytes | None, *, ephemeral: bool = False, sequential: bool = False) -> tuple[str, Stat]:
-        response = await self._call(CreateRequest(path, data, OPEN_ACL_UNSAFE, _FLAGS[ephemeral, sequential], with_stat=True), path)
+    async def create(
+        self, path: str, data: bytes | None, *, ephemeral: bool = False, sequential: bool = False
+    ) -> tuple[str, Stat]:
+        response = await self._call(
+            CreateRequest(
+                path, data, OPEN_ACL_UNSAFE, _FLAGS[ephemeral, sequential], with_stat=True
+            ),
+            path,
+        )
         assert isinstance(response, CreateResponse)
         assert response.stat is not None
         return response.path, response.stat
@@ -190,7 +214,9 @@ class MemoryZkClient:
         self._tell(SessionState.CLOSED)
 
     def cut(self) -> None:
-        """Nothing passes between this client and the server until `mend`; what is sent waits, as TCP has it."""
+        """Nothing passes between this client and the server until `mend`; what is sent waits, as
+        TCP has it.
+        """
         if not self._is_cut:
             self._is_cut = True
             if self._connection is not None:
@@ -205,7 +231,9 @@ class MemoryZkClient:
                 self._connection.down.release()
 
     def pause(self) -> None:
-        """This client's process stands still: no heartbeats, nothing is received. (The simulator's own pause of a process does the same.)"""
+        """This client's process stands still: no heartbeats, nothing is received. (The simulator's
+        own pause of a process does the same.)
+        """
         if not self._is_paused:
             self._is_paused = True
             if self._connection is not None:
@@ -214,7 +242,9 @@ class MemoryZkClient:
     def resume(self) -> None:
         if self._is_paused:
             self._is_paused = False
-            self._last_heard_ms = self._zookeeper.time.hi_res_clock_ms()  # what waited in the socket is read before the clock is looked at
+            self._last_heard_ms = (
+                self._zookeeper.time.hi_res_clock_ms()
+            )  # what waited in the socket is read before the clock is looked at
             if self._connection is not None:
                 self._connection.down.release()
 
@@ -238,7 +268,9 @@ class MemoryZkClient:
                 pass
 
     def _connect(self) -> None:
-        """Open a connection and ask for the session that we had, or a new one; if the server is away, try again later."""
+        """Open a connection and ask for the session that we had, or a new one; if the server is
+        away, try again later.
+        """
         if self._closed:
             return
         try:
@@ -252,7 +284,11 @@ class MemoryZkClient:
         if self._is_paused:
             connection.down.hold()
         self._last_heard_ms = self._zookeeper.time.hi_res_clock_ms()
-        connection.up.send(ConnectRequest(0, self._last_zxid, self._asked_timeout_ms, self._session_id, self._passwd, False))
+        connection.up.send(
+            ConnectRequest(
+                0, self._last_zxid, self._asked_timeout_ms, self._session_id, self._passwd, False
+            )
+        )
         self._heartbeat_later()
 
     def _on_connect_reply(self, response: ConnectResponse) -> None:
@@ -265,14 +301,22 @@ class MemoryZkClient:
             self._tell(SessionState.EXPIRED)
             self._connect()
             return
-        self._session_id, self._passwd, self._timeout_ms = response.session_id, response.passwd, response.timeout_ms
+        self._session_id, self._passwd, self._timeout_ms = (
+            response.session_id,
+            response.passwd,
+            response.timeout_ms,
+        )
         self._connected = True
-        if self._timer is not None:  # set for the time-out we asked for; the server may have given a shorter one
+        if (
+            self._timer is not None
+        ):  # set for the time-out we asked for; the server may have given a shorter one
             self._timer.cancel()
         self._heartbeat_later()
         data, exist, child = self._watches
         if data or exist or child:
-            self._post(SetWatchesRequest(self._last_zxid, tuple(data), tuple(exist), tuple(child))).add_done_callback(_ignore)
+            self._post(
+                SetWatchesRequest(self._last_zxid, tuple(data), tuple(exist), tuple(child))
+            ).add_done_callback(_ignore)
         self._tell(SessionState.CONNECTED)
         self._first_connected.set()
 
@@ -332,7 +376,10 @@ class MemoryZkClient:
 
     async def _call(self, request: Request, path: str) -> Response | None:
         if not self._connected or self._closed:
-            raise ZkError(ZkErrorCode.CONNECTION_LOSS if not self._closed else ZkErrorCode.SESSION_EXPIRED, path)
+            raise ZkError(
+                ZkErrorCode.CONNECTION_LOSS if not self._closed else ZkErrorCode.SESSION_EXPIRED,
+                path,
+            )
         return await self._post(request, path)
 
     def _post(self, request: Request, path: str = "") -> "asyncio.Future[Response | None]":
@@ -347,7 +394,9 @@ class MemoryZkClient:
         self._later(self._timeout_ms / 3, self._heartbeat)
 
     def _heartbeat(self) -> None:
-        """Every third of the time-out: a ping; two thirds of silence mean that the connection is dead."""
+        """Every third of the time-out: a ping; two thirds of silence mean that the connection is
+        dead.
+        """
         if self._is_paused:
             self._heartbeat_later()
             return

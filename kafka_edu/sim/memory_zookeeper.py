@@ -1,9 +1,11 @@
 """ZooKeeper for the simulator: the embedded server's core in memory.
 
-The same core serves real sockets in `kafka_edu.zk.embedded`; here its effects travel as objects, each way in order and with a handed-in latency.
-Faults are calls: `expire` a session, `go_down` and `come_back`; those of a link or a client are MemoryZkClient's.
+The same core serves real sockets in `kafka_edu.zk.embedded`; here its effects travel as objects,
+each way in order and with a handed-in latency. Faults are calls: `expire` a session, `go_down` and
+`come_back`; those of a link or a client are MemoryZkClient's.
 
-Callbacks run in the context in which the server was started, so the simulator's processes own what is theirs.
+Callbacks run in the context in which the server was started, so the simulator's processes own what
+is theirs.
 """
 
 import asyncio
@@ -31,7 +33,11 @@ class _Pipe(Generic[Item]):
     """One direction of a connection: in order, delayed, and able to hold its breath."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, deliver: Callable[[Item], None], latency_ms: Callable[[], float], context: contextvars.Context
+        self,
+        loop: asyncio.AbstractEventLoop,
+        deliver: Callable[[Item], None],
+        latency_ms: Callable[[], float],
+        context: contextvars.Context,
     ) -> None:
         self._loop = loop
         self._deliver = deliver
@@ -70,7 +76,9 @@ class _Pipe(Generic[Item]):
         self._held.clear()
 
     def _arrive(self) -> None:
-        """Each call takes the oldest: timers set for the same instant may be called in any order."""
+        """Each call takes the oldest: timers set for the same instant may be called in any
+        order.
+        """
         if self._on_the_way:
             if self._holds:
                 self._held.append(self._on_the_way.popleft())
@@ -79,15 +87,27 @@ class _Pipe(Generic[Item]):
 
 
 class MemoryZooKeeper:
-    """One ZooKeeper server in memory. Make it, and `start` it on the running loop; `MemoryZkClient`s connect to it."""
+    """One ZooKeeper server in memory. Make it, and `start` it on the running loop;
+    `MemoryZkClient`s connect to it.
+    """
 
     def __init__(
-        self, time: Time, *, tick_time_ms: int = 500, latency_ms: Callable[[], float] = no_latency, trace: Tracer | None = None, server_id: int = 0
+        self,
+        time: Time,
+        *,
+        tick_time_ms: int = 500,
+        latency_ms: Callable[[], float] = no_latency,
+        trace: Tracer | None = None,
+        server_id: int = 0,
     ) -> None:
         self.time = time
         self.latency_ms = latency_ms
         self.server = ZooKeeperServer(
-            tick_time_ms=tick_time_ms, now_ms=time.hi_res_clock_ms(), wall_ms=time.milliseconds(), server_id=server_id, trace=trace
+            tick_time_ms=tick_time_ms,
+            now_ms=time.hi_res_clock_ms(),
+            wall_ms=time.milliseconds(),
+            server_id=server_id,
+            trace=trace,
         )
         self.context = contextvars.copy_context()
         self.is_up = False
@@ -131,10 +151,16 @@ class MemoryZooKeeper:
 
     def expire(self, session_id: int) -> None:
         """Expire a session now, whatever its client does."""
-        self._perform(self.server.expire_session(session_id, self.time.hi_res_clock_ms(), self.time.milliseconds()))
+        self._perform(
+            self.server.expire_session(
+                session_id, self.time.hi_res_clock_ms(), self.time.milliseconds()
+            )
+        )
 
     def accept(self, connection: "MemoryConnection", peer: str) -> int:
-        """A client connects; returns the connection's number. Raises ZkError(CONNECTION_LOSS) when the server is down."""
+        """A client connects; returns the connection's number. Raises ZkError(CONNECTION_LOSS) when
+        the server is down.
+        """
         if not self.is_up:
             raise ZkError(ZkErrorCode.CONNECTION_LOSS)
         cnxn_id = self.server.open_cnxn(peer)
@@ -193,8 +219,12 @@ class MemoryConnection:
         self._zookeeper = zookeeper
         self._client = client
         self.cnxn_id = zookeeper.accept(self, client.name)
-        self.up: _Pipe[Sent] = _Pipe(zookeeper.loop, self._to_server, zookeeper.latency_ms, zookeeper.context)
-        self.down: _Pipe[Effect] = _Pipe(zookeeper.loop, self._to_client, zookeeper.latency_ms, client.context)
+        self.up: _Pipe[Sent] = _Pipe(
+            zookeeper.loop, self._to_server, zookeeper.latency_ms, zookeeper.context
+        )
+        self.down: _Pipe[Effect] = _Pipe(
+            zookeeper.loop, self._to_client, zookeeper.latency_ms, client.context
+        )
 
     def _to_server(self, sent: Sent) -> None:
         self._zookeeper.receive(self.cnxn_id, sent)
@@ -203,7 +233,9 @@ class MemoryConnection:
         self._client.receive(self, effect)
 
     def broken(self) -> None:
-        """The server's end is gone: the client reads what was sent before, then the end of the stream."""
+        """The server's end is gone: the client reads what was sent before, then the end of the
+        stream.
+        """
         self.down.send(CloseCnxn(self.cnxn_id, "the server is gone"))
 
     def close(self) -> None:

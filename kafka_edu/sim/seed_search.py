@@ -1,11 +1,14 @@
-"""The search by seeds: from one number a cluster, its clients and a minute and a half of faults; then three questions.
+"""The search by seeds: from one number a cluster, its clients and a minute and a half of faults;
+then three questions.
 
-    Was every request answered, or its connection closed, within its time-out + 1 s? (AnswerDeadlines, while it happens)
-    Was every waiting operation woken as soon as it could be completed? (the purgatories, ten times a second)
-    Was every acked record read?
+    Was every request answered, or its connection closed, within its time-out + 1 s?
+    (AnswerDeadlines, while it happens) Was every waiting operation woken as soon as it could be
+    completed? (the purgatories, ten times a second) Was every acked record read?
 
-The faults are those of a machine on which requests once seemed to go unanswered: a slow disk under logs, checkpoints and ZooKeeper, a broker paused
-past its session, kill -9 and restart, trace subscribers that change their level, deep pipelines. The same seed gives the same run, byte for byte.
+The faults are those of a machine on which requests once seemed to go unanswered: a slow disk under
+logs, checkpoints and ZooKeeper, a broker paused past its session, kill -9 and restart, trace
+subscribers that change their level, deep pipelines. The same seed gives the same run, byte for
+byte.
 """
 
 import gc
@@ -24,7 +27,13 @@ from kafka_edu.replication.delayed_produce import DelayedProduce
 from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import ZOOKEEPER_LATENCY_MS, SimCluster
 from kafka_edu.sim.slow_disk import QUICK
-from kafka_edu.sim.soak_clients import GroupReader, PipelinedProducer, ProbeClient, TimedClient, TraceDashboard
+from kafka_edu.sim.soak_clients import (
+    GroupReader,
+    PipelinedProducer,
+    ProbeClient,
+    TimedClient,
+    TraceDashboard,
+)
 from kafka_edu.trace.event import Envelope, Level
 from kafka_edu.trace.socket_sink import EventServer
 
@@ -36,9 +45,13 @@ PIPELINED_REQUESTS: Final = (1, 1, 4, 64)
 """Each seed draws one of these as edu.max.pipelined.requests."""
 FAULTS_MS: Final = 60_000
 HEALED_MS: Final = 45_000
-"""After the last fault: longer than the longest time-out, so that whatever is still waiting then is stuck."""
+"""After the last fault: longer than the longest time-out, so that whatever is still waiting then is
+stuck.
+"""
 LONGER_THAN_ANY_FAULT_MS: Final = 30_000
-"""A follower that does not fetch leaves the ISR after replica.lag.time.max.ms, 10 s, and half of it more. So no batch waits longer than this."""
+"""A follower that does not fetch leaves the ISR after replica.lag.time.max.ms, 10 s, and half of it
+more. So no batch waits longer than this.
+"""
 LOOK_EVERY_MS: Final = 100
 WOKEN_WITHIN_LOOKS: Final = 5
 """An operation that could have been completed at so many looks in a row was not woken."""
@@ -83,7 +96,9 @@ class SeedRun:
         self._pauses = Pauses()
         self._deadlines: set[AnswerDeadlines] = set()
         pipelined = self._random("pipelined requests").choice(PIPELINED_REQUESTS)
-        self.cluster = SimCluster(seed, BROKERS, {**PROPERTIES, "edu.max.pipelined.requests": str(pipelined)})
+        self.cluster = SimCluster(
+            seed, BROKERS, {**PROPERTIES, "edu.max.pipelined.requests": str(pipelined)}
+        )
         self.cluster.sink.events = _Nothing()
         self.cluster.sink.listeners.append(self._listen)
         self.cluster.on_stall = self._on_stall
@@ -91,7 +106,9 @@ class SeedRun:
         self._acts: list[str] = [f"edu.max.pipelined.requests={pipelined}"]
         self._counts: Counter[str] = Counter()
         self._completable: dict[tuple[int, int, int], int] = {}
-        """(broker, its incarnation, operation's number) → at how many looks in a row it could have been completed."""
+        """(broker, its incarnation, operation's number) → at how many looks in a row it could have
+        been completed.
+        """
         self._dashboards: list[TraceDashboard] = []
 
     def run(self) -> SeedResult:
@@ -119,14 +136,14 @@ class SeedRun:
             acts=tuple(self._acts),
         )
 
-    # ---- the story --------------------------------------------------------------------------------------------------------------------------
-
     def _play(self) -> None:
         cluster = self.cluster
         partitions = [TopicPartition("t", number) for number in range(TOPIC_PARTITIONS)]
         shared = (self._random("producer"), self.answers, self._pauses, self._deadlines)
         self._producer = PipelinedProducer(cluster, partitions, *shared)
-        self._reader = GroupReader(cluster, partitions, self._random("reader"), self.answers, self._pauses, self._deadlines)
+        self._reader = GroupReader(
+            cluster, partitions, self._random("reader"), self.answers, self._pauses, self._deadlines
+        )
         cluster.start_all()
         for broker in BROKERS:
             self._attach_dashboards(broker)
@@ -140,7 +157,17 @@ class SeedRun:
         end_ms = self._now_ms() + self._faults_ms
         while self._now_ms() < end_ms:
             self._pass(self._chance.uniform(500, 4_000))
-            self._chance.choice((self._pause, self._kill, self._slow_disk, self._slow_disk, self._burst, self._burst, self._slow_zookeeper))()
+            self._chance.choice(
+                (
+                    self._pause,
+                    self._kill,
+                    self._slow_disk,
+                    self._slow_disk,
+                    self._burst,
+                    self._burst,
+                    self._slow_zookeeper,
+                )
+            )()
         self._heal()
         for client in clients[2:]:
             client.stopping = True
@@ -155,27 +182,38 @@ class SeedRun:
                 chance = self._random(f"prober {broker} {number}")
                 probed = [TopicPartition("p", 0), TopicPartition("p", 1)]
                 requests = ProbeRequests(chance, probed, BROKERS, self.cluster.time.milliseconds)
-                found.append(ProbeClient(broker, number, requests, chance, self.cluster, self.answers, self._pauses, self._deadlines))
+                found.append(
+                    ProbeClient(
+                        broker,
+                        number,
+                        requests,
+                        chance,
+                        self.cluster,
+                        self.answers,
+                        self._pauses,
+                        self._deadlines,
+                    )
+                )
         return found
 
     def _ask_at_the_end(self, clients: list[TimedClient], producer_done: bool) -> None:
         self._failures += [f"stuck: {overdue}" for overdue in self.answers.overdue]
         if not producer_done:
             self._failures.append(
-                f"the producer is not done {HEALED_MS} ms after the last fault: {self._producer.sent - len(self._producer.acked)} records left"
+                f"the producer is not done {HEALED_MS} ms after the last fault:"
+                f" {self._producer.sent - len(self._producer.acked)} records left"
             )
         if self._producer.timed_out and self._producer.timeout_ms >= LONGER_THAN_ANY_FAULT_MS:
             at = ", ".join(f"{ms:.0f} ms" for ms in self._producer.timed_out[:5])
             self._failures.append(
-                f"{len(self._producer.timed_out)} batches waited {self._producer.timeout_ms} ms for the followers, until {at}: no fault lasts that long"
+                f"{len(self._producer.timed_out)} batches waited {self._producer.timeout_ms} ms for"
+                f" the followers, until {at}: no fault lasts that long"
             )
         lost = sorted(set(self._producer.acked) - self._reader.read)
         if lost:
             self._failures.append(f"{len(lost)} acked records were not read: {lost[:5]}")
         if not self._producer.acked or not self._reader.commits:
             self._failures.append("nothing was acked, or nothing committed: the run shows nothing")
-
-    # ---- faults -----------------------------------------------------------------------------------------------------------------------------
 
     def _pause(self) -> None:
         broker = self._chance.choice(BROKERS)
@@ -197,13 +235,16 @@ class SeedRun:
         ms = self._chance.choice((200, 2_000, 8_000))
         self._act(f"kill {broker}, back in {ms} ms")
         self.cluster.kill(broker)
-        self._completable = {key: looks for key, looks in self._completable.items() if key[0] != broker}
+        self._completable = {
+            key: looks for key, looks in self._completable.items() if key[0] != broker
+        }
         self._pass(ms)
         self._act(f"start {broker}, on a quick disk")
         self._start(broker)
 
     def _start(self, broker: int) -> None:
-        # until it has started, a broker takes connections and answers nobody, as Kafka does: it waits for its old session to expire
+        # until it has started, a broker takes connections and answers nobody, as Kafka does: it
+        # waits for its old session to expire
         disk = self.cluster.brokers[broker].disk
         disk.worker_ms = disk.stall_ms = QUICK
         self._pauses.paused(broker, self._now_ms())
@@ -246,8 +287,6 @@ class SeedRun:
         self._quick_disks()
         self.cluster.zookeeper_latency_ms = ZOOKEEPER_LATENCY_MS
 
-    # ---- the checks -------------------------------------------------------------------------------------------------------------------------
-
     def _pass(self, ms: float) -> None:
         """Let time pass, and look ten times a second."""
         left_ms = round(ms)
@@ -258,7 +297,9 @@ class SeedRun:
             self._look_for_lost_wake_ups()
 
     def _look_for_lost_wake_ups(self) -> None:
-        """A produce that its partition's state says is done, and that is still waiting after half a second, was not woken."""
+        """A produce that its partition's state says is done, and that is still waiting after half a
+        second, was not woken.
+        """
         still: dict[tuple[int, int, int], int] = {}
         for broker in self.cluster.brokers.values():
             replication = broker.server.replication if broker.server is not None else None
@@ -270,28 +311,41 @@ class SeedRun:
                     still[key] = self._completable.get(key, 0) + 1
                     if still[key] == WOKEN_WITHIN_LOOKS:
                         self._failures.append(
-                            f"lost wake-up: {operation.label} on broker {broker.id} could be answered at {self._now_ms():.0f} ms and is not"
+                            f"lost wake-up: {operation.label} on broker {broker.id} could be"
+                            f" answered at {self._now_ms():.0f} ms and is not"
                         )
         self._completable = still
 
     def _listen(self, envelope: Envelope) -> None:
         self._counts[envelope.name] += 1
-        if envelope.name in ("RequestStuck", "RequestFailed", "BackgroundTaskFailed", "ConnectionFailed"):
-            self._failures.append(f"{envelope.name} on broker {envelope.broker} at {self._now_ms():.0f} ms: {envelope.event}")
-
-    # ---- small parts ------------------------------------------------------------------------------------------------------------------------
+        if envelope.name in (
+            "RequestStuck",
+            "RequestFailed",
+            "BackgroundTaskFailed",
+            "ConnectionFailed",
+        ):
+            self._failures.append(
+                f"{envelope.name} on broker {envelope.broker} at {self._now_ms():.0f} ms:"
+                f" {envelope.event}"
+            )
 
     def _attach_dashboards(self, broker_id: int) -> None:
-        """Three subscribers of this broker, of whom one changes between the levels hops and state."""
+        """Three subscribers of this broker, of whom one changes between the levels hops and
+        state.
+        """
         broker = self.cluster.brokers[broker_id]
         assert broker.tracer is not None
-        server = EventServer(broker.tracer, self.cluster.network.transport(), self.cluster.time, "token")
+        server = EventServer(
+            broker.tracer, self.cluster.network.transport(), self.cluster.time, "token"
+        )
         port = self.cluster.run_as(broker.process, server.listen())
         self.cluster.loop.spawn(broker.process, server.run())
         for number in range(3):
             levels = (Level.HOPS, Level.STATE) if number == 2 else (Level.STATE,)
             chance = self._random(f"dashboard {broker_id} {broker.incarnation} {number}")
-            dashboard = TraceDashboard(self.cluster, f"dashboard-{broker_id}-{broker.incarnation}-{number}", chance, levels)
+            dashboard = TraceDashboard(
+                self.cluster, f"dashboard-{broker_id}-{broker.incarnation}-{number}", chance, levels
+            )
             self.cluster.loop.spawn(dashboard.process, dashboard.run(broker_id, port, "token"))
             self._dashboards.append(dashboard)
 
@@ -319,7 +373,9 @@ class _Nothing(list[Envelope]):
 
 @contextmanager
 def _coroutines_of_dead_processes() -> Iterator[None]:
-    """A broker that is killed leaves coroutines that never began; Python's warning about them says nothing of the broker."""
+    """A broker that is killed leaves coroutines that never began; Python's warning about them says
+    nothing of the broker.
+    """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "coroutine .* was never awaited")
         yield

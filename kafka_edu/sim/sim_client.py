@@ -1,6 +1,8 @@
-"""A client for scripts: says what it sends, and says what came of it. It runs as a process of its own in the simulation.
+"""A client for scripts: says what it sends, and says what came of it. It runs as a process of its
+own in the simulation.
 
-It finds the leader by Metadata from any broker that answers, as every client does, but shows each step: there is no buffer and no hidden retry.
+It finds the leader by Metadata from any broker that answers, as every client does, but shows each
+step: there is no buffer and no hidden retry.
 """
 
 import asyncio
@@ -11,11 +13,29 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.network.network_client import NetworkClient
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.api_versions_table import API_LEVELS
-from kafka_edu.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
+from kafka_edu.protocol.messages.create_topics import (
+    CreatableTopic,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
 from kafka_edu.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
-from kafka_edu.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
-from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
-from kafka_edu.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
+from kafka_edu.protocol.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+)
+from kafka_edu.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
+from kafka_edu.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch, iter_headers, read_records
 from kafka_edu.sim.sim_cluster import SimCluster
@@ -48,10 +68,15 @@ class SimClient:
     def __init__(self, cluster: SimCluster, name: str = "client") -> None:
         self._cluster = cluster
         self.process = SimProcess(name)
-        self._served = {broker_id: API_LEVELS[cluster.config(broker_id).api_level] for broker_id in cluster.brokers}
+        self._served = {
+            broker_id: API_LEVELS[cluster.config(broker_id).api_level]
+            for broker_id in cluster.brokers
+        }
 
     def _version(self, broker_id: int, key: ApiKey, newest: int) -> int:
-        """Return the version to speak with that broker: `newest`, or the newest of its API level."""
+        """Return the version to speak with that broker: `newest`, or the newest of its API
+        level.
+        """
         return min(newest, self._served[broker_id][key][1])
 
     async def _connect(self, broker_id: int) -> NetworkClient:
@@ -67,8 +92,12 @@ class SimClient:
             except (OSError, TimeoutError):
                 continue
             try:
-                request = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
-                return await client.ask(request, self._version(broker_id, ApiKey.METADATA, 8), MetadataResponse, 1000)
+                request = MetadataRequest(
+                    topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False
+                )
+                return await client.ask(
+                    request, self._version(broker_id, ApiKey.METADATA, 8), MetadataResponse, 1000
+                )
             except (OSError, TimeoutError):
                 continue
             finally:
@@ -89,15 +118,31 @@ class SimClient:
         client = await self._connect(controller)
         try:
             request = CreateTopicsRequest(
-                topics=[CreatableTopic(name=topic, num_partitions=partitions, replication_factor=rf, assignments=[], configs=[])], timeout_ms=30_000
+                topics=[
+                    CreatableTopic(
+                        name=topic,
+                        num_partitions=partitions,
+                        replication_factor=rf,
+                        assignments=[],
+                        configs=[],
+                    )
+                ],
+                timeout_ms=30_000,
             )
-            response = await client.ask(request, self._version(controller, ApiKey.CREATE_TOPICS, 4), CreateTopicsResponse, REQUEST_TIMEOUT_MS)
+            response = await client.ask(
+                request,
+                self._version(controller, ApiKey.CREATE_TOPICS, 4),
+                CreateTopicsResponse,
+                REQUEST_TIMEOUT_MS,
+            )
             return Errors.of(response.topics[0].error_code)
         finally:
             client.close()
 
     async def delete_topic(self, topic: str) -> Errors:
-        """Ask the controller to delete a topic; returns when it is gone, as that broker knows it."""
+        """Ask the controller to delete a topic; returns when it is gone, as that broker knows
+        it.
+        """
         controller = (await self.metadata(topic)).controller_id
         client = await self._connect(controller)
         try:
@@ -115,15 +160,25 @@ class SimClient:
         try:
             now_ms = self._cluster.time.milliseconds()
             batch = build_batch([Record(0, now_ms, None, value.encode(), ())])
-            data = TopicProduceData(name=tp.topic, partition_data=[PartitionProduceData(index=tp.partition, records=batch)])
+            data = TopicProduceData(
+                name=tp.topic,
+                partition_data=[PartitionProduceData(index=tp.partition, records=batch)],
+            )
             request = ProduceRequest(acks=acks, timeout_ms=timeout_ms, topic_data=[data])
-            response = await client.ask(request, self._version(leader, ApiKey.PRODUCE, 7), ProduceResponse, REQUEST_TIMEOUT_MS)
+            response = await client.ask(
+                request,
+                self._version(leader, ApiKey.PRODUCE, 7),
+                ProduceResponse,
+                REQUEST_TIMEOUT_MS,
+            )
             answer = response.responses[0].partition_responses[0]
             return Acked(value, Errors.of(answer.error_code), answer.base_offset)
         finally:
             client.close()
 
-    def produce(self, tp: TopicPartition, value: str, acks: int, timeout_ms: int = PRODUCE_TIMEOUT_MS) -> Answer:
+    def produce(
+        self, tp: TopicPartition, value: str, acks: int, timeout_ms: int = PRODUCE_TIMEOUT_MS
+    ) -> Answer:
         """Send one record to the leader; the script goes on, and looks at the answer later."""
         answer = Answer(value)
 
@@ -144,13 +199,34 @@ class SimClient:
         try:
             while True:
                 wanted = FetchTopic(
-                    topic=tp.topic, partitions=[FetchPartition(partition=tp.partition, fetch_offset=offset, partition_max_bytes=1 << 20)]
+                    topic=tp.topic,
+                    partitions=[
+                        FetchPartition(
+                            partition=tp.partition, fetch_offset=offset, partition_max_bytes=1 << 20
+                        )
+                    ],
                 )
-                request = FetchRequest(replica_id=-1, max_wait_ms=0, min_bytes=0, max_bytes=1 << 20, topics=[wanted], forgotten_topics_data=[])
-                response = await client.ask(request, self._version(leader, ApiKey.FETCH, 11), FetchResponse, REQUEST_TIMEOUT_MS)
+                request = FetchRequest(
+                    replica_id=-1,
+                    max_wait_ms=0,
+                    min_bytes=0,
+                    max_bytes=1 << 20,
+                    topics=[wanted],
+                    forgotten_topics_data=[],
+                )
+                response = await client.ask(
+                    request,
+                    self._version(leader, ApiKey.FETCH, 11),
+                    FetchResponse,
+                    REQUEST_TIMEOUT_MS,
+                )
                 data = response.responses[0].partition_responses[0]
                 records = data.record_set
-                if not isinstance(records, memoryview) or not records or offset >= data.high_watermark:
+                if (
+                    not isinstance(records, memoryview)
+                    or not records
+                    or offset >= data.high_watermark
+                ):
                     return found
                 for position, header in iter_headers(records):
                     batch = records[position : position + header.size_in_bytes]

@@ -1,11 +1,13 @@
-"""A whole cluster in one process, in virtual time (spec M6): the broker's own classes, with clock, wires, disk and ZooKeeper handed in.
+"""A whole cluster in one process, in virtual time (spec M6): the broker's own classes, with clock,
+wires, disk and ZooKeeper handed in.
 
     cluster = SimCluster(seed=7, broker_ids=(1, 2, 3))
     cluster.start_all()
     cluster.advance(15_000)
     cluster.kill(1)
 
-Everything that happens follows from the seed and the calls: the same seed and calls give the same events, byte for byte (`events_bytes`).
+Everything that happens follows from the seed and the calls: the same seed and calls give the same
+events, byte for byte (`events_bytes`).
 """
 
 import contextvars
@@ -23,7 +25,12 @@ from kafka_edu.sim.memory_zookeeper import MemoryZooKeeper
 from kafka_edu.sim.sim_loop import SimLoop, SimProcess, SimTime
 from kafka_edu.sim.slow_disk import SlowDisk
 from kafka_edu.trace.event import Envelope, Event, Level
-from kafka_edu.trace.events.supervisor import ActionAsked, ProcessEnded, ProcessPaused, ProcessResumed
+from kafka_edu.trace.events.supervisor import (
+    ActionAsked,
+    ProcessEnded,
+    ProcessPaused,
+    ProcessResumed,
+)
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.trace.wire_format import encode
 
@@ -73,7 +80,9 @@ class SimBroker:
 
 
 class SimCluster:
-    """Brokers, ZooKeeper, network and clock, all from one seed. Owned by the script that drives it."""
+    """Brokers, ZooKeeper, network and clock, all from one seed. Owned by the script that drives
+    it.
+    """
 
     def __init__(
         self,
@@ -83,14 +92,18 @@ class SimCluster:
         level: Level = Level.STATE,
         broker_properties: Mapping[int, Mapping[str, str]] | None = None,
     ) -> None:
-        """`properties` are those of every broker, `broker_properties` those that single brokers have on top."""
+        """`properties` are those of every broker, `broker_properties` those that single brokers
+        have on top.
+        """
         self.seed = seed
         self.loop = SimLoop()
         self.time = SimTime(self.loop)
         self.network = MemoryNetwork(self.loop, self._random("network"))
         self.sink = _Everything(level)
         self._properties = dict(properties or {})
-        self._broker_properties = {broker_id: dict(own) for broker_id, own in (broker_properties or {}).items()}
+        self._broker_properties = {
+            broker_id: dict(own) for broker_id, own in (broker_properties or {}).items()
+        }
         self._zk_process = SimProcess("zookeeper")
         self.supervisor = Tracer(SUPERVISOR_ID, self.time)
         """Tells what the script does to processes, as the supervisor of a real cluster tells it."""
@@ -99,9 +112,14 @@ class SimCluster:
         zk_tracer = Tracer(ZOOKEEPER_ID, self.time)
         zk_tracer.add_sink(self.sink)
         self.zookeeper_latency_ms = ZOOKEEPER_LATENCY_MS
-        """Between these two each message to or from ZooKeeper takes. A slow disk under its log makes it more."""
+        """Between these two each message to or from ZooKeeper takes. A slow disk under its log
+        makes it more.
+        """
         self.zookeeper = MemoryZooKeeper(
-            self.time, tick_time_ms=2000, latency_ms=lambda: zk_random.uniform(*self.zookeeper_latency_ms), trace=zk_tracer
+            self.time,
+            tick_time_ms=2000,
+            latency_ms=lambda: zk_random.uniform(*self.zookeeper_latency_ms),
+            trace=zk_tracer,
         )
         self.loop.run_in(self._zk_process, self.zookeeper.start)
         self.on_stall: Callable[[int, float], None] = lambda broker_id, ms: None
@@ -120,13 +138,17 @@ class SimCluster:
         return SimBroker(broker_id, file_system, disk)
 
     def _stall(self, broker_id: int, ms: float) -> None:
-        """The kernel holds the broker in a write: what it is doing now it finishes, the rest waits."""
+        """The kernel holds the broker in a write: what it is doing now it finishes, the rest
+        waits.
+        """
         process = self.brokers[broker_id].process
         if not process.alive:
             return
         self.on_stall(broker_id, ms)
         self._stop(broker_id)
-        self.loop.call_later(ms / 1000, self._go_on, broker_id, process, context=contextvars.Context())
+        self.loop.call_later(
+            ms / 1000, self._go_on, broker_id, process, context=contextvars.Context()
+        )
 
     def _stop(self, broker_id: int) -> None:
         self._stops[broker_id] += 1
@@ -141,7 +163,9 @@ class SimCluster:
             self.loop.resume(process)
 
     def config(self, broker_id: int) -> KafkaConfig:
-        """The broker's configuration: Kafka's defaults, what the script set, and where it listens."""
+        """The broker's configuration: Kafka's defaults, what the script set, and where it
+        listens.
+        """
         given = {**self._properties, **self._broker_properties.get(broker_id, {})}
         properties = {
             "broker.id": str(broker_id),
@@ -150,7 +174,12 @@ class SimCluster:
             "zookeeper.connect": "memory:0",
             **given,
         }
-        config, _ = make_config({key: Setting(value, f"simulated broker {broker_id}") for key, value in properties.items()})
+        config, _ = make_config(
+            {
+                key: Setting(value, f"simulated broker {broker_id}")
+                for key, value in properties.items()
+            }
+        )
         return config
 
     def port(self, broker_id: int) -> int:
@@ -167,7 +196,9 @@ class SimCluster:
         broker.tracer = Tracer(broker_id, self.time)
         broker.tracer.seq = seq  # numbers go on, so that a broker's events stay in one order
         broker.tracer.add_sink(self.sink)
-        broker.zk_client = MemoryZkClient(self.zookeeper, config.zookeeper_session_timeout_ms, f"broker-{broker_id}")
+        broker.zk_client = MemoryZkClient(
+            self.zookeeper, config.zookeeper_session_timeout_ms, f"broker-{broker_id}"
+        )
         broker.server = KafkaServer(
             config,
             time=self.time,
@@ -186,7 +217,9 @@ class SimCluster:
             self.start(broker_id)
         self.advance(1000)
 
-    def run_as(self, process: SimProcess, coroutine: Awaitable[T], limit_ms: float = START_LIMIT_MS) -> T:
+    def run_as(
+        self, process: SimProcess, coroutine: Awaitable[T], limit_ms: float = START_LIMIT_MS
+    ) -> T:
         """Run a coroutine as part of a process, to its end."""
 
         async def body() -> T:
@@ -195,10 +228,21 @@ class SimCluster:
         return self.loop.run_until_complete(self.loop.spawn(process, body()), limit_ms)
 
     def kill(self, broker_id: int) -> None:
-        """kill -9: nothing of it runs any more; its connections are reset; what it wrote to its files is there (the page cache survives a process)."""
+        """kill -9: nothing of it runs any more; its connections are reset; what it wrote to its
+        files is there (the page cache survives a process).
+        """
         broker = self.brokers[broker_id]
         with self.supervisor.because(self.supervisor(ActionAsked(action="kill", broker=broker_id))):
-            self.supervisor(ProcessEnded(process=f"broker-{broker_id}", broker=broker_id, pid=0, code=0, signal="SIGKILL", asked=True))
+            self.supervisor(
+                ProcessEnded(
+                    process=f"broker-{broker_id}",
+                    broker=broker_id,
+                    pid=0,
+                    code=0,
+                    signal="SIGKILL",
+                    asked=True,
+                )
+            )
         self.loop.kill(broker.process)
         self.network.process_died(broker.process)
         broker.file_system.release_locks()
@@ -230,18 +274,24 @@ class SimCluster:
         broker.server = None
 
     def advance(self, ms: float) -> None:
-        """Let virtual time pass. Raises AssertionError with what was not caught, if anything was."""
+        """Let virtual time pass. Raises AssertionError with what was not caught, if anything
+        was.
+        """
         self.loop.advance(ms)
         if self.loop.errors:
             first = self.loop.errors[0]
-            raise AssertionError(f"uncaught in the simulation: {first.get('message')}: {first.get('exception')!r}") from first.get("exception")
+            raise AssertionError(
+                f"uncaught in the simulation: {first.get('message')}: {first.get('exception')!r}"
+            ) from first.get("exception")
 
     def facts(self, *kinds: type[Event]) -> list[Envelope]:
         """All facts of these types so far."""
         return [envelope for envelope in self.sink.events if isinstance(envelope.event, kinds)]
 
     def events_bytes(self) -> bytes:
-        """Every event so far, as a recording has them: what two runs of one seed are compared by."""
+        """Every event so far, as a recording has them: what two runs of one seed are compared
+        by.
+        """
         return b"".join(map(encode, self.sink.events))
 
     def close(self) -> None:

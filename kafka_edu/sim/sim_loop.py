@@ -1,11 +1,14 @@
-"""An event loop whose time is virtual (spec M6; models: trio's MockClock, FoundationDB's simulator).
+"""An event loop whose time is virtual (spec M6; models: trio's MockClock, FoundationDB's
+simulator).
 
-When nothing is ready, the clock jumps to the next timer: a simulated minute costs what happens in it. Callbacks run in one order only: ready ones in
-the order they became ready, timers by (time, order of being set). Nothing here asks the machine for the time, a thread or a random number, so
-the same start gives the same run.
+When nothing is ready, the clock jumps to the next timer: a simulated minute costs what happens in
+it. Callbacks run in one order only: ready ones in the order they became ready, timers by (time,
+order of being set). Nothing here asks the machine for the time, a thread or a random number, so the
+same start gives the same run.
 
-Every callback belongs to a `SimProcess`, found by a context variable that tasks inherit. So a process can be killed, and no line of its code runs
-any more, not even a `finally`, as with kill -9; or paused, and what comes due meanwhile runs when it is resumed, as with SIGSTOP.
+Every callback belongs to a `SimProcess`, found by a context variable that tasks inherit. So a
+process can be killed, and no line of its code runs any more, not even a `finally`, as with kill -9;
+or paused, and what comes due meanwhile runs when it is resumed, as with SIGSTOP.
 """
 
 import asyncio
@@ -22,7 +25,9 @@ MAX_STEPS_AT_ONE_INSTANT: Final = 1_000_000
 
 
 class SimulationStalledError(Exception):
-    """Nothing is left that could ever happen, yet something is awaited; or time does not move while callbacks go on for ever."""
+    """Nothing is left that could ever happen, yet something is awaited; or time does not move while
+    callbacks go on for ever.
+    """
 
 
 class SimProcess:
@@ -40,7 +45,9 @@ class SimProcess:
 
 #: The world outside all processes: kernels, the network, the script of the simulation.
 WORLD: Final = SimProcess("world")
-_process: Final[contextvars.ContextVar[SimProcess]] = contextvars.ContextVar("sim_process", default=WORLD)
+_process: Final[contextvars.ContextVar[SimProcess]] = contextvars.ContextVar(
+    "sim_process", default=WORLD
+)
 
 
 def current_process() -> SimProcess:
@@ -53,7 +60,13 @@ class SimHandle:
 
     __slots__ = ("_when_s", "args", "callback", "context", "is_cancelled", "process")
 
-    def __init__(self, when_s: float, callback: Callable[..., object], args: tuple[object, ...], context: contextvars.Context) -> None:
+    def __init__(
+        self,
+        when_s: float,
+        callback: Callable[..., object],
+        args: tuple[object, ...],
+        context: contextvars.Context,
+    ) -> None:
         self._when_s = when_s
         self.callback = callback
         self.args = args
@@ -72,7 +85,9 @@ class SimHandle:
 
 
 class SimLoop(asyncio.BaseEventLoop):
-    """asyncio's own Task, Future, Queue, Event, timeout and sleep run on it unchanged; sockets, threads and signals it has none."""
+    """asyncio's own Task, Future, Queue, Event, timeout and sleep run on it unchanged; sockets,
+    threads and signals it has none.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -83,7 +98,9 @@ class SimLoop(asyncio.BaseEventLoop):
         self._running = False
         self._closed = False
         self.errors: list[dict[str, Any]] = []
-        """Exceptions that nobody caught, as asyncio reports them: a simulation with any of these has failed."""
+        """Exceptions that nobody caught, as asyncio reports them: a simulation with any of these
+        has failed.
+        """
 
     @property
     def now_ns(self) -> int:
@@ -93,22 +110,57 @@ class SimLoop(asyncio.BaseEventLoop):
     def time(self) -> float:
         return self._now_ns / 1e9
 
-    def call_soon(self, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: contextvars.Context | None = None) -> Any:
-        handle = SimHandle(self.time(), callback, args, contextvars.copy_context() if context is None else context)
+    def call_soon(
+        self,
+        callback: Callable[[Unpack[Ts]], object],
+        *args: *Ts,
+        context: contextvars.Context | None = None,
+    ) -> Any:
+        handle = SimHandle(
+            self.time(), callback, args, contextvars.copy_context() if context is None else context
+        )
         self._ready.append(handle)
         return handle
 
-    def call_soon_threadsafe(self, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: contextvars.Context | None = None) -> Any:
+    def call_soon_threadsafe(
+        self,
+        callback: Callable[[Unpack[Ts]], object],
+        *args: *Ts,
+        context: contextvars.Context | None = None,
+    ) -> Any:
         return self.call_soon(callback, *args, context=context)
 
-    def call_later(self, delay: float, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: contextvars.Context | None = None) -> Any:
+    def call_later(
+        self,
+        delay: float,
+        callback: Callable[[Unpack[Ts]], object],
+        *args: *Ts,
+        context: contextvars.Context | None = None,
+    ) -> Any:
         return self._at(self._now_ns + max(round(delay * 1e9), 0), callback, args, context)
 
-    def call_at(self, when: float, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: contextvars.Context | None = None) -> Any:
+    def call_at(
+        self,
+        when: float,
+        callback: Callable[[Unpack[Ts]], object],
+        *args: *Ts,
+        context: contextvars.Context | None = None,
+    ) -> Any:
         return self._at(max(round(when * 1e9), self._now_ns), callback, args, context)
 
-    def _at(self, when_ns: int, callback: Callable[..., object], args: tuple[object, ...], context: contextvars.Context | None) -> SimHandle:
-        handle = SimHandle(when_ns / 1e9, callback, args, contextvars.copy_context() if context is None else context)
+    def _at(
+        self,
+        when_ns: int,
+        callback: Callable[..., object],
+        args: tuple[object, ...],
+        context: contextvars.Context | None,
+    ) -> SimHandle:
+        handle = SimHandle(
+            when_ns / 1e9,
+            callback,
+            args,
+            contextvars.copy_context() if context is None else context,
+        )
         self._sequence += 1
         heapq.heappush(self._timers, (when_ns, self._sequence, handle))
         return handle
@@ -116,8 +168,12 @@ class SimLoop(asyncio.BaseEventLoop):
     def create_future(self) -> asyncio.Future[Any]:
         return asyncio.Future(loop=self)
 
-    def create_task(self, coro: Any, *, name: object = None, context: contextvars.Context | None = None) -> asyncio.Task[Any]:
-        return asyncio.Task(coro, loop=self, name=None if name is None else str(name), context=context)
+    def create_task(
+        self, coro: Any, *, name: object = None, context: contextvars.Context | None = None
+    ) -> asyncio.Task[Any]:
+        return asyncio.Task(
+            coro, loop=self, name=None if name is None else str(name), context=context
+        )
 
     def spawn(self, process: SimProcess, coro: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Run a coroutine as `process`; all it starts belongs to that process too."""
@@ -126,7 +182,9 @@ class SimLoop(asyncio.BaseEventLoop):
         task: asyncio.Task[T] = asyncio.Task(coro, loop=self, context=context, name=process.name)
         return task
 
-    def run_in(self, process: SimProcess, callback: Callable[..., object], *args: object) -> SimHandle:
+    def run_in(
+        self, process: SimProcess, callback: Callable[..., object], *args: object
+    ) -> SimHandle:
         """Have `callback` run soon, as part of `process`."""
         context = contextvars.copy_context()
         context.run(_process.set, process)
@@ -148,7 +206,9 @@ class SimLoop(asyncio.BaseEventLoop):
         process.deferred.clear()
 
     def step(self) -> bool:
-        """Run the one callback that is next, moving the clock if need be; False when nothing is left to happen."""
+        """Run the one callback that is next, moving the clock if need be; False when nothing is
+        left to happen.
+        """
         while self._ready or self._timers:
             if self._ready:
                 handle = self._ready.popleft()
@@ -173,7 +233,12 @@ class SimLoop(asyncio.BaseEventLoop):
         try:
             handle.context.run(handle.callback, *handle.args)
         except Exception as error:
-            self.call_exception_handler({"message": f"callback {handle.callback!r} of {handle.process.name} raised", "exception": error})
+            self.call_exception_handler(
+                {
+                    "message": f"callback {handle.callback!r} of {handle.process.name} raised",
+                    "exception": error,
+                }
+            )
         finally:
             asyncio._set_running_loop(before)
 
@@ -181,7 +246,9 @@ class SimLoop(asyncio.BaseEventLoop):
         """When the next callback is due, or None when there is none."""
         if self._ready:
             return self._now_ns
-        while self._timers and (self._timers[0][2].is_cancelled or not self._timers[0][2].process.alive):
+        while self._timers and (
+            self._timers[0][2].is_cancelled or not self._timers[0][2].process.alive
+        ):
             heapq.heappop(self._timers)
         return self._timers[0][0] if self._timers else None
 
@@ -195,11 +262,17 @@ class SimLoop(asyncio.BaseEventLoop):
             steps = steps + 1 if self._now_ns == instant_ns else 0
             instant_ns = self._now_ns
             if steps > MAX_STEPS_AT_ONE_INSTANT:
-                raise SimulationStalledError(f"{steps} callbacks at {self._now_ns} ns: something waits by spinning")
+                raise SimulationStalledError(
+                    f"{steps} callbacks at {self._now_ns} ns: something waits by spinning"
+                )
         self._now_ns = end_ns
 
-    def run_until_complete(self, future: Generator[Any, None, T] | Awaitable[T], limit_ms: float = 3_600_000) -> T:
-        """Run until `future` is done; SimulationStalledError when it can never be, or is not after `limit_ms` of virtual time."""
+    def run_until_complete(
+        self, future: Generator[Any, None, T] | Awaitable[T], limit_ms: float = 3_600_000
+    ) -> T:
+        """Run until `future` is done; SimulationStalledError when it can never be, or is not after
+        `limit_ms` of virtual time.
+        """
         task = asyncio.ensure_future(future, loop=self)  # type: ignore[arg-type]  # typeshed's two overloads do not admit their own union
         end_ns = self._now_ns + round(limit_ms * 1e6)
         while not task.done():
@@ -243,7 +316,9 @@ class SimLoop(asyncio.BaseEventLoop):
 
 
 class SimTime:
-    """The clock of a simulation (implements Time). Wall time begins at `start_ms`, so that timestamps look like any other day's."""
+    """The clock of a simulation (implements Time). Wall time begins at `start_ms`, so that
+    timestamps look like any other day's.
+    """
 
     def __init__(self, loop: SimLoop, start_ms: int = 1_600_000_000_000) -> None:
         self._loop = loop

@@ -1,4 +1,5 @@
-"""A disk that takes its time, in virtual time: what is forced to it waits in a worker, and now and then a plain write holds the broker's loop.
+"""A disk that takes its time, in virtual time: what is forced to it waits in a worker, and now and
+then a plain write holds the broker's loop.
 
 Three things a busy disk does to a broker:
 
@@ -6,7 +7,8 @@ Three things a busy disk does to a broker:
     append to the page cache     the kernel makes the writer wait, and with it the whole loop
     ZooKeeper's log              every answer of ZooKeeper is late
 
-The first is `run_blocking`, the second `wrote`, which stops the broker's process for a while as SIGSTOP would. The third is SimCluster's ZooKeeper latency.
+The first is `run_blocking`, the second `wrote`, which stops the broker's process for a while as
+SIGSTOP would. The third is SimCluster's ZooKeeper latency.
 """
 
 import asyncio
@@ -22,7 +24,9 @@ STALL_CHANCE: Final = 0.02
 
 
 class SlowDisk:
-    """One broker's disk. `worker_ms` and `stall_ms` are ranges to draw from; (0, 0) is a disk that costs no time."""
+    """One broker's disk. `worker_ms` and `stall_ms` are ranges to draw from; (0, 0) is a disk that
+    costs no time.
+    """
 
     def __init__(self, chance: random.Random, stall: Callable[[float], None]) -> None:
         """`stall(ms)` holds the broker that is writing."""
@@ -32,7 +36,9 @@ class SlowDisk:
         self.stall_ms = QUICK
 
     async def run_blocking(self, work: Callable[[], T]) -> T:
-        """What a worker thread does: the work is done at some moment, and the loop hears of it later."""
+        """What a worker thread does: the work is done at some moment, and the loop hears of it
+        later.
+        """
         low, high = self.worker_ms
         if high:
             await asyncio.sleep(self._chance.uniform(low, high) / 1000)

@@ -1,6 +1,8 @@
-"""Clients for the search by seeds. Each request they send is timed by AnswerDeadlines; each is a process of its own in the simulation.
+"""Clients for the search by seeds. Each request they send is timed by AnswerDeadlines; each is a
+process of its own in the simulation.
 
-PipelinedProducer    librdkafka's manner: a batch for each partition after a linger, acks=all, many requests in flight on one connection
+PipelinedProducer    librdkafka's manner: a batch for each partition after a linger, acks=all, many
+requests in flight on one connection
 GroupReader          the one consumer of a group: joins, heartbeats, fetches, commits
 ProbeClient          requests of every kind to one broker, in bursts
 TraceDashboard       a subscriber of the trace of one broker, which changes its level
@@ -20,10 +22,21 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Wire
 from kafka_edu.network.network_client import NetworkClient
 from kafka_edu.protocol.messages.fetch import FetchResponse
-from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kafka_edu.protocol.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
 from kafka_edu.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from kafka_edu.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
-from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from kafka_edu.protocol.messages.join_group import (
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    JoinGroupResponse,
+)
+from kafka_edu.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
 from kafka_edu.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -31,7 +44,11 @@ from kafka_edu.protocol.messages.offset_commit import (
     OffsetCommitResponse,
 )
 from kafka_edu.protocol.messages.produce import ProduceResponse
-from kafka_edu.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
+from kafka_edu.protocol.messages.sync_group import (
+    SyncGroupRequest,
+    SyncGroupRequestAssignment,
+    SyncGroupResponse,
+)
 from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import ProtocolError
 from kafka_edu.record.record_batch import iter_headers, read_records
@@ -46,7 +63,9 @@ LINGER_MS: Final = 5
 BATCH_EVERY_MS: Final = 120
 RETRY_MS: Final = 150
 GAUGES_CHANCE: Final = 0.1
-"""How many subscribers ask for gauges too. Most of a seed's time would go into them, ten times a virtual second."""
+"""How many subscribers ask for gauges too. Most of a seed's time would go into them, ten times a
+virtual second.
+"""
 
 R = TypeVar("R", bound=Message)
 
@@ -56,9 +75,18 @@ class Gone(Exception):
 
 
 class TimedClient:
-    """One client process: its connections, one a broker, and the deadlines of what is in flight on them."""
+    """One client process: its connections, one a broker, and the deadlines of what is in flight on
+    them.
+    """
 
-    def __init__(self, cluster: SimCluster, name: str, answers: Answers, pauses: Pauses, deadlines: set[AnswerDeadlines]) -> None:
+    def __init__(
+        self,
+        cluster: SimCluster,
+        name: str,
+        answers: Answers,
+        pauses: Pauses,
+        deadlines: set[AnswerDeadlines],
+    ) -> None:
         self.cluster = cluster
         self.process = SimProcess(name)
         self.stopping = False
@@ -83,7 +111,9 @@ class TimedClient:
             await client.connect("127.0.0.1", self.cluster.port(broker), CONNECT_TIMEOUT_MS)
         except (OSError, TimeoutError):
             raise Gone from None
-        deadlines = AnswerDeadlines(f"{self.process.name} {client.local}", broker, self._answers, self._pauses)
+        deadlines = AnswerDeadlines(
+            f"{self.process.name} {client.local}", broker, self._answers, self._pauses
+        )
         self._all_deadlines.add(deadlines)
         self._connections[broker] = client, deadlines
         return client, deadlines
@@ -100,8 +130,17 @@ class TimedClient:
         client, deadlines = await self.connection(broker)
         return await self.ask_on(broker, client, deadlines, probe, answer_type)
 
-    async def ask_on(self, broker: int, client: NetworkClient, deadlines: AnswerDeadlines, probe: Probe, answer_type: type[R]) -> R:
-        """Send at once: nothing is awaited before the request is on the wire, so requests leave in the order of the calls."""
+    async def ask_on(
+        self,
+        broker: int,
+        client: NetworkClient,
+        deadlines: AnswerDeadlines,
+        probe: Probe,
+        answer_type: type[R],
+    ) -> R:
+        """Send at once: nothing is awaited before the request is on the wire, so requests leave in
+        the order of the calls.
+        """
         if not client.connected:
             raise Gone
         deadlines.sent(probe.kind, probe.allowed_ms, self.now_ms())
@@ -119,15 +158,22 @@ class TimedClient:
         """Ask any broker who leads what. Raises Gone."""
         brokers = list(self.cluster.brokers)
         chance.shuffle(brokers)
-        request = MetadataRequest(topics=[MetadataRequestTopic(name=topic) for topic in topics], allow_auto_topic_creation=False)
+        request = MetadataRequest(
+            topics=[MetadataRequestTopic(name=topic) for topic in topics],
+            allow_auto_topic_creation=False,
+        )
         for broker in brokers:
             try:
-                answer = await self.ask(broker, Probe("Metadata", request, 8, CLIENT_TIMEOUT_MS), MetadataResponse)
+                answer = await self.ask(
+                    broker, Probe("Metadata", request, 8, CLIENT_TIMEOUT_MS), MetadataResponse
+                )
             except Gone:
                 continue
             for topic in answer.topics:
                 for partition in topic.partitions:
-                    self.leaders[TopicPartition(topic.name or "", partition.partition_index)] = partition.leader_id
+                    self.leaders[TopicPartition(topic.name or "", partition.partition_index)] = (
+                        partition.leader_id
+                    )
             return
         raise Gone
 
@@ -157,7 +203,9 @@ class PipelinedProducer(TimedClient):
         self.sent = 0
         self.acked: dict[int, TopicPartition] = {}
         self.timed_out: list[float] = []
-        """When a broker answered that the followers had not fetched a batch within the time-out of the request."""
+        """When a broker answered that the followers had not fetched a batch within the time-out of
+        the request.
+        """
         self.burst = False
         """Set by the script: a burst of small requests, as many as may be in flight."""
 
@@ -189,13 +237,29 @@ class PipelinedProducer(TimedClient):
                 if not queue:
                     break
                 number = queue.popleft()
-                probe = produce(self._chance, tp, self.cluster.time.milliseconds(), timeout_ms=self.timeout_ms, value=b"%d" % number)
+                probe = produce(
+                    self._chance,
+                    tp,
+                    self.cluster.time.milliseconds(),
+                    timeout_ms=self.timeout_ms,
+                    value=b"%d" % number,
+                )
                 self._in_flight += 1
-                task = asyncio.get_running_loop().create_task(self._one(tp, number, leader, client, deadlines, probe))
+                task = asyncio.get_running_loop().create_task(
+                    self._one(tp, number, leader, client, deadlines, probe)
+                )
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
 
-    async def _one(self, tp: TopicPartition, number: int, leader: int, client: NetworkClient, deadlines: AnswerDeadlines, probe: Probe) -> None:
+    async def _one(
+        self,
+        tp: TopicPartition,
+        number: int,
+        leader: int,
+        client: NetworkClient,
+        deadlines: AnswerDeadlines,
+        probe: Probe,
+    ) -> None:
         try:
             answer = await self.ask_on(leader, client, deadlines, probe, ProduceResponse)
             error = Errors.of(answer.responses[0].partition_responses[0].error_code)
@@ -214,7 +278,9 @@ class PipelinedProducer(TimedClient):
 
 
 class GroupReader(TimedClient):
-    """Reads every partition from the beginning, and commits. `read` holds the numbers it has seen."""
+    """Reads every partition from the beginning, and commits. `read` holds the numbers it has
+    seen.
+    """
 
     GROUP: Final = "readers"
 
@@ -266,7 +332,9 @@ class GroupReader(TimedClient):
             self._positions[tp] = header.next_offset
 
     async def _belong(self) -> None:
-        """Join, take all partitions, heartbeat and commit; begin again when the coordinator moves or forgets us."""
+        """Join, take all partitions, heartbeat and commit; begin again when the coordinator moves
+        or forgets us.
+        """
         while True:
             try:
                 await self._membership()
@@ -279,12 +347,21 @@ class GroupReader(TimedClient):
     async def _membership(self) -> None:
         any_broker = self._chance.choice(list(self.cluster.brokers))
         found = await self.ask(
-            any_broker, self._probe("FindCoordinator", FindCoordinatorRequest(key=self.GROUP, key_type=0), 2), FindCoordinatorResponse
+            any_broker,
+            self._probe("FindCoordinator", FindCoordinatorRequest(key=self.GROUP, key_type=0), 2),
+            FindCoordinatorResponse,
         )
         if found.error_code:
             raise Gone
-        # the coordinator has a connection of its own, as in every client: a JoinGroup that waits must not hold fetches up
-        coordinator = TimedClient(self.cluster, f"{self.process.name}-group", self._answers, self._pauses, self._all_deadlines)
+        # the coordinator has a connection of its own, as in every client: a JoinGroup that waits
+        # must not hold fetches up
+        coordinator = TimedClient(
+            self.cluster,
+            f"{self.process.name}-group",
+            self._answers,
+            self._pauses,
+            self._all_deadlines,
+        )
         join = JoinGroupRequest(
             group_id=self.GROUP,
             session_timeout_ms=6_000,
@@ -293,14 +370,29 @@ class GroupReader(TimedClient):
             protocol_type="consumer",
             protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
         )
-        joined = await coordinator.ask(found.node_id, self._probe("JoinGroup", join, 2), JoinGroupResponse)
+        joined = await coordinator.ask(
+            found.node_id, self._probe("JoinGroup", join, 2), JoinGroupResponse
+        )
         if joined.error_code:
             raise Gone
         generation, member = joined.generation_id, joined.member_id
-        assignment = [SyncGroupRequestAssignment(member_id=joined.member_id, assignment=b"all")] if joined.leader == joined.member_id else []
+        assignment = (
+            [SyncGroupRequestAssignment(member_id=joined.member_id, assignment=b"all")]
+            if joined.leader == joined.member_id
+            else []
+        )
         synced = await coordinator.ask(
             found.node_id,
-            self._probe("SyncGroup", SyncGroupRequest(group_id=self.GROUP, generation_id=generation, member_id=member, assignments=assignment), 2),
+            self._probe(
+                "SyncGroup",
+                SyncGroupRequest(
+                    group_id=self.GROUP,
+                    generation_id=generation,
+                    member_id=member,
+                    assignments=assignment,
+                ),
+                2,
+            ),
             SyncGroupResponse,
         )
         if synced.error_code:
@@ -308,7 +400,13 @@ class GroupReader(TimedClient):
         while True:
             beat = await coordinator.ask(
                 found.node_id,
-                self._probe("Heartbeat", HeartbeatRequest(group_id=self.GROUP, generation_id=generation, member_id=member), 2),
+                self._probe(
+                    "Heartbeat",
+                    HeartbeatRequest(
+                        group_id=self.GROUP, generation_id=generation, member_id=member
+                    ),
+                    2,
+                ),
                 HeartbeatResponse,
             )
             if beat.error_code:
@@ -316,12 +414,20 @@ class GroupReader(TimedClient):
             topic = OffsetCommitRequestTopic(
                 name=self._partitions[0].topic,
                 partitions=[
-                    OffsetCommitRequestPartition(partition_index=tp.partition, committed_offset=offset, committed_metadata=None)
+                    OffsetCommitRequestPartition(
+                        partition_index=tp.partition,
+                        committed_offset=offset,
+                        committed_metadata=None,
+                    )
                     for tp, offset in self._positions.items()
                 ],
             )
             commit = self._probe(
-                "OffsetCommit", OffsetCommitRequest(group_id=self.GROUP, generation_id=generation, member_id=member, topics=[topic]), 6
+                "OffsetCommit",
+                OffsetCommitRequest(
+                    group_id=self.GROUP, generation_id=generation, member_id=member, topics=[topic]
+                ),
+                6,
             )
             answer = await coordinator.ask(found.node_id, commit, OffsetCommitResponse)
             self.commits += not answer.topics[0].partitions[0].error_code
@@ -332,9 +438,16 @@ class ProbeClient(TimedClient):
     """Requests of every kind to one broker, in bursts without waiting."""
 
     def __init__(
-        self, broker: int, number: int, requests: ProbeRequests, chance: random.Random, cluster: SimCluster, answers: Answers, pauses: Pauses,
+        self,
+        broker: int,
+        number: int,
+        requests: ProbeRequests,
+        chance: random.Random,
+        cluster: SimCluster,
+        answers: Answers,
+        pauses: Pauses,
         deadlines: set[AnswerDeadlines],
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(cluster, f"prober-{broker}-{number}", answers, pauses, deadlines)
         self._broker = broker
         self._requests = requests
@@ -347,7 +460,10 @@ class ProbeClient(TimedClient):
             except Gone:
                 await self.sleep(500)
                 continue
-            burst = [self._one(client, deadlines, self._requests.draw()) for _ in range(self._chance.choice((1, 3, 8, 32)))]
+            burst = [
+                self._one(client, deadlines, self._requests.draw())
+                for _ in range(self._chance.choice((1, 3, 8, 32)))
+            ]
             await asyncio.gather(*burst)
             await self.sleep(self._chance.uniform(300, 4_000))
 
@@ -359,9 +475,13 @@ class ProbeClient(TimedClient):
 
 
 class TraceDashboard:
-    """Subscribes to one broker's events as a dashboard does, by the broker's own EventServer; reads and forgets. It changes its level by coming again."""
+    """Subscribes to one broker's events as a dashboard does, by the broker's own EventServer; reads
+    and forgets. It changes its level by coming again.
+    """
 
-    def __init__(self, cluster: SimCluster, name: str, chance: random.Random, levels: tuple[Level, ...]) -> None:
+    def __init__(
+        self, cluster: SimCluster, name: str, chance: random.Random, levels: tuple[Level, ...]
+    ) -> None:
         self.process = SimProcess(name)
         self.level_changes = 0
         self.bytes_read = 0
@@ -375,11 +495,15 @@ class TraceDashboard:
             gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             reads = _Reads(self, gone)
             try:
-                wire = await self._cluster.network.transport().connect("127.0.0.1", port, reads.on_wire, CONNECT_TIMEOUT_MS)
+                wire = await self._cluster.network.transport().connect(
+                    "127.0.0.1", port, reads.on_wire, CONNECT_TIMEOUT_MS
+                )
             except (OSError, TimeoutError):
                 return
             self._hello(wire, token, level, self._chance.random() < GAUGES_CHANCE)
-            done, _ = await asyncio.wait([gone], timeout=None if len(self._levels) == 1 else self._chance.uniform(0.5, 8.0))
+            done, _ = await asyncio.wait(
+                [gone], timeout=None if len(self._levels) == 1 else self._chance.uniform(0.5, 8.0)
+            )
             wire.close()
             if done:
                 return
@@ -390,7 +514,9 @@ class TraceDashboard:
             yield from self._levels
 
     def _hello(self, wire: Wire, token: str, level: Level, gauges: bool) -> None:
-        wire.send([json.dumps({"token": token, "level": level.value, "gauges": gauges}).encode() + b"\n"])
+        wire.send(
+            [json.dumps({"token": token, "level": level.value, "gauges": gauges}).encode() + b"\n"]
+        )
 
 
 class _Reads:

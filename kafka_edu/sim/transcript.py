@@ -1,17 +1,20 @@
 """Scenarios as transcripts: each is a test, and text for a chapter (etcd/raft keeps its tests so).
 
-A transcript is commands, each after `> `, several separated by ` ; `, and below them what they bring about:
+A transcript is commands, each after `> `, several separated by ` ; `, and below them what they
+bring about:
 
     > cluster brokers=3 topic=t partitions=1 rf=3
     t-0 leader=1 epoch=0 isr=1,2,3 hw=0 leo=1:0,2:0,3:0
     > produce acks=all value=a
     a: acked offset=0
 
-`run` gives the transcript as it really goes; a test compares it with the file, and `python -m kafka_edu.sim.transcript FILE --rewrite` writes it anew,
-for a reviewer to read the difference. Lines that begin with `#` are kept as they are.
+`run` gives the transcript as it really goes; a test compares it with the file, and `python -m
+kafka_edu.sim.transcript FILE --rewrite` writes it anew, for a reviewer to read the difference.
+Lines that begin with `#` are kept as they are.
 
-Commands: cluster brokers= topic= partitions= rf= seed= KEY=VALUE… | produce acks= value= [timeout=] | consume | show | advance 15s | kill N | pause N | resume N |
-start N | stop N | cut A B | mend A B.
+Commands: cluster brokers= topic= partitions= rf= seed= KEY=VALUE… | produce acks= value= [timeout=]
+| consume | show | advance 15s | kill N | pause N | resume N | start N | stop N | cut A B | mend A
+B.
 """
 
 import argparse
@@ -26,10 +29,20 @@ from kafka_edu.common.words import plural
 from kafka_edu.sim.sim_client import Answer, SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.trace.event import Envelope, Event
-from kafka_edu.trace.events.controller import ControlledShutdownProcessed, ControllerElected, LeaderElected, ReplicaRemovedFromIsr
+from kafka_edu.trace.events.controller import (
+    ControlledShutdownProcessed,
+    ControllerElected,
+    LeaderElected,
+    ReplicaRemovedFromIsr,
+)
 from kafka_edu.trace.events.log import LogLoaded, LogRecovered
 from kafka_edu.trace.events.purgatory import WaitingOperationSnapshot
-from kafka_edu.trace.events.replication import IsrExpanded, IsrShrunk, LogTruncatedByEpoch, PartitionSnapshot
+from kafka_edu.trace.events.replication import (
+    IsrExpanded,
+    IsrShrunk,
+    LogTruncatedByEpoch,
+    PartitionSnapshot,
+)
 from kafka_edu.trace.events.server import ControlledShutdownAttempted, ServerStopped
 
 SETTLE_MS: Final = 200
@@ -58,33 +71,59 @@ def narrate(envelope: Envelope) -> str | None:
     event: Event = envelope.event
     match event:
         case IsrShrunk():
-            return f"isr of {event.topic}-{event.partition} shrunk {ids(event.before)} -> {ids(event.after)}: {event.reason}"
+            return (
+                f"isr of {event.topic}-{event.partition} shrunk {ids(event.before)} ->"
+                f" {ids(event.after)}: {event.reason}"
+            )
         case IsrExpanded():
-            return f"isr of {event.topic}-{event.partition} expanded {ids(event.before)} -> {ids(event.after)}: {event.reason}"
+            return (
+                f"isr of {event.topic}-{event.partition} expanded {ids(event.before)} ->"
+                f" {ids(event.after)}: {event.reason}"
+            )
         case LeaderElected():
             return (
-                f"leader of {event.topic}-{event.partition} {event.old_leader} -> {event.new_leader}, epoch {event.leader_epoch}, by {event.strategy}: "
-                f"replicas {ids(event.replicas)} live {ids(event.live)} isr {ids(event.isr_before)} -> {ids(event.isr)}"
+                f"leader of {event.topic}-{event.partition} {event.old_leader} ->"
+                f" {event.new_leader}, epoch {event.leader_epoch}, by {event.strategy}: replicas"
+                f" {ids(event.replicas)} live {ids(event.live)} isr {ids(event.isr_before)} ->"
+                f" {ids(event.isr)}"
             )
         case ReplicaRemovedFromIsr():
-            return f"controller takes {event.replica} out of the isr of {event.topic}-{event.partition}: {ids(event.isr_before)} -> {ids(event.isr)}"
+            return (
+                f"controller takes {event.replica} out of the isr of"
+                f" {event.topic}-{event.partition}: {ids(event.isr_before)} -> {ids(event.isr)}"
+            )
         case LogTruncatedByEpoch() if event.before != event.after:
             return (
-                f"broker {envelope.broker} truncates {event.topic}-{event.partition} {event.before} -> {event.after}: "
-                f"on leader {event.leader} epoch {event.epoch} ends at {event.leader_end_offset} (its high watermark was {event.high_watermark})"
+                f"broker {envelope.broker} truncates {event.topic}-{event.partition} {event.before}"
+                f" -> {event.after}: on leader {event.leader} epoch {event.epoch} ends at"
+                f" {event.leader_end_offset} (its high watermark was {event.high_watermark})"
             )
         case ControlledShutdownProcessed():
             moved, stopped = plural(event.led, "leader"), plural(event.followed, "follower")
-            return f"controller moved {moved} of broker {event.broker_id} and stopped {stopped}; {event.remaining} remaining"
+            return (
+                f"controller moved {moved} of broker {event.broker_id} and stopped {stopped};"
+                f" {event.remaining} remaining"
+            )
         case ControlledShutdownAttempted():
-            what = f"attempt {event.attempt} at controller {event.controller_id}: {event.error}, {event.partitions_remaining} remaining"
+            what = (
+                f"attempt {event.attempt} at controller {event.controller_id}: {event.error},"
+                f" {event.partitions_remaining} remaining"
+            )
             return f"broker {envelope.broker} asks to go, {what}"
         case ServerStopped():
-            return f"broker {envelope.broker} has stopped, {'clean' if event.clean else 'not clean'}"
+            return (
+                f"broker {envelope.broker} has stopped, {'clean' if event.clean else 'not clean'}"
+            )
         case LogRecovered():
-            return f"broker {envelope.broker} reads {event.topic}-{event.partition} again: {plural(event.segments, 'segment')} from offset {event.recovery_point}"
+            return (
+                f"broker {envelope.broker} reads {event.topic}-{event.partition} again:"
+                f" {plural(event.segments, 'segment')} from offset {event.recovery_point}"
+            )
         case LogLoaded() if event.clean:
-            return f"broker {envelope.broker} has {event.topic}-{event.partition} up to {event.log_end_offset}, and reads no segment"
+            return (
+                f"broker {envelope.broker} has {event.topic}-{event.partition} up to"
+                f" {event.log_end_offset}, and reads no segment"
+            )
         case ControllerElected():
             return f"controller is broker {envelope.broker}, epoch {event.epoch}"
     return None
@@ -121,7 +160,9 @@ class Scenario:
         return self.cluster
 
     def run(self, line: str) -> list[str]:
-        """Do the commands of one line, in order; returns what came of them, up to when things have settled."""
+        """Do the commands of one line, in order; returns what came of them, up to when things have
+        settled.
+        """
         self._lines = []
         for command in line.split(" ; "):
             name, *words = command.split()
@@ -144,12 +185,19 @@ class Scenario:
         brokers = int(options.get("brokers", "3"))
         own = {"brokers", "topic", "partitions", "rf", "seed"}
         properties = {key: value for key, value in options.items() if key not in own}
-        self.cluster = SimCluster(int(options.get("seed", "1")), tuple(range(1, brokers + 1)), properties)
+        self.cluster = SimCluster(
+            int(options.get("seed", "1")), tuple(range(1, brokers + 1)), properties
+        )
         self.cluster.start_all()
         self._client = SimClient(self.cluster)
         self._tp = TopicPartition(options.get("topic", "t"), 0)
         created = self.cluster.run_as(
-            self._client.process, self._client.create_topic(self._tp.topic, int(options.get("partitions", "1")), int(options.get("rf", str(brokers))))
+            self._client.process,
+            self._client.create_topic(
+                self._tp.topic,
+                int(options.get("partitions", "1")),
+                int(options.get("rf", str(brokers))),
+            ),
         )
         if created is not Errors.NONE:
             raise ValueError(f"topic {self._tp.topic} could not be created: {created.name}")
@@ -165,7 +213,9 @@ class Scenario:
     def _do_produce(self, _: list[str], options: Mapping[str, str]) -> None:
         acks = {"all": -1, "-1": -1, "1": 1}[options.get("acks", "all")]
         timeout_ms = parse_duration(options.get("timeout", "30s"))
-        self._open.append(self._script_client().produce(self._tp, options["value"], acks, timeout_ms))
+        self._open.append(
+            self._script_client().produce(self._tp, options["value"], acks, timeout_ms)
+        )
         self._sim.advance(SETTLE_MS)
 
     def _do_consume(self, _: list[str], __: Mapping[str, str]) -> None:
@@ -174,20 +224,35 @@ class Scenario:
         self._lines.append("consumed " + " ".join(f"{offset}:{value}" for offset, value in found))
 
     def _show(self) -> None:
-        """The partition as its leader tells it, and every replica's log end as that replica tells it; a broker that is down has none."""
+        """The partition as its leader tells it, and every replica's log end as that replica tells
+        it; a broker that is down has none.
+        """
         told: dict[int, PartitionSnapshot] = {}
         for broker in self._sim.brokers.values():
             if broker.tracer is not None and broker.server is not None:
                 for envelope in broker.tracer.snapshot():
                     event = envelope.event
-                    if isinstance(event, PartitionSnapshot) and (event.topic, event.partition) == self._tp:
+                    if (
+                        isinstance(event, PartitionSnapshot)
+                        and (event.topic, event.partition) == self._tp
+                    ):
                         told[broker.id] = event
-        leader = max((seen for broker, seen in told.items() if seen.leader == broker), key=lambda seen: seen.leader_epoch, default=None)
+        leader = max(
+            (seen for broker, seen in told.items() if seen.leader == broker),
+            key=lambda seen: seen.leader_epoch,
+            default=None,
+        )
         if leader is None:
             self._lines.append(f"{self._tp} has no leader")
             return
-        ends = ",".join(f"{broker}:{told[broker].leo if broker in told else '-'}" for broker in self._sim.brokers)
-        self._lines.append(f"{self._tp} leader={leader.leader} epoch={leader.leader_epoch} isr={ids(leader.isr)} hw={leader.hw} leo={ends}")
+        ends = ",".join(
+            f"{broker}:{told[broker].leo if broker in told else '-'}"
+            for broker in self._sim.brokers
+        )
+        self._lines.append(
+            f"{self._tp} leader={leader.leader} epoch={leader.leader_epoch} isr={ids(leader.isr)}"
+            f" hw={leader.hw} leo={ends}"
+        )
 
     def _tell_answers(self) -> None:
         still: list[Answer] = []
@@ -204,15 +269,20 @@ class Scenario:
         self._open = still
 
     def _why_waiting(self) -> str:
-        """What the leader's produce purgatory says of the oldest operation that waits for our partition (spec D3)."""
+        """What the leader's produce purgatory says of the oldest operation that waits for our
+        partition (spec D3).
+        """
         for broker in self._sim.brokers.values():
             if broker.tracer is None or broker.server is None:
                 continue
             for envelope in broker.tracer.snapshot():
                 waiting = envelope.event
-                if isinstance(waiting, WaitingOperationSnapshot) and waiting.purgatory.startswith("Produce"):
+                if isinstance(waiting, WaitingOperationSnapshot) and waiting.purgatory.startswith(
+                    "Produce"
+                ):
                     reasons = "; ".join(
-                        f"{need.subject} needs {need.needs} >= {need.at_least}, has {need.have} ({', '.join(f'{who}: {has}' for who, has in need.holders)})"
+                        f"{need.subject} needs {need.needs} >= {need.at_least}, has {need.have}"
+                        f" ({', '.join(f'{who}: {has}' for who, has in need.holders)})"
                         for need in waiting.why
                     )
                     return f"waiting in {waiting.purgatory}: {reasons}"
@@ -238,13 +308,19 @@ def run(text: str) -> str:
 
 def commands(text: str) -> Iterator[str]:
     """The command lines alone: for running the same scenario elsewhere."""
-    return (line[2:].partition("  #")[0].strip() for line in text.splitlines() if line.startswith("> "))
+    return (
+        line[2:].partition("  #")[0].strip() for line in text.splitlines() if line.startswith("> ")
+    )
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m kafka_edu.sim.transcript", description="run scenarios in virtual time")
+    parser = argparse.ArgumentParser(
+        prog="python -m kafka_edu.sim.transcript", description="run scenarios in virtual time"
+    )
     parser.add_argument("files", nargs="+", type=Path)
-    parser.add_argument("--rewrite", action="store_true", help="write what really happens into the files")
+    parser.add_argument(
+        "--rewrite", action="store_true", help="write what really happens into the files"
+    )
     args = parser.parse_args(argv)
     differ = 0
     for path in args.files:

@@ -1,8 +1,11 @@
-"""What it costs ZooKeeper that every broker watches everything, beside one controller that does (spec C2; book 000 §6.4.1).
+"""What it costs ZooKeeper that every broker watches everything, beside one controller that does
+(spec C2; book 000 §6.4.1).
 
-Two worlds in virtual time, each with a ZooKeeper of ours in memory: `HerdWorld` of brokers that all watch (`herd_broker`), and `ControllerWorld` of brokers with
-our own KafkaController, which tells the others by UpdateMetadata. The watches are really set there, and what fires is counted where it fires; nothing is
-computed. In both a message takes half a millisecond, and at most ten requests of a broker are on their way at once.
+Two worlds in virtual time, each with a ZooKeeper of ours in memory: `HerdWorld` of brokers that all
+watch (`herd_broker`), and `ControllerWorld` of brokers with our own KafkaController, which tells
+the others by UpdateMetadata. The watches are really set there, and what fires is counted where it
+fires; nothing is computed. In both a message takes half a millisecond, and at most ten requests of
+a broker are on their way at once.
 
 Left out on both sides: logs, records, and the watch that each broker has on configurations.
 """
@@ -81,7 +84,9 @@ class Counter:
             case WatchFired(cnxn=cnxn):
                 self.fired += 1
                 self.woken.add(cnxn)
-            case ZkRequestServed(_, _, _, request, _, _, _) if request in READS or request in WRITES:
+            case ZkRequestServed(_, _, _, request, _, _, _) if (
+                request in READS or request in WRITES
+            ):
                 self.reads += request in READS
                 self.writes += request in WRITES
                 self._recent.append(envelope.mono_us)
@@ -103,10 +108,14 @@ class World(ABC):
         tracer = Tracer(-2, self.time)
         tracer.add_sink(self.counter)
         self.zookeeper = MemoryZooKeeper(self.time, latency_ms=lambda: LATENCY_MS, trace=tracer)
-        self.processes = {broker_id: SimProcess(f"broker-{broker_id}") for broker_id in range(brokers)}
+        self.processes = {
+            broker_id: SimProcess(f"broker-{broker_id}") for broker_id in range(brokers)
+        }
         self.loop.run_in(SimProcess("zookeeper"), self.zookeeper.start)
         self.loop.advance(0)
-        self.admin = KafkaZkClient(MemoryZkClient(self.zookeeper, 60_000, "admin"), self.time, max_in_flight=MAX_IN_FLIGHT)
+        self.admin = KafkaZkClient(
+            MemoryZkClient(self.zookeeper, 60_000, "admin"), self.time, max_in_flight=MAX_IN_FLIGHT
+        )
         self.run(self.admin.start(lambda _: None, lambda _: None, 1_000))
         for broker_id in self.processes:
             self.start(broker_id)
@@ -126,7 +135,9 @@ class World(ABC):
         return self.loop.run_until_complete(task)
 
     def broker(self, broker_id: int) -> Broker:
-        return Broker(broker_id, (EndPoint("127.0.0.1", 9092 + broker_id, "PLAINTEXT", "PLAINTEXT"),))
+        return Broker(
+            broker_id, (EndPoint("127.0.0.1", 9092 + broker_id, "PLAINTEXT", "PLAINTEXT"),)
+        )
 
     def learnt(self) -> None:
         """Somebody has learnt something."""
@@ -142,7 +153,14 @@ class World(ABC):
         """Let everything come to rest. Raises AssertionError for what was not caught."""
         before = None
         limit_ns = self.loop.now_ns + PATIENCE_MS * 1_000_000
-        while before != (before := (self.counter.reads, self.counter.writes, self.counter.fired, self.requests_to_brokers)):
+        while before != (
+            before := (
+                self.counter.reads,
+                self.counter.writes,
+                self.counter.fired,
+                self.requests_to_brokers,
+            )
+        ):
             self.loop.advance(QUIET_MS)
             assert self.loop.now_ns < limit_ns, "it does not come to rest"
         assert not self.loop.errors, self.loop.errors
@@ -182,7 +200,10 @@ class World(ABC):
     def create_topic(self, topic: str, partitions: int) -> None:
         """Its znode, as the topics tool writes it; replicas in turn."""
         factor = min(REPLICATION_FACTOR, self._brokers)
-        replicas = {number: [(number + place) % self._brokers for place in range(factor)] for number in range(partitions)}
+        replicas = {
+            number: [(number + place) % self._brokers for place in range(factor)]
+            for number in range(partitions)
+        }
         self.run(self.admin.create_topic_assignment(topic, TopicAssignment.of(replicas)))
 
     def change_isr(self) -> None:
@@ -204,7 +225,9 @@ class HerdWorld(World):
 
     def start(self, broker_id: int) -> None:
         client = MemoryZkClient(self.zookeeper, SESSION_TIMEOUT_MS, f"broker-{broker_id}")
-        herd = self.herd[broker_id] = HerdBroker(self.broker(broker_id), client, self.time, MAX_IN_FLIGHT, self.learnt)
+        herd = self.herd[broker_id] = HerdBroker(
+            self.broker(broker_id), client, self.time, MAX_IN_FLIGHT, self.learnt
+        )
         self.loop.run_until_complete(self.loop.spawn(self.processes[broker_id], herd.start()))
 
     def tell_of_isr(self, tp: TopicPartition) -> None:
@@ -212,7 +235,9 @@ class HerdWorld(World):
 
 
 class Channels:
-    """ControllerChannels that count: each request is with its broker after the latency, and answered as long after that."""
+    """ControllerChannels that count: each request is with its broker after the latency, and
+    answered as long after that.
+    """
 
     def __init__(self, world: World, on_response: OnResponse) -> None:
         self._world = world
@@ -229,7 +254,9 @@ class Channels:
     def update_broker(self, broker: Broker) -> None:
         self._brokers.add(broker.id)
 
-    def send_request(self, broker_id: int, request: Message, api_version: int, partitions: int) -> None:
+    def send_request(
+        self, broker_id: int, request: Message, api_version: int, partitions: int
+    ) -> None:
         if broker_id in self._brokers:
             self._world.requests_to_brokers += 1
             if isinstance(request, UpdateMetadataRequest):
@@ -247,18 +274,32 @@ class ControllerWorld(World):
         super().__init__(brokers, partitions)
 
     def start(self, broker_id: int) -> None:
-        self.loop.run_until_complete(self.loop.spawn(self.processes[broker_id], self._start(broker_id)))
+        self.loop.run_until_complete(
+            self.loop.spawn(self.processes[broker_id], self._start(broker_id))
+        )
 
     async def _start(self, broker_id: int) -> None:
-        zk = KafkaZkClient(MemoryZkClient(self.zookeeper, SESSION_TIMEOUT_MS, f"broker-{broker_id}"), self.time, max_in_flight=MAX_IN_FLIGHT)
-        await zk.start(lambda watched: self.controllers[broker_id].on_watch(watched), lambda _: None, 10_000)
+        zk = KafkaZkClient(
+            MemoryZkClient(self.zookeeper, SESSION_TIMEOUT_MS, f"broker-{broker_id}"),
+            self.time,
+            max_in_flight=MAX_IN_FLIGHT,
+        )
+        await zk.start(
+            lambda watched: self.controllers[broker_id].on_watch(watched), lambda _: None, 10_000
+        )
         await zk.create_top_level_paths()
         broker = self.broker(broker_id)
         broker = broker._replace(epoch=await zk.register_broker(broker))
         unused = MemoryTransport(MemoryNetwork(self.loop, Random(0)))  # the channels are ours
         config = ControllerConfig(auto_leader_rebalance_enable=False)
         controller = self.controllers[broker_id] = KafkaController(
-            config, zk, broker, self.time, unused, Random(broker_id), channels=lambda on_response: Channels(self, on_response)
+            config,
+            zk,
+            broker,
+            self.time,
+            unused,
+            Random(broker_id),
+            channels=lambda on_response: Channels(self, on_response),
         )
         await controller.startup()
 
@@ -268,7 +309,11 @@ class ControllerWorld(World):
 
     @property
     def controller_id(self) -> int:
-        (active,) = [broker_id for broker_id, process in self.processes.items() if process.alive and self.controllers[broker_id].is_active]
+        (active,) = [
+            broker_id
+            for broker_id, process in self.processes.items()
+            if process.alive and self.controllers[broker_id].is_active
+        ]
         return active
 
 
@@ -295,7 +340,9 @@ class Exhibit(NamedTuple):
 
 
 def measure(brokers: int, partitions: int) -> Exhibit:
-    """Both worlds, through all events. Takes some seconds of real time for each thousand watches of the herd. Raises ValueError for less than two brokers."""
+    """Both worlds, through all events. Takes some seconds of real time for each thousand watches of
+    the herd. Raises ValueError for less than two brokers.
+    """
     if brokers < 2 or partitions < 1:
         raise ValueError("two brokers are needed, and one partition")
     herd, ours = HerdWorld(brokers, partitions), ControllerWorld(brokers, partitions)

@@ -1,24 +1,35 @@
-"""`spark.read.format("kafka-edu")`: a data source in Python over the cluster, with the options and the rows of Spark's own Kafka connector (spec W2).
+"""`spark.read.format("kafka-edu")`: a data source in Python over the cluster, with the options and
+the rows of Spark's own Kafka connector (spec W2).
 
 It needs no jar: the connector's lies outside PySpark. Register it, then read:
 
     spark.dataSource.register(KafkaEduDataSource)
-    spark.read.format("kafka-edu").option("kafka.bootstrap.servers", "127.0.0.1:9092").option("subscribe", "web").load()
+    spark.read.format("kafka-edu").option("kafka.bootstrap.servers",
+    "127.0.0.1:9092").option("subscribe", "web").load()
 
-Offsets are settled once, on the driver; each partition's range is one task, so a re-run task reads the same records.
+Offsets are settled once, on the driver; each partition's range is one task, so a re-run task reads
+the same records.
 """
 
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    InputPartition,
+)
 from pyspark.sql.types import StructType
 
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.spark.cluster_reader import ClusterReader, OffsetRange, Row
 from kafka_edu.spark.source_options import Bound, SourceOptions, parse_options
 
-COLUMNS = "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int"
+COLUMNS = (
+    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp,"
+    " timestampType int"
+)
 HEADERS = "headers array<struct<key string, value binary>>"
 
 _ARROW = [
@@ -47,7 +58,9 @@ def to_arrow(rows: Sequence[Row], include_headers: bool) -> pa.RecordBatch:
     fields = [*_ARROW, _ARROW_HEADERS] if include_headers else _ARROW
     if include_headers:
         columns[7] = [[{"key": key, "value": value} for key, value in row.headers] for row in rows]
-    arrays = [pa.array(column, type=kind) for column, (_, kind) in zip(columns, fields, strict=False)]
+    arrays = [
+        pa.array(column, type=kind) for column, (_, kind) in zip(columns, fields, strict=False)
+    ]
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
 
@@ -69,7 +82,10 @@ class KafkaEduBatchReader(DataSourceReader):
         with ClusterReader(self._options) as reader:
             start = reader.resolve(self._options.starting or Bound.EARLIEST, "startingOffsets")
             end = reader.resolve(self._options.ending, "endingOffsets")
-        return [RangePartition(OffsetRange(*tp, start[tp], max(start[tp], end[tp]))) for tp in sorted(start)]
+        return [
+            RangePartition(OffsetRange(*tp, start[tp], max(start[tp], end[tp])))
+            for tp in sorted(start)
+        ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return _read(self._options, partition)
@@ -83,20 +99,30 @@ def _to_json(offsets: dict[TopicPartition, int]) -> dict[str, dict[str, int]]:
 
 
 def _from_json(offsets: dict[str, dict[str, int]]) -> dict[TopicPartition, int]:
-    return {TopicPartition(topic, int(p)): offset for topic, partitions in offsets.items() for p, offset in partitions.items()}
+    return {
+        TopicPartition(topic, int(p)): offset
+        for topic, partitions in offsets.items()
+        for p, offset in partitions.items()
+    }
 
 
 class KafkaEduStreamReader(DataSourceStreamReader):
-    """Reads on as records come. Its offsets are the connector's JSON: topic → partition → next offset to read."""
+    """Reads on as records come. Its offsets are the connector's JSON: topic → partition → next
+    offset to read.
+    """
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
 
     def initialOffset(self) -> dict[str, dict[str, int]]:
         with ClusterReader(self._options) as reader:
-            return _to_json(reader.resolve(self._options.starting or Bound.LATEST, "startingOffsets"))
+            return _to_json(
+                reader.resolve(self._options.starting or Bound.LATEST, "startingOffsets")
+            )
 
-    def latestOffset(self, start: dict[str, dict[str, int]] | None = None, limit: object = None) -> dict[str, dict[str, int]]:
+    def latestOffset(
+        self, start: dict[str, dict[str, int]] | None = None, limit: object = None
+    ) -> dict[str, dict[str, int]]:
         with ClusterReader(self._options) as reader:
             latest = reader.resolve(Bound.LATEST, "endingOffsets")
         cap = self._options.max_offsets_per_trigger
@@ -106,9 +132,15 @@ class KafkaEduStreamReader(DataSourceStreamReader):
         each = max(cap // max(len(latest), 1), 1)
         return _to_json({tp: min(end, begun.get(tp, 0) + each) for tp, end in latest.items()})
 
-    def partitions(self, start: dict[str, dict[str, int]], end: dict[str, dict[str, int]]) -> Sequence[InputPartition]:
+    def partitions(
+        self, start: dict[str, dict[str, int]], end: dict[str, dict[str, int]]
+    ) -> Sequence[InputPartition]:
         begun, ended = _from_json(start), _from_json(end)
-        return [RangePartition(OffsetRange(*tp, begun.get(tp, 0), ended[tp])) for tp in sorted(ended) if ended[tp] > begun.get(tp, 0)]
+        return [
+            RangePartition(OffsetRange(*tp, begun.get(tp, 0), ended[tp]))
+            for tp in sorted(ended)
+            if ended[tp] > begun.get(tp, 0)
+        ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return _read(self._options, partition)

@@ -56,12 +56,22 @@ def _candidates() -> Iterator[Path]:
 def look_at_java(program: Path) -> Java | None:
     """Ask a Java what it is. Return None for what is no Java, or a Java before 9."""
     try:
-        asked = subprocess.run([str(program), "--list-modules"], capture_output=True, text=True, check=False, timeout=START_TIMEOUT_S)
+        asked = subprocess.run(
+            [str(program), "--list-modules"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=START_TIMEOUT_S,
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     modules = dict(line.split("@", 1) for line in asked.stdout.splitlines() if "@" in line)
     number = modules.get("java.base", "").partition(".")[0]
-    return Java(program, int(number), frozenset(modules)) if asked.returncode == 0 and number.isdigit() else None
+    return (
+        Java(program, int(number), frozenset(modules))
+        if asked.returncode == 0 and number.isdigit()
+        else None
+    )
 
 
 def find_java() -> Java:
@@ -71,7 +81,10 @@ def find_java() -> Java:
         java = look_at_java(program)
         if java is not None and java.version >= OLDEST_JAVA:
             return java
-        seen.append(f"{program} ({f'Java {java.version}' if java is not None else 'no Java, or older than 9'})")
+        seen.append(
+            f"{program}"
+            f" ({f'Java {java.version}' if java is not None else 'no Java, or older than 9'})"
+        )
     raise SparkStartError(
         f"Spark needs Java {OLDEST_JAVA} or newer, and there is none"
         + (f"; found: {', '.join(seen)}" if seen else "")
@@ -80,14 +93,32 @@ def find_java() -> Java:
 
 
 def gateway_command(java: Java, spark_home: Path) -> list[str]:
-    """Return the command of PySpark's JVM, as Spark's launcher writes it, without the modules that this Java lacks."""
+    """Return the command of PySpark's JVM, as Spark's launcher writes it, without the modules that
+    this Java lacks.
+    """
     core = next(iter(sorted((spark_home / "jars").glob("spark-core_*.jar"))), None)
     if core is None:
-        raise SparkStartError(f"{spark_home} holds no Spark: its jars are missing. Run `./kafka-edu setup spark` again.")
+        raise SparkStartError(
+            f"{spark_home} holds no Spark: its jars are missing. Run `./kafka-edu setup spark`"
+            " again."
+        )
     scala = core.name.removeprefix("spark-core_").partition("-")[0]
     asked = subprocess.run(
-        [str(java.program), "-Xmx128m", "-cp", str(spark_home / "jars" / "*"), LAUNCHER, "org.apache.spark.deploy.SparkSubmit", "pyspark-shell"],
-        env={**os.environ, "SPARK_HOME": str(spark_home), "SPARK_SCALA_VERSION": scala, "JAVA_HOME": str(java.program.resolve().parents[1])},
+        [
+            str(java.program),
+            "-Xmx128m",
+            "-cp",
+            str(spark_home / "jars" / "*"),
+            LAUNCHER,
+            "org.apache.spark.deploy.SparkSubmit",
+            "pyspark-shell",
+        ],
+        env={
+            **os.environ,
+            "SPARK_HOME": str(spark_home),
+            "SPARK_SCALA_VERSION": scala,
+            "JAVA_HOME": str(java.program.resolve().parents[1]),
+        },
         capture_output=True,
         text=True,
         check=False,
@@ -96,7 +127,13 @@ def gateway_command(java: Java, spark_home: Path) -> list[str]:
         raise SparkStartError(f"Spark's launcher failed: {_last_words(asked.stderr)}")
     # the launcher prints NUL and a new line, then each word and a NUL
     words = asked.stdout.partition("\0\n")[2].split("\0")[:-1]
-    return [word for word in words if not (word.startswith(_ADD_MODULES) and word.removeprefix(_ADD_MODULES) not in java.modules)]
+    return [
+        word
+        for word in words
+        if not (
+            word.startswith(_ADD_MODULES) and word.removeprefix(_ADD_MODULES) not in java.modules
+        )
+    ]
 
 
 def start_java_gateway() -> None:
@@ -112,14 +149,21 @@ def start_java_gateway() -> None:
     java = find_java()
     command = gateway_command(java, Path(spec.origin).parent)
     kept, ours = os.pipe()  # the JVM's standard input; `ours` stays open until this process ends
-    with tempfile.TemporaryDirectory() as folder, Path(folder, "stderr").open("w+", encoding="utf-8", errors="replace") as errors:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Path(folder, "stderr").open("w+", encoding="utf-8", errors="replace") as errors,
+    ):
         where = Path(folder, "where")
         process = subprocess.Popen(
             command,
             stdin=kept,
             stdout=errors,
             stderr=subprocess.STDOUT,
-            env={**os.environ, "_PYSPARK_DRIVER_CONN_INFO_PATH": str(where), "SPARK_CONNECT_MODE": "0"},
+            env={
+                **os.environ,
+                "_PYSPARK_DRIVER_CONN_INFO_PATH": str(where),
+                "SPARK_CONNECT_MODE": "0",
+            },
             process_group=0,  # Ctrl-C is for this process, which ends the JVM in its turn
         )
         os.close(kept)
@@ -128,9 +172,13 @@ def start_java_gateway() -> None:
             while not where.exists():  # the JVM writes another file and renames it
                 if process.poll() is not None or time.monotonic() > deadline:
                     errors.seek(0)
-                    raise SparkStartError(f"Spark's JVM ({java.program}) did not start: {_last_words(errors.read())}")
+                    raise SparkStartError(
+                        f"Spark's JVM ({java.program}) did not start: {_last_words(errors.read())}"
+                    )
                 time.sleep(0.02)
-        except BaseException:  # Ctrl-C too: a JVM that cannot write its file any more would live on without us
+        except (
+            BaseException
+        ):  # Ctrl-C too: a JVM that cannot write its file any more would live on without us
             process.kill()
             process.wait()
             os.close(ours)
@@ -154,6 +202,10 @@ def _stop(process: "subprocess.Popen[bytes]", pipe: int) -> None:
 
 def _last_words(text: str) -> str:
     """Return the line of Java's output that names the cause."""
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
+    lines = [
+        line.strip()
+        for line in text.splitlines()
+        if line.strip() and not line.lstrip().startswith("at ")
+    ]
     causes = [line for line in lines if "Exception" in line or "Error" in line]
     return (causes or lines or ["it said nothing"])[-1]

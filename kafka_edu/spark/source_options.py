@@ -1,4 +1,5 @@
-"""The options of `format("kafka-edu")`: those of Spark's own Kafka connector, under its names (spec W2).
+"""The options of `format("kafka-edu")`: those of Spark's own Kafka connector, under its names (spec
+W2).
 
 kafka.bootstrap.servers   where to ask (required)
 subscribe                 topics, separated by commas          } one of
@@ -9,7 +10,7 @@ includeHeaders            false (default) | true: a column `headers` more
 failOnDataLoss            true (default) | false: what to do when wanted offsets are gone
 maxOffsetsPerTrigger      streaming: at most about so many records a micro-batch
 kafka.*                   `kafka.client.id`, `kafka.request.timeout.ms` …: handed to the consumer
-"""
+"""  # noqa: E501
 
 import json
 from collections.abc import Mapping
@@ -58,27 +59,50 @@ def parse_offsets(text: str, name: str) -> Bound | Offsets:
     if text.lower() in (Bound.EARLIEST, Bound.LATEST):
         return Bound(text.lower())
     try:
-        return {topic: {int(p): int(offset) for p, offset in partitions.items()} for topic, partitions in json.loads(text).items()}
+        return {
+            topic: {int(p): int(offset) for p, offset in partitions.items()}
+            for topic, partitions in json.loads(text).items()
+        }
     except (ValueError, AttributeError, TypeError) as error:
-        raise SourceOptionError(f'option {name} is {text!r}: it must be earliest, latest, or JSON like {{"topic": {{"0": 23}}}}') from error
+        raise SourceOptionError(
+            f'option {name} is {text!r}: it must be earliest, latest, or JSON like {{"topic":'
+            ' {"0": 23}}'
+        ) from error
 
 
 def parse_options(given: Mapping[str, str]) -> SourceOptions:
-    """Check all options at once. Raises SourceOptionError on the first that is missing, unknown in value, or contradicts another."""
+    """Check all options at once. Raises SourceOptionError on the first that is missing, unknown in
+    value, or contradicts another.
+    """
     options = {name.lower(): value for name, value in given.items()}
     servers = options.get("kafka.bootstrap.servers")
     if not servers:
-        raise SourceOptionError('option kafka.bootstrap.servers is missing: .option("kafka.bootstrap.servers", "127.0.0.1:9092")')
+        raise SourceOptionError(
+            'option kafka.bootstrap.servers is missing: .option("kafka.bootstrap.servers",'
+            ' "127.0.0.1:9092")'
+        )
     subscribe, assign = options.get("subscribe"), options.get("assign")
     if (subscribe is None) == (assign is None):
-        raise SourceOptionError('give one of the options subscribe ("topic1,topic2") and assign (\'{"topic1": [0, 1]}\')')
+        raise SourceOptionError(
+            'give one of the options subscribe ("topic1,topic2") and assign (\'{"topic1": [0,'
+            " 1]}')"
+        )
     assigned: dict[str, list[int]] | None = None
     if assign is not None:
         try:
-            assigned = {str(topic): sorted(int(p) for p in partitions) for topic, partitions in json.loads(assign).items()}
+            assigned = {
+                str(topic): sorted(int(p) for p in partitions)
+                for topic, partitions in json.loads(assign).items()
+            }
         except (ValueError, AttributeError, TypeError) as error:
-            raise SourceOptionError(f'option assign is {assign!r}: it must be JSON like {{"topic": [0, 1]}}') from error
-    topics = tuple(sorted(assigned)) if assigned is not None else tuple(sorted({t.strip() for t in (subscribe or "").split(",") if t.strip()}))
+            raise SourceOptionError(
+                f'option assign is {assign!r}: it must be JSON like {{"topic": [0, 1]}}'
+            ) from error
+    topics = (
+        tuple(sorted(assigned))
+        if assigned is not None
+        else tuple(sorted({t.strip() for t in (subscribe or "").split(",") if t.strip()}))
+    )
     if not topics:
         raise SourceOptionError("no topic is named by subscribe or assign")
     ending = parse_offsets(options.get("endingoffsets", "latest"), "endingOffsets")
@@ -86,7 +110,9 @@ def parse_options(given: Mapping[str, str]) -> SourceOptions:
         raise SourceOptionError("option endingOffsets cannot be earliest")
     limit = options.get("maxoffsetspertrigger")
     if limit is not None and not (limit.isdecimal() and int(limit) > 0):
-        raise SourceOptionError(f"option maxOffsetsPerTrigger is {limit!r}: it must be a number above 0")
+        raise SourceOptionError(
+            f"option maxOffsetsPerTrigger is {limit!r}: it must be a number above 0"
+        )
     starting = options.get("startingoffsets")
     return SourceOptions(
         servers,

@@ -1,4 +1,6 @@
-"""The first job of the Spark lab: how many requests ended with which HTTP status? Spark's answer against the generator's truth (spec W)."""
+"""The first job of the Spark lab: how many requests ended with which HTTP status? Spark's answer
+against the generator's truth (spec W).
+"""
 
 import os
 import re
@@ -22,14 +24,19 @@ STATUS: Final = r'^\S+ \S+ \S+ \[[^\]]+\] "[^"]*" (\d{3}) '
 
 @contextmanager
 def spark_session(name: str, master: str = "local[*]") -> Iterator[SparkSession]:
-    """Start a session on loopback, quiet, with our data source registered. Its workers import this very package. It stops with the block.
+    """Start a session on loopback, quiet, with our data source registered. Its workers import this
+    very package. It stops with the block.
 
     Raises SparkStartError when Java is missing or does not start.
     """
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers run what is called python3 on the PATH
+    os.environ.setdefault(
+        "PYSPARK_PYTHON", sys.executable
+    )  # else workers run what is called python3 on the PATH
     root = str(Path(__file__).resolve().parents[2])
-    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([root, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]))
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        dict.fromkeys([root, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))])
+    )
     start_java_gateway()
     builder = SparkSession.builder.appName(name).master(master)
     for key, value in {
@@ -45,7 +52,12 @@ def spark_session(name: str, master: str = "local[*]") -> Iterator[SparkSession]
     interrupt = signal.getsignal(signal.SIGINT)
     spark = builder.getOrCreate()
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, interrupt)  # PySpark's own handler asks the JVM to cancel jobs, and Ctrl-C has stopped the JVM as well
+        signal.signal(
+            signal.SIGINT,
+            interrupt,
+            # PySpark's own handler asks the JVM to cancel jobs, and Ctrl-C has stopped the JVM as
+            # well
+        )
     try:
         spark.dataSource.register(KafkaEduDataSource)
         yield spark
@@ -54,20 +66,36 @@ def spark_session(name: str, master: str = "local[*]") -> Iterator[SparkSession]
 
 
 def read_topic(spark: SparkSession, bootstrap_servers: str, topic: str) -> DataFrame:
-    """The whole topic as it stands: key, value, topic, partition, offset, timestamp, timestampType."""
-    return spark.read.format("kafka-edu").option("kafka.bootstrap.servers", bootstrap_servers).option("subscribe", topic).load()
+    """The whole topic as it stands: key, value, topic, partition, offset, timestamp,
+    timestampType.
+    """
+    return (
+        spark.read.format("kafka-edu")
+        .option("kafka.bootstrap.servers", bootstrap_servers)
+        .option("subscribe", topic)
+        .load()
+    )
 
 
 def status_codes(records: DataFrame) -> DataFrame:
-    """Columns status and requests, the smallest status first. A line without a status counts under the empty one."""
+    """Columns status and requests, the smallest status first. A line without a status counts under
+    the empty one.
+    """
     status = regexp_extract(col("value").cast("string"), STATUS, 1).alias("status")
-    return records.select(status).groupBy("status").agg(count("*").alias("requests")).orderBy("status")
+    return (
+        records.select(status).groupBy("status").agg(count("*").alias("requests")).orderBy("status")
+    )
 
 
-def count_status_codes(bootstrap_servers: str, topic: str, master: str = "local[*]") -> dict[str, int]:
+def count_status_codes(
+    bootstrap_servers: str, topic: str, master: str = "local[*]"
+) -> dict[str, int]:
     """Run the job; status → requests."""
     with spark_session("status-codes", master) as spark:
-        return {row["status"]: row["requests"] for row in status_codes(read_topic(spark, bootstrap_servers, topic)).collect()}
+        return {
+            row["status"]: row["requests"]
+            for row in status_codes(read_topic(spark, bootstrap_servers, topic)).collect()
+        }
 
 
 def status_of(line: str) -> str:

@@ -1,4 +1,6 @@
-"""Fills a topic with a web log whose truth is known, by an unmodified producer (confluent-kafka)."""
+"""Fills a topic with a web log whose truth is known, by an unmodified producer
+(confluent-kafka).
+"""
 
 from confluent_kafka import KafkaError, Message, Producer
 from confluent_kafka.admin import AdminClient
@@ -11,10 +13,13 @@ class TopicNotFilled(Exception):
     """The log could not be written to the topic; says why."""
 
 
-def create_topic(bootstrap_servers: str, topic: str, partitions: int, replication_factor: int) -> None:
+def create_topic(
+    bootstrap_servers: str, topic: str, partitions: int, replication_factor: int
+) -> None:
     """Create, or leave as it is. Raises TopicNotFilled.
 
-    Without a limit in time: the log's lines carry times of their own, long past, and retention.ms (a week) is counted from those.
+    Without a limit in time: the log's lines carry times of their own, long past, and retention.ms
+    (a week) is counted from those.
     """
     new = NewTopic(topic, partitions, replication_factor, config={"retention.ms": "-1"})
     admin = AdminClient({"bootstrap.servers": bootstrap_servers})
@@ -23,17 +28,28 @@ def create_topic(bootstrap_servers: str, topic: str, partitions: int, replicatio
             future.result(60)
         except Exception as error:
             refused = error.args[0] if error.args else error
-            if not isinstance(refused, KafkaError) or refused.code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            if (
+                not isinstance(refused, KafkaError)
+                or refused.code() != KafkaError.TOPIC_ALREADY_EXISTS
+            ):
                 raise TopicNotFilled(f"topic {topic} could not be created: {refused}") from error
 
 
 def fill_topic(bootstrap_servers: str, topic: str, lines: int, seed: int) -> WebLogTruth:
-    """Write `lines` lines of a seeded web log, keyed by visitor, with acks=all; returns what they hold.
+    """Write `lines` lines of a seeded web log, keyed by visitor, with acks=all; returns what they
+    hold.
 
     Raises TopicNotFilled if one was not acked.
     """
     log = WebLog(seed)
-    producer = Producer({"bootstrap.servers": bootstrap_servers, "acks": "all", "linger.ms": 20, "compression.type": "lz4"})
+    producer = Producer(
+        {
+            "bootstrap.servers": bootstrap_servers,
+            "acks": "all",
+            "linger.ms": 20,
+            "compression.type": "lz4",
+        }
+    )
     failed: list[str] = []
 
     def delivered(error: KafkaError | None, message: Message) -> None:
@@ -44,12 +60,21 @@ def fill_topic(bootstrap_servers: str, topic: str, lines: int, seed: int) -> Web
         line = next(log)
         while True:
             try:
-                producer.produce(topic, line.text.encode(), line.visitor.encode(), timestamp=line.time_ms, on_delivery=delivered)
+                producer.produce(
+                    topic,
+                    line.text.encode(),
+                    line.visitor.encode(),
+                    timestamp=line.time_ms,
+                    on_delivery=delivered,
+                )
                 break
             except BufferError:  # the producer's own buffer is full: let it send
                 producer.poll(0.1)
         producer.poll(0)
     left = producer.flush(120)
     if left or failed:
-        raise TopicNotFilled(f"{left + len(failed)} of {lines} lines were not acked; first: {failed[0] if failed else 'no answer within 120 s'}")
+        raise TopicNotFilled(
+            f"{left + len(failed)} of {lines} lines were not acked; first:"
+            f" {failed[0] if failed else 'no answer within 120 s'}"
+        )
     return log.truth

@@ -1,4 +1,6 @@
-"""The timer: wheels, the queue of their buckets, and what is told of them (Kafka: SystemTimer in Timer.scala)."""
+"""The timer: wheels, the queue of their buckets, and what is told of them (Kafka: SystemTimer in
+Timer.scala).
+"""
 
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -28,16 +30,20 @@ TASKS_TOLD: Final = 8
 
 
 class SystemTimer:
-    """Runs each task once, at its deadline or, when its owner comes late, at the next `advance_clock` (定时器).
+    """Runs each task once, at its deadline or, when its owner comes late, at the next
+    `advance_clock` (定时器).
 
-    `add` asks the lowest wheel to take the task. The wheel puts it into a bucket, and the bucket into the delay queue; a task that is due
-    already is run at once. `advance_clock` takes the buckets whose time has come, moves the hands, and adds each of their tasks again: some
-    come down to a finer wheel, the others are due and run. Never early; late by no more than the owner's call is late.
+    `add` asks the lowest wheel to take the task. The wheel puts it into a bucket, and the bucket
+    into the delay queue; a task that is due already is run at once. `advance_clock` takes the
+    buckets whose time has come, moves the hands, and adds each of their tasks again: some come down
+    to a finer wheel, the others are due and run. Never early; late by no more than the owner's call
+    is late.
 
-    All times are ms of the clock handed in, which must not run backward. Tasks run inside `advance_clock` or `add`; they may add and cancel
-    tasks of this timer. Owned by one loop: nothing locks.
-    `TimingWheel` in this module is a seam (`kafka_edu.common.seams`): a learner's can stand there. All telling is done here.
-    Next hop: TimingWheel; the purgatory's reaper calls `advance_clock`.
+    All times are ms of the clock handed in, which must not run backward. Tasks run inside
+    `advance_clock` or `add`; they may add and cancel tasks of this timer. Owned by one loop:
+    nothing locks. `TimingWheel` in this module is a seam (`kafka_edu.common.seams`): a learner's
+    can stand there. All telling is done here. Next hop: TimingWheel; the purgatory's reaper calls
+    `advance_clock`.
     """
 
     def __init__(
@@ -73,7 +79,12 @@ class SystemTimer:
     @property
     def size(self) -> int:
         """Tasks that wait. O(levels · wheel_size): counted when asked, not at every insert."""
-        return sum(bucket.size for wheel in self.wheel.wheels() for bucket in wheel.buckets if bucket is not None)
+        return sum(
+            bucket.size
+            for wheel in self.wheel.wheels()
+            for bucket in wheel.buckets
+            if bucket is not None
+        )
 
     @property
     def cancelled_total(self) -> int:
@@ -81,17 +92,30 @@ class SystemTimer:
         return self.inserted_total - self.expired_total - self.size
 
     def add(self, task: TimerTask) -> None:
-        """Run `task` in `task.delay_ms` from now; at once, inside this call, if that is within the present tick. O(1)."""
+        """Run `task` in `task.delay_ms` from now; at once, inside this call, if that is within the
+        present tick. O(1).
+        """
         entry = TimerTaskEntry(task, task.delay_ms + self._now_ms())
         self.inserted_total += 1
         if not self.wheel.add(entry):
             self._expire(entry, self._now_ms(), 0, -1)
         elif self._trace is not None and self._trace.all and entry.bucket is not None:
             bucket = entry.bucket
-            self._trace(TimerTaskAdded(self.name, task.label, task.delay_ms, entry.expiration_ms, bucket.level, bucket.slot))
+            self._trace(
+                TimerTaskAdded(
+                    self.name,
+                    task.label,
+                    task.delay_ms,
+                    entry.expiration_ms,
+                    bucket.level,
+                    bucket.slot,
+                )
+            )
 
     def advance_clock(self, now_ms: int) -> int:
-        """Run what is due at `now_ms`; returns how many tasks ran. O(buckets due and tasks in them), and nothing for the ticks between them."""
+        """Run what is due at `now_ms`; returns how many tasks ran. O(buckets due and tasks in
+        them), and nothing for the ticks between them.
+        """
         expired = 0
         while (due := self._queue.poll(now_ms)) is not None:
             expiration_ms, bucket = due
@@ -105,7 +129,9 @@ class SystemTimer:
                 else:
                     try:
                         self._expire(entry, now_ms, bucket.level, bucket.slot)
-                    except Exception as error:  # the others of the bucket are in no list any more: they must not be lost with it
+                    # the others of the bucket are in no list any more: they must not be lost with
+                    # it
+                    except Exception as error:
                         failed = error
                     expired += 1
             if failed is not None:
@@ -127,7 +153,14 @@ class SystemTimer:
             left_ms = entry.expiration_ms - expiration_ms
             self._trace(
                 TimerTaskDemoted(
-                    self.name, entry.task.label, entry.expiration_ms, left_ms, came_from.level, came_from.slot, bucket.level, bucket.slot
+                    self.name,
+                    entry.task.label,
+                    entry.expiration_ms,
+                    left_ms,
+                    came_from.level,
+                    came_from.slot,
+                    bucket.level,
+                    bucket.slot,
                 )
             )
 
@@ -137,7 +170,9 @@ class SystemTimer:
         self.expired_total += 1
         if self._trace is not None and self._trace.all:
             late_ms = now_ms - entry.expiration_ms
-            seq = self._trace(TimerTaskExpired(self.name, task.label, entry.expiration_ms, late_ms, level, slot))
+            seq = self._trace(
+                TimerTaskExpired(self.name, task.label, entry.expiration_ms, late_ms, level, slot)
+            )
             with self._trace.because(seq):
                 task.run()
         else:
@@ -146,14 +181,31 @@ class SystemTimer:
     def _task_cancelled(self, entry: TimerTaskEntry, bucket: TimerTaskList) -> None:
         if self._trace is not None and self._trace.all:
             left_ms = entry.expiration_ms - self._now_ms()
-            self._trace(TimerTaskCancelled(self.name, entry.task.label, entry.expiration_ms, left_ms, bucket.level, bucket.slot))
+            self._trace(
+                TimerTaskCancelled(
+                    self.name,
+                    entry.task.label,
+                    entry.expiration_ms,
+                    left_ms,
+                    bucket.level,
+                    bucket.slot,
+                )
+            )
 
     def _wheel_created(self, wheel: TimingWheel, deadline_ms: int) -> None:
         now_ms = self._now_ms()
         self._made[wheel.level] = (now_ms, deadline_ms - now_ms)
         if self._trace is not None:
             self._trace(
-                WheelCreated(self.name, wheel.level, wheel.tick_ms, wheel.wheel_size, wheel.current_time_ms, deadline_ms, deadline_ms - now_ms)
+                WheelCreated(
+                    self.name,
+                    wheel.level,
+                    wheel.tick_ms,
+                    wheel.wheel_size,
+                    wheel.current_time_ms,
+                    deadline_ms,
+                    deadline_ms - now_ms,
+                )
             )
 
     def _totals(self) -> tuple[str, int, int, int, int, int | None, int, int, int, int]:
@@ -195,5 +247,9 @@ class SystemTimer:
             yield WheelSampled(*wheel)
         bucket = self._queue.peek()
         if bucket is not None:
-            tasks = tuple([(entry.task.label, entry.expiration_ms) for entry in islice(bucket, TASKS_TOLD)])
-            yield NextBucketSampled(self.name, bucket.level, bucket.slot, bucket.expiration_ms, bucket.size, tasks)
+            tasks = tuple(
+                [(entry.task.label, entry.expiration_ms) for entry in islice(bucket, TASKS_TOLD)]
+            )
+            yield NextBucketSampled(
+                self.name, bucket.level, bucket.slot, bucket.expiration_ms, bucket.size, tasks
+            )

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 class TimerTask:
     """A task (定时任务) that is to run `delay_ms` after it is added to a timer.
 
-    While it waits it knows its entry in the wheel, and so can be cancelled in O(1), without a search. A task added again moves: the entry it
-    had is taken out. Subclasses override `run`, and `label` for whoever watches.
-    Owned by whoever owns the timer. Next hop: SystemTimer.add.
+    While it waits it knows its entry in the wheel, and so can be cancelled in O(1), without a
+    search. A task added again moves: the entry it had is taken out. Subclasses override `run`, and
+    `label` for whoever watches. Owned by whoever owns the timer. Next hop: SystemTimer.add.
     """
 
     __slots__ = ("delay_ms", "entry")
@@ -21,7 +21,9 @@ class TimerTask:
     def __init__(self, delay_ms: int) -> None:
         self.delay_ms = delay_ms
         self.entry: TimerTaskEntry | None = None
-        """The place in the wheel; None before it is added, after it has run, and when it was cancelled."""
+        """The place in the wheel; None before it is added, after it has run, and when it was
+        cancelled.
+        """
 
     @property
     def label(self) -> str:
@@ -30,7 +32,9 @@ class TimerTask:
 
     def run(self) -> None:
         """Called once by the timer when the time is up, unless cancelled before."""
-        raise NotImplementedError(f"{type(self).__name__}.run says what happens when the time is up")
+        raise NotImplementedError(
+            f"{type(self).__name__}.run says what happens when the time is up"
+        )
 
     def cancel(self) -> None:
         """Never run. O(1); nothing happens if it has run, or was cancelled, or never was added."""

@@ -1,4 +1,6 @@
-"""A bucket of the wheel: a circular doubly linked list with a sentinel root (Kafka: TimerTaskList.scala, TimerTaskEntry; 环形双向链表)."""
+"""A bucket of the wheel: a circular doubly linked list with a sentinel root (Kafka:
+TimerTaskList.scala, TimerTaskEntry; 环形双向链表).
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,9 @@ NOT_QUEUED: Final = -1
 class TimerTaskEntry:
     """One link of the list: a task and its deadline, `expiration_ms` on the timer's clock.
 
-    The deadline stays the same however often the entry moves from wheel to wheel. An entry whose task knows another entry, or none, is
-    cancelled. `next` and `prev` mean something only while `bucket` is set: an entry that was taken out keeps them, and nobody looks.
+    The deadline stays the same however often the entry moves from wheel to wheel. An entry whose
+    task knows another entry, or none, is cancelled. `next` and `prev` mean something only while
+    `bucket` is set: an entry that was taken out keeps them, and nobody looks.
     """
 
     __slots__ = ("bucket", "expiration_ms", "next", "prev", "task")
@@ -41,16 +44,23 @@ class TimerTaskList:
 
         root ⇄ first ⇄ second ⇄ … ⇄ last ⇄ root
 
-    The root holds no task; an empty list is the root linked to itself, so that add and remove know no special case. Both O(1) and both
-    allocate nothing. Invariant: `size` is the number of entries, and each of them has this list as its `bucket`.
-    A bucket, not a task, is what waits in the delay queue: `expiration_ms` is the start of the time it covers, or NOT_QUEUED. Within one turn
-    of the wheel every task of a bucket brings the same expiration; a new one means that the bucket is used again, and has to be queued again.
-    Owned by its TimingWheel. Next hop: DelayQueue.
+    The root holds no task; an empty list is the root linked to itself, so that add and remove know
+    no special case. Both O(1) and both allocate nothing. Invariant: `size` is the number of
+    entries, and each of them has this list as its `bucket`. A bucket, not a task, is what waits in
+    the delay queue: `expiration_ms` is the start of the time it covers, or NOT_QUEUED. Within one
+    turn of the wheel every task of a bucket brings the same expiration; a new one means that the
+    bucket is used again, and has to be queued again. Owned by its TimingWheel. Next hop:
+    DelayQueue.
     """
 
     __slots__ = ("_root", "expiration_ms", "level", "on_cancelled", "size", "slot")
 
-    def __init__(self, level: int = 1, slot: int = 0, on_cancelled: Callable[[TimerTaskEntry, TimerTaskList], None] | None = None) -> None:
+    def __init__(
+        self,
+        level: int = 1,
+        slot: int = 0,
+        on_cancelled: Callable[[TimerTaskEntry, TimerTaskList], None] | None = None,
+    ) -> None:
         self.level = level
         self.slot = slot
         self.expiration_ms = NOT_QUEUED

@@ -1,1 +1,3 @@
-"""Instruments: typed events, the tracer that takes them at the doors, the sinks they go to, and the reader that joins several brokers."""
+"""Instruments: typed events, the tracer that takes them at the doors, the sinks they go to, and the
+reader that joins several brokers.
+"""

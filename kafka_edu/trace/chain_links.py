@@ -1,9 +1,10 @@
 """The rules by which an event in one process is linked to its cause in another (docs/chains.md).
 
-Kafka's wire and ZooKeeper's carry no cause. But what they carry names both ends: a connection and a correlation id, a
-session and a range of zxids, a follower and its fetch offset. A rule takes such a key from the effect and from the cause.
-Two events are linked when their keys are equal and the rule's `pick` finds the one cause. Time alone never links events.
-Where a key occurs again (a port that is used again, a topic that is created again), `pick` says what makes the choice certain.
+Kafka's wire and ZooKeeper's carry no cause. But what they carry names both ends: a connection and a
+correlation id, a session and a range of zxids, a follower and its fetch offset. A rule takes such a
+key from the effect and from the cause. Two events are linked when their keys are equal and the
+rule's `pick` finds the one cause. Time alone never links events. Where a key occurs again (a port
+that is used again, a topic that is created again), `pick` says what makes the choice certain.
 """
 
 import re
@@ -35,7 +36,12 @@ from kafka_edu.trace.events.replication import (
     IsrShrunk,
     ProduceAppended,
 )
-from kafka_edu.trace.events.server import BrokerRegistered, ProduceAnswered, TopicCreated, TopicDeletionOrdered
+from kafka_edu.trace.events.server import (
+    BrokerRegistered,
+    ProduceAnswered,
+    TopicCreated,
+    TopicDeletionOrdered,
+)
 from kafka_edu.trace.events.zk import WatchFired, ZnodeChanged, ZnodeCreated, ZnodeDeleted
 
 
@@ -93,7 +99,8 @@ class Rule(NamedTuple):
     """Why `pick` finds the true cause, and nothing else; for the documentation."""
 
 
-#: `local-peer-index`: a connection's id, as SocketServer makes it. Host names may hold a `-`, so the ports part the three.
+#: `local-peer-index`: a connection's id, as SocketServer makes it. Host names may hold a `-`, so
+#: the ports part the three.
 _CONNECTION_ID: Final = re.compile(r"(.*?:\d+)-(.*:\d+)-\d+")
 
 
@@ -129,7 +136,11 @@ def _first_change_after(effect: Envelope, candidates: Sequence[Envelope]) -> Seq
 
 def _zxid(envelope: Envelope) -> int:
     event = envelope.event
-    return event.zxid if isinstance(event, WatchFired | ZnodeCreated | ZnodeChanged | ZnodeDeleted) else 0
+    return (
+        event.zxid
+        if isinstance(event, WatchFired | ZnodeCreated | ZnodeChanged | ZnodeDeleted)
+        else 0
+    )
 
 
 def _request_key(e: Envelope) -> Key | None:
@@ -141,8 +152,12 @@ def _request_key(e: Envelope) -> Key | None:
             peer = peer_of(connection)
             return (e.broker, peer, correlation, int(api)) if peer else None
         case (
-            ControllerRequestSent(broker_id=broker, local=local, correlation_id=correlation, api_key=api)
-            | ControllerResponseReceived(broker_id=broker, local=local, correlation_id=correlation, api_key=api)
+            ControllerRequestSent(
+                broker_id=broker, local=local, correlation_id=correlation, api_key=api
+            )
+            | ControllerResponseReceived(
+                broker_id=broker, local=local, correlation_id=correlation, api_key=api
+            )
         ):
             return broker, local, correlation, int(api)
     return None
@@ -150,7 +165,10 @@ def _request_key(e: Envelope) -> Key | None:
 
 def _watch_key(e: Envelope) -> Key | None:
     match e.event:
-        case ZkWatchFired(session_id=session, path=path, type=kind) | WatchFired(session_id=session, path=path, type=kind) if session:
+        case (
+            ZkWatchFired(session_id=session, path=path, type=kind)
+            | WatchFired(session_id=session, path=path, type=kind)
+        ) if session:
             return session, path, kind
     return None
 
@@ -183,18 +201,26 @@ def _child_change_key(e: Envelope) -> Key | None:
 
 
 def state_path(topic: str, partition: int) -> str:
-    """A partition's znode (kafka_edu.zk.zk_data makes the same path, and stands above this package)."""
+    """A partition's znode (kafka_edu.zk.zk_data makes the same path, and stands above this
+    package).
+    """
     return f"/brokers/topics/{topic}/partitions/{partition}/state"
 
 
 def written_key(e: Envelope) -> Key | None:
     """(path, version) of the znode that this fact says its broker wrote."""
     match e.event:
-        case LeaderElected(zk_path=path, zk_version=version) | ReplicaRemovedFromIsr(zk_path=path, zk_version=version):
+        case (
+            LeaderElected(zk_path=path, zk_version=version)
+            | ReplicaRemovedFromIsr(zk_path=path, zk_version=version)
+        ):
             return path, version
         case LeaderEpochIncremented(zk_path=path, zk_version=version):
             return path, version
-        case IsrShrunk(topic=topic, partition=partition, zk_version=version) | IsrExpanded(topic=topic, partition=partition, zk_version=version):
+        case (
+            IsrShrunk(topic=topic, partition=partition, zk_version=version)
+            | IsrExpanded(topic=topic, partition=partition, zk_version=version)
+        ):
             return state_path(topic, partition), version
         case TopicCreated(topic=topic):
             return f"/brokers/topics/{topic}", 0
@@ -252,7 +278,9 @@ def _isr_key(e: Envelope) -> Key | None:
 
 def _follower_key(e: Envelope) -> Key | None:
     match e.event:
-        case FollowerFetched(topic=t, partition=p, leader_epoch=epoch, follower=follower) if epoch >= 0:
+        case FollowerFetched(topic=t, partition=p, leader_epoch=epoch, follower=follower) if (
+            epoch >= 0
+        ):
             return t, p, epoch, follower
         case BecameFollower(topic=t, partition=p, leader_epoch=epoch):
             return t, p, epoch, e.broker
@@ -261,22 +289,36 @@ def _follower_key(e: Envelope) -> Key | None:
 
 def _offset_key(e: Envelope) -> Key | None:
     match e.event:
-        case FollowerFetched(topic=t, partition=p, leader_epoch=epoch, follower=follower, fetch_offset=offset) if epoch >= 0:
+        case FollowerFetched(
+            topic=t, partition=p, leader_epoch=epoch, follower=follower, fetch_offset=offset
+        ) if epoch >= 0:
             return t, p, epoch, follower, offset
-        case FollowerAppended(topic=t, partition=p, leader_epoch=epoch, follower=follower, fetch_offset=asked, log_end_offset=end) if end > asked:
+        case FollowerAppended(
+            topic=t,
+            partition=p,
+            leader_epoch=epoch,
+            follower=follower,
+            fetch_offset=asked,
+            log_end_offset=end,
+        ) if end > asked:
             return t, p, epoch, follower, end
     return None
 
 
 def _records_key(e: Envelope) -> Key | None:
     match e.event:
-        case FollowerAppended(topic=t, partition=p, leader_epoch=epoch) | ProduceAppended(topic=t, partition=p, leader_epoch=epoch) if epoch >= 0:
+        case (
+            FollowerAppended(topic=t, partition=p, leader_epoch=epoch)
+            | ProduceAppended(topic=t, partition=p, leader_epoch=epoch)
+        ) if epoch >= 0:
             return t, p, epoch
     return None
 
 
 def _appended_here(effect: Envelope, candidates: Sequence[Envelope]) -> Sequence[Envelope]:
-    """The appends whose records the follower stored: their first offsets lie in its range, which holds whole batches. O(log candidates)."""
+    """The appends whose records the follower stored: their first offsets lie in its range, which
+    holds whole batches. O(log candidates).
+    """
     event = effect.event
     if not isinstance(event, FollowerAppended):
         return ()
@@ -290,7 +332,9 @@ def _first_offset(envelope: Envelope) -> int:
 
 
 def acknowledged(effect: Envelope, candidates: Sequence[Envelope]) -> Sequence[Envelope]:
-    """The answered produce that holds this record. None is certain if an unclean election gave the offset out twice."""
+    """The answered produce that holds this record. None is certain if an unclean election gave the
+    offset out twice.
+    """
     event = effect.event
     if not isinstance(event, RecordAcknowledged):
         return ()
@@ -301,72 +345,160 @@ def acknowledged(effect: Envelope, candidates: Sequence[Envelope]) -> Sequence[E
 def holds_record(answered: Envelope, ack: RecordAcknowledged) -> bool:
     """Return whether that ProduceAnswered acknowledges this record."""
     return isinstance(answered.event, ProduceAnswered) and any(
-        (topic, partition, error) == (ack.topic, ack.partition, "NONE") and first <= ack.offset < end
+        (topic, partition, error) == (ack.topic, ack.partition, "NONE")
+        and first <= ack.offset < end
         for topic, partition, first, end, error in answered.event.partitions
     )
 
 
 _WRITES: Final = (
-    LeaderElected, ReplicaRemovedFromIsr, LeaderEpochIncremented, IsrShrunk, IsrExpanded, TopicCreated, TopicDeletionOrdered, BrokerRegistered,
+    LeaderElected,
+    ReplicaRemovedFromIsr,
+    LeaderEpochIncremented,
+    IsrShrunk,
+    IsrExpanded,
+    TopicCreated,
+    TopicDeletionOrdered,
+    BrokerRegistered,
     ControllerElected,
-)  # fmt: skip
+)
 
-#: The rules that need no more than the two events. WRITER, PROCESS and ACK need a third one; `reader.History` has them.
+#: The rules that need no more than the two events. WRITER, PROCESS and ACK need a third one;
+#: `reader.History` has them.
 RULES: Final = (
     Rule(
-        LinkKind.WATCH, ("session", "path", "type"), (ZkWatchFired,), (WatchFired,), _watch_key, _watch_key, _first_change_after,
-        "A watch fires once. The cause is the first of the session's watches on that path, and of that type, whose zxid is above the effect's "
-        "`after_zxid`: all before it had been notified before that answer.",
+        LinkKind.WATCH,
+        ("session", "path", "type"),
+        (ZkWatchFired,),
+        (WatchFired,),
+        _watch_key,
+        _watch_key,
+        _first_change_after,
+        "A watch fires once. The cause is the first of the session's watches on that path, and of"
+        " that type, whose zxid is above the effect's `after_zxid`: all before it had been notified"
+        " before that answer.",
     ),
     Rule(
-        LinkKind.MISSED_CHANGE, ("of", "path", "zxid"), (WatchFired,), (ZnodeCreated, ZnodeChanged), _missed_key, _change_key, only,
+        LinkKind.MISSED_CHANGE,
+        ("of", "path", "zxid"),
+        (WatchFired,),
+        (ZnodeCreated, ZnodeChanged),
+        _missed_key,
+        _change_key,
+        only,
         "A zxid names one transaction, and a znode is written once in it.",
     ),
     Rule(
-        LinkKind.MISSED_CHANGE, ("of", "path", "zxid"), (WatchFired,), (ZnodeCreated, ZnodeDeleted), _missed_key, _child_change_key, _every,
-        "A child that was made or deleted shows in its parent's pzxid. An expired session deletes several children in one transaction: each is a cause.",
+        LinkKind.MISSED_CHANGE,
+        ("of", "path", "zxid"),
+        (WatchFired,),
+        (ZnodeCreated, ZnodeDeleted),
+        _missed_key,
+        _child_change_key,
+        _every,
+        "A child that was made or deleted shows in its parent's pzxid. An expired session deletes"
+        " several children in one transaction: each is a cause.",
     ),
     Rule(
-        LinkKind.REQUEST, ("broker", "peer", "correlation id", "api key"), (RequestReceived,), (ControllerRequestSent,), _request_key, _request_key,
+        LinkKind.REQUEST,
+        ("broker", "peer", "correlation id", "api key"),
+        (RequestReceived,),
+        (ControllerRequestSent,),
+        _request_key,
+        _request_key,
         before,
-        "A connection counts its requests. If the port is used again, the earlier connection was closed: the last request sent before is the one.",
+        "A connection counts its requests. If the port is used again, the earlier connection was"
+        " closed: the last request sent before is the one.",
     ),
     Rule(
-        LinkKind.ZNODE, ("path", "version"), _WRITES, (ZnodeCreated, ZnodeChanged), written_key, znode_key, before,
-        "A version is written once until the znode is deleted, and a broker tells of its write when it has the answer.",
+        LinkKind.ZNODE,
+        ("path", "version"),
+        _WRITES,
+        (ZnodeCreated, ZnodeChanged),
+        written_key,
+        znode_key,
+        before,
+        "A version is written once until the znode is deleted, and a broker tells of its write when"
+        " it has the answer.",
     ),
     Rule(
-        LinkKind.ZNODE, ("path", "zxid"), (BrokerJoined,), (ZnodeCreated,), _joined_key, _joined_key, only,
+        LinkKind.ZNODE,
+        ("path", "zxid"),
+        (BrokerJoined,),
+        (ZnodeCreated,),
+        _joined_key,
+        _joined_key,
+        only,
         "The broker's epoch is its znode's czxid.",
     ),
     Rule(
-        LinkKind.ISR, ("topic", "partition", "leader epoch", "zk version"), (IsrShrunk, IsrExpanded), (IsrAltered,), _isr_key, _isr_key, before,
-        "A version of the partition's znode is written once; a topic that is created again has lost its replicas before.",
-    ),
-    Rule(
-        LinkKind.FOLLOWER, ("topic", "partition", "leader epoch", "follower"), (FollowerFetched,), (BecameFollower,), _follower_key, _follower_key,
+        LinkKind.ISR,
+        ("topic", "partition", "leader epoch", "zk version"),
+        (IsrShrunk, IsrExpanded),
+        (IsrAltered,),
+        _isr_key,
+        _isr_key,
         before,
-        "A replica fetches in its present role. Only a topic that was deleted and created again has the same epoch twice.",
+        "A version of the partition's znode is written once; a topic that is created again has lost"
+        " its replicas before.",
     ),
     Rule(
-        LinkKind.REPLICATION, ("topic", "partition", "leader epoch", "follower", "offset"), (FollowerFetched,), (FollowerAppended,), _offset_key,
-        _offset_key, before,
-        "A follower fetches from its log's end; in one leader epoch it reaches each end by one append.",
+        LinkKind.FOLLOWER,
+        ("topic", "partition", "leader epoch", "follower"),
+        (FollowerFetched,),
+        (BecameFollower,),
+        _follower_key,
+        _follower_key,
+        before,
+        "A replica fetches in its present role. Only a topic that was deleted and created again has"
+        " the same epoch twice.",
     ),
     Rule(
-        LinkKind.RECORDS, ("topic", "partition", "leader epoch"), (FollowerAppended,), (ProduceAppended,), _records_key, _records_key, _appended_here,
-        "In one leader epoch the leader gives each offset out once; the follower's range holds whole batches.",
+        LinkKind.REPLICATION,
+        ("topic", "partition", "leader epoch", "follower", "offset"),
+        (FollowerFetched,),
+        (FollowerAppended,),
+        _offset_key,
+        _offset_key,
+        before,
+        "A follower fetches from its log's end; in one leader epoch it reaches each end by one"
+        " append.",
     ),
-)  # fmt: skip
+    Rule(
+        LinkKind.RECORDS,
+        ("topic", "partition", "leader epoch"),
+        (FollowerAppended,),
+        (ProduceAppended,),
+        _records_key,
+        _records_key,
+        _appended_here,
+        "In one leader epoch the leader gives each offset out once; the follower's range holds"
+        " whole batches.",
+    ),
+)
 
-#: These need the controller's event that brought about both ends: `reader.History` looks for it when the key occurs more than once.
+#: These need the controller's event that brought about both ends: `reader.History` looks for it
+#: when the key occurs more than once.
 ELECTION: Final = Rule(
-    LinkKind.ELECTION, ("topic", "partition", "leader epoch"), (BecameLeader, BecameFollower),
-    (LeaderElected, ReplicaRemovedFromIsr, LeaderEpochIncremented), _election_key, _election_key, only,
-    "A leader epoch is written once. A topic that is created again counts from 0 again: then the cause is the one whose controller event "
-    "also sent the LeaderAndIsr request that gave the role.",
-)  # fmt: skip
+    LinkKind.ELECTION,
+    ("topic", "partition", "leader epoch"),
+    (BecameLeader, BecameFollower),
+    (LeaderElected, ReplicaRemovedFromIsr, LeaderEpochIncremented),
+    _election_key,
+    _election_key,
+    only,
+    "A leader epoch is written once. A topic that is created again counts from 0 again: then the"
+    " cause is the one whose controller event also sent the LeaderAndIsr request that gave the"
+    " role.",
+)
 RESPONSE: Final = Rule(
-    LinkKind.RESPONSE, ("broker", "peer", "correlation id", "api key"), (ControllerResponseReceived,), (ResponseSent,), _request_key, _request_key,
-    _every, "The connection and correlation id of its request, whose ResponseSent is the first after that request was sent.",
-)  # fmt: skip
+    LinkKind.RESPONSE,
+    ("broker", "peer", "correlation id", "api key"),
+    (ControllerResponseReceived,),
+    (ResponseSent,),
+    _request_key,
+    _request_key,
+    _every,
+    "The connection and correlation id of its request, whose ResponseSent is the first after that"
+    " request was sent.",
+)

@@ -1,14 +1,18 @@
 """What an event is (spec M1).
 
-An event is a value: a NamedTuple of ints, strings, bools, None and tuples of these, never a live object. Making one costs about as much as
-making a tuple; a frozen dataclass would cost four times as much, on every hop of every request.
+An event is a value: a NamedTuple of ints, strings, bools, None and tuples of these, never a live
+object. Making one costs about as much as making a tuple; a frozen dataclass would cost four times
+as much, on every hop of every request.
 
-Two kinds. A *fact* says that a state changed: every fact is told, in order, with a sequence number. A *gauge* is a sample: it is taken ten
-times a second, and only while somebody looks; it carries the number of the last fact before it.
+Two kinds. A *fact* says that a state changed: every fact is told, in order, with a sequence number.
+A *gauge* is a sample: it is taken ten times a second, and only while somebody looks; it carries the
+number of the last fact before it.
 
-Each broker numbers its own facts from 1. `cause` is the number of the fact, on the same broker, that brought this one about, or 0. No cause can
-ride on Kafka's wire from one process to another, so events carry natural join keys instead: connection and correlation id; session, path and a
-range of zxids; topic, partition and leader epoch; follower and fetch offset. By these `reader` links the events of several processes (docs/chains.md).
+Each broker numbers its own facts from 1. `cause` is the number of the fact, on the same broker,
+that brought this one about, or 0. No cause can ride on Kafka's wire from one process to another, so
+events carry natural join keys instead: connection and correlation id; session, path and a range of
+zxids; topic, partition and leader epoch; follower and fetch offset. By these `reader` links the
+events of several processes (docs/chains.md).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -31,8 +35,8 @@ class Level(StrEnum):
     HOPS = "hops"
     """The hops of a request. Most are told only while somebody asks for this level.
 
-    At level `state` they are told of three kinds of requests: of the control plane, of those that waited longer than
-    SLOW_MS, and of those that another fact brings to their end.
+    At level `state` they are told of three kinds of requests: of the control plane, of those that
+    waited longer than SLOW_MS, and of those that another fact brings to their end.
     """
     ALL = "all"
     """Everything, each timer insert too."""
@@ -61,14 +65,19 @@ class EventType(NamedTuple):
     """Fields that came later, with what they are in recordings made before."""
 
 
-#: name → type. Filled by the decorator when `kafka_edu.trace.events` is imported, and not changed after.
+#: name → type. Filled by the decorator when `kafka_edu.trace.events` is imported, and not changed
+#: after.
 EVENT_TYPES: Final[dict[str, EventType]] = {}
 
 E = TypeVar("E", bound=type[tuple[object, ...]])
 
 
-def event(*, level: Level = Level.STATE, kind: Kind = Kind.FACT, joins: tuple[str, ...] = ()) -> Callable[[E], E]:
-    """Register a NamedTuple class as an event. Raises ValueError on a name taken, a missing docstring or an unknown join field."""
+def event(
+    *, level: Level = Level.STATE, kind: Kind = Kind.FACT, joins: tuple[str, ...] = ()
+) -> Callable[[E], E]:
+    """Register a NamedTuple class as an event. Raises ValueError on a name taken, a missing
+    docstring or an unknown join field.
+    """
 
     def register(cls: E) -> E:
         name = cls.__name__
@@ -80,7 +89,9 @@ def event(*, level: Level = Level.STATE, kind: Kind = Kind.FACT, joins: tuple[st
         if unknown := set(joins) - set(fields):
             raise ValueError(f"event {name} joins by {sorted(unknown)}, which it does not have")
         make, defaults = getattr(cls, "_make"), getattr(cls, "_field_defaults")  # noqa: B009 - as above
-        EVENT_TYPES[name] = EventType(cls, cls.__module__.rsplit(".", 1)[-1], level, kind, joins, fields, make, defaults)
+        EVENT_TYPES[name] = EventType(
+            cls, cls.__module__.rsplit(".", 1)[-1], level, kind, joins, fields, make, defaults
+        )
         return cls
 
     return register
@@ -90,7 +101,9 @@ class Envelope(NamedTuple):
     """One event as it was told: by whom, as which number, when, and because of what."""
 
     broker: int
-    """Who tells: a broker's id; -1 the supervisor; -2 ZooKeeper; -3 a client; -4 a metadata proxy."""
+    """Who tells: a broker's id; -1 the supervisor; -2 ZooKeeper; -3 a client; -4 a metadata
+    proxy.
+    """
     seq: int
     cause: int
     wall_ms: int

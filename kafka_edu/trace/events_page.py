@@ -1,6 +1,8 @@
-"""Writes docs/events.md from the registry: every event there is, with its fields, level and join keys.
+"""Writes docs/events.md from the registry: every event there is, with its fields, level and join
+keys.
 
-`python -m kafka_edu.trace.events_page docs/events.md` writes the page anew; a test fails when it is out of date.
+`python -m kafka_edu.trace.events_page docs/events.md` writes the page anew; a test fails when it is
+out of date.
 """
 
 import inspect
@@ -12,14 +14,17 @@ from kafka_edu.trace.event import EVENT_TYPES, EventType
 
 HEAD = """# Events
 
-Everything that the dashboard, the graders and the figures know, they know from these. The page is generated from the classes in
-`kafka_edu/trace/events/` by `python -m kafka_edu.trace.events_page docs/events.md`.
+Everything that the dashboard, the graders and the figures know, they know from these. The page is
+generated from the classes in `kafka_edu/trace/events/` by `python -m kafka_edu.trace.events_page
+docs/events.md`.
 
-A **fact** says that a state changed; each broker numbers its facts from 1, and a fact names the fact that caused it. A **gauge** is a sample, taken ten times a
-second while somebody looks. A **snapshot** event tells state as it stands to one who begins to look. Facts of level `state` are always told, those of
-level `hops` (the hops of a request) and `all` (each timer task) while somebody asks for them. At level `state` the hops of three kinds of requests are facts too: of the
-control plane, of those that waited longer than 100 ms, and of those that another fact completes. The **join** fields link events of different processes:
-[Chains of causes](chains.md) says how.
+A **fact** says that a state changed; each broker numbers its facts from 1, and a fact names the
+fact that caused it. A **gauge** is a sample, taken ten times a second while somebody looks. A
+**snapshot** event tells state as it stands to one who begins to look. Facts of level `state` are
+always told, those of level `hops` (the hops of a request) and `all` (each timer task) while
+somebody asks for them. At level `state` the hops of three kinds of requests are facts too: of the
+control plane, of those that waited longer than 100 ms, and of those that another fact completes.
+The **join** fields link events of different processes: [Chains of causes](chains.md) says how.
 """
 
 
@@ -42,8 +47,16 @@ def page() -> str:
         lines.append(f"## {area}\n\n{' '.join((module.__doc__ or '').split())}\n")
         for name, known in areas[area]:
             types = _types(known)
-            told = f"{known.kind.value}, {known.level.value}" if known.kind.value == "fact" else known.kind.value
-            lines.append(f"### {name}\n\n*{told}*" + (f", joined by {', '.join(f'`{j}`' for j in known.joins)}" if known.joins else "") + "\n")
+            told = (
+                f"{known.kind.value}, {known.level.value}"
+                if known.kind.value == "fact"
+                else known.kind.value
+            )
+            lines.append(
+                f"### {name}\n\n*{told}*"
+                + (f", joined by {', '.join(f'`{j}`' for j in known.joins)}" if known.joins else "")
+                + "\n"
+            )
             lines.append(f"{inspect.cleandoc(known.cls.__doc__ or '')}\n")
             lines.append("\n".join(f"- `{field}`: {types[field]}" for field in known.fields) + "\n")
     return "\n".join(lines)

@@ -1,4 +1,6 @@
-"""Recordings: events to a file, with keyframes, so that a reader can begin in the middle (spec M5)."""
+"""Recordings: events to a file, with keyframes, so that a reader can begin in the middle (spec
+M5).
+"""
 
 from typing import BinaryIO, Final
 
@@ -20,9 +22,13 @@ def snapshot_lines(tracer: Tracer) -> list[bytes]:
 
 
 class FileSink:
-    """Writes every event as a line; the file is a stream as `wire_format` describes it. The caller opens and closes the file."""
+    """Writes every event as a line; the file is a stream as `wire_format` describes it. The caller
+    opens and closes the file.
+    """
 
-    def __init__(self, tracer: Tracer, file: BinaryIO, level: Level = Level.STATE, cluster: str = "") -> None:
+    def __init__(
+        self, tracer: Tracer, file: BinaryIO, level: Level = Level.STATE, cluster: str = ""
+    ) -> None:
         self.level = level
         self._tracer = tracer
         self._file = file

@@ -1,11 +1,18 @@
-"""Tells of learner's code: that it serves, how often it was asked, how it failed. `kafka_edu.common.seams` installs it."""
+"""Tells of learner's code: that it serves, how often it was asked, how it failed.
+`kafka_edu.common.seams` installs it.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 from kafka_edu.common.seams import LearnerCode, LearnerError
 from kafka_edu.trace.event import Event
-from kafka_edu.trace.events.learner import LearnerFailed, LearnerInstalled, LearnerSampled, LearnerSnapshot
+from kafka_edu.trace.events.learner import (
+    LearnerFailed,
+    LearnerInstalled,
+    LearnerSampled,
+    LearnerSnapshot,
+)
 from kafka_edu.trace.tracer import Tracer
 
 TOLD_ONE_BY_ONE: Final = 20
@@ -19,7 +26,11 @@ def trace_learner(installed: Iterable[LearnerCode], trace: Tracer) -> None:
 
 
 def _trace_one(code: LearnerCode, trace: Tracer) -> None:
-    exercise, replaces, file = code.seam.exercise, f"{code.seam.module}.{code.seam.name}", str(code.path)
+    exercise, replaces, file = (
+        code.seam.exercise,
+        f"{code.seam.module}.{code.seam.name}",
+        str(code.path),
+    )
 
     def failed(error: LearnerError) -> None:
         if code.failures <= TOLD_ONE_BY_ONE or code.failures % THEN_EACH == 0:

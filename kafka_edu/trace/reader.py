@@ -1,11 +1,14 @@
-"""Reads events of several processes as one history (spec M1): one order, and the tree of causes that crosses processes.
+"""Reads events of several processes as one history (spec M1): one order, and the tree of causes
+that crosses processes.
 
-On one machine all processes share the monotonic clock, so the time of an event orders it among the processes, and its
-number orders it within its process. The order says nothing about causes. Within a process a fact names its cause by
-number. Between processes a rule finds the cause by a key that both ends hold (`chain_links`, docs/chains.md).
+On one machine all processes share the monotonic clock, so the time of an event orders it among the
+processes, and its number orders it within its process. The order says nothing about causes. Within
+a process a fact names its cause by number. Between processes a rule finds the cause by a key that
+both ends hold (`chain_links`, docs/chains.md).
 
-An event may have several true causes: a follower's fetch needs the LeaderAndIsr request that made it a follower, and the
-records that it stored. `History.parents` returns them all. In a tree each event stands once, below the latest of its causes.
+An event may have several true causes: a follower's fetch needs the LeaderAndIsr request that made
+it a follower, and the records that it stored. `History.parents` returns them all. In a tree each
+event stands once, below the latest of its causes.
 """
 
 import heapq
@@ -15,14 +18,34 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import BinaryIO, Final, NamedTuple
 
 import kafka_edu.trace.events.all  # noqa: F401 - fills the registry of event types
-from kafka_edu.trace.chain_links import ELECTION, RESPONSE, RULES, Key, LinkKind, Rule, acknowledged, written_key, znode_key
+from kafka_edu.trace.chain_links import (
+    ELECTION,
+    RESPONSE,
+    RULES,
+    Key,
+    LinkKind,
+    Rule,
+    acknowledged,
+    written_key,
+    znode_key,
+)
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind
 from kafka_edu.trace.events.client import RecordAcknowledged
 from kafka_edu.trace.events.controller import ControllerRequestSent, ZkWatchFired
 from kafka_edu.trace.events.network import RequestReceived, ResponseSent
 from kafka_edu.trace.events.replication import FollowerAppended, ProduceAppended
-from kafka_edu.trace.events.server import BrokerRegistered, BrokerSnapshot, ProduceAnswered, ServerStarting
-from kafka_edu.trace.events.supervisor import ActionAsked, ProcessEnded, ProcessPaused, ProcessResumed
+from kafka_edu.trace.events.server import (
+    BrokerRegistered,
+    BrokerSnapshot,
+    ProduceAnswered,
+    ServerStarting,
+)
+from kafka_edu.trace.events.supervisor import (
+    ActionAsked,
+    ProcessEnded,
+    ProcessPaused,
+    ProcessResumed,
+)
 from kafka_edu.trace.events.zk import SessionDisconnected, SessionExpired, SessionMoved, WatchFired
 from kafka_edu.trace.wire_format import Decoder, TraceFormatError
 
@@ -46,15 +69,21 @@ class Link(NamedTuple):
     def key_text(self) -> str:
         """The key in words, and the range where there is one."""
         words = [f"{name} {value}" for name, value in self.key]
-        return ", ".join([*words, within] if (within := range_text(self.effect, self.cause)) else words)
+        return ", ".join(
+            [*words, within] if (within := range_text(self.effect, self.cause)) else words
+        )
 
 
 def range_text(effect: Envelope, cause: Envelope) -> str:
-    """Where a number of the cause lies within a range of the effect, as text; empty if their link has no range."""
+    """Where a number of the cause lies within a range of the effect, as text; empty if their link
+    has no range.
+    """
     match effect.event, cause.event:
         case ZkWatchFired(after_zxid=after), WatchFired(zxid=zxid):
             return f"zxid {zxid} is the first above {after}"
-        case FollowerAppended(fetch_offset=first, log_end_offset=end), ProduceAppended(first_offset=offset):
+        case FollowerAppended(fetch_offset=first, log_end_offset=end), ProduceAppended(
+            first_offset=offset
+        ):
             return f"offset {offset} within {first} to {end - 1}"
     return ""
 
@@ -68,7 +97,9 @@ class TreeNode(NamedTuple):
     children: "list[TreeNode]"
 
     def walk(self, depth: int = 0) -> "Iterator[tuple[int, TreeNode]]":
-        """This node and all below it, each with its depth, in the order in which they are to be drawn."""
+        """This node and all below it, each with its depth, in the order in which they are to be
+        drawn.
+        """
         waiting: list[tuple[int, TreeNode]] = [(depth, self)]
         while waiting:
             at, node = waiting.pop()
@@ -82,7 +113,9 @@ def order(envelope: Envelope) -> tuple[int, int, int]:
 
 
 def read_recording(file: BinaryIO) -> Iterator[Envelope]:
-    """The events of a recording, in the order they were told. A last line that was cut off (kill -9) is left out."""
+    """The events of a recording, in the order they were told. A last line that was cut off (kill
+    -9) is left out.
+    """
     decoder = Decoder(file.readline())
     for line in file:
         if not line.endswith(b"\n"):
@@ -93,7 +126,9 @@ def read_recording(file: BinaryIO) -> Iterator[Envelope]:
 
 
 def merge(streams: Iterable[Iterable[Envelope]]) -> Iterator[Envelope]:
-    """Recordings of several brokers as one order. Each stream must be in its own order; O(log streams) an event."""
+    """Recordings of several brokers as one order. Each stream must be in its own order; O(log
+    streams) an event.
+    """
     return heapq.merge(*streams, key=order)
 
 
@@ -117,8 +152,9 @@ class _Owner(NamedTuple):
 class History:
     """Events with the indexes that find causes and effects. Memory grows with the events added.
 
-    Add the events of one process in their order. Events of different processes may be added a little out of order, as
-    they come from sockets: links are looked up when they are asked for, not when an event is added.
+    Add the events of one process in their order. Events of different processes may be added a
+    little out of order, as they come from sockets: links are looked up when they are asked for, not
+    when an event is added.
     """
 
     def __init__(self, envelopes: Iterable[Envelope] = ()) -> None:
@@ -155,10 +191,10 @@ class History:
         for envelope in envelopes:
             self.add(envelope)
 
-    # --- adding ---
-
     def add(self, envelope: Envelope) -> None:
-        """Take one fact. Gauges and snapshots tell no change and are left out, but a broker's snapshot says whose session it has. O(1)."""
+        """Take one fact. Gauges and snapshots tell no change and are left out, but a broker's
+        snapshot says whose session it has. O(1).
+        """
         event = envelope.event
         if isinstance(event, BrokerSnapshot) and event.session_id:
             self._own(event.session_id, _Owner(envelope.broker, event.pid, envelope.mono_us))
@@ -199,10 +235,21 @@ class History:
             case ServerStarting(pid=pid):
                 self._pids[envelope.broker] = pid
             case BrokerRegistered(session_id=session):
-                self._own(session, _Owner(envelope.broker, self._pids.get(envelope.broker, 0), envelope.mono_us))
-            case ProcessEnded(broker=broker, pid=pid) | ProcessPaused(broker=broker, pid=pid) | ProcessResumed(broker=broker, pid=pid):
+                self._own(
+                    session,
+                    _Owner(envelope.broker, self._pids.get(envelope.broker, 0), envelope.mono_us),
+                )
+            case (
+                ProcessEnded(broker=broker, pid=pid)
+                | ProcessPaused(broker=broker, pid=pid)
+                | ProcessResumed(broker=broker, pid=pid)
+            ):
                 self._process_events[broker, pid].append(envelope)
-            case SessionDisconnected(session_id=session) | SessionExpired(session_id=session) | SessionMoved(session_id=session):
+            case (
+                SessionDisconnected(session_id=session)
+                | SessionExpired(session_id=session)
+                | SessionMoved(session_id=session)
+            ):
                 self._session_events[session].append(envelope)
             case ProduceAnswered(partitions=partitions):
                 for topic, partition, *_ in partitions:
@@ -217,17 +264,19 @@ class History:
             self._owners[session] = owner
             self._sessions[owner.broker, owner.pid].append(session)
 
-    # --- links ---
-
     def parents(self, envelope: Envelope) -> tuple[Link, ...]:
-        """Every cause of this event that the history holds, the latest first. O(log events), and the number of causes."""
+        """Every cause of this event that the history holds, the latest first. O(log events), and
+        the number of causes.
+        """
         links: dict[Ident, Link] = {}
         for link in self._parents(envelope):
             links.setdefault(self.ident(link.cause), link)
         return tuple(sorted(links.values(), key=lambda link: order(link.cause), reverse=True))
 
     def children(self, envelope: Envelope) -> tuple[Link, ...]:
-        """Every event of which this one is a cause, the earliest first. O(log events) for each event with an equal key."""
+        """Every event of which this one is a cause, the earliest first. O(log events) for each
+        event with an equal key.
+        """
         me = self.ident(envelope)
         found: dict[Ident, Link] = {}
         for effect in self._possible_effects(envelope):
@@ -237,16 +286,22 @@ class History:
         return tuple(sorted(found.values(), key=lambda link: order(link.effect)))
 
     def cause_of(self, envelope: Envelope) -> Envelope | None:
-        """The latest cause of this event: the one that it stands below in a tree. None if the history holds none."""
+        """The latest cause of this event: the one that it stands below in a tree. None if the
+        history holds none.
+        """
         links = self.parents(envelope)
         return links[0].cause if links else None
 
     def is_cut_off(self, envelope: Envelope) -> bool:
-        """Return whether the event names a cause within its process that the history does not hold."""
+        """Return whether the event names a cause within its process that the history does not
+        hold.
+        """
         return bool(envelope.cause) and self._numbered(envelope, envelope.cause) is None
 
     def chain(self, envelope: Envelope) -> list[Envelope]:
-        """From the first cause to this event, each time by the latest cause. O(length of the chain)."""
+        """From the first cause to this event, each time by the latest cause. O(length of the
+        chain).
+        """
         links = [envelope]
         seen = {self.ident(envelope)}
         while (cause := self.cause_of(links[-1])) is not None and self.ident(cause) not in seen:
@@ -255,7 +310,8 @@ class History:
         return links[::-1]
 
     def causes_tree(self, envelope: Envelope) -> list[TreeNode]:
-        """All that brought this event about: its causes, theirs, and so on, up to those without any, which are the roots.
+        """All that brought this event about: its causes, theirs, and so on, up to those without
+        any, which are the roots.
 
         A tree for each root; the event itself is a leaf. O(causes).
         """
@@ -283,10 +339,14 @@ class History:
                     events[ident] = link.effect
                     waiting.append(link.effect)
         for ident, one in events.items():
-            parents.setdefault(ident, tuple(link for link in self.parents(one) if self.ident(link.cause) in events))
+            parents.setdefault(
+                ident, tuple(link for link in self.parents(one) if self.ident(link.cause) in events)
+            )
         return next(root for root in self._trees(events, parents) if root.envelope is envelope)
 
-    def _trees(self, events: dict[Ident, Envelope], parents: dict[Ident, tuple[Link, ...]]) -> list[TreeNode]:
+    def _trees(
+        self, events: dict[Ident, Envelope], parents: dict[Ident, tuple[Link, ...]]
+    ) -> list[TreeNode]:
         nodes = {ident: TreeNode(events[ident], parents[ident], []) for ident in events}
         roots = []
         for ident in sorted(events, key=lambda ident: order(events[ident])):
@@ -300,7 +360,9 @@ class History:
     def beginning(self, envelope: Envelope) -> str:
         """Say why a chain begins with this event, which has no cause here."""
         if self.is_cut_off(envelope):
-            return f"its cause, number {envelope.cause} of the same process, is not among these events"
+            return (
+                f"its cause, number {envelope.cause} of the same process, is not among these events"
+            )
         match envelope.event:
             case ZkWatchFired():
                 if not self.zookeeper_tells:
@@ -317,7 +379,11 @@ class History:
     def ident(self, envelope: Envelope) -> Ident:
         """What names an event among all: number, process, and which life of it. O(log lives)."""
         lives = self._lives.get(envelope.broker, [])
-        return envelope.broker, bisect_right(lives, envelope.mono_us) - 1 if len(lives) > 1 else 0, envelope.seq
+        return (
+            envelope.broker,
+            bisect_right(lives, envelope.mono_us) - 1 if len(lives) > 1 else 0,
+            envelope.seq,
+        )
 
     def _numbered(self, envelope: Envelope, seq: int) -> Envelope | None:
         broker, life, _ = self.ident(envelope)
@@ -325,10 +391,17 @@ class History:
 
     def _parents(self, envelope: Envelope) -> Iterator[Link]:
         if envelope.cause and (cause := self._numbered(envelope, envelope.cause)) is not None:
-            yield Link(LinkKind.CAUSE, (("broker", envelope.broker), ("number", envelope.cause)), cause, envelope)
+            yield Link(
+                LinkKind.CAUSE,
+                (("broker", envelope.broker), ("number", envelope.cause)),
+                cause,
+                envelope,
+            )
         for index in self._effect_indexes.get(type(envelope.event), ()):
             rule = index.rule
-            if (key := rule.effect_key(envelope)) is not None and (candidates := index.causes.get(key)):
+            if (key := rule.effect_key(envelope)) is not None and (
+                candidates := index.causes.get(key)
+            ):
                 for cause in self._pick(rule, envelope, candidates):
                     yield Link(rule.kind, tuple(zip(rule.names, key, strict=True)), cause, envelope)
         match envelope.event:
@@ -341,41 +414,68 @@ class History:
             case _:
                 pass
 
-    def _pick(self, rule: Rule, effect: Envelope, candidates: Sequence[Envelope]) -> Sequence[Envelope]:
+    def _pick(
+        self, rule: Rule, effect: Envelope, candidates: Sequence[Envelope]
+    ) -> Sequence[Envelope]:
         if rule is RESPONSE:
             sent = self._numbered(effect, effect.cause)
             return () if sent is None else [c for c in candidates if c.mono_us >= sent.mono_us][:1]
         if rule is ELECTION and len(candidates) > 1:
             event = self._controller_event(effect)
-            return () if event is None else [c for c in candidates if c.cause == event[2] and self.ident(c)[:2] == event[:2]][:1]
+            return (
+                ()
+                if event is None
+                else [
+                    c for c in candidates if c.cause == event[2] and self.ident(c)[:2] == event[:2]
+                ][:1]
+            )
         return rule.pick(effect, candidates)
 
     def _controller_event(self, role: Envelope) -> Ident | None:
-        """The controller's event that sent the LeaderAndIsr request by which a replica took its role."""
+        """The controller's event that sent the LeaderAndIsr request by which a replica took its
+        role.
+        """
         dequeued = self._numbered(role, role.cause)
         received = None if dequeued is None else self._numbered(dequeued, dequeued.cause)
         if received is None or not isinstance(received.event, RequestReceived):
             return None
-        sent = next((link.cause for link in self._parents(received) if isinstance(link.cause.event, ControllerRequestSent)), None)
+        sent = next(
+            (
+                link.cause
+                for link in self._parents(received)
+                if isinstance(link.cause.event, ControllerRequestSent)
+            ),
+            None,
+        )
         if sent is None or not sent.cause:
             return None
         broker, life, _ = self.ident(sent)
         return broker, life, sent.cause
 
     def _writer_links(self, znode: Envelope, key: Key) -> Iterator[Link]:
-        """A broker tells of its write when it has the answer; what caused that fact caused the write."""
+        """A broker tells of its write when it has the answer; what caused that fact caused the
+        write.
+        """
         tellers = self._written.get(key, [])
         at = bisect_right(tellers, znode.mono_us - 1, key=lambda envelope: envelope.mono_us)
         if at == len(tellers):
             return
         teller, owner = tellers[at], self._owners.get(getattr(znode.event, "session_id", 0))
-        following = bisect_right(self._znodes[key], znode.mono_us, key=lambda envelope: envelope.mono_us)
-        if following < len(self._znodes[key]) and self._znodes[key][following].mono_us <= teller.mono_us:
-            return  # the znode was deleted and made again before: that fact tells of the later write
+        following = bisect_right(
+            self._znodes[key], znode.mono_us, key=lambda envelope: envelope.mono_us
+        )
+        if (
+            following < len(self._znodes[key])
+            and self._znodes[key][following].mono_us <= teller.mono_us
+        ):
+            # the znode was deleted and made again before: that fact tells of the later write
+            return
         if owner is not None and owner.broker != teller.broker:
             return
         if teller.cause and (cause := self._numbered(teller, teller.cause)) is not None:
-            yield Link(LinkKind.WRITER, tuple(zip(("path", "version"), key, strict=True)), cause, znode)
+            yield Link(
+                LinkKind.WRITER, tuple(zip(("path", "version"), key, strict=True)), cause, znode
+            )
 
     def _process_links(self, lost: Envelope, session: int) -> Iterator[Link]:
         owner = self._owners.get(session)
@@ -384,24 +484,37 @@ class History:
         acts = self._process_events.get((owner.broker, owner.pid), [])
         key = (("session", session), ("broker", owner.broker), ("pid", owner.pid))
         if isinstance(lost.event, SessionExpired):
-            # No connection was lost before: the process is dead or stopped, and its heartbeats were missed.
+            # No connection was lost before: the process is dead or stopped, and its heartbeats were
+            # missed.
             acts = [act for act in acts if owner.since_us <= act.mono_us <= lost.mono_us]
             ends = [act for act in acts if isinstance(act.event, ProcessEnded)]
             silent = ends[:1] or acts[-1:]
             if not lost.cause and silent and not isinstance(silent[0].event, ProcessResumed):
                 yield Link(LinkKind.PROCESS, key, silent[0], lost)
             return
-        ended = next((act for act in acts if isinstance(act.event, ProcessEnded) and act.mono_us >= owner.since_us), None)
+        ended = next(
+            (
+                act
+                for act in acts
+                if isinstance(act.event, ProcessEnded) and act.mono_us >= owner.since_us
+            ),
+            None,
+        )
         if ended is not None and self._dies_with(lost, session, owner, ended):
             yield Link(LinkKind.PROCESS, key, ended, lost)
 
     def _dies_with(self, lost: Envelope, session: int, owner: _Owner, ended: Envelope) -> bool:
-        """Return whether a session lost its connection because its process ended, and not before, while it ran.
+        """Return whether a session lost its connection because its process ended, and not before,
+        while it ran.
 
-        It was the session's last connection, the process told nothing after it, and where somebody asked for the end, he
-        had asked before. (The supervisor may see the end some ms after ZooKeeper does.)
+        It was the session's last connection, the process told nothing after it, and where somebody
+        asked for the end, he had asked before. (The supervisor may see the end some ms after
+        ZooKeeper does.)
         """
-        if any(isinstance(e.event, SessionDisconnected | SessionMoved) and order(e) > order(lost) for e in self._session_events[session]):
+        if any(
+            isinstance(e.event, SessionDisconnected | SessionMoved) and order(e) > order(lost)
+            for e in self._session_events[session]
+        ):
             return False
         times = self._times.get(owner.broker, [])
         spoken = bisect_right(times, ended.mono_us)
@@ -414,13 +527,26 @@ class History:
         for answered in acknowledged(ack, self._answered.get((event.topic, event.partition), ())):
             for sent in self._by_cause.get(self.ident(answered), ()):
                 if isinstance(sent.event, ResponseSent):
-                    yield Link(LinkKind.ACK, (("topic", event.topic), ("partition", event.partition), ("offset", event.offset)), sent, ack)
+                    yield Link(
+                        LinkKind.ACK,
+                        (
+                            ("topic", event.topic),
+                            ("partition", event.partition),
+                            ("offset", event.offset),
+                        ),
+                        sent,
+                        ack,
+                    )
 
     def _possible_effects(self, envelope: Envelope) -> Iterator[Envelope]:
-        """Events that may be effects of this one: those that name it, and those with an equal key."""
+        """Events that may be effects of this one: those that name it, and those with an equal
+        key.
+        """
         for effect in self._by_cause.get(self.ident(envelope), ()):
             yield effect
-            if (key := written_key(effect)) is not None:  # what told of a write, and what was written, have one cause
+            if (
+                key := written_key(effect)
+            ) is not None:  # what told of a write, and what was written, have one cause
                 yield from self._znodes.get(key, ())
         for index in self._cause_indexes.get(type(envelope.event), ()):
             if (key := index.rule.cause_key(envelope)) is not None:
@@ -439,24 +565,37 @@ class History:
 
 
 def link_fault(link: Link) -> str:
-    """Say what is wrong with a link, looking at its two events alone: not at the indexes that found it. Empty: nothing."""
+    """Say what is wrong with a link, looking at its two events alone: not at the indexes that found
+    it. Empty: nothing.
+    """
     cause, effect = link.cause, link.effect
     if link.kind is LinkKind.CAUSE:
         if (effect.broker, effect.cause) != (cause.broker, cause.seq):
-            return f"the effect names {effect.cause} of {effect.broker}, the cause is {cause.seq} of {cause.broker}"
-        return "" if cause.mono_us <= effect.mono_us and cause.seq < effect.seq else "the cause is later than the effect"
+            return (
+                f"the effect names {effect.cause} of {effect.broker}, the cause is {cause.seq} of"
+                f" {cause.broker}"
+            )
+        return (
+            ""
+            if cause.mono_us <= effect.mono_us and cause.seq < effect.seq
+            else "the cause is later than the effect"
+        )
     if cause.broker == effect.broker and order(cause) > order(effect):
         return "the cause is later than the effect, in one process"
     key = tuple(value for _, value in link.key)
     checks: list[tuple[Callable[[Envelope], Key | None], Callable[[Envelope], Key | None]]] = [
         (rule.effect_key, rule.cause_key) for rule in _ALL_RULES if rule.kind is link.kind
     ]
-    if checks and not any(key == effect_key(effect) == cause_key(cause) for effect_key, cause_key in checks):
+    if checks and not any(
+        key == effect_key(effect) == cause_key(cause) for effect_key, cause_key in checks
+    ):
         return f"the key {link.key_text} is not on both ends"
     match effect.event, cause.event:
         case ZkWatchFired(after_zxid=after), WatchFired(zxid=zxid) if zxid <= after:
             return f"the watch saw zxid {zxid}, which is not above {after}"
-        case FollowerAppended(fetch_offset=first, log_end_offset=end), ProduceAppended(first_offset=offset) if not first <= offset < end:
+        case FollowerAppended(fetch_offset=first, log_end_offset=end), ProduceAppended(
+            first_offset=offset
+        ) if not first <= offset < end:
             return f"the follower stored {first} to {end - 1}, and the leader appended {offset}"
         case _:
             pass

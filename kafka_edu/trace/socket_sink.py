@@ -1,7 +1,8 @@
 """Events over a socket, to whoever asks: the dashboard, graders, demos (spec M1).
 
-A subscriber connects to a loopback port and sends one line: `{"token": "…", "level": "state" | "hops" | "all", "gauges": true}`. It gets the header,
-a snapshot, and from then on every fact of that level, and ten times a second the gauges. One that reads too slowly loses events, never blocks
+A subscriber connects to a loopback port and sends one line: `{"token": "…", "level": "state" |
+"hops" | "all", "gauges": true}`. It gets the header, a snapshot, and from then on every fact of
+that level, and ten times a second the gauges. One that reads too slowly loses events, never blocks
 the broker: it gets a Gap, and a new snapshot, when it has caught up.
 """
 
@@ -51,7 +52,10 @@ class Subscriber:
             self.wants_gauges = bool(hello.get("gauges", True))
             token = str(hello["token"])
         except (ValueError, KeyError, TypeError, AttributeError):
-            self._refuse('the first line must be {"token": "...", "level": "state" | "hops" | "all", "gauges": true | false}')
+            self._refuse(
+                'the first line must be {"token": "...", "level": "state" | "hops" | "all",'
+                ' "gauges": true | false}'
+            )
             return
         if not hmac.compare_digest(token.encode(), self._server.token.encode()):
             self._refuse("wrong token: it stands in the broker's events file")
@@ -85,7 +89,14 @@ class Subscriber:
     def tick(self, tracer: Tracer) -> None:
         if self._dropped and self._wire.unsent == 0:
             dropped, self._dropped = self._dropped, 0
-            gap = Envelope(tracer.broker, tracer.seq, 0, tracer.time.milliseconds(), tracer.time.nanoseconds() // 1000, Gap(dropped))
+            gap = Envelope(
+                tracer.broker,
+                tracer.seq,
+                0,
+                tracer.time.milliseconds(),
+                tracer.time.nanoseconds() // 1000,
+                Gap(dropped),
+            )
             self._lines.append(encode(gap))
             self._lines.extend(snapshot_lines(tracer))
         if self.wants_gauges and not self._dropped and self._wire.unsent < MAX_UNSENT_BYTES:
@@ -101,7 +112,9 @@ class Subscriber:
 class EventServer:
     """The loopback port where a broker's events can be had; `run` must be a task of the broker."""
 
-    def __init__(self, tracer: Tracer, transport: Transport, time: Time, token: str, cluster: str = "") -> None:
+    def __init__(
+        self, tracer: Tracer, transport: Transport, time: Time, token: str, cluster: str = ""
+    ) -> None:
         self._tracer = tracer
         self._transport = transport
         self._time = time
@@ -117,7 +130,9 @@ class EventServer:
 
     def write_address(self, path: str | os.PathLike[str], host: str, port: int) -> None:
         """Tell where the door is, in a file that only its owner can read. Raises OSError."""
-        write_private_json(path, {"host": host, "port": port, "token": self.token, "pid": os.getpid()})
+        write_private_json(
+            path, {"host": host, "port": port, "token": self.token, "pid": os.getpid()}
+        )
 
     def _on_wire(self, wire: Wire) -> WireReceiver:
         return Subscriber(self, wire)

@@ -1,6 +1,8 @@
-"""The other end of an event socket: for graders, demos and tests, which wait for an event instead of sleeping; and, async, for the dashboard.
+"""The other end of an event socket: for graders, demos and tests, which wait for an event instead
+of sleeping; and, async, for the dashboard.
 
-The address of a broker's event socket stands in a file that the broker writes: {"host", "port", "token", "pid"}, readable by its owner alone.
+The address of a broker's event socket stands in a file that the broker writes: {"host", "port",
+"token", "pid"}, readable by its owner alone.
 """
 
 import asyncio
@@ -25,22 +27,40 @@ class EventsAddress(NamedTuple):
 
     @staticmethod
     def read(path: str) -> "EventsAddress":
-        """From the file that the broker wrote. Raises OSError when there is none (the broker is not up), TraceFormatError when it is not that."""
+        """From the file that the broker wrote. Raises OSError when there is none (the broker is not
+        up), TraceFormatError when it is not that.
+        """
         with open(path, encoding="utf-8") as file:
             try:
                 fields = json.load(file)
-                return EventsAddress(str(fields["host"]), int(fields["port"]), str(fields["token"]), int(fields["pid"]))
+                return EventsAddress(
+                    str(fields["host"]),
+                    int(fields["port"]),
+                    str(fields["token"]),
+                    int(fields["pid"]),
+                )
             except (ValueError, KeyError, TypeError) as error:
-                raise TraceFormatError(f"{path} does not hold the address of an event socket") from error
+                raise TraceFormatError(
+                    f"{path} does not hold the address of an event socket"
+                ) from error
 
     def hello(self, level: Level, gauges: bool) -> bytes:
-        return json.dumps({"token": self.token, "level": level.value, "gauges": gauges}).encode() + b"\n"
+        return (
+            json.dumps({"token": self.token, "level": level.value, "gauges": gauges}).encode()
+            + b"\n"
+        )
 
 
 class TraceClient:
     """A blocking subscriber: iterate over it, or wait for one event."""
 
-    def __init__(self, address: EventsAddress, level: Level = Level.STATE, gauges: bool = False, timeout_s: float = 20.0) -> None:
+    def __init__(
+        self,
+        address: EventsAddress,
+        level: Level = Level.STATE,
+        gauges: bool = False,
+        timeout_s: float = 20.0,
+    ) -> None:
         """Connect and say hello. Raises OSError when nobody listens."""
         self._socket = socket.create_connection((address.host, address.port), timeout_s)
         self._socket.sendall(address.hello(level, gauges))
@@ -72,7 +92,9 @@ class TraceClient:
                 return envelope
 
     def wait_for(self, wanted: Callable[[Envelope], bool], timeout_s: float) -> Envelope:
-        """The first event for which `wanted` holds; TimeoutError when none came within `timeout_s`."""
+        """The first event for which `wanted` holds; TimeoutError when none came within
+        `timeout_s`.
+        """
         end = time.monotonic() + timeout_s
         while True:
             envelope = self.next(max(end - time.monotonic(), 0.0))
@@ -97,8 +119,12 @@ class TraceClient:
         self.close()
 
 
-async def subscribe(address: EventsAddress, level: Level = Level.STATE, gauges: bool = True) -> AsyncIterator[Envelope]:
-    """All events of one broker, as they come, until it is gone. Raises OSError when nobody listens."""
+async def subscribe(
+    address: EventsAddress, level: Level = Level.STATE, gauges: bool = True
+) -> AsyncIterator[Envelope]:
+    """All events of one broker, as they come, until it is gone. Raises OSError when nobody
+    listens.
+    """
     reader, writer = await asyncio.open_connection(address.host, address.port, limit=1 << 24)
     try:
         writer.write(address.hello(level, gauges))

@@ -5,8 +5,9 @@ A part that emits holds `self._trace: Tracer | None` and writes, at the end of e
     if self._trace:
         self._trace(IsrShrunk(...))
 
-so that with tracing off a door costs one load and one test. A part on the hot path asks `trace.hops` (or `trace.all`) first, and makes no event
-that nobody wants. The tracer is owned by one loop; nothing in it locks.
+so that with tracing off a door costs one load and one test. A part on the hot path asks
+`trace.hops` (or `trace.all`) first, and makes no event that nobody wants. The tracer is owned by
+one loop; nothing in it locks.
 """
 
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator
@@ -30,13 +31,17 @@ class Sink(Protocol):
 
 
 class Tracer:
-    """Numbers the events of one broker and hands each to every sink (mirrors nothing in Kafka, which has metrics and logs instead)."""
+    """Numbers the events of one broker and hands each to every sink (mirrors nothing in Kafka,
+    which has metrics and logs instead).
+    """
 
     def __init__(self, broker: int, time: Time) -> None:
         self.broker = broker
         self.time = time
         self.cause = 0
-        """The fact that brings about what happens now. Set by `because`, around synchronous code only: it must not survive an await."""
+        """The fact that brings about what happens now. Set by `because`, around synchronous code
+        only: it must not survive an await.
+        """
         self.hops = False
         """Whether any sink wants Level.HOPS."""
         self.all = False
@@ -50,7 +55,14 @@ class Tracer:
     def __call__(self, event: Event) -> int:
         """Tell one fact; returns its number, for use as a cause. O(sinks)."""
         self.seq = seq = self.seq + 1
-        envelope = Envelope(self.broker, seq, self.cause, self.time.milliseconds(), self.time.nanoseconds() // 1000, event)
+        envelope = Envelope(
+            self.broker,
+            seq,
+            self.cause,
+            self.time.milliseconds(),
+            self.time.nanoseconds() // 1000,
+            event,
+        )
         for sink in self._sinks:
             sink.accept(envelope)
         return seq
@@ -71,8 +83,9 @@ class Tracer:
     def carry(self, seq: int, work: Awaitable[T]) -> Awaitable[T]:
         """Return an awaitable that runs `work`, each of its steps told as caused by fact `seq`.
 
-        A coroutine runs in steps, one between two awaits. The cause is set at the start of a step and reset at its end.
-        So it survives the awaits of `work`, and other tasks never see it. A task that `work` creates is on its own.
+        A coroutine runs in steps, one between two awaits. The cause is set at the start of a step
+        and reset at its end. So it survives the awaits of `work`, and other tasks never see it. A
+        task that `work` creates is on its own.
         """
         return _Carried(self, seq, work)
 
@@ -93,7 +106,9 @@ class Tracer:
         self._snapshots.append(source)
 
     def on_gauges(self, source: Callable[[], Iterable[Event]]) -> None:
-        """Register a part that can be sampled; asked ten times a second while somebody looks, as events of Kind.GAUGE."""
+        """Register a part that can be sampled; asked ten times a second while somebody looks, as
+        events of Kind.GAUGE.
+        """
         self._gauges.append(source)
 
     def snapshot(self) -> list[Envelope]:
@@ -106,7 +121,11 @@ class Tracer:
 
     def _sample(self, sources: list[Callable[[], Iterable[Event]]]) -> list[Envelope]:
         wall_ms, mono_us = self.time.milliseconds(), self.time.nanoseconds() // 1000
-        return [Envelope(self.broker, self.seq, 0, wall_ms, mono_us, event) for source in sources for event in source()]
+        return [
+            Envelope(self.broker, self.seq, 0, wall_ms, mono_us, event)
+            for source in sources
+            for event in source()
+        ]
 
 
 _NO_CAUSE: Final = nullcontext()
@@ -143,7 +162,13 @@ class _Carried(Generic[T]):
                 answer = error = None
                 try:
                     answer = yield waits_for
-                except BaseException as thrown:  # a cancellation too: `work` decides what becomes of it
+                except (
+                    BaseException
+                ) as thrown:  # a cancellation too: `work` decides what becomes of it
                     error = thrown
         finally:
-            error = waits_for = None  # an error's traceback holds this frame: together they would wait for the garbage collector
+            error = waits_for = (
+                # an error's traceback holds this frame: together they would wait for the garbage
+                # collector
+                None
+            )

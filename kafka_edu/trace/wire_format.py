@@ -1,8 +1,9 @@
 """Events as lines of JSON: the one form for files and sockets (spec M1, M5).
 
-One event a line: `[broker, seq, cause, wall_ms, mono_us, "Name", [fields in declared order]]`. A stream begins with a header that names every event
-type and its fields, so that a recording made today can be read when the classes have changed: fields are matched by name, unknown events
-and fields are left out, missing ones have their defaults, or fail with a clear error.
+One event a line: `[broker, seq, cause, wall_ms, mono_us, "Name", [fields in declared order]]`. A
+stream begins with a header that names every event type and its fields, so that a recording made
+today can be read when the classes have changed: fields are matched by name, unknown events and
+fields are left out, missing ones have their defaults, or fail with a clear error.
 """
 
 import json
@@ -22,7 +23,15 @@ def encode_header(broker: int, cluster: str = "") -> bytes:
     """The first line of a stream."""
     names = {name: known.fields for name, known in sorted(EVENT_TYPES.items())}
     return (
-        json.dumps({"kafka-edu-events": FORMAT_VERSION, "broker": broker, "cluster": cluster, "fields": names}, separators=(",", ":")).encode()
+        json.dumps(
+            {
+                "kafka-edu-events": FORMAT_VERSION,
+                "broker": broker,
+                "cluster": cluster,
+                "fields": names,
+            },
+            separators=(",", ":"),
+        ).encode()
         + b"\n"
     )
 
@@ -47,9 +56,13 @@ class Decoder:
             head = json.loads(header)
             version, fields = head["kafka-edu-events"], head["fields"]
         except (ValueError, KeyError, TypeError) as error:
-            raise TraceFormatError("this is no stream of kafka-edu events: its first line is not their header") from error
+            raise TraceFormatError(
+                "this is no stream of kafka-edu events: its first line is not their header"
+            ) from error
         if version != FORMAT_VERSION:
-            raise TraceFormatError(f"events of format {version}; this program reads format {FORMAT_VERSION}")
+            raise TraceFormatError(
+                f"events of format {version}; this program reads format {FORMAT_VERSION}"
+            )
         self.broker: int = head.get("broker", -1)
         self.cluster: str = head.get("cluster", "")
         self._orders: dict[str, list[int] | None] = {}
@@ -82,4 +95,6 @@ class Decoder:
         if order is not None:
             values = [*values, *self._defaults[name]]
             values = [values[i] for i in order]
-        return Envelope(broker, seq, cause, wall_ms, mono_us, EVENT_TYPES[name].make(map(_tuples, values)))
+        return Envelope(
+            broker, seq, cause, wall_ms, mono_us, EVENT_TYPES[name].make(map(_tuples, values))
+        )

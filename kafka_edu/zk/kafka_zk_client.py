@@ -1,9 +1,11 @@
 """What a broker and the controller ask of ZooKeeper, in Kafka's terms (Kafka: KafkaZkClient.scala).
 
-Above `ZkClient`, which knows paths and bytes; below everybody, who know brokers, topics and partitions.
+Above `ZkClient`, which knows paths and bytes; below everybody, who know brokers, topics and
+partitions.
 
-The methods of the controller take `epoch_zk_version`, the version of /controller_epoch that it was elected with, and raise ControllerMovedError
-when another one has been elected since (`ZkRequests.fenced`). Whatever is asked for many partitions at once goes out at once.
+The methods of the controller take `epoch_zk_version`, the version of /controller_epoch that it was
+elected with, and raise ControllerMovedError when another one has been elected since
+(`ZkRequests.fenced`). Whatever is asked for many partitions at once goes out at once.
 """
 
 import asyncio
@@ -69,7 +71,14 @@ class UpdateLeaderAndIsrResult(NamedTuple):
 class KafkaZkClient:
     """One session's worth of Kafka's questions to ZooKeeper; used by any task of one loop."""
 
-    def __init__(self, zk: ZkClient, time: Time, *, inter_broker_protocol: ProtocolVersion = (2, 8), max_in_flight: int = 10) -> None:
+    def __init__(
+        self,
+        zk: ZkClient,
+        time: Time,
+        *,
+        inter_broker_protocol: ProtocolVersion = (2, 8),
+        max_in_flight: int = 10,
+    ) -> None:
         self._time = time
         self.inter_broker_protocol = inter_broker_protocol
         self._requests = ZkRequests(zk, time, max_in_flight)
@@ -82,8 +91,15 @@ class KafkaZkClient:
     def watch_after_zxid(self) -> int:
         return self._requests.watch_after_zxid
 
-    async def start(self, on_watch: Callable[[WatchedEvent], None], on_session: Callable[[SessionState], None], timeout_ms: float) -> None:
-        """Connect; from then on watches and session changes are told. ZkError(CONNECTION_LOSS) after `timeout_ms`."""
+    async def start(
+        self,
+        on_watch: Callable[[WatchedEvent], None],
+        on_session: Callable[[SessionState], None],
+        timeout_ms: float,
+    ) -> None:
+        """Connect; from then on watches and session changes are told. ZkError(CONNECTION_LOSS)
+        after `timeout_ms`.
+        """
         await self._requests.start(on_watch, on_session, timeout_ms)
 
     async def close(self) -> None:
@@ -102,13 +118,17 @@ class KafkaZkClient:
         return ClusterIdZNode.decode(found[0]) if found else None
 
     async def create_or_get_cluster_id(self, proposed: str) -> str:
-        """The cluster's id: `proposed` (22 characters of URL-safe base64) if there was none; of several brokers the first wins."""
+        """The cluster's id: `proposed` (22 characters of URL-safe base64) if there was none; of
+        several brokers the first wins.
+        """
         if await self._requests.create(ClusterIdZNode.PATH, ClusterIdZNode.encode(proposed)):
             return proposed
         return await self.get_cluster_id() or proposed
 
     async def generate_broker_id(self, reserved_broker_max_id: int) -> int:
-        """The next unused id above `reserved_broker_max_id` (reserved.broker.max.id, 1000): 1001, 1002 … (spec Z4)."""
+        """The next unused id above `reserved_broker_max_id` (reserved.broker.max.id, 1000): 1001,
+        1002 … (spec Z4).
+        """
         await self._requests.create(BrokerSequenceIdZNode.PATH)
         stat = await self._requests.set(BrokerSequenceIdZNode.PATH, b"")
         return reserved_broker_max_id + stat.version
@@ -116,41 +136,66 @@ class KafkaZkClient:
     async def register_broker(self, broker: Broker, wait_ms: float = 0) -> int:
         """Create the ephemeral /brokers/ids/<id>; returns its czxid, the broker's epoch.
 
-        A leftover of an earlier session of this very client is deleted and made anew (KAFKA-7165). A leftover of anybody else raises
-        ZkError(NODE_EXISTS), as in Kafka, but only after `wait_ms`: when a broker is killed and started again, its old session lives on for up to
-        the session time-out, and to wait is what its operator would do.
+        A leftover of an earlier session of this very client is deleted and made anew (KAFKA-7165).
+        A leftover of anybody else raises ZkError(NODE_EXISTS), as in Kafka, but only after
+        `wait_ms`: when a broker is killed and started again, its old session lives on for up to the
+        session time-out, and to wait is what its operator would do.
         """
         path = BrokerIdZNode.path(broker.id)
         deadline = self._time.hi_res_clock_ms() + wait_ms
         while True:
-            data = BrokerIdZNode.encode(broker, self._time.milliseconds(), self.inter_broker_protocol)
+            data = BrokerIdZNode.encode(
+                broker, self._time.milliseconds(), self.inter_broker_protocol
+            )
             try:
                 return (await self._requests.create_ephemeral(path, data)).czxid
             except ZkError as error:
-                if error.code is not ZkErrorCode.NODE_EXISTS or self._time.hi_res_clock_ms() >= deadline:
+                if (
+                    error.code is not ZkErrorCode.NODE_EXISTS
+                    or self._time.hi_res_clock_ms() >= deadline
+                ):
                     raise
             await self._time.sleep(100)
 
     async def update_broker_info(self, broker: Broker) -> None:
-        """Write other listeners into our own znode. Raises ZkError(NO_NODE) between two sessions: the next registration has them."""
-        await self._requests.set(BrokerIdZNode.path(broker.id), BrokerIdZNode.encode(broker, self._time.milliseconds(), self.inter_broker_protocol))
+        """Write other listeners into our own znode. Raises ZkError(NO_NODE) between two sessions:
+        the next registration has them.
+        """
+        await self._requests.set(
+            BrokerIdZNode.path(broker.id),
+            BrokerIdZNode.encode(broker, self._time.milliseconds(), self.inter_broker_protocol),
+        )
 
     async def unregister_broker(self, broker_id: int) -> None:
         await self._requests.delete(BrokerIdZNode.path(broker_id))
 
     async def get_broker_ids(self, *, watch: bool = False) -> list[int]:
         """Ids of the live brokers, sorted."""
-        return sorted(int(name) for name in await self._requests.children(BrokerIdZNode.PARENT, watch=watch) if name.isdecimal())
+        return sorted(
+            int(name)
+            for name in await self._requests.children(BrokerIdZNode.PARENT, watch=watch)
+            if name.isdecimal()
+        )
 
     async def get_broker(self, broker_id: int, *, watch: bool = False) -> Broker | None:
         found = await self._requests.get(BrokerIdZNode.path(broker_id), watch=watch)
         return BrokerIdZNode.decode(broker_id, found[0], found[1].czxid) if found else None
 
-    async def get_all_brokers_in_cluster(self, *, watch: bool = False, watch_each: bool = False) -> dict[int, Broker]:
-        """The live brokers with their epochs, by id. `watch` is on the list, `watch_each` on what each has written."""
-        paths = {broker_id: BrokerIdZNode.path(broker_id) for broker_id in await self.get_broker_ids(watch=watch)}
+    async def get_all_brokers_in_cluster(
+        self, *, watch: bool = False, watch_each: bool = False
+    ) -> dict[int, Broker]:
+        """The live brokers with their epochs, by id. `watch` is on the list, `watch_each` on what
+        each has written.
+        """
+        paths = {
+            broker_id: BrokerIdZNode.path(broker_id)
+            for broker_id in await self.get_broker_ids(watch=watch)
+        }
         found = await self._requests.get_all(paths, watch=watch_each)
-        brokers = ((broker_id, BrokerIdZNode.decode(broker_id, data, stat.czxid)) for broker_id, (data, stat) in found.items())
+        brokers = (
+            (broker_id, BrokerIdZNode.decode(broker_id, data, stat.czxid))
+            for broker_id, (data, stat) in found.items()
+        )
         return {broker_id: broker for broker_id, broker in brokers if broker is not None}
 
     async def generate_producer_id_block(self, broker_id: int) -> ProducerIdBlock:
@@ -160,19 +205,28 @@ class KafkaZkClient:
             last = ProducerIdBlockZNode.decode(found[0]) if found else None
             start = last.end + 1 if last else 0
             if start > MAX_PRODUCER_ID - ProducerIdBlockZNode.BLOCK_SIZE:
-                raise OverflowError(f"producer ids are exhausted: the last block ended at {start - 1}")
+                raise OverflowError(
+                    f"producer ids are exhausted: the last block ended at {start - 1}"
+                )
             block = ProducerIdBlock(broker_id, start, start + ProducerIdBlockZNode.BLOCK_SIZE - 1)
             data = ProducerIdBlockZNode.encode(block)
             if found is None:
                 if await self._requests.create(ProducerIdBlockZNode.PATH, data):
                     return block
-            elif await self._requests.conditional_set(ProducerIdBlockZNode.PATH, data, found[1].version) is not None:
+            elif (
+                await self._requests.conditional_set(
+                    ProducerIdBlockZNode.PATH, data, found[1].version
+                )
+                is not None
+            ):
                 return block
 
     # The controller.
 
     async def watch_controller(self) -> tuple[int | None, int | None]:
-        """The id in /controller and the session that made it, 0 if it is not ephemeral; None each where there is none. Its next change is told."""
+        """The id in /controller and the session that made it, 0 if it is not ephemeral; None each
+        where there is none. Its next change is told.
+        """
         stat = await self._requests.exists(ControllerZNode.PATH, watch=True)
         return (await self.get_controller_id(), stat.ephemeral_owner) if stat else (None, None)
 
@@ -193,19 +247,27 @@ class KafkaZkClient:
         return (epoch, found[1].version) if found and epoch is not None else None
 
     async def register_controller_and_increment_epoch(self, broker_id: int) -> tuple[int, int]:
-        """Create the ephemeral /controller and raise /controller_epoch, both or neither; returns (epoch, version of its znode).
+        """Create the ephemeral /controller and raise /controller_epoch, both or neither; returns
+        (epoch, version of its znode).
 
-        The first controller of all has epoch 1. Raises ControllerMovedError if another broker was faster.
+        The first controller of all has epoch 1. Raises ControllerMovedError if another broker was
+        faster.
         """
         current = await self.get_controller_epoch()
         if current is None:
-            await self._requests.create(ControllerEpochZNode.PATH, ControllerEpochZNode.encode(ControllerEpochZNode.INITIAL))
+            await self._requests.create(
+                ControllerEpochZNode.PATH, ControllerEpochZNode.encode(ControllerEpochZNode.INITIAL)
+            )
             current = await self.get_controller_epoch()
             if current is None:
                 raise ValueError("/controller_epoch does not hold a number")
         epoch, version = current[0] + 1, current[1]
         ops = (
-            CreateOp(ControllerZNode.PATH, ControllerZNode.encode(broker_id, self._time.milliseconds()), ephemeral=True),
+            CreateOp(
+                ControllerZNode.PATH,
+                ControllerZNode.encode(broker_id, self._time.milliseconds()),
+                ephemeral=True,
+            ),
             SetDataOp(ControllerEpochZNode.PATH, ControllerEpochZNode.encode(epoch), version),
         )
         try:
@@ -213,15 +275,22 @@ class KafkaZkClient:
         except ZkError as error:
             if error.code not in (ZkErrorCode.NODE_EXISTS, ZkErrorCode.BAD_VERSION):
                 raise
-            mine = await self.get_controller_owner() == self._requests.session_id and await self.get_controller_epoch() == (epoch, version + 1)
+            mine = (
+                await self.get_controller_owner() == self._requests.session_id
+                and await self.get_controller_epoch() == (epoch, version + 1)
+            )
             if not mine:  # else it was our own first attempt, whose answer was lost
-                raise ControllerMovedError(f"broker {broker_id} lost the election for epoch {epoch}") from error
+                raise ControllerMovedError(
+                    f"broker {broker_id} lost the election for epoch {epoch}"
+                ) from error
         return epoch, version + 1
 
     async def delete_stray_controller(self, owner: int) -> None:
-        """Delete a /controller behind which nobody in office stands, so that there is a new election. `owner` is the session that made it, as just seen.
+        """Delete a /controller behind which nobody in office stands, so that there is a new
+        election. `owner` is the session that made it, as just seen.
 
-        The epoch is read before the owner is looked at again, and must not have moved when the znode goes: who is elected meanwhile keeps the office.
+        The epoch is read before the owner is looked at again, and must not have moved when the
+        znode goes: who is elected meanwhile keeps the office.
         """
         epoch = await self.get_controller_epoch()
         if await self.get_controller_owner() != owner:
@@ -234,7 +303,9 @@ class KafkaZkClient:
 
     async def delete_controller(self, epoch_zk_version: int) -> None:
         """Step down, so that there is a new election; only while nobody has been elected since."""
-        await self._requests.fenced_or_raise({0: DeleteOp(ControllerZNode.PATH)}, epoch_zk_version, unless=ZkErrorCode.NO_NODE)
+        await self._requests.fenced_or_raise(
+            {0: DeleteOp(ControllerZNode.PATH)}, epoch_zk_version, unless=ZkErrorCode.NO_NODE
+        )
 
     # Topics and their assignment.
 
@@ -244,56 +315,96 @@ class KafkaZkClient:
     async def topic_exists(self, topic: str) -> bool:
         return await self._requests.exists(TopicZNode.path(topic)) is not None
 
-    async def get_assignment_for_topics(self, topics: Iterable[str], *, watch: bool = False) -> dict[str, TopicAssignment]:
-        """What the topics' znodes hold, in order of name; `watch` is on each. A topic that is gone is left out."""
-        found = await self._requests.get_all({topic: TopicZNode.path(topic) for topic in sorted(topics)}, watch=watch)
+    async def get_assignment_for_topics(
+        self, topics: Iterable[str], *, watch: bool = False
+    ) -> dict[str, TopicAssignment]:
+        """What the topics' znodes hold, in order of name; `watch` is on each. A topic that is gone
+        is left out.
+        """
+        found = await self._requests.get_all(
+            {topic: TopicZNode.path(topic) for topic in sorted(topics)}, watch=watch
+        )
         return {topic: TopicZNode.decode(data) for topic, (data, _) in found.items()}
 
     async def create_topic_assignment(self, topic: str, assignment: TopicAssignment) -> None:
-        """Create a topic's znode: with it the topic exists, and the controller wakes. Raises ZkError(NODE_EXISTS).
+        """Create a topic's znode: with it the topic exists, and the controller wakes. Raises
+        ZkError(NODE_EXISTS).
 
-        Its configs are written before (`set_or_create_entity_configs`), for the first leader reads them.
+        Its configs are written before (`set_or_create_entity_configs`), for the first leader reads
+        them.
         """
         data = TopicZNode.encode(assignment, self.inter_broker_protocol)
         await self._requests.create_new(TopicZNode.path(topic), data)
 
-    async def set_topic_assignment(self, topic: str, assignment: TopicAssignment, epoch_zk_version: int | None = None) -> None:
-        """Replace a topic's assignment, say with more partitions. With `epoch_zk_version` as the controller."""
-        path, data = TopicZNode.path(topic), TopicZNode.encode(assignment, self.inter_broker_protocol)
+    async def set_topic_assignment(
+        self, topic: str, assignment: TopicAssignment, epoch_zk_version: int | None = None
+    ) -> None:
+        """Replace a topic's assignment, say with more partitions. With `epoch_zk_version` as the
+        controller.
+        """
+        path, data = (
+            TopicZNode.path(topic),
+            TopicZNode.encode(assignment, self.inter_broker_protocol),
+        )
         if epoch_zk_version is None:
             await self._requests.set(path, data)
         else:
-            await self._requests.fenced_or_raise({0: SetDataOp(path, data)}, epoch_zk_version, unless=ZkErrorCode.OK)
+            await self._requests.fenced_or_raise(
+                {0: SetDataOp(path, data)}, epoch_zk_version, unless=ZkErrorCode.OK
+            )
 
-    async def update_replica_assignments(self, changes: Mapping[TopicPartition, ReplicaAssignment], epoch_zk_version: int) -> list[str]:
-        """Write other assignments of some partitions as the controller, by the znodes' versions: partitions that are added meanwhile stay.
+    async def update_replica_assignments(
+        self, changes: Mapping[TopicPartition, ReplicaAssignment], epoch_zk_version: int
+    ) -> list[str]:
+        """Write other assignments of some partitions as the controller, by the znodes' versions:
+        partitions that are added meanwhile stay.
 
-        Two rounds for all topics together, and two more for those that somebody wrote in between. Returns the topics that are gone.
+        Two rounds for all topics together, and two more for those that somebody wrote in between.
+        Returns the topics that are gone.
         """
         by_topic: dict[str, dict[int, ReplicaAssignment]] = {}
         for tp, assignment in changes.items():
             by_topic.setdefault(tp.topic, {})[tp.partition] = assignment
         gone: list[str] = []
         while by_topic:
-            found = await self._requests.get_all({topic: TopicZNode.path(topic) for topic in by_topic})
+            found = await self._requests.get_all(
+                {topic: TopicZNode.path(topic) for topic in by_topic}
+            )
             gone += [topic for topic in by_topic if topic not in found]
             ops = {}
             for topic, (data, stat) in found.items():
                 current = TopicZNode.decode(data)
-                changed = TopicAssignment(current.topic_id, {**current.partitions, **by_topic[topic]})
-                ops[topic] = SetDataOp(TopicZNode.path(topic), TopicZNode.encode(changed, self.inter_broker_protocol), stat.version)
+                changed = TopicAssignment(
+                    current.topic_id, {**current.partitions, **by_topic[topic]}
+                )
+                ops[topic] = SetDataOp(
+                    TopicZNode.path(topic),
+                    TopicZNode.encode(changed, self.inter_broker_protocol),
+                    stat.version,
+                )
             answers = await self._requests.fenced(ops, epoch_zk_version)
             for answer in answers.values():
-                if isinstance(answer, ZkError) and answer.code not in (ZkErrorCode.BAD_VERSION, ZkErrorCode.NO_NODE):
+                if isinstance(answer, ZkError) and answer.code not in (
+                    ZkErrorCode.BAD_VERSION,
+                    ZkErrorCode.NO_NODE,
+                ):
                     raise answer
-            by_topic = {topic: by_topic[topic] for topic, answer in answers.items() if isinstance(answer, ZkError)}
+            by_topic = {
+                topic: by_topic[topic]
+                for topic, answer in answers.items()
+                if isinstance(answer, ZkError)
+            }
         return gone
 
     async def delete_topic(self, topic: str, epoch_zk_version: int) -> None:
-        """Delete a topic's znodes, then its configs, and the order to delete it last: a controller that dies in between is followed by one that goes on."""
+        """Delete a topic's znodes, then its configs, and the order to delete it last: a controller
+        that dies in between is followed by one that goes on.
+        """
         await self._requests.delete_recursive(TopicZNode.path(topic), epoch_zk_version)
         config = DeleteOp(ConfigEntityZNode.path("topics", topic))
-        await self._requests.fenced_or_raise({topic: config}, epoch_zk_version, unless=ZkErrorCode.NO_NODE)
+        await self._requests.fenced_or_raise(
+            {topic: config}, epoch_zk_version, unless=ZkErrorCode.NO_NODE
+        )
         await self.delete_topic_deletions([topic], epoch_zk_version)
 
     # Partition states.
@@ -301,32 +412,58 @@ class KafkaZkClient:
     async def get_topic_partition_states(
         self, partitions: Iterable[TopicPartition], *, watch: bool = False
     ) -> dict[TopicPartition, LeaderIsrAndControllerEpoch]:
-        """The states that there are, each with the version of its znode, in order of `partitions`; `watch` is on each."""
-        found = await self._requests.get_all({tp: TopicPartitionStateZNode.path(tp) for tp in partitions}, watch=watch)
-        decoded = ((tp, TopicPartitionStateZNode.decode(data, stat.version)) for tp, (data, stat) in found.items())
+        """The states that there are, each with the version of its znode, in order of `partitions`;
+        `watch` is on each.
+        """
+        found = await self._requests.get_all(
+            {tp: TopicPartitionStateZNode.path(tp) for tp in partitions}, watch=watch
+        )
+        decoded = (
+            (tp, TopicPartitionStateZNode.decode(data, stat.version))
+            for tp, (data, stat) in found.items()
+        )
         return {tp: state for tp, state in decoded if state is not None}
 
     async def create_topic_partition_states(
         self, states: Mapping[TopicPartition, LeaderIsrAndControllerEpoch], epoch_zk_version: int
     ) -> dict[TopicPartition, ZkError | None]:
-        """The first state of each partition, with the znodes above it, in order of name: three rounds, whatever their number.
+        """The first state of each partition, with the znodes above it, in order of name: three
+        rounds, whatever their number.
 
-        None is success; NODE_EXISTS is somebody else's state; NO_NODE: the topic is gone. The two rounds above may find what they make.
+        None is success; NODE_EXISTS is somebody else's state; NO_NODE: the topic is gone. The two
+        rounds above may find what they make.
         """
         topics = sorted({tp.topic for tp in states})
-        await self._requests.fenced({t: CreateOp(TopicPartitionStateZNode.partitions_path(t), None) for t in topics}, epoch_zk_version)
-        await self._requests.fenced({tp: CreateOp(TopicPartitionStateZNode.partition_path(tp), None) for tp in states}, epoch_zk_version)
-        creates = {tp: CreateOp(TopicPartitionStateZNode.path(tp), TopicPartitionStateZNode.encode(state)) for tp, state in states.items()}
-        return {tp: r if isinstance(r, ZkError) else None for tp, r in (await self._requests.fenced(creates, epoch_zk_version)).items()}
+        await self._requests.fenced(
+            {t: CreateOp(TopicPartitionStateZNode.partitions_path(t), None) for t in topics},
+            epoch_zk_version,
+        )
+        await self._requests.fenced(
+            {tp: CreateOp(TopicPartitionStateZNode.partition_path(tp), None) for tp in states},
+            epoch_zk_version,
+        )
+        creates = {
+            tp: CreateOp(TopicPartitionStateZNode.path(tp), TopicPartitionStateZNode.encode(state))
+            for tp, state in states.items()
+        }
+        return {
+            tp: r if isinstance(r, ZkError) else None
+            for tp, r in (await self._requests.fenced(creates, epoch_zk_version)).items()
+        }
 
     async def update_leader_and_isr(
-        self, leader_and_isrs: Mapping[TopicPartition, LeaderAndIsr], controller_epoch: int, epoch_zk_version: int
+        self,
+        leader_and_isrs: Mapping[TopicPartition, LeaderAndIsr],
+        controller_epoch: int,
+        epoch_zk_version: int,
     ) -> UpdateLeaderAndIsrResult:
         """Write many states as the controller, each by the version it was read with."""
         ops = {
             tp: SetDataOp(
                 TopicPartitionStateZNode.path(tp),
-                TopicPartitionStateZNode.encode(LeaderIsrAndControllerEpoch(state, controller_epoch)),
+                TopicPartitionStateZNode.encode(
+                    LeaderIsrAndControllerEpoch(state, controller_epoch)
+                ),
                 state.zk_version,
             )
             for tp, state in leader_and_isrs.items()
@@ -338,33 +475,57 @@ class KafkaZkClient:
             elif isinstance(answer, ZkError) and answer.code is ZkErrorCode.BAD_VERSION:
                 result.bad_version.append(tp)
             else:
-                result.failed[tp] = answer if isinstance(answer, ZkError) else ZkError(ZkErrorCode.SYSTEM_ERROR, ops[tp].path)
+                result.failed[tp] = (
+                    answer
+                    if isinstance(answer, ZkError)
+                    else ZkError(ZkErrorCode.SYSTEM_ERROR, ops[tp].path)
+                )
         return result
 
     async def conditional_update_partition_state(
         self, tp: TopicPartition, state: LeaderIsrAndControllerEpoch, expected_zk_version: int
     ) -> int | None:
-        """A leader writes its new ISR: the znode's new version, or None if the controller (or anybody) wrote in between (spec R2)."""
-        return await self._requests.conditional_set(TopicPartitionStateZNode.path(tp), TopicPartitionStateZNode.encode(state), expected_zk_version)
+        """A leader writes its new ISR: the znode's new version, or None if the controller (or
+        anybody) wrote in between (spec R2).
+        """
+        return await self._requests.conditional_set(
+            TopicPartitionStateZNode.path(tp),
+            TopicPartitionStateZNode.encode(state),
+            expected_zk_version,
+        )
 
     # Notifications: a broker tells the controller.
 
     async def propagate_isr_changes(self, partitions: Iterable[TopicPartition]) -> None:
-        """Tell the controller that the ISRs of `partitions` have changed, so that it tells all brokers."""
+        """Tell the controller that the ISRs of `partitions` have changed, so that it tells all
+        brokers.
+        """
         data = IsrChangeNotificationZNode.encode(partitions)
         await self._requests.create_sequential(IsrChangeNotificationZNode.path(), data)
 
     async def get_isr_change_notifications(self, *, watch: bool = False) -> list[str]:
         """Sequence numbers, oldest first."""
-        return await self._sequences(IsrChangeNotificationZNode.PARENT, IsrChangeNotificationZNode.PREFIX, watch)
+        return await self._sequences(
+            IsrChangeNotificationZNode.PARENT, IsrChangeNotificationZNode.PREFIX, watch
+        )
 
-    async def get_partitions_from_isr_change_notifications(self, sequences: Iterable[str]) -> list[TopicPartition]:
+    async def get_partitions_from_isr_change_notifications(
+        self, sequences: Iterable[str]
+    ) -> list[TopicPartition]:
         """All partitions that the notifications name, each once, sorted."""
-        found = await self._requests.get_all({sequence: IsrChangeNotificationZNode.path(sequence) for sequence in sequences})
-        return sorted({tp for data, _ in found.values() for tp in IsrChangeNotificationZNode.decode(data)})
+        found = await self._requests.get_all(
+            {sequence: IsrChangeNotificationZNode.path(sequence) for sequence in sequences}
+        )
+        return sorted(
+            {tp for data, _ in found.values() for tp in IsrChangeNotificationZNode.decode(data)}
+        )
 
-    async def delete_isr_change_notifications(self, sequences: Iterable[str], epoch_zk_version: int) -> None:
-        ops = {sequence: DeleteOp(IsrChangeNotificationZNode.path(sequence)) for sequence in sequences}
+    async def delete_isr_change_notifications(
+        self, sequences: Iterable[str], epoch_zk_version: int
+    ) -> None:
+        ops = {
+            sequence: DeleteOp(IsrChangeNotificationZNode.path(sequence)) for sequence in sequences
+        }
         await self._requests.fenced_or_raise(ops, epoch_zk_version, unless=ZkErrorCode.NO_NODE)
 
     async def propagate_log_dir_event(self, broker_id: int) -> None:
@@ -373,18 +534,37 @@ class KafkaZkClient:
         await self._requests.create_sequential(LogDirEventNotificationZNode.path(), data)
 
     async def get_log_dir_event_notifications(self, *, watch: bool = False) -> list[str]:
-        return await self._sequences(LogDirEventNotificationZNode.PARENT, LogDirEventNotificationZNode.PREFIX, watch)
+        return await self._sequences(
+            LogDirEventNotificationZNode.PARENT, LogDirEventNotificationZNode.PREFIX, watch
+        )
 
     async def get_brokers_from_log_dir_events(self, sequences: Iterable[str]) -> list[int]:
-        found = await self._requests.get_all({sequence: LogDirEventNotificationZNode.path(sequence) for sequence in sequences})
-        return sorted({broker for data, _ in found.values() if (broker := LogDirEventNotificationZNode.decode(data)) is not None})
+        found = await self._requests.get_all(
+            {sequence: LogDirEventNotificationZNode.path(sequence) for sequence in sequences}
+        )
+        return sorted(
+            {
+                broker
+                for data, _ in found.values()
+                if (broker := LogDirEventNotificationZNode.decode(data)) is not None
+            }
+        )
 
-    async def delete_log_dir_event_notifications(self, sequences: Iterable[str], epoch_zk_version: int) -> None:
-        ops = {sequence: DeleteOp(LogDirEventNotificationZNode.path(sequence)) for sequence in sequences}
+    async def delete_log_dir_event_notifications(
+        self, sequences: Iterable[str], epoch_zk_version: int
+    ) -> None:
+        ops = {
+            sequence: DeleteOp(LogDirEventNotificationZNode.path(sequence))
+            for sequence in sequences
+        }
         await self._requests.fenced_or_raise(ops, epoch_zk_version, unless=ZkErrorCode.NO_NODE)
 
     async def _sequences(self, parent: str, prefix: str, watch: bool) -> list[str]:
-        return [name.removeprefix(prefix) for name in await self._requests.children(parent, watch=watch) if name.startswith(prefix)]
+        return [
+            name.removeprefix(prefix)
+            for name in await self._requests.children(parent, watch=watch)
+            if name.startswith(prefix)
+        ]
 
     # Configs.
 
@@ -394,17 +574,28 @@ class KafkaZkClient:
         return ConfigEntityZNode.decode(found[0]) if found else {}
 
     async def get_entities(self, parent: str) -> list[str]:
-        """Names of the entities below /config/<parent>, as in `users` or `users/alice/clients`; sorted."""
+        """Names of the entities below /config/<parent>, as in `users` or `users/alice/clients`;
+        sorted.
+        """
         return await self._requests.children(ConfigEntityZNode.parent(parent))
 
     async def get_topic_configs(self, topics: Iterable[str]) -> dict[str, dict[str, str]]:
         """The overrides of many topics, in order of name; empty where there are none."""
         names = sorted(topics)
-        found = await self._requests.get_all({topic: ConfigEntityZNode.path("topics", topic) for topic in names})
-        return {topic: ConfigEntityZNode.decode(found[topic][0]) if topic in found else {} for topic in names}
+        found = await self._requests.get_all(
+            {topic: ConfigEntityZNode.path("topics", topic) for topic in names}
+        )
+        return {
+            topic: ConfigEntityZNode.decode(found[topic][0]) if topic in found else {}
+            for topic in names
+        }
 
-    async def set_or_create_entity_configs(self, entity_type: str, name: str, config: Mapping[str, str]) -> None:
-        await self._requests.set_or_create(ConfigEntityZNode.path(entity_type, name), ConfigEntityZNode.encode(config))
+    async def set_or_create_entity_configs(
+        self, entity_type: str, name: str, config: Mapping[str, str]
+    ) -> None:
+        await self._requests.set_or_create(
+            ConfigEntityZNode.path(entity_type, name), ConfigEntityZNode.encode(config)
+        )
 
     async def delete_entity_configs(self, entity_type: str, name: str) -> None:
         await self._requests.delete(ConfigEntityZNode.path(entity_type, name))
@@ -416,15 +607,29 @@ class KafkaZkClient:
 
     async def get_config_change_notifications(self, *, watch: bool = False) -> list[str]:
         """Sequence numbers, oldest first."""
-        return await self._sequences(ConfigEntityChangeNotificationZNode.PARENT, ConfigEntityChangeNotificationZNode.PREFIX, watch)
+        return await self._sequences(
+            ConfigEntityChangeNotificationZNode.PARENT,
+            ConfigEntityChangeNotificationZNode.PREFIX,
+            watch,
+        )
 
     async def get_changed_entities(self, sequences: Sequence[str]) -> list[str]:
         """The entity paths that notifications name, oldest first."""
-        found = await self._requests.get_all({sequence: ConfigEntityChangeNotificationZNode.path(sequence) for sequence in sequences})
-        return [entity for data, _ in found.values() if (entity := ConfigEntityChangeNotificationZNode.decode(data)) is not None]
+        found = await self._requests.get_all(
+            {sequence: ConfigEntityChangeNotificationZNode.path(sequence) for sequence in sequences}
+        )
+        return [
+            entity
+            for data, _ in found.values()
+            if (entity := ConfigEntityChangeNotificationZNode.decode(data)) is not None
+        ]
 
-    async def delete_old_config_change_notifications(self, sequences: Iterable[str], before_ms: int) -> None:
-        """Delete those of these that were written before `before_ms` by ZooKeeper's clock. Given the oldest first, one read if there are none."""
+    async def delete_old_config_change_notifications(
+        self, sequences: Iterable[str], before_ms: int
+    ) -> None:
+        """Delete those of these that were written before `before_ms` by ZooKeeper's clock. Given
+        the oldest first, one read if there are none.
+        """
         for sequence in sequences:
             path = ConfigEntityChangeNotificationZNode.path(sequence)
             found = await self._requests.get(path)
@@ -433,7 +638,9 @@ class KafkaZkClient:
             await self._requests.delete(path)
 
     async def get_finalized_features_epoch(self, *, watch: bool = False) -> int | None:
-        """The version of /feature, None where it is missing or not enabled; with `watch`, its next change, coming or going is told."""
+        """The version of /feature, None where it is missing or not enabled; with `watch`, its next
+        change, coming or going is told.
+        """
         if await self._requests.exists(FeatureZNode.PATH, watch=watch) is None:
             return None
         found = await self._requests.get(FeatureZNode.PATH)
@@ -442,13 +649,17 @@ class KafkaZkClient:
     # Consumers' offsets, as before 0.9.
 
     async def get_consumer_offset(self, group: str, tp: TopicPartition) -> int | None:
-        """None if there is none. Raises ZkError(BAD_ARGUMENTS) for a group whose name is no part of a path, as the empty one."""
+        """None if there is none. Raises ZkError(BAD_ARGUMENTS) for a group whose name is no part of
+        a path, as the empty one.
+        """
         path = ConsumerOffsetZNode.path(group, tp)
         validate_path(path)
         found = await self._requests.get(path)
         return ConsumerOffsetZNode.decode(found[0]) if found else None
 
-    async def set_or_create_consumer_offset(self, group: str, tp: TopicPartition, offset: int) -> None:
+    async def set_or_create_consumer_offset(
+        self, group: str, tp: TopicPartition, offset: int
+    ) -> None:
         """Raises ZkError(BAD_ARGUMENTS) likewise."""
         path = ConsumerOffsetZNode.path(group, tp)
         validate_path(path)
@@ -471,7 +682,9 @@ class KafkaZkClient:
         data = PreferredReplicaElectionZNode.encode(partitions)
         await self._requests.create_new(PreferredReplicaElectionZNode.PATH, data)
 
-    async def get_preferred_replica_election(self, *, watch: bool = False) -> list[TopicPartition] | None:
+    async def get_preferred_replica_election(
+        self, *, watch: bool = False
+    ) -> list[TopicPartition] | None:
         """The partitions ordered, or None; with `watch`, the coming of such an order is told."""
         if watch:
             await self._requests.exists(PreferredReplicaElectionZNode.PATH, watch=True)
@@ -479,14 +692,26 @@ class KafkaZkClient:
         return PreferredReplicaElectionZNode.decode(found[0]) if found else None
 
     async def delete_preferred_replica_election(self, epoch_zk_version: int) -> None:
-        await self._requests.fenced_or_raise({0: DeleteOp(PreferredReplicaElectionZNode.PATH)}, epoch_zk_version, unless=ZkErrorCode.NO_NODE)
+        await self._requests.fenced_or_raise(
+            {0: DeleteOp(PreferredReplicaElectionZNode.PATH)},
+            epoch_zk_version,
+            unless=ZkErrorCode.NO_NODE,
+        )
 
-    async def create_partition_reassignment(self, reassignment: Mapping[TopicPartition, Sequence[int]]) -> None:
+    async def create_partition_reassignment(
+        self, reassignment: Mapping[TopicPartition, Sequence[int]]
+    ) -> None:
         """Order partitions to other brokers. Raises ZkError(NODE_EXISTS) while an order stands."""
-        await self._requests.create_new(ReassignPartitionsZNode.PATH, ReassignPartitionsZNode.encode(reassignment))
+        await self._requests.create_new(
+            ReassignPartitionsZNode.PATH, ReassignPartitionsZNode.encode(reassignment)
+        )
 
-    async def get_partition_reassignment(self, *, watch: bool = False) -> dict[TopicPartition, tuple[int, ...]] | None:
-        """The partitions ordered to other brokers, or None; with `watch`, the next writing or deletion of such an order is told."""
+    async def get_partition_reassignment(
+        self, *, watch: bool = False
+    ) -> dict[TopicPartition, tuple[int, ...]] | None:
+        """The partitions ordered to other brokers, or None; with `watch`, the next writing or
+        deletion of such an order is told.
+        """
         if watch:
             await self._requests.exists(ReassignPartitionsZNode.PATH, watch=True)
         found = await self._requests.get(ReassignPartitionsZNode.PATH)
@@ -495,7 +720,8 @@ class KafkaZkClient:
     async def remove_from_partition_reassignment(
         self, done: Callable[[TopicPartition, tuple[int, ...]], bool], epoch_zk_version: int
     ) -> dict[TopicPartition, tuple[int, ...]] | None:
-        """Take what is `done` out of the order, as the controller; the order goes with its last entry. What is left, None if nothing was taken out.
+        """Take what is `done` out of the order, as the controller; the order goes with its last
+        entry. What is left, None if nothing was taken out.
 
         By the znode's version: an entry that is added by hand meanwhile stays.
         """
@@ -505,7 +731,11 @@ class KafkaZkClient:
             if left and len(left) == len(ordered):
                 return None
             path, version = ReassignPartitionsZNode.PATH, found[1].version
-            op = SetDataOp(path, ReassignPartitionsZNode.encode(left), version) if left else DeleteOp(path, version)
+            op = (
+                SetDataOp(path, ReassignPartitionsZNode.encode(left), version)
+                if left
+                else DeleteOp(path, version)
+            )
             answer = (await self._requests.fenced({0: op}, epoch_zk_version))[0]
             if not isinstance(answer, ZkError):
                 return left

@@ -1,12 +1,15 @@
 """ZooKeeper through kazoo (implements ZkClient): any server, ours or Apache's.
 
-kazoo keeps the connection: connecting, heartbeats, reconnects, new sessions, all in one thread of its own. Everything that thread has to say
-(answers, watches, session changes) enters the loop by one queue, so their order is the order on the wire.
+kazoo keeps the connection: connecting, heartbeats, reconnects, new sessions, all in one thread of
+its own. Everything that thread has to say (answers, watches, session changes) enters the loop by
+one queue, so their order is the order on the wire.
 
-Three things kazoo does not do are added where its thread reads and writes: watches are set again after a reconnect (SetWatches, before any other
-request), a watch is told once for a path and not once for each kind, and many requests share what one would cost. What is queued is sent in one
-write; what has come is read in one read, and enters the loop in one step. So a pipeline saves not only round trips but most of the CPU: each system call, and each
-change between the two threads, which must hand over the interpreter's lock, is paid once for many (`bench zk-pipeline`).
+Three things kazoo does not do are added where its thread reads and writes: watches are set again
+after a reconnect (SetWatches, before any other request), a watch is told once for a path and not
+once for each kind, and many requests share what one would cost. What is queued is sent in one
+write; what has come is read in one read, and enters the loop in one step. So a pipeline saves not
+only round trips but most of the CPU: each system call, and each change between the two threads,
+which must hand over the interpreter's lock, is paid once for many (`bench zk-pipeline`).
 """
 
 import asyncio
@@ -54,8 +57,15 @@ from kafka_edu.zk.zk_client import (
 
 T = TypeVar("T")
 
-#: Reconnect at once, then every 50 ms and slower, half a second at most: a restarted ZooKeeper is found again before a session can expire.
-RECONNECT: Final = {"max_tries": -1, "delay": 0.05, "backoff": 1.4, "max_delay": 0.5, "max_jitter": 0.2}
+#: Reconnect at once, then every 50 ms and slower, half a second at most: a restarted ZooKeeper is
+#: found again before a session can expire.
+RECONNECT: Final = {
+    "max_tries": -1,
+    "delay": 0.05,
+    "backoff": 1.4,
+    "max_delay": 0.5,
+    "max_jitter": 0.2,
+}
 SET_WATCHES_BYTES: Final = 100_000
 """Watches are set again in requests of about this size (the Java client: 128 KiB)."""
 _ACL: Final = encode_acl(OPEN_ACL_UNSAFE)
@@ -122,15 +132,30 @@ class _Watches:
                 encoded = encode_string(path)
                 pieces[-1][kind].append(encoded)
                 size += len(encoded)
-        return [_Request(OpCode.SET_WATCHES, encode_long(seen_zxid) + b"".join(map(encode_vector, piece)), lambda _: None) for piece in pieces]
+        return [
+            _Request(
+                OpCode.SET_WATCHES,
+                encode_long(seen_zxid) + b"".join(map(encode_vector, piece)),
+                lambda _: None,
+            )
+            for piece in pieces
+        ]
 
 
 class _Answer(Generic[T]):
-    """Takes one answer from kazoo's thread (its AsyncResult) and gives it to the loop; notes the watch that came with it."""
+    """Takes one answer from kazoo's thread (its AsyncResult) and gives it to the loop; notes the
+    watch that came with it.
+    """
 
     __slots__ = ("_client", "_path", "_watched", "future")
 
-    def __init__(self, client: "KazooZkClient", future: "asyncio.Future[T]", path: str, watched: "Callable[[T], dict[str, None]] | None") -> None:
+    def __init__(
+        self,
+        client: "KazooZkClient",
+        future: "asyncio.Future[T]",
+        path: str,
+        watched: "Callable[[T], dict[str, None]] | None",
+    ) -> None:
         self._client = client
         self.future = future
         self._path = path
@@ -146,7 +171,9 @@ class _Answer(Generic[T]):
 
 
 class _Handler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has no types
-    """kazoo's threading handler without its two worker threads: nothing is put into their queues here."""
+    """kazoo's threading handler without its two worker threads: nothing is put into their queues
+    here.
+    """
 
     def start(self) -> None:
         self._running = True
@@ -169,8 +196,10 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]  # kazoo has no type
         """The highest zxid of the answers so far: a watch that comes next saw a later change."""
 
     def _expand_client_hosts(self) -> list[tuple[str, str, int]]:
-        """The servers in the order in which they are tried: by chance, but the one tried last comes last. It may be hung, and take the connection; to wait
-        for its answer once more would cost what is left of the session."""
+        """The servers in the order in which they are tried: by chance, but the one tried last comes
+        last. It may be hung, and take the connection; to wait for its answer once more would cost
+        what is left of the session.
+        """
         hosts: list[tuple[str, str, int]] = super()._expand_client_hosts()
         return sorted(hosts, key=lambda host: host[1:] == self._tried)
 
@@ -190,10 +219,14 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]  # kazoo has no type
 
     def _read_watch_event(self, buffer: bytes, offset: int) -> None:
         watch, _ = Watch.deserialize(buffer, offset)
-        self._owner.watch_fired(WatchedEvent(WatchType(watch.type), watch.path), self._answered_zxid)
+        self._owner.watch_fired(
+            WatchedEvent(WatchType(watch.type), watch.path), self._answered_zxid
+        )
 
     def _read_socket(self, read_timeout: float) -> object:
-        """Take what has come, in one read, and tell every answer that is whole; returns kazoo's sign that the session is closed."""
+        """Take what has come, in one read, and tell every answer that is whole; returns kazoo's
+        sign that the session is closed.
+        """
         received = self._received
         with self._socket_error_handling():
             try:
@@ -230,23 +263,31 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]  # kazoo has no type
         return None
 
     def _send_request(self, read_timeout: float, connect_timeout: float) -> None:
-        """Send all that is queued in one write; what cannot be sent is pending, and fails when the connection does."""
+        """Send all that is queued in one write; what cannot be sent is pending, and fails when the
+        connection does.
+        """
         self._read_sock.recv(4096)
-        self._is_woken = False  # after the byte was taken and before the queue is: what is queued from here on sends a new one
+        # after the byte was taken and before the queue is: what is queued from here on sends a new
+        # one
+        self._is_woken = False
         queue, pending = self.client._queue, self.client._pending
         message = bytearray()
         while queue:
             request, answer = queue.popleft()
             self._xid: int = self._xid % 0x7FFFFFFF + 1
             body = request.serialize()
-            message += encode_int(len(body) + 8) + encode_int(self._xid) + encode_int(request.type) + body
+            message += (
+                encode_int(len(body) + 8) + encode_int(self._xid) + encode_int(request.type) + body
+            )
             pending.append((request, answer, self._xid))
         if message:
             self._write(message, connect_timeout)
 
 
 class KazooZkClient:
-    """One kazoo client behind ZkClient. Its calls and callbacks belong to the loop that called `start`."""
+    """One kazoo client behind ZkClient. Its calls and callbacks belong to the loop that called
+    `start`.
+    """
 
     def __init__(self, connect_string: str, session_timeout_ms: int) -> None:
         hosts, self._chroot = split_connect_string(connect_string)
@@ -263,7 +304,13 @@ class KazooZkClient:
         self._on_session: Callable[[SessionState], None] = lambda _: None
         self._is_connected = asyncio.Event()
         try:
-            self._kazoo = KazooClient(hosts, session_timeout_ms / 1000, handler=_Handler(), connection_retry=RECONNECT, logger=_LOGGER)
+            self._kazoo = KazooClient(
+                hosts,
+                session_timeout_ms / 1000,
+                handler=_Handler(),
+                connection_retry=RECONNECT,
+                logger=_LOGGER,
+            )
         except ValueError as error:
             raise ValueError(f"zookeeper.connect={connect_string}: {error}") from None
         self._connection = self._kazoo._connection = _Connection(self._kazoo, self)
@@ -281,7 +328,12 @@ class KazooZkClient:
     def session_timeout_ms(self) -> int:
         return self._session_timeout_ms
 
-    async def start(self, on_watch: Callable[[WatchedEvent], None], on_session: Callable[[SessionState], None], timeout_ms: float) -> None:
+    async def start(
+        self,
+        on_watch: Callable[[WatchedEvent], None],
+        on_session: Callable[[SessionState], None],
+        timeout_ms: float,
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._on_watch = on_watch
         self._on_session = on_session
@@ -297,26 +349,44 @@ class KazooZkClient:
             await self._stop()
             raise
 
-    async def create(self, path: str, data: bytes | None, *, ephemeral: bool = False, sequential: bool = False) -> tuple[str, Stat]:
-        body = encode_string(self._chrooted(path)) + encode_buffer(data) + _ACL + encode_int(_mode(ephemeral, sequential))
-        created, stat = await self._call(OpCode.CREATE2, path, body, lambda d: (d.read_string(), d.read_stat()))
+    async def create(
+        self, path: str, data: bytes | None, *, ephemeral: bool = False, sequential: bool = False
+    ) -> tuple[str, Stat]:
+        body = (
+            encode_string(self._chrooted(path))
+            + encode_buffer(data)
+            + _ACL
+            + encode_int(_mode(ephemeral, sequential))
+        )
+        created, stat = await self._call(
+            OpCode.CREATE2, path, body, lambda d: (d.read_string(), d.read_stat())
+        )
         return self._unchrooted(created), stat
 
     async def get(self, path: str, *, watch: bool = False) -> tuple[bytes, Stat]:
         body = encode_string(self._chrooted(path)) + encode_bool(watch)
         watched = (lambda _: self._watches.data) if watch else None
-        return await self._call(OpCode.GET_DATA, path, body, lambda d: (d.read_buffer() or b"", d.read_stat()), watched)
+        return await self._call(
+            OpCode.GET_DATA, path, body, lambda d: (d.read_buffer() or b"", d.read_stat()), watched
+        )
 
     async def set(self, path: str, data: bytes, version: int = -1) -> Stat:
         body = encode_string(self._chrooted(path)) + encode_buffer(data) + encode_int(version)
         return await self._call(OpCode.SET_DATA, path, body, Decoder.read_stat)
 
     async def delete(self, path: str, version: int = -1) -> None:
-        await self._call(OpCode.DELETE, path, encode_string(self._chrooted(path)) + encode_int(version), lambda _: None)
+        await self._call(
+            OpCode.DELETE,
+            path,
+            encode_string(self._chrooted(path)) + encode_int(version),
+            lambda _: None,
+        )
 
     async def exists(self, path: str, *, watch: bool = False) -> Stat | None:
         def decode(d: Decoder) -> Stat | None:
-            return d.read_stat()  # a node that is not there is an error on the wire, which kazoo makes a None
+            return (
+                d.read_stat()
+            )  # a node that is not there is an error on the wire, which kazoo makes a None
 
         def watched(stat: Stat | None) -> dict[str, None]:
             return self._watches.exist if stat is None else self._watches.data
@@ -327,15 +397,30 @@ class KazooZkClient:
     async def get_children(self, path: str, *, watch: bool = False) -> tuple[list[str], Stat]:
         body = encode_string(self._chrooted(path)) + encode_bool(watch)
         watched = (lambda _: self._watches.child) if watch else None
-        return await self._call(OpCode.GET_CHILDREN2, path, body, lambda d: (sorted(d.read_vector(d.read_string)), d.read_stat()), watched)
+        return await self._call(
+            OpCode.GET_CHILDREN2,
+            path,
+            body,
+            lambda d: (sorted(d.read_vector(d.read_string)), d.read_stat()),
+            watched,
+        )
 
     async def multi(self, ops: Sequence[Op]) -> list[OpResult]:
-        body = b"".join(map(self._encode_op, ops)) + encode_int(-1) + encode_bool(True) + encode_int(-1)
+        body = (
+            b"".join(map(self._encode_op, ops))
+            + encode_int(-1)
+            + encode_bool(True)
+            + encode_int(-1)
+        )
         results = await self._call(OpCode.MULTI, "", body, _decode_multi)
         for op, result in zip(ops, results, strict=True):
             if isinstance(result, ZkErrorCode) and result is not ZkErrorCode.OK:
                 raise ZkError(result, op.path)
-        return [self._unchrooted(result) if isinstance(result, str) else result for result in results if not isinstance(result, ZkErrorCode)]
+        return [
+            self._unchrooted(result) if isinstance(result, str) else result
+            for result in results
+            if not isinstance(result, ZkErrorCode)
+        ]
 
     async def close(self) -> None:
         if not self._closed:
@@ -373,13 +458,22 @@ class KazooZkClient:
         return path[len(self._chroot) :] or "/"
 
     async def _call(
-        self, op: OpCode, path: str, body: bytes, decode: Callable[[Decoder], T], watched: Callable[[T], dict[str, None]] | None = None
+        self,
+        op: OpCode,
+        path: str,
+        body: bytes,
+        decode: Callable[[Decoder], T],
+        watched: Callable[[T], dict[str, None]] | None = None,
     ) -> T:
         if not self._connected or self._loop is None:
-            raise ZkError(ZkErrorCode.SESSION_EXPIRED if self._closed else ZkErrorCode.CONNECTION_LOSS, path)
+            raise ZkError(
+                ZkErrorCode.SESSION_EXPIRED if self._closed else ZkErrorCode.CONNECTION_LOSS, path
+            )
         future: asyncio.Future[T] = self._loop.create_future()
         self._waiting[future] = None
-        self._kazoo._queue.append((_Request(op, body, decode), _Answer(self, future, self._chrooted(path), watched)))
+        self._kazoo._queue.append(
+            (_Request(op, body, decode), _Answer(self, future, self._chrooted(path), watched))
+        )
         self._connection.wake()
         try:
             return await future
@@ -387,13 +481,18 @@ class KazooZkClient:
             raise ZkError(error.code, path) from None
         finally:
             del self._waiting[future]
-            del future  # it holds an error whose traceback holds this frame: a cycle that only the garbage collector would end
+            # it holds an error whose traceback holds this frame: a cycle that only the garbage
+            # collector would end
+            del future
 
     def _encode_op(self, op: Op) -> bytes:
         path = encode_string(self._chrooted(op.path))
         match op:
             case CreateOp(_, data, ephemeral, sequential):
-                code, body = OpCode.CREATE, path + encode_buffer(data) + _ACL + encode_int(_mode(ephemeral, sequential))
+                code, body = (
+                    OpCode.CREATE,
+                    path + encode_buffer(data) + _ACL + encode_int(_mode(ephemeral, sequential)),
+                )
             case DeleteOp(_, version):
                 code, body = OpCode.DELETE, path + encode_int(version)
             case SetDataOp(_, data, version):
@@ -403,7 +502,9 @@ class KazooZkClient:
         return encode_int(code) + encode_bool(False) + encode_int(-1) + body
 
     def enter(self, told: Callable[[], None]) -> None:
-        """Have `told` called on the loop, after all that entered before. Called by kazoo's thread."""
+        """Have `told` called on the loop, after all that entered before. Called by kazoo's
+        thread.
+        """
         self._entering.append(told)
         if not self._is_entering and self._loop is not None and not self._loop.is_closed():
             self._is_entering = True
@@ -455,7 +556,9 @@ class KazooZkClient:
             self._session_id = session_id
             self._is_connected.set()
         elif state is not SessionState.DISCONNECTED:
-            for future in list(self._waiting):  # kazoo fails those it knows; one that was just being queued it may have lost
+            for future in list(
+                self._waiting
+            ):  # kazoo fails those it knows; one that was just being queued it may have lost
                 _fail(future, ZkError(ZkErrorCode.SESSION_EXPIRED))
         self._on_session(state)
 
@@ -494,6 +597,10 @@ def _settle(future: "asyncio.Future[T]", value: T) -> None:
 
 
 def _fail(future: "asyncio.Future[T]", error: BaseException) -> None:
-    """kazoo's exceptions carry ZooKeeper's code; anything else is a bug, and is passed on as it is."""
+    """kazoo's exceptions carry ZooKeeper's code; anything else is a bug, and is passed on as it
+    is.
+    """
     if not future.done():
-        future.set_exception(ZkError(_code(error.code)) if isinstance(error, KazooException) else error)
+        future.set_exception(
+            ZkError(_code(error.code)) if isinstance(error, KazooException) else error
+        )

@@ -1,8 +1,9 @@
 """ZooKeeper as the broker sees it: one client, handed in (Kafka: ZooKeeperClient.scala).
 
-Three implementations, one behaviour: kazoo against any server (`kazoo_zk_client`), the simulator's against the embedded core in memory, and
-none other. Calls are asynchronous and may be many at once: pipelined by `asyncio.gather`, never one by one (spec Z6). A watch fires once, as
-in ZooKeeper; it is told before the answer of any later read that would show the change.
+Three implementations, one behaviour: kazoo against any server (`kazoo_zk_client`), the simulator's
+against the embedded core in memory, and none other. Calls are asynchronous and may be many at once:
+pipelined by `asyncio.gather`, never one by one (spec Z6). A watch fires once, as in ZooKeeper; it
+is told before the answer of any later read that would show the change.
 """
 
 from collections.abc import Callable, Sequence
@@ -58,7 +59,9 @@ class ZkErrorCode(IntEnum):
 
 
 class ZkError(Exception):
-    """A request that ZooKeeper refused, or that got no answer (CONNECTION_LOSS, SESSION_EXPIRED)."""
+    """A request that ZooKeeper refused, or that got no answer (CONNECTION_LOSS,
+    SESSION_EXPIRED).
+    """
 
     def __init__(self, code: ZkErrorCode, path: str = "") -> None:
         super().__init__(f"{code.name} {path}".strip())
@@ -81,7 +84,9 @@ class WatchedEvent(NamedTuple):
 
 
 class SessionState(StrEnum):
-    """CONNECTED after connecting and after each reconnect of the same session; EXPIRED: ephemerals and watches are gone, a new session follows."""
+    """CONNECTED after connecting and after each reconnect of the same session; EXPIRED: ephemerals
+    and watches are gone, a new session follows.
+    """
 
     CONNECTED = "connected"
     DISCONNECTED = "disconnected"
@@ -91,7 +96,9 @@ class SessionState(StrEnum):
 
 
 class CreateOp(NamedTuple):
-    """`data` None: no data at all, as Kafka has it where a znode stands for its children; who reads gets b"" for it."""
+    """`data` None: no data at all, as Kafka has it where a znode stands for its children; who reads
+    gets b"" for it.
+    """
 
     path: str
     data: bytes | None
@@ -117,36 +124,55 @@ class CheckOp(NamedTuple):
 
 Op = CreateOp | DeleteOp | SetDataOp | CheckOp
 OpResult = str | Stat | None
-"""What one op of a multi gave: the created path, the Stat of a SetDataOp, None for delete and check."""
+"""What one op of a multi gave: the created path, the Stat of a SetDataOp, None for delete and
+check.
+"""
 
 
 class ZkClient(Protocol):
-    """One session with ZooKeeper. `version` -1 means any. Every call raises ZkError. Paths are absolute, within the chroot."""
+    """One session with ZooKeeper. `version` -1 means any. Every call raises ZkError. Paths are
+    absolute, within the chroot.
+    """
 
     @property
     def session_id(self) -> int:
-        """The session's id; 0 before the first connection. Compared with `ephemeral_owner` to know one's own ephemerals."""
+        """The session's id; 0 before the first connection. Compared with `ephemeral_owner` to know
+        one's own ephemerals.
+        """
         ...
 
     @property
     def watch_after_zxid(self) -> int:
-        """The zxid of the last answer before the watch that `on_watch` is called with; -1 if not known. The change came after it."""
+        """The zxid of the last answer before the watch that `on_watch` is called with; -1 if not
+        known. The change came after it.
+        """
         ...
 
     @property
     def session_timeout_ms(self) -> int: ...
 
-    async def start(self, on_watch: Callable[[WatchedEvent], None], on_session: Callable[[SessionState], None], timeout_ms: float) -> None:
-        """Connect, and from then on tell watches and session changes, each as a plain call on the loop. ZkError(CONNECTION_LOSS) after `timeout_ms`.
+    async def start(
+        self,
+        on_watch: Callable[[WatchedEvent], None],
+        on_session: Callable[[SessionState], None],
+        timeout_ms: float,
+    ) -> None:
+        """Connect, and from then on tell watches and session changes, each as a plain call on the
+        loop. ZkError(CONNECTION_LOSS) after `timeout_ms`.
 
-        After EXPIRED the client opens a new session by itself and tells CONNECTED; what was watched must be watched again.
+        After EXPIRED the client opens a new session by itself and tells CONNECTED; what was watched
+        must be watched again.
         """
         ...
 
-    async def create(self, path: str, data: bytes | None, *, ephemeral: bool = False, sequential: bool = False) -> tuple[str, Stat]: ...
+    async def create(
+        self, path: str, data: bytes | None, *, ephemeral: bool = False, sequential: bool = False
+    ) -> tuple[str, Stat]: ...
 
     async def get(self, path: str, *, watch: bool = False) -> tuple[bytes, Stat]:
-        """Data and Stat; with `watch`, one later event for a change or deletion. NO_NODE leaves no watch."""
+        """Data and Stat; with `watch`, one later event for a change or deletion. NO_NODE leaves no
+        watch.
+        """
         ...
 
     async def set(self, path: str, data: bytes, version: int = -1) -> Stat: ...
@@ -158,7 +184,9 @@ class ZkClient(Protocol):
         ...
 
     async def get_children(self, path: str, *, watch: bool = False) -> tuple[list[str], Stat]:
-        """Names of the children, sorted; with `watch`, one later event when one comes or goes, or the node itself goes."""
+        """Names of the children, sorted; with `watch`, one later event when one comes or goes, or
+        the node itself goes.
+        """
         ...
 
     async def multi(self, ops: Sequence[Op]) -> list[OpResult]:

@@ -1,22 +1,30 @@
 """Kafka's znodes: where each lies and what JSON is in it (Kafka: ZkData.scala; book 000 §6.4.1).
 
-    /brokers/ids/<id>                          a live broker; ephemeral; its czxid is the broker's epoch (KIP-380)
+    /brokers/ids/<id>                          a live broker; ephemeral; its czxid is the broker's
+    epoch (KIP-380)
     /brokers/seqid                             empty; its version counts generated broker ids
-    /brokers/topics/<topic>                    which brokers hold each partition, the preferred one first
-    /brokers/topics/<topic>/partitions/<n>/state   leader, leader epoch, ISR, and the epoch of the controller that last wrote it
-    /controller                                who is the controller; ephemeral: there can be one only
+    /brokers/topics/<topic>                    which brokers hold each partition, the preferred one
+    first
+    /brokers/topics/<topic>/partitions/<n>/state   leader, leader epoch, ISR, and the epoch of the
+    controller that last wrote it
+    /controller                                who is the controller; ephemeral: there can be one
+    only
     /controller_epoch                          which controller this is: 1 the first
-    /isr_change_notification/isr_change_       a leader changed an ISR: the controller reads the state and tells everybody
+    /isr_change_notification/isr_change_       a leader changed an ISR: the controller reads the
+    state and tells everybody
     /log_dir_event_notification/log_dir_event_ a broker lost a disk
-    /config/{topics,clients,users,brokers}/<name>  overrides; /config/changes/config_change_ says that one changed
-    /admin/{delete_topics/<topic>, preferred_replica_election, reassign_partitions}   orders to the controller
+    /config/{topics,clients,users,brokers}/<name>  overrides; /config/changes/config_change_ says
+    that one changed
+    /admin/{delete_topics/<topic>, preferred_replica_election, reassign_partitions}   orders to the
+    controller
     /cluster/id                                the cluster's name, made once
     /latest_producer_id_block                  the thousand producer ids handed out last
 
-The bytes are Kafka's: no spaces, and the members in the order in which Kafka 2.8.2 (`inter.broker.protocol.version` from 2.4) or 2.0.1 (below)
-writes them, as recorded in tests/golden/zk. Kafka's own order of *partitions* is that of a Scala hash map; ours is by number. Readers take any
-order, and members that they do not know.
-`decode` never raises: what is not Kafka's JSON is None (or empty), as anybody may write anything by hand.
+The bytes are Kafka's: no spaces, and the members in the order in which Kafka 2.8.2
+(`inter.broker.protocol.version` from 2.4) or 2.0.1 (below) writes them, as recorded in
+tests/golden/zk. Kafka's own order of *partitions* is that of a Scala hash map; ours is by number.
+Readers take any order, and members that they do not know. `decode` never raises: what is not
+Kafka's JSON is None (or empty), as anybody may write anything by hand.
 """
 
 import json
@@ -28,7 +36,9 @@ from typing import Final, NamedTuple
 
 from kafka_edu.cluster.broker import Broker, EndPoint
 from kafka_edu.cluster.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
-from kafka_edu.cluster.topic_assignment import ReplicaAssignment as ReplicaAssignment  # also for those above
+from kafka_edu.cluster.topic_assignment import (
+    ReplicaAssignment as ReplicaAssignment,
+)  # also for those above
 from kafka_edu.cluster.topic_assignment import TopicAssignment as TopicAssignment
 from kafka_edu.common.topic_partition import TopicPartition
 
@@ -37,7 +47,9 @@ ProtocolVersion = tuple[int, int]
 REASSIGNMENT_IN_TOPIC: Final[ProtocolVersion] = (2, 4)
 """From here on a topic's znode says which replicas are being added and removed (KIP-455)."""
 FEATURES: Final[ProtocolVersion] = (2, 7)
-"""From here on a broker's znode lists the features it supports, and /feature those of the cluster (KIP-584)."""
+"""From here on a broker's znode lists the features it supports, and /feature those of the cluster
+(KIP-584).
+"""
 TOPIC_IDS: Final[ProtocolVersion] = (2, 8)
 """From here on a topic has an id, in its znode and on the wire (KIP-516)."""
 IP_CONFIGS: Final[ProtocolVersion] = (2, 8)
@@ -96,7 +108,9 @@ def decode_uuid(text: str) -> uuid.UUID | None:
 
 
 def random_uuid(random: Random) -> uuid.UUID:
-    """A new id for a topic or a cluster; never one that begins with `-`, for it would look like an option on a command line."""
+    """A new id for a topic or a cluster; never one that begins with `-`, for it would look like an
+    option on a command line.
+    """
     while encode_uuid(value := uuid.UUID(int=random.getrandbits(128), version=4)).startswith("-"):
         pass
     return value
@@ -112,11 +126,15 @@ class BrokerIdZNode:
         return f"/brokers/ids/{broker_id}"
 
     @staticmethod
-    def encode(broker: Broker, timestamp_ms: int, protocol: ProtocolVersion, jmx_port: int = -1) -> bytes:
+    def encode(
+        broker: Broker, timestamp_ms: int, protocol: ProtocolVersion, jmx_port: int = -1
+    ) -> bytes:
         plaintext = next((e for e in broker.end_points if e.security_protocol == "PLAINTEXT"), None)
         host, port = (plaintext.host, plaintext.port) if plaintext else (None, -1)
         fields: dict[str, object] = {"features": {}} if protocol >= FEATURES else {}
-        fields["listener_security_protocol_map"] = {e.listener_name: e.security_protocol for e in broker.end_points}
+        fields["listener_security_protocol_map"] = {
+            e.listener_name: e.security_protocol for e in broker.end_points
+        }
         fields["endpoints"] = [str(e) for e in broker.end_points]
         if broker.rack is not None:
             fields["rack"] = broker.rack
@@ -129,7 +147,9 @@ class BrokerIdZNode:
 
     @staticmethod
     def decode(broker_id: int, data: bytes, epoch: int) -> Broker | None:
-        """Any of the versions 1 to 5. Version 1 knows `host` and `port` only; 2 and 3 have no protocol map: the listener's name is its protocol."""
+        """Any of the versions 1 to 5. Version 1 knows `host` and `port` only; 2 and 3 have no
+        protocol map: the listener's name is its protocol.
+        """
         fields = decode_object(data)
         protocols = fields.get("listener_security_protocol_map")
         by_listener = protocols if isinstance(protocols, dict) else {}
@@ -140,22 +160,34 @@ class BrokerIdZNode:
             host, _, digits = address.rpartition(":")
             port = decode_number(digits)
             if colon and port is not None:
-                end_points.append(EndPoint(host.strip("[]"), port, listener, str(by_listener.get(listener, listener))))
+                end_points.append(
+                    EndPoint(
+                        host.strip("[]"), port, listener, str(by_listener.get(listener, listener))
+                    )
+                )
         plain_host, plain_port = fields.get("host"), fields.get("port")
         if not end_points and isinstance(plain_host, str) and isinstance(plain_port, int):
             end_points.append(EndPoint(plain_host, plain_port, "PLAINTEXT", "PLAINTEXT"))
         rack = fields.get("rack")
-        return Broker(broker_id, tuple(end_points), rack if isinstance(rack, str) else None, epoch) if end_points else None
+        return (
+            Broker(broker_id, tuple(end_points), rack if isinstance(rack, str) else None, epoch)
+            if end_points
+            else None
+        )
 
 
 class BrokerSequenceIdZNode:
-    """/brokers/seqid: each write of nothing raises its version, and the version is the next generated id."""
+    """/brokers/seqid: each write of nothing raises its version, and the version is the next
+    generated id.
+    """
 
     PATH: Final = "/brokers/seqid"
 
 
 class TopicZNode:
-    """/brokers/topics/<topic>: version 1 of the JSON below 2.4, version 3 from there on (with the topic's id from 2.8)."""
+    """/brokers/topics/<topic>: version 1 of the JSON below 2.4, version 3 from there on (with the
+    topic's id from 2.8).
+    """
 
     PARENT: Final = "/brokers/topics"
 
@@ -172,27 +204,38 @@ class TopicZNode:
         fields: dict[str, object] = {"partitions": partitions}
         if assignment.topic_id is not None:
             fields["topic_id"] = encode_uuid(assignment.topic_id)
-        fields["adding_replicas"] = {str(n): list(a.adding_replicas) for n, a in ordered if a.adding_replicas}
-        fields["removing_replicas"] = {str(n): list(a.removing_replicas) for n, a in ordered if a.removing_replicas}
+        fields["adding_replicas"] = {
+            str(n): list(a.adding_replicas) for n, a in ordered if a.adding_replicas
+        }
+        fields["removing_replicas"] = {
+            str(n): list(a.removing_replicas) for n, a in ordered if a.removing_replicas
+        }
         fields["version"] = 3
         return encode_json(fields)
 
     @staticmethod
     def decode(data: bytes) -> TopicAssignment:
         fields = decode_object(data)
-        adding, removing = _partition_lists(fields.get("adding_replicas")), _partition_lists(fields.get("removing_replicas"))
+        adding, removing = (
+            _partition_lists(fields.get("adding_replicas")),
+            _partition_lists(fields.get("removing_replicas")),
+        )
         topic_id = fields.get("topic_id")
         return TopicAssignment(
             decode_uuid(topic_id) if isinstance(topic_id, str) else None,
             {
-                number: ReplicaAssignment(replicas, adding.get(number, ()), removing.get(number, ()))
+                number: ReplicaAssignment(
+                    replicas, adding.get(number, ()), removing.get(number, ())
+                )
                 for number, replicas in sorted(_partition_lists(fields.get("partitions")).items())
             },
         )
 
 
 class TopicPartitionStateZNode:
-    """/brokers/topics/<topic>/partitions/<n>/state: every change is a compare-and-set on its version."""
+    """/brokers/topics/<topic>/partitions/<n>/state: every change is a compare-and-set on its
+    version.
+    """
 
     @staticmethod
     def partitions_path(topic: str) -> str:
@@ -210,7 +253,15 @@ class TopicPartitionStateZNode:
     def partition_of(path: str) -> TopicPartition | None:
         """Whose state lies there, if any's."""
         match path.split("/"):
-            case ["", "brokers", "topics", topic, "partitions", number, "state"] if number.isdecimal():
+            case [
+                "",
+                "brokers",
+                "topics",
+                topic,
+                "partitions",
+                number,
+                "state",
+            ] if number.isdecimal():
                 return TopicPartition(topic, int(number))
         return None
 
@@ -230,10 +281,19 @@ class TopicPartitionStateZNode:
     @staticmethod
     def decode(data: bytes, zk_version: int) -> LeaderIsrAndControllerEpoch | None:
         fields = decode_object(data)
-        leader, epoch, isr, controller_epoch = (fields.get(name) for name in ("leader", "leader_epoch", "isr", "controller_epoch"))
-        if not (isinstance(leader, int) and isinstance(epoch, int) and isinstance(isr, list) and isinstance(controller_epoch, int)):
+        leader, epoch, isr, controller_epoch = (
+            fields.get(name) for name in ("leader", "leader_epoch", "isr", "controller_epoch")
+        )
+        if not (
+            isinstance(leader, int)
+            and isinstance(epoch, int)
+            and isinstance(isr, list)
+            and isinstance(controller_epoch, int)
+        ):
             return None
-        return LeaderIsrAndControllerEpoch(LeaderAndIsr(leader, epoch, _ints(isr), zk_version), controller_epoch)
+        return LeaderIsrAndControllerEpoch(
+            LeaderAndIsr(leader, epoch, _ints(isr), zk_version), controller_epoch
+        )
 
 
 class ControllerZNode:
@@ -252,7 +312,9 @@ class ControllerZNode:
 
 
 class ControllerEpochZNode:
-    """/controller_epoch: a decimal number, not JSON; its znode version fences every write of the controller (`CheckOp` in a multi)."""
+    """/controller_epoch: a decimal number, not JSON; its znode version fences every write of the
+    controller (`CheckOp` in a multi).
+    """
 
     PATH: Final = "/controller_epoch"
     INITIAL: Final = 0
@@ -267,20 +329,34 @@ class ControllerEpochZNode:
 
 
 class _PartitionListZNode:
-    """A list of partitions: `{"version":1,"partitions":[{"topic":"web","partition":0}]}`, in order of name and number."""
+    """A list of partitions: `{"version":1,"partitions":[{"topic":"web","partition":0}]}`, in order
+    of name and number.
+    """
 
     @staticmethod
     def encode(partitions: Iterable[TopicPartition]) -> bytes:
-        return encode_json({"version": 1, "partitions": [{"topic": t, "partition": p} for t, p in sorted(partitions)]})
+        return encode_json(
+            {
+                "version": 1,
+                "partitions": [{"topic": t, "partition": p} for t, p in sorted(partitions)],
+            }
+        )
 
     @staticmethod
     def decode(data: bytes) -> list[TopicPartition]:
-        listed = [(o.get("topic"), o.get("partition")) for o in _objects(decode_object(data).get("partitions"))]
-        return sorted({TopicPartition(t, p) for t, p in listed if isinstance(t, str) and isinstance(p, int)})
+        listed = [
+            (o.get("topic"), o.get("partition"))
+            for o in _objects(decode_object(data).get("partitions"))
+        ]
+        return sorted(
+            {TopicPartition(t, p) for t, p in listed if isinstance(t, str) and isinstance(p, int)}
+        )
 
 
 class IsrChangeNotificationZNode(_PartitionListZNode):
-    """/isr_change_notification/isr_change_0000000000: persistent and sequential; the controller deletes what it has read."""
+    """/isr_change_notification/isr_change_0000000000: persistent and sequential; the controller
+    deletes what it has read.
+    """
 
     PARENT: Final = "/isr_change_notification"
     PREFIX: Final = "isr_change_"
@@ -291,7 +367,9 @@ class IsrChangeNotificationZNode(_PartitionListZNode):
 
 
 class LogDirEventNotificationZNode:
-    """/log_dir_event_notification/log_dir_event_…: event 1 is LogDirFailure, the only one there is."""
+    """/log_dir_event_notification/log_dir_event_…: event 1 is LogDirFailure, the only one there
+    is.
+    """
 
     PARENT: Final = "/log_dir_event_notification"
     PREFIX: Final = "log_dir_event_"
@@ -311,7 +389,9 @@ class LogDirEventNotificationZNode:
 
 
 class ConsumerOffsetZNode:
-    """/consumers/<group>/offsets/<topic>/<partition>: an offset as text, `42`; where consumers kept it before brokers did (OffsetCommit v0)."""
+    """/consumers/<group>/offsets/<topic>/<partition>: an offset as text, `42`; where consumers kept
+    it before brokers did (OffsetCommit v0).
+    """
 
     @staticmethod
     def path(group: str, tp: TopicPartition) -> str:
@@ -331,7 +411,9 @@ class ConsumerOffsetZNode:
 
 
 class ConfigEntityZNode:
-    """/config/<type>/<name>: `{"version":1,"config":{"retention.ms":"3600000"}}`. Values are strings; members are in order of name."""
+    """/config/<type>/<name>: `{"version":1,"config":{"retention.ms":"3600000"}}`. Values are
+    strings; members are in order of name.
+    """
 
     @staticmethod
     def parent(entity_type: str) -> str:
@@ -339,7 +421,9 @@ class ConfigEntityZNode:
 
     @staticmethod
     def path(entity_type: str, name: str) -> str:
-        """`name` may be a path itself: the quota of a user and client lies in /config/users/<user>/clients/<client>."""
+        """`name` may be a path itself: the quota of a user and client lies in
+        /config/users/<user>/clients/<client>.
+        """
         return f"/config/{entity_type}/{name}"
 
     @staticmethod
@@ -349,11 +433,15 @@ class ConfigEntityZNode:
     @staticmethod
     def decode(data: bytes) -> dict[str, str]:
         config = decode_object(data).get("config")
-        return {name: str(value) for name, value in config.items()} if isinstance(config, dict) else {}
+        return (
+            {name: str(value) for name, value in config.items()} if isinstance(config, dict) else {}
+        )
 
 
 class ConfigEntityChangeNotificationZNode:
-    """/config/changes/config_change_…: `{"version":2,"entity_path":"topics/web"}`; every broker watches, and reads the entity again."""
+    """/config/changes/config_change_…: `{"version":2,"entity_path":"topics/web"}`; every broker
+    watches, and reads the entity again.
+    """
 
     PARENT: Final = "/config/changes"
     PREFIX: Final = "config_change_"
@@ -370,10 +458,18 @@ class ConfigEntityChangeNotificationZNode:
     def decode(data: bytes) -> str | None:
         """The entity's path. Version 1, of old tools, has its type and name apart."""
         fields = decode_object(data)
-        entity_path, entity_type, name = fields.get("entity_path"), fields.get("entity_type"), fields.get("entity_name")
+        entity_path, entity_type, name = (
+            fields.get("entity_path"),
+            fields.get("entity_type"),
+            fields.get("entity_name"),
+        )
         if isinstance(entity_path, str):
             return entity_path
-        return f"{entity_type}/{name}" if isinstance(entity_type, str) and isinstance(name, str) else None
+        return (
+            f"{entity_type}/{name}"
+            if isinstance(entity_type, str) and isinstance(name, str)
+            else None
+        )
 
 
 class DeleteTopicsTopicZNode:
@@ -393,14 +489,24 @@ class PreferredReplicaElectionZNode(_PartitionListZNode):
 
 
 class ReassignPartitionsZNode:
-    """/admin/reassign_partitions: `{"version":1,"partitions":[{"topic":"web","partition":0,"replicas":[2,0,1]}]}`."""
+    """/admin/reassign_partitions:
+    `{"version":1,"partitions":[{"topic":"web","partition":0,"replicas":[2,0,1]}]}`.
+    """
 
     PATH: Final = "/admin/reassign_partitions"
 
     @staticmethod
     def encode(reassignment: Mapping[TopicPartition, Sequence[int]]) -> bytes:
         ordered = sorted(reassignment.items())
-        return encode_json({"version": 1, "partitions": [{"topic": tp.topic, "partition": tp.partition, "replicas": list(r)} for tp, r in ordered]})
+        return encode_json(
+            {
+                "version": 1,
+                "partitions": [
+                    {"topic": tp.topic, "partition": tp.partition, "replicas": list(r)}
+                    for tp, r in ordered
+                ],
+            }
+        )
 
     @staticmethod
     def decode(data: bytes) -> dict[TopicPartition, tuple[int, ...]]:
@@ -443,17 +549,34 @@ class ProducerIdBlockZNode:
 
     @staticmethod
     def encode(block: ProducerIdBlock) -> bytes:
-        return encode_json({"version": 1, "broker": block.broker, "block_start": str(block.start), "block_end": str(block.end)})
+        return encode_json(
+            {
+                "version": 1,
+                "broker": block.broker,
+                "block_start": str(block.start),
+                "block_end": str(block.end),
+            }
+        )
 
     @staticmethod
     def decode(data: bytes) -> ProducerIdBlock | None:
         fields = decode_object(data)
-        broker, start, end = fields.get("broker"), decode_number(str(fields.get("block_start"))), decode_number(str(fields.get("block_end")))
-        return ProducerIdBlock(broker, start, end) if isinstance(broker, int) and start is not None and end is not None else None
+        broker, start, end = (
+            fields.get("broker"),
+            decode_number(str(fields.get("block_start"))),
+            decode_number(str(fields.get("block_end"))),
+        )
+        return (
+            ProducerIdBlock(broker, start, end)
+            if isinstance(broker, int) and start is not None and end is not None
+            else None
+        )
 
 
 class FeatureZNode:
-    """/feature: the finalised features of the cluster, of which 2.8 has none (KIP-584). Kafka's controller makes it, here every broker that starts."""
+    """/feature: the finalised features of the cluster, of which 2.8 has none (KIP-584). Kafka's
+    controller makes it, here every broker that starts.
+    """
 
     PATH: Final = "/feature"
     ENABLED: Final = 1
@@ -464,7 +587,9 @@ class FeatureZNode:
 
     @staticmethod
     def is_enabled(data: bytes) -> bool:
-        """Whether the data says that the cluster has finalized features; False for data that nobody can read."""
+        """Whether the data says that the cluster has finalized features; False for data that nobody
+        can read.
+        """
         return decode_object(data).get("status") == FeatureZNode.ENABLED
 
 
@@ -486,8 +611,10 @@ _PERSISTENT_PATHS: Final = (
 
 
 def persistent_znodes(protocol: ProtocolVersion) -> dict[str, bytes | None]:
-    """path → data of what every broker makes at its start, where it is missing. An empty /latest_producer_id_block would stop a Java broker, which takes
-    only null, no data, for "no block yet"."""
+    """path → data of what every broker makes at its start, where it is missing. An empty
+    /latest_producer_id_block would stop a Java broker, which takes only null, no data, for "no
+    block yet".
+    """
     znodes: dict[str, bytes | None] = dict.fromkeys(_PERSISTENT_PATHS)
     if protocol >= FEATURES:
         znodes[FeatureZNode.PATH] = FeatureZNode.encode()

@@ -1,4 +1,6 @@
-"""What a path in ZooKeeper may be (ZooKeeper: PathUtils.validatePath). Java's client checks it before it asks, the server before it writes."""
+"""What a path in ZooKeeper may be (ZooKeeper: PathUtils.validatePath). Java's client checks it
+before it asks, the server before it writes.
+"""
 
 import re
 from typing import Final
@@ -10,8 +12,12 @@ _BAD_PATH: Final = re.compile("//|/\\.{1,2}(?=/|$)|[\x00-\x1f\x7f-\x9f\ud800-\uf
 
 
 def is_valid_path(path: str) -> bool:
-    """Whether the path is absolute, without an empty or dotted name, a trailing slash or a control character."""
-    return path == "/" or (path.startswith("/") and not path.endswith("/") and _BAD_PATH.search(path) is None)
+    """Whether the path is absolute, without an empty or dotted name, a trailing slash or a control
+    character.
+    """
+    return path == "/" or (
+        path.startswith("/") and not path.endswith("/") and _BAD_PATH.search(path) is None
+    )
 
 
 def validate_path(path: str) -> None:

@@ -1,14 +1,19 @@
-"""How requests go to ZooKeeper: many at once, again after a lost connection, and fenced where the controller writes.
+"""How requests go to ZooKeeper: many at once, again after a lost connection, and fenced where the
+controller writes.
 
 (Kafka: the lower half of KafkaZkClient.scala.)
 
-- Many requests go out together, at most `max_in_flight` at a time (zookeeper.max.in.flight.requests), and never one by one (spec Z6): with a round
-  trip of 1 ms and Kafka's default of 10, the states of 1,000 partitions take 100 ms and not 1 s. Ours is 1,000, for here each turn of the pipeline
-  costs four changes between the loop and kazoo's thread, and ZooKeeper's fsync of its log is for all writes that have come: `bench zk-pipeline` has the curve.
-- A lost connection is waited out: the request is sent again when the session is back (Kafka: retryRequestUntilConnected). It may then meet its
-  own first attempt; each method says how it tells. An expired session is not waited out: ZkError(SESSION_EXPIRED) goes to the caller.
-- Every write of the controller carries a check of /controller_epoch's version in the same multi, so that a controller that has been replaced, and
-  does not know it, changes nothing: it gets ControllerMovedError (spec C8; Kafka from 2.2).
+- Many requests go out together, at most `max_in_flight` at a time
+  (zookeeper.max.in.flight.requests), and never one by one (spec Z6): with a round trip of 1 ms and
+  Kafka's default of 10, the states of 1,000 partitions take 100 ms and not 1 s. Ours is 1,000, for
+  here each turn of the pipeline costs four changes between the loop and kazoo's thread, and
+  ZooKeeper's fsync of its log is for all writes that have come: `bench zk-pipeline` has the curve.
+- A lost connection is waited out: the request is sent again when the session is back (Kafka:
+  retryRequestUntilConnected). It may then meet its own first attempt; each method says how it
+  tells. An expired session is not waited out: ZkError(SESSION_EXPIRED) goes to the caller.
+- Every write of the controller carries a check of /controller_epoch's version in the same multi, so
+  that a controller that has been replaced, and does not know it, changes nothing: it gets
+  ControllerMovedError (spec C8; Kafka from 2.2).
 """
 
 import asyncio
@@ -16,7 +21,18 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
 from kafka_edu.common.time import Time
-from kafka_edu.zk.zk_client import CheckOp, DeleteOp, Op, OpResult, SessionState, Stat, WatchedEvent, ZkClient, ZkError, ZkErrorCode
+from kafka_edu.zk.zk_client import (
+    CheckOp,
+    DeleteOp,
+    Op,
+    OpResult,
+    SessionState,
+    Stat,
+    WatchedEvent,
+    ZkClient,
+    ZkError,
+    ZkErrorCode,
+)
 from kafka_edu.zk.zk_data import ControllerEpochZNode
 
 T = TypeVar("T")
@@ -51,8 +67,15 @@ class ZkRequests:
     def watch_after_zxid(self) -> int:
         return self._zk.watch_after_zxid
 
-    async def start(self, on_watch: Callable[[WatchedEvent], None], on_session: Callable[[SessionState], None], timeout_ms: float) -> None:
-        """Connect. ZkError(CONNECTION_LOSS) after `timeout_ms` (zookeeper.connection.timeout.ms)."""
+    async def start(
+        self,
+        on_watch: Callable[[WatchedEvent], None],
+        on_session: Callable[[SessionState], None],
+        timeout_ms: float,
+    ) -> None:
+        """Connect. ZkError(CONNECTION_LOSS) after `timeout_ms`
+        (zookeeper.connection.timeout.ms).
+        """
         self._on_session = on_session
         await self._zk.start(on_watch, self._session_changed, timeout_ms)
         self._session = self._zk.session_id
@@ -88,12 +111,18 @@ class ZkRequests:
             except ZkError as error:
                 if error.code is not ZkErrorCode.CONNECTION_LOSS or self._closed:
                     raise
-            await self._time.sleep(RETRY_PAUSE_MS)  # until `DISCONNECTED` has been told; from then on we wait for CONNECTED
+            await self._time.sleep(
+                RETRY_PAUSE_MS
+            )  # until `DISCONNECTED` has been told; from then on we wait for CONNECTED
 
-    async def _send_all(self, requests: Mapping[K, Callable[[], Awaitable[T]]]) -> dict[K, T | ZkError]:
-        """Many requests at once; each key gets its answer or its refusal, in the order of `requests`.
+    async def _send_all(
+        self, requests: Mapping[K, Callable[[], Awaitable[T]]]
+    ) -> dict[K, T | ZkError]:
+        """Many requests at once; each key gets its answer or its refusal, in the order of
+        `requests`.
 
-        As many tasks as may be in flight, each sending one request after the other: a task for each of thousands would cost more than the request.
+        As many tasks as may be in flight, each sending one request after the other: a task for each
+        of thousands would cost more than the request.
         """
         outcome: dict[K, T | ZkError] = {}
         left = iter(requests.items())
@@ -106,7 +135,9 @@ class ZkRequests:
                     outcome[key] = error
 
         senders = min(self._max_in_flight, len(requests))
-        for ended in await asyncio.gather(*(send_in_turn() for _ in range(senders)), return_exceptions=True):
+        for ended in await asyncio.gather(
+            *(send_in_turn() for _ in range(senders)), return_exceptions=True
+        ):
             if ended is not None:
                 raise ended
         return {key: outcome[key] for key in requests}
@@ -122,9 +153,13 @@ class ZkRequests:
                 return None
             raise
 
-    async def get_all(self, paths: Mapping[K, str], *, watch: bool = False) -> dict[K, tuple[bytes, Stat]]:
+    async def get_all(
+        self, paths: Mapping[K, str], *, watch: bool = False
+    ) -> dict[K, tuple[bytes, Stat]]:
         """What is there of `paths`, in their order."""
-        requests = {key: (lambda path=path: self._zk.get(path, watch=watch)) for key, path in paths.items()}
+        requests = {
+            key: lambda path=path: self._zk.get(path, watch=watch) for key, path in paths.items()
+        }
         found: dict[K, tuple[bytes, Stat]] = {}
         for key, answer in (await self._send_all(requests)).items():
             if not isinstance(answer, ZkError):
@@ -148,7 +183,9 @@ class ZkRequests:
     # Writing.
 
     async def create(self, path: str, data: bytes | None = None) -> bool:
-        """Create a persistent znode, and its parents where they are missing; False if it was there."""
+        """Create a persistent znode, and its parents where they are missing; False if it was
+        there.
+        """
         try:
             await self._send(lambda: self._zk.create(path, data))
         except ZkError as error:
@@ -166,14 +203,18 @@ class ZkRequests:
             raise ZkError(ZkErrorCode.NODE_EXISTS, path)
 
     async def create_sequential(self, path: str, data: bytes) -> str:
-        """Create a znode with ZooKeeper's next number behind `path`. Sent again after a lost answer, there may be two: readers do not mind."""
+        """Create a znode with ZooKeeper's next number behind `path`. Sent again after a lost
+        answer, there may be two: readers do not mind.
+        """
         return (await self._send(lambda: self._zk.create(path, data, sequential=True)))[0]
 
     async def create_ephemeral(self, path: str, data: bytes) -> Stat:
-        """Create a znode that lives as long as our session (Kafka: checkedEphemeralCreate). Raises ZkError(NODE_EXISTS).
+        """Create a znode that lives as long as our session (Kafka: checkedEphemeralCreate). Raises
+        ZkError(NODE_EXISTS).
 
-        One that our session made, before its answer was lost, counts as made. One that an earlier session of ours made, and that ZooKeeper
-        should have removed, is deleted and made again (KAFKA-7165).
+        One that our session made, before its answer was lost, counts as made. One that an earlier
+        session of ours made, and that ZooKeeper should have removed, is deleted and made again
+        (KAFKA-7165).
         """
         try:
             return (await self._send(lambda: self._zk.create(path, data, ephemeral=True)))[1]
@@ -205,7 +246,8 @@ class ZkRequests:
     async def conditional_set(self, path: str, data: bytes, version: int) -> int | None:
         """Compare-and-set: the new version, or None if another was there.
 
-        If the first attempt's answer was lost, and now just our data and the next version are there, it was that attempt.
+        If the first attempt's answer was lost, and now just our data and the next version are
+        there, it was that attempt.
         """
         attempts = 0
 
@@ -220,7 +262,11 @@ class ZkRequests:
             if error.code not in (ZkErrorCode.BAD_VERSION, ZkErrorCode.NO_NODE):
                 raise
         found = await self.get(path) if attempts > 1 else None
-        return found[1].version if found and found[0] == data and found[1].version == version + 1 else None
+        return (
+            found[1].version
+            if found and found[0] == data and found[1].version == version + 1
+            else None
+        )
 
     async def delete(self, path: str) -> None:
         """Delete what may be gone already."""
@@ -234,27 +280,42 @@ class ZkRequests:
         """Delete a znode and all below it, deepest first, as the controller."""
         for name in await self.children(path):
             await self.delete_recursive(f"{path}/{name}", epoch_zk_version)
-        await self.fenced_or_raise({path: DeleteOp(path)}, epoch_zk_version, unless=ZkErrorCode.NO_NODE)
+        await self.fenced_or_raise(
+            {path: DeleteOp(path)}, epoch_zk_version, unless=ZkErrorCode.NO_NODE
+        )
 
     async def multi(self, ops: Sequence[Op]) -> list[OpResult]:
         return await self._send(lambda: self._zk.multi(ops))
 
-    async def fenced(self, ops: Mapping[K, Op], epoch_zk_version: int) -> dict[K, OpResult | ZkError]:
-        """Many writes at once, each together with a check that we are still the controller. Raises ControllerMovedError if we are not."""
+    async def fenced(
+        self, ops: Mapping[K, Op], epoch_zk_version: int
+    ) -> dict[K, OpResult | ZkError]:
+        """Many writes at once, each together with a check that we are still the controller. Raises
+        ControllerMovedError if we are not.
+        """
         check = CheckOp(ControllerEpochZNode.PATH, epoch_zk_version)
-        requests = {key: (lambda op=op: self._zk.multi((check, op))) for key, op in ops.items()}
+        requests = {key: lambda op=op: self._zk.multi((check, op)) for key, op in ops.items()}
         outcome: dict[K, OpResult | ZkError] = {}
         suspect = False
         for key, answer in (await self._send_all(requests)).items():
             outcome[key] = answer if isinstance(answer, ZkError) else answer[1]
-            suspect = suspect or (isinstance(answer, ZkError) and answer.code in (ZkErrorCode.BAD_VERSION, ZkErrorCode.NO_NODE))
-        if suspect:  # either the check or the write itself was refused: the version of /controller_epoch says which
+            suspect = suspect or (
+                isinstance(answer, ZkError)
+                and answer.code in (ZkErrorCode.BAD_VERSION, ZkErrorCode.NO_NODE)
+            )
+        # either the check or the write itself was refused: the version of /controller_epoch says
+        # which
+        if suspect:
             found = await self.get(ControllerEpochZNode.PATH)
             if found is None or found[1].version != epoch_zk_version:
-                raise ControllerMovedError(f"/controller_epoch has moved on from version {epoch_zk_version}")
+                raise ControllerMovedError(
+                    f"/controller_epoch has moved on from version {epoch_zk_version}"
+                )
         return outcome
 
-    async def fenced_or_raise(self, ops: Mapping[K, Op], epoch_zk_version: int, *, unless: ZkErrorCode) -> None:
+    async def fenced_or_raise(
+        self, ops: Mapping[K, Op], epoch_zk_version: int, *, unless: ZkErrorCode
+    ) -> None:
         """`fenced`, where each write must succeed or fail with `unless`."""
         for answer in (await self.fenced(ops, epoch_zk_version)).values():
             if isinstance(answer, ZkError) and answer.code is not unless:

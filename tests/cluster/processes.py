@@ -1,4 +1,6 @@
-"""Looks for processes, for tests that say what is left of a cluster; and has those of a cluster run again that a test has stopped."""
+"""Looks for processes, for tests that say what is left of a cluster; and has those of a cluster run
+again that a test has stopped.
+"""
 
 import os
 from pathlib import Path
@@ -8,7 +10,9 @@ from tests.waiting import wait_for
 
 
 def is_alive(pid: int) -> bool:
-    """Whether it runs: a zombie, which waits for a reaper, does not. Of a process with threads the first may be one while others still hold its files."""
+    """Whether it runs: a zombie, which waits for a reaper, does not. Of a process with threads the
+    first may be one while others still hold its files.
+    """
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -27,7 +31,12 @@ def processes_of(text: str) -> list[int]:
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit() and int(folder.name) != os.getpid():
             try:
-                command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+                command = (
+                    (folder / "cmdline")
+                    .read_bytes()
+                    .replace(b"\0", b" ")
+                    .decode("utf-8", "replace")
+                )
             except OSError:
                 continue
             if text in command and is_alive(int(folder.name)):
@@ -36,7 +45,9 @@ def processes_of(text: str) -> list[int]:
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields of /proc/PID/stat behind the name: state, parent …; none when there is no such process."""
+    """The fields of /proc/PID/stat behind the name: state, parent …; none when there is no such
+    process.
+    """
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -65,12 +76,18 @@ def wait_until_gone(pids: list[int]) -> None:
 
 
 def wait_until_none(text: str) -> None:
-    """Return when there is no process whose command line holds `text`, for a process that ends may still start one."""
-    wait_for(lambda: not processes_of(text), lambda: f"processes {processes_of(text)} are still there")
+    """Return when there is no process whose command line holds `text`, for a process that ends may
+    still start one.
+    """
+    wait_for(
+        lambda: not processes_of(text), lambda: f"processes {processes_of(text)} are still there"
+    )
 
 
 def start_all(cluster: Cluster) -> None:
-    """Start what is stopped, have what is paused go on, and return when all brokers list each other: as a test finds a cluster that it shares."""
+    """Start what is stopped, have what is paused go on, and return when all brokers list each
+    other: as a test finds a cluster that it shares.
+    """
     for process in cluster.status().processes:
         if process.state == "paused":
             cluster.act("resume", process.broker)

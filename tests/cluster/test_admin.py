@@ -27,8 +27,16 @@ from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.network.network_client import NetworkClient
 from kafka_edu.protocol.messages import REGISTRY
 from kafka_edu.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from kafka_edu.protocol.messages.incremental_alter_configs import AlterableConfig, AlterConfigsResource, IncrementalAlterConfigsRequest
-from kafka_edu.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kafka_edu.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from kafka_edu.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
 from kafka_edu.protocol.messages.metadata import MetadataRequest
 from kafka_edu.protocol.schema import Message
 from kafka_edu.replication.fetch_params import DEBUGGING_REPLICA_ID
@@ -65,13 +73,23 @@ def create(admin: AdminClient, topic: str, partitions: int = 3) -> None:
 def delivered(cluster: Cluster, topic: str, partition: int, value: bytes) -> KafkaError | None:
     """The error of one record with acks=all, sent to one partition."""
     errors: list[KafkaError | None] = []
-    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0, "message.max.bytes": 2_000_000})
-    producer.produce(topic, value, partition=partition, on_delivery=lambda error, _: errors.append(error))
+    producer = Producer(
+        {
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "log_level": 0,
+            "message.max.bytes": 2_000_000,
+        }
+    )
+    producer.produce(
+        topic, value, partition=partition, on_delivery=lambda error, _: errors.append(error)
+    )
     assert producer.flush(PATIENCE_S) == 0
     return errors[0]
 
 
-def ask(cluster: Cluster, broker_id: int, request: Message, version: int) -> Any:  # whoever asks knows the type of the answer
+def ask(
+    cluster: Cluster, broker_id: int, request: Message, version: int
+) -> Any:  # whoever asks knows the type of the answer
     """One request of this project's own client."""
 
     async def one() -> Any:
@@ -104,7 +122,9 @@ def told(cluster: Cluster, broker_id: int) -> Told:
 def set_broker_configs(cluster: Cluster, name: str, configs: dict[str, str]) -> None:
     """Of all brokers where `name` is empty; confluent-kafka cannot say that."""
     entries = [AlterableConfig(name=key, value=value) for key, value in configs.items()]
-    request = IncrementalAlterConfigsRequest(resources=[AlterConfigsResource(resource_type=4, resource_name=name, configs=entries)])
+    request = IncrementalAlterConfigsRequest(
+        resources=[AlterConfigsResource(resource_type=4, resource_name=name, configs=entries)]
+    )
     (response,) = ask(cluster, int(name or 0), request, 1).responses
     assert response.error_code == 0, response.error_message
 
@@ -112,15 +132,25 @@ def set_broker_configs(cluster: Cluster, name: str, configs: dict[str, str]) -> 
 def log_start(cluster: Cluster, broker_id: int, topic: str, partition: int) -> int:
     """Where that broker's own replica starts, leader or not; -1 without one."""
 
-    wanted = ListOffsetsTopic(name=topic, partitions=[ListOffsetsPartition(partition_index=partition, timestamp=-2)])
-    response = ask(cluster, broker_id, ListOffsetsRequest(replica_id=DEBUGGING_REPLICA_ID, topics=[wanted]), 2)
+    wanted = ListOffsetsTopic(
+        name=topic, partitions=[ListOffsetsPartition(partition_index=partition, timestamp=-2)]
+    )
+    response = ask(
+        cluster, broker_id, ListOffsetsRequest(replica_id=DEBUGGING_REPLICA_ID, topics=[wanted]), 2
+    )
     return int(response.topics[0].partitions[0].offset)
 
 
 def folders(cluster: Cluster, topic: str) -> list[Path]:
     """The topic's folders in all brokers' log dirs, but for those that are about to go."""
-    walked = (Path(folder, name) for folder, names, _ in os.walk(cluster.folder.path) for name in names)  # rglob fails where a folder goes meanwhile
-    return [path for path in walked if path.name.startswith(f"{topic}-") and not path.name.endswith("-delete")]
+    walked = (
+        Path(folder, name) for folder, names, _ in os.walk(cluster.folder.path) for name in names
+    )  # rglob fails where a folder goes meanwhile
+    return [
+        path
+        for path in walked
+        if path.name.startswith(f"{topic}-") and not path.name.endswith("-delete")
+    ]
 
 
 def broker_value(admin: AdminClient, broker_id: int, key: str) -> tuple[str, ConfigSource]:
@@ -146,17 +176,29 @@ def test_a_topics_config_is_taken_up_by_every_leader(cluster: Cluster, admin: Ad
         assert delivered(cluster, "narrow", partition, b"small") is None
 
 
-def test_a_setting_of_all_brokers_and_one_of_a_single_one(cluster: Cluster, admin: AdminClient) -> None:
+def test_a_setting_of_all_brokers_and_one_of_a_single_one(
+    cluster: Cluster, admin: AdminClient
+) -> None:
     set_broker_configs(cluster, "", {"log.retention.ms": "3600000"})
     set_broker_configs(cluster, "1", {"log.retention.ms": "7200000"})
     default, own = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, ConfigSource.DYNAMIC_BROKER_CONFIG
     expected = [("3600000", default), ("7200000", own), ("3600000", default)]
-    wait_for(lambda: [broker_value(admin, b, "log.retention.ms") for b in BROKERS] == expected, "not every broker took log.retention.ms up")
+    wait_for(
+        lambda: [broker_value(admin, b, "log.retention.ms") for b in BROKERS] == expected,
+        "not every broker took log.retention.ms up",
+    )
 
 
 def test_handlers_are_resized_under_load(cluster: Cluster, admin: AdminClient) -> None:
     create(admin, "busy")
-    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0, "linger.ms": 0, "acks": "all"})
+    producer = Producer(
+        {
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "log_level": 0,
+            "linger.ms": 0,
+            "acks": "all",
+        }
+    )
     failures: list[KafkaError] = []
 
     def note(error: KafkaError | None, _: Delivered) -> None:
@@ -168,7 +210,12 @@ def test_handlers_are_resized_under_load(cluster: Cluster, admin: AdminClient) -
         for number in range(300):
             producer.produce("busy", str(number), on_delivery=note)
             producer.poll(0)
-        wait_for(lambda size=size: {broker_value(admin, b, "num.io.threads")[0] for b in BROKERS} == {size}, f"num.io.threads is not {size}")  # type: ignore[misc]
+        wait_for(
+            lambda size=size: (
+                {broker_value(admin, b, "num.io.threads")[0] for b in BROKERS} == {size}
+            ),
+            f"num.io.threads is not {size}",
+        )  # type: ignore[misc]
     assert producer.flush(PATIENCE_S) == 0
     assert failures == []
 
@@ -181,10 +228,15 @@ def test_records_are_deleted_from_all_replicas(cluster: Cluster, admin: AdminCli
     assert admin.delete_records([tp])[tp].result(PATIENCE_S).low_watermark == 7
     assert [log_start(cluster, broker_id, "shortened", 0) for broker_id in BROKERS] == [7, 7, 7]
     earliest = TopicPartition("shortened", 0)
-    assert admin.list_offsets({earliest: OffsetSpec.earliest()})[earliest].result(PATIENCE_S).offset == 7
+    assert (
+        admin.list_offsets({earliest: OffsetSpec.earliest()})[earliest].result(PATIENCE_S).offset
+        == 7
+    )
 
 
-def test_partitions_are_added_under_a_running_producer(cluster: Cluster, admin: AdminClient) -> None:
+def test_partitions_are_added_under_a_running_producer(
+    cluster: Cluster, admin: AdminClient
+) -> None:
     """The producer learns of them by itself, and no record is lost on the way."""
     create(admin, "growing", 2)
     partitions: dict[int, int] = {}
@@ -227,32 +279,56 @@ def test_partitions_are_added_under_a_running_producer(cluster: Cluster, admin: 
 
 
 def test_a_topic_is_deleted_while_a_broker_is_down(cluster: Cluster, admin: AdminClient) -> None:
-    """Gone for clients at once, gone from the disk of the others soon, and from that of the broker that was down when it is back."""
+    """Gone for clients at once, gone from the disk of the others soon, and from that of the broker
+    that was down when it is back.
+    """
     create(admin, "doomed")
     controller = admin.list_topics(timeout=PATIENCE_S).controller_id
     down = next(broker_id for broker_id in BROKERS if broker_id != controller)
     cluster.kill(down)
     living = [broker_id for broker_id in BROKERS if broker_id != down]
-    wait_for(lambda: all(len(told(cluster, each).brokers) == 2 for each in living), "the broker's session did not expire")
+    wait_for(
+        lambda: all(len(told(cluster, each).brokers) == 2 for each in living),
+        "the broker's session did not expire",
+    )
     admin.delete_topics(["doomed"], operation_timeout=PATIENCE_S)["doomed"].result(PATIENCE_S)
     wait_for(
-        lambda: not any("doomed" in told(cluster, each).topics for each in living), "clients are told of it still"
+        lambda: not any("doomed" in told(cluster, each).topics for each in living),
+        "clients are told of it still",
     )  # each broker hears by itself
-    wait_for(lambda: {path.parts[-3] for path in folders(cluster, "doomed")} == {f"broker-{down}"}, "live brokers did not delete their replicas")
+    wait_for(
+        lambda: {path.parts[-3] for path in folders(cluster, "doomed")} == {f"broker-{down}"},
+        "live brokers did not delete their replicas",
+    )
     cluster.start(down)
-    wait_for(lambda: not folders(cluster, "doomed"), "the broker that was down did not delete its replicas")
+    wait_for(
+        lambda: not folders(cluster, "doomed"),
+        "the broker that was down did not delete its replicas",
+    )
 
     def create_again() -> Errors:
-        request = CreateTopicsRequest(topics=[CreatableTopic(name="doomed", num_partitions=1, replication_factor=3)], timeout_ms=10_000)
-        return Errors.of(ask(cluster, admin.list_topics(timeout=PATIENCE_S).controller_id, request, 4).topics[0].error_code)
+        request = CreateTopicsRequest(
+            topics=[CreatableTopic(name="doomed", num_partitions=1, replication_factor=3)],
+            timeout_ms=10_000,
+        )
+        return Errors.of(
+            ask(cluster, admin.list_topics(timeout=PATIENCE_S).controller_id, request, 4)
+            .topics[0]
+            .error_code
+        )
 
     wait_for(lambda: create_again() is Errors.NONE, "the deletion is not complete")
 
 
 def test_a_running_broker_is_advertised_under_another_name(cluster: Cluster) -> None:
     """The znode is written again, the controller tells all brokers, and these tell clients."""
-    set_broker_configs(cluster, "1", {"advertised.listeners": f"PLAINTEXT://localhost:{cluster.port(1)}"})
-    wait_for(lambda: all(told(cluster, each).hosts[1] == "localhost" for each in BROKERS), "clients are not told of it")
+    set_broker_configs(
+        cluster, "1", {"advertised.listeners": f"PLAINTEXT://localhost:{cluster.port(1)}"}
+    )
+    wait_for(
+        lambda: all(told(cluster, each).hosts[1] == "localhost" for each in BROKERS),
+        "clients are not told of it",
+    )
     again = AdminClient(
         {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0}
     )  # one that has not heard breaks off what it does when it hears

@@ -1,4 +1,6 @@
-"""A real cluster that shows its clients Kafka 2.0 (`cluster up --api-level 2.0`), whatever its brokers speak among themselves."""
+"""A real cluster that shows its clients Kafka 2.0 (`cluster up --api-level 2.0`), whatever its
+brokers speak among themselves.
+"""
 
 from pathlib import Path
 
@@ -14,7 +16,11 @@ pytestmark = pytest.mark.timeout(240)
 
 @pytest.mark.parametrize("protocol", ["2.8", "2.0"])
 def test_a_cluster_of_level_2_0_serves_elects_and_stops(protocol: str, tmp_path: Path) -> None:
-    props = {"edu.api.level": "2.0", "inter.broker.protocol.version": protocol, "min.insync.replicas": "2"}
+    props = {
+        "edu.api.level": "2.0",
+        "inter.broker.protocol.version": protocol,
+        "min.insync.replicas": "2",
+    }
     with running_cluster("level", props=props, home=tmp_path) as cluster:
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
         admin.create_topics([NewTopic("t", 1, 3)])["t"].result(PATIENCE_S)
@@ -23,7 +29,10 @@ def test_a_cluster_of_level_2_0_serves_elects_and_stops(protocol: str, tmp_path:
         cluster.kill(leader)
         produce(cluster, "second")
         cluster.start(leader)
-        wait_for(lambda: len(admin.list_topics("t", PATIENCE_S).topics["t"].partitions[0].isrs) == 3, "three replicas in the ISR")
+        wait_for(
+            lambda: len(admin.list_topics("t", PATIENCE_S).topics["t"].partitions[0].isrs) == 3,
+            "three replicas in the ISR",
+        )
         leader = admin.list_topics("t", PATIENCE_S).topics["t"].partitions[0].leader
         cluster.stop(leader)
         assert "the controlled shutdown did not succeed" not in cluster.log_text(leader)
@@ -33,7 +42,13 @@ def test_a_cluster_of_level_2_0_serves_elects_and_stops(protocol: str, tmp_path:
 
 
 def produce(cluster: Cluster, value: str) -> None:
-    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "acks": "all", "delivery.timeout.ms": 60_000})
+    producer = Producer(
+        {
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "acks": "all",
+            "delivery.timeout.ms": 60_000,
+        }
+    )
     failed: list[KafkaError] = []
 
     def delivered(error: KafkaError | None, _: Message) -> None:
@@ -46,7 +61,13 @@ def produce(cluster: Cluster, value: str) -> None:
 
 
 def consume(cluster: Cluster, count: int) -> list[bytes]:
-    consumer = Consumer({"bootstrap.servers": cluster.bootstrap_servers, "group.id": "g", "auto.offset.reset": "earliest"})
+    consumer = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "group.id": "g",
+            "auto.offset.reset": "earliest",
+        }
+    )
     consumer.subscribe(["t"])
     try:
         messages = consumer.consume(count, PATIENCE_S)

@@ -1,4 +1,6 @@
-"""Single broker processes, as `python -m kafka_edu.server.main FILE` runs them, on an embedded ZooKeeper."""
+"""Single broker processes, as `python -m kafka_edu.server.main FILE` runs them, on an embedded
+ZooKeeper.
+"""
 
 import asyncio
 import json
@@ -18,7 +20,12 @@ from kafka_edu.cli.readiness import wait_until_listed
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.network.network_client import NetworkClient
-from kafka_edu.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from kafka_edu.protocol.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+)
 from kafka_edu.trace.events.network import FileBytesSampled
 from kafka_edu.trace.reader import open_recording
 from kafka_edu.trace.trace_client import EventsAddress, TraceClient
@@ -35,7 +42,9 @@ class Processes:
         self.zookeeper_port = zookeeper_port
 
     def properties(self, name: str, **settings: str) -> Path:
-        """Write a server.properties; `log_dirs` is a key, `__` stands for a dot where a name has underscores."""
+        """Write a server.properties; `log_dirs` is a key, `__` stands for a dot where a name has
+        underscores.
+        """
         given = {
             "listeners": "PLAINTEXT://127.0.0.1:0",
             "zookeeper.connect": f"127.0.0.1:{self.zookeeper_port}",
@@ -50,7 +59,10 @@ class Processes:
 
     def start(self, properties: Path, *arguments: str) -> subprocess.Popen[bytes]:
         with properties.with_suffix(".log").open("ab") as log:
-            broker = subprocess.Popen([sys.executable, "-m", "kafka_edu.server.main", str(properties), *arguments], stderr=log)
+            broker = subprocess.Popen(
+                [sys.executable, "-m", "kafka_edu.server.main", str(properties), *arguments],
+                stderr=log,
+            )
         self.running.append(broker)
         return broker
 
@@ -58,7 +70,10 @@ class Processes:
         return properties.with_suffix(".log").read_text()
 
     def started(self, properties: Path, times: int = 1) -> None:
-        wait_for(lambda: self.log(properties).count(" started ") >= times, lambda: f"not started: {self.log(properties)}")
+        wait_for(
+            lambda: self.log(properties).count(" started ") >= times,
+            lambda: f"not started: {self.log(properties)}",
+        )
 
     def refused(self, properties: Path, *arguments: str) -> str:
         """A broker that must not start: what it says."""
@@ -81,7 +96,17 @@ def zookeeper_port(tmp_path: Path, zookeeper: str) -> Iterator[int]:
         finally:
             server.kill()
         return
-    command = [sys.executable, "-m", "kafka_edu.zk.embedded.main", "--host", "127.0.0.1", "--port", "0", "--data-dir", str(tmp_path / "zookeeper")]
+    command = [
+        sys.executable,
+        "-m",
+        "kafka_edu.zk.embedded.main",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "0",
+        "--data-dir",
+        str(tmp_path / "zookeeper"),
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         try:
@@ -105,7 +130,11 @@ def port_of(processes: Processes, name: str) -> int:
 
     def told() -> bool:
         recorded = open_recording(str(processes.folder / f"{name}.record"))
-        ports.extend(int(str(e.event[1][0]).rpartition(":")[2]) for e in recorded if e.name == "ServerStarted")
+        ports.extend(
+            int(str(e.event[1][0]).rpartition(":")[2])
+            for e in recorded
+            if e.name == "ServerStarted"
+        )
         return bool(ports)
 
     wait_for(told, "no ServerStarted in the recording")
@@ -113,14 +142,23 @@ def port_of(processes: Processes, name: str) -> int:
 
 
 def address_of(processes: Processes, name: str, broker_id: int) -> str:
-    """host:port of a broker that knows itself: one that has just started tells clients that there is no broker, until there is a controller."""
+    """host:port of a broker that knows itself: one that has just started tells clients that there
+    is no broker, until there is a controller.
+    """
     port = port_of(processes, name)
-    asyncio.run(asyncio.wait_for(wait_until_listed(SocketTransport(), {broker_id: ("127.0.0.1", port)}, [broker_id]), PATIENCE_S))
+    asyncio.run(
+        asyncio.wait_for(
+            wait_until_listed(SocketTransport(), {broker_id: ("127.0.0.1", port)}, [broker_id]),
+            PATIENCE_S,
+        )
+    )
     return f"127.0.0.1:{port}"
 
 
 def test_a_brokers_life(processes: Processes) -> None:
-    """Generated id, topics, records, SIGTERM, clean start, kill -9, recovery: nothing acked is lost."""
+    """Generated id, topics, records, SIGTERM, clean start, kill -9, recovery: nothing acked is
+    lost.
+    """
     properties = processes.properties("k")
     broker = processes.start(properties)
     processes.started(properties)
@@ -138,7 +176,12 @@ def test_a_brokers_life(processes: Processes) -> None:
         assert producer.flush(PATIENCE_S) == 0
 
     def consume(count: int) -> list[bytes]:
-        settings = {"bootstrap.servers": address_of(processes, "k", 1001), "group.id": "g", "enable.auto.commit": False, "log_level": 0}
+        settings = {
+            "bootstrap.servers": address_of(processes, "k", 1001),
+            "group.id": "g",
+            "enable.auto.commit": False,
+            "log_level": 0,
+        }
         consumer = Consumer(settings)
         consumer.assign([TopicPartition("t", 0, 0)])
         values = [message.value() for message in consumer.consume(count, PATIENCE_S)]
@@ -153,7 +196,11 @@ def test_a_brokers_life(processes: Processes) -> None:
     assert (processes.folder / "k" / ".kafka_cleanshutdown").exists()
     assert not events.exists()
     recorded = [envelope.name for envelope in open_recording(str(processes.folder / "k.record"))]
-    assert recorded.index("ServerStopping") < recorded.index("ControlledShutdownAttempted") < recorded.index("ServerStopped")
+    assert (
+        recorded.index("ServerStopping")
+        < recorded.index("ControlledShutdownAttempted")
+        < recorded.index("ServerStopped")
+    )
 
     broker = processes.start(properties)
     processes.started(properties, 2)
@@ -166,17 +213,28 @@ def test_a_brokers_life(processes: Processes) -> None:
     processes.started(properties, 3)
     assert consume(3) == [b"a", b"b", b"c"]
     # each start made a recording of its own
-    assert sorted(path.name for path in processes.folder.glob("k.record*")) == ["k.record", "k.record.1", "k.record.2"]
+    assert sorted(path.name for path in processes.folder.glob("k.record*")) == [
+        "k.record",
+        "k.record.1",
+        "k.record.2",
+    ]
 
 
 def fetch(port: int, topic: str, offset: int) -> int:
-    """Ask a broker by one request for all records of partition 0 from `offset` on; return how many bytes of records came."""
+    """Ask a broker by one request for all records of partition 0 from `offset` on; return how many
+    bytes of records came.
+    """
 
     async def ask() -> int:
         client = NetworkClient(SocketTransport(), "test")
         await client.connect("127.0.0.1", port, PATIENCE_S * 1000)
         asked = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=2**30)
-        request = FetchRequest(replica_id=-1, max_wait_ms=0, min_bytes=0, topics=[FetchTopic(topic=topic, partitions=[asked])])
+        request = FetchRequest(
+            replica_id=-1,
+            max_wait_ms=0,
+            min_bytes=0,
+            topics=[FetchTopic(topic=topic, partitions=[asked])],
+        )
         try:
             response = await client.ask(request, 11, FetchResponse, PATIENCE_S * 1000)
         finally:
@@ -190,7 +248,9 @@ def fetch(port: int, topic: str, offset: int) -> int:
 
 @pytest.mark.skipif(not hasattr(os, "sendfile"), reason="this system has no sendfile")
 def test_records_of_more_than_a_batch_never_enter_a_running_broker(processes: Processes) -> None:
-    """Zero copy, counted where it happens (spec S6): a reader that is behind gets its records by sendfile, all of them; a single batch is read."""
+    """Zero copy, counted where it happens (spec S6): a reader that is behind gets its records by
+    sendfile, all of them; a single batch is read.
+    """
     properties = processes.properties("z")
     processes.start(properties)
     processes.started(properties)
@@ -210,8 +270,12 @@ def test_records_of_more_than_a_batch_never_enter_a_running_broker(processes: Pr
 
     def told(by_sendfile: int, read: int) -> None:
         """Return when the broker's gauge has these totals."""
-        with TraceClient(EventsAddress.read(str(processes.folder / "z.events")), gauges=True) as events:
-            events.wait_for(lambda envelope: envelope.event == FileBytesSampled(by_sendfile, read), PATIENCE_S)
+        with TraceClient(
+            EventsAddress.read(str(processes.folder / "z.events")), gauges=True
+        ) as events:
+            events.wait_for(
+                lambda envelope: envelope.event == FileBytesSampled(by_sendfile, read), PATIENCE_S
+            )
 
     told(0, 0)
     assert fetch(port, "t", 0) == behind + batch
@@ -225,18 +289,28 @@ def test_the_books_two_inconsistent_broker_ids_and_others(processes: Processes) 
     for folder, broker_id in ((one, 1), (two, 2)):
         folder.mkdir()
         (folder / "meta.properties").write_text(f"version=0\nbroker.id={broker_id}\n")
-    assert "configured as 7, but" in processes.refused(processes.properties("a", broker_id="7", log_dirs=str(one)))
-    assert "belong to different brokers" in processes.refused(processes.properties("b", log_dirs=f"{one},{two}"))
+    assert "configured as 7, but" in processes.refused(
+        processes.properties("a", broker_id="7", log_dirs=str(one))
+    )
+    assert "belong to different brokers" in processes.refused(
+        processes.properties("b", log_dirs=f"{one},{two}")
+    )
     (one / "meta.properties").write_text("version=0\nbroker.id=1\ncluster.id=another\n")
-    assert "belongs to the cluster another" in processes.refused(processes.properties("c", log_dirs=str(one)))
-    assert "generation.enable is false" in processes.refused(processes.properties("d", broker_id_generation_enable="false"))
+    assert "belongs to the cluster another" in processes.refused(
+        processes.properties("c", log_dirs=str(one))
+    )
+    assert "generation.enable is false" in processes.refused(
+        processes.properties("d", broker_id_generation_enable="false")
+    )
 
 
 def test_generated_ids_follow_each_other_and_stand_in_each_log_dir(processes: Processes) -> None:
     """Above reserved.broker.max.id; a log dir that is added later is told too (spec Z4)."""
 
     def ids(*names: str) -> list[str]:
-        lines = [(processes.folder / name / "meta.properties").read_text().splitlines() for name in names]
+        lines = [
+            (processes.folder / name / "meta.properties").read_text().splitlines() for name in names
+        ]
         return [line for meta in lines for line in meta if line.startswith("broker.id=")]
 
     def dirs(*names: str) -> str:
@@ -252,10 +326,14 @@ def test_generated_ids_follow_each_other_and_stand_in_each_log_dir(processes: Pr
     assert ids("m1") == ["broker.id=52"]
     broker.send_signal(signal.SIGTERM)
     assert broker.wait(PATIENCE_S) == 0
-    processes.start(processes.properties("l", log_dirs=dirs("l1", "l2", "l3"), reserved_broker_max_id="50"))
+    processes.start(
+        processes.properties("l", log_dirs=dirs("l1", "l2", "l3"), reserved_broker_max_id="50")
+    )
     processes.started(first, 2)
     assert ids("l1", "l2", "l3") == ["broker.id=51"] * 3
-    assert "from -1 to 50 (reserved.broker.max.id)" in processes.refused(processes.properties("n", broker_id="51", reserved_broker_max_id="50"))
+    assert "from -1 to 50 (reserved.broker.max.id)" in processes.refused(
+        processes.properties("n", broker_id="51", reserved_broker_max_id="50")
+    )
 
 
 def test_wrong_configurations_name_file_and_line(processes: Processes) -> None:
@@ -264,7 +342,10 @@ def test_wrong_configurations_name_file_and_line(processes: Processes) -> None:
         command = [sys.executable, "-m", "kafka_edu.server.main", str(properties)]
         assert subprocess.run(command, stderr=log, check=False, timeout=PATIENCE_S).returncode == 1
     line = properties.read_text().splitlines().index("num.io.threads=none") + 1
-    assert f"{properties}, line {line}: Invalid value none for configuration num.io.threads" in processes.log(properties)
+    assert (
+        f"{properties}, line {line}: Invalid value none for configuration num.io.threads"
+        in processes.log(properties)
+    )
 
 
 def test_a_taken_port_and_no_zookeeper(processes: Processes) -> None:
@@ -274,7 +355,9 @@ def test_a_taken_port_and_no_zookeeper(processes: Processes) -> None:
     taken = processes.properties("g", listeners=f"PLAINTEXT://127.0.0.1:{port_of(processes, 'f')}")
     assert "cannot listen on" in processes.refused(taken)
     assert not (processes.folder / "g" / "meta.properties").exists()
-    nobody = processes.properties("h", zookeeper_connect="127.0.0.1:1", zookeeper_connection_timeout_ms="500")
+    nobody = processes.properties(
+        "h", zookeeper_connect="127.0.0.1:1", zookeeper_connection_timeout_ms="500"
+    )
     assert "there is no ZooKeeper at 127.0.0.1:1" in processes.refused(nobody)
 
 
@@ -282,7 +365,12 @@ def test_a_second_broker_of_the_same_id_does_not_start(processes: Processes) -> 
     first = processes.properties("i", broker_id="5")
     processes.start(first)
     processes.started(first)
-    second = processes.properties("j", broker_id="5", zookeeper_session_timeout_ms="1000", zookeeper_connection_timeout_ms="30000")
+    second = processes.properties(
+        "j",
+        broker_id="5",
+        zookeeper_session_timeout_ms="1000",
+        zookeeper_connection_timeout_ms="30000",
+    )
     assert "another broker has the id 5: /brokers/ids/5" in processes.refused(second)
 
 
@@ -290,7 +378,10 @@ def test_an_unknown_key_is_warned_of_and_a_second_signal_is_patient(processes: P
     properties = processes.properties("k", broker_id="3", num_partition="4")
     broker = processes.start(properties, "--override", "broker.rack=r1")
     processes.started(properties)
-    assert "num.partition is not a known key, so it is ignored; did you mean num.partitions?" in processes.log(properties)
+    assert (
+        "num.partition is not a known key, so it is ignored; did you mean num.partitions?"
+        in processes.log(properties)
+    )
     broker.send_signal(signal.SIGINT)
     broker.send_signal(signal.SIGTERM)
     assert broker.wait(PATIENCE_S) == 0

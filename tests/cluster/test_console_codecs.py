@@ -9,11 +9,20 @@ from kafka_edu.cli.tools.console_producer import CODECS
 from tests.waiting import PATIENCE_S
 
 
-def test_the_console_consumer_reads_what_the_console_producer_wrote_by_every_codec(tmp_path: Path) -> None:
+def test_the_console_consumer_reads_what_the_console_producer_wrote_by_every_codec(
+    tmp_path: Path,
+) -> None:
     environment = python_environment() | {"KAFKA_EDU_HOME": str(tmp_path)}
 
     def tool(*words: str, stdin: str = "") -> str:
-        done = subprocess.run(python_command("kafka_edu", *words), env=environment, input=stdin, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            python_command("kafka_edu", *words),
+            env=environment,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -21,9 +30,31 @@ def test_the_console_consumer_reads_what_the_console_producer_wrote_by_every_cod
     with running_cluster("codecs", brokers=1) as cluster:
         servers = cluster.bootstrap_servers
         for codec, values in lines.items():
-            tool("console-producer", "--broker-list", servers, "--topic", "t", "--compression-codec", codec, stdin="\n".join(values) + "\n")
-        limits = ["--max-messages", str(sum(map(len, lines.values()))), "--timeout-ms", str(PATIENCE_S * 1000)]
-        read = tool("console-consumer", "--bootstrap-server", servers, "--topic", "t", "--from-beginning", *limits)
+            tool(
+                "console-producer",
+                "--broker-list",
+                servers,
+                "--topic",
+                "t",
+                "--compression-codec",
+                codec,
+                stdin="\n".join(values) + "\n",
+            )
+        limits = [
+            "--max-messages",
+            str(sum(map(len, lines.values()))),
+            "--timeout-ms",
+            str(PATIENCE_S * 1000),
+        ]
+        read = tool(
+            "console-consumer",
+            "--bootstrap-server",
+            servers,
+            "--topic",
+            "t",
+            "--from-beginning",
+            *limits,
+        )
         (segment,) = (Path(cluster.folder.path) / "broker-0").glob("**/t-0/*.log")
         dumped = tool("dump-log", "--files", str(segment))
     assert sorted(read.splitlines()) == sorted(line for values in lines.values() for line in values)

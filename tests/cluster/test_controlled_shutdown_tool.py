@@ -1,4 +1,6 @@
-"""ControlledShutdown sent for another broker, as the book proposes: afterwards that broker leads nothing and runs on (spec G4)."""
+"""ControlledShutdown sent for another broker, as the book proposes: afterwards that broker leads
+nothing and runs on (spec G4).
+"""
 
 from collections.abc import Iterator
 
@@ -22,7 +24,9 @@ PARTITIONS = 6
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    with running_cluster("tool", brokers=3, props={"auto.leader.rebalance.enable": "false"}) as running:
+    with running_cluster(
+        "tool", brokers=3, props={"auto.leader.rebalance.enable": "false"}
+    ) as running:
         yield running
 
 
@@ -34,14 +38,20 @@ def leaders(admin: AdminClient, topic: str = TOPIC) -> dict[int, int]:
 
 def until_broker_leads(cluster: Cluster, broker: int, partitions: int) -> None:
     """All brokers tell that it leads so many."""
-    until_all_tell(cluster.bootstrap_servers, TOPIC, lambda told: [p.leader_id for p in told.topics[0].partitions].count(broker) == partitions)
+    until_all_tell(
+        cluster.bootstrap_servers,
+        TOPIC,
+        lambda told: [p.leader_id for p in told.topics[0].partitions].count(broker) == partitions,
+    )
 
 
 def led_by(admin: AdminClient, broker: int) -> int:
     return sum(leader == broker for leader in leaders(admin).values())
 
 
-def test_the_broker_leads_nothing_and_runs_on(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_broker_leads_nothing_and_runs_on(
+    cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
     controller = cluster.wait_ready()
     broker = next(each for each in cluster.broker_ids if each != controller)
     admin = AdminClient(rd(cluster.bootstrap_servers))
@@ -53,13 +63,23 @@ def test_the_broker_leads_nothing_and_runs_on(cluster: Cluster, capsys: pytest.C
     known_by_all(cluster.bootstrap_servers, ALONE, 1)
     pid = cluster.pid(broker)
 
-    words = ["--bootstrap-server", cluster.bootstrap_servers, "--broker", str(broker), "--zookeeper", cluster.zookeeper_connect]
+    words = [
+        "--bootstrap-server",
+        cluster.bootstrap_servers,
+        "--broker",
+        str(broker),
+        "--zookeeper",
+        cluster.zookeeper_connect,
+    ]
     assert main(words) == 0
     told = capsys.readouterr().out.splitlines()
     assert told[1:] == [
         "Partitions remaining: none",
         "Not among them, for there is no other replica that could lead: alone-0",
-        f"Broker {broker} runs on. The controller lets it lead nothing more until it is started again, or the controller changes.",
+        (
+            f"Broker {broker} runs on. The controller lets it lead nothing more until it is started"
+            " again, or the controller changes."
+        ),
     ]
     assert f"(id: {controller} rack: null) moved the leaders of broker {broker} away." in told[0]
     producer = Producer(rd(cluster.bootstrap_servers, acks="all"))
@@ -70,8 +90,16 @@ def test_the_broker_leads_nothing_and_runs_on(cluster: Cluster, capsys: pytest.C
     until_broker_leads(cluster, broker, 0)
     assert leaders(admin, ALONE) == {0: broker}
     assert cluster.pid(broker) == pid, "it runs on"
-    refused = admin.elect_leaders(ElectionType.PREFERRED, [TopicPartition(TOPIC, number) for number in range(PARTITIONS)]).result(PATIENCE_S)
-    assert sum(error is not None and "PREFERRED_LEADER_NOT_AVAILABLE" in str(error) for error in refused.values()) == 2
+    refused = admin.elect_leaders(
+        ElectionType.PREFERRED, [TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
+    ).result(PATIENCE_S)
+    assert (
+        sum(
+            error is not None and "PREFERRED_LEADER_NOT_AVAILABLE" in str(error)
+            for error in refused.values()
+        )
+        == 2
+    )
     assert led_by(admin, broker) == 0, "the controller lets it lead nothing"
 
     cluster.stop(broker)
@@ -89,7 +117,9 @@ def test_it_is_refused(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_apache_kafkas_controller_does_it_too(capsys: pytest.CaptureFixture[str]) -> None:
-    properties = [f"{key}={value}" for key, value in OF_A_SMALL_HEAP.items()] + ["auto.leader.rebalance.enable=false"]
+    properties = [f"{key}={value}" for key, value in OF_A_SMALL_HEAP.items()] + [
+        "auto.leader.rebalance.enable=false"
+    ]
     try:
         jars = kafka_jars()
     except PeerMissing as error:
@@ -99,7 +129,19 @@ def test_apache_kafkas_controller_does_it_too(capsys: pytest.CaptureFixture[str]
         admin.create_topics([NewTopic(TOPIC, 2, 2)])[TOPIC].result(PATIENCE_S)
         broker = 1
         wait_for(lambda: sorted(leaders(admin).values()) == [0, 1], "each leads one")
-        assert main(["--bootstrap-server", kafka.bootstrap, "--broker", str(broker), "--zookeeper", kafka.zookeeper]) == 0
+        assert (
+            main(
+                [
+                    "--bootstrap-server",
+                    kafka.bootstrap,
+                    "--broker",
+                    str(broker),
+                    "--zookeeper",
+                    kafka.zookeeper,
+                ]
+            )
+            == 0
+        )
         assert "Partitions remaining: none" in capsys.readouterr().out
         producer = Producer(rd(kafka.bootstrap, acks="all"))
         for number in range(2):

@@ -1,4 +1,5 @@
-"""Ctrl-C at a terminal, at moments that the commands' own output or files tell: one line, exit code 130, and nothing is left.
+"""Ctrl-C at a terminal, at moments that the commands' own output or files tell: one line, exit code
+130, and nothing is left.
 
 A terminal sends SIGINT to all processes of its foreground group; so do these tests.
 """
@@ -15,10 +16,21 @@ import pytest
 
 from kafka_edu.cli.command_table import checkout
 from kafka_edu.cli.supervisor import Cluster, running_cluster
-from tests.cluster.processes import children_of, cpu_seconds, processes_of, wait_until_gone, wait_until_none
+from tests.cluster.processes import (
+    children_of,
+    cpu_seconds,
+    processes_of,
+    wait_until_gone,
+    wait_until_none,
+)
 from tests.waiting import wait_for
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="these tests look for processes in /proc")]
+pytestmark = [
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(
+        not Path("/proc/self/stat").exists(), reason="these tests look for processes in /proc"
+    ),
+]
 
 
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
@@ -27,14 +39,29 @@ _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 class Command:
     """`./kafka-edu …` in a process group of its own."""
 
-    def __init__(self, home: Path, *arguments: str, stdin: int = subprocess.DEVNULL, environment: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        home: Path,
+        *arguments: str,
+        stdin: int = subprocess.DEVNULL,
+        environment: dict[str, str] | None = None,
+    ) -> None:
         root = checkout()
         assert root is not None
-        env = os.environ | {"KAFKA_EDU_HOME": str(home), "KAFKA_EDU_VENV": sys.prefix, "PYTHONUNBUFFERED": "1"} | (environment or {})
+        env = (
+            os.environ
+            | {"KAFKA_EDU_HOME": str(home), "KAFKA_EDU_VENV": sys.prefix, "PYTHONUNBUFFERED": "1"}
+            | (environment or {})
+        )
         self._output = home.parent / f"{home.name}.out"
         with self._output.open("wb") as output:
             self.process = subprocess.Popen(
-                [str(root / "kafka-edu"), *arguments], stdin=stdin, stdout=output, stderr=subprocess.STDOUT, env=env, start_new_session=True
+                [str(root / "kafka-edu"), *arguments],
+                stdin=stdin,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=env,
+                start_new_session=True,
             )
 
     @property
@@ -89,7 +116,11 @@ DEMOS = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "pattern"), DEMOS, ids=lambda value: " ".join(value) if isinstance(value, list) else value)
+@pytest.mark.parametrize(
+    ("arguments", "pattern"),
+    DEMOS,
+    ids=lambda value: " ".join(value) if isinstance(value, list) else value,
+)
 def test_in_the_middle_of_what_it_shows(home: Path, arguments: list[str], pattern: str) -> None:
     command = Command(home, *arguments)
     command.wait_for_output(pattern)
@@ -106,7 +137,9 @@ def test_a_benchmark_with_a_process_beside_it(home: Path) -> None:
 
 
 def test_a_benchmark_that_only_counts(home: Path) -> None:
-    """It says nothing until it is done; so it is told to go on and on, and interrupted when it has worked for a while."""
+    """It says nothing until it is done; so it is told to go on and on, and interrupted when it has
+    worked for a while.
+    """
     command = Command(home, "bench", "codecs", "--rounds", "1000000")
     command.wait_for(lambda: cpu_seconds(command.process.pid) > 2, "two seconds of work")
     assert_stopped(home, *command.interrupt())
@@ -118,7 +151,9 @@ def test_a_demo_that_waits_for_ps(home: Path) -> None:
     ps = tools / "ps"
     ps.write_text(f"#!/bin/sh\n: >{home}/asked\nexec sleep 600\n")
     ps.chmod(0o755)
-    command = Command(home, "demo", "ps-pitfall", environment={"PATH": f"{tools}:{os.environ['PATH']}"})
+    command = Command(
+        home, "demo", "ps-pitfall", environment={"PATH": f"{tools}:{os.environ['PATH']}"}
+    )
     command.wait_for((home / "asked").exists, "ps")
     assert_stopped(home, *command.interrupt())
 
@@ -132,19 +167,33 @@ def test_while_a_cluster_starts(home: Path, file: str) -> None:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    with running_cluster("ctrl-c", brokers=1, props={"offsets.topic.replication.factor": "1", "offsets.topic.num.partitions": "1"}) as cluster:
+    with running_cluster(
+        "ctrl-c",
+        brokers=1,
+        props={"offsets.topic.replication.factor": "1", "offsets.topic.num.partitions": "1"},
+    ) as cluster:
         yield cluster
 
 
 def test_console_clients(home: Path, cluster: Cluster) -> None:
     servers = cluster.bootstrap_servers
-    producer = Command(home, "console-producer", "--broker-list", servers, "--topic", "t", stdin=subprocess.PIPE)
+    producer = Command(
+        home, "console-producer", "--broker-list", servers, "--topic", "t", stdin=subprocess.PIPE
+    )
     assert producer.process.stdin is not None
     producer.process.stdin.write(b"one\n")
     producer.process.stdin.flush()
     consumer_home = home.parent / "consumer"
     consumer_home.mkdir()
-    consumer = Command(consumer_home, "console-consumer", "--bootstrap-server", servers, "--topic", "t", "--from-beginning")
+    consumer = Command(
+        consumer_home,
+        "console-consumer",
+        "--bootstrap-server",
+        servers,
+        "--topic",
+        "t",
+        "--from-beginning",
+    )
     producer.wait_for_output(">>")
     assert_stopped(home, *producer.interrupt())
     consumer.wait_for_output("one")
@@ -156,7 +205,9 @@ def test_console_clients(home: Path, cluster: Cluster) -> None:
 
 
 def test_a_proxy(home: Path, cluster: Cluster) -> None:
-    command = Command(home, "proxy", "--listen", "127.0.0.1:0", "--target", cluster.bootstrap_servers)
+    command = Command(
+        home, "proxy", "--listen", "127.0.0.1:0", "--target", cluster.bootstrap_servers
+    )
     command.wait_for_output("127.0.0.1:")
     code, said = command.interrupt()
     assert code in (0, 130)
@@ -178,13 +229,18 @@ def test_a_set_up(home: Path) -> None:
     tools = home / "bin"
     tools.mkdir()
     uv = tools / "uv"
-    uv.write_text(f'#!/bin/sh\n[ "$1" = --version ] && exit 0\necho installing {home}\nexec sleep 600\n')
+    uv.write_text(
+        f'#!/bin/sh\n[ "$1" = --version ] && exit 0\necho installing {home}\nexec sleep 600\n'
+    )
     uv.chmod(0o755)
     venv = home / "venv"
     environment = {"KAFKA_EDU_VENV": str(venv), "PATH": f"{tools}:{os.environ['PATH']}"}
     command = Command(home, "setup", environment=environment)
     command.wait_for_output("installing")
     code, said = command.interrupt()
-    assert (code, said) == (130, "kafka-edu: stopped; what was fetched is kept, and the next start goes on\n")
+    assert (code, said) == (
+        130,
+        "kafka-edu: stopped; what was fetched is kept, and the next start goes on\n",
+    )
     assert not (home / "venv.lock").exists()
     wait_until_none(str(home))

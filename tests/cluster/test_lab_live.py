@@ -1,4 +1,6 @@
-"""Exercise 02-1 in a live cluster: the reference serves in broker 2, and what is wrong shows there too."""
+"""Exercise 02-1 in a live cluster: the reference serves in broker 2, and what is wrong shows there
+too.
+"""
 
 from pathlib import Path
 
@@ -18,9 +20,13 @@ def test_the_reference_times_the_operations_of_broker_2() -> None:
 
 
 def test_a_wheel_that_never_stores_lets_operations_run_early(tmp_path: Path) -> None:
-    source = (ROOT / "solutions" / "ch02_timing_wheel" / "ex01_timing_wheel_add.py").read_text(encoding="utf-8")
+    source = (ROOT / "solutions" / "ch02_timing_wheel" / "ex01_timing_wheel_add.py").read_text(
+        encoding="utf-8"
+    )
     wrong = tmp_path / "timing_wheel.py"
-    head, add, _ = source.partition("        if expiration_ms < self.current_time_ms + self.tick_ms:")
+    head, add, _ = source.partition(
+        "        if expiration_ms < self.current_time_ms + self.tick_ms:"
+    )
     wrong.write_text(head + "        return None\n", encoding="utf-8")
     assert add
     steps = {step.says: step for step in check_live(wrong, lambda _: None)}
@@ -30,8 +36,12 @@ def test_a_wheel_that_never_stores_lets_operations_run_early(tmp_path: Path) -> 
 
 
 def test_a_file_that_swaps_the_adapter_is_judged_by_its_own_answers(tmp_path: Path) -> None:
-    """In a live broker: what it swaps is in its own process, and its wheel, which stores nothing, is asked all the same."""
-    source = (ROOT / "solutions" / "ch02_timing_wheel" / "ex01_timing_wheel_add.py").read_text(encoding="utf-8")
+    """In a live broker: what it swaps is in its own process, and its wheel, which stores nothing,
+    is asked all the same.
+    """
+    source = (ROOT / "solutions" / "ch02_timing_wheel" / "ex01_timing_wheel_add.py").read_text(
+        encoding="utf-8"
+    )
     head = source.partition("        if expiration_ms < self.current_time_ms + self.tick_ms:")[0]
     swap = (
         f"import sys; sys.path.insert(0, {str(ROOT.parent)!r})\n"

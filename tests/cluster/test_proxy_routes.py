@@ -1,4 +1,6 @@
-"""A metadata proxy before two real clusters: who is led where, and what becomes of the clients of one that is gone (spec B3)."""
+"""A metadata proxy before two real clusters: who is led where, and what becomes of the clients of
+one that is gone (spec B3).
+"""
 
 import tempfile
 from collections.abc import Iterator
@@ -36,7 +38,9 @@ class World(NamedTuple):
 
     def boot(self, client_id: str) -> str:
         """Which cluster this client is told of."""
-        client = AdminClient({"bootstrap.servers": self.address, "client.id": client_id, "log_level": 0})
+        client = AdminClient(
+            {"bootstrap.servers": self.address, "client.id": client_id, "log_level": 0}
+        )
         (broker,) = client.list_topics(timeout=PATIENCE_S).brokers.values()
         return {self.east.port(0): "east", self.west.port(0): "west"}[broker.port]
 
@@ -48,7 +52,10 @@ class World(NamedTuple):
 def world(shared: World) -> World:
     """Both clusters are up, and the proxy knows it, whatever a test before has left."""
     start_all(shared.west)
-    wait_for(lambda: all(states_of(shared.proxy, target)[-1:] == ["Up"] for target in ("east", "west")), "both are up")
+    wait_for(
+        lambda: all(states_of(shared.proxy, target)[-1:] == ["Up"] for target in ("east", "west")),
+        "both are up",
+    )
     return shared
 
 
@@ -61,16 +68,36 @@ def shared() -> Iterator[World]:
     ):
         for cluster, topic in ((east, "web"), (west, "web"), (west, "audit.log")):
             admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0})
-            admin.create_topics([NewTopic(topic, num_partitions=1, replication_factor=1)], operation_timeout=20)[topic].result()
+            admin.create_topics(
+                [NewTopic(topic, num_partitions=1, replication_factor=1)], operation_timeout=20
+            )[topic].result()
         routes = Path(folder) / "routes.txt"
         routes.write_text(RULES)
-        targets = ("--target", f"east={east.bootstrap_servers}", "--target", f"west={west.bootstrap_servers}")
-        with running_proxy(Path(folder), *targets, "--routes", str(routes), "--refresh-ms", "200", "--timeout-ms", "30000") as (proxy, address):
+        targets = (
+            "--target",
+            f"east={east.bootstrap_servers}",
+            "--target",
+            f"west={west.bootstrap_servers}",
+        )
+        with running_proxy(
+            Path(folder),
+            *targets,
+            "--routes",
+            str(routes),
+            "--refresh-ms",
+            "200",
+            "--timeout-ms",
+            "30000",
+        ) as (proxy, address):
             yield World(east, west, proxy, address)
 
 
 def states_of(proxy: RunningProxy, target: str) -> list[str]:
-    return [e.event.after for e in proxy.events() if isinstance(e.event, TargetStateChanged) and e.event.target == target]
+    return [
+        e.event.after
+        for e in proxy.events()
+        if isinstance(e.event, TargetStateChanged) and e.event.target == target
+    ]
 
 
 def test_by_client_id_and_spread(world: World) -> None:
@@ -81,20 +108,33 @@ def test_by_client_id_and_spread(world: World) -> None:
     assert world.boots() == booted
 
 
-def test_a_topics_rule_does_not_lead_a_client_whose_first_request_names_no_topic(world: World) -> None:
-    """librdkafka's does not: it is led by the rule without a topic. Whom it asks for its topic then, a broker or the proxy again, is chance. By client id
-    it finds it.
+def test_a_topics_rule_does_not_lead_a_client_whose_first_request_names_no_topic(
+    world: World,
+) -> None:
+    """librdkafka's does not: it is led by the rule without a topic. Whom it asks for its topic
+    then, a broker or the proxy again, is chance. By client id it finds it.
 
     The Java clients name their topic at once (tests/interop/test_clients_on_proxy.py).
     """
 
     def led_to(client_id: str) -> list[str]:
         return [
-            e.event.target for e in world.proxy.events() if isinstance(e.event, ProxyAnswered) and e.event.client_id == client_id and e.event.target
+            e.event.target
+            for e in world.proxy.events()
+            if isinstance(e.event, ProxyAnswered)
+            and e.event.client_id == client_id
+            and e.event.target
         ]
 
     def booted(client_id: str) -> Producer:
-        producer = Producer({"bootstrap.servers": world.address, "client.id": client_id, "message.timeout.ms": PATIENCE_S * 1000, "log_level": 0})
+        producer = Producer(
+            {
+                "bootstrap.servers": world.address,
+                "client.id": client_id,
+                "message.timeout.ms": PATIENCE_S * 1000,
+                "log_level": 0,
+            }
+        )
         wait_for(lambda: led_to(client_id), f"{client_id} is led")
         return producer
 
@@ -107,17 +147,25 @@ def test_a_topics_rule_does_not_lead_a_client_whose_first_request_names_no_topic
     assert led_to("somebody")[0] == "east"
 
 
-def test_the_clients_of_a_cluster_that_is_gone_boot_on_the_other_until_it_is_back(world: World) -> None:
+def test_the_clients_of_a_cluster_that_is_gone_boot_on_the_other_until_it_is_back(
+    world: World,
+) -> None:
     before, states = world.boots(), states_of(world.proxy, "west")
     world.west.kill(0)
     wait_for(lambda: states_of(world.proxy, "west")[-1] == "Down", "the proxy finds it gone")
     assert set(world.boots().values()) == {"east"}
-    refused = AdminClient({"bootstrap.servers": world.address, "client.id": "billing-8", "log_level": 0})
+    refused = AdminClient(
+        {"bootstrap.servers": world.address, "client.id": "billing-8", "log_level": 0}
+    )
     with pytest.raises(KafkaException):
         refused.list_topics(timeout=3)
 
     def reasons() -> set[str]:
-        return {e.event.reason for e in world.proxy.events() if isinstance(e.event, ProxyRefused) and e.event.client_id == "billing-8"}
+        return {
+            e.event.reason
+            for e in world.proxy.events()
+            if isinstance(e.event, ProxyRefused) and e.event.client_id == "billing-8"
+        }
 
     wait_for(reasons, "billing-8 is refused")
     assert reasons() == {"no target answers of west"}

@@ -1,4 +1,6 @@
-"""When a cluster does not get ready, the terminal says why: each broker's own story, and not only that time is up."""
+"""When a cluster does not get ready, the terminal says why: each broker's own story, and not only
+that time is up.
+"""
 
 import socket
 import subprocess
@@ -25,10 +27,15 @@ def taken_port() -> Iterator[int]:
 
 def test_a_port_that_is_taken_is_named(taken_port: int, tmp_path: Path) -> None:
     own = {1: {"listeners": f"PLAINTEXT://127.0.0.1:{taken_port}"}}
-    with running_cluster("taken", brokers=2, broker_props=own, home=tmp_path, wait=False) as cluster, pytest.raises(ClusterError) as failed:
+    with (
+        running_cluster("taken", brokers=2, broker_props=own, home=tmp_path, wait=False) as cluster,
+        pytest.raises(ClusterError) as failed,
+    ):
         cluster.wait_ready()
     (line,) = str(failed.value).splitlines()
-    assert line.startswith(f"broker-1 ended with code 1: [Errno 98] cannot listen on 127.0.0.1:{taken_port}")
+    assert line.startswith(
+        f"broker-1 ended with code 1: [Errno 98] cannot listen on 127.0.0.1:{taken_port}"
+    )
 
 
 def test_a_zookeeper_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -37,24 +44,35 @@ def test_a_zookeeper_that_is_not_there_is_named(tmp_path: Path) -> None:
         nowhere = f"127.0.0.1:{sock.getsockname()[1]}"
         props = {"zookeeper.connection.timeout.ms": "1000"}
         with (
-            running_cluster("dead", brokers=1, props=props, zookeeper=nowhere, home=tmp_path, wait=False) as cluster,
+            running_cluster(
+                "dead", brokers=1, props=props, zookeeper=nowhere, home=tmp_path, wait=False
+            ) as cluster,
             pytest.raises(ClusterError) as failed,
         ):
             cluster.wait_ready()
-    assert f"broker-0 ended with code 1: there is no ZooKeeper at {nowhere} (zookeeper.connect)" in str(failed.value)
+    assert (
+        f"broker-0 ended with code 1: there is no ZooKeeper at {nowhere} (zookeeper.connect)"
+        in str(failed.value)
+    )
 
 
-def test_brokers_that_do_not_understand_each_other_are_told_with_what_they_refuse(tmp_path: Path) -> None:
+def test_brokers_that_do_not_understand_each_other_are_told_with_what_they_refuse(
+    tmp_path: Path,
+) -> None:
     """By hand one broker is set to 2.0 altogether, while the controller speaks 2.8."""
     own = {1: {"edu.api.level": "2.0", "inter.broker.protocol.version": "2.0"}}
-    with running_cluster("mixed", brokers=2, broker_props=own, home=tmp_path, wait=False) as cluster:
+    with running_cluster(
+        "mixed", brokers=2, broker_props=own, home=tmp_path, wait=False
+    ) as cluster:
         cluster.stop(1)
         assert cluster.wait_ready() == 0, "the controller is the one that speaks 2.8"
         cluster.start(1, wait=False)
         with pytest.raises(ClusterError) as failed:
             cluster.wait_ready(timeout_s=10)
     told = str(failed.value)
-    assert told.startswith("not ready within 10 s:\n  broker 0: it is registered; its state is Running")
+    assert told.startswith(
+        "not ready within 10 s:\n  broker 0: it is registered; its state is Running"
+    )
     assert "UPDATE_METADATA" in told
     assert "is not served, only 0 to" in told
     assert "broker 1: it is registered" in told
@@ -68,18 +86,34 @@ def test_a_setting_that_is_refused_starts_nothing(where: str, tmp_path: Path) ->
     with pytest.raises(ClusterError) as refused:
         start_cluster("refused", wish, tmp_path)
     told = str(refused.value)
-    assert told.startswith("--prop authorizer.class.name: " if where == "props" else "--broker-prop 0:authorizer.class.name: ")
+    assert told.startswith(
+        "--prop authorizer.class.name: "
+        if where == "props"
+        else "--broker-prop 0:authorizer.class.name: "
+    )
     assert "there is no authorizer, so every client may do everything" in told
     assert not is_up(ClusterFolder.of("refused", tmp_path))
 
 
 def test_server_start_refuses_too_and_names_file_and_line(tmp_path: Path) -> None:
     path = tmp_path / "server.properties"
-    path.write_text(f"zookeeper.connect=127.0.0.1:1\nlog.dirs={tmp_path}/logs\nzookeeper.set.acl=true\nlog.cleaner.thread=2\n")
+    path.write_text(
+        f"zookeeper.connect=127.0.0.1:1\nlog.dirs={tmp_path}/logs\nzookeeper.set.acl=true\nlog.cleaner.thread=2\n"
+    )
     done = subprocess.run(
-        python_command("kafka_edu", "server-start", str(path)), capture_output=True, text=True, timeout=60, env=python_environment(), check=False
+        python_command("kafka_edu", "server-start", str(path)),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=python_environment(),
+        check=False,
     )
     assert done.returncode == 1
-    assert f"the broker cannot start: {path}, line 3: zookeeper.set.acl=true is refused" in done.stderr
-    assert f"{path}, line 4: log.cleaner.thread is not a known key, so it is ignored; did you mean log.cleaner.threads?" in done.stderr
+    assert (
+        f"the broker cannot start: {path}, line 3: zookeeper.set.acl=true is refused" in done.stderr
+    )
+    assert (
+        f"{path}, line 4: log.cleaner.thread is not a known key, so it is ignored; did you mean"
+        " log.cleaner.threads?" in done.stderr
+    )
     assert not (tmp_path / "logs").exists()

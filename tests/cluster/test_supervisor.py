@@ -1,4 +1,6 @@
-"""The supervisor with real brokers: its acts and what it tells of them, and that nothing is ever left behind."""
+"""The supervisor with real brokers: its acts and what it tells of them, and that nothing is ever
+left behind.
+"""
 
 import os
 import signal
@@ -14,7 +16,14 @@ from kazoo.client import KazooClient
 
 from kafka_edu.cli.cluster_spec import Wish
 from kafka_edu.cli.python_process import python_command, python_environment
-from kafka_edu.cli.supervisor import Cluster, ClusterError, attach, is_up, running_cluster, start_cluster
+from kafka_edu.cli.supervisor import (
+    Cluster,
+    ClusterError,
+    attach,
+    is_up,
+    running_cluster,
+    start_cluster,
+)
 from kafka_edu.common.action_client import ActionAddress, ActionClient, ActionRefusedError
 from kafka_edu.common.cluster_home import ClusterFolder
 from kafka_edu.trace.event import Envelope
@@ -22,7 +31,12 @@ from kafka_edu.trace.trace_client import TraceClient
 from tests.cluster.processes import processes_of, start_all, wait_until_gone, wait_until_none
 from tests.waiting import PATIENCE_S, wait_for
 
-pytestmark = [pytest.mark.timeout(240), pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="these tests look for processes in /proc")]
+pytestmark = [
+    pytest.mark.timeout(240),
+    pytest.mark.skipif(
+        not Path("/proc/self/stat").exists(), reason="these tests look for processes in /proc"
+    ),
+]
 
 
 @pytest.fixture(scope="module")
@@ -44,19 +58,32 @@ def pids(cluster: Cluster) -> list[int]:
 
 
 def listed_brokers(cluster: Cluster) -> set[int]:
-    return set(AdminClient({"bootstrap.servers": cluster.bootstrap_servers}).list_topics(timeout=PATIENCE_S).brokers)
+    return set(
+        AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+        .list_topics(timeout=PATIENCE_S)
+        .brokers
+    )
 
 
 def test_ready_means_that_a_client_sees_three_brokers_and_a_controller(cluster: Cluster) -> None:
-    metadata = AdminClient({"bootstrap.servers": cluster.bootstrap_servers}).list_topics(timeout=PATIENCE_S)
+    metadata = AdminClient({"bootstrap.servers": cluster.bootstrap_servers}).list_topics(
+        timeout=PATIENCE_S
+    )
     assert set(metadata.brokers) == {0, 1, 2}
     assert metadata.controller_id in {0, 1, 2}
-    assert {broker.port for broker in metadata.brokers.values()} == {cluster.port(i) for i in (0, 1, 2)}
+    assert {broker.port for broker in metadata.brokers.values()} == {
+        cluster.port(i) for i in (0, 1, 2)
+    }
 
 
 def test_status_tells_of_every_process(cluster: Cluster) -> None:
     status = cluster.status()
-    assert [process.process for process in status.processes] == ["zookeeper", "broker-0", "broker-1", "broker-2"]
+    assert [process.process for process in status.processes] == [
+        "zookeeper",
+        "broker-0",
+        "broker-1",
+        "broker-2",
+    ]
     assert all(process.state == "running" for process in status.processes)
     assert status.ready_ms is not None
     assert status.running_brokers == (0, 1, 2)
@@ -73,8 +100,14 @@ def test_a_broker_killed_and_started_again(cluster: Cluster) -> None:
         before = cluster.pid(1)
         cluster.kill(1)
         told: list[Envelope] = []
-        events.wait_for(lambda envelope: told.append(envelope) or envelope.name == "ActionDone", PATIENCE_S)
-        names = [envelope.name for envelope in told if envelope.name.startswith(("Action", "ProcessEnded"))]
+        events.wait_for(
+            lambda envelope: told.append(envelope) or envelope.name == "ActionDone", PATIENCE_S
+        )
+        names = [
+            envelope.name
+            for envelope in told
+            if envelope.name.startswith(("Action", "ProcessEnded"))
+        ]
         assert names == ["ActionAsked", "ProcessEnded", "ActionDone"]
         asked, ended, done = (envelope for envelope in told if envelope.name in names)
         assert ended.event == ("broker-1", 1, before, 0, "SIGKILL", True)
@@ -93,7 +126,9 @@ def test_a_broker_killed_and_started_again(cluster: Cluster) -> None:
 
 
 def test_a_broker_stopped_says_goodbye(cluster: Cluster) -> None:
-    """After a SIGTERM its znode is gone when its process is, without waiting for a session to expire."""
+    """After a SIGTERM its znode is gone when its process is, without waiting for a session to
+    expire.
+    """
     cluster.stop(2)
     assert cluster.status().broker(2).ended in ("ended with code 0", "killed by SIGTERM")
     zk = KazooClient(cluster.zookeeper_connect)
@@ -121,7 +156,9 @@ def test_a_paused_broker_answers_nothing_until_it_is_resumed(cluster: Cluster) -
 
 def test_acts_on_a_broker_that_is_none(cluster: Cluster) -> None:
     for broker_id in (3, -1):
-        with pytest.raises(ClusterError, match=f"there is no broker {broker_id}; there are 0, 1, 2"):
+        with pytest.raises(
+            ClusterError, match=f"there is no broker {broker_id}; there are 0, 1, 2"
+        ):
             cluster.kill(broker_id)
     with pytest.raises(ClusterError, match="there is no action 'tickle'"):
         cluster.act("tickle", 0)
@@ -132,14 +169,19 @@ def test_acts_on_a_broker_that_is_none(cluster: Cluster) -> None:
 def test_wrong_token_changes_nothing(cluster: Cluster) -> None:
     address = ActionAddress.read(cluster.folder.action_address)
     before = cluster.pid(0)
-    with ActionClient(address._replace(token="guess")) as stranger, pytest.raises(ActionRefusedError, match="wrong token"):
+    with (
+        ActionClient(address._replace(token="guess")) as stranger,
+        pytest.raises(ActionRefusedError, match="wrong token"),
+    ):
         stranger.ask("kill", broker=0)
     assert cluster.pid(0) == before
 
 
 def test_a_second_cluster_beside_it_on_the_zookeeper_of_the_first(cluster: Cluster) -> None:
     """Another name, other ports, and by a chroot another tree on the same ZooKeeper."""
-    with running_cluster("second", brokers=1, zookeeper=f"{cluster.zookeeper_connect}/second") as second:
+    with running_cluster(
+        "second", brokers=1, zookeeper=f"{cluster.zookeeper_connect}/second"
+    ) as second:
         assert [process.process for process in second.status().processes] == ["broker-0"]
         assert listed_brokers(second) == {0}
         assert listed_brokers(cluster) == {0, 1, 2}
@@ -147,7 +189,9 @@ def test_a_second_cluster_beside_it_on_the_zookeeper_of_the_first(cluster: Clust
 
 
 def test_a_broker_that_cannot_start_says_why(tmp_path: Path) -> None:
-    broken = running_cluster("wrong", brokers=2, broker_props={1: {"log.dirs": "/proc/no-such-dir"}}, home=tmp_path)
+    broken = running_cluster(
+        "wrong", brokers=2, broker_props={1: {"log.dirs": "/proc/no-such-dir"}}, home=tmp_path
+    )
     with pytest.raises(ClusterError, match=r"(?s)broker-1 ended with code 1.*log dir"), broken:
         pytest.fail("it must not get ready")
     assert not processes_of(str(tmp_path))
@@ -155,7 +199,11 @@ def test_a_broker_that_cannot_start_says_why(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("java", "patience_s", "says"), [("sleep 60", 1, "ZooKeeper does not answer within 1 s"), ("exit 3", 60, "zookeeper ended with code 3")]
+    ("java", "patience_s", "says"),
+    [
+        ("sleep 60", 1, "ZooKeeper does not answer within 1 s"),
+        ("exit 3", 60, "zookeeper ended with code 3"),
+    ],
 )
 @pytest.mark.usefixtures("apache_zookeeper")
 def test_a_zookeeper_that_does_not_answer_is_told_and_no_broker_started(
@@ -166,7 +214,9 @@ def test_a_zookeeper_that_does_not_answer_is_told_and_no_broker_started(
     program.write_text(f"#!/bin/sh\n{java}\n")
     program.chmod(0o755)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jre"))
-    with running_cluster("mute", brokers=1, zookeeper="apache", home=tmp_path, wait=False) as cluster:
+    with running_cluster(
+        "mute", brokers=1, zookeeper="apache", home=tmp_path, wait=False
+    ) as cluster:
         with pytest.raises(ClusterError, match=says):
             cluster.wait_ready(timeout_s=patience_s)
         assert cluster.status().running_brokers == ()
@@ -193,7 +243,9 @@ def test_records_survive_down_and_up(tmp_path: Path, zookeeper: str) -> None:
     try:
         again.wait_ready()
         assert again.bootstrap_servers == bootstrap
-        consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "unused", "enable.auto.commit": False})
+        consumer = Consumer(
+            {"bootstrap.servers": bootstrap, "group.id": "unused", "enable.auto.commit": False}
+        )
         consumer.assign([TopicPartition("t", 0, 0)])
         values = [message.value() for message in consumer.consume(10, timeout=PATIENCE_S)]
         consumer.close()
@@ -234,9 +286,14 @@ with running_cluster("orphan", brokers=1, home=Path(sys.argv[1]), wait=sys.argv[
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("when", ["ready", "starting"])
-def test_nothing_is_left_when_the_owner_ends(tmp_path: Path, number: signal.Signals, when: str) -> None:
+def test_nothing_is_left_when_the_owner_ends(
+    tmp_path: Path, number: signal.Signals, when: str
+) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", OWNER, str(tmp_path), when], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=python_environment()
+        [sys.executable, "-c", OWNER, str(tmp_path), when],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=python_environment(),
     ) as owner:
         assert owner.stdout is not None
         assert owner.stdout.readline() == b"up\n"
@@ -248,10 +305,14 @@ def test_nothing_is_left_when_the_owner_ends(tmp_path: Path, number: signal.Sign
 
 @pytest.mark.parametrize("after_s", [0.15, 0.4, 0.8, 1.3])
 def test_ctrl_c_during_cluster_up_leaves_nothing(tmp_path: Path, after_s: float) -> None:
-    """At any moment: while Python starts, while the supervisor starts, while brokers start, when it is ready."""
+    """At any moment: while Python starts, while the supervisor starts, while brokers start, when it
+    is ready.
+    """
     environment = python_environment() | {"KAFKA_EDU_HOME": str(tmp_path)}
     command = python_command("kafka_edu", "cluster", "up", "--name", "hasty")
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment) as up:
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
+    ) as up:
         try:
             up.wait(after_s)
         except subprocess.TimeoutExpired:

@@ -1,7 +1,10 @@
-"""The essentials of `leader_epoch_truncation.txt`, which runs in virtual time, on real processes and a real client.
+"""The essentials of `leader_epoch_truncation.txt`, which runs in virtual time, on real processes
+and a real client.
 
-A follower stands still: the ISR shrinks, and acks=all is answered. The leader is killed with -9: another is elected, from the ISR and in the order of the
-replicas. The old leader comes back: it asks by leader epoch where to cut its log, catches up, and is in the ISR again. Nothing acked is lost.
+A follower stands still: the ISR shrinks, and acks=all is answered. The leader is killed with -9:
+another is elected, from the ISR and in the order of the replicas. The old leader comes back: it
+asks by leader epoch where to cut its log, catches up, and is in the ISR again. Nothing acked is
+lost.
 """
 
 from pathlib import Path
@@ -14,7 +17,12 @@ from confluent_kafka.cimpl import NewTopic
 from kafka_edu.cli.supervisor import Cluster, running_cluster
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.controller import LeaderElected
-from kafka_edu.trace.events.replication import IsrExpanded, IsrShrunk, LogTruncatedByEpoch, PartitionSnapshot
+from kafka_edu.trace.events.replication import (
+    IsrExpanded,
+    IsrShrunk,
+    LogTruncatedByEpoch,
+    PartitionSnapshot,
+)
 from kafka_edu.trace.reader import merge, open_recording
 from kafka_edu.trace.trace_client import TraceClient
 
@@ -26,7 +34,14 @@ class AckedProducer:
 
     def __init__(self, cluster: Cluster) -> None:
         self.acked: dict[str, int] = {}
-        self._producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "acks": "all", "linger.ms": 0, "message.timeout.ms": 60_000})
+        self._producer = Producer(
+            {
+                "bootstrap.servers": cluster.bootstrap_servers,
+                "acks": "all",
+                "linger.ms": 0,
+                "message.timeout.ms": 60_000,
+            }
+        )
 
     def send(self, value: str) -> None:
         def delivered(error: KafkaError | None, message: Message) -> None:
@@ -48,7 +63,11 @@ def wait_for_isr(cluster: Cluster, leader: int, wanted: set[int], timeout_s: flo
 
         def holds(envelope: Envelope) -> bool:
             match envelope.event:
-                case PartitionSnapshot(topic=topic, isr=isr) | IsrShrunk(topic=topic, after=isr) | IsrExpanded(topic=topic, after=isr):
+                case (
+                    PartitionSnapshot(topic=topic, isr=isr)
+                    | IsrShrunk(topic=topic, after=isr)
+                    | IsrExpanded(topic=topic, after=isr)
+                ):
                     return topic == TOPIC and set(isr) == wanted
             return False
 
@@ -57,7 +76,12 @@ def wait_for_isr(cluster: Cluster, leader: int, wanted: set[int], timeout_s: flo
 
 def consume_all(cluster: Cluster, wanted: int) -> list[tuple[int, str]]:
     consumer = Consumer(
-        {"bootstrap.servers": cluster.bootstrap_servers, "group.id": "none", "enable.auto.commit": False, "auto.offset.reset": "earliest"}
+        {
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "group.id": "none",
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+        }
     )
     consumer.assign([TopicPartition(TOPIC, 0, 0)])
     found: list[tuple[int, str]] = []
@@ -79,11 +103,19 @@ def test_pause_shrink_kill_elect_truncate_catch_up(tmp_path: Path, zookeeper: st
     with running_cluster(
         "transcript",
         zookeeper=zookeeper,
-        props={"replica.lag.time.max.ms": "2000", "auto.leader.rebalance.enable": "false", "inter.broker.protocol.version": "2.0"},
-        broker_props={broker: {"edu.record.file": str(path)} for broker, path in recordings.items()},
+        props={
+            "replica.lag.time.max.ms": "2000",
+            "auto.leader.rebalance.enable": "false",
+            "inter.broker.protocol.version": "2.0",
+        },
+        broker_props={
+            broker: {"edu.record.file": str(path)} for broker, path in recordings.items()
+        },
     ) as cluster:
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
-        admin.create_topics([NewTopic(TOPIC, 1, replica_assignment=[[0, 1, 2]])], request_timeout=30)[TOPIC].result(60)
+        admin.create_topics(
+            [NewTopic(TOPIC, 1, replica_assignment=[[0, 1, 2]])], request_timeout=30
+        )[TOPIC].result(60)
         producer = AckedProducer(cluster)
         producer.send("a")
         producer.wait()
@@ -109,10 +141,20 @@ def test_pause_shrink_kill_elect_truncate_catch_up(tmp_path: Path, zookeeper: st
         cluster.stop(0)  # by itself, so that its recording is whole: a block that ends kills
 
     history = list(merge(open_recording(str(path)) for path in recordings.values()))
-    elected = [e.event for e in history if isinstance(e.event, LeaderElected) and e.event.topic == TOPIC]
-    assert [(e.old_leader, e.new_leader, e.unclean) for e in elected if e.new_leader == 1 and e.isr_before], elected
+    elected = [
+        e.event for e in history if isinstance(e.event, LeaderElected) and e.event.topic == TOPIC
+    ]
+    assert [
+        (e.old_leader, e.new_leader, e.unclean)
+        for e in elected
+        if e.new_leader == 1 and e.isr_before
+    ], elected
     assert not any(e.unclean for e in elected)
-    returned = [e.event for e in history if e.broker == 0 and isinstance(e.event, LogTruncatedByEpoch) and e.event.topic == TOPIC]
+    returned = [
+        e.event
+        for e in history
+        if e.broker == 0 and isinstance(e.event, LogTruncatedByEpoch) and e.event.topic == TOPIC
+    ]
     assert returned, "the old leader did not ask by leader epoch where to cut"
     assert returned[-1].leader == 1
     assert returned[-1].after <= returned[-1].leader_end_offset

@@ -1,5 +1,8 @@
-"""Who rules, on real processes and on both ZooKeepers, under a producer with acks=all: /controller deleted, overwritten and spoilt by hand; a controller that
-sleeps (SIGSTOP) while another is elected, with its session alive, and across the session's end; a broker whose session ends. Nothing acked is lost."""
+"""Who rules, on real processes and on both ZooKeepers, under a producer with acks=all: /controller
+deleted, overwritten and spoilt by hand; a controller that sleeps (SIGSTOP) while another is
+elected, with its session alive, and across the session's end; a broker whose session ends. Nothing
+acked is lost.
+"""
 
 import json
 from collections.abc import Callable, Iterator
@@ -17,7 +20,13 @@ from kafka_edu.cli.numbered_clients import ConfluentProducer
 from kafka_edu.cli.stored_records import compare, read_all
 from kafka_edu.cli.supervisor import Cluster, running_cluster
 from kafka_edu.trace.event import Envelope
-from kafka_edu.trace.events.controller import ControllerElected, ControllerEventProcessed, ControllerResigned, LeaderElected, ReplicaRemovedFromIsr
+from kafka_edu.trace.events.controller import (
+    ControllerElected,
+    ControllerEventProcessed,
+    ControllerResigned,
+    LeaderElected,
+    ReplicaRemovedFromIsr,
+)
 from kafka_edu.trace.events.server import BrokerRegistered, SessionLost
 from kafka_edu.trace.reader import open_recording
 from tests.waiting import PATIENCE_S, wait_for
@@ -47,7 +56,11 @@ class World:
             broker = json.loads(self.zk.get("/controller")[0])["brokerid"]
         except (LookupError, ValueError, TypeError, KazooException):
             return None
-        return Ruled(int(self.zk.get("/controller_epoch")[0]), broker) if broker in range(BROKERS) else None
+        return (
+            Ruled(int(self.zk.get("/controller_epoch")[0]), broker)
+            if broker in range(BROKERS)
+            else None
+        )
 
     def until_elected(self, after: int, *, but: int | None = None) -> Ruled:
         """Somebody (else than `but`) has been elected after epoch `after`."""
@@ -69,7 +82,11 @@ def world(tmp_path: Path, zookeeper: str) -> Iterator[World]:
     recordings = {broker: tmp_path / f"events-{broker}" for broker in range(BROKERS)}
     props = {"auto.leader.rebalance.enable": "false"}
     with running_cluster(
-        "rule", brokers=BROKERS, zookeeper=zookeeper, props=props, broker_props={b: {"edu.record.file": str(p)} for b, p in recordings.items()}
+        "rule",
+        brokers=BROKERS,
+        zookeeper=zookeeper,
+        props=props,
+        broker_props={b: {"edu.record.file": str(p)} for b, p in recordings.items()},
     ) as cluster:
         world = World(cluster, recordings)
         yield world
@@ -84,7 +101,9 @@ def named(broker: int) -> bytes:
 
 @pytest.mark.timeout(240)
 def test_there_is_one_ruler_and_nothing_acked_is_lost(world: World) -> None:
-    producer = ConfluentProducer(world.cluster.bootstrap_servers, TOPIC, PARTITIONS, RATE, RECORD_BYTES)
+    producer = ConfluentProducer(
+        world.cluster.bootstrap_servers, TOPIC, PARTITIONS, RATE, RECORD_BYTES
+    )
     producer.start()
     ruler = world.until_elected(0)
     world.zk.delete("/controller")
@@ -99,12 +118,16 @@ def test_there_is_one_ruler_and_nothing_acked_is_lost(world: World) -> None:
     asleep = world.until_elected(ruler.epoch)
     wait_until_in_sync(world.admin, TOPIC, PARTITIONS)
 
-    # The controller sleeps for less than its session; it wakes with a topic to create, and does not know that it was replaced.
+    # The controller sleeps for less than its session; it wakes with a topic to create, and does not
+    # know that it was replaced.
     world.cluster.pause(asleep.broker)
     world.zk.create("/brokers/topics/slept", b'{"version":1,"partitions":{"0":[0,1,2]}}')
     world.zk.delete("/controller")
     awake = world.until_elected(asleep.epoch, but=asleep.broker)
-    wait_for(lambda: world.zk.exists("/brokers/topics/slept/partitions/0/state"), "the new controller creates the topic")
+    wait_for(
+        lambda: world.zk.exists("/brokers/topics/slept/partitions/0/state"),
+        "the new controller creates the topic",
+    )
     world.cluster.resume(asleep.broker)
     wait_until_in_sync(world.admin, TOPIC, PARTITIONS)
 
@@ -138,10 +161,14 @@ def test_there_is_one_ruler_and_nothing_acked_is_lost(world: World) -> None:
 
 
 def one_ruler_an_epoch(events: list[Envelope]) -> None:
-    """And what one has written, no older one wrote over: in each state znode the epochs go up with the versions."""
+    """And what one has written, no older one wrote over: in each state znode the epochs go up with
+    the versions.
+    """
     elected = [e.event.epoch for e in events if isinstance(e.event, ControllerElected)]
     assert sorted(elected) == list(range(1, len(elected) + 1))
-    assert len([e for e in events if isinstance(e.event, ControllerResigned)]) == len(elected), "each term ended, the last with its broker"
+    assert len([e for e in events if isinstance(e.event, ControllerResigned)]) == len(elected), (
+        "each term ended, the last with its broker"
+    )
     written: dict[str, list[tuple[int, int]]] = {}
     for envelope in events:
         event = envelope.event
@@ -156,20 +183,36 @@ def one_ruler_an_epoch(events: list[Envelope]) -> None:
 
 
 def the_sleeper_was_fenced(events: list[Envelope], asleep: Ruled) -> None:
-    """It woke with a topic to create. Either it tried, and ZooKeeper refused; or its connection had been given up, and the news of both came at once, its
-    end first. (tests/unit/sim/test_fencing.py has the first for certain.) The topic was created once, by the other."""
-    done = [e.event for e in events if e.broker == asleep.broker and isinstance(e.event, ControllerEventProcessed)]
+    """It woke with a topic to create. Either it tried, and ZooKeeper refused; or its connection had
+    been given up, and the news of both came at once, its end first. (tests/unit/sim/test_fencing.py
+    has the first for certain.) The topic was created once, by the other.
+    """
+    done = [
+        e.event
+        for e in events
+        if e.broker == asleep.broker and isinstance(e.event, ControllerEventProcessed)
+    ]
     refused = [event.name for event in done if "moved on" in event.error]
     assert refused in (["TopicChange"], [])
-    creations = sorted((e.event.controller_epoch, e.broker) for e in events if isinstance(e.event, LeaderElected) and e.event.topic == "slept")
+    creations = sorted(
+        (e.event.controller_epoch, e.broker)
+        for e in events
+        if isinstance(e.event, LeaderElected) and e.event.topic == "slept"
+    )
     assert creations[0][0] == asleep.epoch + 1
     assert creations[0][1] != asleep.broker
-    resigned = [e.event.epoch for e in events if e.broker == asleep.broker and isinstance(e.event, ControllerResigned)]
+    resigned = [
+        e.event.epoch
+        for e in events
+        if e.broker == asleep.broker and isinstance(e.event, ControllerResigned)
+    ]
     assert asleep.epoch in resigned
 
 
 def registered_anew(events: list[Envelope], broker: int) -> None:
-    """Each time that its session had ended: once by what is done here, and more often only on a machine that is very busy."""
+    """Each time that its session had ended: once by what is done here, and more often only on a
+    machine that is very busy.
+    """
     own = [e.event for e in events if e.broker == broker]
     epochs = [event.broker_epoch for event in own if isinstance(event, BrokerRegistered)]
     lost = sum(isinstance(event, SessionLost) for event in own)

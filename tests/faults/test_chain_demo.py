@@ -1,4 +1,6 @@
-"""`demo chain` as a user starts it: on real processes and an unmodified producer the chain is whole, and no link is false."""
+"""`demo chain` as a user starts it: on real processes and an unmodified producer the chain is
+whole, and no link is false.
+"""
 
 from pathlib import Path
 
@@ -12,7 +14,9 @@ from tests.demos import play
 def test_from_the_kill_to_the_ack(tmp_path: Path, options: tuple[str, ...]) -> None:
     said, found, targets = play(tmp_path, "chain", *options)
     assert targets["false links"] == 0
-    assert found["kill: processes"] >= 5, "supervisor, ZooKeeper, two brokers at least, and the producer"
+    assert found["kill: processes"] >= 5, (
+        "supervisor, ZooKeeper, two brokers at least, and the producer"
+    )
     assert found["kill: links by watch"] == 1
     assert found["kill: links by request"] >= 2, "one to the new leader, one to its follower"
     assert found["kill: links by acknowledgement"] == 1

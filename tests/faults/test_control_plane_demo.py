@@ -1,4 +1,6 @@
-"""`demo control-plane` as a user starts it: with a listener of its own the controller is heard at once, whatever waits in the broker's queue."""
+"""`demo control-plane` as a user starts it: with a listener of its own the controller is heard at
+once, whatever waits in the broker's queue.
+"""
 
 from pathlib import Path
 
@@ -9,5 +11,11 @@ from tests.demos import play
 
 @pytest.mark.timeout(400)
 def test_a_backlog_of_produce_before_leader_and_isr_and_stop_replica(tmp_path: Path) -> None:
-    played = play(tmp_path, "control-plane", "--rounds", "3", of_speed=("LeaderAndIsr", "a topic's deletion"))
-    assert [name.partition(":")[0] for name in played.targets] == ["LeaderAndIsr", "a topic's deletion", "produce requests that failed otherwise"]
+    played = play(
+        tmp_path, "control-plane", "--rounds", "3", of_speed=("LeaderAndIsr", "a topic's deletion")
+    )
+    assert [name.partition(":")[0] for name in played.targets] == [
+        "LeaderAndIsr",
+        "a topic's deletion",
+        "produce requests that failed otherwise",
+    ]

@@ -1,4 +1,6 @@
-"""A group of real consumers while the broker that coordinates it is killed with -9, twice: nothing is lost, what was committed stays committed (spec O2)."""
+"""A group of real consumers while the broker that coordinates it is killed with -9, twice: nothing
+is lost, what was committed stays committed (spec O2).
+"""
 
 import threading
 from collections import Counter
@@ -33,11 +35,19 @@ def cluster() -> Iterator[Cluster]:
 
 
 class Member(threading.Thread):
-    """Reads, and commits after each record with a request of its own; notes what was read and what was answered to be committed."""
+    """Reads, and commits after each record with a request of its own; notes what was read and what
+    was answered to be committed.
+    """
 
     def __init__(self, cluster: Cluster) -> None:
         super().__init__(daemon=True)  # one that a failed test leaves behind does not hold the run
-        settings = rd(cluster.bootstrap_servers, group_id=GROUP, auto_offset_reset="earliest", enable_auto_commit=False, session_timeout_ms=10_000)
+        settings = rd(
+            cluster.bootstrap_servers,
+            group_id=GROUP,
+            auto_offset_reset="earliest",
+            enable_auto_commit=False,
+            session_timeout_ms=10_000,
+        )
         self._consumer = Consumer(settings)
         self.read: list[tuple[int, int]] = []
         self.committed: dict[int, int] = {}
@@ -58,9 +68,12 @@ class Member(threading.Thread):
                 unsaid[message.partition()] = message.offset() + 1
             for partition, offset in list(unsaid.items()):
                 try:
-                    self._consumer.commit(offsets=[TopicPartition(TOPIC, partition, offset)], asynchronous=False)
+                    self._consumer.commit(
+                        offsets=[TopicPartition(TOPIC, partition, offset)], asynchronous=False
+                    )
                 except KafkaException:
-                    continue  # the coordinator is away, or the group gathers: the next turn says it again
+                    # the coordinator is away, or the group gathers: the next turn says it again
+                    continue
                 unsaid.pop(partition, None)
                 self.committed[partition] = offset
         self._consumer.close()
@@ -72,7 +85,12 @@ class Member(threading.Thread):
 
 def coordinator(cluster: Cluster, asked: int) -> int:
     asker = Asker(ListeningBroker("127.0.0.1", cluster.port(asked)))
-    answer = asker.ask("find", FindCoordinatorRequest(key=GROUP), 1, until=lambda found: found.error_code == Errors.NONE)
+    answer = asker.ask(
+        "find",
+        FindCoordinatorRequest(key=GROUP),
+        1,
+        until=lambda found: found.error_code == Errors.NONE,
+    )
     asker.close()
     return int(answer.node_id)
 
@@ -109,7 +127,13 @@ def test_consumers_go_on_and_no_commit_is_lost(cluster: Cluster) -> None:
         cluster.wait_ready()
     produce(40)
     wait_for(everything, "the last were read")
-    wait_for(lambda: all(sum(m.committed.get(p, 0) == sent // PARTITIONS for m in members) for p in range(PARTITIONS)), "all was committed")
+    wait_for(
+        lambda: all(
+            sum(m.committed.get(p, 0) == sent // PARTITIONS for m in members)
+            for p in range(PARTITIONS)
+        ),
+        "all was committed",
+    )
     for member in members:
         member.close()
     reader = Consumer(rd(cluster.bootstrap_servers, group_id=GROUP))

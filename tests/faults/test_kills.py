@@ -1,4 +1,6 @@
-"""A minute of kill -9 under two unmodified producers: every acked record is there, once, in order, and the replicas are the same bytes."""
+"""A minute of kill -9 under two unmodified producers: every acked record is there, once, in order,
+and the replicas are the same bytes.
+"""
 
 from pathlib import Path
 
@@ -8,7 +10,9 @@ from tests.demos import play
 
 
 @pytest.mark.timeout(600)
-def test_five_brokers_killed_the_controller_among_them_and_every_record_accounted_for(tmp_path: Path) -> None:
+def test_five_brokers_killed_the_controller_among_them_and_every_record_accounted_for(
+    tmp_path: Path,
+) -> None:
     played = play(tmp_path, "kills", "--seconds", "60")
     assert len(played.targets) == 7
     assert played.figures["acked"] == played.figures["sent"] > 0

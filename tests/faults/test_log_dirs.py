@@ -1,4 +1,6 @@
-"""`demo two-starts` and `demo bad-disk` as a user starts them: real processes, an unmodified client with acks=all, and every acked record looked for."""
+"""`demo two-starts` and `demo bad-disk` as a user starts them: real processes, an unmodified client
+with acks=all, and every acked record looked for.
+"""
 
 from pathlib import Path
 
@@ -23,11 +25,23 @@ def test_a_log_dir_fails_in_five_ways_and_takes_only_its_replicas_offline(tmp_pa
     for name, reason in found["skipped, and why"].items():
         assert f"skipped: {name}" in said, "nothing is skipped silently"
         assert reason
-    for name in {"replaced by a file", "removed", "read-only", "full", "unreadable at the start"} - found["skipped, and why"].keys():
+    for name in {
+        "replaced by a file",
+        "removed",
+        "read-only",
+        "full",
+        "unreadable at the start",
+    } - found["skipped, and why"].keys():
         assert found[f"{name}: offline"] == found[f"{name}: in bad dir"] != []
         assert found[f"{name}: bad dir error"] == "KAFKA_STORAGE_ERROR"
     assert targets["leaders left in a bad dir"] == 0
-    assert "Shutdown broker because all log dirs in " in found["the last words of the broker without a dir"]
+    assert (
+        "Shutdown broker because all log dirs in "
+        in found["the last words of the broker without a dir"]
+    )
     assert found["acked"] == found["sent"]
     if found["skipped, and why"]:
-        pytest.skip("; ".join(f"{name}: {reason}" for name, reason in found["skipped, and why"].items()) + " (the other cases passed)")
+        pytest.skip(
+            "; ".join(f"{name}: {reason}" for name, reason in found["skipped, and why"].items())
+            + " (the other cases passed)"
+        )

@@ -1,4 +1,6 @@
-"""`demo shutdown` as a user starts it: SIGTERM costs no record and no recovery, kill -9 costs a session time-out and a recovery, and neither an acked record."""
+"""`demo shutdown` as a user starts it: SIGTERM costs no record and no recovery, kill -9 costs a
+session time-out and a recovery, and neither an acked record.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""`soak` as a user starts it: half a minute with a kill, in two parts, the first of them ended by Ctrl-C."""
+"""`soak` as a user starts it: half a minute with a kill, in two parts, the first of them ended by
+Ctrl-C.
+"""
 
 import json
 import signal
@@ -12,9 +14,13 @@ from kafka_edu.cli.python_process import python_command, python_environment
 
 
 def soak(folder: Path, *options: str) -> "subprocess.Popen[str]":
-    command = python_command("kafka_edu", "soak", *options, "--act-every", "3", "--disk-writers", "1")
+    command = python_command(
+        "kafka_edu", "soak", *options, "--act-every", "3", "--disk-writers", "1"
+    )
     surroundings = python_environment() | {"KAFKA_EDU_HOME": str(folder), "TMPDIR": str(folder)}
-    return subprocess.Popen(command, env=surroundings, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, env=surroundings, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def answered(state: Path) -> int:
@@ -39,7 +45,9 @@ def test_a_soak_in_two_parts_finds_no_stuck_request_and_no_lost_record(tmp_path:
     refused = soak(tmp_path, "--minutes", "0.6", "--state", str(state))
     assert "add --resume" in refused.communicate(timeout=60)[1]
 
-    second = soak(tmp_path, "--minutes", "0.6", "--state", str(state), "--resume", "--json", str(figures))
+    second = soak(
+        tmp_path, "--minutes", "0.6", "--state", str(state), "--resume", "--json", str(figures)
+    )
     said, complained = second.communicate(timeout=300)
     assert second.returncode == 0, said + complained
     report = json.loads(figures.read_text())
@@ -50,4 +58,6 @@ def test_a_soak_in_two_parts_finds_no_stuck_request_and_no_lost_record(tmp_path:
     assert found["probe requests answered"] > 500
     assert found["records read by the group"] >= found["records acked"] > 5_000
     assert found["trace events read"] > 1_000
-    assert [path.name for path in tmp_path.iterdir() if "soak" in path.name] == [], "nothing is left behind"
+    assert [path.name for path in tmp_path.iterdir() if "soak" in path.name] == [], (
+        "nothing is left behind"
+    )

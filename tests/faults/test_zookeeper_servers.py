@@ -1,6 +1,8 @@
-"""ZooKeeper's servers killed and paused under an acks=all producer: no acked record is lost, and no broker loses its session (spec Z1).
+"""ZooKeeper's servers killed and paused under an acks=all producer: no acked record is lost, and no
+broker loses its session (spec Z1).
 
-With Apache's as an ensemble of three it is the leader that goes, and another leads; the single embedded one comes back with what its log holds.
+With Apache's as an ensemble of three it is the leader that goes, and another leads; the single
+embedded one comes back with what its log holds.
 """
 
 import time
@@ -42,7 +44,9 @@ def shared(request: pytest.FixtureRequest) -> Iterator[Cluster]:
             find_jars()
         except ApacheZooKeeperError as error:
             pytest.skip(str(error))
-    with running_cluster("zk-faults", zookeeper=kind, zookeepers=3 if kind == "apache" else None) as cluster:
+    with running_cluster(
+        "zk-faults", zookeeper=kind, zookeepers=3 if kind == "apache" else None
+    ) as cluster:
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
         create_topic(admin, TOPIC, PARTITIONS)
         yield cluster
@@ -64,7 +68,9 @@ def producer(shared: Cluster) -> Iterator[ConfluentProducer]:
     start_all(shared)
     producer.finish()
     assert len(producer.acked) == producer.sent
-    leaders = wait_until_in_sync(AdminClient({"bootstrap.servers": shared.bootstrap_servers}), TOPIC, PARTITIONS)
+    leaders = wait_until_in_sync(
+        AdminClient({"bootstrap.servers": shared.bootstrap_servers}), TOPIC, PARTITIONS
+    )
     found = compare(producer.acked, read_all(shared, TOPIC, leaders, PATIENCE_S))
     assert (found.lost, found.duplicates, found.out_of_order) == (0, 0, 0)
 
@@ -84,7 +90,10 @@ def registrations(cluster: Cluster) -> dict[str, Registration]:
 
 def acked_after(producer: ConfluentProducer, moment: float) -> bool:
     """Whether each partition has acked something since."""
-    return all(times and times[-1] > moment for times in [producer.ack_times[partition] for partition in range(PARTITIONS)])
+    return all(
+        times and times[-1] > moment
+        for times in [producer.ack_times[partition] for partition in range(PARTITIONS)]
+    )
 
 
 def create(cluster: Cluster, topic: str) -> None:
@@ -95,7 +104,9 @@ def create(cluster: Cluster, topic: str) -> None:
 
 @pytest.mark.parametrize("act", ["kill", "pause"])
 @pytest.mark.timeout(180)
-def test_no_acked_record_and_no_session_is_lost(cluster: Cluster, producer: ConfluentProducer, act: str) -> None:
+def test_no_acked_record_and_no_session_is_lost(
+    cluster: Cluster, producer: ConfluentProducer, act: str
+) -> None:
     wait_for(lambda: acked_after(producer, 0), "nothing is acked at all")
     before = registrations(cluster)
     leader = cluster.status().zookeeper_leader
@@ -105,10 +116,17 @@ def test_no_acked_record_and_no_session_is_lost(cluster: Cluster, producer: Conf
         gone = time.monotonic()
         wait_for(lambda: acked_after(producer, gone), "nothing is acked while the server is away")
         if leader is not None:
-            told = events.wait_for(lambda envelope: envelope.name == "ZooKeeperModeChanged" and envelope.event[2] == "leader", PATIENCE_S)
+            told = events.wait_for(
+                lambda envelope: (
+                    envelope.name == "ZooKeeperModeChanged" and envelope.event[2] == "leader"
+                ),
+                PATIENCE_S,
+            )
             assert told.event[1] != victim
             assert cluster.status().zookeeper_leader == told.event[1]
-            assert registrations(cluster) == before, "the servers that are left know the brokers' sessions"
+            assert registrations(cluster) == before, (
+                "the servers that are left know the brokers' sessions"
+            )
             create(cluster, f"without-the-leader-{act}")
     cluster.act("start" if act == "kill" else "resume", victim)
     cluster.wait_ready()

@@ -1,6 +1,8 @@
-"""Records what Apache Kafka answers: python -m tests.golden.record_answers [NAME …] (see tests/golden/answers/README.md).
+"""Records what Apache Kafka answers: python -m tests.golden.record_answers [NAME …] (see
+tests/golden/answers/README.md).
 
-Needs Java, and Apache Kafka's jars, which Maven fetches the first time. Without names it records every module of questions.
+Needs Java, and Apache Kafka's jars, which Maven fetches the first time. Without names it records
+every module of questions.
 """
 
 import sys

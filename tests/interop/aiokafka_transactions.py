@@ -1,4 +1,6 @@
-"""Transactions by aiokafka, unmodified. Importing this needs the group dev: ask `foreign.python_package` first."""
+"""Transactions by aiokafka, unmodified. Importing this needs the group dev: ask
+`foreign.python_package` first.
+"""
 
 import asyncio
 from collections.abc import Coroutine
@@ -16,7 +18,9 @@ class AiokafkaTransactions:
 
     def write(self, servers: str, topic: str, transactional_id: str) -> None:
         async def run() -> None:
-            producer = AIOKafkaProducer(bootstrap_servers=servers, transactional_id=transactional_id)
+            producer = AIOKafkaProducer(
+                bootstrap_servers=servers, transactional_id=transactional_id
+            )
             await producer.start()
             i = 0
             for values in STORY:
@@ -24,7 +28,11 @@ class AiokafkaTransactions:
                 for value in values[values[0] == "-" :]:
                     await producer.send_and_wait(topic, value.encode(), partition=i % PARTITIONS)
                     i += 1
-                await (producer.abort_transaction() if values[0] == "-" else producer.commit_transaction())
+                await (
+                    producer.abort_transaction()
+                    if values[0] == "-"
+                    else producer.commit_transaction()
+                )
             await producer.stop()
 
         self._run(run())
@@ -39,7 +47,12 @@ class AiokafkaTransactions:
 
     def read(self, servers: str, topic: str, count: int) -> list[str]:
         async def run() -> list[str]:
-            consumer = AIOKafkaConsumer(topic, bootstrap_servers=servers, isolation_level="read_committed", auto_offset_reset="earliest")
+            consumer = AIOKafkaConsumer(
+                topic,
+                bootstrap_servers=servers,
+                isolation_level="read_committed",
+                auto_offset_reset="earliest",
+            )
             await consumer.start()
             values: list[str] = []
             while len(values) < count:
@@ -51,7 +64,9 @@ class AiokafkaTransactions:
         found: list[str] = self._run(run())
         return found
 
-    def transform(self, servers: str, topic_in: str, topic_out: str, name: str, count: int, commit: bool) -> None:
+    def transform(
+        self, servers: str, topic_in: str, topic_out: str, name: str, count: int, commit: bool
+    ) -> None:
         async def run() -> None:
             producer = AIOKafkaProducer(bootstrap_servers=servers, transactional_id=name)
             consumer = AIOKafkaConsumer(
@@ -69,7 +84,9 @@ class AiokafkaTransactions:
             while left:
                 for tp, messages in (await consumer.getmany(timeout_ms=200)).items():
                     for message in messages:
-                        await producer.send(topic_out, message.value.upper(), partition=tp.partition)
+                        await producer.send(
+                            topic_out, message.value.upper(), partition=tp.partition
+                        )
                     offsets[tp] = messages[-1].offset + 1
                     left -= len(messages)
             await producer.flush()

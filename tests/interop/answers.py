@@ -1,4 +1,6 @@
-"""A broker to ask, real or simulated, and its answers in a form that two brokers can be compared by."""
+"""A broker to ask, real or simulated, and its answers in a form that two brokers can be compared
+by.
+"""
 
 import contextlib
 import socket
@@ -12,19 +14,29 @@ from kafka_edu.common.transport import Wire, part_bytes
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.framing import FrameReceiver, InvalidReceive
 from kafka_edu.protocol.headers import decode_response, encode_request
-from kafka_edu.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from kafka_edu.protocol.messages.describe_cluster import (
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
 from kafka_edu.protocol.schema import Struct
 from kafka_edu.record.compression import CompressionType, decompress
 from kafka_edu.record.memory_records import read_entry
 from kafka_edu.record.record import decode_records
-from kafka_edu.record.record_batch import HEADER_BYTES, MAGIC_V2, BatchHeader, TimestampType, iter_headers
+from kafka_edu.record.record_batch import (
+    HEADER_BYTES,
+    MAGIC_V2,
+    BatchHeader,
+    TimestampType,
+    iter_headers,
+)
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.sim.sim_loop import SimProcess
 from tests.interop.frames import read_frame
 
 PATIENCE_S: Final = 30.0
 CLOSED: Final = "closed"
-#: What differs between two brokers without meaning anything: names and numbers that each makes for itself.
+#: What differs between two brokers without meaning anything: names and numbers that each makes for
+#: itself.
 OWN: Final = {
     "host",
     "port",
@@ -43,9 +55,11 @@ OWN: Final = {
 OWN_TEXTS: Final = {"leader"}
 #: Configs that name where a broker runs.
 PLACES: Final = {"listeners", "log.dirs", "zookeeper.connect"}
-#: Texts for people. Null, empty or said is always compared; the words only where a question asks for them.
+#: Texts for people. Null, empty or said is always compared; the words only where a question asks
+#: for them.
 TEXTS: Final = {"error_message", "batch_index_error_message"}
-#: The text of a refused partition of a Produce: this broker also explains what Apache Kafka refuses without a word (docs/differences.md).
+#: The text of a refused partition of a Produce: this broker also explains what Apache Kafka refuses
+#: without a word (docs/differences.md).
 EXPLAINED: Final = "PartitionProduceResponse"
 
 
@@ -55,7 +69,9 @@ class Line(Protocol):
     def send(self, frame: bytes) -> None: ...
 
     def receive(self) -> bytes | None:
-        """The next frame, without its size; None for the end of the connection. Raises TimeoutError."""
+        """The next frame, without its size; None for the end of the connection. Raises
+        TimeoutError.
+        """
         ...
 
     def close(self) -> None: ...
@@ -99,17 +115,25 @@ class ListeningBroker(NamedTuple):
         return SocketLine(self.host, self.port)
 
     def pause(self, ms: int) -> None:
-        time.sleep(ms / 1000)  # a recorded question may be what the broker says after so long; also between two askings
+        time.sleep(
+            ms / 1000
+        )  # a recorded question may be what the broker says after so long; also between two askings
 
 
 class SimulatedBroker:
-    """This project's broker in virtual time: no process, no socket, and a second costs what happens in it.
+    """This project's broker in virtual time: no process, no socket, and a second costs what happens
+    in it.
 
-    Its id is 0; or with `is_beside_controller` there are two, and it is the one that is not the controller.
+    Its id is 0; or with `is_beside_controller` there are two, and it is the one that is not the
+    controller.
     """
 
-    def __init__(self, properties: Mapping[str, str], *, is_beside_controller: bool = False) -> None:
-        self.cluster = SimCluster(seed=1, broker_ids=(0, 1) if is_beside_controller else (0,), properties=properties)
+    def __init__(
+        self, properties: Mapping[str, str], *, is_beside_controller: bool = False
+    ) -> None:
+        self.cluster = SimCluster(
+            seed=1, broker_ids=(0, 1) if is_beside_controller else (0,), properties=properties
+        )
         self.cluster.start_all()
         self.client = SimProcess("asker")
         self.broker_id = 0
@@ -129,7 +153,12 @@ class SimulatedBroker:
 def beside_controller(broker: Broker) -> int:
     """Of two brokers, 0 and 1, the one that is not the controller, as this one of them tells."""
     line = broker.connect()
-    line.send(b"".join(bytes(part_bytes(part)) for part in encode_request(DescribeClusterRequest(), 0, 0, "answers")))
+    line.send(
+        b"".join(
+            bytes(part_bytes(part))
+            for part in encode_request(DescribeClusterRequest(), 0, 0, "answers")
+        )
+    )
     frame = line.receive()
     line.close()
     assert frame is not None
@@ -188,7 +217,9 @@ def size_of_records(data: bytes) -> object:
 
 
 def decoded_records(data: bytes) -> object:
-    """Each entry with what its header says and its records; how many bytes are left over, unless it depends on how well somebody's codec packs."""
+    """Each entry with what its header says and its records; how many bytes are left over, unless it
+    depends on how well somebody's codec packs.
+    """
     entries: list[object] = []
     end, packed = 0, False
     for at, header in iter_headers(data):
@@ -197,30 +228,55 @@ def decoded_records(data: bytes) -> object:
         packed = packed or header.compression is not CompressionType.NONE
         entries.append(
             [
-                f"v{header.magic} {header.compression.name} at {header.base_offset} to {header.last_offset} of epoch {header.partition_leader_epoch}",
-                f"attributes {header.attributes} until {'some' if by_broker else header.max_timestamp}{_times_by_producer(header, data[at:end])}",
+                (
+                    f"v{header.magic} {header.compression.name} at {header.base_offset} to"
+                    f" {header.last_offset} of epoch {header.partition_leader_epoch}"
+                ),
+                (
+                    f"attributes {header.attributes} until"
+                    f" {'some' if by_broker else header.max_timestamp}"
+                    f"{_times_by_producer(header, data[at:end])}"
+                ),
                 *(
-                    f"{r.offset} {'some' if by_broker else r.timestamp} {r.key!r} {r.value!r} {' '.join(map(repr, r.headers))}".rstrip()
+                    f"{r.offset} {'some' if by_broker else r.timestamp} {r.key!r} {r.value!r}"
+                    f" {' '.join(map(repr, r.headers))}".rstrip()
                     for r in read_entry(data[at:end])
                 ),
             ]
         )
-    return [*entries, "some bytes" if packed or len(data) - end >= HEADER_BYTES else f"{len(data) - end} bytes"]
+    return [
+        *entries,
+        "some bytes" if packed or len(data) - end >= HEADER_BYTES else f"{len(data) - end} bytes",
+    ]
 
 
 def _times_by_producer(header: BatchHeader, entry: bytes) -> str:
-    """The times that the producer gave, where the broker's time stands above them in the header and no reader sees them."""
+    """The times that the producer gave, where the broker's time stands above them in the header and
+    no reader sees them.
+    """
     if header.magic < MAGIC_V2 or header.timestamp_type is not TimestampType.LOG_APPEND_TIME:
         return ""
-    body = decompress(header.compression, entry[HEADER_BYTES:]) if header.compression else entry[HEADER_BYTES:]
+    body = (
+        decompress(header.compression, entry[HEADER_BYTES:])
+        if header.compression
+        else entry[HEADER_BYTES:]
+    )
     records = decode_records(body, header.records_count, header.base_offset, header.base_timestamp)
     return f", by the producer {' '.join(str(record.timestamp) for record in records)}"
 
 
-def normalised(value: Any, name: str = "", *, records: Callable[[bytes], object] = size_of_records, words: bool = False) -> object:
-    """Structs as dicts, bytes as hex, records as `records` says, what a broker makes for itself as whether it is there, lists of structs sorted.
+def normalised(
+    value: Any,
+    name: str = "",
+    *,
+    records: Callable[[bytes], object] = size_of_records,
+    words: bool = False,
+) -> object:
+    """Structs as dicts, bytes as hex, records as `records` says, what a broker makes for itself as
+    whether it is there, lists of structs sorted.
 
-    A text for people is "text" unless `words` are wanted; an empty one and null stay what they are. What comes out is JSON's.
+    A text for people is "text" unless `words` are wanted; an empty one and null stay what they are.
+    What comes out is JSON's.
     """
     if is_own(name, value):
         return "none" if value in (None, -1, 0, "", b"") or value == uuid.UUID(int=0) else "some"
@@ -231,7 +287,10 @@ def normalised(value: Any, name: str = "", *, records: Callable[[bytes], object]
     if name == "record_set":
         return records(bytes(part_bytes(value))) if value is not None else None
     if isinstance(value, Struct):
-        fields = {f.name: normalised(getattr(value, f.name), f.name, records=records, words=words) for f in type(value).FIELDS}
+        fields = {
+            f.name: normalised(getattr(value, f.name), f.name, records=records, words=words)
+            for f in type(value).FIELDS
+        }
         if type(value).__name__ == EXPLAINED:
             fields["error_message"] = "text"
         if fields.get("name") in PLACES and fields.get("value"):
@@ -246,7 +305,9 @@ def normalised(value: Any, name: str = "", *, records: Callable[[bytes], object]
 
 
 def _by_topic(items: list[Any]) -> list[Any]:
-    """Of a list of topics, each only a name and its partitions, those of one name as one: Apache Kafka groups neighbours alone, here and there."""
+    """Of a list of topics, each only a name and its partitions, those of one name as one: Apache
+    Kafka groups neighbours alone, here and there.
+    """
     name, *rest = items[0]
     if name not in ("topic", "name") or len(rest) != 1 or not isinstance(items[0][rest[0]], list):
         return items
@@ -257,7 +318,9 @@ def _by_topic(items: list[Any]) -> list[Any]:
 
 
 def own_bytes(value: Any, name: str = "") -> Iterator[bytes]:
-    """What this broker made for itself and a later request may have to repeat, as it stands on the wire; outermost first, in `normalised`'s order."""
+    """What this broker made for itself and a later request may have to repeat, as it stands on the
+    wire; outermost first, in `normalised`'s order.
+    """
     if is_own(name, value):
         if isinstance(value, str) and value and name != "host":
             yield value.encode()

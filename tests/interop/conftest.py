@@ -1,4 +1,6 @@
-"""For the tests of foreign clients: one cluster for all of them, and their results for the README's table (`matrix`). For those of ZooKeeper: its fixtures."""
+"""For the tests of foreign clients: one cluster for all of them, and their results for the README's
+table (`matrix`). For those of ZooKeeper: its fixtures.
+"""
 
 import json
 import os
@@ -19,7 +21,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     marker = item.get_closest_marker("ability")
     cls = getattr(item, "cls", None)
@@ -38,22 +42,33 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Into the file that KAFKA_EDU_CLIENT_RESULTS names, beside what it says of other clients and abilities."""
+    """Into the file that KAFKA_EDU_CLIENT_RESULTS names, beside what it says of other clients and
+    abilities.
+    """
     path = os.environ.get("KAFKA_EDU_CLIENT_RESULTS")
     results = session.config.stash[RESULTS]
     if path and results:
         file = Path(path)
         before: Results = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-        file.write_text(json.dumps(merged(before, results), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        file.write_text(
+            json.dumps(merged(before, results), indent=1, ensure_ascii=False) + "\n",
+            encoding="utf-8",
+        )
 
 
 @pytest.fixture(scope="session")
 def servers() -> Iterator[str]:
-    """bootstrap.servers of three brokers; of another cluster, if KAFKA_EDU_BOOTSTRAP names one: is the test right, or the broker?"""
+    """bootstrap.servers of three brokers; of another cluster, if KAFKA_EDU_BOOTSTRAP names one: is
+    the test right, or the broker?
+    """
     given = os.environ.get("KAFKA_EDU_BOOTSTRAP")
     if given:
         yield given
         return
-    props = {"group.initial.rebalance.delay.ms": "100", "offsets.topic.num.partitions": "5", "auto.create.topics.enable": "false"}
+    props = {
+        "group.initial.rebalance.delay.ms": "100",
+        "offsets.topic.num.partitions": "5",
+        "auto.create.topics.enable": "false",
+    }
     with running_cluster("clients", brokers=3, props=props) as cluster:
         yield cluster.bootstrap_servers

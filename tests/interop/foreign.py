@@ -1,4 +1,6 @@
-"""Programs of others that the tests need, skipped where they are missing: Apache's, and clients that are built once, in the user's cache, from this folder."""
+"""Programs of others that the tests need, skipped where they are missing: Apache's, and clients
+that are built once, in the user's cache, from this folder.
+"""
 
 import fcntl
 import hashlib
@@ -21,7 +23,9 @@ BUILD_S: Final = 280
 
 
 def missing(why: str) -> NoReturn:
-    """Skip a test or a module, since a program is not there; fail, where it must be (KAFKA_EDU_REQUIRE_CLIENTS, in CI)."""
+    """Skip a test or a module, since a program is not there; fail, where it must be
+    (KAFKA_EDU_REQUIRE_CLIENTS, in CI).
+    """
     if os.environ.get("KAFKA_EDU_REQUIRE_CLIENTS"):
         pytest.fail(why)
     pytest.skip(why, allow_module_level=True)
@@ -52,9 +56,11 @@ def apache_kafka_jars(version: str = VERSION) -> Path:
 
 
 def java_program(folder: str, main: str, version: str) -> tuple[str, ...]:
-    """The command of `folder`/`main`.java, built against Kafka's Java client of that version, or skip.
+    """The command of `folder`/`main`.java, built against Kafka's Java client of that version, or
+    skip.
 
-    The jars are fetched by Maven into a cache, unless KAFKA_EDU_JAVA_CLIENTS names a folder with a folder of jars for each version.
+    The jars are fetched by Maven into a cache, unless KAFKA_EDU_JAVA_CLIENTS names a folder with a
+    folder of jars for each version.
     """
     java, javac = tool("java", "default-jdk-headless"), tool("javac", "default-jdk-headless")
     given = os.environ.get("KAFKA_EDU_JAVA_CLIENTS")
@@ -63,7 +69,9 @@ def java_program(folder: str, main: str, version: str) -> tuple[str, ...]:
         jars = Path(given) / version if given else maven_jars(f"java-clients-{version}", artifacts)
     except PeerMissing as error:
         missing(str(error))
-    build = built(folder, (javac, "-nowarn", "-cp", f"{jars}/*", "-d", version, f"{main}.java"), version)
+    build = built(
+        folder, (javac, "-nowarn", "-cp", f"{jars}/*", "-d", version, f"{main}.java"), version
+    )
     return java, "-XX:TieredStopAtLevel=1", "-cp", f"{build / version}:{jars}/*", main
 
 
@@ -77,18 +85,31 @@ def require_apache_zookeeper() -> None:
 
 
 def built(folder: str, command: Sequence[str], variant: str = "") -> Path:
-    """The sources of `folder`, copied into the cache, and built there by `command`; a build, of each variant, is kept until a source changes."""
+    """The sources of `folder`, copied into the cache, and built there by `command`; a build, of
+    each variant, is kept until a source changes.
+    """
     sources = sorted(path for path in (HERE / folder).iterdir() if path.is_file())
-    digest = hashlib.sha256(b"".join(path.name.encode() + path.read_bytes() for path in sources)).hexdigest()[:12]
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kafka-edu" / f"{folder}{variant}-{digest}"
+    digest = hashlib.sha256(
+        b"".join(path.name.encode() + path.read_bytes() for path in sources)
+    ).hexdigest()[:12]
+    cache = (
+        Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        / "kafka-edu"
+        / f"{folder}{variant}-{digest}"
+    )
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # another run may be building it
         if not (cache / "complete").exists():
             for path in sources:
                 shutil.copy(path, cache)
-            done = subprocess.run(command, cwd=cache, capture_output=True, text=True, timeout=BUILD_S, check=False)
+            done = subprocess.run(
+                command, cwd=cache, capture_output=True, text=True, timeout=BUILD_S, check=False
+            )
             if done.returncode != 0:
-                missing(f"{' '.join(command)} in {cache} ended with {done.returncode}: {done.stderr[-2000:]}")
+                missing(
+                    f"{' '.join(command)} in {cache} ended with {done.returncode}:"
+                    f" {done.stderr[-2000:]}"
+                )
             (cache / "complete").touch()
     return cache

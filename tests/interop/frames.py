@@ -1,4 +1,6 @@
-"""Frames as Kafka and ZooKeeper send them, four bytes of size and then the body, read from a plain socket."""
+"""Frames as Kafka and ZooKeeper send them, four bytes of size and then the body, read from a plain
+socket.
+"""
 
 import socket
 

@@ -1,7 +1,9 @@
-"""What Apache Kafka's own tools of 2.0.1 and 2.8.2 are asked on three brokers, each release on brokers of its own when it is recorded, then on ours.
+"""What Apache Kafka's own tools of 2.0.1 and 2.8.2 are asked on three brokers, each release on
+brokers of its own when it is recorded, then on ours.
 
-`python -m tests.interop.java_tool_stories` records what they print into tests/golden/tools/java-VERSION-STORY.jsonl.
-Topics are placed by hand, for else the first replica is left to chance.
+`python -m tests.interop.java_tool_stories` records what they print into
+tests/golden/tools/java-VERSION-STORY.jsonl. Topics are placed by hand, for else the first replica
+is left to chance.
 """
 
 import re
@@ -42,53 +44,103 @@ TOPICS_2_0: Final = [
     Step(f"topics {_ZK} --describe --topic zt --topics-with-overrides", until="PartitionCount:4"),
     Step(f"topics {_ZK} --describe --topic zt --unavailable-partitions", until="^$"),
     Step(f"topics {_ZK} --describe --topic zt --under-replicated-partitions", until="^$"),
-    Step(f"configs {_ZK} --alter --entity-type topics --entity-name zt --add-config max.message.bytes=20000,cleanup.policy=[compact,delete]"),
+    Step(
+        f"configs {_ZK} --alter --entity-type topics --entity-name zt --add-config"
+        " max.message.bytes=20000,cleanup.policy=[compact,delete]"
+    ),
     Step(f"configs {_ZK} --describe --entity-type topics --entity-name zt"),
-    Step("get-offsets --broker-list {bootstrap} --topic zt --time -1", until="zt:3:0", any_order=True),
+    Step(
+        "get-offsets --broker-list {bootstrap} --topic zt --time -1", until="zt:3:0", any_order=True
+    ),
     Step(f"topics {_ZK} --delete --topic zt"),
     Step(f"topics {_ZK} --list --topic zt.*", until="^$"),
-    Step(f"configs {_ZK} --alter --entity-type clients --entity-name c --add-config producer_byte_rate=1000"),
+    Step(
+        f"configs {_ZK} --alter --entity-type clients --entity-name c --add-config"
+        " producer_byte_rate=1000"
+    ),
     Step(f"configs {_ZK} --describe --entity-type clients --entity-name c"),
 ]
 CLIENTS_2_0: Final = [
     *_placed(_ZK, "zg"),
-    Step("console-producer --broker-list {bootstrap} --topic zg --sync --property parse.key=true", "a\t1\nb\t2\nc\t3\nd\t4\ne\t5\n"),
-    Step(f"console-consumer {_BS} --topic zg --from-beginning --max-messages 5 --group zgg", any_order=True),
+    Step(
+        "console-producer --broker-list {bootstrap} --topic zg --sync --property parse.key=true",
+        "a\t1\nb\t2\nc\t3\nd\t4\ne\t5\n",
+    ),
+    Step(
+        f"console-consumer {_BS} --topic zg --from-beginning --max-messages 5 --group zgg",
+        any_order=True,
+    ),
     Step(f"consumer-groups {_BS} --describe --group zgg", any_order=True),
-    Step(f"consumer-groups {_BS} --reset-offsets --group zgg --topic zg --to-earliest --execute", any_order=True),
+    Step(
+        f"consumer-groups {_BS} --reset-offsets --group zgg --topic zg --to-earliest --execute",
+        any_order=True,
+    ),
     Step(f"log-dirs {_BS} --describe --topic-list zg --broker-list 1", until='"size":[1-9]'),
-    Step(f"configs {_BS} --alter --entity-type brokers --entity-name 1 --add-config num.io.threads=9"),
-    Step(f"configs {_BS} --describe --entity-type brokers --entity-name 1", until="num.io.threads=9"),
-    Step(f"configs {_BS} --alter --entity-type brokers --entity-name 1 --delete-config num.io.threads"),
+    Step(
+        f"configs {_BS} --alter --entity-type brokers --entity-name 1 --add-config num.io.threads=9"
+    ),
+    Step(
+        f"configs {_BS} --describe --entity-type brokers --entity-name 1", until="num.io.threads=9"
+    ),
+    Step(
+        f"configs {_BS} --alter --entity-type brokers --entity-name 1 --delete-config"
+        " num.io.threads"
+    ),
     Step(f"consumer-groups {_BS} --delete --group zgg"),
 ]
 TOPICS_2_8: Final = [
     *_placed(_BS, "bt", "--config retention.ms=100000"),
-    Step(f"topics {_BS} --create --topic bt --partitions 1 --replication-factor 1", but_errors=True),
+    Step(
+        f"topics {_BS} --create --topic bt --partitions 1 --replication-factor 1", but_errors=True
+    ),
     Step(f"topics {_BS} --create --topic bt --partitions 1 --replication-factor 1 --if-not-exists"),
     Step(f"topics {_BS} --alter --topic bt --partitions 4 {_PLACED},0:1:2"),
     Step(f"topics {_BS} --describe --topic bt --topics-with-overrides", until="PartitionCount: 4"),
     Step(f"topics {_BS} --describe --topic bt --under-min-isr-partitions", until="^$"),
     Step(f"topics {_BS} --describe --topic bt --at-min-isr-partitions", until="^$"),
-    Step(f"configs {_BS} --alter --entity-type topics --entity-name bt --add-config segment.bytes=20000,cleanup.policy=[compact,delete]"),
-    Step(f"configs {_BS} --describe --entity-type topics --entity-name bt", until="segment.bytes=20000", any_order=True),
-    Step(f"configs {_BS} --alter --entity-type topics --entity-name bt --delete-config cleanup.policy"),
+    Step(
+        f"configs {_BS} --alter --entity-type topics --entity-name bt --add-config"
+        " segment.bytes=20000,cleanup.policy=[compact,delete]"
+    ),
+    Step(
+        f"configs {_BS} --describe --entity-type topics --entity-name bt",
+        until="segment.bytes=20000",
+        any_order=True,
+    ),
+    Step(
+        f"configs {_BS} --alter --entity-type topics --entity-name bt --delete-config"
+        " cleanup.policy"
+    ),
     Step(f"topics {_BS} --delete --topic bt"),
     Step(f"topics {_BS} --list --topic bt.*", until="^$"),
     Step(f"topics {_BS} --describe --topic bt", but_errors=True),
 ]
 CLIENTS_2_8: Final = [
     *_placed(_ZK, "bg"),
-    Step(f"console-producer {_BS} --topic bg --sync --property parse.key=true", "a\t1\nb\t2\nc\t3\nd\t4\ne\t5\n"),
-    Step(f"console-consumer {_BS} --topic bg --from-beginning --max-messages 5 --group bgg --property print.partition=true", any_order=True),
+    Step(
+        f"console-producer {_BS} --topic bg --sync --property parse.key=true",
+        "a\t1\nb\t2\nc\t3\nd\t4\ne\t5\n",
+    ),
+    Step(
+        f"console-consumer {_BS} --topic bg --from-beginning --max-messages 5 --group bgg"
+        " --property print.partition=true",
+        any_order=True,
+    ),
     Step(f"consumer-groups {_BS} --describe --all-groups --state"),
     Step(f"consumer-groups {_BS} --describe --group bgg --offsets", any_order=True),
     Step(f"consumer-groups {_BS} --list --state Empty"),
     Step(f"consumer-groups {_BS} --delete-offsets --group bgg --topic bg:1", any_order=True),
     Step(f"consumer-groups {_BS} --delete --all-groups"),
     Step(f"log-dirs {_BS} --describe --topic-list bg --broker-list 2", until='"size":[1-9]'),
-    Step(f"configs {_BS} --alter --entity-type clients --entity-name c --entity-type users --entity-name u --add-config producer_byte_rate=1000"),
-    Step(f"configs {_BS} --describe --entity-type clients --entity-name c --entity-type users --entity-name u", until="1000"),
+    Step(
+        f"configs {_BS} --alter --entity-type clients --entity-name c --entity-type users"
+        " --entity-name u --add-config producer_byte_rate=1000"
+    ),
+    Step(
+        f"configs {_BS} --describe --entity-type clients --entity-name c --entity-type users"
+        " --entity-name u",
+        until="1000",
+    ),
     Step(f"broker-api-versions {_BS}"),
     Step(f"features {_BS} --describe"),
     Step(f"cluster cluster-id {_BS}"),
@@ -108,7 +160,10 @@ def tell(cluster: Cluster, steps: Sequence[Step]) -> list[tuple[str, Printed]]:
     """Ask the tools of the release whose jars `cluster` names; what they print, comparable."""
     told = []
     for step, printed in zip(steps, cluster.tell(steps, MARK, java=True), strict=True):
-        out, err = (_RANDOM.sub("RANDOM", _ADDRESS.sub("ADDRESS", text)) for text in (printed.out, printed.err))
+        out, err = (
+            _RANDOM.sub("RANDOM", _ADDRESS.sub("ADDRESS", text))
+            for text in (printed.out, printed.err)
+        )
         out = _BROKERS_OF_SERVED.sub("ADDRESS -> (", out)
         told.append((step.words, comparable(cluster, step, Printed(printed.code, out, err), MARK)))
     return told
@@ -118,9 +173,15 @@ def main() -> None:
     for version, stories in STORIES.items():
         jars = kafka_jars(version)
         properties = [f"{key}={value}" for key, value in (SETTINGS | OF_A_SMALL_HEAP).items()]
-        with tempfile.TemporaryDirectory() as folder, apache_kafka(jars, BROKERS, properties, java=SMALL) as kafka:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            apache_kafka(jars, BROKERS, properties, java=SMALL) as kafka,
+        ):
             for story, steps in stories.items():
-                record(golden_name(version, story), tell(Cluster(kafka.zookeeper, kafka.bootstrap, Path(folder), jars), steps))
+                record(
+                    golden_name(version, story),
+                    tell(Cluster(kafka.zookeeper, kafka.bootstrap, Path(folder), jars), steps),
+                )
 
 
 if __name__ == "__main__":

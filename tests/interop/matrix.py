@@ -2,7 +2,8 @@
 
     KAFKA_EDU_CLIENT_RESULTS=tests/interop/clients.json ./kafka-edu test tests/interop
     python -m tests.interop.matrix README.md            # rewrites the table
-    python -m tests.interop.matrix --same RESULTS       # exit code 1 if these results are not the committed ones
+    python -m tests.interop.matrix --same RESULTS       # exit code 1 if these results are not the
+    committed ones
 
 The tests write the results file (see conftest.py); nothing in the table is written by hand.
 """
@@ -16,20 +17,41 @@ Results = dict[str, dict[str, str]]
 """Client → ability → yes, no, or – for what that client has nowhere."""
 
 COMMITTED: Final = Path(__file__).parent / "clients.json"
-ABILITIES: Final = ("produce", "consume", "groups", "offsets", "topics", "gzip", "snappy", "lz4", "zstd")
+ABILITIES: Final = (
+    "produce",
+    "consume",
+    "groups",
+    "offsets",
+    "topics",
+    "gzip",
+    "snappy",
+    "lz4",
+    "zstd",
+)
 BEGIN: Final = "<!-- clients: begin; written by python -m tests.interop.matrix README.md -->"
 END: Final = "<!-- clients: end -->"
 
 
 def merged(before: Results, new: Results) -> Results:
-    """Clients in the order of their names, abilities in that of the table; what is new takes the place of what was."""
-    clients = {client: before.get(client, {}) | new.get(client, {}) for client in sorted({*before, *new}, key=str.lower)}
-    return {client: {ability: row[ability] for ability in ABILITIES if ability in row} for client, row in clients.items()}
+    """Clients in the order of their names, abilities in that of the table; what is new takes the
+    place of what was.
+    """
+    clients = {
+        client: before.get(client, {}) | new.get(client, {})
+        for client in sorted({*before, *new}, key=str.lower)
+    }
+    return {
+        client: {ability: row[ability] for ability in ABILITIES if ability in row}
+        for client, row in clients.items()
+    }
 
 
 def table(results: Results) -> str:
     lines = ["| client | " + " | ".join(ABILITIES) + " |", "| --- |" + " --- |" * len(ABILITIES)]
-    lines += [f"| {client} | " + " | ".join(row.get(ability, "?") for ability in ABILITIES) + " |" for client, row in results.items()]
+    lines += [
+        f"| {client} | " + " | ".join(row.get(ability, "?") for ability in ABILITIES) + " |"
+        for client, row in results.items()
+    ]
     return "\n".join(lines)
 
 

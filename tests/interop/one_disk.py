@@ -1,4 +1,6 @@
-"""One log dir that brokers of several makes use in turn, as broker 0 of one cluster, and what was written to it."""
+"""One log dir that brokers of several makes use in turn, as broker 0 of one cluster, and what was
+written to it.
+"""
 
 import contextlib
 import itertools
@@ -15,7 +17,11 @@ from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo ha
 from benchmarks.apache_kafka import SMALL, ApacheKafka, PeerMissing, kafka_jars
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.transport import part_bytes
-from kafka_edu.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
+from kafka_edu.protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
 from kafka_edu.protocol.messages.list_offsets import ListOffsetsResponse
 from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_edu.record.compression import CompressionType
@@ -46,8 +52,20 @@ SETTINGS: Final = {
     "zookeeper.connect": "",
 }
 #: Topic → its message.format.version when it is created, and the format that clients send.
-TOPICS: Final = {"v0": ("0.9.0", 0), "v1": ("0.10.2", 1), "v2": ("2.0", 2), "mixed": ("0.10.2", 1), "idempotent": ("2.0", 2), "short": ("2.0", 2)}
-CODECS: Final = (CompressionType.NONE, CompressionType.GZIP, CompressionType.SNAPPY, CompressionType.LZ4)
+TOPICS: Final = {
+    "v0": ("0.9.0", 0),
+    "v1": ("0.10.2", 1),
+    "v2": ("2.0", 2),
+    "mixed": ("0.10.2", 1),
+    "idempotent": ("2.0", 2),
+    "short": ("2.0", 2),
+}
+CODECS: Final = (
+    CompressionType.NONE,
+    CompressionType.GZIP,
+    CompressionType.SNAPPY,
+    CompressionType.LZ4,
+)
 PRODUCER_ID: Final = 4000
 
 
@@ -70,7 +88,9 @@ class _Ours:
         given = properties | {"broker.id": "0", "listeners": f"PLAINTEXT://127.0.0.1:{self.port}"}
         path.write_text("".join(f"{key}={value}\n" for key, value in given.items()))
         with (folder / "ours.log").open("ab") as log:
-            self._process = subprocess.Popen([sys.executable, "-m", "kafka_edu.server.main", str(path)], stderr=log)
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "kafka_edu.server.main", str(path)], stderr=log
+            )
 
     def wait(self) -> int:
         """Return the exit code when it has ended by itself."""
@@ -86,7 +106,13 @@ class _Ours:
 
 class _Apache:
     def __init__(self, version: str, properties: dict[str, str], zookeeper: str) -> None:
-        self._kafka = ApacheKafka(kafka_jars(version), 1, [f"{key}={value}" for key, value in properties.items()], zookeeper, SMALL)
+        self._kafka = ApacheKafka(
+            kafka_jars(version),
+            1,
+            [f"{key}={value}" for key, value in properties.items()],
+            zookeeper,
+            SMALL,
+        )
         try:
             self._kafka.up()
         except PeerMissing:
@@ -101,7 +127,9 @@ class _Apache:
 
 
 class Disk:
-    """The log dir and the records that its logs must hold. Raises PeerMissing when a make cannot run here."""
+    """The log dir and the records that its logs must hold. Raises PeerMissing when a make cannot
+    run here.
+    """
 
     def __init__(self, folder: Path, zookeeper: str) -> None:
         self.folder = folder
@@ -114,7 +142,9 @@ class Disk:
         self._formats = {topic: magic for topic, (_, magic) in TOPICS.items()}
         self._values = itertools.count()
         self._now_ms = round(time.time() * 1000)
-        """Producers whose last record is a week old are forgotten, so the records' times are of today."""
+        """Producers whose last record is a week old are forgotten, so the records' times are of
+        today.
+        """
         self._last_idempotent: tuple[bytes, int] | None = None
         self._sequence = 0
 
@@ -123,13 +153,19 @@ class Disk:
         """A broker of this make on the disk, with leaders; ended by SIGTERM or by SIGKILL."""
         self._await_no_broker()
         properties = SETTINGS | {"zookeeper.connect": self._zookeeper, "log.dirs": str(self.data)}
-        running: _Running = _Ours(self.folder, properties) if make is Make.OURS else _Apache(make, properties, self._zookeeper)
+        running: _Running = (
+            _Ours(self.folder, properties)
+            if make is Make.OURS
+            else _Apache(make, properties, self._zookeeper)
+        )
         killed = True
         try:
             self.port = running.port
             asker = Asker(ListeningBroker("127.0.0.1", running.port))
             self._await_leaders(running.port)
-            for topic in TOPICS:  # the metadata may name a leader that has not yet heard of it itself
+            for (
+                topic
+            ) in TOPICS:  # the metadata may name a leader that has not yet heard of it itself
                 asker.ask("leads", offsets(-1, topic=topic), 1, until=_is_told)
             yield asker
             killed = kill
@@ -137,7 +173,9 @@ class Disk:
             running.end(kill=killed)
 
     def refused(self, make: Make) -> str:
-        """What a broker says that is started while another runs on the disk; it must end by itself."""
+        """What a broker says that is started while another runs on the disk; it must end by
+        itself.
+        """
         properties = SETTINGS | {"zookeeper.connect": self._zookeeper, "log.dirs": str(self.data)}
         if make is not Make.OURS:
             try:
@@ -150,10 +188,14 @@ class Disk:
         return (self.folder / "ours.log").read_text()
 
     def _await_no_broker(self) -> None:
-        """After kill -9 the session lives on until it times out, and Apache Kafka does not start beside it."""
+        """After kill -9 the session lives on until it times out, and Apache Kafka does not start
+        beside it.
+        """
         client = KazooClient(self._zookeeper)
         client.start()
-        wait_for(lambda: client.exists("/brokers/ids/0") is None, "the session of the broker before ends")
+        wait_for(
+            lambda: client.exists("/brokers/ids/0") is None, "the session of the broker before ends"
+        )
         client.stop()
         client.close()
 
@@ -171,14 +213,18 @@ class Disk:
         wait_for(has_leaders, "every partition has a leader", PATIENCE_S)
 
     def _has_leaders(self, answer: MetadataResponse) -> bool:
-        led = {topic.name for topic in answer.topics if all(partition.error_code == 0 for partition in topic.partitions)}
+        led = {
+            topic.name
+            for topic in answer.topics
+            if all(partition.error_code == 0 for partition in topic.partitions)
+        }
         return bool(answer.brokers) and (led >= {topic for topic in TOPICS if self.records[topic]})
-
-    # --- write ---
 
     def create_topics(self, asker: Asker) -> None:
         for topic, (release, _) in TOPICS.items():
-            answer = asker.ask("create", create(topic, configs={"message.format.version": release}), 2)
+            answer = asker.ask(
+                "create", create(topic, configs={"message.format.version": release}), 2
+            )
             assert answer.topics[0].error_code in (0, 7), answer
         self._await_all(asker)
 
@@ -187,7 +233,14 @@ class Disk:
             "leaders",
             MetadataRequest(topics=None),
             5,
-            until=lambda answer: {t.name for t in answer.topics if t.partitions and not any(p.error_code for p in t.partitions)} >= set(TOPICS),
+            until=lambda answer: (
+                {
+                    t.name
+                    for t in answer.topics
+                    if t.partitions and not any(p.error_code for p in t.partitions)
+                }
+                >= set(TOPICS)
+            ),
         )
 
     def sent_as(self, topic: str, magic: int) -> None:
@@ -205,9 +258,23 @@ class Disk:
         new = []
         for i in range(count):
             n = next(self._values)
-            new.append(Record(i, self._now_ms + 10 * n, b"key %d" % (n % 7), b"value %d " % n * 3, (("n", b"%d" % n),) if magic == 2 else ()))
+            new.append(
+                Record(
+                    i,
+                    self._now_ms + 10 * n,
+                    b"key %d" % (n % 7),
+                    b"value %d " % n * 3,
+                    (("n", b"%d" % n),) if magic == 2 else (),
+                )
+            )
         if topic == "idempotent":
-            data = build_batch(new, compression=codec, producer_id=PRODUCER_ID, producer_epoch=1, base_sequence=self._sequence)
+            data = build_batch(
+                new,
+                compression=codec,
+                producer_id=PRODUCER_ID,
+                producer_epoch=1,
+                base_sequence=self._sequence,
+            )
             self._sequence += count
             self._last_idempotent = data, len(known)
         else:
@@ -215,11 +282,16 @@ class Disk:
         answer = asker.ask("write", produce(data, topic=topic), 6 if magic == 2 else 2)
         partition = answer.responses[0].partition_responses[0]
         assert (partition.error_code, partition.base_offset) == (0, len(known)), (topic, partition)
-        known += [record._replace(offset=len(known) + i, timestamp=record.timestamp if magic else -1) for i, record in enumerate(new)]
+        known += [
+            record._replace(offset=len(known) + i, timestamp=record.timestamp if magic else -1)
+            for i, record in enumerate(new)
+        ]
 
     def delete_before(self, asker: Asker, topic: str, offset: int) -> None:
         """DeleteRecords."""
-        wanted = DeleteRecordsTopic(name=topic, partitions=[DeleteRecordsPartition(partition_index=0, offset=offset)])
+        wanted = DeleteRecordsTopic(
+            name=topic, partitions=[DeleteRecordsPartition(partition_index=0, offset=offset)]
+        )
         answer = asker.ask("delete", DeleteRecordsRequest(topics=[wanted], timeout_ms=5000), 0)
         assert answer.topics[0].partitions[0].error_code == 0, answer
         self.start[topic] = offset
@@ -230,8 +302,6 @@ class Disk:
     def active_segment(self, topic: str) -> Path:
         return max((self.data / f"{topic}-0").glob("*.log"))
 
-    # --- check ---
-
     def check(self, asker: Asker) -> None:
         """All records are served, by offset and by time; the producer is still known."""
         for topic, records in self.records.items():
@@ -240,11 +310,20 @@ class Disk:
             self._check_look_ups(asker, topic, records)
         if self._last_idempotent is not None:
             data, base = self._last_idempotent
-            again = asker.ask("again", produce(data, topic="idempotent"), 6).responses[0].partition_responses[0]
-            assert (again.error_code, again.base_offset) == (0, base), "the producer's last batch is known"
+            again = (
+                asker.ask("again", produce(data, topic="idempotent"), 6)
+                .responses[0]
+                .partition_responses[0]
+            )
+            assert (again.error_code, again.base_offset) == (
+                0,
+                base,
+            ), "the producer's last batch is known"
 
     def check_clean_end(self) -> None:
-        """What a broker leaves that was stopped: checkpoints at the ends of the logs, and the mark that says so."""
+        """What a broker leaves that was stopped: checkpoints at the ends of the logs, and the mark
+        that says so.
+        """
         ends = {f"{topic} 0": len(records) for topic, records in self.records.items()}
         for name in ("recovery-point-offset-checkpoint", "replication-offset-checkpoint"):
             assert self._checkpoint(name).items() >= ends.items(), name
@@ -262,23 +341,42 @@ class Disk:
         found: list[Record] = []
         offset = self.start[topic]
         while offset < len(self.records[topic]):
-            answer = asker.ask("read", fetch(offset, topic=topic, size=3000), 7).responses[0].partition_responses[0]
+            answer = (
+                asker.ask("read", fetch(offset, topic=topic, size=3000), 7)
+                .responses[0]
+                .partition_responses[0]
+            )
             assert answer.error_code == 0, (topic, offset, answer.error_code)
-            new = [record for record in read_all(bytes(part_bytes(answer.record_set))) if record.offset >= offset]
+            new = [
+                record
+                for record in read_all(bytes(part_bytes(answer.record_set)))
+                if record.offset >= offset
+            ]
             assert new, (topic, offset)
             found += new
             offset = new[-1].offset + 1
         return found
 
     def _check_look_ups(self, asker: Asker, topic: str, records: list[Record]) -> None:
-        ends = [asker.ask("end", offsets(which, topic=topic), 2).topics[0].partitions[0].offset for which in (-2, -1)]
+        ends = [
+            asker.ask("end", offsets(which, topic=topic), 2).topics[0].partitions[0].offset
+            for which in (-2, -1)
+        ]
         assert ends == [self.start[topic], len(records)], topic
         for at in range(self.start[topic], len(records), 37):
-            one = asker.ask("one", fetch(at, topic=topic, size=1), 7).responses[0].partition_responses[0]
-            assert at in [record.offset for record in read_all(bytes(part_bytes(one.record_set)))], (topic, at)
+            one = (
+                asker.ask("one", fetch(at, topic=topic, size=1), 7)
+                .responses[0]
+                .partition_responses[0]
+            )
+            assert at in [
+                record.offset for record in read_all(bytes(part_bytes(one.record_set)))
+            ], (topic, at)
             wanted = records[at].timestamp
             if topic != "v0":
-                found = asker.ask("time", offsets(wanted - 5, topic=topic), 2).topics[0].partitions[0]
+                found = (
+                    asker.ask("time", offsets(wanted - 5, topic=topic), 2).topics[0].partitions[0]
+                )
                 assert (found.offset, found.timestamp) == (at, wanted), (topic, at)
         if topic not in ("v0", "v1", "mixed"):
             end = asker.ask("epoch", epoch_end(0, topic=topic), 0).topics[0].partitions[0]

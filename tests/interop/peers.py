@@ -1,4 +1,6 @@
-"""One broker to ask, of each make, ready and empty; it may have a second one beside it, which is the controller."""
+"""One broker to ask, of each make, ready and empty; it may have a second one beside it, which is
+the controller.
+"""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -16,7 +18,9 @@ OF_A_SMALL_HEAP: Final = {"log.cleaner.dedupe.buffer.size": "4194304"}
 @contextlib.contextmanager
 def apache_broker(questions: Questions) -> Iterator[int]:
     """The port of the Apache Kafka 2.8.2 broker that is to be asked. Raises PeerMissing."""
-    properties = [f"{key}={value}" for key, value in {**questions.settings, **OF_A_SMALL_HEAP}.items()]
+    properties = [
+        f"{key}={value}" for key, value in {**questions.settings, **OF_A_SMALL_HEAP}.items()
+    ]
     with apache_kafka(kafka_jars(), _brokers(questions), properties, java=SMALL) as kafka:
         yield _port(kafka.ports)
 
@@ -35,4 +39,6 @@ def _brokers(questions: Questions) -> int:
 
 def _port(ports: Sequence[int]) -> int:
     """Of the only broker, or of the one that is not the controller."""
-    return ports[0 if len(ports) == 1 else beside_controller(ListeningBroker("127.0.0.1", ports[0]))]
+    return ports[
+        0 if len(ports) == 1 else beside_controller(ListeningBroker("127.0.0.1", ports[0]))
+    ]

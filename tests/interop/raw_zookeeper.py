@@ -1,7 +1,9 @@
-"""Raw frames for a ZooKeeper: one suite for two servers, the embedded one and Apache's, which must answer alike, byte by byte where it matters.
+"""Raw frames for a ZooKeeper: one suite for two servers, the embedded one and Apache's, which must
+answer alike, byte by byte where it matters.
 
-Raw frames are used, so that nothing of a client hides what a server says. The fixtures are known to all tests of this folder (conftest.py). Apache's needs
-Java and ZooKeeper's jars (PySpark's, or those in the folder KAFKA_EDU_ZOOKEEPER_JARS); without them its tests are skipped, and say why.
+Raw frames are used, so that nothing of a client hides what a server says. The fixtures are known to
+all tests of this folder (conftest.py). Apache's needs Java and ZooKeeper's jars (PySpark's, or
+those in the folder KAFKA_EDU_ZOOKEEPER_JARS); without them its tests are skipped, and say why.
 """
 
 import itertools
@@ -15,7 +17,14 @@ from typing import Final, Protocol
 import pytest
 
 from kafka_edu.zk.apache import ApacheZooKeeper
-from kafka_edu.zk.embedded.jute import Decoder, encode_bool, encode_buffer, encode_int, encode_long, encode_string
+from kafka_edu.zk.embedded.jute import (
+    Decoder,
+    encode_bool,
+    encode_buffer,
+    encode_int,
+    encode_long,
+    encode_string,
+)
 from kafka_edu.zk.embedded.op_code import OpCode
 from kafka_edu.zk.embedded.proto import OPEN_ACL_UNSAFE, AclList
 from kafka_edu.zk.embedded.serialization import encode_acl
@@ -45,8 +54,18 @@ class EmbeddedServer:
         self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "kafka_edu.zk.embedded.main", "--port", str(self.port), "--data-dir", str(self._folder)]
-        self._process = subprocess.Popen([*command, "--tick-time", str(TICK_MS)], stdout=subprocess.PIPE, text=True)
+        command = [
+            sys.executable,
+            "-m",
+            "kafka_edu.zk.embedded.main",
+            "--port",
+            str(self.port),
+            "--data-dir",
+            str(self._folder),
+        ]
+        self._process = subprocess.Popen(
+            [*command, "--tick-time", str(TICK_MS)], stdout=subprocess.PIPE, text=True
+        )
         assert self._process.stdout is not None
         ready, port = self._process.stdout.readline().split()
         assert ready == "ready"
@@ -71,7 +90,9 @@ def make_server(kind: str, folder: Path) -> Server:
 
 
 @pytest.fixture(scope="module", params=["embedded", "apache"])
-def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
     server = make_server(request.param, tmp_path_factory.mktemp(request.param))
     server.start()
     yield server
@@ -117,14 +138,30 @@ class Raw:
         return True
 
     def connect(
-        self, session_id: int = 0, passwd: bytes = bytes(16), *, timeout_ms: int = SESSION_MS, read_only: bool | None = False, seen: int = 0
+        self,
+        session_id: int = 0,
+        passwd: bytes = bytes(16),
+        *,
+        timeout_ms: int = SESSION_MS,
+        read_only: bool | None = False,
+        seen: int = 0,
     ) -> bytes:
-        body = encode_int(0) + encode_long(seen) + encode_int(timeout_ms) + encode_long(session_id) + encode_buffer(passwd)
+        body = (
+            encode_int(0)
+            + encode_long(seen)
+            + encode_int(timeout_ms)
+            + encode_long(session_id)
+            + encode_buffer(passwd)
+        )
         self.frame(body + (b"" if read_only is None else encode_bool(read_only)))
         answer = self.read()
         d = Decoder(answer)
         assert d.read_int() == 0
-        self.timeout_ms, self.session_id, self.passwd = d.read_int(), d.read_long(), d.read_buffer() or b""
+        self.timeout_ms, self.session_id, self.passwd = (
+            d.read_int(),
+            d.read_long(),
+            d.read_buffer() or b"",
+        )
         return answer
 
     def send(self, op: int, body: bytes = b"", xid: int | None = None) -> int:
@@ -152,7 +189,9 @@ class Raw:
                 self.zxid = zxid
             return code, d
 
-    def ask(self, op: int, body: bytes = b"", xid: int | None = None) -> tuple[ZkErrorCode, Decoder]:
+    def ask(
+        self, op: int, body: bytes = b"", xid: int | None = None
+    ) -> tuple[ZkErrorCode, Decoder]:
         return self.receive(self.send(op, body, xid))
 
     def code(self, op: int, body: bytes = b"") -> ZkErrorCode:
@@ -173,11 +212,15 @@ class Raw:
             self.events.append((event, path))
         return self.events.pop(0)
 
-    def create(self, path: str, data: bytes | None = b"", flags: int = 0, acl: AclList = OPEN_ACL_UNSAFE) -> str:
+    def create(
+        self, path: str, data: bytes | None = b"", flags: int = 0, acl: AclList = OPEN_ACL_UNSAFE
+    ) -> str:
         return self.ok(OpCode.CREATE, create(path, data, flags, acl)).read_string()
 
     def set(self, path: str, data: bytes, version: int = -1) -> Stat:
-        return self.ok(OpCode.SET_DATA, encode_string(path) + encode_buffer(data) + encode_int(version)).read_stat()
+        return self.ok(
+            OpCode.SET_DATA, encode_string(path) + encode_buffer(data) + encode_int(version)
+        ).read_stat()
 
     def delete(self, path: str, version: int = -1) -> None:
         self.ok(OpCode.DELETE, delete(path, version))
@@ -194,7 +237,9 @@ class Raw:
         return sorted(d.read_vector(d.read_string))
 
 
-def create(path: str, data: bytes | None = b"", flags: int = 0, acl: AclList = OPEN_ACL_UNSAFE) -> bytes:
+def create(
+    path: str, data: bytes | None = b"", flags: int = 0, acl: AclList = OPEN_ACL_UNSAFE
+) -> bytes:
     return encode_string(path) + encode_buffer(data) + encode_acl(acl) + encode_int(flags)
 
 

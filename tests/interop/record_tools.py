@@ -1,6 +1,8 @@
-"""Records what Apache Kafka 2.0.1's tools print, told the stories on a cluster of 2.0.1, and 2.8.2's for stories that end so:
+"""Records what Apache Kafka 2.0.1's tools print, told the stories on a cluster of 2.0.1, and
+2.8.2's for stories that end so:
 
-`python -m tests.interop.record_tools [STORY …]`."""
+`python -m tests.interop.record_tools [STORY …]`.
+"""
 
 import sys
 import tempfile
@@ -29,7 +31,9 @@ def apache_cluster(folder: Path) -> Iterator[Cluster]:
 def main(stories: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder, apache_cluster(Path(folder)) as cluster:
         for story in stories or STORIES:
-            version = cluster._replace(jars=kafka_jars("2.8.2")) if story.endswith("2.8") else cluster
+            version = (
+                cluster._replace(jars=kafka_jars("2.8.2")) if story.endswith("2.8") else cluster
+            )
             record(story, tell(of(story, version), STORIES[story], java=True))
 
 

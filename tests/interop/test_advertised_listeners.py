@@ -1,4 +1,6 @@
-"""A client that boots well and then cannot reach its broker: the address it came by is not the address it is told (spec B4; docs/listeners.md)."""
+"""A client that boots well and then cannot reach its broker: the address it came by is not the
+address it is told (spec B4; docs/listeners.md).
+"""
 
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -45,7 +47,12 @@ def doors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Doors]:
         "listener.security.protocol.map": ",".join(f"{name}:PLAINTEXT" for name in names),
         "inter.broker.listener.name": "INSIDE",
     }
-    cluster = start_cluster("doors", Wish(1, ports["INSIDE"], None, props), tmp_path_factory.mktemp("doors"), temporary=True)
+    cluster = start_cluster(
+        "doors",
+        Wish(1, ports["INSIDE"], None, props),
+        tmp_path_factory.mktemp("doors"),
+        temporary=True,
+    )
     try:
         cluster.wait_ready()
         found = Doors(ports, advertised)
@@ -65,12 +72,20 @@ class Produced(NamedTuple):
 
 
 def produce(servers: str, value: bytes, why: str | None = None) -> Produced:
-    """Without `why` it should go well; else the record is given up soon, and that error is waited for: a name service may take its time."""
+    """Without `why` it should go well; else the record is given up soon, and that error is waited
+    for: a name service may take its time.
+    """
     errors: set[str] = set()
     fates: list[KafkaError | None] = []
     give_up_ms = PATIENCE_S * 1000 if why is None else GIVE_UP_MS
-    producer = Producer(rd(servers, message_timeout_ms=give_up_ms) | {"error_cb": lambda error: errors.add(error.name())})
-    told = {broker.id: f"{broker.host}:{broker.port}" for broker in producer.list_topics(timeout=PATIENCE_S).brokers.values()}
+    producer = Producer(
+        rd(servers, message_timeout_ms=give_up_ms)
+        | {"error_cb": lambda error: errors.add(error.name())}
+    )
+    told = {
+        broker.id: f"{broker.host}:{broker.port}"
+        for broker in producer.list_topics(timeout=PATIENCE_S).brokers.values()
+    }
     producer.produce(TOPIC, value, partition=0, on_delivery=lambda error, _: fates.append(error))
     producer.flush(PATIENCE_S)
     (fate,) = fates
@@ -85,11 +100,15 @@ def produce(servers: str, value: bytes, why: str | None = None) -> Produced:
 
 @pytest.mark.parametrize("door", ["INSIDE", "NAMED"])
 def test_a_door_that_is_advertised_as_it_can_be_reached(doors: Doors, door: str) -> None:
-    assert produce(doors.servers(door), door.encode()) == Produced({0: doors.advertised[door]}, None, set())
+    assert produce(doors.servers(door), door.encode()) == Produced(
+        {0: doors.advertised[door]}, None, set()
+    )
 
 
 @pytest.mark.parametrize(("door", "why"), [("ELSEWHERE", "_RESOLVE"), ("CLOSED", "_TRANSPORT")])
-def test_a_client_boots_well_and_then_cannot_reach_the_address_it_was_told(doors: Doors, door: str, why: str) -> None:
+def test_a_client_boots_well_and_then_cannot_reach_the_address_it_was_told(
+    doors: Doors, door: str, why: str
+) -> None:
     produced = produce(doors.servers(door), b"never", why)
     assert produced.told == {0: doors.advertised[door]}
     assert produced.error is not None
@@ -97,8 +116,15 @@ def test_a_client_boots_well_and_then_cannot_reach_the_address_it_was_told(doors
 
 
 def test_by_a_door_that_is_not_advertised_no_broker_is_told(doors: Doors) -> None:
-    """The connection stands, but the partition has no leader for who comes by it, and there is no broker to go on with."""
-    partition = AdminClient(rd(doors.servers("SILENT"))).list_topics(TOPIC, timeout=PATIENCE_S).topics[TOPIC].partitions[0]
+    """The connection stands, but the partition has no leader for who comes by it, and there is no
+    broker to go on with.
+    """
+    partition = (
+        AdminClient(rd(doors.servers("SILENT")))
+        .list_topics(TOPIC, timeout=PATIENCE_S)
+        .topics[TOPIC]
+        .partitions[0]
+    )
     assert partition.leader == -1
     assert partition.error is not None
     assert partition.error.name() in ("LISTENER_NOT_FOUND", "LEADER_NOT_AVAILABLE")

@@ -1,4 +1,6 @@
-"""What Apache Kafka was recorded to answer (tests/golden/answers) it still answers, and so does a broker process of this project."""
+"""What Apache Kafka was recorded to answer (tests/golden/answers) it still answers, and so does a
+broker process of this project.
+"""
 
 import pytest
 
@@ -15,7 +17,9 @@ from tests.interop.questions.asking import Replay, read_steps
 def test_apache_kafka_answers_as_recorded(name: str) -> None:
     try:
         with apache_broker(load(name)) as port:
-            differences = list(Replay(ListeningBroker("127.0.0.1", port)).differences(read_steps(name)))
+            differences = list(
+                Replay(ListeningBroker("127.0.0.1", port)).differences(read_steps(name))
+            )
     except PeerMissing as error:
         missing(str(error))
     assert not differences, "\n".join(map(str, differences))
@@ -27,4 +31,6 @@ def test_a_broker_process_answers_as_apache_kafka(name: str) -> None:
     questions = load(name)
     with our_broker(questions) as port:
         differences = list(Replay(ListeningBroker("127.0.0.1", port)).differences(read_steps(name)))
-    assert {each.step for each in differences} == set(questions.different), "\n".join(map(str, differences))
+    assert {each.step for each in differences} == set(questions.different), "\n".join(
+        map(str, differences)
+    )

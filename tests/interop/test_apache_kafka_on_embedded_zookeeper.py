@@ -1,6 +1,8 @@
-"""Apache Kafka's own brokers run on the embedded ZooKeeper: they register, elect a controller, create a topic, lose a broker and take it back.
+"""Apache Kafka's own brokers run on the embedded ZooKeeper: they register, elect a controller,
+create a topic, lose a broker and take it back.
 
-Needs Java, and Maven to fetch Apache Kafka's jars once, or a folder of them in KAFKA_EDU_KAFKA_JARS.
+Needs Java, and Maven to fetch Apache Kafka's jars once, or a folder of them in
+KAFKA_EDU_KAFKA_JARS.
 """
 
 import json
@@ -30,7 +32,17 @@ def until(what: str, condition: Callable[[], bool]) -> None:
 
 @pytest.fixture
 def zookeeper(tmp_path: Path) -> Iterator[int]:
-    command = [sys.executable, "-m", "kafka_edu.zk.embedded.main", "--port", "0", "--tick-time", "1000", "--data-dir", str(tmp_path / "zookeeper")]
+    command = [
+        sys.executable,
+        "-m",
+        "kafka_edu.zk.embedded.main",
+        "--port",
+        "0",
+        "--tick-time",
+        "1000",
+        "--data-dir",
+        str(tmp_path / "zookeeper"),
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     yield int(process.stdout.readline().split()[1])
@@ -44,7 +56,8 @@ def java_brokers(zookeeper: int) -> Iterator[ApacheKafka]:
     properties = [
         "zookeeper.session.timeout.ms=6000",
         "zookeeper.connection.timeout.ms=60000",
-        "log.cleaner.dedupe.buffer.size=4194304",  # 128 MiB by default, which a small heap does not hold
+        # 128 MiB by default, which a small heap does not hold
+        "log.cleaner.dedupe.buffer.size=4194304",
         "offsets.topic.replication.factor=1",
         "offsets.topic.num.partitions=1",
     ]
@@ -92,8 +105,13 @@ def znodes(zookeeper: int) -> Iterator[Znodes]:
 
 
 @pytest.mark.timeout(300)
-def test_three_java_brokers_live_on_the_embedded_zookeeper(java_brokers: ApacheKafka, znodes: Znodes) -> None:
-    until("three brokers and a controller", lambda: znodes.ids() == ["0", "1", "2"] and bool(znodes.read("/controller")))
+def test_three_java_brokers_live_on_the_embedded_zookeeper(
+    java_brokers: ApacheKafka, znodes: Znodes
+) -> None:
+    until(
+        "three brokers and a controller",
+        lambda: znodes.ids() == ["0", "1", "2"] and bool(znodes.read("/controller")),
+    )
     bootstrap = java_brokers.bootstrap.split(",")
     admin = KafkaAdminClient(bootstrap_servers=bootstrap)
     admin.create_topics([NewTopic("t", 3, 3)])
@@ -108,17 +126,30 @@ def test_three_java_brokers_live_on_the_embedded_zookeeper(java_brokers: ApacheK
     assert isinstance(controller, int)
     epoch = znodes.controller_epoch()
     java_brokers.kill(controller)
-    until("another controller", lambda: znodes.read("/controller").get("brokerid") not in (None, controller))
+    until(
+        "another controller",
+        lambda: znodes.read("/controller").get("brokerid") not in (None, controller),
+    )
     assert znodes.controller_epoch() == epoch + 1
-    until("leaders elsewhere", lambda: all(znodes.state(p)["leader"] not in (controller, -1) for p in range(3)))
+    until(
+        "leaders elsewhere",
+        lambda: all(znodes.state(p)["leader"] not in (controller, -1) for p in range(3)),
+    )
     for number in range(300, 600):
         producer.send("t", b"%d" % number, partition=number % 3)
     producer.flush()
     producer.close()
 
     java_brokers.start(controller)
-    until("the broker back in every ISR", lambda: znodes.ids() == ["0", "1", "2"] and all(controller in znodes.isr(p) for p in range(3)))
-    consumer = KafkaConsumer("t", bootstrap_servers=bootstrap, auto_offset_reset="earliest", group_id="g")
+    until(
+        "the broker back in every ISR",
+        lambda: (
+            znodes.ids() == ["0", "1", "2"] and all(controller in znodes.isr(p) for p in range(3))
+        ),
+    )
+    consumer = KafkaConsumer(
+        "t", bootstrap_servers=bootstrap, auto_offset_reset="earliest", group_id="g"
+    )
     read_back: set[int] = set()
 
     def read_all() -> bool:

@@ -1,6 +1,8 @@
-"""Bytes that no client should send, against three broker processes: they cost the connection they came by, or are answered with Kafka's own error.
+"""Bytes that no client should send, against three broker processes: they cost the connection they
+came by, or are answered with Kafka's own error.
 
-Beside them somebody produces with acks=all all the time, on connections that must stay open; at the end every record that was acknowledged is there.
+Beside them somebody produces with acks=all all the time, on connections that must stay open; at the
+end every record that was acknowledged is there.
 """
 
 import random
@@ -22,7 +24,11 @@ from kafka_edu.protocol.headers import decode_response, encode_request
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_edu.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from kafka_edu.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kafka_edu.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
 from kafka_edu.protocol.schema import Message
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
@@ -36,7 +42,8 @@ TOPIC: Final = "bystander"
 ANNOUNCED: Final = 100_000_000
 IDLE_BROKER: Final = 2
 IDLE_MS: Final = 4000
-#: Brokers believe what these say: whoever may send them can move leaders and delete replicas, in Apache Kafka as here.
+#: Brokers believe what these say: whoever may send them can move leaders and delete replicas, in
+#: Apache Kafka as here.
 BETWEEN_BROKERS: Final = {
     ApiKey.LEADER_AND_ISR,
     ApiKey.STOP_REPLICA,
@@ -48,7 +55,9 @@ BETWEEN_BROKERS: Final = {
 
 
 def frame(request: Message, version: int) -> bytes:
-    return b"".join(bytes(part_bytes(part)) for part in encode_request(request, version, 1, "bad-input"))
+    return b"".join(
+        bytes(part_bytes(part)) for part in encode_request(request, version, 1, "bad-input")
+    )
 
 
 class Connection:
@@ -77,15 +86,23 @@ class Connection:
 
 
 class Bystander(threading.Thread):
-    """Produces until it is told to stop, and asks each broker now and then, on one connection that must last."""
+    """Produces until it is told to stop, and asks each broker now and then, on one connection that
+    must last.
+    """
 
     def __init__(self, cluster: Cluster) -> None:
         super().__init__(daemon=True)
         self.acked: list[bytes] = []
         self.errors: list[object] = []
-        self._connections = [Connection(cluster.port(broker_id)) for broker_id in cluster.broker_ids if broker_id != IDLE_BROKER]
+        self._connections = [
+            Connection(cluster.port(broker_id))
+            for broker_id in cluster.broker_ids
+            if broker_id != IDLE_BROKER
+        ]
         self._idle_broker = cluster.port(IDLE_BROKER)
-        self._producer = Producer(rd(cluster.bootstrap_servers, acks="all", enable_idempotence=True))
+        self._producer = Producer(
+            rd(cluster.bootstrap_servers, acks="all", enable_idempotence=True)
+        )
         self._done = threading.Event()
 
     def run(self) -> None:
@@ -104,7 +121,10 @@ class Bystander(threading.Thread):
             self.errors.append(error)
 
     def is_served(self) -> None:
-        for connection in (*self._connections, Connection(self._idle_broker)):  # that one keeps none on which nobody asks
+        for connection in (
+            *self._connections,
+            Connection(self._idle_broker),
+        ):  # that one keeps none on which nobody asks
             assert connection.ask(ApiVersionsRequest(), 0).error_code == 0
 
     def stop(self) -> None:
@@ -114,8 +134,16 @@ class Bystander(threading.Thread):
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    props = {"auto.create.topics.enable": "false", "offsets.topic.num.partitions": "5", "transaction.state.log.num.partitions": "5"}
-    with running_cluster("bad-input", props=props, broker_props={IDLE_BROKER: {"connections.max.idle.ms": str(IDLE_MS)}}) as running:
+    props = {
+        "auto.create.topics.enable": "false",
+        "offsets.topic.num.partitions": "5",
+        "transaction.state.log.num.partitions": "5",
+    }
+    with running_cluster(
+        "bad-input",
+        props=props,
+        broker_props={IDLE_BROKER: {"connections.max.idle.ms": str(IDLE_MS)}},
+    ) as running:
         yield running
 
 
@@ -129,7 +157,10 @@ def bystander(cluster: Cluster) -> Iterator[Bystander]:
     somebody.stop()
     assert somebody.errors == []
     assert len(somebody.acked) > 50
-    read = [message.value() for message in read_all(cluster.bootstrap_servers, TOPIC, 1, len(somebody.acked))]
+    read = [
+        message.value()
+        for message in read_all(cluster.bootstrap_servers, TOPIC, 1, len(somebody.acked))
+    ]
     assert read == somebody.acked
 
 
@@ -144,13 +175,17 @@ HOSTILE: Final = {
     "an unknown version": struct.pack(">ihhih", 10, ApiKey.PRODUCE, 77, 1, -1),
     "a negative version": struct.pack(">ihhih", 10, ApiKey.PRODUCE, -1, 1, -1),
     "a body that ends early": struct.pack(">ihhihi", 14, ApiKey.METADATA, 1, 1, -1, 5),
-    "an announced million of topics": struct.pack(">ihhihi", 14, ApiKey.METADATA, 1, 1, -1, 1_000_000),
+    "an announced million of topics": struct.pack(
+        ">ihhihi", 14, ApiKey.METADATA, 1, 1, -1, 1_000_000
+    ),
     "a header that ends early": struct.pack(">ih", 2, 3),
 }
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_what_is_no_request_costs_its_own_connection(cluster: Cluster, bystander: Bystander, name: str) -> None:
+def test_what_is_no_request_costs_its_own_connection(
+    cluster: Cluster, bystander: Bystander, name: str
+) -> None:
     for broker_id in cluster.broker_ids:
         connection = Connection(cluster.port(broker_id))
         connection.send(HOSTILE[name])
@@ -160,7 +195,12 @@ def test_what_is_no_request_costs_its_own_connection(cluster: Cluster, bystander
 
 def test_random_bytes_and_spoiled_requests(cluster: Cluster, bystander: Bystander) -> None:
     noise = random.Random(7)
-    recorded = [bytes.fromhex(step["request"])[4:] for name in MODULES for step in read_steps(name) if "request" in step and not step.get("raw")]
+    recorded = [
+        bytes.fromhex(step["request"])[4:]
+        for name in MODULES
+        for step in read_steps(name)
+        if "request" in step and not step.get("raw")
+    ]
     recorded = [body for body in recorded if int.from_bytes(body[:2], "big") not in BETWEEN_BROKERS]
     connections = []
     for turn in range(600):
@@ -170,7 +210,9 @@ def test_random_bytes_and_spoiled_requests(cluster: Cluster, bystander: Bystande
         else:
             body = bytearray(noise.choice(recorded))
             for _ in range(noise.randrange(1, 4)):
-                body[noise.randrange(4, len(body))] = noise.choice([0, 1, 0x7F, 0x80, 0xFF, noise.randrange(256)])
+                body[noise.randrange(4, len(body))] = noise.choice(
+                    [0, 1, 0x7F, 0x80, 0xFF, noise.randrange(256)]
+                )
             del body[noise.choice([len(body), noise.randrange(8, len(body))]) :]
             connection.send(len(body).to_bytes(4, "big") + body)
         connections.append(connection)
@@ -187,27 +229,54 @@ def test_bad_batches_and_names_get_kafkas_errors(cluster: Cluster, bystander: By
     for broker_id in cluster.broker_ids:
         connection = Connection(cluster.port(broker_id))
 
-        def produce(topic: str, records: bytes | None, connection: Connection = connection) -> Errors:
-            data = TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=records)])
-            response = connection.ask(ProduceRequest(acks=-1, timeout_ms=5000, topic_data=[data]), 8)
+        def produce(
+            topic: str, records: bytes | None, connection: Connection = connection
+        ) -> Errors:
+            data = TopicProduceData(
+                name=topic, partition_data=[PartitionProduceData(index=0, records=records)]
+            )
+            response = connection.ask(
+                ProduceRequest(acks=-1, timeout_ms=5000, topic_data=[data]), 8
+            )
             return Errors.of(response.responses[0].partition_responses[0].error_code)
 
         assert produce(TOPIC, damaged) in (Errors.CORRUPT_MESSAGE, Errors.NOT_LEADER_OR_FOLLOWER)
         assert produce(TOPIC, good[:40]) in (Errors.INVALID_RECORD, Errors.NOT_LEADER_OR_FOLLOWER)
-        assert produce(TOPIC, None) in (Errors.INVALID_RECORD, Errors.NOT_LEADER_OR_FOLLOWER)  # not recorded: Apache Kafka answers it now so, now so
+        assert produce(TOPIC, None) in (
+            Errors.INVALID_RECORD,
+            Errors.NOT_LEADER_OR_FOLLOWER,
+        )  # not recorded: Apache Kafka answers it now so, now so
         assert produce("no such topic!", good) is Errors.UNKNOWN_TOPIC_OR_PARTITION
         names = ["", ".", "..", "a b", "ü", "x" * 250]
-        asked = MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=False)
-        assert {Errors.of(topic.error_code) for topic in connection.ask(asked, 8).topics} == {Errors.INVALID_TOPIC_EXCEPTION}
-        topics = [CreatableTopic(name=name, num_partitions=1, replication_factor=1) for name in names]
+        asked = MetadataRequest(
+            topics=[MetadataRequestTopic(name=name) for name in names],
+            allow_auto_topic_creation=False,
+        )
+        assert {Errors.of(topic.error_code) for topic in connection.ask(asked, 8).topics} == {
+            Errors.INVALID_TOPIC_EXCEPTION
+        }
+        topics = [
+            CreatableTopic(name=name, num_partitions=1, replication_factor=1) for name in names
+        ]
         created = connection.ask(CreateTopicsRequest(topics=topics, timeout_ms=5000), 4)
-        assert {Errors.of(topic.error_code) for topic in created.topics} <= {Errors.INVALID_TOPIC_EXCEPTION, Errors.NOT_CONTROLLER}
-        vast = CreateTopicsRequest(topics=[CreatableTopic(name="vast", num_partitions=2**31 - 1, replication_factor=1)], timeout_ms=5000)
-        assert Errors.of(connection.ask(vast, 4).topics[0].error_code) in (Errors.POLICY_VIOLATION, Errors.NOT_CONTROLLER)
+        assert {Errors.of(topic.error_code) for topic in created.topics} <= {
+            Errors.INVALID_TOPIC_EXCEPTION,
+            Errors.NOT_CONTROLLER,
+        }
+        vast = CreateTopicsRequest(
+            topics=[CreatableTopic(name="vast", num_partitions=2**31 - 1, replication_factor=1)],
+            timeout_ms=5000,
+        )
+        assert Errors.of(connection.ask(vast, 4).topics[0].error_code) in (
+            Errors.POLICY_VIOLATION,
+            Errors.NOT_CONTROLLER,
+        )
     bystander.is_served()
 
 
-def test_500_idle_connections_that_announce_100_mb_cost_less_than_16(cluster: Cluster, bystander: Bystander) -> None:
+def test_500_idle_connections_that_announce_100_mb_cost_less_than_16(
+    cluster: Cluster, bystander: Bystander
+) -> None:
     broker_id = 0
 
     def rss_anon() -> int:
@@ -230,7 +299,9 @@ def test_500_idle_connections_that_announce_100_mb_cost_less_than_16(cluster: Cl
     assert cost < 16 * 2**20
 
 
-def test_who_sends_byte_by_byte_or_nothing_is_closed(cluster: Cluster, bystander: Bystander) -> None:
+def test_who_sends_byte_by_byte_or_nothing_is_closed(
+    cluster: Cluster, bystander: Bystander
+) -> None:
     port = cluster.port(IDLE_BROKER)
     start = time.monotonic()  # before the first byte: the broker may count from then on
     slow, silent, steady = Connection(port), Connection(port), Connection(port)

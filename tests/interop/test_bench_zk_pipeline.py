@@ -12,4 +12,8 @@ def test_all_ways_read_and_write(tmp_path):
     assert zk_pipeline.main(["--partitions", "50", "--rounds", "1", "--json", str(file)]) == 0
     figures = json.loads(file.read_text())["figures"]
     assert len(figures) == 2 * (1 + len(zk_pipeline.IN_FLIGHT)) * 5
-    assert all(figures[f"{kind}, {n} in flight: requests/s"] > 0 for kind in ("read", "write") for n in zk_pipeline.IN_FLIGHT)
+    assert all(
+        figures[f"{kind}, {n} in flight: requests/s"] > 0
+        for kind in ("read", "write")
+        for n in zk_pipeline.IN_FLIGHT
+    )

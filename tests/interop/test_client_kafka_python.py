@@ -1,4 +1,6 @@
-"""kafka-python 3, unmodified. For snappy, lz4 and zstd it needs libraries, which are of the group dev."""
+"""kafka-python 3, unmodified. For snappy, lz4 and zstd it needs libraries, which are of the group
+dev.
+"""
 
 import time
 from typing import ClassVar
@@ -29,17 +31,43 @@ class KafkaPython:
     lacks: ClassVar[dict[str, str]] = {}
 
     def produce(self, servers: str, topic: str, count: int, codec: str) -> None:
-        producer = KafkaProducer(bootstrap_servers=servers, acks="all", linger_ms=20, compression_type=None if codec == "none" else codec)
-        sent = [producer.send(topic, value(i).encode(), key(i).encode(), timestamp_ms=FIRST_TIME + i, headers=HEADERS) for i in range(count)]
+        producer = KafkaProducer(
+            bootstrap_servers=servers,
+            acks="all",
+            linger_ms=20,
+            compression_type=None if codec == "none" else codec,
+        )
+        sent = [
+            producer.send(
+                topic,
+                value(i).encode(),
+                key(i).encode(),
+                timestamp_ms=FIRST_TIME + i,
+                headers=HEADERS,
+            )
+            for i in range(count)
+        ]
         for future in sent:
             future.get(PATIENCE_S)
         producer.close()
 
     def consume(self, servers: str, topic: str, count: int) -> list[Read]:
-        consumer = KafkaConsumer(bootstrap_servers=servers, enable_auto_commit=False, consumer_timeout_ms=PATIENCE_S * 1000)
-        consumer.assign([TopicPartition(topic, partition) for partition in sorted(consumer.partitions_for_topic(topic))])
+        consumer = KafkaConsumer(
+            bootstrap_servers=servers,
+            enable_auto_commit=False,
+            consumer_timeout_ms=PATIENCE_S * 1000,
+        )
+        consumer.assign(
+            [
+                TopicPartition(topic, partition)
+                for partition in sorted(consumer.partitions_for_topic(topic))
+            ]
+        )
         consumer.seek_to_beginning()
-        found = [Read(r.partition, r.offset, r.key.decode(), r.value.decode()) for _, r in zip(range(count), consumer, strict=False)]
+        found = [
+            Read(r.partition, r.offset, r.key.decode(), r.value.decode())
+            for _, r in zip(range(count), consumer, strict=False)
+        ]
         consumer.close()
         return found
 
@@ -49,7 +77,9 @@ class KafkaPython:
 
         def poll_until(sizes: list[int]) -> list[int]:
             deadline = time.monotonic() + PATIENCE_S
-            while (found := [len(member.assignment()) for member in members]) != sizes or (len(values) < count and len(members) == 1):
+            while (found := [len(member.assignment()) for member in members]) != sizes or (
+                len(values) < count and len(members) == 1
+            ):
                 assert time.monotonic() < deadline, f"{found}, {len(values)} values"
                 for member in members:
                     for records in member.poll(100).values():
@@ -57,8 +87,14 @@ class KafkaPython:
             return found
 
         for sizes in ([4], [2, 2]):
-            settings = {"auto_offset_reset": "earliest", "heartbeat_interval_ms": 200, "session_timeout_ms": 10_000}
-            members.append(KafkaConsumer(topic, bootstrap_servers=servers, group_id=group, **settings))
+            settings = {
+                "auto_offset_reset": "earliest",
+                "heartbeat_interval_ms": 200,
+                "session_timeout_ms": 10_000,
+            }
+            members.append(
+                KafkaConsumer(topic, bootstrap_servers=servers, group_id=group, **settings)
+            )
             both = poll_until(sizes)
         members.pop(0).close()
         (after,) = poll_until([4])
@@ -67,7 +103,9 @@ class KafkaPython:
 
     def offsets(self, servers: str, topic: str, group: str) -> Offsets:
         tp = TopicPartition(topic, 0)
-        consumer = KafkaConsumer(bootstrap_servers=servers, group_id=group, enable_auto_commit=False)
+        consumer = KafkaConsumer(
+            bootstrap_servers=servers, group_id=group, enable_auto_commit=False
+        )
         consumer.assign([tp])
         consumer.commit({tp: OffsetAndMetadata(4, "", -1)})
         found = Offsets(
@@ -81,14 +119,25 @@ class KafkaPython:
 
     def topics(self, servers: str, topic: str) -> Topics:
         admin = KafkaAdminClient(bootstrap_servers=servers)
-        admin.create_topics([NewTopic(topic, num_partitions=3, replication_factor=2, topic_configs={"retention.ms": "3600000"})])
+        admin.create_topics(
+            [
+                NewTopic(
+                    topic,
+                    num_partitions=3,
+                    replication_factor=2,
+                    topic_configs={"retention.ms": "3600000"},
+                )
+            ]
+        )
         known_by_all(servers, topic, 3)
         (described,) = admin.describe_topics([topic])
         configs = admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic)])
         admin.delete_topics([topic])
         wait_for(lambda: topic not in admin.list_topics(), f"{topic} is still there")
         admin.close()
-        return Topics(len(described["partitions"]), configs["topic"][topic]["retention.ms"]["value"], True)
+        return Topics(
+            len(described["partitions"]), configs["topic"][topic]["retention.ms"]["value"], True
+        )
 
 
 class TestKafkaPython(ClientContract):

@@ -8,7 +8,10 @@ import pytest
 from tests.interop.client_contract import Client, ClientContract, Program
 from tests.interop.foreign import HERE, built, tool
 
-NAME: Final = f"kafkajs {json.loads((HERE / 'kafkajs' / 'package.json').read_text())['dependencies']['kafkajs']}"
+NAME: Final = (
+    "kafkajs"
+    f" {json.loads((HERE / 'kafkajs' / 'package.json').read_text())['dependencies']['kafkajs']}"
+)
 
 
 class TestKafkaJs(ClientContract):

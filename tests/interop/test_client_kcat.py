@@ -41,7 +41,11 @@ class Member:
 
     def partitions(self) -> int:
         """Of the last assignment."""
-        lines = re.findall(r"^% Group \S+ rebalanced \(.*?\): (assigned|revoked):?(.*)$", self._errors.read_text(), re.MULTILINE)
+        lines = re.findall(
+            r"^% Group \S+ rebalanced \(.*?\): (assigned|revoked):?(.*)$",
+            self._errors.read_text(),
+            re.MULTILINE,
+        )
         return lines[-1][1].count("[") if lines and lines[-1][0] == "assigned" else 0
 
     def leave(self) -> None:
@@ -51,27 +55,48 @@ class Member:
 
 class Kcat:
     name = "kcat"  # and its version, when it was asked
-    lacks: ClassVar[dict[str, str]] = {"topics": "kcat has no admin API", "time": "kcat sets no timestamps"}
+    lacks: ClassVar[dict[str, str]] = {
+        "topics": "kcat has no admin API",
+        "time": "kcat sets no timestamps",
+    }
 
     def _kcat(self, servers: str, *arguments: str, given: str = "") -> str:
         command = ["kcat", "-b", servers, *arguments]
-        done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
-        assert done.returncode == 0, f"{' '.join(command)} ended with {done.returncode}: {done.stderr[-2000:]}"
+        done = subprocess.run(
+            command, input=given, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+        )
+        assert done.returncode == 0, (
+            f"{' '.join(command)} ended with {done.returncode}: {done.stderr[-2000:]}"
+        )
         return done.stdout
 
     def produce(self, servers: str, topic: str, count: int, codec: str) -> None:
         lines = "".join(f"{key(i)}\t{value(i)}\n" for i in range(count))
-        headers = [argument for name, header in HEADERS for argument in ("-H", f"{name}={header.decode()}")]
+        headers = [
+            argument for name, header in HEADERS for argument in ("-H", f"{name}={header.decode()}")
+        ]
         settings = ["-X", "acks=all", "-X", "linger.ms=20", "-z", codec]
         self._kcat(servers, "-P", "-t", topic, "-K", "\t", *settings, *headers, given=lines)
 
     def consume(self, servers: str, topic: str, count: int) -> list[Read]:
-        lines = self._kcat(servers, "-C", "-q", "-t", topic, "-o", "beginning", "-c", str(count), "-f", READ).splitlines()
-        return [Read(int(partition), int(offset), key, value) for partition, offset, key, value in (line.split("\t") for line in lines)]
+        lines = self._kcat(
+            servers, "-C", "-q", "-t", topic, "-o", "beginning", "-c", str(count), "-f", READ
+        ).splitlines()
+        return [
+            Read(int(partition), int(offset), key, value)
+            for partition, offset, key, value in (line.split("\t") for line in lines)
+        ]
 
     def join(self, servers: str, topic: str, group: str, count: int) -> Joined:
         with tempfile.TemporaryDirectory() as folder:
-            settings = ["-X", "auto.offset.reset=earliest", "-X", "session.timeout.ms=10000", "-X", "heartbeat.interval.ms=200"]
+            settings = [
+                "-X",
+                "auto.offset.reset=earliest",
+                "-X",
+                "session.timeout.ms=10000",
+                "-X",
+                "heartbeat.interval.ms=200",
+            ]
             command = ["kcat", "-b", servers, "-u", *settings, "-G", group, topic]
             first = Member(command, Path(folder), "first")
             wait_for(lambda: first.partitions() == 4 and len(first.values()) == count, "everything")
@@ -86,7 +111,11 @@ class Kcat:
         """It commits what it has read, when it ends."""
 
         def query(timestamp: int) -> int:
-            return int(re.findall(r"offset (\d+)", self._kcat(servers, "-Q", "-t", f"{topic}:0:{timestamp}"))[0])
+            return int(
+                re.findall(
+                    r"offset (\d+)", self._kcat(servers, "-Q", "-t", f"{topic}:0:{timestamp}")
+                )[0]
+            )
 
         settings = ["-q", "-X", "auto.offset.reset=earliest", "-f", "%o\n", "-c", "4"]
         read = self._kcat(servers, *settings, "-G", group, topic).split()
@@ -103,5 +132,9 @@ class TestKcat(ClientContract):
     @pytest.fixture(scope="class", autouse=True)
     @classmethod
     def _program(cls) -> None:
-        told = subprocess.run([tool("kcat", "kcat"), "-V"], capture_output=True, text=True, check=True)
-        Kcat.name = "kcat " + re.findall(r"^Version (\S+)", told.stdout + told.stderr, re.MULTILINE)[0]
+        told = subprocess.run(
+            [tool("kcat", "kcat"), "-V"], capture_output=True, text=True, check=True
+        )
+        Kcat.name = (
+            "kcat " + re.findall(r"^Version (\S+)", told.stdout + told.stderr, re.MULTILINE)[0]
+        )

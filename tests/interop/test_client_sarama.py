@@ -1,4 +1,6 @@
-"""sarama, unmodified, in a Go program. Its version is the last that Debian 12's Go, 1.19, compiles."""
+"""sarama, unmodified, in a Go program. Its version is the last that Debian 12's Go, 1.19,
+compiles.
+"""
 
 import re
 from typing import ClassVar, Final
@@ -8,7 +10,9 @@ import pytest
 from tests.interop.client_contract import Client, ClientContract, Program
 from tests.interop.foreign import HERE, built, tool
 
-NAME: Final = "sarama " + re.findall(r"IBM/sarama v(\S+)", (HERE / "sarama" / "go.mod").read_text())[0]
+NAME: Final = (
+    "sarama " + re.findall(r"IBM/sarama v(\S+)", (HERE / "sarama" / "go.mod").read_text())[0]
+)
 
 
 class TestSarama(ClientContract):

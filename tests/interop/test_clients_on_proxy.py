@@ -1,7 +1,10 @@
-"""Unmodified clients boot on a metadata proxy, and produce and consume with brokers that they were never told of (spec B1, B2; docs/metadata-proxy.md).
+"""Unmodified clients boot on a metadata proxy, and produce and consume with brokers that they were
+never told of (spec B1, B2; docs/metadata-proxy.md).
 
-Some clients ask whatever server they boot on for more than metadata, and take what its ApiVersions lacks for the whole cluster's lack. For these the proxy
-can list what the cluster serves (--target-versions): they are then refused by a closed connection, as by a broker that stops, and ask a broker.
+Some clients ask whatever server they boot on for more than metadata, and take what its ApiVersions
+lacks for the whole cluster's lack. For these the proxy can list what the cluster serves
+(--target-versions): they are then refused by a closed connection, as by a broker that stops, and
+ask a broker.
 """
 
 from collections.abc import Callable, Iterator
@@ -50,16 +53,22 @@ pytestmark = pytest.mark.timeout(300)  # for the first one has its client fetche
 
 
 @pytest.fixture(scope="module")
-def honest(servers: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RunningProxy, str]]:
+def honest(
+    servers: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[RunningProxy, str]]:
     """A proxy that lists what it serves; and its address."""
     with running_proxy(tmp_path_factory.mktemp("honest"), "--target", servers, *PATIENT) as proxy:
         yield proxy
 
 
 @pytest.fixture(scope="module")
-def claiming(servers: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RunningProxy, str]]:
+def claiming(
+    servers: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[RunningProxy, str]]:
     """A proxy that lists what the cluster serves; and its address."""
-    with running_proxy(tmp_path_factory.mktemp("claiming"), "--target", servers, *PATIENT, "--target-versions") as proxy:
+    with running_proxy(
+        tmp_path_factory.mktemp("claiming"), "--target", servers, *PATIENT, "--target-versions"
+    ) as proxy:
         yield proxy
 
 
@@ -70,35 +79,55 @@ def topic_on(servers: str, address: str, topic: str) -> None:
 
 
 def answered(proxy: RunningProxy) -> set[ApiKey]:
-    return {ApiKey(envelope.event.api_key) for envelope in proxy.events() if isinstance(envelope.event, ProxyAnswered)}
+    return {
+        ApiKey(envelope.event.api_key)
+        for envelope in proxy.events()
+        if isinstance(envelope.event, ProxyAnswered)
+    }
 
 
 @pytest.mark.parametrize("name", CLIENTS)
-def test_a_client_that_boots_on_the_proxy_works_with_the_brokers(servers: str, claiming: tuple[RunningProxy, str], name: str) -> None:
+def test_a_client_that_boots_on_the_proxy_works_with_the_brokers(
+    servers: str, claiming: tuple[RunningProxy, str], name: str
+) -> None:
     client = CLIENTS[name]()
     proxy, address = claiming
     topic = f"on-proxy-{name}"
     topic_on(servers, address, topic)
     client.produce(address, topic, COUNT, "none")
-    assert sorted(message.value().decode() for message in read_all(servers, topic, 3, COUNT)) == sorted(map(value, range(COUNT)))
-    assert sorted(record.value for record in client.consume(address, topic, COUNT)) == sorted(map(value, range(COUNT)))
+    assert sorted(
+        message.value().decode() for message in read_all(servers, topic, 3, COUNT)
+    ) == sorted(map(value, range(COUNT)))
+    assert sorted(record.value for record in client.consume(address, topic, COUNT)) == sorted(
+        map(value, range(COUNT))
+    )
     assert answered(proxy) == {ApiKey.METADATA, ApiKey.API_VERSIONS}
 
 
 @pytest.mark.parametrize("name", ASK_FOR_METADATA_ALONE)
-def test_who_asks_for_metadata_alone_is_served_by_what_a_proxy_lists(servers: str, honest: tuple[RunningProxy, str], name: str) -> None:
+def test_who_asks_for_metadata_alone_is_served_by_what_a_proxy_lists(
+    servers: str, honest: tuple[RunningProxy, str], name: str
+) -> None:
     client = CLIENTS[name]()
     proxy, address = honest
     topic = f"on-honest-proxy-{name}"
     topic_on(servers, address, topic)
     client.produce(address, topic, COUNT, "none")
-    assert sorted(record.value for record in client.consume(address, topic, COUNT)) == sorted(map(value, range(COUNT)))
-    assert [envelope for envelope in proxy.events() if isinstance(envelope.event, ProxyRefused)] == []
+    assert sorted(record.value for record in client.consume(address, topic, COUNT)) == sorted(
+        map(value, range(COUNT))
+    )
+    assert [
+        envelope for envelope in proxy.events() if isinstance(envelope.event, ProxyRefused)
+    ] == []
 
 
 @pytest.mark.parametrize("name", ["java-3.9.1", "java-4.1.1"])
-def test_an_idempotent_producer_asks_its_bootstrap_server_for_a_producer_id(servers: str, honest: tuple[RunningProxy, str], name: str) -> None:
-    """It may be any server's, so it asks the one it knows; what that does not list it takes for impossible, and gives up. The consumer has no such need."""
+def test_an_idempotent_producer_asks_its_bootstrap_server_for_a_producer_id(
+    servers: str, honest: tuple[RunningProxy, str], name: str
+) -> None:
+    """It may be any server's, so it asks the one it knows; what that does not list it takes for
+    impossible, and gives up. The consumer has no such need.
+    """
     client = CLIENTS[name]()
     _, address = honest
     topic = f"idempotent-{name}"
@@ -109,15 +138,21 @@ def test_an_idempotent_producer_asks_its_bootstrap_server_for_a_producer_id(serv
     assert sorted(client.consume(address, topic, COUNT)) == acked
 
 
-def test_kafka_python_judges_the_cluster_by_its_first_server(servers: str, honest: tuple[RunningProxy, str]) -> None:
+def test_kafka_python_judges_the_cluster_by_its_first_server(
+    servers: str, honest: tuple[RunningProxy, str]
+) -> None:
     _, address = honest
     topic_on(servers, address, "judged")
     with pytest.raises(IncompatibleBrokerVersion, match="InitProducerIdRequest"):
         CLIENTS["kafka-python"]().produce(address, "judged", COUNT, "none")
 
 
-def test_java_2_wants_produce_of_every_server(servers: str, honest: tuple[RunningProxy, str]) -> None:
-    """Even its consumer: it works out the newest record format that all servers take. (Its producer does too, says so in its log alone, and hangs.)"""
+def test_java_2_wants_produce_of_every_server(
+    servers: str, honest: tuple[RunningProxy, str]
+) -> None:
+    """Even its consumer: it works out the newest record format that all servers take. (Its producer
+    does too, says so in its log alone, and hangs.)
+    """
     _, address = honest
     topic_on(servers, address, "wanted")
     with pytest.raises(AssertionError, match="The broker does not support PRODUCE"):
@@ -127,12 +162,27 @@ def test_java_2_wants_produce_of_every_server(servers: str, honest: tuple[Runnin
 def test_a_client_that_names_its_topic_at_once_is_led_by_it(servers: str, tmp_path: Path) -> None:
     """Java's does: the rule without a topic would lead it to a cluster that is not there."""
     create_topic(servers, "audit", 3)
-    nowhere = MetadataResponse(brokers=[MetadataResponseBroker(node_id=0, host="kafka.invalid", port=9092)], topics=[])
+    nowhere = MetadataResponse(
+        brokers=[MetadataResponseBroker(node_id=0, host="kafka.invalid", port=9092)], topics=[]
+    )
     tape = tmp_path / "tape.json"
     tape.write_bytes(write_recording(MetadataCopy(nowhere, API_LEVELS["2.8"], 11, "nobody", 0)))
-    options = ("--target", f"cluster={servers}", "--replay", f"tape={tape}", "--route", "topic=audit* to=cluster", "--route", "to=tape")
+    options = (
+        "--target",
+        f"cluster={servers}",
+        "--replay",
+        f"tape={tape}",
+        "--route",
+        "topic=audit* to=cluster",
+        "--route",
+        "to=tape",
+    )
     client = CLIENTS["java-3.9.1"]()
     with running_proxy(tmp_path, *options, "--target-versions") as (proxy, address):
         client.produce(address, "audit", COUNT, "none")
-        assert {e.event.target for e in proxy.events() if isinstance(e.event, ProxyAnswered) and e.event.api_key == ApiKey.METADATA} == {"cluster"}
+        assert {
+            e.event.target
+            for e in proxy.events()
+            if isinstance(e.event, ProxyAnswered) and e.event.api_key == ApiKey.METADATA
+        } == {"cluster"}
     assert len(read_all(servers, "audit", 3, COUNT)) == COUNT

@@ -1,4 +1,6 @@
-"""Unmodified kafka-python and confluent-kafka (librdkafka) against three broker processes: what the clients' contract does not ask of each."""
+"""Unmodified kafka-python and confluent-kafka (librdkafka) against three broker processes: what the
+clients' contract does not ask of each.
+"""
 
 import socket
 import struct
@@ -17,9 +19,17 @@ from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.headers import decode_response, encode_request
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_edu.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from kafka_edu.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kafka_edu.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
 from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from kafka_edu.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kafka_edu.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
 from kafka_edu.protocol.schema import Message
 from kafka_edu.record.compression import CompressionType
 from kafka_edu.record.legacy import build_message_set, iter_messages
@@ -30,7 +40,9 @@ from tests.waiting import PATIENCE_S, wait_for
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    with running_cluster(brokers=3, props={"replica.lag.time.max.ms": "10000", "log.retention.ms": "-1"}) as running:
+    with running_cluster(
+        brokers=3, props={"replica.lag.time.max.ms": "10000", "log.retention.ms": "-1"}
+    ) as running:
         yield running
 
 
@@ -70,26 +82,44 @@ class RawClient:
             return True
 
 
-def create(cluster: Cluster, topic: str, partitions: int = 1, replicas: int = 3, config: dict[str, str] | None = None) -> int:
+def create(
+    cluster: Cluster,
+    topic: str,
+    partitions: int = 1,
+    replicas: int = 3,
+    config: dict[str, str] | None = None,
+) -> int:
     """Create a topic; returns the leader of its partition 0."""
     admin = AdminClient(rd(cluster))
-    admin.create_topics([NewTopic(topic, partitions, replicas, config=config or {})], operation_timeout=PATIENCE_S)[topic].result(PATIENCE_S)
+    admin.create_topics(
+        [NewTopic(topic, partitions, replicas, config=config or {})], operation_timeout=PATIENCE_S
+    )[topic].result(PATIENCE_S)
     return max(leader_by(cluster, broker_id, topic) for broker_id in cluster.broker_ids)
 
 
 def leader_by(cluster: Cluster, broker_id: int, topic: str) -> int:
-    """The leader of partition 0, as soon as this broker knows it: each hears of it in its own time."""
+    """The leader of partition 0, as soon as this broker knows it: each hears of it in its own
+    time.
+    """
     client = RawClient(cluster.port(broker_id))
-    request = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
+    request = MetadataRequest(
+        topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False
+    )
 
     def leaders() -> dict[int, int]:
         partitions = client.ask(request, 9).topics[0].partitions
-        return {p.partition_index: p.leader_id for p in partitions} if all(p.error_code == Errors.NONE for p in partitions) else {}
+        return (
+            {p.partition_index: p.leader_id for p in partitions}
+            if all(p.error_code == Errors.NONE for p in partitions)
+            else {}
+        )
 
     return wait_for(leaders, f"broker {broker_id} knows no leader of {topic}")[0]
 
 
-def consume_rd(cluster: Cluster, topic: str, partitions: int, count: int, **settings: object) -> list[bytes]:
+def consume_rd(
+    cluster: Cluster, topic: str, partitions: int, count: int, **settings: object
+) -> list[bytes]:
     """All values of the topic, `count` of them, with librdkafka."""
     consumer = Consumer(rd(cluster) | {"group.id": "none", "enable.auto.commit": False} | settings)
     consumer.assign([RdTopicPartition(topic, partition, 0) for partition in range(partitions)])
@@ -105,16 +135,26 @@ def consume_rd(cluster: Cluster, topic: str, partitions: int, count: int, **sett
 
 @pytest.mark.parametrize("version", [(0, 10, 0), (0, 11), (1, 0), (2, 0), (2, 5)])
 def test_kafka_python_pinned_to_an_old_broker(cluster: Cluster, version: tuple[int, ...]) -> None:
-    """A pinned client skips ApiVersions and speaks the old versions: message sets before 0.11, no sessions before 1.1."""
+    """A pinned client skips ApiVersions and speaks the old versions: message sets before 0.11, no
+    sessions before 1.1.
+    """
     topic = "pinned-" + "-".join(map(str, version))
     create(cluster, topic)
     idempotent = version >= (0, 11)
-    producer = KafkaProducer(bootstrap_servers=cluster.bootstrap_servers, api_version=version, acks="all", enable_idempotence=idempotent)
+    producer = KafkaProducer(
+        bootstrap_servers=cluster.bootstrap_servers,
+        api_version=version,
+        acks="all",
+        enable_idempotence=idempotent,
+    )
     futures = [producer.send(topic, value=b"%d" % i) for i in range(50)]
     assert [future.get(PATIENCE_S).offset for future in futures] == list(range(50))
     producer.close()
     consumer = KafkaConsumer(
-        bootstrap_servers=cluster.bootstrap_servers, api_version=version, enable_auto_commit=False, consumer_timeout_ms=PATIENCE_S * 1000
+        bootstrap_servers=cluster.bootstrap_servers,
+        api_version=version,
+        enable_auto_commit=False,
+        consumer_timeout_ms=PATIENCE_S * 1000,
     )
     consumer.assign([TopicPartition(topic, 0)])
     consumer.seek_to_beginning()
@@ -125,13 +165,19 @@ def test_kafka_python_pinned_to_an_old_broker(cluster: Cluster, version: tuple[i
 
 @pytest.mark.parametrize("release", ["0.9.0", "0.10.2", "2.0"])
 def test_old_clients_and_logs_of_every_format(cluster: Cluster, release: str) -> None:
-    """Who writes message sets of v0, v1 and batches of v2 writes into one log; each reads all of it, converted to what it knows."""
+    """Who writes message sets of v0, v1 and batches of v2 writes into one log; each reads all of
+    it, converted to what it knows.
+    """
     topic = f"format-{release}"
     create(cluster, topic, config={"message.format.version": release})
     tp, versions, sent = TopicPartition(topic, 0), [(0, 9), (0, 10, 0), (0, 11), (2, 0)], []
     for version in versions:
         producer = KafkaProducer(
-            bootstrap_servers=cluster.bootstrap_servers, api_version=version, acks="all", enable_idempotence=False, compression_type="gzip"
+            bootstrap_servers=cluster.bootstrap_servers,
+            api_version=version,
+            acks="all",
+            enable_idempotence=False,
+            compression_type="gzip",
         )
         for i in range(30):
             sent.append(f"{version} {i}".encode())
@@ -148,7 +194,9 @@ def test_old_clients_and_logs_of_every_format(cluster: Cluster, release: str) ->
         )
         consumer.assign([tp])
         consumer.seek(tp, 0)
-        assert [(message.offset, message.value) for message in (next(consumer) for _ in sent)] == list(enumerate(sent)), version
+        assert [
+            (message.offset, message.value) for message in (next(consumer) for _ in sent)
+        ] == list(enumerate(sent)), version
         consumer.close()
 
 
@@ -163,7 +211,9 @@ def test_big_messages_and_too_big_ones(cluster: Cluster) -> None:
     assert results[2] is None
     assert results[1].code() == KafkaError.MSG_SIZE_TOO_LARGE
     # a batch larger than what the consumer wants at a time comes nevertheless (KIP-74)
-    assert [len(v) for v in consume_rd(cluster, "big", 1, 2, **{"max.partition.fetch.bytes": 1000})] == [900_000, 900_001]
+    assert [
+        len(v) for v in consume_rd(cluster, "big", 1, 2, **{"max.partition.fetch.bytes": 1000})
+    ] == [900_000, 900_001]
 
 
 def test_auto_creation_and_bad_names(cluster: Cluster) -> None:
@@ -198,8 +248,13 @@ def test_create_topics_refuses_what_cannot_be(cluster: Cluster) -> None:
     assert code(NewTopic("r", 0, 1)) == KafkaError.INVALID_PARTITIONS
     assert code(NewTopic("r", 1, 1, config={"retention.ms": "soon"})) == KafkaError.INVALID_CONFIG
     assert code(NewTopic("r", 1, 1, config={"no.such.key": "1"})) == KafkaError.INVALID_CONFIG
-    assert code(NewTopic("r", 2, replica_assignment=[[0, 1], [2]])) == KafkaError.INVALID_REPLICA_ASSIGNMENT
-    assert code(NewTopic("r", 1, replica_assignment=[[0, 0]])) == KafkaError.INVALID_REPLICA_ASSIGNMENT
+    assert (
+        code(NewTopic("r", 2, replica_assignment=[[0, 1], [2]]))
+        == KafkaError.INVALID_REPLICA_ASSIGNMENT
+    )
+    assert (
+        code(NewTopic("r", 1, replica_assignment=[[0, 0]])) == KafkaError.INVALID_REPLICA_ASSIGNMENT
+    )
     assert code(NewTopic("r", 1, 1), validate_only=True) is None
     assert "r" not in admin.list_topics(timeout=PATIENCE_S).topics
     assert code(NewTopic("r", 2, replica_assignment=[[2, 0], [1, 2]])) is None
@@ -210,14 +265,22 @@ def test_create_topics_refuses_what_cannot_be(cluster: Cluster) -> None:
 
 
 def produce_raw(topic: str, records: bytes | None, acks: int = 1) -> ProduceRequest:
-    data = TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=records)])
+    data = TopicProduceData(
+        name=topic, partition_data=[PartitionProduceData(index=0, records=records)]
+    )
     return ProduceRequest(acks=acks, timeout_ms=10_000, topic_data=[data])
 
 
-def fetch_raw(topic: str, offset: int, max_bytes: int = 1 << 20, min_bytes: int = 1) -> FetchRequest:
+def fetch_raw(
+    topic: str, offset: int, max_bytes: int = 1 << 20, min_bytes: int = 1
+) -> FetchRequest:
     partition = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=max_bytes)
     return FetchRequest(
-        replica_id=-1, max_wait_ms=500, min_bytes=min_bytes, session_epoch=-1, topics=[FetchTopic(topic=topic, partitions=[partition])]
+        replica_id=-1,
+        max_wait_ms=500,
+        min_bytes=min_bytes,
+        session_epoch=-1,
+        topics=[FetchTopic(topic=topic, partitions=[partition])],
     )
 
 
@@ -225,12 +288,21 @@ RECORDS = [Record(i, 1_600_000_000_000 + i, b"key", b"value %d" % i) for i in ra
 
 
 @pytest.mark.parametrize("magic", [0, 1])
-@pytest.mark.parametrize("codec", [CompressionType.NONE, CompressionType.GZIP, CompressionType.SNAPPY, CompressionType.LZ4])
-def test_raw_frames_of_the_oldest_versions(cluster: Cluster, magic: int, codec: CompressionType) -> None:
-    """Produce v0 and v2 with message sets, read back by Fetch v0 and v2 as message sets, and by v4 as a v2 batch."""
+@pytest.mark.parametrize(
+    "codec",
+    [CompressionType.NONE, CompressionType.GZIP, CompressionType.SNAPPY, CompressionType.LZ4],
+)
+def test_raw_frames_of_the_oldest_versions(
+    cluster: Cluster, magic: int, codec: CompressionType
+) -> None:
+    """Produce v0 and v2 with message sets, read back by Fetch v0 and v2 as message sets, and by v4
+    as a v2 batch.
+    """
     topic = f"old-{magic}-{codec.name}"
     client = RawClient(cluster.port(create(cluster, topic)))
-    response = client.ask(produce_raw(topic, build_message_set(RECORDS, magic, codec)), 0 if magic == 0 else 2)
+    response = client.ask(
+        produce_raw(topic, build_message_set(RECORDS, magic, codec)), 0 if magic == 0 else 2
+    )
     assert response.responses[0].partition_responses[0].error_code == Errors.NONE
     assert consume_rd(cluster, topic, 1, 4) == [r.value for r in RECORDS]
     for version, expected_magic in ((0, 0), (1, 0), (2, 1), (3, 1)):
@@ -246,13 +318,21 @@ def test_raw_frames_of_the_oldest_versions(cluster: Cluster, magic: int, codec: 
 def test_list_offsets_in_old_and_new_versions(cluster: Cluster) -> None:
     leader = create(cluster, "offsets")
     client = RawClient(cluster.port(leader))
-    assert client.ask(produce_raw("offsets", build_batch(RECORDS), acks=-1), 3).responses[0].partition_responses[0].error_code == Errors.NONE
+    assert (
+        client.ask(produce_raw("offsets", build_batch(RECORDS), acks=-1), 3)
+        .responses[0]
+        .partition_responses[0]
+        .error_code
+        == Errors.NONE
+    )
 
     def ask(timestamp: int, version: int) -> object:
         asked = ListOffsetsPartition(partition_index=0, timestamp=timestamp)
         if version == 0:
             asked.max_num_offsets = 5
-        request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name="offsets", partitions=[asked])])
+        request = ListOffsetsRequest(
+            replica_id=-1, topics=[ListOffsetsTopic(name="offsets", partitions=[asked])]
+        )
         return client.ask(request, version).topics[0].partitions[0]
 
     assert ask(-1, 0).old_style_offsets == [4, 0]
@@ -268,7 +348,12 @@ def test_corrupt_and_refused_batches(cluster: Cluster) -> None:
     client = RawClient(cluster.port(create(cluster, "corrupt")))
 
     def code(records: bytes | None, version: int) -> Errors:
-        return Errors(client.ask(produce_raw("corrupt", records), version).responses[0].partition_responses[0].error_code)
+        return Errors(
+            client.ask(produce_raw("corrupt", records), version)
+            .responses[0]
+            .partition_responses[0]
+            .error_code
+        )
 
     good = build_batch(RECORDS)
     broken = bytearray(good)
@@ -288,15 +373,21 @@ def test_acks_0_is_not_answered_and_its_errors_close(cluster: Cluster) -> None:
     client = RawClient(cluster.port(leader))
     for part in encode_request(produce_raw("acks0", build_batch(RECORDS), acks=0), 9, 1, "raw"):
         client.socket.sendall(part_bytes(part))
-    assert client.ask(ApiVersionsRequest(), 0).error_code == 0  # the next answer belongs to the next request
-    for part in encode_request(produce_raw("no-such-topic-here", build_batch(RECORDS), acks=0), 9, 2, "raw"):
+    assert (
+        client.ask(ApiVersionsRequest(), 0).error_code == 0
+    )  # the next answer belongs to the next request
+    for part in encode_request(
+        produce_raw("no-such-topic-here", build_batch(RECORDS), acks=0), 9, 2, "raw"
+    ):
         client.socket.sendall(part_bytes(part))
     assert client.is_closed_by_broker()
     assert consume_rd(cluster, "acks0", 1, 4) == [r.value for r in RECORDS]
 
 
 def test_no_acked_record_is_lost_when_the_leader_is_killed(cluster: Cluster) -> None:
-    """acks=all, idempotent, RF 3: the leader dies by SIGKILL under load; what was acked is read back, once and in order."""
+    """acks=all, idempotent, RF 3: the leader dies by SIGKILL under load; what was acked is read
+    back, once and in order.
+    """
     topic = "killed"
     leader = create(cluster, topic, config={"min.insync.replicas": "2"})
     acked: list[bytes] = []
@@ -334,6 +425,11 @@ def test_the_returned_broker_is_in_sync_again(cluster: Cluster) -> None:
     def behind() -> list[str]:
         metadata = admin.list_topics(timeout=PATIENCE_S)
         missing = ["a broker"] if len(metadata.brokers) < 3 else []
-        return missing + [t for t, topic in metadata.topics.items() for p in topic.partitions.values() if len(p.isrs) < len(p.replicas)]
+        return missing + [
+            t
+            for t, topic in metadata.topics.items()
+            for p in topic.partitions.values()
+            if len(p.isrs) < len(p.replicas)
+        ]
 
     wait_for(lambda: not behind(), lambda: f"still behind: {behind()}")

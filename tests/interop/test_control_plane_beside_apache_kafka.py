@@ -1,4 +1,6 @@
-"""Two brokers, one ours and one Apache Kafka's, each with a control plane: whichever is the controller talks to the other by that listener (spec C10)."""
+"""Two brokers, one ours and one Apache Kafka's, each with a control plane: whichever is the
+controller talks to the other by that listener (spec C10).
+"""
 
 from pathlib import Path
 
@@ -35,11 +37,20 @@ OF_THE_CONTROLLER = {ApiKey.LEADER_AND_ISR, ApiKey.STOP_REPLICA, ApiKey.UPDATE_M
 
 def listeners_of_the_controllers_requests(recording: list[Envelope]) -> dict[str, set[ApiKey]]:
     """Listener → which of the controller's requests came there."""
-    listener = {e.event.connection_id: e.event.listener for e in recording if isinstance(e.event, ConnectionOpened)}
+    listener = {
+        e.event.connection_id: e.event.listener
+        for e in recording
+        if isinstance(e.event, ConnectionOpened)
+    }
     found: dict[str, set[ApiKey]] = {}
     for envelope in recording:
-        if isinstance(envelope.event, RequestReceived) and envelope.event.api_key in OF_THE_CONTROLLER:
-            found.setdefault(listener[envelope.event.connection_id], set()).add(ApiKey(envelope.event.api_key))
+        if (
+            isinstance(envelope.event, RequestReceived)
+            and envelope.event.api_key in OF_THE_CONTROLLER
+        ):
+            found.setdefault(listener[envelope.event.connection_id], set()).add(
+                ApiKey(envelope.event.api_key)
+            )
     return found
 
 
@@ -50,11 +61,21 @@ def test_either_controller_talks_to_the_other_broker_by_the_control_plane(tmp_pa
     props = PROPS | {"edu.record.file": str(record), "edu.record.level": "hops"}
     with running_cluster("control", brokers=1, props=props) as cluster:
         assert cluster.wait_ready() == OURS
-        with apache_kafka(jars, 1, [f"{key}={value}" for key, value in OF_APACHE.items()], cluster.zookeeper_connect, SMALL) as kafka:
+        with apache_kafka(
+            jars,
+            1,
+            [f"{key}={value}" for key, value in OF_APACHE.items()],
+            cluster.zookeeper_connect,
+            SMALL,
+        ) as kafka:
             servers = f"{cluster.bootstrap_servers},{kafka.bootstrap}"
             admin = AdminClient(rd(servers))
-            admin.create_topics([NewTopic(TOPIC, 2, replica_assignment=[[OURS, APACHE], [APACHE, OURS]])])[TOPIC].result(PATIENCE_S)
-            wait_until_in_sync(admin, TOPIC, 2, replicas=2)  # Apache Kafka's broker heard our controller
+            admin.create_topics(
+                [NewTopic(TOPIC, 2, replica_assignment=[[OURS, APACHE], [APACHE, OURS]])]
+            )[TOPIC].result(PATIENCE_S)
+            wait_until_in_sync(
+                admin, TOPIC, 2, replicas=2
+            )  # Apache Kafka's broker heard our controller
             producer = Producer(rd(servers, acks="all"))
             producer.produce(TOPIC, b"ours rules", partition=1)
             assert producer.flush(PATIENCE_S) == 0
@@ -64,13 +85,21 @@ def test_either_controller_talks_to_the_other_broker_by_the_control_plane(tmp_pa
             assert producer.flush(PATIENCE_S) == 0
             cluster.start(OURS, wait=False)
             wait_until_in_sync(admin, TOPIC, 2, replicas=2)
-            wait_for(lambda: admin.list_topics(timeout=PATIENCE_S).controller_id == APACHE, "Apache Kafka's is the controller")
-            # When our broker goes the controller tells it to stop its replicas, but does not wait for that; when a topic goes it does.
+            wait_for(
+                lambda: admin.list_topics(timeout=PATIENCE_S).controller_id == APACHE,
+                "Apache Kafka's is the controller",
+            )
+            # When our broker goes the controller tells it to stop its replicas, but does not wait
+            # for that; when a topic goes it does.
             admin.delete_topics([TOPIC])[TOPIC].result(PATIENCE_S)
             replica = cluster.folder.broker_data(OURS) / f"{TOPIC}-0"
             wait_for(lambda: not replica.exists(), "our replica is deleted")
             cluster.stop(OURS)
-    first, second = (open_recording(str(tmp_path / name)) for name in ("ours.record.1", "ours.record"))
+    first, second = (
+        open_recording(str(tmp_path / name)) for name in ("ours.record.1", "ours.record")
+    )
     assert set(listeners_of_the_controllers_requests(first)) == {"CONTROL"}
-    assert listeners_of_the_controllers_requests(second) == {"CONTROL": {ApiKey.LEADER_AND_ISR, ApiKey.UPDATE_METADATA, ApiKey.STOP_REPLICA}}
+    assert listeners_of_the_controllers_requests(second) == {
+        "CONTROL": {ApiKey.LEADER_AND_ISR, ApiKey.UPDATE_METADATA, ApiKey.STOP_REPLICA}
+    }
     assert any(isinstance(envelope.event, BecameFollower) for envelope in second)

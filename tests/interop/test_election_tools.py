@@ -1,7 +1,9 @@
-"""leader-election and preferred-replica-election beside Apache Kafka's own (2.8.2's and 2.0.1's), both kinds on a cluster of ours, where leaders really move.
+"""leader-election and preferred-replica-election beside Apache Kafka's own (2.8.2's and 2.0.1's),
+both kinds on a cluster of ours, where leaders really move.
 
-What 2.8.2's says on a cluster of 2.8.2 was asked of it too; only the line "Valid replica already elected" differs: it lists the partitions that were elected
-just now, where those are meant that need no election (as later releases do, and ours).
+What 2.8.2's says on a cluster of 2.8.2 was asked of it too; only the line "Valid replica already
+elected" differs: it lists the partitions that were elected just now, where those are meant that
+need no election (as later releases do, and ours).
 """
 
 import json
@@ -25,21 +27,33 @@ JAVA, OURS = MARKS
 
 
 class Stage:
-    """A cluster of two brokers, and for each kind of tools topics of its own: the same story is told to both."""
+    """A cluster of two brokers, and for each kind of tools topics of its own: the same story is
+    told to both.
+    """
 
     def __init__(self, cluster: OurCluster, folder: Path) -> None:
         self.cluster = cluster
         self.folder = folder
         self.admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
         self.tools = {
-            version: Cluster(cluster.status().zookeeper_connect, cluster.bootstrap_servers, folder, apache_kafka_jars(version))
+            version: Cluster(
+                cluster.status().zookeeper_connect,
+                cluster.bootstrap_servers,
+                folder,
+                apache_kafka_jars(version),
+            )
             for version in ("2.0.1", "2.8.2")
         }
 
     def create(self, topic: str, assignment: str) -> None:
         for mark in MARKS:
-            words = f"--bootstrap-server {self.cluster.bootstrap_servers} --create --topic {topic}{mark} --replica-assignment {assignment}".split()
-            assert self.tools["2.0.1"].run(python_command("kafka_edu", "topics"), words, "").code == 0
+            words = (
+                f"--bootstrap-server {self.cluster.bootstrap_servers} --create --topic"
+                f" {topic}{mark} --replica-assignment {assignment}".split()
+            )
+            assert (
+                self.tools["2.0.1"].run(python_command("kafka_edu", "topics"), words, "").code == 0
+            )
 
     def until(self, topic: str, leader: int, in_sync: int) -> None:
         """Partition 0 of both topics has this leader and so many in its ISR."""
@@ -48,38 +62,66 @@ class Stage:
         def so() -> bool:
             nonlocal seen
             try:
-                partitions = [self.admin.list_topics(f"{topic}{mark}", timeout=10).topics[f"{topic}{mark}"].partitions.get(0) for mark in MARKS]
-            except KafkaException:  # the broker that was asked is just going: the next look asks another
+                partitions = [
+                    self.admin.list_topics(f"{topic}{mark}", timeout=10)
+                    .topics[f"{topic}{mark}"]
+                    .partitions.get(0)
+                    for mark in MARKS
+                ]
+            except (
+                KafkaException
+            ):  # the broker that was asked is just going: the next look asks another
                 return False
             seen = [(p.leader, len(p.isrs)) for p in partitions if p is not None]
             return seen == [(leader, in_sync)] * 2
 
-        wait_for(so, lambda: f"{topic}: leader and size of the ISR are {seen}, not {leader}, {in_sync}")
+        wait_for(
+            so, lambda: f"{topic}: leader and size of the ISR are {seen}, not {leader}, {in_sync}"
+        )
 
     def told(self, version: str, words: str) -> tuple[Printed, Printed]:
-        """What Java's and ours print, each of its own topics; `{x}` is what their names end with."""
+        """What Java's and ours print, each of its own topics; `{x}` is what their names end
+        with.
+        """
         cluster = self.tools[version]
         tool, *arguments = words.split()
 
         def tell(command: list[str], mark: str, other: str) -> Printed:
-            named = {"bootstrap": cluster.bootstrap, "zk": cluster.zookeeper, "dir": str(self.folder), "x": mark}
-            given = [re.sub(r"\{(\w+)\}", lambda found: named[found[1]], word) for word in arguments]
+            named = {
+                "bootstrap": cluster.bootstrap,
+                "zk": cluster.zookeeper,
+                "dir": str(self.folder),
+                "x": mark,
+            }
+            given = [
+                re.sub(r"\{(\w+)\}", lambda found: named[found[1]], word) for word in arguments
+            ]
             printed = cluster.run(command, given, "")
-            out, err = ("\n".join(normalised(text, mark, other)) for text in (printed.out, printed.err))
+            out, err = (
+                "\n".join(normalised(text, mark, other)) for text in (printed.out, printed.err)
+            )
             return Printed(printed.code, out, err)
 
-        return tell(cluster.java(tool), JAVA, OURS), tell(python_command("kafka_edu", tool), OURS, JAVA)
+        return tell(cluster.java(tool), JAVA, OURS), tell(
+            python_command("kafka_edu", tool), OURS, JAVA
+        )
 
     def file(self, name: str, *partitions: tuple[str, int]) -> str:
         for mark in MARKS:
-            listed = [{"topic": f"{topic}{mark}", "partition": number} for topic, number in partitions]
+            listed = [
+                {"topic": f"{topic}{mark}", "partition": number} for topic, number in partitions
+            ]
             (self.folder / f"{name}-{mark}.json").write_text(json.dumps({"partitions": listed}))
         return f"--path-to-json-file {{dir}}/{name}-{{x}}.json"
 
 
 @pytest.fixture(scope="module")
 def scenery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    props = {"auto.leader.rebalance.enable": "false", "offsets.topic.num.partitions": "1", "offsets.topic.replication.factor": "1"}
+    props = {
+        "auto.leader.rebalance.enable": "false",
+        "offsets.topic.num.partitions": "1",
+        "offsets.topic.replication.factor": "1",
+    }
     with running_cluster("elections", brokers=2, props=props) as cluster:
         stage = Stage(cluster, tmp_path_factory.mktemp("elections"))
         stage.create("a", "1:0,0:1")
@@ -90,7 +132,9 @@ def scenery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 @pytest.fixture
 def stage(scenery: Stage) -> Stage:
-    """As each test finds it: both brokers are up, and 1 leads what it should, whatever a test before has left."""
+    """As each test finds it: both brokers are up, and 1 leads what it should, whatever a test
+    before has left.
+    """
     start_all(scenery.cluster)
     scenery.admin.elect_leaders(ElectionType.PREFERRED, None).result(PATIENCE_S)
     for topic, in_sync in (("a", 2), ("b", 1), ("c", 2)):
@@ -104,7 +148,9 @@ ELECT = "leader-election --bootstrap-server {bootstrap} --election-type"
 @pytest.mark.timeout(300)
 def test_the_election_tools_say_and_do_what_kafkas_do(stage: Stage) -> None:
     java, ours = stage.told("2.8.2", f"{ELECT} preferred --topic a{{x}} --partition 0")
-    assert java == Printed(0, "Valid replica already elected for partitions", "")  # of which it means a-0
+    assert java == Printed(
+        0, "Valid replica already elected for partitions", ""
+    )  # of which it means a-0
     assert ours == Printed(0, "Valid replica already elected for partitions axxx-0", "")
 
     stage.cluster.stop(1)
@@ -116,14 +162,27 @@ def test_the_election_tools_say_and_do_what_kafkas_do(stage: Stage) -> None:
             "PreferredLeaderNotAvailable",
             "axxx-0 under strategy PreferredReplicaPartitionLeaderElectionStrategy",
         ),
-        ("unclean --topic b{x} --partition 0", "EligibleLeadersNotAvailable", "bxxx-0 under strategy OfflinePartitionLeaderElectionStrategy(true)"),
+        (
+            "unclean --topic b{x} --partition 0",
+            "EligibleLeadersNotAvailable",
+            "bxxx-0 under strategy OfflinePartitionLeaderElectionStrategy(true)",
+        ),
     ):
         java, ours = stage.told("2.8.2", f"{ELECT} {words}")
         assert java == ours
         assert java.code == 1
-        assert f"Error completing leader election ({words.split()[0].upper()}) for partition: {why[:6]}: " in java.out
-        assert f"org.apache.kafka.common.errors.{error}Exception: Failed to elect leader for partition {why}" in java.out
-        assert java.err.startswith('Exception in thread "main" kafka.common.AdminCommandFailedException: 1 replica(s) could not be elected')
+        assert (
+            f"Error completing leader election ({words.split()[0].upper()}) for partition:"
+            f" {why[:6]}: " in java.out
+        )
+        assert (
+            f"org.apache.kafka.common.errors.{error}Exception: Failed to elect leader for partition"
+            f" {why}" in java.out
+        )
+        assert java.err.startswith(
+            'Exception in thread "main" kafka.common.AdminCommandFailedException: 1 replica(s)'
+            " could not be elected"
+        )
 
     stage.cluster.start(1)
     stage.until("a", 0, 2)
@@ -131,11 +190,16 @@ def test_the_election_tools_say_and_do_what_kafkas_do(stage: Stage) -> None:
     java, ours = stage.told("2.8.2", f"{ELECT} PREFERRED {some}")
     elected = "Successfully completed leader election (PREFERRED) for partitions axxx-0"
     refused = (
-        "Error completing leader election (PREFERRED) for partition: gonexxx-3: "
-        "org.apache.kafka.common.errors.UnknownTopicOrPartitionException: The partition does not exist."
+        "Error completing leader election (PREFERRED) for partition: gonexxx-3:"
+        " org.apache.kafka.common.errors.UnknownTopicOrPartitionException: The partition does not"
+        " exist."
     )
-    assert sorted(java.out.splitlines()) == sorted([elected, "Valid replica already elected for partitions axxx-0", refused])
-    assert sorted(ours.out.splitlines()) == sorted([elected, "Valid replica already elected for partitions axxx-1", refused])
+    assert sorted(java.out.splitlines()) == sorted(
+        [elected, "Valid replica already elected for partitions axxx-0", refused]
+    )
+    assert sorted(ours.out.splitlines()) == sorted(
+        [elected, "Valid replica already elected for partitions axxx-1", refused]
+    )
     assert (java.code, java.err) == (ours.code, ours.err)
     stage.until("a", 1, 2)
 
@@ -146,12 +210,19 @@ def test_2_0_s_tool_by_znode(stage: Stage) -> None:
     stage.until("a", 0, 1)
     stage.cluster.start(1)
     stage.until("a", 0, 2)
-    java, ours = stage.told("2.0.1", f"preferred-replica-election --zookeeper {{zk}} {stage.file('some', ('gone', 1), ('a', 0))}")
+    java, ours = stage.told(
+        "2.0.1",
+        "preferred-replica-election --zookeeper {zk}"
+        f" {stage.file('some', ('gone', 1), ('a', 0))}",
+    )
     assert java == ours
     assert java.out.splitlines() == [
         "Created preferred replica election path with axxx-0",
         "Successfully started preferred replica election for partitions Set(axxx-0)",
-        "Skipping preferred replica leader election for partition gonexxx-1 since it doesn't exist.",
+        (
+            "Skipping preferred replica leader election for partition gonexxx-1 since it doesn't"
+            " exist."
+        ),
     ]
     stage.until("a", 1, 2)
 
@@ -165,5 +236,9 @@ def test_an_unclean_election_on_demand(stage: Stage) -> None:
     stage.cluster.start(0)
     stage.until("c", -1, 1)
     java, ours = stage.told("2.8.2", f"{ELECT} unclean --topic c{{x}} --partition 0")
-    assert java == ours == Printed(0, "Successfully completed leader election (UNCLEAN) for partitions cxxx-0", "")
+    assert (
+        java
+        == ours
+        == Printed(0, "Successfully completed leader election (UNCLEAN) for partitions cxxx-0", "")
+    )
     stage.until("c", 0, 1)

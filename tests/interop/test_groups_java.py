@@ -1,4 +1,6 @@
-"""The Java 3.9 consumer in groups, unmodified, against three brokers: range, cooperative and static members (spec O1, O2, I2)."""
+"""The Java 3.9 consumer in groups, unmodified, against three brokers: range, cooperative and static
+members (spec O1, O2, I2).
+"""
 
 import subprocess
 
@@ -18,14 +20,35 @@ def program() -> list[str]:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
-    ("topic", "assignor", "instances"), [("eager", EAGER, ""), ("cooperative", COOPERATIVE, ""), ("static", EAGER, "i-")], ids=lambda value: value[:6]
+    ("topic", "assignor", "instances"),
+    [("eager", EAGER, ""), ("cooperative", COOPERATIVE, ""), ("static", EAGER, "i-")],
+    ids=lambda value: value[:6],
 )
-def test_members_come_commit_and_go(program: list[str], servers: str, topic: str, assignor: str, instances: str) -> None:
-    done = subprocess.run([*program, servers, f"groups-{topic}", assignor, instances], capture_output=True, text=True, timeout=250, check=False)
+def test_members_come_commit_and_go(
+    program: list[str], servers: str, topic: str, assignor: str, instances: str
+) -> None:
+    done = subprocess.run(
+        [*program, servers, f"groups-{topic}", assignor, instances],
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
     name = "cooperative-sticky" if assignor == COOPERATIVE else "range"
     common = ["one has all", "each has half", "all was read"]
     if instances:
-        assert done.stdout.splitlines() == [*common, "it has what it had", "more revocations 0", f"Stable {name} 2", "committed 400"]
+        assert done.stdout.splitlines() == [
+            *common,
+            "it has what it had",
+            "more revocations 0",
+            f"Stable {name} 2",
+            "committed 400",
+        ]
     else:
-        assert done.stdout.splitlines() == [*common, "one has all again", f"Stable {name} 1", "committed 400"]
+        assert done.stdout.splitlines() == [
+            *common,
+            "one has all again",
+            f"Stable {name} 1",
+            "committed 400",
+        ]

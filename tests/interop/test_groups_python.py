@@ -1,4 +1,6 @@
-"""Consumer groups with unmodified clients: confluent-kafka (librdkafka) and kafka-python against three broker processes (spec O1, O2, I2)."""
+"""Consumer groups with unmodified clients: confluent-kafka (librdkafka) and kafka-python against
+three broker processes (spec O1, O2, I2).
+"""
 
 import threading
 import uuid
@@ -20,7 +22,11 @@ RECORDS = 200
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    props = {"group.initial.rebalance.delay.ms": "100", "group.min.session.timeout.ms": "1000", "offsets.topic.num.partitions": "10"}
+    props = {
+        "group.initial.rebalance.delay.ms": "100",
+        "group.min.session.timeout.ms": "1000",
+        "offsets.topic.num.partitions": "10",
+    }
     with running_cluster("groups", brokers=3, props=props) as running:
         yield running
 
@@ -39,10 +45,20 @@ def topic(cluster: Cluster) -> str:
 
 
 class Member:
-    """A confluent consumer that polls until it is told to stop; remembers what it was given, and what it read."""
+    """A confluent consumer that polls until it is told to stop; remembers what it was given, and
+    what it read.
+    """
 
     def __init__(self, cluster: Cluster, group: str, topic: str, **more: object) -> None:
-        settings = rd(cluster.bootstrap_servers, **{"group.id": group, "auto.offset.reset": "earliest", "enable.auto.commit": False, **more})
+        settings = rd(
+            cluster.bootstrap_servers,
+            **{
+                "group.id": group,
+                "auto.offset.reset": "earliest",
+                "enable.auto.commit": False,
+                **more,
+            },
+        )
         self.consumer = Consumer(settings)
         self.assigned: set[int] = set()
         self.rebalances = 0
@@ -79,13 +95,21 @@ class Member:
 
 
 @pytest.mark.parametrize("assignor", ["range", "roundrobin", "cooperative-sticky"])
-def test_partitions_move_when_a_second_consumer_joins_and_when_it_leaves(cluster: Cluster, topic: str, assignor: str) -> None:
+def test_partitions_move_when_a_second_consumer_joins_and_when_it_leaves(
+    cluster: Cluster, topic: str, assignor: str
+) -> None:
     more = {"partition.assignment.strategy": assignor}
     group = f"g-{topic}"
     one = Member(cluster, group, topic, **more)
     wait_for(lambda: one.assigned == {0, 1, 2, 3}, "the first has all")
     two = Member(cluster, group, topic, **more)
-    wait_for(lambda: len(one.assigned) == len(two.assigned) == 2 and one.assigned | two.assigned == {0, 1, 2, 3}, "each has half")
+    wait_for(
+        lambda: (
+            len(one.assigned) == len(two.assigned) == 2
+            and one.assigned | two.assigned == {0, 1, 2, 3}
+        ),
+        "each has half",
+    )
     two.close()
     wait_for(lambda: one.assigned == {0, 1, 2, 3}, "the first has all again")
     wait_for(lambda: len(set(one.read) | set(two.read)) == RECORDS, "every record was read")
@@ -97,9 +121,16 @@ def test_who_comes_later_goes_on_where_the_offsets_say(cluster: Cluster, topic: 
     one = Member(cluster, group, topic)
     wait_for(lambda: len(one.read) == RECORDS, "all was read")
     one.pause()
-    one.consumer.commit(offsets=[TopicPartition(topic, p, 40 + p, metadata=f"m{p}") for p in range(PARTITIONS)], asynchronous=False)
-    committed = one.consumer.committed([TopicPartition(topic, p) for p in range(PARTITIONS)], timeout=PATIENCE_S)
-    assert [(c.offset, c.metadata) for c in committed] == [(40 + p, f"m{p}") for p in range(PARTITIONS)]
+    one.consumer.commit(
+        offsets=[TopicPartition(topic, p, 40 + p, metadata=f"m{p}") for p in range(PARTITIONS)],
+        asynchronous=False,
+    )
+    committed = one.consumer.committed(
+        [TopicPartition(topic, p) for p in range(PARTITIONS)], timeout=PATIENCE_S
+    )
+    assert [(c.offset, c.metadata) for c in committed] == [
+        (40 + p, f"m{p}") for p in range(PARTITIONS)
+    ]
     one.close()
     two = Member(cluster, group, topic)
     wait_for(lambda: len(two.read) == 10 + 9 + 8 + 7, "the rest was read")
@@ -107,14 +138,22 @@ def test_who_comes_later_goes_on_where_the_offsets_say(cluster: Cluster, topic: 
     two.close()
 
 
-def test_a_static_member_that_is_back_in_time_causes_no_rebalance(cluster: Cluster, topic: str) -> None:
+def test_a_static_member_that_is_back_in_time_causes_no_rebalance(
+    cluster: Cluster, topic: str
+) -> None:
     group = f"g-{topic}"
-    one = Member(cluster, group, topic, **{"group.instance.id": "one", "session.timeout.ms": 20_000})
-    two = Member(cluster, group, topic, **{"group.instance.id": "two", "session.timeout.ms": 20_000})
+    one = Member(
+        cluster, group, topic, **{"group.instance.id": "one", "session.timeout.ms": 20_000}
+    )
+    two = Member(
+        cluster, group, topic, **{"group.instance.id": "two", "session.timeout.ms": 20_000}
+    )
     wait_for(lambda: len(one.assigned) == len(two.assigned) == 2, "each has half")
     before, rebalances = set(two.assigned), one.rebalances
     two.close()  # a static member says no LeaveGroup
-    again = Member(cluster, group, topic, **{"group.instance.id": "two", "session.timeout.ms": 20_000})
+    again = Member(
+        cluster, group, topic, **{"group.instance.id": "two", "session.timeout.ms": 20_000}
+    )
     wait_for(lambda: again.assigned == before, "it has what it had")
     assert one.rebalances == rebalances
     one.close()
@@ -130,13 +169,19 @@ def test_the_admin_client_lists_describes_and_deletes_groups(cluster: Cluster, t
     assert listed[group].state is ConsumerGroupState.STABLE
     described = admin.describe_consumer_groups([group])[group].result(PATIENCE_S)
     (member,) = described.members
-    assert (described.state, described.partition_assignor, member.client_id) == (ConsumerGroupState.STABLE, "range", "the-client")
+    assert (described.state, described.partition_assignor, member.client_id) == (
+        ConsumerGroupState.STABLE,
+        "range",
+        "the-client",
+    )
     assert {p.partition for p in member.assignment.topic_partitions} == {0, 1, 2, 3}
     with pytest.raises(Exception, match="NON_EMPTY_GROUP"):
         admin.delete_consumer_groups([group])[group].result(PATIENCE_S)
     one.close()
     admin.delete_consumer_groups([group])[group].result(PATIENCE_S)
-    assert group not in {each.group_id for each in admin.list_consumer_groups().result(PATIENCE_S).valid}
+    assert group not in {
+        each.group_id for each in admin.list_consumer_groups().result(PATIENCE_S).valid
+    }
 
 
 def test_kafka_python_shares_and_commits(cluster: Cluster, topic: str) -> None:
@@ -169,7 +214,11 @@ def test_kafka_python_shares_and_commits(cluster: Cluster, topic: str) -> None:
             thread.join()
         # who got a partition later reads it again, for nothing is committed
         places = [each.position(place) for each in (one, two) for place in each.assignment()]
-        return len(one.assignment()) == len(two.assignment()) == 2 and len(read) == RECORDS and places == [50] * PARTITIONS
+        return (
+            len(one.assignment()) == len(two.assignment()) == 2
+            and len(read) == RECORDS
+            and places == [50] * PARTITIONS
+        )
 
     wait_for(shared, "each has half, and has read it to the end")
     one.commit()
@@ -181,11 +230,15 @@ def test_kafka_python_shares_and_commits(cluster: Cluster, topic: str) -> None:
         return len(one.assignment()) == 4
 
     wait_for(alone, "the first has all again")
-    assert [one.committed(PyTopicPartition(topic, p)) for p in range(PARTITIONS)] == [50] * PARTITIONS
+    assert [one.committed(PyTopicPartition(topic, p)) for p in range(PARTITIONS)] == [
+        50
+    ] * PARTITIONS
     one.close()
     admin = KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)
     try:
         offsets = admin.list_group_offsets(group)[group]
-        assert {tp.partition: entry.offset for tp, entry in offsets.items()} == dict.fromkeys(range(PARTITIONS), 50)
+        assert {tp.partition: entry.offset for tp, entry in offsets.items()} == dict.fromkeys(
+            range(PARTITIONS), 50
+        )
     finally:
         admin.close()

@@ -1,6 +1,8 @@
-"""Apache Kafka's own tools of 2.0.1 and 2.8.2 work with our brokers, our ZooKeeper and our log directories as with their own: they print the same.
+"""Apache Kafka's own tools of 2.0.1 and 2.8.2 work with our brokers, our ZooKeeper and our log
+directories as with their own: they print the same.
 
-ZooKeeper's own shells are in test_zookeeper_shell.py, the tools of one broker in test_tools_beside_apache_kafka.py.
+ZooKeeper's own shells are in test_zookeeper_shell.py, the tools of one broker in
+test_tools_beside_apache_kafka.py.
 """
 
 import contextlib
@@ -32,34 +34,57 @@ def jars() -> Mapping[str, Path]:
 def clusters() -> Iterator[Mapping[str, OurCluster]]:
     """One for each release, for some tools speak of all groups."""
     with contextlib.ExitStack() as stack:
-        yield {version: stack.enter_context(running_cluster("java-tools", brokers=BROKERS, props=SETTINGS)) for version in STORIES}
+        yield {
+            version: stack.enter_context(
+                running_cluster("java-tools", brokers=BROKERS, props=SETTINGS)
+            )
+            for version in STORIES
+        }
 
 
 @pytest.fixture(scope="module")
 def told(
-    jars: Mapping[str, Path], clusters: Mapping[str, OurCluster], tmp_path_factory: pytest.TempPathFactory
+    jars: Mapping[str, Path],
+    clusters: Mapping[str, OurCluster],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Mapping[tuple[str, str], Future[Told]]]:
     """All stories at once: a JVM's start is most of a call."""
 
     def cluster(version: str) -> Cluster:
         ours = clusters[version]
-        return Cluster(ours.zookeeper_connect, ours.bootstrap_servers, tmp_path_factory.mktemp("java-tools"), jars[version])
+        return Cluster(
+            ours.zookeeper_connect,
+            ours.bootstrap_servers,
+            tmp_path_factory.mktemp("java-tools"),
+            jars[version],
+        )
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        yield {(version, story): pool.submit(tell, cluster(version), STORIES[version][story]) for version, story in CASES}
+        yield {
+            (version, story): pool.submit(tell, cluster(version), STORIES[version][story])
+            for version, story in CASES
+        }
 
 
 @pytest.mark.timeout(700)
 @pytest.mark.parametrize(("version", "story"), CASES)
-def test_they_print_what_they_print_on_apache_kafka(told: Mapping[tuple[str, str], Future[Told]], version: str, story: str) -> None:
-    found = differences(told[version, story].result(PATIENCE_S), golden(golden_name(version, story)))
+def test_they_print_what_they_print_on_apache_kafka(
+    told: Mapping[tuple[str, str], Future[Told]], version: str, story: str
+) -> None:
+    found = differences(
+        told[version, story].result(PATIENCE_S), golden(golden_name(version, story))
+    )
     assert not found, "\n".join(map(str, found))
 
 
 @pytest.mark.timeout(700)
 @pytest.mark.parametrize(("version", "topic"), [("2.0.1", "zg"), ("2.8.2", "bg")])
 def test_they_read_our_log_directories(
-    told: Mapping[tuple[str, str], Future[Told]], jars: Mapping[str, Path], clusters: Mapping[str, OurCluster], version: str, topic: str
+    told: Mapping[tuple[str, str], Future[Told]],
+    jars: Mapping[str, Path],
+    clusters: Mapping[str, OurCluster],
+    version: str,
+    topic: str,
 ) -> None:
     """What the stories produced is in the log of each replica, and its indexes are sound."""
     told[version, "clients"].result(PATIENCE_S)
@@ -67,8 +92,21 @@ def test_they_read_our_log_directories(
     for partition in (1, 2):
         folder = clusters[version].folder.broker_data(0) / f"{topic}-{partition}"
         files = ",".join(str(folder / f"{0:020d}.{kind}") for kind in ("log", "index", "timeindex"))
-        command = [*JAVA, "-cp", f"{jars[version]}/*", CLASSES["dump-log-segments"], "--files", files, "--print-data-log", "--index-sanity-check"]
-        printed = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=True).stdout
+        command = [
+            *JAVA,
+            "-cp",
+            f"{jars[version]}/*",
+            CLASSES["dump-log-segments"],
+            "--files",
+            files,
+            "--print-data-log",
+            "--index-sanity-check",
+        ]
+        printed = subprocess.run(
+            command, capture_output=True, text=True, timeout=PATIENCE_S, check=True
+        ).stdout
         assert printed.count("passed sanity check") == 2, printed
-        values += [line.rpartition("payload: ")[2] for line in printed.splitlines() if "payload: " in line]
+        values += [
+            line.rpartition("payload: ")[2] for line in printed.splitlines() if "payload: " in line
+        ]
     assert sorted(values) == ["1", "2", "3", "4", "5"]

@@ -1,7 +1,9 @@
-"""A log dir that Apache Kafka 2.0.1 or 2.8.2 wrote opens here and serves the same records, and the other way round (spec S1).
+"""A log dir that Apache Kafka 2.0.1 or 2.8.2 wrote opens here and serves the same records, and the
+other way round (spec S1).
 
-One dir, one ZooKeeper, and one broker id; brokers take turns. Each writes more, after it has served what is there: by offset, by time, the last batch
-of an idempotent producer, in message formats v0, v1, v2 and mixed, in several segments, after a clean stop and after kill -9, which leaves indexes at
+One dir, one ZooKeeper, and one broker id; brokers take turns. Each writes more, after it has served
+what is there: by offset, by time, the last batch of an idempotent producer, in message formats v0,
+v1, v2 and mixed, in several segments, after a clean stop and after kill -9, which leaves indexes at
 full length, no last checkpoints, and here a torn batch besides.
 """
 
@@ -22,7 +24,17 @@ from tests.interop.questions.basics import create
 
 @pytest.fixture
 def zookeeper(tmp_path: Path) -> Iterator[str]:
-    command = [sys.executable, "-m", "kafka_edu.zk.embedded.main", "--port", "0", "--tick-time", "1000", "--data-dir", str(tmp_path / "zookeeper")]
+    command = [
+        sys.executable,
+        "-m",
+        "kafka_edu.zk.embedded.main",
+        "--port",
+        "0",
+        "--tick-time",
+        "1000",
+        "--data-dir",
+        str(tmp_path / "zookeeper"),
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     yield f"127.0.0.1:{process.stdout.readline().split()[1]}"
@@ -34,7 +46,10 @@ def set_format(zookeeper: str, topic: str, release: str) -> None:
     """What kafka-configs writes; brokers read it when they start."""
     client = KazooClient(zookeeper)
     client.start()
-    client.set(f"/config/topics/{topic}", b'{"version":1,"config":{"message.format.version":"%s"}}' % release.encode())
+    client.set(
+        f"/config/topics/{topic}",
+        b'{"version":1,"config":{"message.format.version":"%s"}}' % release.encode(),
+    )
     client.stop()
     client.close()
 
@@ -71,7 +86,13 @@ def test_a_log_dir_goes_to_and_fro(tmp_path: Path, zookeeper: str, version: Make
     with disk.run(Make.OURS, kill=True) as asker:
         disk.check(asker)
         disk.write(asker, 40)
-        disk.delete_before(asker, "v1", 50)  # how much of it lasts is not certain: the checkpoint may not have been written before the kill
+        disk.delete_before(
+            asker,
+            "v1",
+            50,
+            # how much of it lasts is not certain: the checkpoint may not have been written before
+            # the kill
+        )
     tear(disk, "v1")
     tear(disk, "idempotent")
     with disk.run(version) as asker:
@@ -83,20 +104,32 @@ def test_a_log_dir_goes_to_and_fro(tmp_path: Path, zookeeper: str, version: Make
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("version", [Make.KAFKA_2_0_1, Make.KAFKA_2_8_2])
-def test_brokers_of_two_makes_exclude_each_other(tmp_path: Path, zookeeper: str, version: Make) -> None:
-    """Both lock `.lock`, and by the same kind of lock: whoever comes second is refused in the same words."""
+def test_brokers_of_two_makes_exclude_each_other(
+    tmp_path: Path, zookeeper: str, version: Make
+) -> None:
+    """Both lock `.lock`, and by the same kind of lock: whoever comes second is refused in the same
+    words.
+    """
     apache_kafka_jars(version)
     disk = Disk(tmp_path, zookeeper)
     with disk.run(version):
         refused = disk.refused(Make.OURS)
-    assert f"Failed to acquire lock on file .lock in {disk.data}. A Kafka instance in another process or thread" in refused
+    assert (
+        f"Failed to acquire lock on file .lock in {disk.data}. A Kafka instance in another process"
+        " or thread" in refused
+    )
     assert "The lock is held by process " in refused, "the kernel names the Java process"
     with disk.run(Make.OURS):
-        assert f"Failed to acquire lock on file .lock in {disk.data}. A Kafka instance in another process or thread" in disk.refused(version)
+        assert (
+            f"Failed to acquire lock on file .lock in {disk.data}. A Kafka instance in another"
+            " process or thread" in disk.refused(version)
+        )
 
 
 def transact(servers: str, turn: str, committed: list[str]) -> None:
-    """Aborts what the broker before left open; commits, aborts, commits; leaves another transaction open."""
+    """Aborts what the broker before left open; commits, aborts, commits; leaves another transaction
+    open.
+    """
     producer = Producer(rd(servers, transactional_id="to and fro"))
     producer.init_transactions(PATIENCE_S)
     for i, end in enumerate(("commit", "abort", "commit", "abort", "leave")):
@@ -115,12 +148,21 @@ def transact(servers: str, turn: str, committed: list[str]) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("version", [Make.KAFKA_2_0_1, Make.KAFKA_2_8_2])
 def test_transactions_go_to_and_fro(tmp_path: Path, zookeeper: str, version: Make) -> None:
-    """Snapshots, transaction indexes and `__transaction_state`: what one broker leaves open, the other's coordinator aborts."""
+    """Snapshots, transaction indexes and `__transaction_state`: what one broker leaves open, the
+    other's coordinator aborts.
+    """
     apache_kafka_jars(version)
     disk = Disk(tmp_path, zookeeper)
     committed: list[str] = []
     for i, (make, kill) in enumerate(
-        [(version, False), (Make.OURS, False), (version, True), (Make.OURS, True), (version, False), (Make.OURS, False)]
+        [
+            (version, False),
+            (Make.OURS, False),
+            (version, True),
+            (Make.OURS, True),
+            (version, False),
+            (Make.OURS, False),
+        ]
     ):
         with disk.run(make, kill=kill) as asker:
             servers = f"127.0.0.1:{disk.port}"

@@ -1,4 +1,6 @@
-"""The metadata proxy before Apache Kafka: what a client is told by the proxy is what the broker tells it, in every version (spec B1)."""
+"""The metadata proxy before Apache Kafka: what a client is told by the proxy is what the broker
+tells it, in every version (spec B1).
+"""
 
 import itertools
 from collections.abc import Iterator
@@ -12,8 +14,15 @@ from kafka_edu.clients.proxy.target import Address
 from kafka_edu.common.errors import Errors
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
-from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from kafka_edu.protocol.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from kafka_edu.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
 from tests.golden.listeners import listener_story as story
 from tests.golden.listeners.record import TwoDoors, ask, two_doors
 from tests.interop.foreign import apache_kafka_jars
@@ -26,9 +35,13 @@ pytestmark = pytest.mark.timeout(300)  # the first one has the jars fetched
 
 @pytest.fixture(scope="module", params=HIGHEST)
 def kafka(request: pytest.FixtureRequest) -> Iterator[tuple[TwoDoors, int]]:
-    """The story's three brokers with their topics; and the highest version of Metadata that they serve."""
+    """The story's three brokers with their topics; and the highest version of Metadata that they
+    serve.
+    """
     with two_doors(apache_kafka_jars(request.param)) as peer:
-        wait_for(lambda: coordinator(peer.ports[0], "g", 1).error_code == Errors.NONE, "a coordinator")
+        wait_for(
+            lambda: coordinator(peer.ports[0], "g", 1).error_code == Errors.NONE, "a coordinator"
+        )
         yield peer, HIGHEST[request.param]
 
 
@@ -39,8 +52,12 @@ def coordinator(port: int, group: str, version: int) -> FindCoordinatorResponse:
     return response
 
 
-def metadata(port: int, names: list[str] | None, version: int, operations: bool) -> MetadataResponse:
-    """As told, but: in one order, and without what a copy cannot know of topics that do not exist (what one may do to them; 2.0.1's code for a bad name)."""
+def metadata(
+    port: int, names: list[str] | None, version: int, operations: bool
+) -> MetadataResponse:
+    """As told, but: in one order, and without what a copy cannot know of topics that do not exist
+    (what one may do to them; 2.0.1's code for a bad name).
+    """
     request = MetadataRequest(
         topics=None if names is None else [MetadataRequestTopic(name=name) for name in names],
         allow_auto_topic_creation=version < 4,
@@ -71,8 +88,14 @@ def assert_told_the_same(port: int, proxy: int, highest: int) -> None:
     }
     for version in range(highest + 1):
         for operations in (False, True) if version >= 8 else (False,):
-            for names in (None, [story.TOPIC], [story.TOPIC, "nowhere", "a b"] if version >= 4 else [story.TOPIC]):
-                assert metadata(proxy, names, version, operations) == metadata(port, names, version, operations)
+            for names in (
+                None,
+                [story.TOPIC],
+                [story.TOPIC, "nowhere", "a b"] if version >= 4 else [story.TOPIC],
+            ):
+                assert metadata(proxy, names, version, operations) == metadata(
+                    port, names, version, operations
+                )
     for group in GROUPS:
         for version in range(3):
             assert coordinator(proxy, group, version) == coordinator(port, group, version)
@@ -81,13 +104,23 @@ def assert_told_the_same(port: int, proxy: int, highest: int) -> None:
 def has_gone(port: int, broker: int) -> bool:
     """Whether it is out of every ISR, and told as offline wherever it is a replica."""
     told = metadata(port, None, 5, False)
-    partitions = [partition for topic in told.topics for partition in topic.partitions if broker in partition.replica_nodes]
-    gone = all(broker in partition.offline_replicas and broker not in partition.isr_nodes for partition in partitions)
+    partitions = [
+        partition
+        for topic in told.topics
+        for partition in topic.partitions
+        if broker in partition.replica_nodes
+    ]
+    gone = all(
+        broker in partition.offline_replicas and broker not in partition.isr_nodes
+        for partition in partitions
+    )
     return gone and broker not in [listed.node_id for listed in told.brokers]
 
 
 def test_the_proxy_tells_what_the_broker_tells(kafka: tuple[TwoDoors, int], tmp_path: Path) -> None:
-    """By each door: with all brokers up, and with one gone, so that replicas are offline and out of the ISR."""
+    """By each door: with all brokers up, and with one gone, so that replicas are offline and out of
+    the ISR.
+    """
     peer, highest = kafka
     doors = {"inside": peer.ports[0], "outside": peer.outside[0]}
     for state in ("all up", "one gone"):
@@ -100,7 +133,14 @@ def test_the_proxy_tells_what_the_broker_tells(kafka: tuple[TwoDoors, int], tmp_
                 folder.mkdir()
                 known = metadata(port, None, 5, False)
                 try:
-                    with running_proxy(folder, "--target", str(Address("127.0.0.1", port)), "--find-coordinator", "--refresh-ms", "60000") as (
+                    with running_proxy(
+                        folder,
+                        "--target",
+                        str(Address("127.0.0.1", port)),
+                        "--find-coordinator",
+                        "--refresh-ms",
+                        "60000",
+                    ) as (
                         _,
                         address,
                     ):
@@ -109,4 +149,5 @@ def test_the_proxy_tells_what_the_broker_tells(kafka: tuple[TwoDoors, int], tmp_
                 except AssertionError:
                     if metadata(port, None, 5, False) == known:
                         raise
-                    # the cluster has changed since the proxy copied it, as one does whose broker has just gone: a new copy
+                    # the cluster has changed since the proxy copied it, as one does whose broker
+                    # has just gone: a new copy

@@ -1,5 +1,7 @@
-"""Partitions move between four brokers of ours while a producer with acks=all writes, told by Kafka's own ReassignPartitionsCommand (2.0.1's by ZooKeeper,
-2.8.2's by brokers) and by ours: what was acknowledged is there, and the replicas' logs are the same byte for byte (spec C5, A1)."""
+"""Partitions move between four brokers of ours while a producer with acks=all writes, told by
+Kafka's own ReassignPartitionsCommand (2.0.1's by ZooKeeper, 2.8.2's by brokers) and by ours: what
+was acknowledged is there, and the replicas' logs are the same byte for byte (spec C5, A1).
+"""
 
 import json
 import re
@@ -26,11 +28,20 @@ JAVA, OURS = MARKS
 
 
 class Writer:
-    """A producer with acks=all that writes numbers to both partitions of a topic until it is told to stop."""
+    """A producer with acks=all that writes numbers to both partitions of a topic until it is told
+    to stop.
+    """
 
     def __init__(self, servers: str, topic: str) -> None:
         self._topic = topic
-        self._producer = Producer({"bootstrap.servers": servers, "acks": "all", "linger.ms": 5, "enable.idempotence": True})
+        self._producer = Producer(
+            {
+                "bootstrap.servers": servers,
+                "acks": "all",
+                "linger.ms": 5,
+                "enable.idempotence": True,
+            }
+        )
         self._stopped = threading.Event()
         self._some_acked = threading.Event()
         self.acked: dict[int, list[int]] = {0: [], 1: []}
@@ -41,7 +52,9 @@ class Writer:
     def _write(self) -> None:
         number = 0
         while not self._stopped.is_set():
-            self._producer.produce(self._topic, str(number).encode(), partition=number % 2, on_delivery=self._delivered)
+            self._producer.produce(
+                self._topic, str(number).encode(), partition=number % 2, on_delivery=self._delivered
+            )
             number += 1
             self._producer.poll(0.002)
         self._producer.flush(60)
@@ -73,20 +86,31 @@ class Tool(NamedTuple):
 
 
 class Stage:
-    """The cluster, and the tools by name: Kafka's with their releases; `zookeeper` and `brokers` are ours."""
+    """The cluster, and the tools by name: Kafka's with their releases; `zookeeper` and `brokers`
+    are ours.
+    """
 
     def __init__(self, cluster: OurCluster, folder: Path) -> None:
         self.cluster = cluster
         self.folder = folder
         self.admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
         zookeeper, bootstrap = cluster.status().zookeeper_connect, cluster.bootstrap_servers
-        by_version = {version: Cluster(zookeeper, bootstrap, folder, apache_kafka_jars(version)) for version in ("2.0.1", "2.8.2")}
+        by_version = {
+            version: Cluster(zookeeper, bootstrap, folder, apache_kafka_jars(version))
+            for version in ("2.0.1", "2.8.2")
+        }
         ours = python_command("kafka_edu", "reassign-partitions")
         self._runner = by_version["2.0.1"]
         self.tools = {
-            "java-2.0.1": Tool(by_version["2.0.1"].java("reassign-partitions"), f"--zookeeper {zookeeper}"),
-            "java-2.8.2": Tool(by_version["2.8.2"].java("reassign-partitions"), f"--bootstrap-server {bootstrap}"),
-            "java-2.8.2-by-zookeeper": Tool(by_version["2.8.2"].java("reassign-partitions"), f"--zookeeper {zookeeper}"),
+            "java-2.0.1": Tool(
+                by_version["2.0.1"].java("reassign-partitions"), f"--zookeeper {zookeeper}"
+            ),
+            "java-2.8.2": Tool(
+                by_version["2.8.2"].java("reassign-partitions"), f"--bootstrap-server {bootstrap}"
+            ),
+            "java-2.8.2-by-zookeeper": Tool(
+                by_version["2.8.2"].java("reassign-partitions"), f"--zookeeper {zookeeper}"
+            ),
             "zookeeper": Tool(ours, f"--zookeeper {zookeeper}"),
             "brokers": Tool(ours, f"--bootstrap-server {bootstrap}"),
         }
@@ -96,9 +120,14 @@ class Stage:
         return self._runner.run(command, f"{address} {words}".split(), "")
 
     def create(self, topic: str, assignment: str) -> None:
-        words = f"--bootstrap-server {self.cluster.bootstrap_servers} --create --topic {topic} --replica-assignment {assignment}"
+        words = (
+            f"--bootstrap-server {self.cluster.bootstrap_servers} --create --topic {topic}"
+            f" --replica-assignment {assignment}"
+        )
         assert self._runner.run(python_command("kafka_edu", "topics"), words.split(), "").code == 0
-        self.until(topic, [[int(b) for b in replicas.split(":")] for replicas in assignment.split(",")])
+        self.until(
+            topic, [[int(b) for b in replicas.split(":")] for replicas in assignment.split(",")]
+        )
 
     def file(self, name: str, document: object) -> str:
         path = self.folder / f"{name}.json"
@@ -106,25 +135,39 @@ class Stage:
         return str(path)
 
     def move(self, name: str, *wishes: tuple[str, int, list[int]]) -> str:
-        partitions = [{"topic": topic, "partition": number, "replicas": replicas} for topic, number, replicas in wishes]
-        return f"--reassignment-json-file {self.file(name, {'version': 1, 'partitions': partitions})}"
+        partitions = [
+            {"topic": topic, "partition": number, "replicas": replicas}
+            for topic, number, replicas in wishes
+        ]
+        return (
+            f"--reassignment-json-file {self.file(name, {'version': 1, 'partitions': partitions})}"
+        )
 
     def replicas(self, topic: str) -> list[list[int]]:
         partitions = self.admin.list_topics(topic, timeout=10).topics[topic].partitions
         return [
-            list(partitions[number].replicas) for number in sorted(partitions) if set(partitions[number].isrs) == set(partitions[number].replicas)
+            list(partitions[number].replicas)
+            for number in sorted(partitions)
+            if set(partitions[number].isrs) == set(partitions[number].replicas)
         ]
 
     def until(self, topic: str, replicas: list[list[int]]) -> None:
         """The partitions are there, and all in sync."""
-        wait_for(lambda: self.replicas(topic) == replicas, lambda: f"{topic} is on {self.replicas(topic)}")
+        wait_for(
+            lambda: self.replicas(topic) == replicas,
+            lambda: f"{topic} is on {self.replicas(topic)}",
+        )
 
     def verify_until_complete(self, tool: str, move: str) -> None:
         end = time.monotonic() + PATIENCE_S
         while True:
             printed = self.run(tool, f"--verify {move}")
             assert printed.code == 0
-            lines = [line for line in printed.out.splitlines() if line.startswith("Reassignment of partition")]
+            lines = [
+                line
+                for line in printed.out.splitlines()
+                if line.startswith("Reassignment of partition")
+            ]
             if lines and all("complete" in line for line in lines):
                 return
             assert time.monotonic() < end, printed.out
@@ -133,8 +176,17 @@ class Stage:
         return self.cluster.folder.broker_data(broker_id) / f"{topic}-{partition}" / SEGMENT
 
     def consumed(self, topic: str) -> dict[int, list[int]]:
-        consumer = Consumer({"bootstrap.servers": self.cluster.bootstrap_servers, "group.id": f"reads-{topic}", "enable.auto.commit": False})
-        ends = {p: consumer.get_watermark_offsets(TopicPartition(topic, p), timeout=PATIENCE_S)[1] for p in (0, 1)}
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self.cluster.bootstrap_servers,
+                "group.id": f"reads-{topic}",
+                "enable.auto.commit": False,
+            }
+        )
+        ends = {
+            p: consumer.get_watermark_offsets(TopicPartition(topic, p), timeout=PATIENCE_S)[1]
+            for p in (0, 1)
+        }
         consumer.assign([TopicPartition(topic, p, 0) for p in ends])
         found: dict[int, list[int]] = {0: [], 1: []}
         while any(len(found[p]) < ends[p] for p in ends):
@@ -151,12 +203,16 @@ class Stage:
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    with running_cluster(brokers=4, props={"min.insync.replicas": "2", "zookeeper.session.timeout.ms": "10000"}) as cluster:
+    with running_cluster(
+        brokers=4, props={"min.insync.replicas": "2", "zookeeper.session.timeout.ms": "10000"}
+    ) as cluster:
         yield Stage(cluster, tmp_path_factory.mktemp("reassign"))
 
 
 @pytest.mark.timeout(200)
-@pytest.mark.parametrize("tool", ["java-2.0.1", "java-2.8.2", "java-2.8.2-by-zookeeper", "zookeeper", "brokers"])
+@pytest.mark.parametrize(
+    "tool", ["java-2.0.1", "java-2.8.2", "java-2.8.2-by-zookeeper", "zookeeper", "brokers"]
+)
 def test_a_topic_moves_under_its_producer(stage: Stage, tool: str) -> None:
     topic = f"moves-by-{tool}"
     stage.create(topic, "0:1,1:0")
@@ -164,8 +220,13 @@ def test_a_topic_moves_under_its_producer(stage: Stage, tool: str) -> None:
     writer.until_some_are_acked()
     topics = stage.file("topics", {"version": 1, "topics": [{"topic": topic}]})
     generated = stage.run(tool, f"--generate --topics-to-move-json-file {topics} --broker-list 2,3")
-    current, proposed = (json.loads(line) for line in generated.out.splitlines() if line.startswith("{"))
-    assert sorted((p["partition"], p["replicas"]) for p in current["partitions"]) == [(0, [0, 1]), (1, [1, 0])]
+    current, proposed = (
+        json.loads(line) for line in generated.out.splitlines() if line.startswith("{")
+    )
+    assert sorted((p["partition"], p["replicas"]) for p in current["partitions"]) == [
+        (0, [0, 1]),
+        (1, [1, 0]),
+    ]
     target = [p["replicas"] for p in sorted(proposed["partitions"], key=lambda p: p["partition"])]
     assert {frozenset(replicas) for replicas in target} == {frozenset({2, 3})}
     move = f"--reassignment-json-file {stage.file('move', proposed)}"
@@ -178,17 +239,23 @@ def test_a_topic_moves_under_its_producer(stage: Stage, tool: str) -> None:
     assert writer.failed == []
     assert stage.consumed(topic) == writer.acked, "each once, in order"
     for partition in (0, 1):
-        first, second = (stage.log(broker_id, topic, partition).read_bytes() for broker_id in (2, 3))
+        first, second = (
+            stage.log(broker_id, topic, partition).read_bytes() for broker_id in (2, 3)
+        )
         assert first == second
         assert len(first) > 1000
         left = [stage.log(broker_id, topic, partition) for broker_id in (0, 1)]
-        wait_for(lambda left=left: not any(log.exists() for log in left), "the old replicas are deleted")  # type: ignore[misc]  # mypy does not type a lambda's default
+        wait_for(
+            lambda left=left: not any(log.exists() for log in left), "the old replicas are deleted"
+        )  # type: ignore[misc]  # mypy does not type a lambda's default
 
 
 @pytest.mark.timeout(200)
 @pytest.mark.parametrize("tool", ["java-2.0.1", "zookeeper", "brokers"])
 def test_a_file_may_name_log_dirs(stage: Stage, tool: str) -> None:
-    """Each replica is to come into a dir of its broker; the tool tells when it is there. 2.0's needs the brokers for that, too."""
+    """Each replica is to come into a dir of its broker; the tool tells when it is there. 2.0's
+    needs the brokers for that, too.
+    """
     topic = f"dirs-by-{tool}"
     stage.create(topic, "0:1")
     dirs = [str(stage.cluster.folder.broker_data(broker_id)) for broker_id in (2, 3)]
@@ -200,33 +267,53 @@ def test_a_file_may_name_log_dirs(stage: Stage, tool: str) -> None:
     stage.until(topic, [[2, 3]])
     verified = stage.run(tool, f"--verify {move}")
     for broker_id in (2, 3):
-        assert f"Reassignment of replica {topic}-0-{broker_id} completed successfully" in verified.out
-    (stage.folder / "dirs.json").write_text(json.dumps({"partitions": [{**entry, "log_dirs": ["any", "/no/such/dir"]}]}))
+        assert (
+            f"Reassignment of replica {topic}-0-{broker_id} completed successfully" in verified.out
+        )
+    (stage.folder / "dirs.json").write_text(
+        json.dumps({"partitions": [{**entry, "log_dirs": ["any", "/no/such/dir"]}]})
+    )
     refused = stage.run(tool, f"--execute {move}")
     assert "Successfully started log dir" not in refused.out
     assert f"Failed to alter dir for {topic}-0-3" in refused.out, refused
 
 
 def differences(stage: Stage, version: str, ours: str, words: str) -> list[str]:
-    """How what Java's tool prints and what ours prints differ, `{x}` being what the names of their topics end with."""
+    """How what Java's tool prints and what ours prints differ, `{x}` being what the names of their
+    topics end with.
+    """
 
     def told(tool: str, mark: str, other: str) -> list[str]:
         printed = stage.run(tool, words.replace("{x}", mark))
         lines = [*normalised(printed.out, mark, other), *normalised(printed.err, mark, other)]
-        # Ours takes the options of both releases; and whom the Java client asks first is drawn, it may be the dead one.
-        lines = [line for line in lines if line and not line.startswith("options: ") and "could not be established" not in line]
-        return [f"exit code {printed.code}", *(re.sub(r"\S*/reassign\d+/", "DIR/", line) for line in lines)]
+        # Ours takes the options of both releases; and whom the Java client asks first is drawn, it
+        # may be the dead one.
+        lines = [
+            line
+            for line in lines
+            if line and not line.startswith("options: ") and "could not be established" not in line
+        ]
+        return [
+            f"exit code {printed.code}",
+            *(re.sub(r"\S*/reassign\d+/", "DIR/", line) for line in lines),
+        ]
 
     with ThreadPoolExecutor(1) as pool:  # each has topics of its own
         by_java = pool.submit(told, f"java-{version}", JAVA, OURS)
         own = told(ours, OURS, JAVA)
         java = by_java.result()
-    return [] if java == own else [words, *(f"java: {line}" for line in java), *(f"ours: {line}" for line in own)]
+    return (
+        []
+        if java == own
+        else [words, *(f"java: {line}" for line in java), *(f"ours: {line}" for line in own)]
+    )
 
 
 @pytest.mark.timeout(400)
 def test_by_brokers_it_prints_what_2_8_prints(stage: Stage) -> None:
-    """Wrong command lines are in tests/unit/cli/tools/test_reassign_partitions.py: they ask nobody."""
+    """Wrong command lines are in tests/unit/cli/tools/test_reassign_partitions.py: they ask
+    nobody.
+    """
     for mark in MARKS:
         stage.create(f"re{mark}", "0:1,1:2")
         stage.move(f"same-{mark}", (f"re{mark}", 0, [0, 1]), (f"re{mark}", 1, [1, 2]))
@@ -239,8 +326,12 @@ def test_by_brokers_it_prints_what_2_8_prints(stage: Stage) -> None:
         entry = {"topic": f"re{mark}", "partition": 0, "replicas": [0, 1]}
         stage.file(f"dirs-{mark}", {"partitions": [{**entry, "log_dirs": dirs}]})
         stage.file(f"dir-{mark}", {"partitions": [{**entry, "log_dirs": ["any", dirs[1]]}]})
-        stage.file(f"no-dir-{mark}", {"partitions": [{**entry, "log_dirs": ["any", "/no/such/dir"]}]})
-    stage.file("empty", {"version": 1, "partitions": [{"topic": "re", "partition": 0, "replicas": []}]})
+        stage.file(
+            f"no-dir-{mark}", {"partitions": [{**entry, "log_dirs": ["any", "/no/such/dir"]}]}
+        )
+    stage.file(
+        "empty", {"version": 1, "partitions": [{"topic": "re", "partition": 0, "replicas": []}]}
+    )
     stage.file("version", {"version": 3})
     stage.file("topics", {"topics": [{"topic": "no-such-topic"}]})
     file = f"--reassignment-json-file {stage.folder}"
@@ -271,20 +362,35 @@ def test_by_brokers_it_prints_what_2_8_prints(stage: Stage) -> None:
 
 @pytest.mark.timeout(200)
 def test_what_waits_is_listed_retargeted_and_cancelled(stage: Stage) -> None:
-    """Both tools say the same of a move that waits for a broker: it stood still when the move began, and then it was killed."""
+    """Both tools say the same of a move that waits for a broker: it stood still when the move
+    began, and then it was killed.
+    """
     stage.create("waits", "0:1,1:0")
     writer = Writer(stage.cluster.bootstrap_servers, "waits")
     writer.until_some_are_acked()
     dead, other = (2, 3) if stage.cluster.wait_ready() == 3 else (3, 2)  # not the controller
-    far, near = stage.move("far", ("waits", 0, [dead, 1]), ("waits", 1, [dead, other])), stage.move("near", ("waits", 0, [other, 1]))
+    far, near = (
+        stage.move("far", ("waits", 0, [dead, 1]), ("waits", 1, [dead, other])),
+        stage.move("near", ("waits", 0, [other, 1])),
+    )
     stage.cluster.pause(dead)
     started = stage.run("brokers", f"--execute {far}")
     stage.cluster.kill(dead)
     try:
-        assert started.out.splitlines()[-1] == "Successfully started partition reassignments for waits-0,waits-1", started
-        found = [line for words in ("--list", f"--verify {far}", f"--execute {near}") for line in differences(stage, "2.8.2", "brokers", words)]
+        assert (
+            started.out.splitlines()[-1]
+            == "Successfully started partition reassignments for waits-0,waits-1"
+        ), started
+        found = [
+            line
+            for words in ("--list", f"--verify {far}", f"--execute {near}")
+            for line in differences(stage, "2.8.2", "brokers", words)
+        ]
         assert not found, "\n".join(found)
-        assert f"waits-0: replicas: {dead},1,0. adding: {dead}. removing: 0." in stage.run("brokers", "--list").out.splitlines()
+        assert (
+            f"waits-0: replicas: {dead},1,0. adding: {dead}. removing: 0."
+            in stage.run("brokers", "--list").out.splitlines()
+        )
         assert stage.run("java-2.8.2", f"--execute --additional {near}").code == 0
         cancelled = stage.run("java-2.8.2", f"--cancel --preserve-throttles {far}")
         assert "Successfully cancelled partition reassignment" in cancelled.out, cancelled

@@ -1,6 +1,8 @@
-"""The listings of the seeds (`001`: shell, kafka-python, sarama), in their least form, give what the seed prints, where the seed is right.
+"""The listings of the seeds (`001`: shell, kafka-python, sarama), in their least form, give what
+the seed prints, where the seed is right.
 
-One broker with id 0, as in the seed; where the seed says `kafka-topics.sh`, here stands `kafka-edu topics`.
+One broker with id 0, as in the seed; where the seed says `kafka-topics.sh`, here stands `kafka-edu
+topics`.
 """
 
 import re
@@ -24,8 +26,13 @@ from tests.interop.client_contract import known_by_all
 from tests.interop.foreign import built, tool
 from tests.waiting import PATIENCE_S, wait_for
 
-#: As in the sample server.properties that the seed begins with: one broker cannot hold three replicas of __consumer_offsets.
-SETTINGS: Final = {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "1", "offsets.topic.replication.factor": "1"}
+#: As in the sample server.properties that the seed begins with: one broker cannot hold three
+#: replicas of __consumer_offsets.
+SETTINGS: Final = {
+    "group.initial.rebalance.delay.ms": "0",
+    "offsets.topic.num.partitions": "1",
+    "offsets.topic.replication.factor": "1",
+}
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +48,14 @@ def zookeeper(cluster: Cluster) -> str:
 
 def run(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     command = python_command("kafka_edu", *words)
-    return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=PATIENCE_S, env=python_environment())
+    return subprocess.run(
+        command,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        env=python_environment(),
+    )
 
 
 def topics(zookeeper: str, *words: str) -> str:
@@ -58,7 +72,16 @@ Create = Callable[..., None]
 @pytest.fixture(scope="module")
 def create(cluster: Cluster, zookeeper: str) -> Create:
     def made(topic: str, partitions: int = 2) -> None:
-        topics(zookeeper, "--create", "--topic", topic, "--partitions", str(partitions), "--replication-factor", "1")
+        topics(
+            zookeeper,
+            "--create",
+            "--topic",
+            topic,
+            "--partitions",
+            str(partitions),
+            "--replication-factor",
+            "1",
+        )
         known_by_all(cluster.bootstrap_servers, topic, partitions)
 
     return made
@@ -69,26 +92,47 @@ def until(condition: Callable[[], object]) -> None:
     wait_for(condition, "it did not come about")
 
 
-# ---- shell ----------------------------------------------------------------------------------------------------------------------------------
-
-
 def test_topics_are_created_altered_described_and_deleted(zookeeper: str, create: Create) -> None:
     assert "aqua" not in topics(zookeeper, "--list")
     create("aqua", 1)
-    again = run("topics", "--zookeeper", zookeeper, "--create", "--topic", "aqua", "--partitions", "1", "--replication-factor", "1")
+    again = run(
+        "topics",
+        "--zookeeper",
+        zookeeper,
+        "--create",
+        "--topic",
+        "aqua",
+        "--partitions",
+        "1",
+        "--replication-factor",
+        "1",
+    )
     assert again.returncode == 1
     assert again.stdout == "Error while executing topic command : Topic 'aqua' already exists.\n"
 
     told = topics(zookeeper, "--delete", "--topic", "aqua")
-    assert told == "Topic aqua is marked for deletion.\nNote: This will have no impact if delete.topic.enable is not set to true.\n"
+    assert (
+        told == "Topic aqua is marked for deletion.\nNote: This will have no impact if"
+        " delete.topic.enable is not set to true.\n"
+    )
     until(lambda: "aqua" not in topics(zookeeper, "--list"))
     sizes = ("--partitions", "1", "--replication-factor", "1")
-    assert topics(zookeeper, "--create", "--topic", "aqua", *sizes, "--config", "max.message.bytes=2048") == 'Created topic "aqua".\n'
+    assert (
+        topics(
+            zookeeper, "--create", "--topic", "aqua", *sizes, "--config", "max.message.bytes=2048"
+        )
+        == 'Created topic "aqua".\n'
+    )
 
     told = topics(zookeeper, "--alter", "--topic", "aqua", "--partitions", "2")
-    assert told.startswith("WARNING: If partitions are increased for a topic that has a key, the partition logic or ordering of the messages")
+    assert told.startswith(
+        "WARNING: If partitions are increased for a topic that has a key, the partition logic or"
+        " ordering of the messages"
+    )
     assert told.endswith("Adding partitions succeeded!\n")
-    fewer = run("topics", "--zookeeper", zookeeper, "--alter", "--topic", "aqua", "--partitions", "1")
+    fewer = run(
+        "topics", "--zookeeper", zookeeper, "--alter", "--topic", "aqua", "--partitions", "1"
+    )
     assert fewer.returncode == 1
     assert "can only be increased" in fewer.stdout
     told = topics(zookeeper, "--alter", "--topic", "aqua", "--config", "max.message.bytes=4096")
@@ -96,23 +140,42 @@ def test_topics_are_created_altered_described_and_deleted(zookeeper: str, create
     assert "please use kafka-configs.sh" in told
 
     until(lambda: topics(zookeeper, "--describe", "--topic", "aqua").count("Leader: 0") == 2)
-    assert topics(zookeeper, "--describe", "--topic", "aqua") == (
-        "Topic:aqua\tPartitionCount:2\tReplicationFactor:1\tConfigs:max.message.bytes=4096\n"
+    assert (
+        topics(zookeeper, "--describe", "--topic", "aqua")
+        == "Topic:aqua\tPartitionCount:2\tReplicationFactor:1\tConfigs:max.message.bytes=4096\n"
         "\tTopic: aqua\tPartition: 0\tLeader: 0\tReplicas: 0\tIsr: 0\n"
         "\tTopic: aqua\tPartition: 1\tLeader: 0\tReplicas: 0\tIsr: 0\n"
     )
 
 
-def test_a_console_consumer_hears_what_comes_while_it_listens_and_all_from_the_beginning(cluster: Cluster, create: Create) -> None:
+def test_a_console_consumer_hears_what_comes_while_it_listens_and_all_from_the_beginning(
+    cluster: Cluster, create: Create
+) -> None:
     create("shell", 1)
     produce = ("console-producer", "--topic", "shell", "--broker-list", cluster.bootstrap_servers)
-    consume = ("console-consumer", "--topic", "shell", "--bootstrap-server", cluster.bootstrap_servers)
+    consume = (
+        "console-consumer",
+        "--topic",
+        "shell",
+        "--bootstrap-server",
+        cluster.bootstrap_servers,
+    )
     assert run(*produce, stdin="before\n").returncode == 0
 
     command = python_command("kafka_edu", *consume, "--group", "listening")
-    listening = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=python_environment())
+    listening = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=python_environment()
+    )
     try:
-        described = ("consumer-groups", "--bootstrap-server", cluster.bootstrap_servers, "--describe", "--group", "listening", "--state")
+        described = (
+            "consumer-groups",
+            "--bootstrap-server",
+            cluster.bootstrap_servers,
+            "--describe",
+            "--group",
+            "listening",
+            "--state",
+        )
         until(lambda: "Stable" in run(*described).stdout)
         heard: list[str] = []
         assert listening.stdout is not None
@@ -134,16 +197,26 @@ def test_a_console_consumer_hears_what_comes_while_it_listens_and_all_from_the_b
 
 
 def test_a_broker_starts_by_its_properties_and_stops(zookeeper: str, tmp_path: Path) -> None:
-    """kafka-server-start.sh [-daemon] config/server.properties; kafka-server-stop.sh config/server.properties."""
+    """kafka-server-start.sh [-daemon] config/server.properties; kafka-server-stop.sh
+    config/server.properties.
+    """
     properties, port = tmp_path / "server.properties", free_port()
     properties.write_text(
-        f"broker.id=7\nlisteners=PLAINTEXT://127.0.0.1:{port}\nlog.dirs={tmp_path}/logs\nzookeeper.connect={zookeeper}/alone\n", encoding="utf-8"
+        f"broker.id=7\nlisteners=PLAINTEXT://127.0.0.1:{port}\nlog.dirs={tmp_path}/logs\nzookeeper.connect={zookeeper}/alone\n",
+        encoding="utf-8",
     )
     environment = {**python_environment(), "LOG_DIR": str(tmp_path)}
-    start = python_command("kafka_edu", "server-start", "-daemon", str(properties), "--override", "num.partitions=3")
+    start = python_command(
+        "kafka_edu", "server-start", "-daemon", str(properties), "--override", "num.partitions=3"
+    )
     assert subprocess.run(start, env=environment, timeout=PATIENCE_S).returncode == 0
     try:
-        until(lambda: f"127.0.0.1:{port} (id: 7 " in run("broker-api-versions", "--bootstrap-server", f"127.0.0.1:{port}").stdout)
+        until(
+            lambda: (
+                f"127.0.0.1:{port} (id: 7 "
+                in run("broker-api-versions", "--bootstrap-server", f"127.0.0.1:{port}").stdout
+            )
+        )
         stopped = run("server-stop", str(properties))
         assert (stopped.returncode, stopped.stdout) == (0, "")
         until(lambda: "the broker has stopped" in (tmp_path / "kafkaServer.out").read_text())
@@ -153,7 +226,11 @@ def test_a_broker_starts_by_its_properties_and_stops(zookeeper: str, tmp_path: P
     until(lambda: run("server-stop", str(properties)).stdout == "No kafka server to stop\n")
 
     foreground = subprocess.Popen(
-        python_command("kafka_edu", "server-start", str(properties)), stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
+        python_command("kafka_edu", "server-start", str(properties)),
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        start_new_session=True,
     )
     assert foreground.stderr is not None
     try:
@@ -167,13 +244,15 @@ def test_a_broker_starts_by_its_properties_and_stops(zookeeper: str, tmp_path: P
     assert foreground.returncode == 0
 
 
-# ---- kafka-python ---------------------------------------------------------------------------------------------------------------------------
-
-
 def test_python_admin(cluster: Cluster) -> None:
     client = KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)
     new = [
-        NewTopic("matsuri", num_partitions=2, replication_factor=1, topic_configs={"max.message.bytes": "2048"}),
+        NewTopic(
+            "matsuri",
+            num_partitions=2,
+            replication_factor=1,
+            topic_configs={"max.message.bytes": "2048"},
+        ),
         NewTopic("mea-admin", num_partitions=4, replication_factor=1),
     ]
     client.create_topics(new_topics=new, timeout_ms=PATIENCE_S * 1000)
@@ -194,14 +273,18 @@ def test_python_admin(cluster: Cluster) -> None:
     client.close()
 
 
-def test_python_producer_futures_callbacks_partitions_and_keys(cluster: Cluster, create: Create) -> None:
+def test_python_producer_futures_callbacks_partitions_and_keys(
+    cluster: Cluster, create: Create
+) -> None:
     create("lulu")
     producer = KafkaProducer(bootstrap_servers=[cluster.bootstrap_servers], acks=-1, retries=8)
     first = producer.send("lulu", "夏色祭".encode(), partition=1).get(PATIENCE_S)
     assert (first.topic, first.partition, first.offset) == ("lulu", 1, 0)
     told: list[tuple[str, int, int]] = []
     future = producer.send("lulu", b"second", partition=1)
-    future.add_callback(lambda record: told.append((record.topic, record.partition, record.offset))).add_errback(pytest.fail)
+    future.add_callback(
+        lambda record: told.append((record.topic, record.partition, record.offset))
+    ).add_errback(pytest.fail)
     future.get(PATIENCE_S)
     until(lambda: told)  # by another thread
     assert told == [("lulu", 1, 1)]
@@ -209,14 +292,30 @@ def test_python_producer_futures_callbacks_partitions_and_keys(cluster: Cluster,
         for _ in range(3):
             producer.send("lulu", f"to {partition}".encode(), partition=partition)
     producer.flush(PATIENCE_S)
-    by_key = {producer.send("lulu", key=b"same", value=b"v").get(PATIENCE_S).partition for _ in range(5)}
+    by_key = {
+        producer.send("lulu", key=b"same", value=b"v").get(PATIENCE_S).partition for _ in range(5)
+    }
     assert len(by_key) == 1
 
     consumer = KafkaConsumer(
-        "lulu", bootstrap_servers=[cluster.bootstrap_servers], auto_offset_reset="earliest", consumer_timeout_ms=PATIENCE_S * 1000
+        "lulu",
+        bootstrap_servers=[cluster.bootstrap_servers],
+        auto_offset_reset="earliest",
+        consumer_timeout_ms=PATIENCE_S * 1000,
     )
-    assert sum(consumer.end_offsets([TopicPartition("lulu", partition) for partition in (0, 1)]).values()) == 13
-    read = [(message.partition, message.offset, message.value.decode()) for message in islice(consumer, 13) if message.key is None]
+    assert (
+        sum(
+            consumer.end_offsets(
+                [TopicPartition("lulu", partition) for partition in (0, 1)]
+            ).values()
+        )
+        == 13
+    )
+    read = [
+        (message.partition, message.offset, message.value.decode())
+        for message in islice(consumer, 13)
+        if message.key is None
+    ]
     assert sorted(read) == [
         (0, 0, "to 0"),
         (0, 1, "to 0"),
@@ -231,15 +330,25 @@ def test_python_producer_futures_callbacks_partitions_and_keys(cluster: Cluster,
     producer.close()
 
 
-def test_python_consumer_reads_from_the_beginning_each_partition_in_order(cluster: Cluster, create: Create) -> None:
+def test_python_consumer_reads_from_the_beginning_each_partition_in_order(
+    cluster: Cluster, create: Create
+) -> None:
     create("mea")
-    producer = KafkaProducer(bootstrap_servers=[cluster.bootstrap_servers], value_serializer=lambda text: bytes(text, encoding="utf-8"))
+    producer = KafkaProducer(
+        bootstrap_servers=[cluster.bootstrap_servers],
+        value_serializer=lambda text: bytes(text, encoding="utf-8"),
+    )
     for i in range(1, 20):
         producer.send("mea", f"message{i}", partition=i % 2)
     producer.flush()
     producer.close()
-    settings = {"bootstrap_servers": [cluster.bootstrap_servers], "value_deserializer": lambda data: str(data, encoding="utf-8")}
-    consumer = KafkaConsumer("mea", auto_offset_reset="earliest", consumer_timeout_ms=PATIENCE_S * 1000, **settings)
+    settings = {
+        "bootstrap_servers": [cluster.bootstrap_servers],
+        "value_deserializer": lambda data: str(data, encoding="utf-8"),
+    }
+    consumer = KafkaConsumer(
+        "mea", auto_offset_reset="earliest", consumer_timeout_ms=PATIENCE_S * 1000, **settings
+    )
     assert consumer.end_offsets([TopicPartition("mea", partition) for partition in (0, 1)]) == {
         TopicPartition("mea", 0): 9,
         TopicPartition("mea", 1): 10,
@@ -247,10 +356,14 @@ def test_python_consumer_reads_from_the_beginning_each_partition_in_order(cluste
     read = [(message.partition, message.offset, message.value) for message in islice(consumer, 19)]
     consumer.close()
     assert [row for row in read if row[0] == 0] == [(0, i, f"message{2 * i + 2}") for i in range(9)]
-    assert [row for row in read if row[0] == 1] == [(1, i, f"message{2 * i + 1}") for i in range(10)]
+    assert [row for row in read if row[0] == 1] == [
+        (1, i, f"message{2 * i + 1}") for i in range(10)
+    ]
 
 
-def test_python_group_of_four_on_two_partitions_leaves_two_idle(cluster: Cluster, create: Create) -> None:
+def test_python_group_of_four_on_two_partitions_leaves_two_idle(
+    cluster: Cluster, create: Create
+) -> None:
     create("kagura")
     producer = KafkaProducer(bootstrap_servers=[cluster.bootstrap_servers])
     for i in range(20):
@@ -262,7 +375,12 @@ def test_python_group_of_four_on_two_partitions_leaves_two_idle(cluster: Cluster
     done = threading.Event()
 
     def consume(name: str) -> None:
-        consumer = KafkaConsumer("kagura", group_id="kagura", bootstrap_servers=[cluster.bootstrap_servers], auto_offset_reset="earliest")
+        consumer = KafkaConsumer(
+            "kagura",
+            group_id="kagura",
+            bootstrap_servers=[cluster.bootstrap_servers],
+            auto_offset_reset="earliest",
+        )
         while not done.is_set():
             for batch in consumer.poll(200).values():
                 read.extend((message.partition, message.offset) for message in batch)
@@ -273,7 +391,13 @@ def test_python_group_of_four_on_two_partitions_leaves_two_idle(cluster: Cluster
     for thread in threads:
         thread.start()
     try:
-        until(lambda: len(assigned) == 4 and sorted(map(sorted, assigned.values())) == [[], [], [0], [1]] and len(set(read)) == 20)
+        until(
+            lambda: (
+                len(assigned) == 4
+                and sorted(map(sorted, assigned.values())) == [[], [], [0], [1]]
+                and len(set(read)) == 20
+            )
+        )
     finally:
         done.set()
         for thread in threads:
@@ -281,21 +405,37 @@ def test_python_group_of_four_on_two_partitions_leaves_two_idle(cluster: Cluster
 
 
 def consume_and_commit(cluster: Cluster, commits: dict[int, int]) -> list[tuple[int, int]]:
-    """The seed's consumer of group hololive, without auto-commit; at the end of each partition it commits what is in `commits`."""
-    settings = {"bootstrap_servers": [cluster.bootstrap_servers], "enable_auto_commit": False, "auto_offset_reset": "earliest"}
-    consumer = KafkaConsumer("hololive", group_id="hololive", consumer_timeout_ms=PATIENCE_S * 1000, **settings)
+    """The seed's consumer of group hololive, without auto-commit; at the end of each partition it
+    commits what is in `commits`.
+    """
+    settings = {
+        "bootstrap_servers": [cluster.bootstrap_servers],
+        "enable_auto_commit": False,
+        "auto_offset_reset": "earliest",
+    }
+    consumer = KafkaConsumer(
+        "hololive", group_id="hololive", consumer_timeout_ms=PATIENCE_S * 1000, **settings
+    )
     read = []
     for message in consumer:
         read.append((message.partition, message.offset))
         if message.offset == 9 and message.partition in commits:
-            consumer.commit({TopicPartition("hololive", message.partition): OffsetAndMetadata(commits[message.partition], "", -1)})
+            consumer.commit(
+                {
+                    TopicPartition("hololive", message.partition): OffsetAndMetadata(
+                        commits[message.partition], "", -1
+                    )
+                }
+            )
         if {(0, 9), (1, 9)} <= set(read):
             break
     consumer.close()
     return read
 
 
-def test_a_committed_offset_is_where_the_group_goes_on_also_backward(cluster: Cluster, create: Create) -> None:
+def test_a_committed_offset_is_where_the_group_goes_on_also_backward(
+    cluster: Cluster, create: Create
+) -> None:
     create("hololive")
     producer = KafkaProducer(bootstrap_servers=[cluster.bootstrap_servers])
     for i in range(10):
@@ -305,22 +445,39 @@ def test_a_committed_offset_is_where_the_group_goes_on_also_backward(cluster: Cl
     producer.close()
     everything = [(partition, offset) for partition in (0, 1) for offset in range(10)]
     assert sorted(consume_and_commit(cluster, {0: 6, 1: 8})) == everything
-    assert sorted(consume_and_commit(cluster, {})) == [(0, 6), (0, 7), (0, 8), (0, 9), (1, 8), (1, 9)]
-    assert sorted(consume_and_commit(cluster, {0: 5, 1: 5})) == [(0, 6), (0, 7), (0, 8), (0, 9), (1, 8), (1, 9)]
+    assert sorted(consume_and_commit(cluster, {})) == [
+        (0, 6),
+        (0, 7),
+        (0, 8),
+        (0, 9),
+        (1, 8),
+        (1, 9),
+    ]
+    assert sorted(consume_and_commit(cluster, {0: 5, 1: 5})) == [
+        (0, 6),
+        (0, 7),
+        (0, 8),
+        (0, 9),
+        (1, 8),
+        (1, 9),
+    ]
     assert sorted(consume_and_commit(cluster, {})) == [(p, o) for p in (0, 1) for o in range(5, 10)]
-
-
-# ---- sarama ---------------------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def go(cluster: Cluster) -> Any:
     """Runs a Go listing; its lines."""
-    program = built("sarama_listings", (tool("go", "golang"), "build", "-o", "listings", ".")) / "listings"
+    program = (
+        built("sarama_listings", (tool("go", "golang"), "build", "-o", "listings", "."))
+        / "listings"
+    )
 
     def listing(name: str, *arguments: object) -> list[str]:
         done = subprocess.run(
-            [str(program), name, cluster.bootstrap_servers, *map(str, arguments)], capture_output=True, text=True, timeout=2 * PATIENCE_S
+            [str(program), name, cluster.bootstrap_servers, *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            timeout=2 * PATIENCE_S,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()
@@ -331,11 +488,16 @@ def go(cluster: Cluster) -> Any:
 @pytest.mark.timeout(700)
 def test_go_admin(go: Any) -> None:
     lines = "\n".join(go("admin", "nana"))
-    before, created, described, deleted = (part.strip().splitlines() for part in lines.split("--\n", 3))
+    before, created, described, deleted = (
+        part.strip().splitlines() for part in lines.split("--\n", 3)
+    )
     assert "nana partitions=1 replicas=1" not in before
     assert set(created) - set(before) == {"nana partitions=1 replicas=1"}
-    assert described == ["nana error=0 internal=false partition=0 leader=0 replicas=[0] isr=[0]"] or described == [
-        "nana error=kafka server: Not an error, why are you printing me? internal=false partition=0 leader=0 replicas=[0] isr=[0]"
+    assert described == [
+        "nana error=0 internal=false partition=0 leader=0 replicas=[0] isr=[0]"
+    ] or described == [
+        "nana error=kafka server: Not an error, why are you printing me? internal=false partition=0"
+        " leader=0 replicas=[0] isr=[0]"
     ]
     assert "nana partitions=1 replicas=1" not in deleted
 
@@ -345,9 +507,17 @@ def test_go_admin(go: Any) -> None:
 def test_go_producer_and_consumer(go: Any, acks: int, create: Create) -> None:
     topic = f"fubuki{acks}"
     create(topic)
-    assert go("produce", topic, 0, 10, acks) == [f"partition=0 offset={i} value=message{i}" for i in range(10)]
-    assert go("consume", topic, 0, -2, 10) == ["ready", *(f"value:message{i},partition:0,offset:{i}" for i in range(10))]
-    assert go("consume", topic, 0, 7, 3) == ["ready", *(f"value:message{i},partition:0,offset:{i}" for i in (7, 8, 9))]
+    assert go("produce", topic, 0, 10, acks) == [
+        f"partition=0 offset={i} value=message{i}" for i in range(10)
+    ]
+    assert go("consume", topic, 0, -2, 10) == [
+        "ready",
+        *(f"value:message{i},partition:0,offset:{i}" for i in range(10)),
+    ]
+    assert go("consume", topic, 0, 7, 3) == [
+        "ready",
+        *(f"value:message{i},partition:0,offset:{i}" for i in (7, 8, 9)),
+    ]
 
 
 @pytest.mark.timeout(700)
@@ -357,15 +527,29 @@ def test_go_consumer_group_resets_its_offsets(go: Any, create: Create) -> None:
         go("produce", "gogroup", partition, 10, 1)
     lines = go("group", "gogroup", "my_group", 20, 5, 5)
     assert (lines[0], lines[-1]) == ("setup", "cleanup")
-    assert sorted(lines[1:-1]) == sorted(f"partition={p} value=message{i} offset={i}" for p in (0, 1) for i in range(10))
+    assert sorted(lines[1:-1]) == sorted(
+        f"partition={p} value=message{i} offset={i}" for p in (0, 1) for i in range(10)
+    )
     again = go("group", "gogroup", "my_group", 10)
-    assert sorted(again[1:-1]) == sorted(f"partition={p} value=message{i} offset={i}" for p in (0, 1) for i in range(5, 10))
+    assert sorted(again[1:-1]) == sorted(
+        f"partition={p} value=message{i} offset={i}" for p in (0, 1) for i in range(5, 10)
+    )
 
 
 @pytest.mark.timeout(700)
 def test_go_interceptors(go: Any, create: Create) -> None:
     create("intercepted", 1)
     sent = go("intercepted-produce", "intercepted")
-    assert [line for line in sent if not line.startswith("partition")] == ["first message0", "second message0", "first message1", "second message1"]
+    assert [line for line in sent if not line.startswith("partition")] == [
+        "first message0",
+        "second message0",
+        "first message1",
+        "second message1",
+    ]
     seen = go("intercepted-group", "intercepted", "interceptors", 2)
-    assert [line for line in seen if line in ("first", "second")] == ["first", "second", "first", "second"]
+    assert [line for line in seen if line in ("first", "second")] == [
+        "first",
+        "second",
+        "first",
+        "second",
+    ]

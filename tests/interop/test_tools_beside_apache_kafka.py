@@ -1,6 +1,8 @@
-"""Our tools do and say what Kafka's do and say, with the same words: exit code, standard output, standard error.
+"""Our tools do and say what Kafka's do and say, with the same words: exit code, standard output,
+standard error.
 
-Kafka's were recorded (tests/golden/tools): they print that still, and so do ours, on a broker of Apache Kafka 2.0.1 and on one of ours.
+Kafka's were recorded (tests/golden/tools): they print that still, and so do ours, on a broker of
+Apache Kafka 2.0.1 and on one of ours.
 """
 
 import re
@@ -24,10 +26,17 @@ from tests.interop.tools import Cluster, differences, golden, tell
 
 
 def await_coordinator(bootstrap: str) -> None:
-    """Before a console consumer has three seconds for all it does: who asks first has the topic of the offsets made."""
+    """Before a console consumer has three seconds for all it does: who asks first has the topic of
+    the offsets made.
+    """
     host, _, port = bootstrap.rpartition(":")
     asker = Asker(ListeningBroker(host, int(port)))
-    asker.ask("find", FindCoordinatorRequest(key="any"), 1, until=lambda answer: answer.error_code == Errors.NONE)
+    asker.ask(
+        "find",
+        FindCoordinatorRequest(key="any"),
+        1,
+        until=lambda answer: answer.error_code == Errors.NONE,
+    )
     asker.close()
 
 
@@ -58,7 +67,9 @@ def test_our_tools_on_a_broker_of_ours(ours: Cluster, story: str) -> None:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("story", [story for story in STORIES if story not in OF_NOBODY])  # wrong command lines ask no broker, and take a JVM each
+@pytest.mark.parametrize(
+    "story", [story for story in STORIES if story not in OF_NOBODY]
+)  # wrong command lines ask no broker, and take a JVM each
 def test_kafkas_tools_and_ours_on_apache_kafka(theirs: Cluster, story: str) -> None:
     """Both at once, each with names of its own, where they are not in each other's way."""
     cluster = of(story, theirs)
@@ -82,18 +93,42 @@ def lines(cluster: Cluster, words: str) -> list[str]:
 
 def test_topics_by_brokers_prints_what_it_prints_by_zookeeper(ours: Cluster) -> None:
     by_brokers = "topics --bootstrap-server {bootstrap}"
-    created = lines(ours, f"{by_brokers} --create --topic brokers --partitions 2 --replication-factor 1 --config retention.ms=5000")
+    created = lines(
+        ours,
+        f"{by_brokers} --create --topic brokers --partitions 2 --replication-factor 1 --config"
+        " retention.ms=5000",
+    )
     assert created == ["Created topic brokers."]  # 2.8's words; by ZooKeeper it is 2.0's
-    assert lines(ours, f"{by_brokers} --create --topic brokers --partitions 2 --replication-factor 1 --if-not-exists") == []
-    assert lines(ours, f"{by_brokers} --create --topic brokers-too --replica-assignment 0,0") == ["Created topic brokers-too."]
-    assert lines(ours, f"{by_brokers} --alter --topic brokers --partitions 3")[-1] == "Adding partitions succeeded!"
-    for question in ("--describe --topic brokers.*", "--list --topic brokers.*", "--describe --topic brokers.* --topics-with-overrides"):
+    assert (
+        lines(
+            ours,
+            f"{by_brokers} --create --topic brokers --partitions 2 --replication-factor 1"
+            " --if-not-exists",
+        )
+        == []
+    )
+    assert lines(ours, f"{by_brokers} --create --topic brokers-too --replica-assignment 0,0") == [
+        "Created topic brokers-too."
+    ]
+    assert (
+        lines(ours, f"{by_brokers} --alter --topic brokers --partitions 3")[-1]
+        == "Adding partitions succeeded!"
+    )
+    for question in (
+        "--describe --topic brokers.*",
+        "--list --topic brokers.*",
+        "--describe --topic brokers.* --topics-with-overrides",
+    ):
         told = lines(ours, f"{by_brokers} {question}")
         assert told
         assert told == lines(ours, f"topics --zookeeper {{zk}} {question}")
     assert lines(ours, f"{by_brokers} --delete --topic brokers-too") == []
     assert lines(ours, f"{by_brokers} --list --topic brokers.*") == ["brokers"]
-    again = ours.run(python_command("kafka_edu", "topics"), f"{by_brokers} --create --topic brokers".format(bootstrap=ours.bootstrap).split()[1:], "")
+    again = ours.run(
+        python_command("kafka_edu", "topics"),
+        f"{by_brokers} --create --topic brokers".format(bootstrap=ours.bootstrap).split()[1:],
+        "",
+    )
     assert again.code == 1
     assert "Topic 'brokers' already exists." in again.out + again.err
 
@@ -102,24 +137,41 @@ def test_topics_by_brokers_prints_what_it_prints_by_zookeeper(ours: Cluster) -> 
 @pytest.mark.parametrize("story", ["console", "groups", "deletion", "brokers", "log-dirs"])
 def test_kafkas_tools_on_a_broker_of_ours(ours: Cluster, theirs: Cluster, story: str) -> None:
     """Kafka's own tools cannot tell our broker from theirs; the other stories ask ZooKeeper."""
-    found = differences(tell(ours._replace(jars=theirs.jars), STORIES[story], java=True), golden(story))
+    found = differences(
+        tell(ours._replace(jars=theirs.jars), STORIES[story], java=True), golden(story)
+    )
     assert not found, "\n".join(map(str, found))
 
 
 def test_the_performance_tools_print_kafkas_lines(ours: Cluster) -> None:
     """Last, for its group stays, and a story lists the groups."""
-    lines(ours, "topics --bootstrap-server {bootstrap} --create --topic perf --partitions 1 --replication-factor 1")
-    props = "bootstrap.servers={bootstrap} acks=all linger.ms=5 batch.size=65536 buffer.memory=33554432"
-    (sent,) = lines(ours, f"producer-perf-test --topic perf --num-records 5000 --record-size 100 --throughput -1 --producer-props {props}")
+    lines(
+        ours,
+        "topics --bootstrap-server {bootstrap} --create --topic perf --partitions 1"
+        " --replication-factor 1",
+    )
+    props = (
+        "bootstrap.servers={bootstrap} acks=all linger.ms=5 batch.size=65536 buffer.memory=33554432"
+    )
+    (sent,) = lines(
+        ours,
+        "producer-perf-test --topic perf --num-records 5000 --record-size 100 --throughput -1"
+        f" --producer-props {props}",
+    )
     number = r"[0-9]+\.[0-9]+"
     assert re.fullmatch(
-        rf"5000 records sent, {number} records/sec \({number} MB/sec\), {number} ms avg latency, {number} ms max latency, "
+        rf"5000 records sent, {number} records/sec \({number} MB/sec\), {number} ms avg latency,"
+        rf" {number} ms max latency, "
         r"[0-9]+ ms 50th, [0-9]+ ms 95th, [0-9]+ ms 99th, [0-9]+ ms 99\.9th\.",
         sent,
     )
-    header, read = lines(ours, "consumer-perf-test --topic perf --messages 5000 --broker-list {bootstrap}")
-    assert header == (
-        "start.time, end.time, data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec, rebalance.time.ms, fetch.time.ms, fetch.MB.sec, fetch.nMsg.sec"
+    header, read = lines(
+        ours, "consumer-perf-test --topic perf --messages 5000 --broker-list {bootstrap}"
+    )
+    assert (
+        header
+        == "start.time, end.time, data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec,"
+        " rebalance.time.ms, fetch.time.ms, fetch.MB.sec, fetch.nMsg.sec"
     )
     fields = read.split(", ")
     assert len(fields) == 10

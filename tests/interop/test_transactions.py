@@ -1,4 +1,5 @@
-"""Transactions with unmodified clients: committed and aborted, read_committed, consume-transform-produce, a zombie fenced.
+"""Transactions with unmodified clients: committed and aborted, read_committed,
+consume-transform-produce, a zombie fenced.
 
 The client under test does; librdkafka's readers check.
 """
@@ -10,7 +11,15 @@ import uuid
 from typing import ClassVar, Protocol
 
 import pytest
-from confluent_kafka import OFFSET_INVALID, Consumer, ConsumerGroupState, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import (
+    OFFSET_INVALID,
+    Consumer,
+    ConsumerGroupState,
+    KafkaError,
+    KafkaException,
+    Producer,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient
 
 from kafka_edu.cli.python_process import python_command, python_environment
@@ -31,12 +40,18 @@ class Client(Protocol):
         """The topic's values with read_committed."""
         ...
 
-    def transform(self, servers: str, topic_in: str, topic_out: str, name: str, count: int, commit: bool) -> None:
-        """Read `count` records, write each in upper case, commit their offsets for the group `name`: all in one transaction."""
+    def transform(
+        self, servers: str, topic_in: str, topic_out: str, name: str, count: int, commit: bool
+    ) -> None:
+        """Read `count` records, write each in upper case, commit their offsets for the group
+        `name`: all in one transaction.
+        """
         ...
 
     def zombie(self, servers: str, topic: str, transactional_id: str) -> str:
-        """A producer with an open transaction, another with its id, then the first commits: `fenced`, or `committed`."""
+        """A producer with an open transaction, another with its id, then the first commits:
+        `fenced`, or `committed`.
+        """
         ...
 
 
@@ -65,18 +80,34 @@ class ConfluentTransactions:
     def read(self, servers: str, topic: str, count: int) -> list[str]:
         return read_to_end(servers, topic, "read_committed", PARTITIONS, count)
 
-    def transform(self, servers: str, topic_in: str, topic_out: str, name: str, count: int, commit: bool) -> None:
+    def transform(
+        self, servers: str, topic_in: str, topic_out: str, name: str, count: int, commit: bool
+    ) -> None:
         producer = self._producer(servers, name)
-        consumer = Consumer(rd(servers, group_id=name, isolation_level="read_committed", auto_offset_reset="earliest", enable_auto_commit=False))
+        consumer = Consumer(
+            rd(
+                servers,
+                group_id=name,
+                isolation_level="read_committed",
+                auto_offset_reset="earliest",
+                enable_auto_commit=False,
+            )
+        )
         try:
             consumer.subscribe([topic_in])
             producer.begin_transaction()
             while count:
                 for message in consumer.consume(count, 0.2):
-                    producer.produce(topic_out, message.value().upper(), partition=message.partition())
+                    producer.produce(
+                        topic_out, message.value().upper(), partition=message.partition()
+                    )
                     count -= 1
             producer.flush(PATIENCE_S)  # an abort drops what was not sent yet
-            producer.send_offsets_to_transaction(consumer.position(consumer.assignment()), consumer.consumer_group_metadata(), PATIENCE_S)
+            producer.send_offsets_to_transaction(
+                consumer.position(consumer.assignment()),
+                consumer.consumer_group_metadata(),
+                PATIENCE_S,
+            )
             if commit:
                 producer.commit_transaction(PATIENCE_S)
             else:
@@ -115,9 +146,17 @@ class JavaTransactions:
     command: ClassVar[list[str]] = []
 
     def _ask(self, *arguments: object) -> list[str]:
-        done = subprocess.run([*self._program(), *map(str, arguments)], capture_output=True, text=True, timeout=250, check=False)
+        done = subprocess.run(
+            [*self._program(), *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            timeout=250,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr[-3000:]
-        values: list[str] = json.loads(done.stdout.strip().splitlines()[-1]) if done.stdout.strip() else []
+        values: list[str] = (
+            json.loads(done.stdout.strip().splitlines()[-1]) if done.stdout.strip() else []
+        )
         return values
 
     def _program(self) -> list[str]:
@@ -126,19 +165,30 @@ class JavaTransactions:
         return self.command
 
     def write(self, servers: str, topic: str, transactional_id: str) -> None:
-        self._ask("write", servers, topic, transactional_id, ",".join(" ".join(values).replace("- ", "-") for values in STORY))
+        self._ask(
+            "write",
+            servers,
+            topic,
+            transactional_id,
+            ",".join(" ".join(values).replace("- ", "-") for values in STORY),
+        )
 
     def read(self, servers: str, topic: str, count: int) -> list[str]:
         return self._ask("read", servers, topic, count)
 
-    def transform(self, servers: str, topic_in: str, topic_out: str, name: str, count: int, commit: bool) -> None:
+    def transform(
+        self, servers: str, topic_in: str, topic_out: str, name: str, count: int, commit: bool
+    ) -> None:
         self._ask("transform", servers, topic_in, topic_out, name, count, commit)
 
     def zombie(self, servers: str, topic: str, transactional_id: str) -> str:
         return self._ask("zombie", servers, topic, transactional_id)[0]
 
 
-@pytest.fixture(params=[ConfluentTransactions, aiokafka_transactions, JavaTransactions], ids=["confluent-kafka", "aiokafka", "java"])
+@pytest.fixture(
+    params=[ConfluentTransactions, aiokafka_transactions, JavaTransactions],
+    ids=["confluent-kafka", "aiokafka", "java"],
+)
 def client(request: pytest.FixtureRequest) -> Client:
     made: Client = request.param()
     return made
@@ -152,10 +202,14 @@ def topic(servers: str) -> str:
 
 
 @pytest.mark.timeout(300)
-def test_what_is_committed_is_seen_and_what_is_aborted_is_not(client: Client, servers: str, topic: str) -> None:
+def test_what_is_committed_is_seen_and_what_is_aborted_is_not(
+    client: Client, servers: str, topic: str
+) -> None:
     client.write(servers, topic, f"writer of {topic}")
     assert sorted(client.read(servers, topic, len(COMMITTED))) == sorted(COMMITTED)
-    assert sorted(read_to_end(servers, topic, "read_committed", PARTITIONS, len(COMMITTED))) == sorted(COMMITTED)
+    assert sorted(
+        read_to_end(servers, topic, "read_committed", PARTITIONS, len(COMMITTED))
+    ) == sorted(COMMITTED)
     assert sorted(read_to_end(servers, topic, "read_uncommitted", PARTITIONS)) == sorted(WRITTEN)
 
 
@@ -168,7 +222,9 @@ def test_offsets_and_output_count_together(client: Client, servers: str, topic: 
     places = [TopicPartition(topic, p) for p in range(PARTITIONS)]
 
     def committed() -> list[int]:
-        """Asks again while the markers of the group's transaction are on their way: such offsets are not told."""
+        """Asks again while the markers of the group's transaction are on their way: such offsets
+        are not told.
+        """
 
         def told() -> list[int]:
             try:
@@ -184,7 +240,9 @@ def test_offsets_and_output_count_together(client: Client, servers: str, topic: 
     assert read_to_end(servers, output, "read_committed", PARTITIONS) == []
     assert committed() == [OFFSET_INVALID] * PARTITIONS, "the offsets were aborted too"
     client.transform(servers, topic, output, name, len(COMMITTED), True)
-    assert sorted(read_to_end(servers, output, "read_committed", PARTITIONS, len(COMMITTED))) == sorted(value.upper() for value in COMMITTED)
+    assert sorted(
+        read_to_end(servers, output, "read_committed", PARTITIONS, len(COMMITTED))
+    ) == sorted(value.upper() for value in COMMITTED)
     assert all(offset > 0 for offset in committed())
     assert len(read_to_end(servers, output, "read_uncommitted", PARTITIONS)) == 2 * len(COMMITTED)
     checker.close()
@@ -194,10 +252,15 @@ def test_offsets_and_output_count_together(client: Client, servers: str, topic: 
 def test_a_zombie_is_fenced(client: Client, servers: str, topic: str) -> None:
     assert client.zombie(servers, topic, f"zombie of {topic}") == "fenced"
     assert read_to_end(servers, topic, "read_committed", PARTITIONS, 1) == ["living"]
-    assert sorted(read_to_end(servers, topic, "read_uncommitted", PARTITIONS)) == ["living", "zombie"]
+    assert sorted(read_to_end(servers, topic, "read_uncommitted", PARTITIONS)) == [
+        "living",
+        "zombie",
+    ]
 
 
-def test_the_application_of_the_demo_ends_when_another_takes_its_place(servers: str, topic: str) -> None:
+def test_the_application_of_the_demo_ends_when_another_takes_its_place(
+    servers: str, topic: str
+) -> None:
     """librdkafka's consumer has a fatal error then, and would give nothing any more, in silence."""
     name = f"transform {topic}"
     admin = AdminClient(rd(servers))
@@ -207,11 +270,17 @@ def test_the_application_of_the_demo_ends_when_another_takes_its_place(servers: 
         told = admin.describe_consumer_groups([name])[name].result(PATIENCE_S)
         return told.members[0].member_id if told.state is ConsumerGroupState.STABLE else ""
 
-    command = python_command("kafka_edu.cli.transform_app", servers, topic, f"{topic}-out", name, "0")
+    command = python_command(
+        "kafka_edu.cli.transform_app", servers, topic, f"{topic}-out", name, "0"
+    )
     with contextlib.ExitStack() as stack:
 
         def started() -> subprocess.Popen[str]:
-            application = stack.enter_context(subprocess.Popen(command, env=python_environment(), stderr=subprocess.PIPE, text=True))
+            application = stack.enter_context(
+                subprocess.Popen(
+                    command, env=python_environment(), stderr=subprocess.PIPE, text=True
+                )
+            )
             stack.callback(application.kill)
             return application
 

@@ -1,4 +1,6 @@
-"""Brokers of ours write the znodes that Apache Kafka 2.0.1 and 2.8.2 write for the same history: every path, and the same bytes in it (spec Z2)."""
+"""Brokers of ours write the znodes that Apache Kafka 2.0.1 and 2.8.2 write for the same history:
+every path, and the same bytes in it (spec Z2).
+"""
 
 from collections.abc import Iterator
 
@@ -18,7 +20,9 @@ ELECTED = "/brokers/topics/walk/partitions/1/state"
 
 
 def excepted(tree: Tree, version: str) -> Tree:
-    """Without what differs on purpose: an election that changes nothing raises the leader epoch in 2.0.1, and not in 2.8.2."""
+    """Without what differs on purpose: an election that changes nothing raises the leader epoch in
+    2.0.1, and not in 2.8.2.
+    """
     left_out = {ELECTED} if version == "2.0.1" else set()
     return {path: text for path, text in tree.items() if path not in left_out}
 
@@ -40,8 +44,13 @@ def story(version: str) -> Iterator[Story]:
 
 def differences(expected: Tree, found: Tree) -> list[str]:
     paths = sorted(expected.keys() | found.keys())
-    there = [(path, expected.get(path, "no such path"), found.get(path, "no such path")) for path in paths]
-    return [f"{path}: expected {wanted}, found {got}" for path, wanted, got in there if wanted != got]
+    there = [
+        (path, expected.get(path, "no such path"), found.get(path, "no such path"))
+        for path in paths
+    ]
+    return [
+        f"{path}: expected {wanted}, found {got}" for path, wanted, got in there if wanted != got
+    ]
 
 
 @pytest.mark.timeout(300)
@@ -57,4 +66,6 @@ def test_the_same_history_leaves_the_same_tree(story: Story, version: str) -> No
         expected = excepted(golden(version)[step.__name__], version)
         if not (asked_for_ids := asked_for_ids or step is Story.produce_idempotently):
             expected[BLOCK] = None
-        wait_for(lambda: not found(), lambda name=step.__name__: f"after {name}:\n" + "\n".join(found()))  # type: ignore[misc]  # mypy does not type a lambda's default
+        wait_for(
+            lambda: not found(), lambda name=step.__name__: f"after {name}:\n" + "\n".join(found())
+        )  # type: ignore[misc]  # mypy does not type a lambda's default

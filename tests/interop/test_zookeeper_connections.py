@@ -1,4 +1,6 @@
-"""Connections: how they begin, in what pieces frames come, what closes them, and four-letter words. The embedded ZooKeeper and Apache's do alike."""
+"""Connections: how they begin, in what pieces frames come, what closes them, and four-letter words.
+The embedded ZooKeeper and Apache's do alike.
+"""
 
 import os
 import re
@@ -33,12 +35,19 @@ def test_only_clients_that_know_the_read_only_flag_are_told_it(server: Server) -
 
 
 @pytest.mark.parametrize("wrong", ["password", "session"])
-def test_a_wrong_password_or_session_gets_none(server: Server, zk: Raw, root: str, wrong: str) -> None:
+def test_a_wrong_password_or_session_gets_none(
+    server: Server, zk: Raw, root: str, wrong: str
+) -> None:
     client = Raw(server.port)
-    client.connect(zk.session_id + (12345 if wrong == "session" else 0), zk.passwd if wrong == "session" else b"x" * 16)
+    client.connect(
+        zk.session_id + (12345 if wrong == "session" else 0),
+        zk.passwd if wrong == "session" else b"x" * 16,
+    )
     assert (client.timeout_ms, client.session_id, client.passwd) == (0, 0, bytes(16))
     assert client.closed_by_server()
-    if wrong == "session":  # Apache's takes a wrong password as reason enough to close the connection of the right one
+    if (
+        wrong == "session"
+    ):  # Apache's takes a wrong password as reason enough to close the connection of the right one
         assert zk.children(root) == []
 
 
@@ -69,11 +78,20 @@ def test_a_mebibyte_and_no_more(connect: Callable[..., Raw], zk: Raw, root: str)
 
 @pytest.mark.parametrize(
     "garbage",
-    [encode_int(-1), encode_int(-(2**31)), encode_int(2**31 - 1), encode_int(3) + b"abc", encode_int(0), b"\xff" * 64],
+    [
+        encode_int(-1),
+        encode_int(-(2**31)),
+        encode_int(2**31 - 1),
+        encode_int(3) + b"abc",
+        encode_int(0),
+        b"\xff" * 64,
+    ],
     ids=["-1", "smallest", "largest", "short", "empty", "ff"],
 )
 @pytest.mark.parametrize("connected", [True, False])
-def test_garbage_closes_that_connection_only(server: Server, zk: Raw, root: str, garbage: bytes, connected: bool) -> None:
+def test_garbage_closes_that_connection_only(
+    server: Server, zk: Raw, root: str, garbage: bytes, connected: bool
+) -> None:
     client = Raw(server.port)
     if connected:
         client.connect()
@@ -92,9 +110,18 @@ def test_an_unknown_operation_is_answered_and_closed(zk: Raw) -> None:
 
 
 def test_a_frame_in_pieces_and_frames_together(server: Server, root: str) -> None:
-    """The embedded server lets a ping overtake what waits for the disk, if the session was made by then."""
+    """The embedded server lets a ping overtake what waits for the disk, if the session was made by
+    then.
+    """
     client = Raw(server.port)
-    body = encode_int(0) + encode_long(0) + encode_int(SESSION_MS) + encode_long(0) + encode_buffer(bytes(16)) + b"\0"
+    body = (
+        encode_int(0)
+        + encode_long(0)
+        + encode_int(SESSION_MS)
+        + encode_long(0)
+        + encode_buffer(bytes(16))
+        + b"\0"
+    )
     request = encode_int(1) + encode_int(OpCode.CREATE) + create(root)
     ping = encode_int(-2) + encode_int(OpCode.PING)
     everything = b"".join(encode_int(len(frame)) + frame for frame in (body, request, ping))
@@ -113,17 +140,49 @@ def test_a_frame_in_pieces_and_frames_together(server: Server, root: str) -> Non
 
 
 LABELS = {
-    "srvr": ["Zookeeper version", "Latency min/avg/max", "Received", "Sent", "Connections", "Outstanding", "Zxid", "Mode", "Node count"],
-    "stat": ["Zookeeper version", "Clients", "Latency min/avg/max", "Received", "Sent", "Connections", "Outstanding", "Zxid", "Mode", "Node count"],
+    "srvr": [
+        "Zookeeper version",
+        "Latency min/avg/max",
+        "Received",
+        "Sent",
+        "Connections",
+        "Outstanding",
+        "Zxid",
+        "Mode",
+        "Node count",
+    ],
+    "stat": [
+        "Zookeeper version",
+        "Clients",
+        "Latency min/avg/max",
+        "Received",
+        "Sent",
+        "Connections",
+        "Outstanding",
+        "Zxid",
+        "Mode",
+        "Node count",
+    ],
     "dump": ["SessionTracker dump", "ephemeral nodes dump", "Sessions with Ephemerals"],
     "wchs": ["connections watching", "Total watches"],
     "conf": ["clientPort", "dataDir", "tickTime", "minSessionTimeout", "maxSessionTimeout"],
     "envi": ["zookeeper.version", "host.name", "os.name", "user.dir"],
     "mntr": [
-        "zk_version", "zk_server_state", "zk_avg_latency", "zk_max_latency", "zk_min_latency", "zk_packets_received", "zk_packets_sent",
-        "zk_num_alive_connections", "zk_outstanding_requests", "zk_znode_count", "zk_watch_count", "zk_ephemerals_count", "zk_approximate_data_size",
+        "zk_version",
+        "zk_server_state",
+        "zk_avg_latency",
+        "zk_max_latency",
+        "zk_min_latency",
+        "zk_packets_received",
+        "zk_packets_sent",
+        "zk_num_alive_connections",
+        "zk_outstanding_requests",
+        "zk_znode_count",
+        "zk_watch_count",
+        "zk_ephemerals_count",
+        "zk_approximate_data_size",
     ],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("word", LABELS)

@@ -59,7 +59,9 @@ def test_kazoo_client_speaks_for_zk_client(server: Server, root: str) -> None:
         assert client.session_timeout_ms == SESSION_MS
         path, stat = await client.create("/a", b"1")
         assert (path, stat.data_length) == ("/a", 1)
-        assert (await client.create("/a/s-", b"", ephemeral=True, sequential=True))[0] == "/a/s-0000000000"
+        assert (await client.create("/a/s-", b"", ephemeral=True, sequential=True))[
+            0
+        ] == "/a/s-0000000000"
         assert (await client.get("/a/s-0000000000"))[1].ephemeral_owner == client.session_id
         assert await client.get("/a") == (b"1", (await client.exists("/a")))
         assert (await client.set("/a", b"2", 0)).version == 1
@@ -69,14 +71,18 @@ def test_kazoo_client_speaks_for_zk_client(server: Server, root: str) -> None:
             await client.delete("/a")
         assert (wrong.value.code, wrong.value.path) == (ZkErrorCode.NOT_EMPTY, "/a")
         await client.delete("/a/s-0000000000")
-        results = await client.multi([CreateOp("/m", b""), SetDataOp("/a", b"3"), CheckOp("/a", 2), DeleteOp("/m")])
+        results = await client.multi(
+            [CreateOp("/m", b""), SetDataOp("/a", b"3"), CheckOp("/a", 2), DeleteOp("/m")]
+        )
         assert results[0] == "/m"
         assert isinstance(results[1], Stat)
         assert results[2:] == [None, None]
         with pytest.raises(ZkError) as failed:
             await client.multi([CreateOp("/m", b""), SetDataOp("/a", b"", 77), DeleteOp("/m")])
         assert (failed.value.code, failed.value.path) == (ZkErrorCode.BAD_VERSION, "/a")
-        paths = await asyncio.gather(*(client.create("/a/n-", b"", sequential=True) for _ in range(500)))
+        paths = await asyncio.gather(
+            *(client.create("/a/n-", b"", sequential=True) for _ in range(500))
+        )
         assert [path for path, _ in paths] == [f"/a/n-{number:010d}" for number in range(1, 501)]
         await client.close()
         assert told.all == [SessionState.CONNECTED, SessionState.CLOSED]
@@ -89,21 +95,33 @@ def test_kazoo_client_speaks_for_zk_client(server: Server, root: str) -> None:
 def test_kazoo_client_tells_watches_once_and_before_later_reads(server: Server, root: str) -> None:
     async def use() -> None:
         told, others = Told(), Told()
-        client, other = await kazoo_client(server.port, root, told), await kazoo_client(server.port, root, others)
+        client, other = (
+            await kazoo_client(server.port, root, told),
+            await kazoo_client(server.port, root, others),
+        )
         await client.create("/a", b"0")
         for _ in range(2):
-            await asyncio.gather(client.get("/a", watch=True), client.exists("/a", watch=True), client.get_children("/a", watch=True))
+            await asyncio.gather(
+                client.get("/a", watch=True),
+                client.exists("/a", watch=True),
+                client.get_children("/a", watch=True),
+            )
         await client.exists("/b", watch=True)
         writing = asyncio.gather(*(other.set("/a", b"%d" % number) for number in range(50)))
         while (await client.get("/a"))[0] == b"0":
-            pass  # the watch may be told now, for it is on its way; when the new data are read, it must have been
+            # the watch may be told now, for it is on its way; when the new data are read, it must
+            # have been
+            pass
         assert told.all == [SessionState.CONNECTED, WatchedEvent(WatchType.DATA_CHANGED, "/a")]
         await writing
         await client.get("/a", watch=True)
         await other.delete("/a")
         await other.create("/b", b"")
         await told.until(WatchedEvent(WatchType.CREATED, "/b"))
-        assert told.all[2:] == [WatchedEvent(WatchType.DELETED, "/a"), WatchedEvent(WatchType.CREATED, "/b")]
+        assert told.all[2:] == [
+            WatchedEvent(WatchType.DELETED, "/a"),
+            WatchedEvent(WatchType.CREATED, "/b"),
+        ]
         await client.close()
         await other.close()
 
@@ -125,7 +143,12 @@ def test_kazoo_client_gets_a_new_session_when_its_own_is_gone(server: Server, ro
         assert client.session_id not in (0, before)
         assert await client.exists("/e") is None
         states = [news for news in told.all if isinstance(news, SessionState)]
-        assert states == [SessionState.CONNECTED, SessionState.DISCONNECTED, SessionState.EXPIRED, SessionState.CONNECTED]
+        assert states == [
+            SessionState.CONNECTED,
+            SessionState.DISCONNECTED,
+            SessionState.EXPIRED,
+            SessionState.CONNECTED,
+        ]
         await client.close()
 
     asyncio.run(use())
@@ -147,7 +170,11 @@ def test_kazoo_client_keeps_session_and_watches_over_a_restart(kind: str, tmp_pa
         before = client.session_id
         await client.create("/a", b"")
         await client.create("/e", b"", ephemeral=True)
-        await asyncio.gather(client.get("/a", watch=True), client.exists("/b", watch=True), client.get_children("/a", watch=True))
+        await asyncio.gather(
+            client.get("/a", watch=True),
+            client.exists("/b", watch=True),
+            client.get_children("/a", watch=True),
+        )
         server.kill()
         await told.until(SessionState.DISCONNECTED)
         with pytest.raises(ZkError) as lost:

@@ -1,4 +1,6 @@
-"""Sessions and the watches they leave, over connections, time-outs and restarts: the embedded ZooKeeper and Apache's do alike."""
+"""Sessions and the watches they leave, over connections, time-outs and restarts: the embedded
+ZooKeeper and Apache's do alike.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +13,9 @@ from kafka_edu.zk.zk_client import WatchType, ZkErrorCode
 from tests.interop.raw_zookeeper import SESSION_MS, TICK_MS, Raw, create, make_server, read
 
 
-def test_a_session_moves_to_another_connection(connect: Callable[..., Raw], zk: Raw, root: str) -> None:
+def test_a_session_moves_to_another_connection(
+    connect: Callable[..., Raw], zk: Raw, root: str
+) -> None:
     zk.create(f"{root}/e", flags=1)
     zk.get(f"{root}/e", watch=True)
     moved = connect(zk.session_id, zk.passwd)
@@ -32,7 +36,9 @@ def test_a_silent_session_expires(connect: Callable[..., Raw], zk: Raw, root: st
     assert again.timeout_ms == 0
 
 
-def test_a_closed_session_takes_its_ephemerals_along(connect: Callable[..., Raw], zk: Raw, root: str) -> None:
+def test_a_closed_session_takes_its_ephemerals_along(
+    connect: Callable[..., Raw], zk: Raw, root: str
+) -> None:
     other = connect()
     for name in ("a", "b"):
         other.create(f"{root}/{name}", flags=1)
@@ -42,7 +48,13 @@ def test_a_closed_session_takes_its_ephemerals_along(connect: Callable[..., Raw]
     other.ok(OpCode.CLOSE_SESSION)
     assert other.closed_by_server()
     events = [zk.next_event() for _ in range(3)]
-    assert sorted(events) == sorted([(WatchType.DELETED, f"{root}/a"), (WatchType.DELETED, f"{root}/b"), (WatchType.CHILDREN_CHANGED, root)])
+    assert sorted(events) == sorted(
+        [
+            (WatchType.DELETED, f"{root}/a"),
+            (WatchType.DELETED, f"{root}/b"),
+            (WatchType.CHILDREN_CHANGED, root),
+        ]
+    )
     assert zk.children(root) == ["stays"]
     assert connect(other.session_id, other.passwd).timeout_ms == 0
 
@@ -83,7 +95,9 @@ def test_data_and_sessions_survive_a_restart(kind: str, how: str, tmp_path: Path
         server.kill()
 
 
-def test_watches_fire_once_in_order_and_before_the_answer(connect: Callable[..., Raw], zk: Raw, root: str) -> None:
+def test_watches_fire_once_in_order_and_before_the_answer(
+    connect: Callable[..., Raw], zk: Raw, root: str
+) -> None:
     other = connect()
     for name in ("a", "b"):
         zk.create(f"{root}/{name}")
@@ -105,7 +119,9 @@ def test_watches_fire_once_in_order_and_before_the_answer(connect: Callable[...,
     ]
 
 
-def test_a_deletion_is_told_once_to_data_and_child_watches(connect: Callable[..., Raw], zk: Raw, root: str) -> None:
+def test_a_deletion_is_told_once_to_data_and_child_watches(
+    connect: Callable[..., Raw], zk: Raw, root: str
+) -> None:
     other = connect()
     zk.create(f"{root}/a")
     zk.get(f"{root}/a", watch=True)
@@ -126,7 +142,9 @@ def test_set_watches_after_a_reconnect(connect: Callable[..., Raw], zk: Raw, roo
     zk.create(f"{root}/came")
     back = connect(zk.session_id, zk.passwd)
     lists = (("same", "set", "gone"), ("came", "never"), ("parent", "quiet"))
-    body = encode_long(seen) + b"".join(encode_vector(encode_string(f"{root}/{name}") for name in names) for names in lists)
+    body = encode_long(seen) + b"".join(
+        encode_vector(encode_string(f"{root}/{name}") for name in names) for names in lists
+    )
     assert back.ask(OpCode.SET_WATCHES, body, xid=-8)[0] is ZkErrorCode.OK
     assert back.events == [
         (WatchType.DATA_CHANGED, f"{root}/set"),

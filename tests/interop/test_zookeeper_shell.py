@@ -1,4 +1,6 @@
-"""Our zookeeper-shell says what ZooKeeper's own shells of 3.4.13 and 3.5.9 say, and those cannot tell our ZooKeeper from Apache's."""
+"""Our zookeeper-shell says what ZooKeeper's own shells of 3.4.13 and 3.5.9 say, and those cannot
+tell our ZooKeeper from Apache's.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,7 +11,14 @@ import pytest
 from kafka_edu.cli.maven_jars import PeerMissing
 from kafka_edu.cli.supervisor import running_cluster
 from tests.interop.foreign import missing
-from tests.interop.zookeeper_shells import ONE_SHOT, STORIES, golden, our_command, shell_command, tell
+from tests.interop.zookeeper_shells import (
+    ONE_SHOT,
+    STORIES,
+    golden,
+    our_command,
+    shell_command,
+    tell,
+)
 
 
 @pytest.fixture(scope="module")
@@ -25,18 +34,24 @@ def test_ours_says_what_zookeepers_own_says(connect: str, release: str) -> None:
 
 
 @pytest.mark.parametrize("release", STORIES)
-def test_zookeepers_own_cannot_tell_our_zookeeper_from_apaches(connect: str, tmp_path: Path, release: str) -> None:
+def test_zookeepers_own_cannot_tell_our_zookeeper_from_apaches(
+    connect: str, tmp_path: Path, release: str
+) -> None:
     try:
         command = shell_command(release, connect, tmp_path)
     except PeerMissing as error:
         missing(str(error))
     said, known = tell(command, STORIES[release]), golden()[release]
     assert said[:3] == known[:3]
-    assert Counter(said.watches) <= Counter(known.watches), "the last ones may be lost: the JVM ends without waiting for the thread that tells them"
+    assert Counter(said.watches) <= Counter(known.watches), (
+        "the last ones may be lost: the JVM ends without waiting for the thread that tells them"
+    )
     assert len(said.watches) > len(known.watches) / 2
 
 
 @pytest.mark.parametrize(("release", "words"), ONE_SHOT)
 def test_one_command_and_its_exit_code(connect: str, release: str, words: str) -> None:
-    """Whether it waits for the connection, which a watch tells of, differs where it asks nothing."""
+    """Whether it waits for the connection, which a watch tells of, differs where it asks
+    nothing.
+    """
     assert tell(our_command(release, connect), "", words)[:3] == golden()[f"{release} {words}"][:3]

@@ -1,4 +1,6 @@
-"""What may be done to znodes, and what is refused: the embedded ZooKeeper and Apache's answer alike."""
+"""What may be done to znodes, and what is refused: the embedded ZooKeeper and Apache's answer
+alike.
+"""
 
 import base64
 import hashlib
@@ -6,7 +8,13 @@ from collections.abc import Callable
 
 import pytest
 
-from kafka_edu.zk.embedded.jute import encode_bool, encode_buffer, encode_int, encode_long, encode_string
+from kafka_edu.zk.embedded.jute import (
+    encode_bool,
+    encode_buffer,
+    encode_int,
+    encode_long,
+    encode_string,
+)
 from kafka_edu.zk.embedded.op_code import OpCode
 from kafka_edu.zk.embedded.proto import OPEN_ACL_UNSAFE, Acl, AclList
 from kafka_edu.zk.embedded.serialization import decode_acl, encode_acl
@@ -27,7 +35,12 @@ def test_create_modes_and_stat(zk: Raw, root: str) -> None:
     assert zk.create(f"{root}/s-", flags=2) == f"{root}/s-0000000002"
     assert zk.create(f"{root}/es-", flags=3) == f"{root}/es-0000000003"
     parent = zk.stat(root)
-    assert (parent.cversion, parent.num_children, parent.pzxid, parent.version) == (4, 4, zk.stat(f"{root}/es-0000000003").czxid, 0)
+    assert (parent.cversion, parent.num_children, parent.pzxid, parent.version) == (
+        4,
+        4,
+        zk.stat(f"{root}/es-0000000003").czxid,
+        0,
+    )
 
 
 def test_sequence_numbers_after_deletes(zk: Raw, root: str) -> None:
@@ -43,11 +56,19 @@ def test_versions_and_times(zk: Raw, root: str) -> None:
     zk.create(f"{root}/a")
     before = zk.stat(f"{root}/a")
     after = zk.set(f"{root}/a", b"12", 0)
-    assert (after.version, after.data_length, after.czxid, after.ctime) == (1, 2, before.czxid, before.ctime)
+    assert (after.version, after.data_length, after.czxid, after.ctime) == (
+        1,
+        2,
+        before.czxid,
+        before.ctime,
+    )
     assert after.mzxid == zk.zxid > before.mzxid
     assert after.mtime >= before.mtime
     assert after.pzxid == before.pzxid
-    assert zk.code(OpCode.SET_DATA, encode_string(f"{root}/a") + encode_buffer(b"") + encode_int(0)) is ZkErrorCode.BAD_VERSION
+    assert (
+        zk.code(OpCode.SET_DATA, encode_string(f"{root}/a") + encode_buffer(b"") + encode_int(0))
+        is ZkErrorCode.BAD_VERSION
+    )
     assert zk.code(OpCode.DELETE, delete(f"{root}/a", 0)) is ZkErrorCode.BAD_VERSION
     zk.delete(f"{root}/a", 1)
     assert zk.code(OpCode.EXISTS, read(f"{root}/a")) is ZkErrorCode.NO_NODE
@@ -71,28 +92,68 @@ REFUSED: list[tuple[int, Callable[[str], bytes], ZkErrorCode]] = [
     (OpCode.CREATE, lambda r: create(f"{r}/x", flags=99), ZkErrorCode.BAD_ARGUMENTS),
     (OpCode.CREATE, lambda r: create(f"{r}/x", acl=()), ZkErrorCode.INVALID_ACL),
     (OpCode.CREATE, lambda r: create(f"{r}/x", acl=NOBODY), ZkErrorCode.INVALID_ACL),
-    (OpCode.CREATE, lambda r: create(f"{r}/x", acl=(Acl(31, "auth", ""),)), ZkErrorCode.INVALID_ACL),
-    (OpCode.CREATE, lambda r: create(f"{r}/x", acl=(Acl(31, "digest", "noColon"),)), ZkErrorCode.INVALID_ACL),
-    (OpCode.CREATE, lambda r: create(f"{r}/x", acl=(Acl(31, "ip", "1.2.3.4/77"),)), ZkErrorCode.INVALID_ACL),
-    (OpCode.CREATE_TTL, lambda r: create(f"{r}/x", flags=5) + encode_long(1000), ZkErrorCode.UNIMPLEMENTED),
+    (
+        OpCode.CREATE,
+        lambda r: create(f"{r}/x", acl=(Acl(31, "auth", ""),)),
+        ZkErrorCode.INVALID_ACL,
+    ),
+    (
+        OpCode.CREATE,
+        lambda r: create(f"{r}/x", acl=(Acl(31, "digest", "noColon"),)),
+        ZkErrorCode.INVALID_ACL,
+    ),
+    (
+        OpCode.CREATE,
+        lambda r: create(f"{r}/x", acl=(Acl(31, "ip", "1.2.3.4/77"),)),
+        ZkErrorCode.INVALID_ACL,
+    ),
+    (
+        OpCode.CREATE_TTL,
+        lambda r: create(f"{r}/x", flags=5) + encode_long(1000),
+        ZkErrorCode.UNIMPLEMENTED,
+    ),
     (OpCode.DELETE, lambda r: delete(f"{r}/no"), ZkErrorCode.NO_NODE),
     (OpCode.DELETE, lambda r: delete(r), ZkErrorCode.NOT_EMPTY),
     (OpCode.DELETE, lambda r: delete(r, 9), ZkErrorCode.BAD_VERSION),
     (OpCode.DELETE, lambda r: delete("/"), ZkErrorCode.BAD_ARGUMENTS),
     (OpCode.DELETE, lambda r: delete("/zookeeper/quota"), ZkErrorCode.BAD_ARGUMENTS),
-    (OpCode.SET_DATA, lambda r: encode_string(f"{r}/no") + encode_buffer(b"") + encode_int(-1), ZkErrorCode.NO_NODE),
-    (OpCode.SET_DATA, lambda r: encode_string("relative") + encode_buffer(b"") + encode_int(-1), ZkErrorCode.BAD_ARGUMENTS),
+    (
+        OpCode.SET_DATA,
+        lambda r: encode_string(f"{r}/no") + encode_buffer(b"") + encode_int(-1),
+        ZkErrorCode.NO_NODE,
+    ),
+    (
+        OpCode.SET_DATA,
+        lambda r: encode_string("relative") + encode_buffer(b"") + encode_int(-1),
+        ZkErrorCode.BAD_ARGUMENTS,
+    ),
     (OpCode.GET_DATA, lambda r: read(f"{r}/no", True), ZkErrorCode.NO_NODE),
     (OpCode.EXISTS, lambda r: read(f"{r}/no"), ZkErrorCode.NO_NODE),
     (OpCode.GET_CHILDREN, lambda r: read(f"{r}/no"), ZkErrorCode.NO_NODE),
     (OpCode.GET_CHILDREN2, lambda r: read(f"{r}/no"), ZkErrorCode.NO_NODE),
     (OpCode.GET_ACL, lambda r: encode_string(f"{r}/no"), ZkErrorCode.NO_NODE),
-    (OpCode.SET_ACL, lambda r: encode_string(f"{r}/no") + encode_acl(OPEN_ACL_UNSAFE) + encode_int(-1), ZkErrorCode.NO_NODE),
-    (OpCode.SET_ACL, lambda r: encode_string(r) + encode_acl(OPEN_ACL_UNSAFE) + encode_int(7), ZkErrorCode.BAD_VERSION),
-    (OpCode.SET_ACL, lambda r: encode_string(r) + encode_acl(NOBODY) + encode_int(-1), ZkErrorCode.INVALID_ACL),
+    (
+        OpCode.SET_ACL,
+        lambda r: encode_string(f"{r}/no") + encode_acl(OPEN_ACL_UNSAFE) + encode_int(-1),
+        ZkErrorCode.NO_NODE,
+    ),
+    (
+        OpCode.SET_ACL,
+        lambda r: encode_string(r) + encode_acl(OPEN_ACL_UNSAFE) + encode_int(7),
+        ZkErrorCode.BAD_VERSION,
+    ),
+    (
+        OpCode.SET_ACL,
+        lambda r: encode_string(r) + encode_acl(NOBODY) + encode_int(-1),
+        ZkErrorCode.INVALID_ACL,
+    ),
     (OpCode.REMOVE_WATCHES, lambda r: encode_string(r) + encode_int(3), ZkErrorCode.NO_WATCHER),
     (OpCode.CHECK_WATCHES, lambda r: encode_string(r) + encode_int(1), ZkErrorCode.NO_WATCHER),
-    (OpCode.REMOVE_WATCHES, lambda r: encode_string(r) + encode_int(77), ZkErrorCode.MARSHALLING_ERROR),
+    (
+        OpCode.REMOVE_WATCHES,
+        lambda r: encode_string(r) + encode_int(77),
+        ZkErrorCode.MARSHALLING_ERROR,
+    ),
     (OpCode.CREATE, lambda r: encode_int(1000) + b"cut short", ZkErrorCode.MARSHALLING_ERROR),
     (OpCode.GET_DATA, lambda r: encode_int(-7), ZkErrorCode.MARSHALLING_ERROR),
     (OpCode.GET_DATA, lambda r: b"", ZkErrorCode.MARSHALLING_ERROR),
@@ -100,7 +161,9 @@ REFUSED: list[tuple[int, Callable[[str], bytes], ZkErrorCode]] = [
 
 
 @pytest.mark.parametrize(("op", "body", "code"), REFUSED)
-def test_every_refusal_has_its_code_and_leaves_the_connection(zk: Raw, root: str, op: int, body: Callable[[str], bytes], code: ZkErrorCode) -> None:
+def test_every_refusal_has_its_code_and_leaves_the_connection(
+    zk: Raw, root: str, op: int, body: Callable[[str], bytes], code: ZkErrorCode
+) -> None:
     zk.create(f"{root}/e", flags=1)
     assert zk.code(op, body(root)) is code
     assert zk.children(root) == ["e"]
@@ -108,7 +171,9 @@ def test_every_refusal_has_its_code_and_leaves_the_connection(zk: Raw, root: str
 
 def multi(client: Raw, *ops: tuple[int, bytes]) -> list[object]:
     """The results: a path, a Stat, the op code of one without a body, or an error code."""
-    body = b"".join(encode_int(op) + encode_bool(False) + encode_int(-1) + fields for op, fields in ops)
+    body = b"".join(
+        encode_int(op) + encode_bool(False) + encode_int(-1) + fields for op, fields in ops
+    )
     d = client.ok(OpCode.MULTI, body + encode_int(-1) + encode_bool(True) + encode_int(-1))
     results: list[object] = []
     while True:
@@ -159,30 +224,52 @@ def test_multi_rolls_back(zk: Raw, root: str) -> None:
         (OpCode.CHECK, delete(root, 5)),
         (OpCode.CREATE, create(f"{root}/c")),
     )
-    assert results == [ZkErrorCode.OK, ZkErrorCode.OK, ZkErrorCode.BAD_VERSION, ZkErrorCode.RUNTIME_INCONSISTENCY]
+    assert results == [
+        ZkErrorCode.OK,
+        ZkErrorCode.OK,
+        ZkErrorCode.BAD_VERSION,
+        ZkErrorCode.RUNTIME_INCONSISTENCY,
+    ]
     assert zk.stat(root) == before
     assert zk.children(root) == ["a"]
     assert multi(zk) == []
 
 
-def test_a_multi_fires_its_watches_and_a_failed_one_none(connect: Callable[..., Raw], zk: Raw, root: str) -> None:
+def test_a_multi_fires_its_watches_and_a_failed_one_none(
+    connect: Callable[..., Raw], zk: Raw, root: str
+) -> None:
     other = connect()
     zk.children(root, watch=True)
     zk.get(root, watch=True)
-    assert multi(other, (OpCode.CREATE, create(f"{root}/x")), (OpCode.DELETE, delete(f"{root}/none")))[1:] == [ZkErrorCode.NO_NODE]
+    assert multi(
+        other, (OpCode.CREATE, create(f"{root}/x")), (OpCode.DELETE, delete(f"{root}/none"))
+    )[1:] == [ZkErrorCode.NO_NODE]
     zk.stat(root)
     assert zk.events == []
-    multi(other, (OpCode.CREATE, create(f"{root}/x")), (OpCode.SET_DATA, encode_string(root) + encode_buffer(b"") + encode_int(0)))
+    multi(
+        other,
+        (OpCode.CREATE, create(f"{root}/x")),
+        (OpCode.SET_DATA, encode_string(root) + encode_buffer(b"") + encode_int(0)),
+    )
     zk.stat(root)
     assert zk.events == [(WatchType.CHILDREN_CHANGED, root), (WatchType.DATA_CHANGED, root)]
 
 
 def test_access_lists(connect: Callable[..., Raw], zk: Raw, root: str) -> None:
-    assert zk.ask(OpCode.AUTH, encode_int(0) + encode_string("digest") + encode_buffer(b"ann:secret"), xid=-4)[0] is ZkErrorCode.OK
+    assert (
+        zk.ask(
+            OpCode.AUTH,
+            encode_int(0) + encode_string("digest") + encode_buffer(b"ann:secret"),
+            xid=-4,
+        )[0]
+        is ZkErrorCode.OK
+    )
     zk.create(f"{root}/mine", b"x", acl=(Acl(31, "auth", ""),))
     d = zk.ok(OpCode.GET_ACL, encode_string(f"{root}/mine"))
     (entry,) = decode_acl(d)
-    assert entry == Acl(31, "digest", "ann:" + base64.b64encode(hashlib.sha1(b"ann:secret").digest()).decode())
+    assert entry == Acl(
+        31, "digest", "ann:" + base64.b64encode(hashlib.sha1(b"ann:secret").digest()).decode()
+    )
     assert d.read_stat().aversion == 0
     stranger = connect()
     for op, body in (
@@ -191,12 +278,20 @@ def test_access_lists(connect: Callable[..., Raw], zk: Raw, root: str) -> None:
         (OpCode.SET_DATA, encode_string(f"{root}/mine") + encode_buffer(b"") + encode_int(-1)),
         (OpCode.CREATE, create(f"{root}/mine/x")),
         (OpCode.GET_ACL, encode_string(f"{root}/mine")),
-        (OpCode.SET_ACL, encode_string(f"{root}/mine") + encode_acl(OPEN_ACL_UNSAFE) + encode_int(-1)),
+        (
+            OpCode.SET_ACL,
+            encode_string(f"{root}/mine") + encode_acl(OPEN_ACL_UNSAFE) + encode_int(-1),
+        ),
     ):
         assert stranger.code(op, body) is ZkErrorCode.NO_AUTH
-    assert stranger.code(OpCode.EXISTS, read(f"{root}/mine")) in (ZkErrorCode.OK, ZkErrorCode.NO_AUTH)  # since 3.9.3 it needs READ
+    assert stranger.code(OpCode.EXISTS, read(f"{root}/mine")) in (
+        ZkErrorCode.OK,
+        ZkErrorCode.NO_AUTH,
+    )  # since 3.9.3 it needs READ
     shared = (Acl(1, "world", "anyone"), Acl(2, "ip", "127.0.0.0/8"), entry)
-    stat = zk.ok(OpCode.SET_ACL, encode_string(f"{root}/mine") + encode_acl(shared) + encode_int(0)).read_stat()
+    stat = zk.ok(
+        OpCode.SET_ACL, encode_string(f"{root}/mine") + encode_acl(shared) + encode_int(0)
+    ).read_stat()
     assert stat.aversion == 1
     stranger.set(f"{root}/mine", b"allowed")
     assert decode_acl(stranger.ok(OpCode.GET_ACL, encode_string(f"{root}/mine")))[2].id == "ann:x"
@@ -205,12 +300,17 @@ def test_access_lists(connect: Callable[..., Raw], zk: Raw, root: str) -> None:
 
 
 def test_an_unknown_scheme_of_authentication_closes_the_connection(zk: Raw) -> None:
-    assert zk.ask(OpCode.AUTH, encode_int(0) + encode_string("magic") + encode_buffer(b""), xid=-4)[0] is ZkErrorCode.AUTH_FAILED
+    assert (
+        zk.ask(OpCode.AUTH, encode_int(0) + encode_string("magic") + encode_buffer(b""), xid=-4)[0]
+        is ZkErrorCode.AUTH_FAILED
+    )
     assert zk.closed_by_server()
 
 
 def test_quotas_count_what_is_below_a_path(zk: Raw, root: str) -> None:
-    """The node itself counts. It is the server that writes the stats, and no version tells of it."""
+    """The node itself counts. It is the server that writes the stats, and no version tells of
+    it.
+    """
     limits, stats = (f"/zookeeper/quota{root}/zookeeper_{name}" for name in ("limits", "stats"))
     zk.create(f"{root}/a", b"12345")
     zk.create(f"/zookeeper/quota{root}")

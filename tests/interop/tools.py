@@ -1,9 +1,10 @@
 """Runs Kafka's Java tools and ours with the same words, and makes what they print comparable.
 
-A story is a list of steps. It may be told to one cluster by the Java tools and by ours, each with names of its own: `{x}` in a step is three letters
-that differ. What the Java tools of 2.0.1 print is recorded in tests/golden/tools, so that ours can be held against it where there is no Java.
-What may differ is taken out by `normalised`: dates, stack traces, the wording of the usage text (its options stay), and the order in which Java's hash
-maps hold configs.
+A story is a list of steps. It may be told to one cluster by the Java tools and by ours, each with
+names of its own: `{x}` in a step is three letters that differ. What the Java tools of 2.0.1 print
+is recorded in tests/golden/tools, so that ours can be held against it where there is no Java. What
+may differ is taken out by `normalised`: dates, stack traces, the wording of the usage text (its
+options stay), and the order in which Java's hash maps hold configs.
 """
 
 import json
@@ -54,11 +55,14 @@ _TRACE: Final = re.compile(r"^(\s+at .*|\s*\.\.\. \d+ more|Caused by: .*)$")
 _USAGE: Final = re.compile(r"^Option +Description *$")
 #: Of console-consumers without a --group, and of the story of the console.
 _OTHERS_GROUP: Final = re.compile(r"^(console-consumer-\d+|cgxxx)$")
-#: A Java client picks by chance which of the brokers it was told of it asks first, and says so of one that is away.
+#: A Java client picks by chance which of the brokers it was told of it asks first, and says so of
+#: one that is away.
 _BROKER_AWAY: Final = re.compile(
-    r"^WARN \[\w+ clientId=[^]]+\] (Connection to node -?\d+ \(\S+\) could not be established\.|Bootstrap broker \S+ \(id: -\d+ rack: null\) disconnected)"
+    r"^WARN \[\w+ clientId=[^]]+\] (Connection to node -?\d+ \(\S+\) could not be"
+    r" established\.|Bootstrap broker \S+ \(id: -\d+ rack: null\) disconnected)"
 )
-#: What our tools say of settings that our brokers do not heed yet; Kafka's have nothing to say there.
+#: What our tools say of settings that our brokers do not heed yet; Kafka's have nothing to say
+#: there.
 _NO_EFFECT: Final = re.compile(r"^WARNING: on kafka-edu's brokers ")
 #: The answer of log-dirs.
 _LOG_DIRS: Final = re.compile(r'^\{"version":1,"brokers":')
@@ -69,13 +73,17 @@ OTHER_OPTIONS: Final = {"bootstrap-server", "print-metrics"}
 
 
 class Step(NamedTuple):
-    """One call. `until`: it is repeated until its output has this, for the cluster may take a while."""
+    """One call. `until`: it is repeated until its output has this, for the cluster may take a
+    while.
+    """
 
     words: str
     stdin: str = ""
     until: str = ""
     known: tuple[str, int] | None = None
-    """A topic, and of how many partitions of it each broker is to know a leader before the next step: ZooKeeper tells of them earlier."""
+    """A topic, and of how many partitions of it each broker is to know a leader before the next
+    step: ZooKeeper tells of them earlier.
+    """
     but_errors: bool = False
     """Standard error differs by design; the rest does not."""
     any_order: bool = False
@@ -100,20 +108,39 @@ class Cluster(NamedTuple):
     def java(self, tool: str) -> list[str]:
         log4j = self.folder / "log4j.properties"
         log4j.write_text(LOG4J)
-        return [*JAVA, f"-Dlog4j.configuration=file:{log4j}", "-cp", f"{self.jars}/*", CLASSES[tool]]
+        return [
+            *JAVA,
+            f"-Dlog4j.configuration=file:{log4j}",
+            "-cp",
+            f"{self.jars}/*",
+            CLASSES[tool],
+        ]
 
     def run(self, command: Sequence[str], words: Sequence[str], stdin: str) -> Printed:
         environment = {**python_environment(), "TZ": "UTC"}
-        done = subprocess.run([*command, *words], input=stdin, capture_output=True, text=True, timeout=TIMEOUT_S, env=environment)
+        done = subprocess.run(
+            [*command, *words],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            env=environment,
+        )
         return Printed(done.returncode, done.stdout, done.stderr)
 
     def tell(self, steps: Sequence[Step], mark: str, *, java: bool) -> list[Printed]:
         return [self._step(step, mark, java=java) for step in steps]
 
     def _step(self, step: Step, mark: str, *, java: bool) -> Printed:
-        names = {"zk": self.zookeeper, "bootstrap": self.bootstrap, "dir": str(self.folder), "x": mark}
+        names = {
+            "zk": self.zookeeper,
+            "bootstrap": self.bootstrap,
+            "dir": str(self.folder),
+            "x": mark,
+        }
         tool, *words = (
-            word.replace("%20", " ").replace("%00", "") for word in re.sub(r"\{(\w+)\}", lambda found: names[found[1]], step.words).split()
+            word.replace("%20", " ").replace("%00", "")
+            for word in re.sub(r"\{(\w+)\}", lambda found: names[found[1]], step.words).split()
         )
         command = self.java(tool) if java else python_command("kafka_edu", tool)
         end = time.monotonic() + PATIENCE_S
@@ -150,12 +177,19 @@ def normalised(text: str, mark: str, other: str) -> list[str]:
         elif _LOG_DIRS.match(raw):
             lines.append(_log_dirs(raw))
         elif other not in raw and not _TRACE.match(raw) and not _OTHERS_GROUP.match(raw):
-            line = _CONFIGS.sub(lambda found: ",".join(sorted(map(str.strip, found[0].split(",")))), _DATE.sub("", raw))
+            line = _CONFIGS.sub(
+                lambda found: ",".join(sorted(map(str.strip, found[0].split(",")))),
+                _DATE.sub("", raw),
+            )
             if not _BROKER_AWAY.match(line) and not _NO_EFFECT.match(line):
                 lines.append(line.rstrip())
     while lines and not lines[-1]:
         lines.pop()
-    return lines if options is None else [*lines, "options: " + " ".join(sorted(options - OTHER_OPTIONS))]
+    return (
+        lines
+        if options is None
+        else [*lines, "options: " + " ".join(sorted(options - OTHER_OPTIONS))]
+    )
 
 
 def comparable(cluster: Cluster, step: Step, printed: Printed, mark: str) -> Printed:
@@ -163,7 +197,11 @@ def comparable(cluster: Cluster, step: Step, printed: Printed, mark: str) -> Pri
     other = MARKS[1 - MARKS.index(mark)]
 
     def lines(text: str) -> str:
-        for address, name in ((cluster.bootstrap, "BROKER"), (cluster.zookeeper, "ZOOKEEPER"), (str(cluster.folder), "DIR")):
+        for address, name in (
+            (cluster.bootstrap, "BROKER"),
+            (cluster.zookeeper, "ZOOKEEPER"),
+            (str(cluster.folder), "DIR"),
+        ):
             text = text.replace(address, name)
         found = normalised(text, mark, other)
         return "\n".join(sorted(found) if step.any_order else found)
@@ -181,23 +219,42 @@ class Difference(NamedTuple):
 
 
 def golden(story: str) -> list[tuple[str, Printed]]:
-    """What Apache Kafka's tools were recorded to print: words and, comparable, the rest. Recorded by `python -m tests.interop.record_tools`."""
-    rows = (json.loads(line) for line in (GOLDEN / f"{story}.jsonl").read_text(encoding="utf-8").splitlines())
+    """What Apache Kafka's tools were recorded to print: words and, comparable, the rest. Recorded
+    by `python -m tests.interop.record_tools`.
+    """
+    rows = (
+        json.loads(line)
+        for line in (GOLDEN / f"{story}.jsonl").read_text(encoding="utf-8").splitlines()
+    )
     return [(row["words"], Printed(row["code"], row["out"], row["err"])) for row in rows]
 
 
 def record(story: str, told: Sequence[tuple[str, Printed]]) -> None:
     GOLDEN.mkdir(parents=True, exist_ok=True)
-    lines = [json.dumps({"words": words, **printed._asdict()}, ensure_ascii=False) for words, printed in told]
+    lines = [
+        json.dumps({"words": words, **printed._asdict()}, ensure_ascii=False)
+        for words, printed in told
+    ]
     (GOLDEN / f"{story}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def tell(cluster: Cluster, steps: Sequence[Step], *, java: bool) -> list[tuple[str, Printed]]:
     """Tell a story by one kind of tools."""
     mark = MARKS[0] if java else MARKS[1]
-    return [(step.words, comparable(cluster, step, printed, mark)) for step, printed in zip(steps, cluster.tell(steps, mark, java=java), strict=True)]
+    return [
+        (step.words, comparable(cluster, step, printed, mark))
+        for step, printed in zip(steps, cluster.tell(steps, mark, java=java), strict=True)
+    ]
 
 
-def differences(told: Sequence[tuple[str, Printed]], expected: Sequence[tuple[str, Printed]]) -> list[Difference]:
-    assert [words for words, _ in told] == [words for words, _ in expected], "the stories have changed: record them anew"
-    return [Difference(words, wanted, got) for (words, got), (_, wanted) in zip(told, expected, strict=True) if got != wanted]
+def differences(
+    told: Sequence[tuple[str, Printed]], expected: Sequence[tuple[str, Printed]]
+) -> list[Difference]:
+    assert [words for words, _ in told] == [words for words, _ in expected], (
+        "the stories have changed: record them anew"
+    )
+    return [
+        Difference(words, wanted, got)
+        for (words, got), (_, wanted) in zip(told, expected, strict=True)
+        if got != wanted
+    ]

@@ -3,7 +3,13 @@
 from typing import Final
 
 PARTITIONS: Final = 3
-STORY: Final = (("a1", "a2", "a3", "a4"), ("-", "b1", "b2", "b3"), ("c1",), ("-", "d1", "d2"), ("e1", "e2", "e3"))
+STORY: Final = (
+    ("a1", "a2", "a3", "a4"),
+    ("-", "b1", "b2", "b3"),
+    ("c1",),
+    ("-", "d1", "d2"),
+    ("e1", "e2", "e3"),
+)
 """Transactions, and what each writes; those that begin with "-" are aborted."""
 COMMITTED: Final = [value for values in STORY if values[0] != "-" for value in values]
 WRITTEN: Final = [value for values in STORY for value in values if value != "-"]

@@ -1,7 +1,9 @@
-"""The same history told to brokers of Apache Kafka 2.0.1 and 2.8.2, and to ours: all znodes that they leave, path by path, with what is in them.
+"""The same history told to brokers of Apache Kafka 2.0.1 and 2.8.2, and to ours: all znodes that
+they leave, path by path, with what is in them.
 
-`python -m tests.interop.znode_trees` records Apache Kafka's into tests/golden/zk/tree-VERSION.json. A tree is path → data as text, null for no data, with
-`ephemeral:` before that of an ephemeral node. What must differ is replaced: times, ports, ids made at random, and which broker is the controller.
+`python -m tests.interop.znode_trees` records Apache Kafka's into tests/golden/zk/tree-VERSION.json.
+A tree is path → data as text, null for no data, with `ephemeral:` before that of an ephemeral node.
+What must differ is replaced: times, ports, ids made at random, and which broker is the controller.
 """
 
 import json
@@ -18,7 +20,11 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
 from benchmarks.apache_kafka import SMALL, apache_kafka, kafka_jars
-from kafka_edu.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from kafka_edu.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 from tests.interop.answers import ListeningBroker
 from tests.interop.client_contract import rd
 from tests.interop.peers import OF_A_SMALL_HEAP
@@ -31,7 +37,11 @@ GOLDEN: Final = Path(__file__).parents[1] / "golden" / "zk"
 
 BROKERS: Final = 3
 QUIET_S: Final = 2.0
-SETTINGS: Final = {"auto.leader.rebalance.enable": "false", "offsets.topic.num.partitions": "1", "offsets.topic.replication.factor": "3"}
+SETTINGS: Final = {
+    "auto.leader.rebalance.enable": "false",
+    "offsets.topic.num.partitions": "1",
+    "offsets.topic.replication.factor": "3",
+}
 PLACED: Final = [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
 _REPLACED: Final = (
     (re.compile(r'("timestamp":")\d+'), r"\1TIME"),
@@ -43,7 +53,10 @@ _REPLACED: Final = (
 _REPLACED_AT: Final = {
     "/cluster/id": (re.compile(r'("id":")[^"]+'), r"\1ID"),
     "/controller": (re.compile(r'("brokerid":)\d'), r"\1ONE"),
-    "/latest_producer_id_block": (re.compile(r'("broker":)\d(,"block_start":)"\d+"(,"block_end":)"\d+"'), r"\1ONE\2FROM\3TO"),
+    "/latest_producer_id_block": (
+        re.compile(r'("broker":)\d(,"block_start":)"\d+"(,"block_end":)"\d+"'),
+        r"\1ONE\2FROM\3TO",
+    ),
 }
 _TOPIC: Final = re.compile(r"/brokers/topics/[^/]+")
 
@@ -66,11 +79,16 @@ class Story:
 
     def create(self) -> None:
         configs = {"retention.ms": "3600000", "min.insync.replicas": "2"}
-        for topic in (NewTopic("walk", 3, replica_assignment=PLACED, config=configs), NewTopic("plain", 1, replica_assignment=[[1, 0]])):
+        for topic in (
+            NewTopic("walk", 3, replica_assignment=PLACED, config=configs),
+            NewTopic("plain", 1, replica_assignment=[[1, 0]]),
+        ):
             self.admin.create_topics([topic])[topic.topic].result(PATIENCE_S)
 
     def add_partitions(self) -> None:
-        self.admin.create_partitions([NewPartitions("walk", 4, [[0, 1, 2]])])["walk"].result(PATIENCE_S)
+        self.admin.create_partitions([NewPartitions("walk", 4, [[0, 1, 2]])])["walk"].result(
+            PATIENCE_S
+        )
 
     def alter_configs(self) -> None:
         for kind, name, key, value in (
@@ -91,19 +109,37 @@ class Story:
 
     def commit_into_zookeeper(self) -> None:
         host, _, port = self.bootstrap.partition(",")[0].rpartition(":")
-        partitions = [OffsetCommitRequestPartition(partition_index=0, committed_offset=7, committed_metadata="")]
-        request = OffsetCommitRequest(group_id="old", topics=[OffsetCommitRequestTopic(name="walk", partitions=partitions)])
+        partitions = [
+            OffsetCommitRequestPartition(
+                partition_index=0, committed_offset=7, committed_metadata=""
+            )
+        ]
+        request = OffsetCommitRequest(
+            group_id="old", topics=[OffsetCommitRequestTopic(name="walk", partitions=partitions)]
+        )
         asker = Asker(ListeningBroker(host, int(port)))
         answer = asker.ask("commit", request, 0)
         asker.close()
         assert answer.topics[0].partitions[0].error_code == 0
 
     def elect_preferred(self) -> None:
-        self.zk.create("/admin/preferred_replica_election", b'{"version":1,"partitions":[{"topic":"walk","partition":1}]}')
+        self.zk.create(
+            "/admin/preferred_replica_election",
+            b'{"version":1,"partitions":[{"topic":"walk","partition":1}]}',
+        )
 
     def reassign(self) -> None:
-        self.zk.create("/admin/reassign_partitions", b'{"version":1,"partitions":[{"topic":"plain","partition":0,"replicas":[2,0]}]}')
-        wait_for(lambda: self._data("/brokers/topics/plain/partitions/0/state").get("isr") in ([2, 0], [0, 2]), "the replicas have moved")
+        self.zk.create(
+            "/admin/reassign_partitions",
+            b'{"version":1,"partitions":[{"topic":"plain","partition":0,"replicas":[2,0]}]}',
+        )
+        wait_for(
+            lambda: (
+                self._data("/brokers/topics/plain/partitions/0/state").get("isr")
+                in ([2, 0], [0, 2])
+            ),
+            "the replicas have moved",
+        )
 
     def _data(self, path: str) -> Mapping[str, object]:
         document: Mapping[str, object] = json.loads(self.zk.get(path)[0])
@@ -142,7 +178,10 @@ def _plain(path: str, text: str) -> str:
         text = pattern.sub(instead, text)
     if _TOPIC.fullmatch(path):  # 2.0.1 writes the partitions in the order of a hash table
         document = json.loads(text)
-        return json.dumps(document | {"partitions": dict(sorted(document["partitions"].items()))}, separators=(",", ":"))
+        return json.dumps(
+            document | {"partitions": dict(sorted(document["partitions"].items()))},
+            separators=(",", ":"),
+        )
     return text
 
 
@@ -162,7 +201,9 @@ STEPS: Final[tuple[Callable[[Story], None], ...]] = (
 
 def golden(version: str) -> Mapping[str, Tree]:
     """Step → the tree after it."""
-    trees: Mapping[str, Tree] = json.loads((GOLDEN / f"tree-{version}.json").read_text(encoding="utf-8"))
+    trees: Mapping[str, Tree] = json.loads(
+        (GOLDEN / f"tree-{version}.json").read_text(encoding="utf-8")
+    )
     return trees
 
 
@@ -187,7 +228,9 @@ def main() -> None:
                 step(story)
                 trees[step.__name__] = settled(story)
             story.close()
-        (GOLDEN / f"tree-{version}.json").write_text(json.dumps(trees, indent=1) + "\n", encoding="utf-8")
+        (GOLDEN / f"tree-{version}.json").write_text(
+            json.dumps(trees, indent=1) + "\n", encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
-"""ZooKeeper's own shells, of 3.4.13 (which Kafka 2.0.1 ships) and of 3.5.9 (2.8.2), told the same lines as ours.
+"""ZooKeeper's own shells, of 3.4.13 (which Kafka 2.0.1 ships) and of 3.5.9 (2.8.2), told the same
+lines as ours.
 
-`python -m tests.interop.zookeeper_shells` records what they print, on Apache ZooKeeper, into tests/golden/tools.
+`python -m tests.interop.zookeeper_shells` records what they print, on Apache ZooKeeper, into
+tests/golden/tools.
 """
 
 import json
@@ -19,7 +21,8 @@ from tests.interop.tools import GOLDEN, JAVA, LOG4J
 
 VERSIONS: Final = {"3.4": "3.4.13", "3.5": "3.5.9"}
 TIMEOUT_S: Final = 120
-#: 3.4's client takes the name of a server from what Java prints of an address, which from Java 14 on reads `127.0.0.1/<unresolved>`: so that is its name.
+#: 3.4's client takes the name of a server from what Java prints of an address, which from Java 14
+#: on reads `127.0.0.1/<unresolved>`: so that is its name.
 HOSTS: Final = "127.0.0.1 localhost 127.0.0.1/<unresolved> localhost/<unresolved>\n"
 
 #: What both releases take, each in its own way.
@@ -151,18 +154,23 @@ _DATE: Final = re.compile(r"(?<=time = )\w{3} \w{3} \d\d \d\d:\d\d:\d\d \w+ \d{4
 _ZXID: Final = re.compile(r"(?<=[cmp]Zxid = )0x[0-9a-f]+")
 _SESSION: Final = re.compile(r"(?<=ephemeralOwner = )0x[0-9a-f]{2,}")
 _LIST: Final = re.compile(r"^\[([^\]]*)\]", re.MULTILINE)
-#: What the thread of events prints, each at one go: between any two of the prints of the thread that reads commands, which may not have ended its line.
+#: What the thread of events prints, each at one go: between any two of the prints of the thread
+#: that reads commands, which may not have ended its line.
 _WATCHER: Final = re.compile(r"\nWATCHER::\n")
 _EVENT: Final = re.compile(r"\n(WatchedEvent state:.*)\n")
 _SYNC: Final = re.compile(r"Sync .*\n")
 _TRACE: Final = re.compile(r"^\tat .*\n", re.MULTILINE)
 _USAGE: Final = re.compile(r"(ZooKeeper -server host:port cmd args\n)((?:\t.*\n)+)")
 #: Commands and options that only the Java shells have, in the usage text.
-_NOT_OURS: Final = re.compile(r"^\t(?:config|reconfig|removewatches) .*\n| \[-c\] \[-t ttl\]", re.MULTILINE)
+_NOT_OURS: Final = re.compile(
+    r"^\t(?:config|reconfig|removewatches) .*\n| \[-c\] \[-t ttl\]", re.MULTILINE
+)
 
 
 class Said(NamedTuple):
-    """What a shell printed; `watches` apart, and what Sync was answered, for they come when they come."""
+    """What a shell printed; `watches` apart, and what Sync was answered, for they come when they
+    come.
+    """
 
     code: int
     out: str
@@ -177,10 +185,25 @@ def shell_command(release: str, connect: str, folder: Path) -> list[str]:
     version = VERSIONS[release]
     logging = ["org.slf4j:slf4j-log4j12:1.7.25"]
     more = ["commons-cli:commons-cli:1.4"] if release == "3.5" else []
-    folder_of_jars = maven_jars(f"zookeeper-shell-{version}", [f"org.apache.zookeeper:zookeeper:{version}", *logging, *more])
-    jars = [str(jar) for jar in folder_of_jars.glob("*.jar") if not jar.name.startswith("jline")]  # Kafka ships without it
-    options = [f"-Dlog4j.configuration=file:{folder}/log4j.properties", f"-Djdk.net.hosts.file={folder}/hosts"]
-    return [*JAVA, *options, "-cp", os.pathsep.join(jars), "org.apache.zookeeper.ZooKeeperMain", "-server", connect]
+    folder_of_jars = maven_jars(
+        f"zookeeper-shell-{version}", [f"org.apache.zookeeper:zookeeper:{version}", *logging, *more]
+    )
+    jars = [
+        str(jar) for jar in folder_of_jars.glob("*.jar") if not jar.name.startswith("jline")
+    ]  # Kafka ships without it
+    options = [
+        f"-Dlog4j.configuration=file:{folder}/log4j.properties",
+        f"-Djdk.net.hosts.file={folder}/hosts",
+    ]
+    return [
+        *JAVA,
+        *options,
+        "-cp",
+        os.pathsep.join(jars),
+        "org.apache.zookeeper.ZooKeeperMain",
+        "-server",
+        connect,
+    ]
 
 
 def our_command(release: str, connect: str) -> list[str]:
@@ -191,27 +214,45 @@ def tell(command: Sequence[str], lines: str, words: str = "") -> Said:
     """Give `lines` to a shell, or one command as `words`; what it said, comparable."""
     environment = {**python_environment(), "TZ": "UTC"}
     done = subprocess.run(
-        [*command, *words.split()], input=lines and lines + "\n", capture_output=True, text=True, timeout=TIMEOUT_S, env=environment
+        [*command, *words.split()],
+        input=lines and lines + "\n",
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        env=environment,
     )
     said = _WATCHER.sub("", done.stdout)
     watches = sorted(_EVENT.findall(said) + _SYNC.findall(said))
-    return Said(done.returncode, _comparable(_SYNC.sub("", _EVENT.sub("", said))), _comparable(done.stderr), watches)
+    return Said(
+        done.returncode,
+        _comparable(_SYNC.sub("", _EVENT.sub("", said))),
+        _comparable(done.stderr),
+        watches,
+    )
 
 
 def _comparable(text: str) -> str:
-    """Without dates; zxids and sessions by the order in which they appear; children sorted, for 3.4 prints them as the server's hash table has them."""
+    """Without dates; zxids and sessions by the order in which they appear; children sorted, for 3.4
+    prints them as the server's hash table has them.
+    """
     text = _TRACE.sub("", _NOT_OURS.sub("", _DATE.sub("DATE", text)))
     text = re.sub(r"^Connecting to .*", "Connecting", text)
     zxids: dict[str, str] = {"0x0": "zxid-0"}
     text = _ZXID.sub(lambda found: zxids.setdefault(found[0], f"zxid-{len(zxids)}"), text)
     sessions: dict[str, str] = {}
-    text = _SESSION.sub(lambda found: sessions.setdefault(found[0], f"session-{len(sessions)}"), text)
-    text = _USAGE.sub(lambda found: found[1] + "\n".join(sorted(found[2].splitlines())) + "\n", text)
+    text = _SESSION.sub(
+        lambda found: sessions.setdefault(found[0], f"session-{len(sessions)}"), text
+    )
+    text = _USAGE.sub(
+        lambda found: found[1] + "\n".join(sorted(found[2].splitlines())) + "\n", text
+    )
     return _LIST.sub(lambda found: f"[{', '.join(sorted(found[1].split(', ')))}]", text)
 
 
 def golden() -> dict[str, Said]:
-    """What ZooKeeper's shells were recorded to say: by release, and by release and words for one command."""
+    """What ZooKeeper's shells were recorded to say: by release, and by release and words for one
+    command.
+    """
     recorded = json.loads((GOLDEN / "zookeeper-shell.json").read_text(encoding="utf-8"))
     return {name: Said(*said) for name, said in recorded.items()}
 
@@ -222,12 +263,20 @@ def main() -> None:
         server = ApacheZooKeeper(folder / "zookeeper")
         server.start()
         try:
-            commands = {release: shell_command(release, server.connect_string, folder) for release in STORIES}
+            commands = {
+                release: shell_command(release, server.connect_string, folder)
+                for release in STORIES
+            }
             said = {release: tell(commands[release], lines) for release, lines in STORIES.items()}
-            said |= {f"{release} {words}": tell(commands[release], "", words) for release, words in ONE_SHOT}
+            said |= {
+                f"{release} {words}": tell(commands[release], "", words)
+                for release, words in ONE_SHOT
+            }
         finally:
             server.kill()
-    (GOLDEN / "zookeeper-shell.json").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
+    (GOLDEN / "zookeeper-shell.json").write_text(
+        json.dumps(said, indent=1) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

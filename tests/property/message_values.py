@@ -7,7 +7,14 @@ from typing import Any
 from hypothesis import strategies as st
 
 from kafka_edu.protocol.fields import Field, StructMeta, as_struct
-from kafka_edu.protocol.types import ArrayType, BytesType, FixedType, RecordsType, StringType, UuidType
+from kafka_edu.protocol.types import (
+    ArrayType,
+    BytesType,
+    FixedType,
+    RecordsType,
+    StringType,
+    UuidType,
+)
 
 INTEGERS = {"b": 8, "h": 16, "i": 32, "q": 64}
 
@@ -41,5 +48,9 @@ def field_values(field: Field, version: int) -> st.SearchStrategy[Any]:
 @functools.cache
 def structs(struct: StructMeta, version: int) -> st.SearchStrategy[Any]:
     """Objects of `struct` with the fields that `version` has; the others keep their defaults."""
-    present = {field.name: field_values(field, version) for field in struct.FIELDS if field.versions.has(version)}
+    present = {
+        field.name: field_values(field, version)
+        for field in struct.FIELDS
+        if field.versions.has(version)
+    }
     return st.builds(struct, **present)

@@ -1,7 +1,9 @@
-"""Whatever bytes come, no handler meets an exception that it did not foresee, and the next client is served as before.
+"""Whatever bytes come, no handler meets an exception that it did not foresee, and the next client
+is served as before.
 
-The frames are random, or true ones (those recorded in tests/golden/answers) with a few bytes changed, cut or doubled. One broker in virtual time gets
-them all, one after the other, each on a connection of its own.
+The frames are random, or true ones (those recorded in tests/golden/answers) with a few bytes
+changed, cut or doubled. One broker in virtual time gets them all, one after the other, each on a
+connection of its own.
 """
 
 from collections.abc import Iterator
@@ -18,7 +20,14 @@ from tests.interop.answers import SimulatedBroker
 from tests.interop.questions import COMMON, MODULES
 from tests.interop.questions.asking import Replay, read_steps
 
-TRUE_FRAMES: Final = sorted({step["request"] for name in MODULES for step in read_steps(name) if "request" in step and not step.get("raw")})
+TRUE_FRAMES: Final = sorted(
+    {
+        step["request"]
+        for name in MODULES
+        for step in read_steps(name)
+        if "request" in step and not step.get("raw")
+    }
+)
 PROBE: Final = b"".join(map(bytes, encode_request(ApiVersionsRequest(), 0, 7, "probe")))  # type: ignore[arg-type]  # it holds no file region
 #: What a length, a count, an id or a version is likely to be misread from.
 TELLING: Final = st.sampled_from([0, 1, 0x7F, 0x80, 0xFE, 0xFF]) | st.integers(0, 255)
@@ -44,7 +53,12 @@ def spoiled(draw: st.DrawFn) -> bytes:
 def random_request(draw: st.DrawFn) -> bytes:
     """A header that is right, and any body."""
     key, version = draw(st.integers(0, 65)), draw(st.integers(0, 12))
-    body = key.to_bytes(2, "big") + version.to_bytes(2, "big") + b"\0\0\0\1\xff\xff" + draw(st.binary(max_size=60))
+    body = (
+        key.to_bytes(2, "big")
+        + version.to_bytes(2, "big")
+        + b"\0\0\0\1\xff\xff"
+        + draw(st.binary(max_size=60))
+    )
     return len(body).to_bytes(4, "big") + body
 
 
@@ -61,7 +75,9 @@ def broker() -> Iterator[SimulatedBroker]:
 
 @settings(max_examples=400, derandomize=True, database=None)
 @given(frame=spoiled() | random_request() | st.binary(min_size=1, max_size=80))
-def test_any_frame_is_answered_or_costs_its_own_connection(broker: SimulatedBroker, frame: bytes) -> None:
+def test_any_frame_is_answered_or_costs_its_own_connection(
+    broker: SimulatedBroker, frame: bytes
+) -> None:
     bystander = broker.connect()
     line = broker.connect()
     line.send(frame)

@@ -1,7 +1,9 @@
-"""Whatever happens at once to brokers, topics and connections: no link between two processes is false, and no watch and no request is without its own.
+"""Whatever happens at once to brokers, topics and connections: no link between two processes is
+false, and no watch and no request is without its own.
 
-Hypothesis drives a cluster in virtual time. Often only a moment passes between two misfortunes, so that several kills, new topics and
-watches are under way together, where the latest earlier event is most often the wrong one. `chain_oracle` knows the true causes.
+Hypothesis drives a cluster in virtual time. Often only a moment passes between two misfortunes, so
+that several kills, new topics and watches are under way together, where the latest earlier event is
+most often the wrong one. `chain_oracle` knows the true causes.
 """
 
 import pytest
@@ -16,7 +18,9 @@ from tests.unit.sim.test_chains import World, check_all
 BROKERS = st.sampled_from((1, 2, 3))
 TOPICS = ("a", "b")
 MOMENTS_MS = st.sampled_from((0.3, 2.0, 40.0, 700.0, 9_000.0, 25_000.0))
-ACTS = st.sampled_from(("kill", "start", "pause", "resume", "create", "create", "delete", "produce", "cut", "expire"))
+ACTS = st.sampled_from(
+    ("kill", "start", "pause", "resume", "create", "create", "delete", "produce", "cut", "expire")
+)
 
 
 def act(world: World, doing: str, broker: int, topic: str) -> None:
@@ -28,7 +32,9 @@ def act(world: World, doing: str, broker: int, topic: str) -> None:
             cluster.kill(broker)
             paused.discard(broker)
         case "start" if not up and not paused:
-            cluster.advance(25_000)  # its old session has to be over: a start waits for that, and may give up
+            cluster.advance(
+                25_000
+            )  # its old session has to be over: a start waits for that, and may give up
             cluster.start(broker)
         case "pause" if up and broker not in paused:
             cluster.pause(broker)
@@ -37,7 +43,11 @@ def act(world: World, doing: str, broker: int, topic: str) -> None:
             cluster.resume(broker)
             paused.discard(broker)
         case "create":
-            world.begin(world.client.create_topic(topic, 2, sum(b.server is not None for b in cluster.brokers.values())))
+            world.begin(
+                world.client.create_topic(
+                    topic, 2, sum(b.server is not None for b in cluster.brokers.values())
+                )
+            )
         case "delete":
             world.begin(world.client.delete_topic(topic))
         case "produce":
@@ -55,10 +65,14 @@ def act(world: World, doing: str, broker: int, topic: str) -> None:
 @pytest.mark.timeout(300)
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
-    acts=st.lists(st.tuples(ACTS, BROKERS, st.sampled_from(TOPICS), MOMENTS_MS), min_size=4, max_size=14),
+    acts=st.lists(
+        st.tuples(ACTS, BROKERS, st.sampled_from(TOPICS), MOMENTS_MS), min_size=4, max_size=14
+    ),
     level=st.sampled_from((Level.STATE, Level.STATE, Level.HOPS)),
 )
-def test_no_link_is_false_whatever_happens_at_once(acts: list[tuple[str, int, str, float]], level: Level) -> None:
+def test_no_link_is_false_whatever_happens_at_once(
+    acts: list[tuple[str, int, str, float]], level: Level
+) -> None:
     with ChainOracle().watching() as oracle:
         world = World(oracle, level)
         try:

@@ -1,8 +1,10 @@
-"""Whatever happens to brokers, sessions, znodes and topics: when it is over, one controller rules, and the cluster is as it should be (spec C1-C9, L1).
+"""Whatever happens to brokers, sessions, znodes and topics: when it is over, one controller rules,
+and the cluster is as it should be (spec C1-C9, L1).
 
-Hypothesis drives real KafkaControllers on a ZooKeeper in memory, in virtual time, sometimes letting only a moment pass between two misfortunes, so that
-events of the one are dealt with amid the other. After each pause: one ruler; every partition with a live member of its ISR is led by one, by AR order of
-those who were there; the context is what ZooKeeper holds; epochs never went back.
+Hypothesis drives real KafkaControllers on a ZooKeeper in memory, in virtual time, sometimes letting
+only a moment pass between two misfortunes, so that events of the one are dealt with amid the other.
+After each pause: one ruler; every partition with a live member of its ISR is led by one, by AR
+order of those who were there; the context is what ZooKeeper holds; epochs never went back.
 """
 
 import contextlib
@@ -57,7 +59,11 @@ class ControllerModel(RuleBasedStateMachine):
 
     @rule(
         topic=TOPICS,
-        replicas=st.lists(st.permutations(IDS).flatmap(lambda p: st.integers(1, 3).map(lambda n: p[:n])), min_size=1, max_size=3),
+        replicas=st.lists(
+            st.permutations(IDS).flatmap(lambda p: st.integers(1, 3).map(lambda n: p[:n])),
+            min_size=1,
+            max_size=3,
+        ),
         ms=MOMENTS,
     )
     def create(self, topic: str, replicas: list[list[int]], ms: float) -> None:
@@ -69,15 +75,25 @@ class ControllerModel(RuleBasedStateMachine):
     @rule(topic=TOPICS, ms=MOMENTS)
     def add_a_partition(self, topic: str, ms: float) -> None:
         found = self.cluster.run(self.cluster.admin.get_assignment_for_topics([topic])).get(topic)
-        if found is not None and len(found.partitions) < 5 and topic not in self.cluster.run(self.cluster.admin.get_topic_deletions()):
+        if (
+            found is not None
+            and len(found.partitions) < 5
+            and topic not in self.cluster.run(self.cluster.admin.get_topic_deletions())
+        ):
             more = {**found.partitions, len(found.partitions): ReplicaAssignment(IDS)}
-            self.cluster.run(self.cluster.admin.set_topic_assignment(topic, TopicAssignment(found.topic_id, more)))
+            self.cluster.run(
+                self.cluster.admin.set_topic_assignment(
+                    topic, TopicAssignment(found.topic_id, more)
+                )
+            )
             self.moment(ms)
 
     @rule(topic=TOPICS, ms=MOMENTS)
     def delete(self, topic: str, ms: float) -> None:
         there = self.cluster.run(self.cluster.admin.get_all_topics_in_cluster())
-        if topic in there and topic not in self.cluster.run(self.cluster.admin.get_topic_deletions()):
+        if topic in there and topic not in self.cluster.run(
+            self.cluster.admin.get_topic_deletions()
+        ):
             self.cluster.run(self.cluster.admin.create_delete_topic_path(topic))
             self.moment(ms)
 
@@ -107,18 +123,29 @@ class ControllerModel(RuleBasedStateMachine):
             self.cluster.zookeeper.expire(self.cluster.brokers[broker].zk.session_id)
             self.moment(ms)
 
-    @rule(data=st.sampled_from((None, b"nonsense", *(ControllerZNode.encode(broker, 0) for broker in (*IDS, 77)))), ms=MOMENTS)
+    @rule(
+        data=st.sampled_from(
+            (None, b"nonsense", *(ControllerZNode.encode(broker, 0) for broker in (*IDS, 77)))
+        ),
+        ms=MOMENTS,
+    )
     def spoil(self, data: bytes | None, ms: float) -> None:
         """/controller by hand."""
         with contextlib.suppress(ZkError):  # there is none just now
-            self.cluster.run(self.cluster.hand.delete("/controller") if data is None else self.cluster.hand.set("/controller", data))
+            self.cluster.run(
+                self.cluster.hand.delete("/controller")
+                if data is None
+                else self.cluster.hand.set("/controller", data)
+            )
         self.moment(ms)
 
     @rule(data=st.data(), ms=MOMENTS)
     def an_isr_changes(self, data: st.DataObject, ms: float) -> None:
-        """A leader drops a follower, or takes one up again, and tells the controller; and once more, of which the notification is still to come (`rest`).
+        """A leader drops a follower, or takes one up again, and tells the controller; and once
+        more, of which the notification is still to come (`rest`).
 
-        Often somebody of that ISR dies before: what the controller knows of it then is not so any more.
+        Often somebody of that ISR dies before: what the controller knows of it then is not so any
+        more.
         """
         self.rest()
         led = [tp for tp, (leader, _, _) in sorted(self.states().items()) if leader in self.alive]
@@ -126,7 +153,10 @@ class ControllerModel(RuleBasedStateMachine):
             tp = data.draw(st.sampled_from(led))
             leader, in_sync = self.states()[tp][0], set(self.assignment()[tp]) & set(self.alive)
             for notify in (True, False):
-                isr = [leader, *sorted(data.draw(st.sets(st.sampled_from(sorted(in_sync)))) - {leader})]
+                isr = [
+                    leader,
+                    *sorted(data.draw(st.sets(st.sampled_from(sorted(in_sync)))) - {leader}),
+                ]
                 self.cluster.write_isr(tp, isr, notify=notify)
             self.unnotified[tp] = leader
             if len(self.alive) > 1 and data.draw(st.booleans()):
@@ -136,7 +166,9 @@ class ControllerModel(RuleBasedStateMachine):
     @rule(kind=st.sampled_from(ElectionType), ms=MOMENTS)
     def elect(self, kind: ElectionType, ms: float) -> None:
         self.rest()
-        self.cluster.run(self.cluster.controller.controller.elect_leaders(sorted(self.assignment()), kind))
+        self.cluster.run(
+            self.cluster.controller.controller.elect_leaders(sorted(self.assignment()), kind)
+        )
         self.moment(ms)
 
     @rule()
@@ -150,13 +182,22 @@ class ControllerModel(RuleBasedStateMachine):
     # What must be so.
 
     def states(self) -> dict[TopicPartition, tuple[int, int, tuple[int, ...]]]:
-        found = self.cluster.run(self.cluster.admin.get_topic_partition_states(list(self.assignment())))
-        return {tp: (s.leader_and_isr.leader, s.leader_and_isr.leader_epoch, s.leader_and_isr.isr) for tp, s in found.items()}
+        found = self.cluster.run(
+            self.cluster.admin.get_topic_partition_states(list(self.assignment()))
+        )
+        return {
+            tp: (s.leader_and_isr.leader, s.leader_and_isr.leader_epoch, s.leader_and_isr.isr)
+            for tp, s in found.items()
+        }
 
     def assignment(self) -> dict[TopicPartition, tuple[int, ...]]:
         topics = self.cluster.run(self.cluster.admin.get_all_topics_in_cluster())
         found = self.cluster.run(self.cluster.admin.get_assignment_for_topics(topics))
-        return {TopicPartition(topic, n): a.replicas for topic, assignment in found.items() for n, a in assignment.partitions.items()}
+        return {
+            TopicPartition(topic, n): a.replicas
+            for topic, assignment in found.items()
+            for n, a in assignment.partitions.items()
+        }
 
     @precondition(lambda self: self.at_rest)
     @invariant()
@@ -165,7 +206,9 @@ class ControllerModel(RuleBasedStateMachine):
         data, stat = self.cluster.run(self.cluster.hand.get("/controller"))
         assert json.loads(data)["brokerid"] == ruler.id
         assert stat.ephemeral_owner == ruler.zk.session_id
-        assert {broker.controller.active_controller_id for broker in self.cluster.brokers.values()} == {ruler.id}
+        assert {
+            broker.controller.active_controller_id for broker in self.cluster.brokers.values()
+        } == {ruler.id}
         epoch = self.cluster.run(self.cluster.admin.get_controller_epoch())
         assert epoch is not None
         assert epoch[0] == ruler.controller.epoch
@@ -179,7 +222,12 @@ class ControllerModel(RuleBasedStateMachine):
         for tp, replicas in assignment.items():
             alive = [replica for replica in replicas if replica in self.alive]
             if tp.topic in doomed:
-                of_topic = {replica for other, found in assignment.items() if other.topic == tp.topic for replica in found}
+                of_topic = {
+                    replica
+                    for other, found in assignment.items()
+                    if other.topic == tp.topic
+                    for replica in found
+                }
                 assert of_topic - set(self.alive), "only a dead replica holds a deletion up"
                 continue
             if tp not in states:
@@ -206,7 +254,9 @@ class ControllerModel(RuleBasedStateMachine):
         assert term is not None
         context = term.context
         assert context.live_broker_ids == self.alive
-        assert {tp: context.partition_replica_assignment(tp) for tp in context.all_partitions} == self.assignment()
+        assert {
+            tp: context.partition_replica_assignment(tp) for tp in context.all_partitions
+        } == self.assignment()
         states = self.states()
         for tp in context.all_partitions:
             if context.is_topic_queued_up_for_deletion(tp.topic):
@@ -214,7 +264,13 @@ class ControllerModel(RuleBasedStateMachine):
             known = context.partition_leadership_info(tp)
             assert (tuple(known.leader_and_isr)[:3] if known else None) == states.get(tp), tp
             leader = states[tp][0] if tp in states else -1
-            expected = PartitionState.NEW if tp not in states else PartitionState.ONLINE if leader >= 0 else PartitionState.OFFLINE
+            expected = (
+                PartitionState.NEW
+                if tp not in states
+                else PartitionState.ONLINE
+                if leader >= 0
+                else PartitionState.OFFLINE
+            )
             assert context.partition_state(tp) is expected, tp
             for replica in context.partition_replica_assignment(tp):
                 state = context.replica_state(PartitionAndReplica(tp, replica))
@@ -230,4 +286,6 @@ class ControllerModel(RuleBasedStateMachine):
 
 
 TestControllerModel = ControllerModel.TestCase
-TestControllerModel.settings = settings(max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck))
+TestControllerModel.settings = settings(
+    max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+)

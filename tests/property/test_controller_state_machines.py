@@ -23,7 +23,10 @@ def test_the_tables_name_every_state_and_every_state_can_be_reached() -> None:
         (ReplicaState.NON_EXISTENT, replica_state_machine.VALID_PREVIOUS_STATES),
     ):
         reached = {str(start)}
-        while more := {str(to) for to, froms in table.items() if reached & set(map(str, froms))} - reached:
+        while (
+            more := {str(to) for to, froms in table.items() if reached & set(map(str, froms))}
+            - reached
+        ):
             reached |= more
         assert reached == set(map(str, table))
 
@@ -73,7 +76,12 @@ ELECTIONS = given(
 
 @ELECTIONS
 def test_whoever_is_elected_may_be(
-    strategy: ElectionStrategy, assignment: list[int], random: Random, live: set[int], going: set[int], unclean: bool
+    strategy: ElectionStrategy,
+    assignment: list[int],
+    random: Random,
+    live: set[int],
+    going: set[int],
+    unclean: bool,
 ) -> None:
 
     isr = isr_of(assignment, random)
@@ -103,16 +111,25 @@ def test_whoever_is_elected_may_be(
 
 @ELECTIONS
 def test_what_is_said_of_an_election_is_so(
-    strategy: ElectionStrategy, assignment: list[int], random: Random, live: set[int], going: set[int], unclean: bool
+    strategy: ElectionStrategy,
+    assignment: list[int],
+    random: Random,
+    live: set[int],
+    going: set[int],
+    unclean: bool,
 ) -> None:
-    """Each replica of AR is accounted for once; each reason is true of it; whoever is said to be able to lead would lead if those before it were dead."""
+    """Each replica of AR is accounted for once; each reason is true of it; whoever is said to be
+    able to lead would lead if those before it were dead.
+    """
     isr = isr_of(assignment, random)
     alive = [replica for replica in assignment if replica in live]
     before = LeaderAndIsr(assignment[0], 3, isr, 9)
     result = elect(strategy, before, assignment, alive, going, unclean)
     leader = result.leader if result else None
     why, passed_over = explain(strategy, isr, assignment, alive, going, unclean, leader)
-    assert [replica for replica, _ in passed_over] == [replica for replica in assignment if replica != leader]
+    assert [replica for replica, _ in passed_over] == [
+        replica for replica in assignment if replica != leader
+    ]
     assert why.startswith(f"{leader} is ") or "nobody" in why or "the leader stays" in why
     assert ("lost" in why) == (leader is not None and leader not in isr)
     for replica, reason in passed_over:
@@ -124,7 +141,10 @@ def test_what_is_said_of_an_election_is_so(
         elif "not in the ISR" in reason:
             assert replica not in isr
         elif "not the first" in reason:
-            assert (strategy, assignment[0] != replica) == (ElectionStrategy.PREFERRED_REPLICA, True)
+            assert (strategy, assignment[0] != replica) == (
+                ElectionStrategy.PREFERRED_REPLICA,
+                True,
+            )
         else:
             assert "could lead too" in reason
             others = [each for each in alive if assignment.index(each) >= assignment.index(replica)]
@@ -135,10 +155,18 @@ def test_what_is_said_of_an_election_is_so(
 
 @ELECTIONS
 def test_elections_do_not_look_at_the_order_of_the_isr_nor_of_the_live(
-    strategy: ElectionStrategy, assignment: list[int], random: Random, live: set[int], going: set[int], unclean: bool
+    strategy: ElectionStrategy,
+    assignment: list[int],
+    random: Random,
+    live: set[int],
+    going: set[int],
+    unclean: bool,
 ) -> None:
     isr = isr_of(assignment, random)
     shuffled = tuple(random.sample(isr, len(isr)))
-    results = [elect(strategy, LeaderAndIsr(0, 3, each, 9), assignment, sorted(live), going, unclean) for each in (isr, shuffled)]
+    results = [
+        elect(strategy, LeaderAndIsr(0, 3, each, 9), assignment, sorted(live), going, unclean)
+        for each in (isr, shuffled)
+    ]
     leaders = [None if result is None else (result.leader, set(result.isr)) for result in results]
     assert leaders[0] == leaders[1]

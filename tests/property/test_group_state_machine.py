@@ -1,4 +1,6 @@
-"""A group under any sequence of joins, syncs, leavings, commits, slow disks and passing time, held against a model and its invariants (hypothesis)."""
+"""A group under any sequence of joins, syncs, leavings, commits, slow disks and passing time, held
+against a model and its invariants (hypothesis).
+"""
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -18,11 +20,20 @@ T0 = TopicPartition("t", 0)
 SESSION_MS, REBALANCE_MS = 6_000, 20_000
 
 names = st.sampled_from(NAMES)
-preferences = st.sampled_from(({"range": b"r"}, {"range": b"r", "sticky": b"s"}, {"sticky": b"s", "range": b"r"}, {"range": b"other"}))
+preferences = st.sampled_from(
+    (
+        {"range": b"r"},
+        {"range": b"r", "sticky": b"s"},
+        {"sticky": b"s", "range": b"r"},
+        {"range": b"other"},
+    )
+)
 
 
 class GroupMachine(RuleBasedStateMachine):
-    """Clients a to d do what they like; what each was told last is what it goes on with, as real ones do."""
+    """Clients a to d do what they like; what each was told last is what it goes on with, as real
+    ones do.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,7 +72,10 @@ class GroupMachine(RuleBasedStateMachine):
                 if sync.now.error is Errors.UNKNOWN_MEMBER_ID:
                     self.forget(name)
                 if sync.now.error is Errors.NONE:
-                    assert sync.now.assignment in (b"", name.encode()), "nobody gets another's assignment"
+                    assert sync.now.assignment in (
+                        b"",
+                        name.encode(),
+                    ), "nobody gets another's assignment"
 
     def forget(self, name: str) -> None:
         self.world.members.pop(name, None)
@@ -71,7 +85,13 @@ class GroupMachine(RuleBasedStateMachine):
     def join(self, name: str, protocols: dict[str, bytes], require_id: bool) -> None:
         if name not in self.joining and name not in self.syncing:
             world = self.world
-            answer = world.join(name, protocols=protocols, require_id=require_id, session_ms=SESSION_MS, rebalance_ms=REBALANCE_MS)
+            answer = world.join(
+                name,
+                protocols=protocols,
+                require_id=require_id,
+                session_ms=SESSION_MS,
+                rebalance_ms=REBALANCE_MS,
+            )
             self.joining[name] = answer
         self.heard()
 
@@ -79,7 +99,11 @@ class GroupMachine(RuleBasedStateMachine):
     def sync(self, name: str) -> None:
         if name in self.generation and name not in self.joining and name not in self.syncing:
             ids = {member_id: each for each, member_id in self.world.members.items()}
-            given = {member_id: ids[member_id].encode() for member_id in self.leads.get(name, ()) if member_id in ids}
+            given = {
+                member_id: ids[member_id].encode()
+                for member_id in self.leads.get(name, ())
+                if member_id in ids
+            }
             self.syncing[name] = self.world.sync(name, given, generation=self.generation[name])
         self.heard()
 
@@ -90,17 +114,28 @@ class GroupMachine(RuleBasedStateMachine):
             for name in NAMES[:3]:
                 self.heard()
                 generation = self.generation.get(name)
-                if generation is None or self.world.heartbeat(name, generation=generation) is not Errors.NONE:
+                if (
+                    generation is None
+                    or self.world.heartbeat(name, generation=generation) is not Errors.NONE
+                ):
                     self.join(name, protocols, False)
             for name in NAMES[:3]:
-                if self.generation.get(name) == self.group.generation_id and self.group.state is GroupState.COMPLETING_REBALANCE:
+                if (
+                    self.generation.get(name) == self.group.generation_id
+                    and self.group.state is GroupState.COMPLETING_REBALANCE
+                ):
                     self.sync(name)
 
     @rule(name=names)
     def heartbeat(self, name: str) -> None:
         if name in self.generation:
             error = self.world.heartbeat(name, generation=self.generation[name])
-            assert error in (Errors.NONE, Errors.REBALANCE_IN_PROGRESS, Errors.UNKNOWN_MEMBER_ID, Errors.ILLEGAL_GENERATION)
+            assert error in (
+                Errors.NONE,
+                Errors.REBALANCE_IN_PROGRESS,
+                Errors.UNKNOWN_MEMBER_ID,
+                Errors.ILLEGAL_GENERATION,
+            )
             if error is Errors.NONE:
                 assert self.group.generation_id == self.generation[name]
                 assert self.group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE)
@@ -123,7 +158,9 @@ class GroupMachine(RuleBasedStateMachine):
         member = self.group.has(self.world.members.get(name, ""))
         answer = self.world.commit({T0: offset}, name, generation=generation)
         if not answer.waits and answer.now[T0] is Errors.NONE:
-            assert (member and generation == before) or (generation < 0 and state is GroupState.EMPTY)
+            assert (member and generation == before) or (
+                generation < 0 and state is GroupState.EMPTY
+            )
             self.committed = offset
 
     @rule(ms=st.sampled_from((1, 500, 500, 1_000, 1_000, 1_000, 3_000, 20_000)))
@@ -151,12 +188,16 @@ class GroupMachine(RuleBasedStateMachine):
         group = self.world.manager.get_group(GROUP)
         if group is None:
             return
-        assert group.num_awaiting_join == sum(member.awaiting_join is not None for member in group.members.values())
+        assert group.num_awaiting_join == sum(
+            member.awaiting_join is not None for member in group.members.values()
+        )
         assert (group.leader_id in group.members) == bool(group.members)
         assert set(group.pending_sync_members) <= set(group.members)
         assert not set(group.pending_members) & set(group.members)
         if group.state in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
-            assert len(group.members) <= 3, "group.max.size; while the group gathers, old members may still be there besides"
+            assert len(group.members) <= 3, (
+                "group.max.size; while the group gathers, old members may still be there besides"
+            )
 
     @invariant()
     def who_waits_waits_in_the_right_state(self) -> None:
@@ -171,8 +212,13 @@ class GroupMachine(RuleBasedStateMachine):
             assert not group.members
         if group.state is GroupState.PREPARING_REBALANCE:
             assert self.world.rebalances.num_delayed >= 1, "something ends every wait"
-        idle = sum(not member.awaiting_join and not member.awaiting_sync for member in group.members.values())
-        assert self.world.heartbeats.num_delayed >= idle, "who does not wait is expected to say that it is alive"
+        idle = sum(
+            not member.awaiting_join and not member.awaiting_sync
+            for member in group.members.values()
+        )
+        assert self.world.heartbeats.num_delayed >= idle, (
+            "who does not wait is expected to say that it is alive"
+        )
 
     @invariant()
     def states_followed_the_table(self) -> None:
@@ -184,7 +230,9 @@ class GroupMachine(RuleBasedStateMachine):
             state = GroupState(change.after)
 
     def teardown(self) -> None:
-        """When nobody does anything any more, nobody waits, and nobody is left; and the log knows what was committed."""
+        """When nobody does anything any more, nobody waits, and nobody is left; and the log knows
+        what was committed.
+        """
         self.world.log.error = Errors.NONE
         self.world.log.hold = False
         self.world.log.release()
@@ -196,7 +244,11 @@ class GroupMachine(RuleBasedStateMachine):
         assert self.group.state is GroupState.EMPTY
         loaded = self.world.log.load().get(GROUP)
         in_memory = {tp: commit.value for tp, commit in self.group.offsets.committed.items()}
-        assert in_memory == ({tp: commit.value for tp, commit in loaded.offsets.items()} if loaded is not None else {})
+        assert in_memory == (
+            {tp: commit.value for tp, commit in loaded.offsets.items()}
+            if loaded is not None
+            else {}
+        )
         if loaded is not None and loaded.value is not None:
             assert loaded.value.generation <= self.group.generation_id
 

@@ -1,4 +1,6 @@
-"""The last stable offset, the aborted transactions of a fetch and the producers' state, against readings of the whole log by brute force (spec X1, X2)."""
+"""The last stable offset, the aborted transactions of a fetch and the producers' state, against
+readings of the whole log by brute force (spec X1, X2).
+"""
 
 from typing import NamedTuple
 
@@ -12,13 +14,19 @@ from kafka_edu.log.append_origin import AppendOrigin
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_loader import load_log
-from kafka_edu.record.control_record import ControlRecordType, EndTransactionMarker, build_end_transaction_marker
+from kafka_edu.record.control_record import (
+    ControlRecordType,
+    EndTransactionMarker,
+    build_end_transaction_marker,
+)
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch, iter_headers
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
 
 NOW = 1_600_000_000_000
-CONFIG = LogConfig.parse({"segment.bytes": "600", "segment.index.bytes": "1000", "index.interval.bytes": "1"})
+CONFIG = LogConfig.parse(
+    {"segment.bytes": "600", "segment.index.bytes": "1000", "index.interval.bytes": "1"}
+)
 
 
 class Entry(NamedTuple):
@@ -32,11 +40,15 @@ class Entry(NamedTuple):
 
 
 def open_log(files: MemoryFileSystem, clean: bool) -> Log:
-    return load_log(TopicPartition("t", 0), "/d", "/d/t-0", files, CONFIG, clean_shutdown=clean, now_ms=NOW)[0]
+    return load_log(
+        TopicPartition("t", 0), "/d", "/d/t-0", files, CONFIG, clean_shutdown=clean, now_ms=NOW
+    )[0]
 
 
 def stable_by_reading(entries: list[Entry], high_watermark: int, reloaded: int) -> int:
-    """The first record of a transaction that is not decided below the high watermark, or below `reloaded`."""
+    """The first record of a transaction that is not decided below the high watermark, or below
+    `reloaded`.
+    """
     began: dict[int, int] = {}
     for entry in entries:
         if entry.marker is not None:
@@ -69,17 +81,25 @@ def committed_by_reading(entries: list[Entry], stable: int) -> list[int]:
         for entry in entries
         if entry.marker is None
         for offset in range(entry.first, entry.last + 1)
-        if offset < stable and not (entry.transactional and any(p == entry.producer and first <= offset < last for p, first, last in aborted))
+        if offset < stable
+        and not (
+            entry.transactional
+            and any(p == entry.producer and first <= offset < last for p, first, last in aborted)
+        )
     ]
 
 
 def committed_by_fetching(log: Log, size: int) -> list[int]:
-    """What a client makes of fetches of `size` bytes and the lists of aborted transactions in them, as Kafka's consumer does."""
+    """What a client makes of fetches of `size` bytes and the lists of aborted transactions in them,
+    as Kafka's consumer does.
+    """
     seen: list[int] = []
     offset = log.log_start_offset
     while offset < log.last_stable_offset:
         data = log.read(offset, size, max_offset=log.last_stable_offset, min_one_message=True)
-        waiting = sorted(log.aborted_transactions(offset, data), key=lambda aborted: aborted.first_offset)
+        waiting = sorted(
+            log.aborted_transactions(offset, data), key=lambda aborted: aborted.first_offset
+        )
         aborting: set[int] = set()
         records = part_bytes(data.records)
         for _, header in iter_headers(records):
@@ -109,7 +129,9 @@ STEPS = st.lists(
 @settings(max_examples=150, deadline=None)
 @given(STEPS, st.sampled_from([1, 150, 300, 1000]))
 def test_log_and_reader_agree(steps: list[tuple[str, int, int]], size: int) -> None:
-    """Producers 0 to 2 write in transactions, 3 outside of them; crashes, clean ends and truncation between."""
+    """Producers 0 to 2 write in transactions, 3 outside of them; crashes, clean ends and truncation
+    between.
+    """
     files = MemoryFileSystem()
     log = open_log(files, False)
     entries: list[Entry] = []
@@ -119,42 +141,70 @@ def test_log_and_reader_agree(steps: list[tuple[str, int, int]], size: int) -> N
         if act == "write":
             sequence, transactional = sequences.get(a, 0), a != 3
             records = [Record(i, NOW, b"k", b"v") for i in range(b)]
-            batch = build_batch(records, producer_id=a, producer_epoch=0, base_sequence=sequence, is_transactional=transactional)
+            batch = build_batch(
+                records,
+                producer_id=a,
+                producer_epoch=0,
+                base_sequence=sequence,
+                is_transactional=transactional,
+            )
             info = log.append_as_leader(batch, 0, NOW)
             assert not info.duplicate
             assert log.append_as_leader(batch, 0, NOW).duplicate, "sent again, it is known"
             entries.append(Entry(info.first_offset, info.last_offset, a, None, transactional))
             sequences[a] = sequence + b
         elif act == "end":
-            marker = build_end_transaction_marker(EndTransactionMarker(ControlRecordType(b), 0), a, 0, NOW)
+            marker = build_end_transaction_marker(
+                EndTransactionMarker(ControlRecordType(b), 0), a, 0, NOW
+            )
             info = log.append_as_leader(marker, 0, NOW, origin=AppendOrigin.COORDINATOR)
-            entries.append(Entry(info.first_offset, info.last_offset, a, ControlRecordType(b), True))
+            entries.append(
+                Entry(info.first_offset, info.last_offset, a, ControlRecordType(b), True)
+            )
         elif act == "replicate":
-            high_watermark = max(high_watermark, 0, *(entry.last + 1 for entry in entries[: len(entries) - a]))
+            high_watermark = max(
+                high_watermark, 0, *(entry.last + 1 for entry in entries[: len(entries) - a])
+            )
         elif act == "restart":
             if a:
                 log.close()
             log = open_log(files, bool(a))
             reloaded = log.log_end_offset
         elif act == "truncate":
-            log.truncate_to(max(high_watermark, 0, *(entry.last + 1 for entry in entries[: len(entries) - a])))
+            log.truncate_to(
+                max(high_watermark, 0, *(entry.last + 1 for entry in entries[: len(entries) - a]))
+            )
             entries = [entry for entry in entries if entry.last < log.log_end_offset]
             reloaded = log.log_end_offset
             sequences = {}
             for entry in entries:
                 if entry.marker is None:
-                    sequences[entry.producer] = sequences.get(entry.producer, 0) + entry.last - entry.first + 1
+                    sequences[entry.producer] = (
+                        sequences.get(entry.producer, 0) + entry.last - entry.first + 1
+                    )
         log.on_high_watermark_incremented(high_watermark)
-        # What was decided before the state was read again may count as settled: a snapshot knows only what is open (as in Kafka).
-        strict, lax = stable_by_reading(entries, high_watermark, 0), stable_by_reading(entries, high_watermark, reloaded)
+        # What was decided before the state was read again may count as settled: a snapshot knows
+        # only what is open (as in Kafka).
+        strict, lax = (
+            stable_by_reading(entries, high_watermark, 0),
+            stable_by_reading(entries, high_watermark, reloaded),
+        )
         assert strict <= log.last_stable_offset <= lax
-    indexed = [(a.producer_id, a.first_offset, a.last_offset) for segment in log.segments for a in segment.txn_index.entries()]
+    indexed = [
+        (a.producer_id, a.first_offset, a.last_offset)
+        for segment in log.segments
+        for a in segment.txn_index.entries()
+    ]
     assert indexed == aborted_by_reading(entries)
     assert committed_by_fetching(log, size) == committed_by_reading(entries, log.last_stable_offset)
     for producer, sequence in sequences.items():
         try:
             batch = build_batch(
-                [Record(0, NOW, b"k", b"v")], producer_id=producer, producer_epoch=0, base_sequence=sequence + 1, is_transactional=producer != 3
+                [Record(0, NOW, b"k", b"v")],
+                producer_id=producer,
+                producer_epoch=0,
+                base_sequence=sequence + 1,
+                is_transactional=producer != 3,
             )
             log.append_as_leader(batch, 0, NOW)
         except KafkaException:

@@ -1,4 +1,6 @@
-"""A log whose disk is cut off anywhere in a write: what is there afterwards is a beginning of what was written, without holes (spec S5)."""
+"""A log whose disk is cut off anywhere in a write: what is there afterwards is a beginning of what
+was written, without holes (spec S5).
+"""
 
 import random
 import struct
@@ -16,14 +18,24 @@ from kafka_edu.record.record_batch import build_batch, iter_headers, read_record
 from kafka_edu.sim.memory_file_system import MemoryFileSystem, SimulatedCrash
 
 NOW = 1_600_000_000_000
-CONFIG = LogConfig.parse({"segment.bytes": "700", "segment.index.bytes": "240", "index.interval.bytes": "150"})
+CONFIG = LogConfig.parse(
+    {"segment.bytes": "700", "segment.index.bytes": "240", "index.interval.bytes": "150"}
+)
 QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 batch_sizes = st.lists(st.integers(1, 5), min_size=1, max_size=25)
 
 
 def load(disk: MemoryFileSystem, recovery_point: int = 0) -> Log:
-    return load_log(TopicPartition("t", 0), "/d", "/d/t-0", disk, CONFIG, recovery_point=recovery_point, now_ms=NOW)[0]
+    return load_log(
+        TopicPartition("t", 0),
+        "/d",
+        "/d/t-0",
+        disk,
+        CONFIG,
+        recovery_point=recovery_point,
+        now_ms=NOW,
+    )[0]
 
 
 def batch(number: int, count: int, sequence: int) -> bytes:
@@ -55,9 +67,16 @@ def check_whole(log: Log, whole: list[tuple[int, bytes | None]], at_least: int) 
         assert place.segment_base_offset <= offset
 
 
-@given(sizes=batch_sizes, cut=st.integers(0, 6000), second_cut=st.integers(0, 300), flush_at=st.integers(0, 25))
+@given(
+    sizes=batch_sizes,
+    cut=st.integers(0, 6000),
+    second_cut=st.integers(0, 300),
+    flush_at=st.integers(0, 25),
+)
 @QUICK
-def test_a_kill_anywhere_in_a_write_leaves_a_beginning_of_the_log(sizes: list[int], cut: int, second_cut: int, flush_at: int) -> None:
+def test_a_kill_anywhere_in_a_write_leaves_a_beginning_of_the_log(
+    sizes: list[int], cut: int, second_cut: int, flush_at: int
+) -> None:
     disk = MemoryFileSystem()
     log = load(disk)
     disk.crash_after(cut)
@@ -83,16 +102,24 @@ def test_a_kill_anywhere_in_a_write_leaves_a_beginning_of_the_log(sizes: list[in
     disk.restart()
     check_whole(log, whole, acked)
     if log.log_end_offset:
-        epochs = [header.partition_leader_epoch for s in log.segments for _, header in iter_headers(s.log.pread(s.size, 0))]
+        epochs = [
+            header.partition_leader_epoch
+            for s in log.segments
+            for _, header in iter_headers(s.log.pread(s.size, 0))
+        ]
         assert log.latest_epoch == max(epochs)
         assert log.producer_state_manager.producers[1].last_sequence == log.log_end_offset - 1
     before = log.log_end_offset
-    assert log.append_as_leader(batch(99, 2, before), 50, NOW).first_offset == before, "the producer goes on where the log ends"
+    assert log.append_as_leader(batch(99, 2, before), 50, NOW).first_offset == before, (
+        "the producer goes on where the log ends"
+    )
 
 
 @given(sizes=batch_sizes, flush_at=st.integers(0, 25), seed=st.integers(0, 2**32))
 @QUICK
-def test_a_power_failure_takes_only_what_was_not_flushed(sizes: list[int], flush_at: int, seed: int) -> None:
+def test_a_power_failure_takes_only_what_was_not_flushed(
+    sizes: list[int], flush_at: int, seed: int
+) -> None:
     disk = MemoryFileSystem()
     log = load(disk)
     whole: list[tuple[int, bytes | None]] = []
@@ -137,12 +164,19 @@ def epochs_in_the_batches(log: Log) -> list[tuple[int, int]]:
     clean=st.booleans(),
 )
 @example(
-    steps=[("append", 0, 4), ("append", 1, 2), ("worker", 0, 0), ("cut", 2, 0), ("append", 0, 2)], clean=False
+    steps=[("append", 0, 4), ("append", 1, 2), ("worker", 0, 0), ("cut", 2, 0), ("append", 0, 2)],
+    clean=False,
 )  # epoch 1 wrote nothing that is left
-@example(steps=[*[("append", 1, 4)] * 20, ("flush", 0, 0)], clean=False)  # most segments are not read again
+@example(
+    steps=[*[("append", 1, 4)] * 20, ("flush", 0, 0)], clean=False
+)  # most segments are not read again
 @settings(QUICK, max_examples=200)
-def test_epochs_whose_file_waits_for_a_worker_are_found_in_the_batches(steps: list[tuple[str, int, int]], clean: bool) -> None:
-    """A kill comes at any time between an epoch's first record and the worker that writes the file; a clean end writes it."""
+def test_epochs_whose_file_waits_for_a_worker_are_found_in_the_batches(
+    steps: list[tuple[str, int, int]], clean: bool
+) -> None:
+    """A kill comes at any time between an epoch's first record and the worker that writes the file;
+    a clean end writes it.
+    """
     disk = MemoryFileSystem()
     log = load(disk)
     log.watch(None, lambda: None)  # a log manager that leaves the writing to a worker
@@ -162,7 +196,16 @@ def test_epochs_whose_file_waits_for_a_worker_are_found_in_the_batches(steps: li
         log.close()
     else:
         disk.restart()
-    again, _ = load_log(TopicPartition("t", 0), "/d", "/d/t-0", disk, CONFIG, recovery_point=recovery_point, clean_shutdown=clean, now_ms=NOW)
+    again, _ = load_log(
+        TopicPartition("t", 0),
+        "/d",
+        "/d/t-0",
+        disk,
+        CONFIG,
+        recovery_point=recovery_point,
+        clean_shutdown=clean,
+        now_ms=NOW,
+    )
     assert again.leader_epoch_cache.entries == known
 
 
@@ -182,7 +225,9 @@ def test_any_garbage_behind_the_end_is_cut_off(sizes: list[int], garbage: bytes)
 
 @given(sizes=batch_sizes, at=st.integers(0, 10_000), value=st.integers(1, 255))
 @QUICK
-def test_one_flipped_byte_leaves_a_beginning_of_the_log(sizes: list[int], at: int, value: int) -> None:
+def test_one_flipped_byte_leaves_a_beginning_of_the_log(
+    sizes: list[int], at: int, value: int
+) -> None:
     disk = MemoryFileSystem()
     log = load(disk)
     whole: list[tuple[int, bytes | None]] = []

@@ -1,6 +1,8 @@
-"""A log dir of one of three brokers dies at some operation on it, in virtual time: the broker goes on with its other dir, and no acked record is lost.
+"""A log dir of one of three brokers dies at some operation on it, in virtual time: the broker goes
+on with its other dir, and no acked record is lost.
 
-Everything below the dir raises OSError from a random operation on, also on files that are open. A record is acked by all in-sync replicas, at least two.
+Everything below the dir raises OSError from a random operation on, also on files that are open. A
+record is acked by all in-sync replicas, at least two.
 """
 
 import random
@@ -12,7 +14,10 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.network.network_client import NetworkClient
 from kafka_edu.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
-from kafka_edu.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+from kafka_edu.protocol.messages.describe_log_dirs import (
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+)
 from kafka_edu.server.broker_state import BrokerState
 from kafka_edu.sim.sim_client import Answer, SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
@@ -48,14 +53,21 @@ class World:
         self.cluster.advance(1000)
 
     def create(self, topic: str, partitions: int) -> Errors:
-        return self.cluster.run_as(self.client.process, self.client.create_topic(topic, partitions, 3))
+        return self.cluster.run_as(
+            self.client.process, self.client.create_topic(topic, partitions, 3)
+        )
 
     def delete(self, topic: str) -> None:
         async def ask() -> None:
             network = NetworkClient(self.cluster.network.transport(), "script")
             controller = (await self.client.metadata(topic)).controller_id
             await network.connect("127.0.0.1", self.cluster.port(controller), 1000)
-            await network.ask(DeleteTopicsRequest(topic_names=[topic], timeout_ms=100), 3, DeleteTopicsResponse, 30_000)
+            await network.ask(
+                DeleteTopicsRequest(topic_names=[topic], timeout_ms=100),
+                3,
+                DeleteTopicsResponse,
+                30_000,
+            )
             network.close()
 
         asking: Awaitable[None] = ask()
@@ -64,14 +76,23 @@ class World:
     def work(self, rounds: int) -> None:
         for _ in range(rounds):
             tp = self.rng.choice(PARTITIONS)
-            self.sent.append((tp, self.client.produce(tp, f"{tp} {len(self.sent)} {'.' * self.rng.randint(0, 200)}", -1)))
+            self.sent.append(
+                (
+                    tp,
+                    self.client.produce(
+                        tp, f"{tp} {len(self.sent)} {'.' * self.rng.randint(0, 200)}", -1
+                    ),
+                )
+            )
             self.cluster.advance(self.rng.choice((0, 1, 20, 100, 400)))
 
     def errors_of_dirs(self, broker_id: int) -> dict[str, Errors]:
         async def ask() -> dict[str, Errors]:
             network = NetworkClient(self.cluster.network.transport(), "script")
             await network.connect("127.0.0.1", self.cluster.port(broker_id), 1000)
-            answer = await network.ask(DescribeLogDirsRequest(topics=None), 1, DescribeLogDirsResponse, 30_000)
+            answer = await network.ask(
+                DescribeLogDirsRequest(topics=None), 1, DescribeLogDirsResponse, 30_000
+            )
             network.close()
             return {result.log_dir: Errors.of(result.error_code) for result in answer.results}
 
@@ -112,11 +133,21 @@ def test_a_dir_dies_at_any_operation(seed: int) -> None:
     assert (server.state, server.failure) == (BrokerState.RUNNING, "")
     failed = [e for e in cluster.facts(LogDirFailed) if e.broker == victim]
     assert [e.event.log_dir for e in failed if isinstance(e.event, LogDirFailed)] == [log_dir]
-    offline = {TopicPartition(e.event.topic, e.event.partition) for e in cluster.facts(PartitionOffline) if isinstance(e.event, PartitionOffline)}
+    offline = {
+        TopicPartition(e.event.topic, e.event.partition)
+        for e in cluster.facts(PartitionOffline)
+        if isinstance(e.event, PartitionOffline)
+    }
     assert offline & set(PARTITIONS) == in_dir
     other = "/b" if log_dir == "/a" else "/a"
     assert world.errors_of_dirs(victim) == {log_dir: Errors.KAFKA_STORAGE_ERROR, other: Errors.NONE}
-    assert sum(answer.acked is not None and answer.acked.error is Errors.NONE for _, answer in world.sent[-10:]) == 10
+    assert (
+        sum(
+            answer.acked is not None and answer.acked.error is Errors.NONE
+            for _, answer in world.sent[-10:]
+        )
+        == 10
+    )
     world.check_records()
     if rng.random() < 0.5:
         cluster.stop(victim)
@@ -147,5 +178,7 @@ def test_the_last_dir_ends_the_broker_and_says_why() -> None:
     world.cluster.advance(3000)
     server = world.cluster.brokers[2].running
     assert server.failed.is_set()
-    assert server.failure.startswith("Shutdown broker because all log dirs in /a, /b have failed: /a: ")
+    assert server.failure.startswith(
+        "Shutdown broker because all log dirs in /a, /b have failed: /a: "
+    )
     world.cluster.close()

@@ -1,4 +1,6 @@
-"""A log against the simplest model of it: a list of batches. Appends, truncation, retention, restarts, in any order (spec S1–S3)."""
+"""A log against the simplest model of it: a list of batches. Appends, truncation, retention,
+restarts, in any order (spec S1–S3).
+"""
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -14,7 +16,14 @@ from kafka_edu.record.record_batch import build_batch, iter_headers
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
 
 NOW = 1_600_000_000_000
-CONFIG = LogConfig.parse({"segment.bytes": "500", "segment.index.bytes": "60", "index.interval.bytes": "90", "retention.bytes": "1500"})
+CONFIG = LogConfig.parse(
+    {
+        "segment.bytes": "500",
+        "segment.index.bytes": "60",
+        "index.interval.bytes": "90",
+        "retention.bytes": "1500",
+    }
+)
 
 
 class LogModel(RuleBasedStateMachine):
@@ -30,7 +39,14 @@ class LogModel(RuleBasedStateMachine):
     def load(self, *, clean: bool) -> None:
         self.log: Log
         self.log, _ = load_log(
-            TopicPartition("t", 0), "/d", "/d/t-0", self.disk, CONFIG, clean_shutdown=clean, log_start_offset=self.start, now_ms=NOW
+            TopicPartition("t", 0),
+            "/d",
+            "/d/t-0",
+            self.disk,
+            CONFIG,
+            clean_shutdown=clean,
+            log_start_offset=self.start,
+            now_ms=NOW,
         )
         self.log.on_high_watermark_incremented(max(self.end, self.start))
 
@@ -78,7 +94,11 @@ class LogModel(RuleBasedStateMachine):
                 continue
             data = part_bytes(log.read(offset, 10_000).records)
             header = next(iter_headers(data))[1]
-            assert (header.base_offset, header.records_count, header.partition_leader_epoch) == (base, count, epoch)
+            assert (header.base_offset, header.records_count, header.partition_leader_epoch) == (
+                base,
+                count,
+                epoch,
+            )
             offset = base + count
         assert offset == self.end
         assert part_size(log.read(self.end, 100).records) == 0

@@ -1,4 +1,6 @@
-"""Properties of the metadata proxy: a copy loses nothing in a file, answers every version, and no bytes bring the proxy down."""
+"""Properties of the metadata proxy: a copy loses nothing in a file, answers every version, and no
+bytes bring the proxy down.
+"""
 
 import json
 
@@ -12,7 +14,11 @@ from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.api_versions_table import API_LEVELS
 from kafka_edu.protocol.headers import RequestHeader, decode_response, encode_response
-from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from kafka_edu.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
 from tests.property.message_values import structs
 from tests.unit.clients.proxy.proxy_world import Proxy, copy_of, partition
 
@@ -31,30 +37,44 @@ def test_a_recording_loses_nothing(response: MetadataResponse) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(response=any_response, version=st.integers(0, 11))
-def test_whatever_a_target_says_is_answered_in_every_version(response: MetadataResponse, version: int) -> None:
+def test_whatever_a_target_says_is_answered_in_every_version(
+    response: MetadataResponse, version: int
+) -> None:
     proxy = Proxy()
     proxy.targets["a"].copied(copied(response), 1)
     asked = {topic.name: topic for topic in response.topics}
-    request = MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in [*asked, "no-such-topic"]])
+    request = MetadataRequest(
+        topics=[MetadataRequestTopic(name=name) for name in [*asked, "no-such-topic"]]
+    )
     told = proxy.ask(request, version)
-    assert [(b.node_id, b.host, b.port) for b in told.brokers] == [(b.node_id, b.host, b.port) for b in response.brokers]
+    assert [(b.node_id, b.host, b.port) for b in told.brokers] == [
+        (b.node_id, b.host, b.port) for b in response.brokers
+    ]
     assert [t.name for t in told.topics] == [*asked, "no-such-topic"]
     for topic in told.topics[:-1]:
         said = asked[topic.name]
         assert topic.error_code == said.error_code
-        assert [(p.partition_index, p.leader_id) for p in topic.partitions] == [(p.partition_index, p.leader_id) for p in said.partitions]
+        assert [(p.partition_index, p.leader_id) for p in topic.partitions] == [
+            (p.partition_index, p.leader_id) for p in said.partitions
+        ]
         if version >= 1:
-            assert [(p.replica_nodes, p.isr_nodes) for p in topic.partitions] == [(p.replica_nodes, p.isr_nodes) for p in said.partitions]
+            assert [(p.replica_nodes, p.isr_nodes) for p in topic.partitions] == [
+                (p.replica_nodes, p.isr_nodes) for p in said.partitions
+            ]
 
 
 @settings(max_examples=300, deadline=None)
 @given(
-    key=st.sampled_from([ApiKey.METADATA, ApiKey.API_VERSIONS, ApiKey.FIND_COORDINATOR, ApiKey.FETCH]),
+    key=st.sampled_from(
+        [ApiKey.METADATA, ApiKey.API_VERSIONS, ApiKey.FIND_COORDINATOR, ApiKey.FETCH]
+    ),
     version=st.integers(-2, 13),
     body=st.binary(max_size=60),
     client_id=st.none() | st.text(max_size=5),
 )
-def test_any_bytes_are_answered_or_refused(key: ApiKey, version: int, body: bytes, client_id: str | None) -> None:
+def test_any_bytes_are_answered_or_refused(
+    key: ApiKey, version: int, body: bytes, client_id: str | None
+) -> None:
     proxy = Proxy(find_coordinator=True)
     proxy.targets["a"].copied(copy_of({"web": [partition(0, 1, [1])]}), 1)
     answer = proxy.core.answer(RequestHeader(key, version, 1, client_id), "127.0.0.1", body, 0)
@@ -68,16 +88,23 @@ def test_any_bytes_are_answered_or_refused(key: ApiKey, version: int, body: byte
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 2**40) | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["node_id", "host", "brokers", "x"]), inner, max_size=2),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.sampled_from(["node_id", "host", "brokers", "x"]), inner, max_size=2)
+    ),
     max_leaves=5,
 )
-FIELDS = st.sampled_from(["format", "source", "taken_at_ms", "metadata_version", "api_versions", "metadata"])
+FIELDS = st.sampled_from(
+    ["format", "source", "taken_at_ms", "metadata_version", "api_versions", "metadata"]
+)
 PARTS = st.sampled_from(["brokers", "cluster_id", "controller_id", "topics", "throttle_time_ms"])
 
 
 @settings(max_examples=300, deadline=None)
 @given(field=FIELDS, part=PARTS, value=json_values)
-def test_a_recording_that_was_changed_by_hand_is_read_or_refused(field: str, part: str, value: object) -> None:
+def test_a_recording_that_was_changed_by_hand_is_read_or_refused(
+    field: str, part: str, value: object
+) -> None:
     document = json.loads(write_recording(copy_of({"web": [partition(0, 1, [1])]})))
     if field == "metadata":
         document[field][part] = value

@@ -1,7 +1,9 @@
-"""Our codecs beside those of kafka-python 3, which were made from Kafka's own message definitions by somebody else: the same bytes, both ways.
+"""Our codecs beside those of kafka-python 3, which were made from Kafka's own message definitions
+by somebody else: the same bytes, both ways.
 
-Fields are told apart by their place, tagged ones by their tag, for some have got another name since 2.8. What kafka-python has not (BEYOND) is held
-against bytes of Apache Kafka's own classes alone: tests/unit/protocol/test_messages_golden.py, as is everything else once more.
+Fields are told apart by their place, tagged ones by their tag, for some have got another name since
+2.8. What kafka-python has not (BEYOND) is held against bytes of Apache Kafka's own classes alone:
+tests/unit/protocol/test_messages_golden.py, as is everything else once more.
 """
 
 import io
@@ -27,14 +29,21 @@ from tests.property.message_values import structs
 
 THEIRS: Final[dict[str, Any]] = {
     cls.__name__: cls
-    for package in (kafka.protocol.admin, kafka.protocol.consumer, kafka.protocol.metadata, kafka.protocol.producer, kafka.protocol.sasl)
+    for package in (
+        kafka.protocol.admin,
+        kafka.protocol.consumer,
+        kafka.protocol.metadata,
+        kafka.protocol.producer,
+        kafka.protocol.sasl,
+    )
     for cls in vars(package).values()
     if isinstance(cls, type) and issubclass(cls, ApiMessage)
 }
 NO_ID: Final = uuid.UUID(int=0)
 OURS: Final = [cls for pair in REGISTRY.values() for cls in (pair.request, pair.response)]
 
-#: Message without Request or Response → the versions that kafka-python has not: brokers speak them to each other, or Kafka 4 dropped them.
+#: Message without Request or Response → the versions that kafka-python has not: brokers speak them
+#: to each other, or Kafka 4 dropped them.
 BEYOND: Final = {
     "Produce": "0-2",
     "Fetch": "0-3",
@@ -96,14 +105,25 @@ def paired(struct: StructMeta, theirs: Any, version: int) -> list[tuple[Field, A
     placed = [field for field in ours if field.tag is None]
     tagged = {field.tag: field for field in ours if field.tag is not None}
     their_placed = theirs.untagged_fields(version)
-    their_tagged = {field.tag: field for field in theirs.fields.values() if field.for_version_q(version) and field.tagged_field_q(version)}
+    their_tagged = {
+        field.tag: field
+        for field in theirs.fields.values()
+        if field.for_version_q(version) and field.tagged_field_q(version)
+    }
     assert len(placed) == len(their_placed), f"{struct.__name__} v{version}"
-    assert tagged.keys() <= their_tagged.keys(), f"{struct.__name__} v{version}"  # later Kafkas may add tags to any version
-    return [*zip(placed, their_placed, strict=True), *((tagged[tag], their_tagged[tag]) for tag in tagged)]
+    assert tagged.keys() <= their_tagged.keys(), (
+        f"{struct.__name__} v{version}"
+    )  # later Kafkas may add tags to any version
+    return [
+        *zip(placed, their_placed, strict=True),
+        *((tagged[tag], their_tagged[tag]) for tag in tagged),
+    ]
 
 
 def to_theirs(field: Field, theirs: Any, value: Any, version: int) -> Any:
-    """The value as kafka-python has it: sets for bit fields, None for a number or id that says that there is none."""
+    """The value as kafka-python has it: sets for bit fields, None for a number or id that says that
+    there is none.
+    """
     struct = field.struct
     if struct is not None and isinstance(value, list):
         return [object_of_theirs(struct, theirs, item, version) for item in value]

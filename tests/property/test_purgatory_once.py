@@ -1,4 +1,6 @@
-"""Whatever happens, and in whatever order: each operation is completed exactly once, by its event, its time-out or force (spec D1)."""
+"""Whatever happens, and in whatever order: each operation is completed exactly once, by its event,
+its time-out or force (spec D1).
+"""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,12 +11,16 @@ from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurg
 
 
 class World:
-    """Keys have levels that rise; an operation is done when the levels of all its keys have reached what it needs."""
+    """Keys have levels that rise; an operation is done when the levels of all its keys have reached
+    what it needs.
+    """
 
     def __init__(self, purge_interval: int) -> None:
         self.time = MockTime(0)
         self.levels = [0, 0, 0]
-        self.purgatory = DelayedOperationPurgatory[Needs]("model", self.time.hi_res_clock_ms, purge_interval=purge_interval)
+        self.purgatory = DelayedOperationPurgatory[Needs](
+            "model", self.time.hi_res_clock_ms, purge_interval=purge_interval
+        )
         self.operations: list[Needs] = []
         self.cancelled: set[int] = set()
 
@@ -26,7 +32,9 @@ class World:
 class Needs(DelayedOperation):
     __slots__ = ("answers", "at_least", "expired", "raises", "world")
 
-    def __init__(self, world: World, delay_ms: int, at_least: dict[int, int], raises: int | None) -> None:
+    def __init__(
+        self, world: World, delay_ms: int, at_least: dict[int, int], raises: int | None
+    ) -> None:
         super().__init__(delay_ms)
         self.world = world
         self.at_least = at_least
@@ -50,7 +58,12 @@ class Needs(DelayedOperation):
 
 
 KEY = st.integers(0, 2)
-NEW = st.tuples(st.just("new"), st.integers(0, 500), st.dictionaries(KEY, st.integers(0, 6), min_size=1), st.none() | KEY)
+NEW = st.tuples(
+    st.just("new"),
+    st.integers(0, 500),
+    st.dictionaries(KEY, st.integers(0, 6), min_size=1),
+    st.none() | KEY,
+)
 STEP = st.one_of(
     NEW,
     st.tuples(st.just("raise"), KEY),
@@ -82,7 +95,9 @@ def test_exactly_once(steps: list[tuple], purge_interval: int) -> None:  # type:
                 completed_before = operation.completed
                 assert operation.force_complete() is not completed_before
             case ("cancel", key):
-                world.cancelled.update(operation.number for operation in purgatory.cancel_for_key(key))
+                world.cancelled.update(
+                    operation.number for operation in purgatory.cancel_for_key(key)
+                )
         now_ms = world.time.hi_res_clock_ms()
         waiting = [operation for operation in world.operations if not operation.completed]
         for operation in world.operations:
@@ -91,8 +106,18 @@ def test_exactly_once(steps: list[tuple], purge_interval: int) -> None:  # type:
         for operation in waiting:
             if operation.number not in world.cancelled:
                 assert not operation.satisfied, "an event was missed"
-        assert purgatory.num_delayed == sum(operation.number not in world.cancelled for operation in waiting)
+        assert purgatory.num_delayed == sum(
+            operation.number not in world.cancelled for operation in waiting
+        )
         if step[0] == "pass":
-            assert all(op.watched_ms + op.delay_ms > now_ms for op in waiting if op.number not in world.cancelled), "a time-out was missed"
-    assert sum(purgatory.completed.values()) == sum(operation.answers for operation in world.operations)
-    assert purgatory.completed[CompletedBy.TIMEOUT] == sum(operation.expired for operation in world.operations)
+            assert all(
+                op.watched_ms + op.delay_ms > now_ms
+                for op in waiting
+                if op.number not in world.cancelled
+            ), "a time-out was missed"
+    assert sum(purgatory.completed.values()) == sum(
+        operation.answers for operation in world.operations
+    )
+    assert purgatory.completed[CompletedBy.TIMEOUT] == sum(
+        operation.expired for operation in world.operations
+    )

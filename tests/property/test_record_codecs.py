@@ -1,4 +1,6 @@
-"""Records in, records out, in every format and codec; and bytes of any kind in, a Kafka error out (spec P6, V2)."""
+"""Records in, records out, in every format and codec; and bytes of any kind in, a Kafka error out
+(spec P6, V2).
+"""
 
 import contextlib
 
@@ -14,7 +16,14 @@ from kafka_edu.record.down_conversion import lazily_down_converted
 from kafka_edu.record.legacy import build_message_set, read_old_produce
 from kafka_edu.record.memory_records import read_all
 from kafka_edu.record.record import Record, append_varint, read_varint
-from kafka_edu.record.record_batch import build_batch, check_crc, compute_crc, iter_headers, parse_header, read_records
+from kafka_edu.record.record_batch import (
+    build_batch,
+    check_crc,
+    compute_crc,
+    iter_headers,
+    parse_header,
+    read_records,
+)
 
 Drawn = tuple[int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
 QUICK = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -30,7 +39,9 @@ def records_of(drawn: list[Drawn], base: int = 0) -> list[Record]:
 
 @given(drawn=bodies, base=st.integers(0, 2**40), codec=st.sampled_from(list(CompressionType)))
 @QUICK
-def test_a_batch_gives_back_its_records(drawn: list[Drawn], base: int, codec: CompressionType) -> None:
+def test_a_batch_gives_back_its_records(
+    drawn: list[Drawn], base: int, codec: CompressionType
+) -> None:
     records = records_of(drawn, base)
     batch = build_batch(records, compression=codec)
     header = parse_header(batch)
@@ -40,13 +51,24 @@ def test_a_batch_gives_back_its_records(drawn: list[Drawn], base: int, codec: Co
     assert (header.base_offset, header.last_offset) == (base, base + len(records) - 1)
 
 
-@given(drawn=bodies, magic=st.sampled_from([0, 1]), codec=st.sampled_from([c for c in CompressionType if c is not CompressionType.ZSTD]))
+@given(
+    drawn=bodies,
+    magic=st.sampled_from([0, 1]),
+    codec=st.sampled_from([c for c in CompressionType if c is not CompressionType.ZSTD]),
+)
 @QUICK
-def test_old_formats_keep_all_but_headers_and_v0_s_times(drawn: list[Drawn], magic: int, codec: CompressionType) -> None:
+def test_old_formats_keep_all_but_headers_and_v0_s_times(
+    drawn: list[Drawn], magic: int, codec: CompressionType
+) -> None:
     records = records_of(drawn)
     kept = [r._replace(headers=(), timestamp=r.timestamp if magic else -1) for r in records]
     assert read_old_produce(build_message_set(records, magic, codec)).records == kept
-    assert read_all(part_bytes(lazily_down_converted(build_batch(records, compression=codec), magic, 0))) == kept
+    assert (
+        read_all(
+            part_bytes(lazily_down_converted(build_batch(records, compression=codec), magic, 0))
+        )
+        == kept
+    )
 
 
 @given(st.integers(-(2**63), 2**63 - 1))

@@ -1,8 +1,10 @@
-"""Whatever happens between three brokers, what was acknowledged to an acks=all producer, or shown to a consumer, stays (spec R1–R4).
+"""Whatever happens between three brokers, what was acknowledged to an acks=all producer, or shown
+to a consumer, stays (spec R1–R4).
 
-Hypothesis drives real ReplicaManagers, Partitions, Logs and ReplicaFetchers: it produces, fetches, loses and delays answers, kills brokers and
-starts them again with older high watermarks, lets the controller's news reach some brokers late, and ZooKeeper answer late. Elections are clean:
-from the ISR as ZooKeeper has it.
+Hypothesis drives real ReplicaManagers, Partitions, Logs and ReplicaFetchers: it produces, fetches,
+loses and delays answers, kills brokers and starts them again with older high watermarks, lets the
+controller's news reach some brokers late, and ZooKeeper answer late. Elections are clean: from the
+ISR as ZooKeeper has it.
 """
 
 from collections.abc import Callable
@@ -88,13 +90,21 @@ class ReplicationModel(RuleBasedStateMachine):
     @rule(broker=BROKERS)
     def fetch_and_delay_the_answer(self, broker: int) -> None:
         fetcher = self.idle_fetcher(broker)
-        if fetcher is not None and self.cluster.brokers[fetcher.leader].alive and (answer := self.cluster.send_fetch(broker)):
+        if (
+            fetcher is not None
+            and self.cluster.brokers[fetcher.leader].alive
+            and (answer := self.cluster.send_fetch(broker))
+        ):
             self.in_flight[broker] = (fetcher, answer)
 
     @rule(broker=BROKERS)
     def deliver(self, broker: int) -> None:
         fetcher, answer = self.in_flight.pop(broker, (None, []))
-        if fetcher is not None and self.cluster.brokers[broker].alive and self.cluster.fetcher(broker) is fetcher:
+        if (
+            fetcher is not None
+            and self.cluster.brokers[broker].alive
+            and self.cluster.fetcher(broker) is fetcher
+        ):
             self.cluster.receive(broker, answer)
 
     @rule(ms=st.sampled_from([500, 6_000, 12_000]))
@@ -141,7 +151,9 @@ class ReplicationModel(RuleBasedStateMachine):
 
     @rule(told=st.sets(BROKERS))
     def controller_reacts(self, told: set[int]) -> None:
-        """To a leader that is gone: the first live member of the ISR leads. To a follower that is gone: it leaves the ISR."""
+        """To a leader that is gone: the first live member of the ISR leads. To a follower that is
+        gone: it leaves the ISR.
+        """
         cluster = self.cluster
         state = cluster.state
         live_isr = tuple(b for b in state.isr if cluster.brokers[b].alive)
@@ -153,7 +165,11 @@ class ReplicationModel(RuleBasedStateMachine):
     @rule(broker=BROKERS)
     def preferred_leader_election(self, broker: int) -> None:
         cluster = self.cluster
-        if broker in cluster.state.isr and cluster.brokers[broker].alive and cluster.brokers[cluster.state.leader].alive:
+        if (
+            broker in cluster.state.isr
+            and cluster.brokers[broker].alive
+            and cluster.brokers[cluster.state.leader].alive
+        ):
             cluster.elect(broker, cluster.state.isr)
 
     @rule()
@@ -165,13 +181,18 @@ class ReplicationModel(RuleBasedStateMachine):
     @precondition(lambda self: any(not broker.alive for broker in self.cluster.brokers))
     @rule(broker=BROKERS, lag=st.integers(0, 3))
     def start_again(self, broker: int, lag: int) -> None:
-        """The controller has noticed the death before; a broker that is the whole ISR leads again."""
+        """The controller has noticed the death before; a broker that is the whole ISR leads
+        again.
+        """
         cluster = self.cluster
         if cluster.brokers[broker].alive:
             return
         self.controller_reacts(set())
         cluster.brokers[broker].restart(max(self.hw_at_death[broker] - lag, 0))
-        if not any(cluster.brokers[b].alive for b in cluster.state.isr if b != broker) and broker in cluster.state.isr:
+        if (
+            not any(cluster.brokers[b].alive for b in cluster.state.isr if b != broker)
+            and broker in cluster.state.isr
+        ):
             cluster.elect(broker, (broker,))
         else:
             cluster.tell(broker)
@@ -181,10 +202,19 @@ class ReplicationModel(RuleBasedStateMachine):
     def leads(self, broker: ModelBroker) -> bool:
         """Whether that broker is alive and knows that it is the leader."""
         partition = broker.manager.get_partition(T)
-        return broker.alive and partition is not None and partition.is_leader and partition.leader_epoch == self.cluster.state.leader_epoch
+        return (
+            broker.alive
+            and partition is not None
+            and partition.is_leader
+            and partition.leader_epoch == self.cluster.state.leader_epoch
+        )
 
     def idle_fetcher(self, broker: int) -> ReplicaFetcher | None:
-        return self.cluster.fetcher(broker) if self.cluster.brokers[broker].alive and broker not in self.in_flight else None
+        return (
+            self.cluster.fetcher(broker)
+            if self.cluster.brokers[broker].alive and broker not in self.in_flight
+            else None
+        )
 
     @invariant()
     def offsets_are_in_order_and_the_mark_never_falls_on_a_leader(self) -> None:
@@ -259,7 +289,9 @@ class TruncationOnFetchModel(ReplicationModel):
 
 
 class Protocol20Model(ReplicationModel):
-    """Before KIP-320 fetches are not fenced by epoch; so here the controller's news are never late."""
+    """Before KIP-320 fetches are not fenced by epoch; so here the controller's news are never
+    late.
+    """
 
     protocol = (2, 0)
     news_may_be_late = False
@@ -279,7 +311,9 @@ class RestingReadersModel(ReplicationModel):
             FetchSession.REST_FROM = self._rest_from
 
 
-SETTINGS = settings(max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(
+    max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+)
 
 TestReplication = ReplicationModel.TestCase
 TestReplication.settings = SETTINGS
@@ -292,7 +326,9 @@ TestRestingReaders.settings = SETTINGS
 
 
 def a_mark_that_lags(model: ReplicationModel) -> None:
-    """Both followers have v1 and do not know that it is committed; they restart, look up epochs, and the leader dies before they fetch."""
+    """Both followers have v1 and do not know that it is committed; they restart, look up epochs,
+    and the leader dies before they fetch.
+    """
     model.create_the_topic()
     model.run_smoothly(1)
     model.produce([-1])
@@ -314,13 +350,19 @@ def test_the_model_holds_where_the_mark_lags() -> None:
     model.teardown()
 
 
-def test_the_model_notices_truncation_to_the_high_watermark(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_model_notices_truncation_to_the_high_watermark(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The model would be worth nothing if it passed this."""
 
-    def cut_at_mark(_: int, __: int, mark: int, end: int, ___: Callable[[int], tuple[int, int]]) -> OffsetTruncationState:
+    def cut_at_mark(
+        _: int, __: int, mark: int, end: int, ___: Callable[[int], tuple[int, int]]
+    ) -> OffsetTruncationState:
         return OffsetTruncationState(min(mark, end), complete=True)
 
-    monkeypatch.setattr("kafka_edu.replication.replica_fetcher.offset_truncation_state", cut_at_mark)
+    monkeypatch.setattr(
+        "kafka_edu.replication.replica_fetcher.offset_truncation_state", cut_at_mark
+    )
     model = Protocol20Model()
     a_mark_that_lags(model)
     with pytest.raises((AssertionError, IndexError)):
@@ -328,7 +370,10 @@ def test_the_model_notices_truncation_to_the_high_watermark(monkeypatch: pytest.
 
 
 def test_the_model_notices_a_mark_that_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafka_edu.replication.partition.leader_high_watermark", lambda log_end_offset, *_: log_end_offset)
+    monkeypatch.setattr(
+        "kafka_edu.replication.partition.leader_high_watermark",
+        lambda log_end_offset, *_: log_end_offset,
+    )
     model = Protocol20Model()
     model.create_the_topic()
     model.produce([-1])

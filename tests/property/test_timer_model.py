@@ -1,4 +1,6 @@
-"""The timer against a sorted list: whatever is added, cancelled and added again, each task runs once, never early, in its tick."""
+"""The timer against a sorted list: whatever is added, cancelled and added again, each task runs
+once, never early, in its tick.
+"""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +12,10 @@ from kafka_edu.timer.timer_task import TimerTask
 from kafka_edu.timer.timing_wheel import TimingWheel
 
 DELAYS = st.one_of(
-    st.integers(-5, 50), st.integers(0, 1_000), st.integers(0, 200_000), st.sampled_from([19, 20, 21, 399, 400, 401, 7_999, 8_000, 8_001])
+    st.integers(-5, 50),
+    st.integers(0, 1_000),
+    st.integers(0, 200_000),
+    st.sampled_from([19, 20, 21, 399, 400, 401, 7_999, 8_000, 8_001]),
 )
 
 
@@ -27,13 +32,21 @@ class Recorded(TimerTask):
 
 
 class TimerMachine(RuleBasedStateMachine):
-    """The model: number → deadline of what waits. The clock moves in steps, as a reaper's that oversleeps."""
+    """The model: number → deadline of what waits. The clock moves in steps, as a reaper's that
+    oversleeps.
+    """
 
-    @initialize(start_ms=st.integers(0, 10**12), tick_ms=st.sampled_from([1, 2, 7, 1000]), wheel_size=st.sampled_from([2, 8, 20]))
+    @initialize(
+        start_ms=st.integers(0, 10**12),
+        tick_ms=st.sampled_from([1, 2, 7, 1000]),
+        wheel_size=st.sampled_from([2, 8, 20]),
+    )
     def start(self, start_ms: int, tick_ms: int, wheel_size: int) -> None:
         self.time = MockTime(start_ms)
         self.tick_ms = tick_ms
-        self.timer = SystemTimer("model", self.time.hi_res_clock_ms, tick_ms=tick_ms, wheel_size=wheel_size)
+        self.timer = SystemTimer(
+            "model", self.time.hi_res_clock_ms, tick_ms=tick_ms, wheel_size=wheel_size
+        )
         self.tasks: list[Recorded] = []
         self.deadlines: dict[int, int] = {}
         self.ran: list[int] = []
@@ -44,7 +57,9 @@ class TimerMachine(RuleBasedStateMachine):
         return self.time.hi_res_clock_ms()
 
     def _take_what_ran(self, due_at_ms: int) -> None:
-        """What ran must have waited, and be due in the tick of `due_at_ms`; what is due a tick ago must have run."""
+        """What ran must have waited, and be due in the tick of `due_at_ms`; what is due a tick ago
+        must have run.
+        """
         for number in self.ran:
             deadline_ms = self.deadlines.pop(number)
             assert deadline_ms - deadline_ms % self.tick_ms <= due_at_ms, "early"
@@ -79,7 +94,11 @@ class TimerMachine(RuleBasedStateMachine):
     @rule(ms=st.one_of(st.integers(0, 30), st.integers(0, 10_000), st.integers(0, 300_000)))
     def advance(self, ms: int) -> None:
         self.time.advance(ms)
-        expected = [number for number, deadline_ms in self.deadlines.items() if deadline_ms <= self.now_ms - self.tick_ms + 1]
+        expected = [
+            number
+            for number, deadline_ms in self.deadlines.items()
+            if deadline_ms <= self.now_ms - self.tick_ms + 1
+        ]
         count = self.timer.advance_clock(self.now_ms)
         assert count == len(self.ran) == len(set(self.ran))
         ran = set(self.ran)
@@ -99,7 +118,9 @@ class TimerMachine(RuleBasedStateMachine):
     def the_timer_holds_what_the_model_holds(self) -> None:
         assert self.timer.size == len(self.deadlines)
         assert self.timer.cancelled_total == self.cancelled
-        assert [task.number for task in self.tasks if task.entry is not None] == sorted(self.deadlines)
+        assert [task.number for task in self.tasks if task.entry is not None] == sorted(
+            self.deadlines
+        )
 
     @invariant()
     def the_wheels_keep_their_rules(self) -> None:
@@ -113,7 +134,9 @@ class TimerMachine(RuleBasedStateMachine):
 
 
 def check_wheel(wheel: TimingWheel) -> None:
-    """A wheel's hand is on its tick; each bucket holds tasks of one tick, of the range of the wheel."""
+    """A wheel's hand is on its tick; each bucket holds tasks of one tick, of the range of the
+    wheel.
+    """
     assert wheel.current_time_ms % wheel.tick_ms == 0
     above = wheel.overflow_wheel
     if above is not None:
@@ -123,13 +146,17 @@ def check_wheel(wheel: TimingWheel) -> None:
         if bucket is None or bucket.size == 0:
             continue
         assert (bucket.level, bucket.slot) == (wheel.level, slot)
-        assert wheel.current_time_ms < bucket.expiration_ms < wheel.current_time_ms + wheel.interval_ms
+        assert (
+            wheel.current_time_ms < bucket.expiration_ms < wheel.current_time_ms + wheel.interval_ms
+        )
         entries = list(bucket)
         assert len(entries) == bucket.size
         for entry in entries:
             assert entry.bucket is bucket
             assert entry.task.entry is entry
-            assert bucket.expiration_ms <= entry.expiration_ms < bucket.expiration_ms + wheel.tick_ms
+            assert (
+                bucket.expiration_ms <= entry.expiration_ms < bucket.expiration_ms + wheel.tick_ms
+            )
 
 
 TimerMachine.TestCase.settings = settings(max_examples=30, stateful_step_count=40, deadline=None)
@@ -150,7 +177,9 @@ class Once(TimerTask):
 
 @settings(max_examples=60, deadline=None)
 @given(delays=st.lists(st.integers(0, 10_000_000), max_size=30), start_ms=st.integers(0, 10**9))
-def test_an_owner_that_wakes_for_each_bucket_runs_each_task_to_the_millisecond(delays: list[int], start_ms: int) -> None:
+def test_an_owner_that_wakes_for_each_bucket_runs_each_task_to_the_millisecond(
+    delays: list[int], start_ms: int
+) -> None:
     time = MockTime(start_ms)
     timer = SystemTimer("model", time.hi_res_clock_ms)
     tasks = [Once(delay_ms, time) for delay_ms in delays]
@@ -163,5 +192,7 @@ def test_an_owner_that_wakes_for_each_bucket_runs_each_task_to_the_millisecond(d
         rounds += 1
     assert [task.ran_at for task in tasks] == [[start_ms + delay_ms] for delay_ms in delays]
     levels = len(list(timer.wheel.wheels()))
-    assert rounds <= levels * len(delays), "the clock goes from bucket to bucket, not from tick to tick"
+    assert rounds <= levels * len(delays), (
+        "the clock goes from bucket to bucket, not from tick to tick"
+    )
     assert timer.demoted_total <= (levels - 1) * len(delays)

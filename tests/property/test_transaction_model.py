@@ -1,7 +1,9 @@
-"""A transactional id under crashing coordinators, rival producers and failing appends, against what must hold whatever happens (spec X2).
+"""A transactional id under crashing coordinators, rival producers and failing appends, against what
+must hold whatever happens (spec X2).
 
-Two processes with one transactional id do what they like; appends fail or are answered late; coordinators die and are replaced. Then all is let come to
-rest, and the logs are read as a read_committed consumer reads them:
+Two processes with one transactional id do what they like; appends fail or are answered late;
+coordinators die and are replaced. Then all is let come to rest, and the logs are read as a
+read_committed consumer reads them:
 
     every transaction whose commit was answered with NONE is there whole, in all its partitions
     no transaction whose commit was not asked for is there
@@ -115,7 +117,9 @@ class Run:
             self.epochs.append(tuple(process.producer))
 
     def _write(self, process: Process, partition: int) -> None:
-        """As a client: the partition first, then the record; a refusal of either is the end of it for this process."""
+        """As a client: the partition first, then the record; a refusal of either is the end of it
+        for this process.
+        """
         if process.producer is None or process.fenced:
             return
         world, tp = self.world, DATA[partition]
@@ -149,15 +153,28 @@ class Run:
         if answer in (Errors.CONCURRENT_TRANSACTIONS, Errors.COORDINATOR_LOAD_IN_PROGRESS):
             return  # nothing was decided by this: the client asks again later, or never
         process.fenced = answer is not Errors.NONE
-        self._settle(process, answered=answer is Errors.NONE, wanted="commit" if commit else "abort", refused=answer is Errors.PRODUCER_FENCED)
+        self._settle(
+            process,
+            answered=answer is Errors.NONE,
+            wanted="commit" if commit else "abort",
+            refused=answer is Errors.PRODUCER_FENCED,
+        )
 
-    def _settle(self, process: Process, *, answered: bool, wanted: str = "open", refused: bool = False) -> None:
+    def _settle(
+        self, process: Process, *, answered: bool, wanted: str = "open", refused: bool = False
+    ) -> None:
         if process.open:
-            self.transactions.append(Transaction(process.number, tuple(process.open), "open" if refused else wanted, answered))
+            self.transactions.append(
+                Transaction(
+                    process.number, tuple(process.open), "open" if refused else wanted, answered
+                )
+            )
             process.open = []
 
     async def rest(self) -> None:
-        """Let all failures end, and whoever is left open be aborted: by a third process, which initialises."""
+        """Let all failures end, and whoever is left open be aborted: by a third process, which
+        initialises.
+        """
         world = self.world
         for process in self.processes:
             self._settle(process, answered=False)
@@ -184,7 +201,11 @@ class Run:
             aborted = [entry for segment in log.segments for entry in segment.txn_index.entries()]
             for batch in self.world.batches(tp):
                 header = next(iter_headers(batch))[1]
-                hidden = any(a.producer_id == header.producer_id and a.first_offset <= header.base_offset < a.last_offset for a in aborted)
+                hidden = any(
+                    a.producer_id == header.producer_id
+                    and a.first_offset <= header.base_offset < a.last_offset
+                    for a in aborted
+                )
                 if not header.is_control and not hidden:
                     for record in read_records(batch):
                         seen.setdefault(int(record.value or b""), []).append(partition)

@@ -1,4 +1,6 @@
-"""The embedded ZooKeeper against a model of a tree, against garbage, and against crashes of its disk."""
+"""The embedded ZooKeeper against a model of a tree, against garbage, and against crashes of its
+disk.
+"""
 
 import contextlib
 import random
@@ -30,7 +32,13 @@ from kafka_edu.zk.embedded.serialization import decode_connect, decode_request
 from kafka_edu.zk.embedded.session_tracker import SessionTracker
 from kafka_edu.zk.embedded.sync_request_processor import SyncRequestProcessor
 from kafka_edu.zk.embedded.txn_serialization import decode_txn, encode_txn
-from kafka_edu.zk.embedded.zookeeper_server import AppendTxn, ConnectReply, Effect, Reply, ZooKeeperServer
+from kafka_edu.zk.embedded.zookeeper_server import (
+    AppendTxn,
+    ConnectReply,
+    Effect,
+    Reply,
+    ZooKeeperServer,
+)
 from kafka_edu.zk.zk_client import ZkErrorCode
 
 T = TypeVar("T")
@@ -40,18 +48,28 @@ PATHS = st.lists(NAMES, min_size=1, max_size=3).map(lambda names: "/" + "/".join
 DATA = st.binary(max_size=5)
 VERSIONS = st.sampled_from([-1, -1, -1, 0, 1])
 ONE_OP = st.one_of(
-    st.builds(lambda path, data, flags: CreateRequest(path, data, OPEN_ACL_UNSAFE, flags), PATHS, DATA, st.integers(0, 3)),
+    st.builds(
+        lambda path, data, flags: CreateRequest(path, data, OPEN_ACL_UNSAFE, flags),
+        PATHS,
+        DATA,
+        st.integers(0, 3),
+    ),
     st.builds(DeleteRequest, PATHS, VERSIONS),
     st.builds(SetDataRequest, PATHS, DATA, VERSIONS),
     st.builds(CheckVersionRequest, PATHS, VERSIONS),
 )
 REQUESTS: st.SearchStrategy[Request] = st.one_of(
-    ONE_OP, ONE_OP, st.lists(ONE_OP, max_size=4).map(lambda ops: MultiRequest(tuple(ops))), st.just(CloseSessionRequest())
+    ONE_OP,
+    ONE_OP,
+    st.lists(ONE_OP, max_size=4).map(lambda ops: MultiRequest(tuple(ops))),
+    st.just(CloseSessionRequest()),
 )
 
 
 class Model:
-    """A tree as plain as can be: path → [data, version, owner, creates, deletes]. Each op on a copy; a multi is kept only if all went well."""
+    """A tree as plain as can be: path → [data, version, owner, creates, deletes]. Each op on a
+    copy; a multi is kept only if all went well.
+    """
 
     def __init__(self) -> None:
         self.nodes: dict[str, tuple[bytes, int, int, int, int]] = {"/": (b"", 0, 0, 0, 0)}
@@ -63,7 +81,11 @@ class Model:
 
     def children(self, path: str) -> list[str]:
         prefix = "/" if path == "/" else path + "/"
-        return [other for other in self.nodes if other != "/" and other.startswith(prefix) and "/" not in other[len(prefix) :]]
+        return [
+            other
+            for other in self.nodes
+            if other != "/" and other.startswith(prefix) and "/" not in other[len(prefix) :]
+        ]
 
     def apply(self, op: Request, session: int) -> ZkErrorCode:
         match op:
@@ -136,9 +158,17 @@ def assert_same(server: ZooKeeperServer, model: Model) -> None:
         if not path.startswith("/zookeeper"):
             stat = node.stat()
             assert stat.num_children == len(server.tree.children(path))
-            cversion = stat.cversion + (1 if path == "/" else 0)  # /zookeeper is a child that was never created
+            cversion = stat.cversion + (
+                1 if path == "/" else 0
+            )  # /zookeeper is a child that was never created
             deletes = cversion - node.creates
-            seen[path] = (node.data or b"", node.version, node.ephemeral_owner, node.creates, deletes)
+            seen[path] = (
+                node.data or b"",
+                node.version,
+                node.ephemeral_owner,
+                node.creates,
+                deletes,
+            )
     assert seen == model.nodes
     owned = {path for paths in server.tree.ephemerals.values() for path in paths}
     assert owned == {path for path, node in model.nodes.items() if node[2]}
@@ -166,11 +196,17 @@ def test_the_tree_behaves_as_the_model_and_replays_to_itself(requests: list[Requ
                 keep(effects)
             case MultiRequest(ops):
                 attempt = model.copy()
-                failed = next((code for op in ops if (code := attempt.apply(op, session))), ZkErrorCode.OK)
+                failed = next(
+                    (code for op in ops if (code := attempt.apply(op, session))), ZkErrorCode.OK
+                )
                 assert isinstance(reply.body, MultiResponse)
                 assert len(reply.body.results) == len(ops)
                 if failed:
-                    codes = [result.code for result in reply.body.results if isinstance(result, ErrorResult)]
+                    codes = [
+                        result.code
+                        for result in reply.body.results
+                        if isinstance(result, ErrorResult)
+                    ]
                     assert next(code for code in codes if code) is failed
                 else:
                     model = attempt
@@ -193,9 +229,16 @@ async def inline(call: Callable[[], T], /) -> T:
     return call()
 
 
-@given(st.lists(st.lists(REQUESTS, min_size=1, max_size=5), min_size=1, max_size=12), st.integers(0, 3000), st.integers(0, 2**32), st.booleans())
+@given(
+    st.lists(st.lists(REQUESTS, min_size=1, max_size=5), min_size=1, max_size=12),
+    st.integers(0, 3000),
+    st.integers(0, 2**32),
+    st.booleans(),
+)
 @settings(max_examples=60, deadline=None)
-def test_whatever_was_answered_is_there_after_a_crash(batches: list[list[Request]], crash_after: int, seed: int, power: bool) -> None:
+def test_whatever_was_answered_is_there_after_a_crash(
+    batches: list[list[Request]], crash_after: int, seed: int, power: bool
+) -> None:
     disk, loop = MemoryFileSystem(), SimLoop()
     live = ZooKeeperServer(tick_time_ms=500, now_ms=0, wall_ms=0)
     answered: list[int] = []
@@ -204,7 +247,15 @@ def test_whatever_was_answered_is_there_after_a_crash(batches: list[list[Request
         answered.extend(effect.zxid for effect in effects if isinstance(effect, Reply))
 
     log = FileTxnSnapLog(disk, "/zk")
-    sync = SyncRequestProcessor(live, log, perform, time=SimTime(loop), run_blocking=inline, on_failure=lambda error: None, snap_count=7)
+    sync = SyncRequestProcessor(
+        live,
+        log,
+        perform,
+        time=SimTime(loop),
+        run_blocking=inline,
+        on_failure=lambda error: None,
+        snap_count=7,
+    )
     disk.crash_after(crash_after)
     history: list[AppendTxn] = []
 
@@ -263,9 +314,13 @@ def test_garbage_is_refused_and_never_crashes(data: bytes) -> None:
     assert [row for row in server.tree.rows() if row.path.startswith("/zookeeper")] == before[1:]
 
 
-@given(st.integers(1, 700), st.lists(st.tuples(st.integers(0, 5), st.integers(0, 900)), max_size=60))
+@given(
+    st.integers(1, 700), st.lists(st.tuples(st.integers(0, 5), st.integers(0, 900)), max_size=60)
+)
 @settings(deadline=None)
-def test_a_session_lives_for_its_timeout_and_at_most_a_tick_longer(tick: int, steps: list[tuple[int, int]]) -> None:
+def test_a_session_lives_for_its_timeout_and_at_most_a_tick_longer(
+    tick: int, steps: list[tuple[int, int]]
+) -> None:
     tracker = SessionTracker(tick, 0)
     heard: dict[int, tuple[int, int]] = {}
     now = 0

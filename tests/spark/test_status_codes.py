@@ -1,4 +1,6 @@
-"""PySpark reads a topic of a live cluster through our data source, and its answer equals the generator's truth."""
+"""PySpark reads a topic of a live cluster through our data source, and its answer equals the
+generator's truth.
+"""
 
 from collections.abc import Iterator
 
@@ -30,11 +32,15 @@ def test_the_pattern_finds_the_status_of_every_line() -> None:
 def test_spark_counts_what_was_written(cluster: Cluster) -> None:
     create_topic(cluster.bootstrap_servers, "web", 3, 3)
     truth = fill_topic(cluster.bootstrap_servers, "web", 5000, seed=11)
-    assert count_status_codes(cluster.bootstrap_servers, "web", "local[2]") == {str(status): n for status, n in truth.by_status.items()}
+    assert count_status_codes(cluster.bootstrap_servers, "web", "local[2]") == {
+        str(status): n for status, n in truth.by_status.items()
+    }
 
 
 @pytest.mark.timeout(300)
-def test_rows_have_the_connectors_columns_and_a_range_gives_just_its_records(cluster: Cluster) -> None:
+def test_rows_have_the_connectors_columns_and_a_range_gives_just_its_records(
+    cluster: Cluster,
+) -> None:
     create_topic(cluster.bootstrap_servers, "rows", 1, 3)
     fill_topic(cluster.bootstrap_servers, "rows", 100, seed=12)
     with spark_session("rows", "local[1]") as spark:

@@ -1,4 +1,5 @@
-"""Makes the recording that the tests and the screenshots show: a real cluster of three, whose leader is killed under load and comes back.
+"""Makes the recording that the tests and the screenshots show: a real cluster of three, whose
+leader is killed under load and comes back.
 
     python tests/tui/make_recording.py tests/tui/recordings/leader-killed.jsonl.gz
 
@@ -25,11 +26,16 @@ from tui.recording import Recorder
 from tui.trace_feed import TraceFeed
 
 GAUGES_EVERY_US = 250_000
-TOPICS = (NewTopic("web", 6, 3, config={"min.insync.replicas": "2"}), NewTopic("payments", 2, 3, config={"min.insync.replicas": "2"}))
+TOPICS = (
+    NewTopic("web", 6, 3, config={"min.insync.replicas": "2"}),
+    NewTopic("payments", 2, 3, config={"min.insync.replicas": "2"}),
+)
 
 
 def thinned() -> Callable[[Envelope], bool]:
-    """Keeps all facts and snapshots, and of each teller's gauges four samples a second instead of ten."""
+    """Keeps all facts and snapshots, and of each teller's gauges four samples a second instead of
+    ten.
+    """
     kept: dict[int, int] = {}
 
     def keep(envelope: Envelope) -> bool:
@@ -45,11 +51,19 @@ def thinned() -> Callable[[Envelope], bool]:
 
 
 def produce(bootstrap: str, stop: threading.Event) -> None:
-    """acks=all from twelve producers until told to stop. A broker takes one request at a time from each connection; so many can wait at once, and
-    the deadlines differ, so that the wheels of the Produce purgatory have something in many a slot."""
+    """acks=all from twelve producers until told to stop. A broker takes one request at a time from
+    each connection; so many can wait at once, and the deadlines differ, so that the wheels of the
+    Produce purgatory have something in many a slot.
+    """
     producers = [
         Producer(
-            {"bootstrap.servers": bootstrap, "acks": "all", "linger.ms": 5, "request.timeout.ms": 700 * 2**n + 90 * n, "client.id": f"web-log-{i}"}
+            {
+                "bootstrap.servers": bootstrap,
+                "acks": "all",
+                "linger.ms": 5,
+                "request.timeout.ms": 700 * 2**n + 90 * n,
+                "client.id": f"web-log-{i}",
+            }
         )
         for i in range(12)
         for n in [i % 6]
@@ -69,7 +83,9 @@ def produce(bootstrap: str, stop: threading.Event) -> None:
 
 def create_topics(bootstrap: str) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    for future in admin.create_topics(list(TOPICS), operation_timeout=20, request_timeout=30).values():
+    for future in admin.create_topics(
+        list(TOPICS), operation_timeout=20, request_timeout=30
+    ).values():
         future.result()
 
 
@@ -101,7 +117,11 @@ async def play(cluster: Cluster, path: Path) -> None:
         await created
         load.start()
         await watch(8)
-        leader = [e.event.new_leader for e in seen if isinstance(e.event, LeaderElected) and e.event.topic == "web"][-1]
+        leader = [
+            e.event.new_leader
+            for e in seen
+            if isinstance(e.event, LeaderElected) and e.event.topic == "web"
+        ][-1]
         await asyncio.to_thread(cluster.kill, leader)
         print(f"killed broker {leader}")
         print("failed:", await watch(30, lambda e: isinstance(e.event, BrokerFailed)))

@@ -1,4 +1,6 @@
-"""The real dashboard in a real terminal (tmux) on a real cluster: a broker is killed and started again by keys, and the screen says so."""
+"""The real dashboard in a real terminal (tmux) on a real cluster: a broker is killed and started
+again by keys, and the screen says so.
+"""
 
 import os
 import shlex
@@ -20,12 +22,23 @@ NAME = "watched"
 class Terminal:
     """A tmux server of its own, with one window in which the dashboard runs."""
 
-    def __init__(self, socket: Path, columns: int, rows: int, command: str, environment: dict[str, str]) -> None:
+    def __init__(
+        self, socket: Path, columns: int, rows: int, command: str, environment: dict[str, str]
+    ) -> None:
         self._tmux = ["tmux", "-S", str(socket), "-f", os.devnull]
-        self._run("new-session", "-d", "-x", str(columns), "-y", str(rows), command, env=environment)
+        self._run(
+            "new-session", "-d", "-x", str(columns), "-y", str(rows), command, env=environment
+        )
 
     def _run(self, *words: str, env: dict[str, str] | None = None) -> str:
-        return subprocess.run([*self._tmux, *words], check=True, capture_output=True, text=True, timeout=PATIENCE_S, env=env).stdout
+        return subprocess.run(
+            [*self._tmux, *words],
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            env=env,
+        ).stdout
 
     def keys(self, *keys: str) -> None:
         self._run("send-keys", *keys)
@@ -44,7 +57,9 @@ class Terminal:
         return wait_for(shows, lambda: f"the screen never showed {what}; it shows\n{seen[0]}")
 
     def close(self) -> None:
-        subprocess.run([*self._tmux, "kill-server"], check=False, capture_output=True, timeout=PATIENCE_S)
+        subprocess.run(
+            [*self._tmux, "kill-server"], check=False, capture_output=True, timeout=PATIENCE_S
+        )
 
 
 @pytest.fixture
@@ -76,7 +91,9 @@ def terminal(cluster: Cluster, tmp_path: Path) -> Iterator[Terminal]:
 def test_a_broker_is_killed_and_started_again_by_keys(cluster: Cluster, terminal: Terminal) -> None:
     terminal.wait_for(lambda s: "all brokers are up" in s or "all is well" in s, "that all is well")
     shown = ("▶ broker 0", "▶ live", f"cluster {NAME}")
-    terminal.wait_for(lambda s: all(text in s for text in shown), "the brokers, the first of them selected, live")
+    terminal.wait_for(
+        lambda s: all(text in s for text in shown), "the brokers, the first of them selected, live"
+    )
     victim = 1
 
     terminal.keys("Right")
@@ -98,9 +115,14 @@ def test_a_broker_is_killed_and_started_again_by_keys(cluster: Cluster, terminal
 
     terminal.keys("s")
     terminal.wait_for(lambda s: f"broker {victim} started" in s, "that it was started")
-    terminal.wait_for(lambda s: ("all brokers are up" in s or "all is well" in s) and "✕ killed" not in s, "that all is well again")
+    terminal.wait_for(
+        lambda s: ("all brokers are up" in s or "all is well" in s) and "✕ killed" not in s,
+        "that all is well again",
+    )
     assert cluster.pid(victim) != 0
 
     terminal.keys("2")
-    terminal.wait_for(lambda s: "purgatory, broker" in s and "level 1" in s, "the wheels of a live broker")
+    terminal.wait_for(
+        lambda s: "purgatory, broker" in s and "level 1" in s, "the wheels of a live broker"
+    )
     terminal.keys("q")

@@ -1,4 +1,6 @@
-"""What the screens say: a recorded cluster of three, whose leader was killed under load and came back."""
+"""What the screens say: a recorded cluster of three, whose leader was killed under load and came
+back.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -51,7 +53,11 @@ def screen_text(screen: Screen[Result]) -> str:
     return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
 
 
-def look(at_ms: int, ask: Callable[[Pilot[None], DashboardApp], Awaitable[None]], size: tuple[int, int] = (120, 36)) -> None:
+def look(
+    at_ms: int,
+    ask: Callable[[Pilot[None], DashboardApp], Awaitable[None]],
+    size: tuple[int, int] = (120, 36),
+) -> None:
     """Run the dashboard, standing still at this moment of the recording."""
 
     async def run() -> None:
@@ -123,7 +129,9 @@ def test_enter_follows_the_chain_to_the_cause_and_to_what_followed() -> None:
         rows = app.screen.query_one(MatrixRows)
         rows.focus()
         elected = moment(LeaderElected)[1]
-        rows.cursor = [str(key) for key in app.model.cluster.partitions.by_key].index(f"{elected.topic}-{elected.partition}")
+        rows.cursor = [str(key) for key in app.model.cluster.partitions.by_key].index(
+            f"{elected.topic}-{elected.partition}"
+        )
         await pilot.press("enter")
         await pilot.pause()
         assert isinstance(app.screen, ChainScreen)
@@ -245,7 +253,9 @@ def test_light_and_dark_tell_the_same_with_other_colours() -> None:
 
 def test_a_picture_needs_no_terminal_and_no_net(tmp_path: Path) -> None:
     out = tmp_path / "x.svg"
-    result = CliRunner().invoke(dashboard, ["--replay", str(RECORDING), "--screenshot", str(out), "--size", "90x30"])
+    result = CliRunner().invoke(
+        dashboard, ["--replay", str(RECORDING), "--screenshot", str(out), "--size", "90x30"]
+    )
     assert result.exit_code == 0, result.output
     svg = out.read_text(encoding="utf-8")
     assert "payments-1" in svg
@@ -254,18 +264,29 @@ def test_a_picture_needs_no_terminal_and_no_net(tmp_path: Path) -> None:
 
 
 def test_blanks_before_text_become_a_place_in_the_picture() -> None:
-    svg = '<text class="r1" x="10" y="20" textLength="61" clip-path="url(#a)">&#160;&#160;b0&#160;</text>'
-    assert tidy(svg) == '<text class="r1" x="34.4" y="20" textLength="36.6" clip-path="url(#a)">b0&#160;</text>'
+    svg = (
+        '<text class="r1" x="10" y="20" textLength="61"'
+        ' clip-path="url(#a)">&#160;&#160;b0&#160;</text>'
+    )
+    assert (
+        tidy(svg)
+        == '<text class="r1" x="34.4" y="20" textLength="36.6" clip-path="url(#a)">b0&#160;</text>'
+    )
 
 
-def test_wrong_words_on_the_command_line_are_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_words_on_the_command_line_are_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("KAFKA_EDU_HOME", str(tmp_path))
     no_recording = tmp_path / "x.jsonl"
     no_recording.write_text("hello\n")
     for words, answer in (
         (["--replay", str(no_recording)], "no stream of kafka-edu events"),
         (["--screenshot", str(tmp_path / "x.svg")], "there is no cluster 'default'"),
-        (["--replay", str(RECORDING), "--screenshot", str(tmp_path / "no" / "x.svg")], "Name a file in a folder that you may write to"),
+        (
+            ["--replay", str(RECORDING), "--screenshot", str(tmp_path / "no" / "x.svg")],
+            "Name a file in a folder that you may write to",
+        ),
         (["--size", "9x9", "--screenshot", "x.svg"], "at least 40x12"),
         (["--cluster", "nowhere"], "needs a terminal"),
     ):
@@ -275,5 +296,14 @@ def test_wrong_words_on_the_command_line_are_answered(tmp_path: Path, monkeypatc
 
 
 def test_a_picture_of_the_wheels() -> None:
-    svg = asyncio.run(picture("demo", Replay(recording()), moment(ProcessEnded)[0] - 300, "wheels", (120, 36), light=True))
+    svg = asyncio.run(
+        picture(
+            "demo",
+            Replay(recording()),
+            moment(ProcessEnded)[0] - 300,
+            "wheels",
+            (120, 36),
+            light=True,
+        )
+    )
     assert "purgatory" in svg

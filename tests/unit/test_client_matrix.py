@@ -1,4 +1,6 @@
-"""The README's table of clients: as the tests' results say, and every client of tests/interop is in it."""
+"""The README's table of clients: as the tests' results say, and every client of tests/interop is in
+it.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""What users run needs no package that only developers install; tests that need one skip, and say why."""
+"""What users run needs no package that only developers install; tests that need one skip, and say
+why.
+"""
 
 import ast
 import os
@@ -33,10 +35,16 @@ def name_of(requirement: str) -> str:
 
 PROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 MAIN: Final = {name_of(pin) for pin in PROJECT["dependencies"]}
-GROUPS: Final = {group: {name_of(pin) for pin in pins} for group, pins in PROJECT["optional-dependencies"].items()}
+GROUPS: Final = {
+    group: {name_of(pin) for pin in pins}
+    for group, pins in PROJECT["optional-dependencies"].items()
+}
 DEV_ONLY: Final = GROUPS["dev"] - MAIN
 #: top-level module → the installed distributions that bring it.
-INSTALLED: Final = {module: {name_of(found) for found in names} for module, names in packages_distributions().items()}
+INSTALLED: Final = {
+    module: {name_of(found) for found in names}
+    for module, names in packages_distributions().items()
+}
 
 
 def imported(module: Path) -> Iterator[str]:
@@ -49,7 +57,9 @@ def imported(module: Path) -> Iterator[str]:
 
 
 def distributions(name: str) -> set[str]:
-    """Return the distributions that bring a top-level module; one that is not installed is taken to be called like its module."""
+    """Return the distributions that bring a top-level module; one that is not installed is taken to
+    be called like its module.
+    """
     return INSTALLED.get(name, {name_of(name)})
 
 
@@ -74,7 +84,9 @@ def test_no_shipped_module_imports_what_only_developers_install() -> None:
 
 @pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
 def test_the_tools_client_has_each_codec_from_the_main_packages(codec: str) -> None:
-    """kafka-python takes a codec from whatever package is there, so each must come from a package of main."""
+    """kafka-python takes a codec from whatever package is there, so each must come from a package
+    of main.
+    """
     provider = vars(kafka.codec)[codec]
     assert provider is not None, f"kafka-python found no package for {codec}"
     module = provider.__name__.partition(".")[0]
@@ -98,7 +110,9 @@ raise SystemExit(pytest.main(["-q", "-p", "no:cacheprovider", "--collect-only", 
 def collect(*paths: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     """Collect tests in a process that has no package of the group dev."""
     names = {module for module, found in INSTALLED.items() if found & DEV_ONLY}
-    environ = {key: value for key, value in os.environ.items() if key != "KAFKA_EDU_REQUIRE_CLIENTS"}
+    environ = {
+        key: value for key, value in os.environ.items() if key != "KAFKA_EDU_REQUIRE_CLIENTS"
+    }
     return subprocess.run(
         [sys.executable, "-c", HIDE.format(names=names), *paths],
         cwd=ROOT,
@@ -113,7 +127,10 @@ def test_all_tests_are_collected_without_the_developers_packages() -> None:
     """`./kafka-edu test --full` in a bare install: what misses a client skips, and says why."""
     done = collect("tests")
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    assert re.search(r"aiokafka is not installed; it comes with the group dev: \./kafka-edu setup dev", done.stdout)
+    assert re.search(
+        r"aiokafka is not installed; it comes with the group dev: \./kafka-edu setup dev",
+        done.stdout,
+    )
 
 
 def test_a_missing_client_fails_where_clients_are_required() -> None:
@@ -123,13 +140,26 @@ def test_a_missing_client_fails_where_clients_are_required() -> None:
 
 
 def test_the_sizes_that_are_told_are_those_of_one_table() -> None:
-    """The script reads the table; README's figure for the first start is that of the main packages and of the installer."""
-    table = dict(re.findall(r"^\| `([a-z-]+)\.txt` \| (\d+) MB \|", (ROOT / "requirements" / "README.md").read_text(encoding="utf-8"), re.MULTILINE))
+    """The script reads the table; README's figure for the first start is that of the main packages
+    and of the installer.
+    """
+    table = dict(
+        re.findall(
+            r"^\| `([a-z-]+)\.txt` \| (\d+) MB \|",
+            (ROOT / "requirements" / "README.md").read_text(encoding="utf-8"),
+            re.MULTILINE,
+        )
+    )
     assert set(table) == {path.stem for path in (ROOT / "requirements").glob("*.txt")}
     script = (ROOT / "kafka-edu").read_text(encoding="utf-8")
     (function,) = re.findall(r"^download_size\(\) \{.*?^\}$", script, re.MULTILINE | re.DOTALL)
     for group, size in table.items():
-        done = subprocess.run(["bash", "-c", f"here={ROOT!s}; {function}; download_size {group}"], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            ["bash", "-c", f"here={ROOT!s}; {function}; download_size {group}"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         assert done.stdout.strip() == size
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"({int(table['main']) + int(table['uv'])} MB at most)" in readme

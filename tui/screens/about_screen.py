@@ -37,7 +37,12 @@ class AboutScreen(ModalScreen[None]):
             yield Label("Behind it stand (enter or o opens one):", markup=False)
             yield OptionList(
                 *(
-                    Option(Text.assemble((source.cls, "bold"), f"   kafka_edu/{source.module.replace('.', '/')}.py"))
+                    Option(
+                        Text.assemble(
+                            (source.cls, "bold"),
+                            f"   kafka_edu/{source.module.replace('.', '/')}.py",
+                        )
+                    )
                     for source in self._subject.sources
                 )
             )

@@ -6,7 +6,12 @@ from typing import Final, NamedTuple
 from rich.text import Text
 from textual.widget import Widget
 
-from kafka_edu.common.action_client import ActionAddress, ActionClient, ActionRefusedError, NoSupervisorError
+from kafka_edu.common.action_client import (
+    ActionAddress,
+    ActionClient,
+    ActionRefusedError,
+    NoSupervisorError,
+)
 from kafka_edu.common.cluster_home import ClusterFolder
 
 from ..model import Model
@@ -14,7 +19,13 @@ from ..widgets.drawn import ink, palette_of
 
 _SHOWN_S: Final = 8.0
 #: action → what is said while it is under way
-DOING: Final = {"kill": "killing", "start": "starting", "pause": "pausing", "resume": "resuming", "stop": "stopping"}
+DOING: Final = {
+    "kill": "killing",
+    "start": "starting",
+    "pause": "pausing",
+    "resume": "resuming",
+    "stop": "stopping",
+}
 
 
 class Act(NamedTuple):
@@ -23,7 +34,9 @@ class Act(NamedTuple):
 
 
 class ActLine(Widget):
-    """Asks the supervisor to act, after a confirmation where a process is to die; the supervisor's own event then tells it to everybody."""
+    """Asks the supervisor to act, after a confirmation where a process is to die; the supervisor's
+    own event then tells it to everybody.
+    """
 
     def __init__(self, model: Model, folder: ClusterFolder | None) -> None:
         """`folder` None: a recording, where nothing can be done."""
@@ -54,10 +67,16 @@ class ActLine(Widget):
         if act.action == "kill":
             self.pending = act
             view = self.model.cluster
-            costs = [f"it leads {view.partitions.led_by(act.broker)} of {len(view.partitions.by_key)} partitions"]
+            costs = [
+                f"it leads {view.partitions.led_by(act.broker)} of {len(view.partitions.by_key)}"
+                " partitions"
+            ]
             if view.controller == act.broker:
                 costs.append("it is the controller")
-            self._say(f"kill broker {act.broker} with SIGKILL? {', '.join(costs)}   [y] yes  [n] no", f"bold reverse {palette_of(self).error}")
+            self._say(
+                f"kill broker {act.broker} with SIGKILL? {', '.join(costs)}   [y] yes  [n] no",
+                f"bold reverse {palette_of(self).error}",
+            )
             self.screen.refresh_bindings()
         else:
             self._begin(act)

@@ -1,4 +1,6 @@
-"""[enter]: the chain of causes, from the first event to this one, across processes; and what it led to."""
+"""[enter]: the chain of causes, from the first event to this one, across processes; and what it led
+to.
+"""
 
 import inspect
 from typing import ClassVar
@@ -20,7 +22,9 @@ from ..widgets.ticker_lines import ChainLines, wall_clock
 class ChainScreen(ModalScreen[None]):
     """Each line an event; below, the one under the cursor with all its fields."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "back", key_display="esc")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "dismiss", "back", key_display="esc")
+    ]
 
     def __init__(self, ticker: Ticker, envelope: Envelope) -> None:
         super().__init__()
@@ -46,14 +50,18 @@ class ChainScreen(ModalScreen[None]):
 
     def _show(self) -> None:
         if self._lines is not None:
-            self.query_one("#detail", Static).update(self._detail(self._lines.links[self._lines.cursor]))
+            self.query_one("#detail", Static).update(
+                self._detail(self._lines.links[self._lines.cursor])
+            )
 
     def _detail(self, link: Link) -> Text:
         envelope = link.envelope
         text = ink(f"{envelope.name}", "bold")
         cause = f", cause #{envelope.cause}" if envelope.cause else ""
         text.append(f"  #{envelope.seq} of {link.teller}{cause}, {wall_clock(envelope.wall_ms)}\n")
-        text.append((inspect.getdoc(type(envelope.event)) or "").partition("\n")[0] + "\n", style="italic")
+        text.append(
+            (inspect.getdoc(type(envelope.event)) or "").partition("\n")[0] + "\n", style="italic"
+        )
         fields: dict[str, object] = getattr(envelope.event, "_asdict")()  # noqa: B009 - NamedTuple's own; mypy sees only a tuple here
         text.append("  ".join(f"{name}={value}" for name, value in fields.items()))
         return text

@@ -58,7 +58,9 @@ class ClusterScreen(DashboardScreen):
         self.query_one(TickerLines).styles.height = max(event.size.height // 3 - 2, 5) + 1
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys that mean nothing now are not shown: acts in a recording, yes and no while nothing is asked."""
+        """Keys that mean nothing now are not shown: acts in a recording, yes and no while nothing
+        is asked.
+        """
         if not self.is_mounted:
             return True
         line = self.query_one(ActLine)
@@ -99,7 +101,10 @@ class ClusterScreen(DashboardScreen):
         """The last fact told of a partition that has a cause; if none has, the last one."""
         last: Envelope | None = None
         for envelope in reversed(self.model.ticker.history.events):
-            if getattr(envelope.event, "topic", None) == key.topic and getattr(envelope.event, "partition", None) == key.partition:
+            if (
+                getattr(envelope.event, "topic", None) == key.topic
+                and getattr(envelope.event, "partition", None) == key.partition
+            ):
                 if envelope.cause:
                     return envelope
                 last = last or envelope

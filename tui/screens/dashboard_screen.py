@@ -24,7 +24,9 @@ class Ticks(Protocol):
 
 
 class DashboardScreen(Screen[None]):
-    """One look at the cluster. `tick` is called by the app when events have come, and a few times a second."""
+    """One look at the cluster. `tick` is called by the app when events have come, and a few times a
+    second.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark", "about", "about", key_display="?"),

@@ -31,9 +31,17 @@ class SourceScreen(ModalScreen[None]):
         code = self._source.path().read_text(encoding="utf-8")
         theme = "github-dark" if self.app.current_theme.dark else "friendly"
         with Vertical(classes="box"):
-            yield Label(f"{self._source.cls} · kafka_edu/{self._source.module.replace('.', '/')}.py", classes="title", markup=False)
+            yield Label(
+                f"{self._source.cls} · kafka_edu/{self._source.module.replace('.', '/')}.py",
+                classes="title",
+                markup=False,
+            )
             with VerticalScroll():
-                yield Static(Syntax(code, "python", line_numbers=True, theme=theme, background_color="default"))
+                yield Static(
+                    Syntax(
+                        code, "python", line_numbers=True, theme=theme, background_color="default"
+                    )
+                )
         yield Footer(compact=True, show_command_palette=False)
 
     def on_mount(self) -> None:
@@ -47,7 +55,10 @@ class SourceScreen(ModalScreen[None]):
             self.notify("set EDITOR to open it in your editor")
             return
         with self.app.suspend():
-            subprocess.run([*shlex.split(editor), f"+{self._source.line()}", str(self._source.path())], check=False)
+            subprocess.run(
+                [*shlex.split(editor), f"+{self._source.line()}", str(self._source.path())],
+                check=False,
+            )
 
     async def action_dismiss(self, result: None = None) -> None:
         self.dismiss()

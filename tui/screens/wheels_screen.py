@@ -23,7 +23,9 @@ class WheelsScreen(DashboardScreen):
     ]
 
     def body(self) -> ComposeResult:
-        """The widgets are held on to: a tick may still come when the screen has begun to close and they are not on it any more."""
+        """The widgets are held on to: a tick may still come when the screen has begun to close and
+        they are not on it any more.
+        """
         self._tabs, self._board = TimerTabs(self.model), WheelBoard(self.model)
         self._head, self._lines = WaitingHead(self.model), WaitingLines(self.model)
         yield from (self._tabs, self._board, self._head, self._lines)
@@ -49,5 +51,7 @@ class WheelsScreen(DashboardScreen):
         self.tick()
 
     def on_lines_chosen(self, message: Lines.Chosen) -> None:
-        """An operation has no chain of its own at this level of telling: say what stands behind it."""
+        """An operation has no chain of its own at this level of telling: say what stands behind
+        it.
+        """
         self.action_about()

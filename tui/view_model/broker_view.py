@@ -1,7 +1,8 @@
 """One broker as its card shows it: its process, its place in the cluster, its traffic.
 
-Two truths, told by two tellers: the supervisor sees the process end at once; the cluster believes in the broker until ZooKeeper expires its
-session, and the controller says so. A card shows both, for between them lies the time without a leader.
+Two truths, told by two tellers: the supervisor sees the process end at once; the cluster believes
+in the broker until ZooKeeper expires its session, and the controller says so. A card shows both,
+for between them lies the time without a leader.
 """
 
 from typing import Final
@@ -85,13 +86,17 @@ class BrokerView:
 
     @property
     def dead(self) -> bool:
-        """No process is there, or the cluster has given it up, or nothing is heard of it and nobody knows why."""
+        """No process is there, or the cluster has given it up, or nothing is heard of it and nobody
+        knows why.
+        """
         if self.process in ("stopped", "running", "paused"):
             return self.process == "stopped" or self.in_cluster is False
         return self.in_cluster is False or (not self.linked and self.heard_us > 0)
 
     def status(self, now_us: int) -> tuple[str, str]:
-        """A sign with words, and a second line with what the cluster thinks; empty where all is well."""
+        """A sign with words, and a second line with what the cluster thinks; empty where all is
+        well.
+        """
 
         def since(at_us: int) -> str:
             return duration((now_us - at_us) / 1000) if at_us else "some time"
@@ -99,14 +104,28 @@ class BrokerView:
         gone = f"left the cluster {since(self.in_cluster_changed_us)} ago"
         if self.process == "stopped":
             head = f"✕ {self.ended or 'stopped'}"
-            return head, gone if self.in_cluster is False else "ZooKeeper holds its session" if self.in_cluster else ""
+            return (
+                head,
+                (
+                    gone
+                    if self.in_cluster is False
+                    else "ZooKeeper holds its session"
+                    if self.in_cluster
+                    else ""
+                ),
+            )
         if self.process == "paused":
             head = f"‖ paused {since(self.process_changed_us)}"
             return head, gone if self.in_cluster is False else "ZooKeeper holds its session"
         if not self.linked and self.heard_us:
-            return ("… starting" if self.process == "running" else "✕ no word from it"), gone if self.in_cluster is False else ""
+            return ("… starting" if self.process == "running" else "✕ no word from it"), (
+                gone if self.in_cluster is False else ""
+            )
         if self.in_cluster is False:
-            return "… not in the cluster", f"since {since(self.in_cluster_changed_us)}" if self.in_cluster_changed_us else ""
+            return (
+                "… not in the cluster",
+                f"since {since(self.in_cluster_changed_us)}" if self.in_cluster_changed_us else "",
+            )
         if self.heard_us == 0:
             return "… starting", ""
         if now_us - self.heard_us > SILENT_AFTER_US:
@@ -154,12 +173,23 @@ class BrokersView:
             case ProcessSnapshot() as e if e.broker >= 0:
                 broker = self[e.broker]
                 broker.port, broker.pid = e.port, e.pid
-                self._process(broker, e.state, "stopped" if e.state == "stopped" and not broker.ended else broker.ended, now_us)
+                self._process(
+                    broker,
+                    e.state,
+                    "stopped" if e.state == "stopped" and not broker.ended else broker.ended,
+                    now_us,
+                )
             case ProcessStarted() as e if e.broker >= 0:
                 self[e.broker].pid = e.pid
                 self._process(self[e.broker], "running", "", now_us)
             case ProcessEnded() as e if e.broker >= 0:
-                how = f"killed ({e.signal})" if e.signal else "stopped" if e.code == 0 else f"ended with code {e.code}"
+                how = (
+                    f"killed ({e.signal})"
+                    if e.signal
+                    else "stopped"
+                    if e.code == 0
+                    else f"ended with code {e.code}"
+                )
                 self[e.broker].pid = 0
                 self._process(self[e.broker], "stopped", how, now_us)
                 self._lost(self[e.broker])
@@ -171,7 +201,11 @@ class BrokersView:
                 self[e.broker].rss_anon = e.rss_anon
             case BrokerSnapshot() as e:
                 broker = self[e.broker_id]
-                broker.port, broker.pid, broker.state = port_of(e.end_points) or broker.port, e.pid, e.state
+                broker.port, broker.pid, broker.state = (
+                    port_of(e.end_points) or broker.port,
+                    e.pid,
+                    e.state,
+                )
                 if e.broker_epoch > 0 and broker.in_cluster is None:
                     broker.in_cluster = True
             case BrokerStateChanged() as e:
@@ -190,7 +224,8 @@ class BrokersView:
                 self._in_cluster(e.broker_id, True, now_us)
                 self[e.broker_id].port = self[e.broker_id].port or port_of(e.end_points)
             case MetadataUpdated() as e if teller == e.controller_id:
-                # A new controller does not tell of a broker that it never knew alive, such as the controller before it.
+                # A new controller does not tell of a broker that it never knew alive, such as the
+                # controller before it.
                 for broker_id in self.by_id:
                     self._in_cluster(broker_id, broker_id in e.live_brokers, now_us)
             case MetadataSnapshot() as e:
@@ -206,7 +241,10 @@ class BrokersView:
                 pass
 
     def _network(self, broker: BrokerView, e: NetworkSampled, now_us: int) -> None:
-        broker.request_queue, broker.request_queue_capacity = e.request_queue_size, e.request_queue_capacity
+        broker.request_queue, broker.request_queue_capacity = (
+            e.request_queue_size,
+            e.request_queue_capacity,
+        )
         broker.response_queue, broker.connections = e.response_queue_size, e.connections
         broker.bytes_in.sample(e.bytes_in_total, now_us)
         broker.bytes_out.sample(e.bytes_out_total, now_us)

@@ -1,10 +1,17 @@
-"""The Cluster screen's state: brokers, partitions, the controller, and the answer to "is all well?"."""
+"""The Cluster screen's state: brokers, partitions, the controller, and the answer to "is all
+well?".
+"""
 
 from typing import Final
 
 from kafka_edu.common.words import joined, plural
 from kafka_edu.trace.event import Envelope
-from kafka_edu.trace.events.controller import ActiveControllerChanged, ControllerElected, ControllerResigned, ControllerSnapshot
+from kafka_edu.trace.events.controller import (
+    ActiveControllerChanged,
+    ControllerElected,
+    ControllerResigned,
+    ControllerSnapshot,
+)
 from kafka_edu.trace.events.replication import ControllerEpochSeen
 from kafka_edu.trace.events.supervisor import (
     ProcessEnded,
@@ -62,7 +69,11 @@ class ClusterView:
 
     @property
     def up_ms(self) -> int | None:
-        return (self.glow.now_us - self._up_since_us) // 1000 if self._up_since_us is not None else None
+        return (
+            (self.glow.now_us - self._up_since_us) // 1000
+            if self._up_since_us is not None
+            else None
+        )
 
     def apply(self, envelope: Envelope) -> None:
         """Take one event. O(1)."""
@@ -76,7 +87,11 @@ class ClusterView:
                 self.name, self.zookeeper = e.name or self.name, e.zookeeper or self.zookeeper
                 self._up_since_us = envelope.mono_us - e.up_ms * 1000
             case SupervisorStarted() as e:
-                self.name, self.zookeeper, self._up_since_us = e.cluster, e.zookeeper, envelope.mono_us
+                self.name, self.zookeeper, self._up_since_us = (
+                    e.cluster,
+                    e.zookeeper,
+                    envelope.mono_us,
+                )
             case ControllerElected() as e:
                 self._controller(envelope.broker, e.epoch)
             case ControllerSnapshot() as e if e.active or self.controller < 0:
@@ -109,7 +124,10 @@ class ClusterView:
     def _controller(self, broker: int, epoch: int) -> None:
         """A controller of an older epoch is none."""
         if epoch >= self.controller_epoch:
-            if (broker, epoch) != (self.controller, self.controller_epoch) and self.controller_epoch:
+            if (broker, epoch) != (
+                self.controller,
+                self.controller_epoch,
+            ) and self.controller_epoch:
                 self.glow.touch("controller")
             self.controller, self.controller_epoch = broker, epoch
 
@@ -120,15 +138,29 @@ class ClusterView:
         if not self.brokers.by_id:
             return "warning", "… waiting for the first broker"
         gone = [str(b.id) for b in self.brokers.by_id.values() if b.dead]
-        why = f": {'broker' if len(gone) == 1 else 'brokers'} {joined(gone)} {'is' if len(gone) == 1 else 'are'} gone" if gone else ""
+        why = (
+            f": {'broker' if len(gone) == 1 else 'brokers'} {joined(gone)}"
+            f" {'is' if len(gone) == 1 else 'are'} gone"
+            if gone
+            else ""
+        )
         partitions, under, offline = self.partitions.counts()
         if offline:
-            return "error", f"✕ {offline:,} of {plural(partitions, 'partition')} without a leader{why}"
+            return (
+                "error",
+                f"✕ {offline:,} of {plural(partitions, 'partition')} without a leader{why}",
+            )
         if under:
-            return "warning", f"! {under:,} of {plural(partitions, 'partition')} under-replicated{why}"
+            return (
+                "warning",
+                f"! {under:,} of {plural(partitions, 'partition')} under-replicated{why}",
+            )
         paused = [str(b.id) for b in self.brokers.by_id.values() if b.process == "paused"]
         if paused:
-            return "warning", f"! broker {joined(paused)} is paused; the cluster does not know it yet"
+            return (
+                "warning",
+                f"! broker {joined(paused)} is paused; the cluster does not know it yet",
+            )
         if gone:
             return "warning", f"! {why[2:]}; every partition has all its replicas"
         if not partitions:

@@ -1,4 +1,6 @@
-"""Numbers as people read them: with a unit, three digits that matter, thousands set apart; and rows of bars."""
+"""Numbers as people read them: with a unit, three digits that matter, thousands set apart; and rows
+of bars.
+"""
 
 from collections.abc import Sequence
 from typing import Final
@@ -15,7 +17,11 @@ def short_count(number: float) -> str:
     """For narrow places: 12411 → `12.4k`."""
     for limit, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if number >= limit:
-            return f"{number / limit:.1f}{unit}" if number < 100 * limit else f"{number / limit:.0f}{unit}"
+            return (
+                f"{number / limit:.1f}{unit}"
+                if number < 100 * limit
+                else f"{number / limit:.0f}{unit}"
+            )
     return f"{number:.0f}"
 
 
@@ -23,7 +29,11 @@ def size(number: float) -> str:
     """Bytes in decimal units, as networks and Kafka's graphs count: 12411000 → `12.4 MB`."""
     for limit, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if number >= limit:
-            return f"{number / limit:.1f} {unit}" if number < 100 * limit else f"{number / limit:.0f} {unit}"
+            return (
+                f"{number / limit:.1f} {unit}"
+                if number < 100 * limit
+                else f"{number / limit:.0f} {unit}"
+            )
     return f"{number:.0f} B"
 
 
@@ -47,7 +57,9 @@ def duration(ms: float) -> str:
 
 
 def span(ms: int) -> str:
-    """A tick or the span of a wheel, exactly: 400 → `400 ms`, 8000 → `8 s`, 160000 → `160 s`, 1500 → `1500 ms`."""
+    """A tick or the span of a wheel, exactly: 400 → `400 ms`, 8000 → `8 s`, 160000 → `160 s`, 1500
+    → `1500 ms`.
+    """
     return f"{ms // 1000} s" if ms >= 1000 and ms % 1000 == 0 else f"{ms} ms"
 
 
@@ -65,14 +77,18 @@ def bar(value: float, top: float) -> str:
 
 
 def sparkline(values: Sequence[float], width: int, floor: float = 1.0) -> str:
-    """The last `width` values, the newest at the right; the highest of them, or `floor` if that is more, fills the line."""
+    """The last `width` values, the newest at the right; the highest of them, or `floor` if that is
+    more, fills the line.
+    """
     shown = list(values)[-width:] if width > 0 else []
     top = max([floor, *shown])
     return BARS[0] * (width - len(shown)) + "".join(bar(value, top) for value in shown)
 
 
 def column(value: float, top: float, rows: int) -> list[str]:
-    """A bar of `rows` characters, from the top down. Nothing at all is blank; something is at least an eighth."""
+    """A bar of `rows` characters, from the top down. Nothing at all is blank; something is at least
+    an eighth.
+    """
     eighths = 0 if value <= 0 or top <= 0 else max(1, min(rows * 8, round(value / top * rows * 8)))
     cells = []
     for row in range(rows - 1, -1, -1):

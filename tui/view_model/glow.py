@@ -8,7 +8,9 @@ _FORGET_ABOVE: Final = 4096
 
 
 class Glow:
-    """Remembers when things changed. Things are named by tuples, e.g. ("leader", "web", 0). `now_us` is the clock of the events."""
+    """Remembers when things changed. Things are named by tuples, e.g. ("leader", "web", 0).
+    `now_us` is the clock of the events.
+    """
 
     def __init__(self) -> None:
         self.now_us = 0
@@ -22,7 +24,9 @@ class Glow:
         """This thing changed now. O(1), amortised."""
         self._changed_us[thing] = self.now_us
         if len(self._changed_us) > _FORGET_ABOVE:
-            self._changed_us = {thing: at for thing, at in self._changed_us.items() if self.now_us - at <= GLOW_US}
+            self._changed_us = {
+                thing: at for thing, at in self._changed_us.items() if self.now_us - at <= GLOW_US
+            }
 
     def glows(self, *thing: Hashable) -> bool:
         """Whether it changed within the last second."""

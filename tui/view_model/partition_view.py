@@ -1,7 +1,8 @@
 """The partitions: who leads, who is in sync, how far each replica has come.
 
-Several tellers speak of one partition: the controller that elects, the leader, the followers, each broker's metadata. They speak in the order
-(leader epoch, zk_version); what is older than what is known is left out, so the row never goes back.
+Several tellers speak of one partition: the controller that elects, the leader, the followers, each
+broker's metadata. They speak in the order (leader epoch, zk_version); what is older than what is
+known is left out, so the row never goes back.
 """
 
 from typing import Final, NamedTuple
@@ -47,7 +48,12 @@ PARTITION_EVENTS: Final = (
 
 NO_LEADER: Final = -1
 LEADER, IN_ISR, OUT_OF_SYNC, DEAD, NONE = "●", "○", "◌", "✕", " "
-REPLICA_SIGNS: Final = {LEADER: "leader", IN_ISR: "in ISR", OUT_OF_SYNC: "out of sync", DEAD: "dead"}
+REPLICA_SIGNS: Final = {
+    LEADER: "leader",
+    IN_ISR: "in ISR",
+    OUT_OF_SYNC: "out of sync",
+    DEAD: "dead",
+}
 PREFERRED: Final = "★"
 
 
@@ -95,7 +101,9 @@ class PartitionView:
     def behind(self, broker: int) -> int:
         """How many records this replica still has to fetch."""
         have = self.replica_leos.get(broker, -1)
-        return max(self.leo - have, 0) if have >= 0 and self.leo >= 0 and broker != self.leader else 0
+        return (
+            max(self.leo - have, 0) if have >= 0 and self.leo >= 0 and broker != self.leader else 0
+        )
 
 
 class PartitionsView:
@@ -115,8 +123,6 @@ class PartitionsView:
             self.by_key = dict(sorted(self.by_key.items()))
         return self.by_key[key]
 
-    # ---- what is asked of it ----------------------------------------------------------------------------------------------------------------
-
     def sign(self, partition: PartitionView, broker: int) -> str:
         """The symbol of one cell."""
         if broker not in partition.replicas:
@@ -131,11 +137,14 @@ class PartitionsView:
         return partition.leader != NO_LEADER and self._brokers.alive(partition.leader)
 
     def under_replicated(self, partition: PartitionView) -> bool:
-        """As Kafka counts: it has a leader, and fewer in the ISR than assigned, those apart that a reassignment is adding.
+        """As Kafka counts: it has a leader, and fewer in the ISR than assigned, those apart that a
+        reassignment is adding.
 
         A dead one in the ISR counts as out: Kafka will know in a moment.
         """
-        return sum(self._brokers.alive(b) for b in partition.isr) < len(partition.replicas) - len(partition.adding)
+        return sum(self._brokers.alive(b) for b in partition.isr) < len(partition.replicas) - len(
+            partition.adding
+        )
 
     def counts(self) -> tuple[int, int, int]:
         """(partitions, under-replicated, without a live leader). O(partitions)."""
@@ -144,8 +153,6 @@ class PartitionsView:
 
     def led_by(self, broker: int) -> int:
         return sum(p.leader == broker for p in self.by_key.values())
-
-    # ---- events -----------------------------------------------------------------------------------------------------------------------------
 
     def apply(self, envelope: Envelope) -> None:
         """Take one event. O(1), a new partition O(partitions)."""
@@ -159,11 +166,32 @@ class PartitionsView:
             case SnapshotEnds():
                 self._forget_untold(teller)
             case LeaderElected() as e:
-                self._change(PartitionKey(e.topic, e.partition), e.leader_epoch, e.zk_version, e.new_leader, e.isr, e.replicas)
+                self._change(
+                    PartitionKey(e.topic, e.partition),
+                    e.leader_epoch,
+                    e.zk_version,
+                    e.new_leader,
+                    e.isr,
+                    e.replicas,
+                )
             case ReplicaRemovedFromIsr() as e:
-                self._change(PartitionKey(e.topic, e.partition), e.leader_epoch, e.zk_version, e.leader, e.isr, ())
+                self._change(
+                    PartitionKey(e.topic, e.partition),
+                    e.leader_epoch,
+                    e.zk_version,
+                    e.leader,
+                    e.isr,
+                    (),
+                )
             case IsrShrunk() | IsrExpanded() as e:
-                self._change(PartitionKey(e.topic, e.partition), e.leader_epoch, e.zk_version, None, e.after, ())
+                self._change(
+                    PartitionKey(e.topic, e.partition),
+                    e.leader_epoch,
+                    e.zk_version,
+                    None,
+                    e.after,
+                    (),
+                )
             case ControllerPartitionSnapshot() as e:
                 key = PartitionKey(e.topic, e.partition)
                 if teller in self._told_by_controller:
@@ -175,7 +203,9 @@ class PartitionsView:
                     self._change(key, e.leader_epoch, -1, e.leader, e.isr, e.replicas)
             case BecameLeader() as e:
                 key = PartitionKey(e.topic, e.partition)
-                self._change(key, e.leader_epoch, e.zk_version, teller, e.isr, e.replicas, e.adding_replicas)
+                self._change(
+                    key, e.leader_epoch, e.zk_version, teller, e.isr, e.replicas, e.adding_replicas
+                )
                 self._offsets(self[key], teller, e.high_watermark, e.start_offset)
             case BecameFollower() as e:
                 key = PartitionKey(e.topic, e.partition)
@@ -187,8 +217,22 @@ class PartitionsView:
                 self._told.setdefault(teller, set()).add(key)
                 leads = e.leader == teller
                 if leads or self[key].leader_epoch < e.leader_epoch:
-                    self._change(key, e.leader_epoch, e.zk_version, e.leader, e.isr if leads else None, e.replicas, e.adding_replicas)
-                self._gauge(self[key], teller, PartitionOffsets(e.topic, e.partition, e.log_start, e.hw, e.leo, e.remote_leos, e.min_isr))
+                    self._change(
+                        key,
+                        e.leader_epoch,
+                        e.zk_version,
+                        e.leader,
+                        e.isr if leads else None,
+                        e.replicas,
+                        e.adding_replicas,
+                    )
+                self._gauge(
+                    self[key],
+                    teller,
+                    PartitionOffsets(
+                        e.topic, e.partition, e.log_start, e.hw, e.leo, e.remote_leos, e.min_isr
+                    ),
+                )
             case PartitionOffsets() as e:
                 known = self.by_key.get(PartitionKey(e.topic, e.partition))
                 if known is not None:
@@ -214,9 +258,14 @@ class PartitionsView:
         replicas: tuple[int, ...],
         adding: tuple[int, ...] | None = None,
     ) -> None:
-        """One door for leader, epoch, ISR and replicas; None and () leave as is. Drops what is older than what is known."""
+        """One door for leader, epoch, ISR and replicas; None and () leave as is. Drops what is
+        older than what is known.
+        """
         p = self[key]
-        if (epoch, zk_version if zk_version >= 0 else p.zk_version) < (p.leader_epoch, p.zk_version):
+        if (epoch, zk_version if zk_version >= 0 else p.zk_version) < (
+            p.leader_epoch,
+            p.zk_version,
+        ):
             return
         is_new = p.leader_epoch < 0
         if replicas:
@@ -246,7 +295,9 @@ class PartitionsView:
         self._offsets(p, teller, e.hw, e.leo)
         if teller == p.leader:
             p.log_start = e.log_start
-            p.replica_leos.update({b: leo for b, leo in e.remote_leos if leo >= 0 and not self._speaks_itself(b)})
+            p.replica_leos.update(
+                {b: leo for b, leo in e.remote_leos if leo >= 0 and not self._speaks_itself(b)}
+            )
         p.min_isr = e.min_isr
 
     def _speaks_itself(self, broker: int) -> bool:
@@ -259,7 +310,9 @@ class PartitionsView:
             p.hw, p.leo = hw, leo
 
     def _forget_untold(self, teller: int) -> None:
-        """A snapshot is the whole state: a replica that is not in it is not there, and a partition the controller does not know is deleted."""
+        """A snapshot is the whole state: a replica that is not in it is not there, and a partition
+        the controller does not know is deleted.
+        """
         told = self._told.pop(teller, None)
         if told is not None:
             for key, p in self.by_key.items():

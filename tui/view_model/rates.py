@@ -1,4 +1,6 @@
-"""Rates out of totals: brokers tell running totals, ten times a second; a rate is the difference of two of them by the time between."""
+"""Rates out of totals: brokers tell running totals, ten times a second; a rate is the difference of
+two of them by the time between.
+"""
 
 from collections import deque
 from typing import Final
@@ -8,7 +10,9 @@ KEPT: Final = 120
 
 
 class Rate:
-    """One total as a rate per second, a value each half second, the last minute kept. O(1) a sample."""
+    """One total as a rate per second, a value each half second, the last minute kept. O(1) a
+    sample.
+    """
 
     def __init__(self) -> None:
         self.history: deque[float] = deque(maxlen=KEPT)

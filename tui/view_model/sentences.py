@@ -1,6 +1,7 @@
 """Facts as sentences: what the ticker and the chain of causes say of each kind of event.
 
-A sentence has a subject of its own, so that the same thing told of many subjects becomes one line: `leads web-0, web-3 and 2 more from now on`.
+A sentence has a subject of its own, so that the same thing told of many subjects becomes one line:
+`leads web-0, web-3 and 2 more from now on`.
 """
 
 from typing import NamedTuple
@@ -8,7 +9,18 @@ from typing import NamedTuple
 from kafka_edu.common.words import plural
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events import controller as ctl
-from kafka_edu.trace.events import learner, log, network, reassignment, replication, server, supervisor, timer, trace, zk
+from kafka_edu.trace.events import (
+    learner,
+    log,
+    network,
+    reassignment,
+    replication,
+    server,
+    supervisor,
+    timer,
+    trace,
+    zk,
+)
 
 from ..link_events import LinkLost, LinkMade
 from .figures import duration, span
@@ -17,7 +29,9 @@ TELLERS = {-1: "sup", -2: "zk", -3: "cli"}
 
 
 class Sentence(NamedTuple):
-    """`before` + subjects + `after`; `reason` where the event itself knows why; `because` is how it sounds as the reason of another."""
+    """`before` + subjects + `after`; `reason` where the event itself knows why; `because` is how it
+    sounds as the reason of another.
+    """
 
     before: str
     subject: str = ""
@@ -28,7 +42,11 @@ class Sentence(NamedTuple):
     """Whether it is worth a line of the ticker; else it shows in chains of causes only."""
 
     def text(self, subjects: str | None = None) -> str:
-        return " ".join(part for part in (self.before, self.subject if subjects is None else subjects, self.after) if part)
+        return " ".join(
+            part
+            for part in (self.before, self.subject if subjects is None else subjects, self.after)
+            if part
+        )
 
 
 def teller(broker: int) -> str:
@@ -51,7 +69,14 @@ def _process(name: str) -> str:
 
 def sentence(event: Event) -> Sentence:
     """Any fact as a sentence; one that has none of its own is told by its name and fields."""
-    found = _supervisor(event) or _controller(event) or _reassignment(event) or _replication(event) or _broker(event) or _zookeeper(event)
+    found = (
+        _supervisor(event)
+        or _controller(event)
+        or _reassignment(event)
+        or _replication(event)
+        or _broker(event)
+        or _zookeeper(event)
+    )
     return found or _plain(event)
 
 
@@ -64,29 +89,53 @@ def _plain(event: Event) -> Sentence:
 def _supervisor(event: Event) -> Sentence | None:
     match event:
         case supervisor.ProcessStarted() as e:
-            return Sentence(f"{_process(e.process)} started", after=f"as process {e.pid}", because=f"{_process(e.process)} started")
+            return Sentence(
+                f"{_process(e.process)} started",
+                after=f"as process {e.pid}",
+                because=f"{_process(e.process)} started",
+            )
         case supervisor.ProcessEnded() as e:
-            how = f"killed by {e.signal}" if e.signal else "ended" if e.code == 0 else f"ended with code {e.code}"
+            how = (
+                f"killed by {e.signal}"
+                if e.signal
+                else "ended"
+                if e.code == 0
+                else f"ended with code {e.code}"
+            )
             return Sentence(
                 f"{_process(e.process)} {how}",
                 reason="somebody asked for it" if e.asked else "nobody asked for it",
                 because=f"{_process(e.process)} was {how}",
             )
         case supervisor.ProcessPaused() as e:
-            return Sentence(f"{_process(e.process)} paused", after="(SIGSTOP): it holds its sockets and answers nothing")
+            return Sentence(
+                f"{_process(e.process)} paused",
+                after="(SIGSTOP): it holds its sockets and answers nothing",
+            )
         case supervisor.ProcessResumed() as e:
             return Sentence(f"{_process(e.process)} goes on", after="(SIGCONT)")
         case supervisor.ZooKeeperModeChanged() as e:
-            return Sentence(f"{_process(e.process)} {'leads' if e.mode == 'leader' else 'follows' if e.mode == 'follower' else 'serves nobody'}")
+            does = {"leader": "leads", "follower": "follows"}.get(e.mode, "serves nobody")
+            return Sentence(f"{_process(e.process)} {does}")
         case supervisor.ClusterReady() as e:
-            return Sentence(f"cluster ready after {duration(e.after_ms)}", after=f"brokers {_ids(e.brokers)}, controller {e.controller}")
+            return Sentence(
+                f"cluster ready after {duration(e.after_ms)}",
+                after=f"brokers {_ids(e.brokers)}, controller {e.controller}",
+            )
         case supervisor.ActionAsked() as e:
             return Sentence(
-                f"asked to {e.action}", f"broker {e.broker}" if e.broker >= 0 else "", because=f"somebody asked to {e.action} it", loud=False
+                f"asked to {e.action}",
+                f"broker {e.broker}" if e.broker >= 0 else "",
+                because=f"somebody asked to {e.action} it",
+                loud=False,
             )
         case supervisor.ActionDone() as e:
             # What was done is told by the process that started, ended or paused.
-            return Sentence(f"{'✓ done' if e.ok else '✗ refused'}: {e.action}", after=_process(e.message), loud=not e.ok)
+            return Sentence(
+                f"{'✓ done' if e.ok else '✗ refused'}: {e.action}",
+                after=_process(e.message),
+                loud=not e.ok,
+            )
         case LinkLost():
             return Sentence("tells no more events", because="its socket closed", loud=False)
         case LinkMade() as e:
@@ -97,25 +146,46 @@ def _supervisor(event: Event) -> Sentence | None:
 def _controller(event: Event) -> Sentence | None:
     match event:
         case ctl.ControllerElected() as e:
-            return Sentence("♛ is the controller now", after=f"(epoch {e.epoch})", because="a new controller was elected")
+            return Sentence(
+                "♛ is the controller now",
+                after=f"(epoch {e.epoch})",
+                because="a new controller was elected",
+            )
         case ctl.ControllerResigned() as e:
-            return Sentence("is the controller no more", after=f"(epoch {e.epoch})", reason=e.reason)
+            return Sentence(
+                "is the controller no more", after=f"(epoch {e.epoch})", reason=e.reason
+            )
         case ctl.BrokerJoined() as e:
-            return Sentence(f"broker {e.broker_id} {'came back' if e.bounced else 'joined'}", because=f"broker {e.broker_id} joined")
+            return Sentence(
+                f"broker {e.broker_id} {'came back' if e.bounced else 'joined'}",
+                because=f"broker {e.broker_id} joined",
+            )
         case ctl.BrokerFailed() as e:
             how = "said farewell" if e.shutting_down else "is gone: its session ended"
-            return Sentence(f"broker {e.broker_id} {how}", because=f"broker {e.broker_id} {'left' if e.shutting_down else 'is gone'}")
+            return Sentence(
+                f"broker {e.broker_id} {how}",
+                because=f"broker {e.broker_id} {'left' if e.shutting_down else 'is gone'}",
+            )
         case ctl.LeaderElected() as e:
             return _elected(e)
         case ctl.LeaderElectionFailed() as e:
-            nobody = "✕ no leader for" if e.strategy == "OfflinePartition" else "no other leader for"
+            nobody = (
+                "✕ no leader for" if e.strategy == "OfflinePartition" else "no other leader for"
+            )
             return Sentence(nobody, f"{e.topic}-{e.partition}", "", e.reason)
         case ctl.ReplicaRemovedFromIsr() as e:
-            return Sentence("ISR of", f"{e.topic}-{e.partition}", f"{_ids(e.isr_before)} → {_ids(e.isr)}", f"replica {e.replica} is offline")
+            return Sentence(
+                "ISR of",
+                f"{e.topic}-{e.partition}",
+                f"{_ids(e.isr_before)} → {_ids(e.isr)}",
+                f"replica {e.replica} is offline",
+            )
         case ctl.ControlledShutdownProcessed() as e:
             left = "it may go" if e.remaining == 0 else f"{e.remaining} remain"
             return Sentence(
-                f"broker {e.broker_id} asks to go:", after=f"led {e.led}, followed {e.followed}; {left}", because="it shuts down in order"
+                f"broker {e.broker_id} asks to go:",
+                after=f"led {e.led}, followed {e.followed}; {left}",
+                because="it shuts down in order",
             )
         case ctl.TopicDeletionChanged() as e:
             return Sentence(f"deletion {e.step}:", f"topic {e.topic}", "", e.reason)
@@ -124,12 +194,25 @@ def _controller(event: Event) -> Sentence | None:
         case ctl.ControllerEventQueued() as e:
             return Sentence(f"queued for the controller: {e.name}", after=e.detail, loud=False)
         case ctl.ZkWatchFired() as e:
-            return Sentence(f"watch fired: {e.type}", after=e.path, because=f"ZooKeeper told of a change in {e.path}", loud=False)
+            return Sentence(
+                f"watch fired: {e.type}",
+                after=e.path,
+                because=f"ZooKeeper told of a change in {e.path}",
+                loud=False,
+            )
         case ctl.PartitionStateChanged() as e:
-            return Sentence("partition", f"{e.topic}-{e.partition}", f"{_short(e.before)} → {_short(e.after)}", e.reason, loud=False)
+            return Sentence(
+                "partition",
+                f"{e.topic}-{e.partition}",
+                f"{_short(e.before)} → {_short(e.after)}",
+                e.reason,
+                loud=False,
+            )
         case ctl.ReplicaStateChanged() as e:
             replica = f"{e.topic}-{e.partition} on {e.replica}"
-            return Sentence("replica", replica, f"{_short(e.before)} → {_short(e.after)}", e.reason, loud=False)
+            return Sentence(
+                "replica", replica, f"{_short(e.before)} → {_short(e.after)}", e.reason, loud=False
+            )
     return None
 
 
@@ -149,25 +232,46 @@ def _elected(e: ctl.LeaderElected) -> Sentence:
         reason = e.strategy
     loss = " UNCLEAN: records may be lost" if e.unclean else ""
     what = f"{_who(e.old_leader)} → {_who(e.new_leader)}{loss}"
-    return Sentence("leader of", f"{e.topic}-{e.partition}", what, reason, f"{e.topic}-{e.partition} got a new leader")
+    return Sentence(
+        "leader of",
+        f"{e.topic}-{e.partition}",
+        what,
+        reason,
+        f"{e.topic}-{e.partition} got a new leader",
+    )
 
 
 def _reassignment(event: Event) -> Sentence | None:
     match event:
         case reassignment.ReassignmentStarted() as e:
             where = f"from {list(e.before)} to {[r for r in e.replicas if r not in e.removing]}"
-            return Sentence("moves", f"{e.topic}-{e.partition}", where, f"ordered by {e.ordered_by}", "it is moved")
+            return Sentence(
+                "moves",
+                f"{e.topic}-{e.partition}",
+                where,
+                f"ordered by {e.ordered_by}",
+                "it is moved",
+            )
         case reassignment.ReassignmentWaits() as e:
-            return Sentence("move of", f"{e.topic}-{e.partition}", f"waits for {_ids(e.missing)} to be in sync")
+            return Sentence(
+                "move of", f"{e.topic}-{e.partition}", f"waits for {_ids(e.missing)} to be in sync"
+            )
         case reassignment.ReassignmentCompleted() as e:
-            return Sentence("has moved", f"{e.topic}-{e.partition}", f"to {list(e.replicas)}", because="it has moved")
+            return Sentence(
+                "has moved",
+                f"{e.topic}-{e.partition}",
+                f"to {list(e.replicas)}",
+                because="it has moved",
+            )
         case reassignment.ReassignmentRefused() as e:
             return Sentence("✗ does not move", f"{e.topic}-{e.partition}", "", e.reason)
     return None
 
 
 def _isr_reason(reason: str) -> str:
-    """Without the offsets, which differ from partition to partition: `1 has caught up: LEO 534, HW 534`."""
+    """Without the offsets, which differ from partition to partition: `1 has caught up: LEO 534, HW
+    534`.
+    """
     brief = reason.partition(":")[0]
     return f"broker {brief}" if brief[:1].isdigit() else brief
 
@@ -186,33 +290,76 @@ def _short(state: str) -> str:
 def _replication(event: Event) -> Sentence | None:
     match event:
         case replication.BecameLeader() as e:
-            return Sentence("leads", f"{e.topic}-{e.partition}", f"from offset {e.start_offset:,} on, epoch {e.leader_epoch}", loud=False)
+            return Sentence(
+                "leads",
+                f"{e.topic}-{e.partition}",
+                f"from offset {e.start_offset:,} on, epoch {e.leader_epoch}",
+                loud=False,
+            )
         case replication.BecameFollower() as e:
-            return Sentence("follows", f"{e.topic}-{e.partition}", f"of broker {_who(e.leader)}", loud=False)
+            return Sentence(
+                "follows", f"{e.topic}-{e.partition}", f"of broker {_who(e.leader)}", loud=False
+            )
         case replication.IsrShrunk() as e:
             return Sentence(
-                "ISR of", f"{e.topic}-{e.partition}", f"shrinks {_ids(e.before)} → {_ids(e.after)}", _isr_reason(e.reason), "the ISR shrank"
+                "ISR of",
+                f"{e.topic}-{e.partition}",
+                f"shrinks {_ids(e.before)} → {_ids(e.after)}",
+                _isr_reason(e.reason),
+                "the ISR shrank",
             )
         case replication.IsrExpanded() as e:
-            return Sentence("ISR of", f"{e.topic}-{e.partition}", f"grows {_ids(e.before)} → {_ids(e.after)}", _isr_reason(e.reason), "the ISR grew")
+            return Sentence(
+                "ISR of",
+                f"{e.topic}-{e.partition}",
+                f"grows {_ids(e.before)} → {_ids(e.after)}",
+                _isr_reason(e.reason),
+                "the ISR grew",
+            )
         case replication.IsrChangeProposed() as e:
-            return Sentence("wants for", f"{e.topic}-{e.partition}", f"the ISR {_ids(e.before)} → {_ids(e.after)}", e.reason, loud=False)
+            return Sentence(
+                "wants for",
+                f"{e.topic}-{e.partition}",
+                f"the ISR {_ids(e.before)} → {_ids(e.after)}",
+                e.reason,
+                loud=False,
+            )
         case replication.LogTruncatedByEpoch() as e if e.before != e.after:
             return Sentence(
-                "cuts", f"{e.topic}-{e.partition}", f"back {e.before:,} → {e.after:,}", f"leader {e.leader} has no more of epoch {e.epoch}"
+                "cuts",
+                f"{e.topic}-{e.partition}",
+                f"back {e.before:,} → {e.after:,}",
+                f"leader {e.leader} has no more of epoch {e.epoch}",
             )
         case replication.UncleanTruncation() as e:
             at_least = "" if e.exact else "at least "
-            lost = f"{at_least}{plural(e.records, 'committed record')} lost: {e.after:,} to {e.high_watermark - 1:,}"
-            return Sentence("✕ UNCLEAN: cuts", f"{e.topic}-{e.partition}", lost, f"leader {e.leader}, elected uncleanly, never had them")
+            lost = (
+                f"{at_least}{plural(e.records, 'committed record')} lost: {e.after:,} to"
+                f" {e.high_watermark - 1:,}"
+            )
+            return Sentence(
+                "✕ UNCLEAN: cuts",
+                f"{e.topic}-{e.partition}",
+                lost,
+                f"leader {e.leader}, elected uncleanly, never had them",
+            )
         case replication.LogTruncatedByRange() as e:
-            return Sentence("cuts", f"{e.topic}-{e.partition}", f"{e.before:,} → {e.after:,}", e.reason)
+            return Sentence(
+                "cuts", f"{e.topic}-{e.partition}", f"{e.before:,} → {e.after:,}", e.reason
+            )
         case replication.PartitionOffline() as e:
             return Sentence("✕ disk failed below", f"{e.topic}-{e.partition}")
         case replication.FetcherFailed() as e:
-            return Sentence(f"cannot fetch from broker {e.leader}", reason=_brief(e.reason), because="its leader does not answer")
+            return Sentence(
+                f"cannot fetch from broker {e.leader}",
+                reason=_brief(e.reason),
+                because="its leader does not answer",
+            )
         case replication.StaleControllerRefused() as e:
-            return Sentence(f"refuses {e.request} of old controller {e.controller}", after=f"(epoch {e.controller_epoch} < {e.current_epoch})")
+            return Sentence(
+                f"refuses {e.request} of old controller {e.controller}",
+                after=f"(epoch {e.controller_epoch} < {e.current_epoch})",
+            )
     return None
 
 
@@ -222,51 +369,98 @@ def _broker(event: Event) -> Sentence | None:
             return Sentence("lost its ZooKeeper session", because="its session expired")
         case server.BrokerRegistered() as e:
             return Sentence(
-                "registered", after=f"in ZooKeeper (broker epoch {e.broker_epoch})", because=f"broker {e.broker_id} registered", loud=False
+                "registered",
+                after=f"in ZooKeeper (broker epoch {e.broker_epoch})",
+                because=f"broker {e.broker_id} registered",
+                loud=False,
             )
         case server.ServerStopping() as e:
             return Sentence("shuts down", reason=e.reason)
-        case server.ControlledShutdownAttempted() as e if e.error == "NONE" and not e.partitions_remaining:
-            return Sentence("may go,", after=f"says controller {e.controller_id}: its leaders have moved")
+        case server.ControlledShutdownAttempted() as e if (
+            e.error == "NONE" and not e.partitions_remaining
+        ):
+            return Sentence(
+                "may go,", after=f"says controller {e.controller_id}: its leaders have moved"
+            )
         case server.ControlledShutdownAttempted() as e:
-            why = e.error if e.error != "NONE" else f"{plural(e.partitions_remaining, 'partition')} could not be moved"
+            why = (
+                e.error
+                if e.error != "NONE"
+                else f"{plural(e.partitions_remaining, 'partition')} could not be moved"
+            )
             return Sentence(f"asked to go in vain, attempt {e.attempt}", reason=why)
         case server.ServerStopped() as e:
-            return Sentence("stopped", after=f"{'cleanly' if e.clean else 'in a hurry'} after {duration(e.shutdown_ms)}")
+            return Sentence(
+                "stopped",
+                after=f"{'cleanly' if e.clean else 'in a hurry'} after {duration(e.shutdown_ms)}",
+            )
         case server.TopicCreated() as e:
             how = "by first use" if e.automatic else ""
             with_partitions = f"with {plural(len(e.assignment), 'partition')} {how}".rstrip()
-            return Sentence("creates", f"topic {e.topic}", with_partitions, because=f"topic {e.topic} was created")
+            return Sentence(
+                "creates",
+                f"topic {e.topic}",
+                with_partitions,
+                because=f"topic {e.topic} was created",
+            )
         case server.BackgroundTaskFailed() as e:
             return Sentence(f"✕ {e.task} failed", after=e.error)
         case server.RequestStuck() as e:
-            what = "bytes that nobody reads" if e.api_key < 0 else f"request {e.correlation_id} of {e.client_id or 'a client'}"
-            return Sentence(f"✕ does not answer {what}", after=f"for {duration(e.waited_ms)}", reason=f"it stands in: {e.hop}")
-        case server.LoopStalled() as e:
-            busy = f"{duration(e.cpu_ms)} of it computing" if e.cpu_ms * 2 >= e.stalled_ms else "the machine gave it no time"
+            what = (
+                "bytes that nobody reads"
+                if e.api_key < 0
+                else f"request {e.correlation_id} of {e.client_id or 'a client'}"
+            )
             return Sentence(
-                "stalled", after=f"for {duration(e.stalled_ms)}", reason=f"{busy}; in {e.held_by}" if e.held_by else busy, loud=e.cpu_ms >= 1000
+                f"✕ does not answer {what}",
+                after=f"for {duration(e.waited_ms)}",
+                reason=f"it stands in: {e.hop}",
+            )
+        case server.LoopStalled() as e:
+            busy = (
+                f"{duration(e.cpu_ms)} of it computing"
+                if e.cpu_ms * 2 >= e.stalled_ms
+                else "the machine gave it no time"
+            )
+            return Sentence(
+                "stalled",
+                after=f"for {duration(e.stalled_ms)}",
+                reason=f"{busy}; in {e.held_by}" if e.held_by else busy,
+                loud=e.cpu_ms >= 1000,
             )
         case log.LogRecovered() as e if e.truncated_bytes or e.segments:
             cut = f", cut off {e.truncated_bytes:,} torn bytes" if e.truncated_bytes else ""
-            return Sentence("recovered", f"{e.topic}-{e.partition}", f"after an unclean stop{cut}", e.reason)
+            return Sentence(
+                "recovered", f"{e.topic}-{e.partition}", f"after an unclean stop{cut}", e.reason
+            )
         case log.LogDirFailed() as e:
             return Sentence("✕ log dir failed", after=e.log_dir, reason=e.reason)
         case log.SegmentRolled() as e:
-            return Sentence("new segment of", f"{e.topic}-{e.partition}", f"at {e.base_offset:,}", e.reason)
+            return Sentence(
+                "new segment of", f"{e.topic}-{e.partition}", f"at {e.base_offset:,}", e.reason
+            )
         case network.ConnectionFailed() as e:
-            return Sentence("✕ failed and closed a connection", after=f"while {e.doing}", reason=e.error)
+            return Sentence(
+                "✕ failed and closed a connection", after=f"while {e.doing}", reason=e.error
+            )
         case network.ConnectionRefused() as e:
             return Sentence(f"refused a connection of {e.peer}", reason=e.reason)
         case timer.WheelCreated() as e:
             made = f"level {e.level} ({span(e.tick_ms)} × {e.wheel_size})"
-            return Sentence(f"timer {e.timer} made {made}", reason=f"a task of {duration(e.delay_ms)} came", loud=False)
+            return Sentence(
+                f"timer {e.timer} made {made}",
+                reason=f"a task of {duration(e.delay_ms)} came",
+                loud=False,
+            )
         case learner.LearnerInstalled() as e:
             return Sentence("runs learner's code", after=f"{e.exercise}: {e.replaces}")
         case learner.LearnerFailed() as e:
             return Sentence("✕ learner's code failed", after=f"{e.exercise}: {e.message}")
         case trace.Gap() as e:
-            return Sentence(f"told {e.dropped:,} events that did not get here", reason="the dashboard was too slow")
+            return Sentence(
+                f"told {e.dropped:,} events that did not get here",
+                reason="the dashboard was too slow",
+            )
     return None
 
 
@@ -274,14 +468,25 @@ def _zookeeper(event: Event) -> Sentence | None:
     match event:
         case zk.SessionExpired() as e:
             return Sentence(
-                f"session {e.session_id:#x} expired", after=f"(nothing heard for {duration(e.timeout_ms)})", because="its session expired"
+                f"session {e.session_id:#x} expired",
+                after=f"(nothing heard for {duration(e.timeout_ms)})",
+                because="its session expired",
             )
         case zk.SessionClosed() as e:
-            return Sentence(f"session {e.session_id:#x} is over", after=f"{e.ephemerals} ephemerals go", loud=False)
+            return Sentence(
+                f"session {e.session_id:#x} is over",
+                after=f"{e.ephemerals} ephemerals go",
+                loud=False,
+            )
         case zk.ZnodeDeleted() as e:
             return Sentence(f"znode {e.path} deleted", because=f"{e.path} was deleted", loud=False)
         case zk.ZnodeCreated() as e:
             return Sentence(f"znode {e.path} created", because=f"{e.path} was created", loud=False)
         case zk.ZnodeChanged() as e:
-            return Sentence(f"znode {e.path} set", after=f"version {e.version}", because=f"{e.path} was set", loud=False)
+            return Sentence(
+                f"znode {e.path} set",
+                after=f"version {e.version}",
+                because=f"{e.path} was set",
+                loud=False,
+            )
     return None

@@ -1,4 +1,6 @@
-"""The ticker: facts with their causes, the newest last. The same thing said of many partitions is one line."""
+"""The ticker: facts with their causes, the newest last. The same thing said of many partitions is
+one line.
+"""
 
 from collections import deque
 from typing import Final
@@ -33,7 +35,9 @@ class TickerLine:
 
     @property
     def text(self) -> str:
-        times = f" (×{len(self.envelopes)})" if len(self.envelopes) > 1 and not self.subjects else ""
+        times = (
+            f" (×{len(self.envelopes)})" if len(self.envelopes) > 1 and not self.subjects else ""
+        )
         return self.said.text(joined(self.subjects)) + times
 
     def takes(self, envelope: Envelope, said: Sentence, because: str) -> bool:
@@ -44,7 +48,8 @@ class TickerLine:
             first.broker == envelope.broker
             and type(first.event) is type(envelope.event)
             and envelope.mono_us - self.envelopes[-1].mono_us <= within_us
-            and (self.said.before, self.said.after, self.because) == (said.before, said.after, because)
+            and (self.said.before, self.said.after, self.because)
+            == (said.before, said.after, because)
         )
 
     def add(self, envelope: Envelope, said: Sentence) -> None:
@@ -109,4 +114,7 @@ class Ticker:
             return [Link(envelope, envelope, 0)]
         chain = self.history.chain(envelope)
         links = [Link(step, chain[0], depth) for depth, step in enumerate(chain)]
-        return links + [Link(link.effect, chain[0], len(chain)) for link in self.history.children(envelope)[:SHOWN_EFFECTS]]
+        return links + [
+            Link(link.effect, chain[0], len(chain))
+            for link in self.history.children(envelope)[:SHOWN_EFFECTS]
+        ]

@@ -1,6 +1,8 @@
-"""The Wheels screen's state: every timer of every broker, wheel by wheel, and the operations that wait for it.
+"""The Wheels screen's state: every timer of every broker, wheel by wheel, and the operations that
+wait for it.
 
-In the broker a purgatory and its timer bear one name, so one `TimerView` holds both: the deadline's clock, and what the deadline is for.
+In the broker a purgatory and its timer bear one name, so one `TimerView` holds both: the deadline's
+clock, and what the deadline is for.
 """
 
 from typing import Final, NamedTuple
@@ -28,8 +30,20 @@ from .figures import duration
 from .glow import Glow
 from .rates import Rate
 
-TIMER_EVENTS: Final = (TimerSnapshot, TimerSampled, WheelSnapshot, WheelSampled, WheelCreated, NextBucketSampled)
-PURGATORY_EVENTS: Final = (PurgatorySnapshot, PurgatorySampled, WaitingOperationSnapshot, WaitingOperationSampled)
+TIMER_EVENTS: Final = (
+    TimerSnapshot,
+    TimerSampled,
+    WheelSnapshot,
+    WheelSampled,
+    WheelCreated,
+    NextBucketSampled,
+)
+PURGATORY_EVENTS: Final = (
+    PurgatorySnapshot,
+    PurgatorySampled,
+    WaitingOperationSnapshot,
+    WaitingOperationSampled,
+)
 
 
 class TimerKey(NamedTuple):
@@ -38,7 +52,9 @@ class TimerKey(NamedTuple):
 
 
 class WheelView:
-    """One wheel. Slot s is due at (c + (s - c) % size) · tick, c = current // tick: its turn comes when the hand gets there."""
+    """One wheel. Slot s is due at (c + (s - c) % size) · tick, c = current // tick: its turn comes
+    when the hand gets there.
+    """
 
     def __init__(self, told: WheelSampled) -> None:
         self.told = told
@@ -77,7 +93,9 @@ class WheelView:
     @property
     def next_slot(self) -> int | None:
         """The slot with tasks that comes due first, or None. O(size)."""
-        return min((slot for slot, count in enumerate(self.counts) if count), key=self.due_ms, default=None)
+        return min(
+            (slot for slot, count in enumerate(self.counts) if count), key=self.due_ms, default=None
+        )
 
 
 class TimerView:
@@ -113,7 +131,9 @@ class TimerView:
 
     def next_in_ms(self) -> int | None:
         """Until the next bucket is due; 0 when it is being dealt with, None when nothing waits."""
-        return max(self.next_bucket_ms - self.now_ms, 0) if self.next_bucket_ms is not None else None
+        return (
+            max(self.next_bucket_ms - self.now_ms, 0) if self.next_bucket_ms is not None else None
+        )
 
 
 class WheelsView:
@@ -150,7 +170,12 @@ class WheelsView:
                 self._forget(e.broker)
             case TimerSnapshot() | TimerSampled() as e:
                 timer = self._timer(broker, e.timer)
-                timer.now_ms, timer.current_time_ms, timer.tasks, timer.told_us = e.now_ms, e.current_time_ms, e.tasks, now_us
+                timer.now_ms, timer.current_time_ms, timer.tasks, timer.told_us = (
+                    e.now_ms,
+                    e.current_time_ms,
+                    e.tasks,
+                    now_us,
+                )
                 timer.next_bucket_ms = e.next_bucket_ms
                 for rate, total in (
                     (timer.inserted, e.inserted_total),
@@ -213,11 +238,17 @@ def why(operation: WaitingOperationSampled) -> list[str]:
     for needs in operation.why:
         what = "HW" if needs.needs == "high watermark" else needs.needs
         line = f"{needs.subject} needs {what} ≥ {needs.at_least:,}, has {needs.have:,}"
-        behind = [f"{who} is {needs.at_least - have:,} behind" for who, have in needs.holders if have < needs.at_least]
+        behind = [
+            f"{who} is {needs.at_least - have:,} behind"
+            for who, have in needs.holders
+            if have < needs.at_least
+        ]
         if needs.needs == "high watermark" and behind:
             line += ": " + ", ".join(behind)
         lines.append(line)
-    return lines or [f"waits for {', '.join(operation.keys)}" if operation.keys else "waits for its time-out"]
+    return lines or [
+        f"waits for {', '.join(operation.keys)}" if operation.keys else "waits for its time-out"
+    ]
 
 
 def left(operation: WaitingOperationSampled, timer: TimerView) -> str:

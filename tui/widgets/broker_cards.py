@@ -51,11 +51,20 @@ class BrokerCard(Drawn):
         broker = self.model.cluster.brokers[self.broker_id]
         colours = self.palette
         self.border_title = self.title().markup
-        colour = colours.error if broker.dead else colours.warning if broker.process == "paused" else colours.broker(self.broker_id)
+        colour = (
+            colours.error
+            if broker.dead
+            else colours.warning
+            if broker.process == "paused"
+            else colours.broker(self.broker_id)
+        )
         glows = self.model.cluster.glow.glows("broker", self.broker_id)
         kind = "double" if self.selected else "round"
         border = (kind, colour)
-        if self.styles.border.top[0] != kind or self.styles.border.top[1].hex.lower() != colour.lower():
+        if (
+            self.styles.border.top[0] != kind
+            or self.styles.border.top[1].hex.lower() != colour.lower()
+        ):
             self.styles.border = border  # type: ignore[assignment]  # Textual takes (kind, colour name) here
         self.styles.background = colours.glow if glows else None
         super().tick()
@@ -71,14 +80,24 @@ class BrokerCard(Drawn):
         lines = []
         for label, rate in (("in", broker.bytes_in), ("out", broker.bytes_out)):
             line = ink(f"{label:<4}", colours.dim)
-            line.append(sparkline(list(rate.history), spark, floor=1000.0), style=colours.broker(broker.id))
-            line.append(f"{size(rate.now) + '/s':>{_RATE_WIDTH}}", style="bold" if rate.now else colours.dim)
+            line.append(
+                sparkline(list(rate.history), spark, floor=1000.0), style=colours.broker(broker.id)
+            )
+            line.append(
+                f"{size(rate.now) + '/s':>{_RATE_WIDTH}}", style="bold" if rate.now else colours.dim
+            )
             lines.append(line)
         if head:
             lines.append(ink(f"{head} {second}"[:width], f"bold {colours.warning}"))
         else:
-            full = broker.request_queue_capacity and broker.request_queue * 2 >= broker.request_queue_capacity
-            queues = ink(f"req q {broker.request_queue}/{broker.request_queue_capacity}", f"bold {colours.warning}" if full else "")
+            full = (
+                broker.request_queue_capacity
+                and broker.request_queue * 2 >= broker.request_queue_capacity
+            )
+            queues = ink(
+                f"req q {broker.request_queue}/{broker.request_queue_capacity}",
+                f"bold {colours.warning}" if full else "",
+            )
             queues.append(f" · resp q {broker.response_queue}")
             if width >= 34:
                 queues.append(f" · {broker.requests.now:,.0f} req/s")
@@ -103,7 +122,9 @@ class BrokerCard(Drawn):
             lines.append(ink(f"still leader of {still_leads}!", f"bold {colours.error}"))
         else:
             lines.append(ink(f"holds {plural(follows, 'replica')}", colours.dim))
-        last = max([p.replica_leos.get(broker.id, -1) for p in partitions.by_key.values()], default=-1)
+        last = max(
+            [p.replica_leos.get(broker.id, -1) for p in partitions.by_key.values()], default=-1
+        )
         lines.append(ink(f"last seen LEO {last:,}" if last >= 0 else "", colours.dim))
         return _joined(lines, width)
 

@@ -1,4 +1,6 @@
-"""The two kinds of widget there are: a picture drawn whole, and a list of lines of which those in view are drawn. Both draw anew only what changed."""
+"""The two kinds of widget there are: a picture drawn whole, and a list of lines of which those in
+view are drawn. Both draw anew only what changed.
+"""
 
 from typing import ClassVar
 
@@ -22,7 +24,9 @@ def palette_of(widget: Widget) -> Palette:
 
 
 def ink(words: str, style: str = "") -> Text:
-    """A text of which only these words have this style: what is appended has its own. (`Text(words, style)` would colour that too.)"""
+    """A text of which only these words have this style: what is appended has its own. (`Text(words,
+    style)` would colour that too.)
+    """
     return Text().append(words, style=style)
 
 
@@ -55,7 +59,9 @@ class Drawn(Widget):
 
 
 class Lines(ScrollView, can_focus=True):
-    """Lines with a cursor. `follow`: it shows the last line while the cursor stands on it. Cost: the lines in view, however many there are."""
+    """Lines with a cursor. `follow`: it shows the last line while the cursor stands on it. Cost:
+    the lines in view, however many there are.
+    """
 
     subject: ClassVar[Subject]
     BINDINGS: ClassVar[list[BindingType]] = [

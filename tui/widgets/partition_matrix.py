@@ -11,7 +11,16 @@ from textual.events import Resize
 from ..model import Model
 from ..subjects import PARTITIONS
 from ..view_model.figures import count, short_count
-from ..view_model.partition_view import DEAD, IN_ISR, LEADER, OUT_OF_SYNC, PREFERRED, REPLICA_SIGNS, PartitionKey, PartitionView
+from ..view_model.partition_view import (
+    DEAD,
+    IN_ISR,
+    LEADER,
+    OUT_OF_SYNC,
+    PREFERRED,
+    REPLICA_SIGNS,
+    PartitionKey,
+    PartitionView,
+)
 from .drawn import Drawn, Lines, ink
 
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
@@ -25,7 +34,9 @@ def lag_bar(lag: int) -> str:
 
 
 class Columns:
-    """How wide each column is for this width of screen: narrow cells show the symbol, wide ones how far behind a replica is."""
+    """How wide each column is for this width of screen: narrow cells show the symbol, wide ones how
+    far behind a replica is.
+    """
 
     def __init__(self, model: Model, width: int) -> None:
         partitions = model.cluster.partitions.by_key.values()
@@ -33,7 +44,13 @@ class Columns:
         names = max((len(str(p.key)) for p in partitions), default=8)
         fixed = 9 + 10 + 10 + 11 + 8
         room = width - fixed
-        self.cell = 10 if room - min(names + 4, 32) >= 10 * len(self.brokers) else 5 if room - 12 >= 5 * len(self.brokers) else 3
+        self.cell = (
+            10
+            if room - min(names + 4, 32) >= 10 * len(self.brokers)
+            else 5
+            if room - 12 >= 5 * len(self.brokers)
+            else 3
+        )
         self.name = max(min(names + 4, 32, room - self.cell * len(self.brokers)), 12)
 
 
@@ -47,13 +64,21 @@ class MatrixHead(Drawn):
         columns = Columns(self.model, self.size.width)
         head = ink(f"{'partition':<{columns.name}}", f"bold {colours.dim}")
         for broker in columns.brokers:
-            name = f"broker {broker}" if columns.cell >= 10 else f"b{broker}" if columns.cell > 3 else str(broker)
+            name = (
+                f"broker {broker}"
+                if columns.cell >= 10
+                else f"b{broker}"
+                if columns.cell > 3
+                else str(broker)
+            )
             crown = "♛" if broker == view.controller and columns.cell > 3 else ""
             dead = "strike " if not view.brokers.alive(broker) else ""
             head.append(name, style=f"bold {dead}{colours.broker(broker)}")
             head.append(crown, style=colours.warning)
             head.append(" " * max(columns.cell - len(name) - len(crown), 0))
-        head.append(f"{'epoch':<9}{'HW':>9} {'LEO':>9}{'lag':>6}      ISR/min", style=f"bold {colours.dim}")
+        head.append(
+            f"{'epoch':<9}{'HW':>9} {'LEO':>9}{'lag':>6}      ISR/min", style=f"bold {colours.dim}"
+        )
         return head
 
 
@@ -110,7 +135,12 @@ class MatrixRows(Lines):
         for broker in columns.brokers:
             row.append_text(self._cell(p, broker, columns.cell))
         grown = view.glow.glows("epoch", p.key)
-        row.append(f"{count(p.leader_epoch) if p.leader_epoch >= 0 else '?'}{' ↑' if grown else ''}".ljust(9), style="bold" if grown else "")
+        row.append(
+            f"{count(p.leader_epoch) if p.leader_epoch >= 0 else '?'}{' ↑' if grown else ''}".ljust(
+                9
+            ),
+            style="bold" if grown else "",
+        )
         row.append(f"{count(p.hw) if p.hw >= 0 else '?':>9} ", style="" if led else colours.dim)
         row.append(f"{count(p.leo) if p.leo >= 0 else '?':>9}", style="" if led else colours.dim)
         row.append(f"{short_count(p.lag):>6} ", style="bold" if p.lag else colours.dim)
@@ -131,8 +161,14 @@ class MatrixRows(Lines):
             style += f" bold on {colours.glow}"
         text = f" {sign} " if width > 3 else f" {sign}"
         behind = p.behind(broker)
-        note = f"-{short_count(behind)}" if width >= 10 and behind and sign in (OUT_OF_SYNC, DEAD) else ""
-        return Text.assemble((text, style), (note, colours.dim), " " * max(width - len(text) - len(note), 0))
+        note = (
+            f"-{short_count(behind)}"
+            if width >= 10 and behind and sign in (OUT_OF_SYNC, DEAD)
+            else ""
+        )
+        return Text.assemble(
+            (text, style), (note, colours.dim), " " * max(width - len(text) - len(note), 0)
+        )
 
     def _min_isr(self, p: PartitionView) -> Text:
         colours, brokers = self.palette, self.model.cluster.brokers

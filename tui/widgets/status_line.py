@@ -10,7 +10,9 @@ from .drawn import Drawn, ink
 
 
 class StatusLine(Drawn, can_focus=True):
-    """Two lines: the verdict; cluster, up time, controller, ZooKeeper. At the right: live, or where in the recording."""
+    """Two lines: the verdict; cluster, up time, controller, ZooKeeper. At the right: live, or where
+    in the recording.
+    """
 
     subject = HEADER
 
@@ -22,10 +24,17 @@ class StatusLine(Drawn, can_focus=True):
         replay, colours = self._replay, self.palette
         if replay is None:
             up = self.model.cluster.supervised
-            return ink("▶ live", f"bold {colours.ok}") if up is not False else ink("■ down", f"bold {colours.error}")
+            return (
+                ink("▶ live", f"bold {colours.ok}")
+                if up is not False
+                else ink("■ down", f"bold {colours.error}")
+            )
         sign = "▶" if replay.playing else "■ end" if replay.ended else "‖"
         speed = f" ×{replay.speed:g}" if replay.speed != 1 else ""
-        at = f"{sign} {'replay ' if self.size.width >= 100 else ''}{replay.at_ms / 1000:.1f} of {replay.length_ms / 1000:.1f} s{speed}"
+        at = (
+            f"{sign} {'replay ' if self.size.width >= 100 else ''}{replay.at_ms / 1000:.1f} of"
+            f" {replay.length_ms / 1000:.1f} s{speed}"
+        )
         return ink(at, f"bold {colours.warning}")
 
     def draw(self) -> Text:
@@ -39,10 +48,15 @@ class StatusLine(Drawn, can_focus=True):
         parts = [Text.assemble("cluster ", (view.name or "?", "bold"))]
         if view.up_ms is not None:
             parts.append(Text(f"up {clock(view.up_ms)}"))
-        controller = ink("♛ controller ", f"on {colours.glow}" if view.glow.glows("controller") else "")
+        controller = ink(
+            "♛ controller ", f"on {colours.glow}" if view.glow.glows("controller") else ""
+        )
         if view.controller >= 0:
             alive = view.brokers.alive(view.controller)
-            controller.append(f"broker {view.controller}{'' if alive else ' ✕'}", style=f"bold {colours.broker(view.controller)}")
+            controller.append(
+                f"broker {view.controller}{'' if alive else ' ✕'}",
+                style=f"bold {colours.broker(view.controller)}",
+            )
             controller.append(f" (epoch {view.controller_epoch})")
         else:
             controller.append("none", style=f"bold {colours.error}")
@@ -51,11 +65,17 @@ class StatusLine(Drawn, can_focus=True):
             parts.append(Text(f"zk {view.zookeeper}" if view.zookeeper else "zk ?"))
         else:
             up, count = sum(view.zookeepers.values()), len(view.zookeepers)
-            state = (f"{up}/{count}", colours.ok) if up == count else (f"✕ {up}/{count}", colours.error)
+            state = (
+                (f"{up}/{count}", colours.ok) if up == count else (f"✕ {up}/{count}", colours.error)
+            )
             leader = f", {view.zookeeper_leader} leads" if view.zookeeper_leader is not None else ""
-            parts.append(Text.assemble("zk ", state, f" {view.zookeeper}" if view.zookeeper else "", leader))
+            parts.append(
+                Text.assemble("zk ", state, f" {view.zookeeper}" if view.zookeeper else "", leader)
+            )
         partitions, under, offline = view.partitions.counts()
-        parts.append(Text(f"{partitions:,} partitions, {under:,} under-replicated, {offline:,} offline"))
+        parts.append(
+            Text(f"{partitions:,} partitions, {under:,} under-replicated, {offline:,} offline")
+        )
         while len(parts) > 2 and sum(part.cell_len + 3 for part in parts) - 3 > width:
             parts.pop()  # the least important stand last, and the verdict has the counts too
         second = ink(" · ", colours.dim).join(parts)

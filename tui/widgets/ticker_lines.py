@@ -49,7 +49,10 @@ class TickerLines(Lines):
     def line(self, index: int) -> Text:
         told, colours = self.model.ticker.lines[index], self.palette
         line = ink(wall_clock(told.envelope.wall_ms), colours.dim)
-        line.append(f" {teller(told.envelope.broker):<4}", style=f"bold {colours.broker(told.envelope.broker)}")
+        line.append(
+            f" {teller(told.envelope.broker):<4}",
+            style=f"bold {colours.broker(told.envelope.broker)}",
+        )
         words = Text(told.text)
         if self.model.cluster.glow.now_us - told.envelopes[-1].mono_us <= GLOW_US:
             words.stylize(f"bold on {colours.glow}")
@@ -81,7 +84,9 @@ class ChainLines(Lines):
         line.append(f"{link.teller:<4}", style=f"bold {colours.broker(link.envelope.broker)}")
         branch = "" if link.depth == 0 else "  " * min(link.depth - 1, 12) + "└▶ "
         line.append(branch, style=colours.dim)
-        line.append_text(coloured(ink(link.said.text(), "bold" if index == self._at else ""), colours))
+        line.append_text(
+            coloured(ink(link.said.text(), "bold" if index == self._at else ""), colours)
+        )
         if link.said.reason:
             line.append(f"  because {link.said.reason}", style=colours.dim)
         return line

@@ -29,7 +29,9 @@ class TimerTabs(Drawn):
         """(line, from, to, timer) of what can be clicked."""
 
     def settle(self) -> None:
-        """Choose the busiest timer if none is chosen, or the like of another broker if the chosen one is gone."""
+        """Choose the busiest timer if none is chosen, or the like of another broker if the chosen
+        one is gone.
+        """
         timers = self.model.wheels.timers
         if self.key in timers or not timers:
             return
@@ -38,7 +40,9 @@ class TimerTabs(Drawn):
             if alike:
                 self.key = min(alike)
                 return
-        self.key = max(sorted(timers), key=lambda key: (timers[key].tasks, timers[key].inserted.total))
+        self.key = max(
+            sorted(timers), key=lambda key: (timers[key].tasks, timers[key].inserted.total)
+        )
 
     def move_broker(self, by: int) -> None:
         brokers = self.model.wheels.brokers()
@@ -65,18 +69,26 @@ class TimerTabs(Drawn):
             chosen = key is not None and key.broker == broker
             begin = first.cell_len
             first.append(
-                f"[{broker}]" if chosen else f" {broker} ", style=f"bold reverse {colours.broker(broker)}" if chosen else colours.broker(broker)
+                f"[{broker}]" if chosen else f" {broker} ",
+                style=(
+                    f"bold reverse {colours.broker(broker)}" if chosen else colours.broker(broker)
+                ),
             )
             first.append("  ")
             timers = self.model.wheels.of_broker(broker)
-            alike = [timer.key for timer in timers if key is not None and timer.key.timer == key.timer] or [timer.key for timer in timers]
+            alike = [
+                timer.key for timer in timers if key is not None and timer.key.timer == key.timer
+            ] or [timer.key for timer in timers]
             places.append((0, begin, first.cell_len, alike[0]))
         if key is not None:
             for timer in self.model.wheels.of_broker(key.broker):
                 chosen = timer.key == key
                 begin = second.cell_len
                 words = f"{timer.key.timer} {timer.tasks:,}"
-                second.append(f"[{words}]" if chosen else f" {words} ", style="bold reverse" if chosen else "" if timer.tasks else colours.dim)
+                second.append(
+                    f"[{words}]" if chosen else f" {words} ",
+                    style="bold reverse" if chosen else "" if timer.tasks else colours.dim,
+                )
                 second.append(" ")
                 places.append((1, begin, second.cell_len, timer.key))
         self._places = places

@@ -26,8 +26,15 @@ class WaitingHead(Drawn):
         told = timer.purgatory
         line = ink(f"waiting {told.delayed:,}", "bold")
         line.append(f" under {told.keys:,} keys", style=colours.dim)
-        line.append(f"   completed by event {per_second(timer.by_event.now)}, by time-out {per_second(timer.by_timeout.now)}")
-        line.append(f"   in all ✓ {told.completed_at_once + told.completed_by_event:,}  time-outs {told.completed_by_timeout:,}", style=colours.dim)
+        line.append(
+            f"   completed by event {per_second(timer.by_event.now)}, by time-out"
+            f" {per_second(timer.by_timeout.now)}"
+        )
+        line.append(
+            f"   in all ✓ {told.completed_at_once + told.completed_by_event:,}  time-outs"
+            f" {told.completed_by_timeout:,}",
+            style=colours.dim,
+        )
         line.truncate(self.size.width, overflow="ellipsis")
         return line
 
@@ -50,7 +57,9 @@ class WaitingLines(Lines):
         return len(self.timer.waiting) if self.timer is not None else 0
 
     def empty(self) -> str:
-        return "nothing waits here now" if self.timer is not None and self.timer.is_purgatory else ""
+        return (
+            "nothing waits here now" if self.timer is not None and self.timer.is_purgatory else ""
+        )
 
     def line(self, index: int) -> Text:
         timer, colours = self.timer, self.palette

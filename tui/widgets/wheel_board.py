@@ -1,6 +1,8 @@
-"""The wheels of one timer: dials side by side where there is room, else a strip of bars for each level.
+"""The wheels of one timer: dials side by side where there is room, else a strip of bars for each
+level.
 
-Slots keep their places; the hand goes round. On a dial slot 0 is at twelve o'clock and the hand goes clockwise.
+Slots keep their places; the hand goes round. On a dial slot 0 is at twelve o'clock and the hand
+goes clockwise.
 """
 
 import math
@@ -42,7 +44,9 @@ class WheelBoard(Drawn, can_focus=True):
     def draw(self) -> Text:
         timer, colours = self.timer, self.palette
         if timer is None:
-            return ink("no timers yet: a running broker has one for each of its purgatories", colours.dim)
+            return ink(
+                "no timers yet: a running broker has one for each of its purgatories", colours.dim
+            )
         wheels = [timer.wheels[level] for level in sorted(timer.wheels)]
         width, height = self.size.width, self.size.height
         lines = [self._title(timer, width)]
@@ -59,14 +63,16 @@ class WheelBoard(Drawn, can_focus=True):
             line.truncate(width, overflow="ellipsis")
         return Text("\n").join(lines)
 
-    # ---- words ------------------------------------------------------------------------------------------------------------------------------
-
     def _title(self, timer: TimerView, width: int) -> Text:
         colours = self.palette
         title = ink(f"{timer.key.timer} {'purgatory' if timer.is_purgatory else 'timer'}", "bold")
-        title.append(f", broker {timer.key.broker}", style=f"bold {colours.broker(timer.key.broker)}")
+        title.append(
+            f", broker {timer.key.broker}", style=f"bold {colours.broker(timer.key.broker)}"
+        )
         next_in = timer.next_in_ms()
-        right = f"clock {count(timer.now_ms)} ms   " + (f"next bucket in {duration(next_in)}" if next_in is not None else "nothing waits")
+        right = f"clock {count(timer.now_ms)} ms   " + (
+            f"next bucket in {duration(next_in)}" if next_in is not None else "nothing waits"
+        )
         title.append(" " * max(width - title.cell_len - len(right), 2))
         title.append(right, style=f"bold {colours.warning}" if next_in is not None else colours.dim)
         return title
@@ -82,14 +88,18 @@ class WheelBoard(Drawn, can_focus=True):
                 ("demoted", timer.demoted),
             )
         )
-        line.append(f"   {plural(timer.tasks, 'task')}", style="bold" if timer.tasks else colours.dim)
+        line.append(
+            f"   {plural(timer.tasks, 'task')}", style="bold" if timer.tasks else colours.dim
+        )
         return line
 
     def _next_bucket(self, timer: TimerView, width: int) -> Text:
         colours, bucket = self.palette, timer.next_bucket
         if bucket is None:
             return ink("no bucket is due: the reaper sleeps until a task comes", colours.dim)
-        line = ink(f"{NEXT} slot {bucket.slot} of level {bucket.level}: ", f"bold {colours.warning}")
+        line = ink(
+            f"{NEXT} slot {bucket.slot} of level {bucket.level}: ", f"bold {colours.warning}"
+        )
         if not bucket.size:
             line.append("its tasks were done before their time", style=colours.dim)
             return line
@@ -113,19 +123,30 @@ class WheelBoard(Drawn, can_focus=True):
         held = wheel.counts[slot]
         due_in = duration(max(wheel.due_ms(slot) - timer.now_ms, 0))
         if brief:
-            return f"{NEXT} slot {slot}: {held:,} {'runs' if wheel.level == 1 else 'down'} in {due_in}"
+            return (
+                f"{NEXT} slot {slot}: {held:,} {'runs' if wheel.level == 1 else 'down'} in {due_in}"
+            )
         if wheel.level == 1:
-            return f"{NEXT} slot {slot}: {plural(held, 'task')} {'runs' if held == 1 else 'run'} in {due_in}"
-        return f"{NEXT} slot {slot}: {plural(held, 'task')} {'comes' if held == 1 else 'come'} down to level {wheel.level - 1} in {due_in}"
+            return (
+                f"{NEXT} slot {slot}: {plural(held, 'task')} {'runs' if held == 1 else 'run'} in"
+                f" {due_in}"
+            )
+        return (
+            f"{NEXT} slot {slot}: {plural(held, 'task')} {'comes' if held == 1 else 'come'} down to"
+            f" level {wheel.level - 1} in {due_in}"
+        )
 
     def _made(self, timer: TimerView, wheel: WheelView) -> str:
         if wheel.level == 1 or not wheel.told.made_for_delay_ms:
             return ""
-        return f"made {duration(max(timer.now_ms - wheel.told.made_ms, 0))} ago for a task of {wheel.told.made_for_delay_ms:,} ms"
+        return (
+            f"made {duration(max(timer.now_ms - wheel.told.made_ms, 0))} ago for a task of"
+            f" {wheel.told.made_for_delay_ms:,} ms"
+        )
 
-    # ---- strips -----------------------------------------------------------------------------------------------------------------------------
-
-    def _strips(self, timer: TimerView, wheels: list[WheelView], width: int, room: int) -> list[Text]:
+    def _strips(
+        self, timer: TimerView, wheels: list[WheelView], width: int, room: int
+    ) -> list[Text]:
         """For each level: bars, and below them the hand. As high as the room allows."""
         if not wheels:
             return []
@@ -138,7 +159,9 @@ class WheelBoard(Drawn, can_focus=True):
             lines += self._strip(timer, wheel, bars, label, cell)
         return lines[: max(room, 2)]
 
-    def _strip(self, timer: TimerView, wheel: WheelView, rows: int, label: int, cell: int) -> list[Text]:
+    def _strip(
+        self, timer: TimerView, wheel: WheelView, rows: int, label: int, cell: int
+    ) -> list[Text]:
         colours = self.palette
         top = max(wheel.counts, default=0)
         columns = [column(held, top, rows) for held in wheel.counts]
@@ -159,7 +182,9 @@ class WheelBoard(Drawn, can_focus=True):
                 line.append(glyph * max(cell - 1, 1), style=style)
                 line.append(" " * (cell > 1))
             if row == 0:
-                line.append(f"  {plural(wheel.tasks, 'task')}", style="bold" if wheel.tasks else colours.dim)
+                line.append(
+                    f"  {plural(wheel.tasks, 'task')}", style="bold" if wheel.tasks else colours.dim
+                )
                 line.append(f" · hand at {wheel.hand}", style=colours.dim)
             elif row == 1:
                 line.append(f"  {self._made(timer, wheel)}", style=colours.dim)
@@ -167,32 +192,54 @@ class WheelBoard(Drawn, can_focus=True):
         lines.append(self._hand_line(timer, wheel, label, cell, next_slot, rows))
         return lines
 
-    def _hand_line(self, timer: TimerView, wheel: WheelView, label: int, cell: int, next_slot: int | None, rows: int) -> Text:
+    def _hand_line(
+        self,
+        timer: TimerView,
+        wheel: WheelView,
+        label: int,
+        cell: int,
+        next_slot: int | None,
+        rows: int,
+    ) -> Text:
         colours = self.palette
         line = Text(" " * label)
         glows = self.model.wheels.glow.glows("hand", timer.key, wheel.level)
         for slot in range(wheel.size):
             sign = HAND if slot == wheel.hand else NEXT if slot == next_slot else " "
-            style = f"bold {colours.hand}" + (f" on {colours.glow}" if glows else "") if sign == HAND else f"bold {colours.warning}"
+            style = (
+                f"bold {colours.hand}" + (f" on {colours.glow}" if glows else "")
+                if sign == HAND
+                else f"bold {colours.warning}"
+            )
             line.append(sign.ljust(cell), style=style if sign != " " else "")
-        line.append(f"  {self._comes_down(timer, wheel, brief=cell < 3)}", style=colours.warning if wheel.tasks else colours.dim)
+        line.append(
+            f"  {self._comes_down(timer, wheel, brief=cell < 3)}",
+            style=colours.warning if wheel.tasks else colours.dim,
+        )
         return line
 
-    def _slot_style(self, timer: TimerView, wheel: WheelView, slot: int, next_slot: int | None) -> str:
+    def _slot_style(
+        self, timer: TimerView, wheel: WheelView, slot: int, next_slot: int | None
+    ) -> str:
         colours: Palette = self.palette
         style = f"bold {colours.warning}" if slot == next_slot else colours.broker(timer.key.broker)
         if self.model.wheels.glow.glows("slot", timer.key, wheel.level, slot):
             style += " bold"
         return style
 
-    # ---- dials ------------------------------------------------------------------------------------------------------------------------------
-
-    def _dials(self, timer: TimerView, wheels: list[WheelView], columns: int, rows: int) -> list[Text]:
-        pictures = [self._dial(timer, wheel, columns, rows) + self._captions(timer, wheel, columns) for wheel in wheels]
+    def _dials(
+        self, timer: TimerView, wheels: list[WheelView], columns: int, rows: int
+    ) -> list[Text]:
+        pictures = [
+            self._dial(timer, wheel, columns, rows) + self._captions(timer, wheel, columns)
+            for wheel in wheels
+        ]
         return [Text("").join(parts) for parts in zip(*pictures, strict=True)]
 
     def _dial(self, timer: TimerView, wheel: WheelView, columns: int, rows: int) -> list[Text]:
-        """A clock face in characters: how many tasks at the rim, the hand from the middle, ◆ at what comes next."""
+        """A clock face in characters: how many tasks at the rim, the hand from the middle, ◆ at
+        what comes next.
+        """
         colours = self.palette
         cells: dict[tuple[int, int], tuple[str, str]] = {}
         middle_x, middle_y = columns // 2 - 1, rows // 2
@@ -200,14 +247,20 @@ class WheelBoard(Drawn, can_focus=True):
 
         def place(slot: int, part: float) -> tuple[int, int]:
             angle = 2 * math.pi * slot / wheel.size
-            return round(middle_x + part * radius_x * math.sin(angle)), round(middle_y - part * middle_y * math.cos(angle))
+            return round(middle_x + part * radius_x * math.sin(angle)), round(
+                middle_y - part * middle_y * math.cos(angle)
+            )
 
         def write(slot: int, words: str, style: str) -> None:
             x, y = place(slot, 1.0)
             for i, glyph in enumerate(words, -((len(words) - 1) // 2)):
                 cells[x + i, y] = (glyph, style)
 
-        glow = f" on {colours.glow}" if self.model.wheels.glow.glows("hand", timer.key, wheel.level) else ""
+        glow = (
+            f" on {colours.glow}"
+            if self.model.wheels.glow.glows("hand", timer.key, wheel.level)
+            else ""
+        )
         for step in range(3 * rows):
             cells[place(wheel.hand, 0.72 * step / (3 * rows))] = ("•", f"bold {colours.hand}{glow}")
         cells[place(wheel.hand, 0.76)] = (HAND, f"bold {colours.hand}")
@@ -215,7 +268,11 @@ class WheelBoard(Drawn, can_focus=True):
         next_slot = wheel.next_slot
         for slot, held in enumerate(wheel.counts):
             if held:
-                write(slot, f" {short_count(held)} ", f"reverse {self._slot_style(timer, wheel, slot, next_slot)}")
+                write(
+                    slot,
+                    f" {short_count(held)} ",
+                    f"reverse {self._slot_style(timer, wheel, slot, next_slot)}",
+                )
             elif slot % _NUMBERED == 0:
                 write(slot, str(slot), colours.dim)
             else:
@@ -235,8 +292,14 @@ class WheelBoard(Drawn, can_focus=True):
         colours = self.palette
         captions = [
             ink(f"level {wheel.level} · {span(wheel.tick_ms)} × {wheel.size}", "bold"),
-            Text.assemble((f"{plural(wheel.tasks, 'task')}", "bold" if wheel.tasks else colours.dim), (f" · hand at slot {wheel.hand}", colours.dim)),
-            ink(self._comes_down(timer, wheel, brief=True), f"bold {colours.warning}" if wheel.tasks else colours.dim),
+            Text.assemble(
+                (f"{plural(wheel.tasks, 'task')}", "bold" if wheel.tasks else colours.dim),
+                (f" · hand at slot {wheel.hand}", colours.dim),
+            ),
+            ink(
+                self._comes_down(timer, wheel, brief=True),
+                f"bold {colours.warning}" if wheel.tasks else colours.dim,
+            ),
             ink(self._made(timer, wheel).partition(" for")[0], colours.dim),
         ]
         for caption in captions:

@@ -1,8 +1,11 @@
-"""The live part of exercise 02-1: the learner's wheel times the delayed operations of broker 2 of three, under an unmodified client.
+"""The live part of exercise 02-1: the learner's wheel times the delayed operations of broker 2 of
+three, under an unmodified client.
 
-Three loads, on a topic whose partition broker 2 leads. Produces with acks=all wait for the followers and are woken by them: their time-outs are
-put into the wheel and cancelled. Fetches that ask for more than there is wait 450 ms, the book's figure, and time out. Produces while a follower is
-paused time out after 1,500 ms. Judged is what broker 2 tells by events; the learner's code has no hand in these.
+Three loads, on a topic whose partition broker 2 leads. Produces with acks=all wait for the
+followers and are woken by them: their time-outs are put into the wheel and cancelled. Fetches that
+ask for more than there is wait 450 ms, the book's figure, and time out. Produces while a follower
+is paused time out after 1,500 ms. Judged is what broker 2 tells by events; the learner's code has
+no hand in these.
 """
 
 import threading
@@ -35,7 +38,9 @@ FETCHES: Final = 6
 PRODUCE_TIMEOUT_MS: Final = 1_500
 TIMED_OUT: Final = 3
 LATE_LIMIT_MS: Final = 1_000
-"""So much later than its deadline may a task run: the machine may be busy. Early it may never run."""
+"""So much later than its deadline may a task run: the machine may be busy. Early it may never
+run.
+"""
 PATIENCE_S: Final = 30.0
 PATIENT_ISR: Final = {"replica.lag.time.max.ms": "60000", "zookeeper.session.timeout.ms": "30000"}
 """The paused follower is to be waited for: it must not be put out of the ISR meanwhile."""
@@ -70,7 +75,11 @@ class Listener:
         return True
 
     def expired(self, timer: str) -> list[TimerTaskExpired]:
-        return [e.event for e in self.envelopes if isinstance(e.event, TimerTaskExpired) and e.event.timer == timer]
+        return [
+            e.event
+            for e in self.envelopes
+            if isinstance(e.event, TimerTaskExpired) and e.event.timer == timer
+        ]
 
     def count(self, kind: type) -> int:
         return sum(isinstance(e.event, kind) for e in self.envelopes)
@@ -81,15 +90,22 @@ def check_live(file: Path, say: Callable[[str], None]) -> Iterator[Step]:
     say("starting three brokers, yours in broker 2")
     with ExitStack() as stack:
         learner = {BROKER: {"edu.learner": f"02-1={file.absolute()}"}}
-        cluster = stack.enter_context(running_cluster("lab-02-1", props=PATIENT_ISR, broker_props=learner))
+        cluster = stack.enter_context(
+            running_cluster("lab-02-1", props=PATIENT_ISR, broker_props=learner)
+        )
         listener = Listener(cluster.events_address(BROKER))
         stack.callback(listener.close)
         create_topic(cluster, listener)
 
-        say(f"{RECORDS} records with acks=all: each waits for two followers, its time-out in your wheel")
+        say(
+            f"{RECORDS} records with acks=all: each waits for two followers, its time-out in your"
+            " wheel"
+        )
         producer = stack.enter_context(closing(make_producer(cluster, 20_000)))
         acked = sum([send(producer) for _ in range(RECORDS)])
-        yield Step("produces with acks=all are acked", acked == RECORDS, f"{acked} of {RECORDS} acked")
+        yield Step(
+            "produces with acks=all are acked", acked == RECORDS, f"{acked} of {RECORDS} acked"
+        )
 
         say(f"fetches that wait {FETCH_WAIT_MS} ms and time out")
         before = len(listener.expired("Fetch"))
@@ -105,26 +121,47 @@ def check_live(file: Path, say: Callable[[str], None]) -> Iterator[Step]:
         while len(listener.expired("Produce")) < before + TIMED_OUT and time.monotonic() < end:
             send(impatient)
         cluster.resume(0)
-        yield judge_times("produces time out when they should", listener.expired("Produce"), TIMED_OUT)
+        yield judge_times(
+            "produces time out when they should", listener.expired("Produce"), TIMED_OUT
+        )
 
         yield judge_code(listener)
 
 
 def create_topic(cluster: Cluster, listener: Listener) -> None:
-    """One partition, on all brokers; broker 2 leads it, and tells clients so. Raises RuntimeError when it does not get to.
+    """One partition, on all brokers; broker 2 leads it, and tells clients so. Raises RuntimeError
+    when it does not get to.
 
-    Where broker 2 is the controller, the answer's own time-out is in the learner's wheel; a wrong one answers too early, and the topic comes all the same.
+    Where broker 2 is the controller, the answer's own time-out is in the learner's wheel; a wrong
+    one answers too early, and the topic comes all the same.
     """
-    with closing(KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)) as admin, suppress(RequestTimedOutError):
-        admin.create_topics([NewTopic(TOPIC, num_partitions=-1, replication_factor=-1, replica_assignments={0: [BROKER, 0, 1]})])
+    with (
+        closing(KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)) as admin,
+        suppress(RequestTimedOutError),
+    ):
+        admin.create_topics(
+            [
+                NewTopic(
+                    TOPIC,
+                    num_partitions=-1,
+                    replication_factor=-1,
+                    replica_assignments={0: [BROKER, 0, 1]},
+                )
+            ]
+        )
 
     def leads_and_tells() -> bool:
         facts = [envelope.event for envelope in list(listener.envelopes)]
         leads = any(isinstance(fact, BecameLeader) and fact.topic == TOPIC for fact in facts)
-        return leads and any(isinstance(fact, MetadataUpdated) and f"{TOPIC}-0" in fact.updated for fact in facts)
+        return leads and any(
+            isinstance(fact, MetadataUpdated) and f"{TOPIC}-0" in fact.updated for fact in facts
+        )
 
     if not listener.wait_for(leads_and_tells):
-        raise RuntimeError(f"broker {BROKER} does not lead topic {TOPIC} after {PATIENCE_S:g} s; see {cluster.folder.path}/*/broker.log")
+        raise RuntimeError(
+            f"broker {BROKER} does not lead topic {TOPIC} after {PATIENCE_S:g} s; see"
+            f" {cluster.folder.path}/*/broker.log"
+        )
 
 
 def make_producer(cluster: Cluster, timeout_ms: int) -> KafkaProducer:
@@ -150,8 +187,14 @@ def send(producer: KafkaProducer) -> bool:
 
 
 def fetch_nothing(cluster: Cluster, enough: Callable[[], bool]) -> None:
-    """Wait for records that do not come: fetches that ask for 1 MB and wait 450 ms each, until there were enough of them, or half a minute is over."""
-    consumer = KafkaConsumer(bootstrap_servers=cluster.bootstrap_servers, fetch_min_bytes=1_000_000, fetch_max_wait_ms=FETCH_WAIT_MS)
+    """Wait for records that do not come: fetches that ask for 1 MB and wait 450 ms each, until
+    there were enough of them, or half a minute is over.
+    """
+    consumer = KafkaConsumer(
+        bootstrap_servers=cluster.bootstrap_servers,
+        fetch_min_bytes=1_000_000,
+        fetch_max_wait_ms=FETCH_WAIT_MS,
+    )
     try:
         consumer.assign([TopicPartition(TOPIC, 0)])
         consumer.seek_to_end()
@@ -163,24 +206,50 @@ def fetch_nothing(cluster: Cluster, enough: Callable[[], bool]) -> None:
 
 
 def judge_times(says: str, expired: list[TimerTaskExpired], wanted: int) -> Step:
-    """Each at its deadline: never before, and not much after, unless it lay in the right bucket and the machine was too busy to look."""
+    """Each at its deadline: never before, and not much after, unless it lay in the right bucket and
+    the machine was too busy to look.
+    """
     if len(expired) < wanted:
-        return Step(says, False, f"{len(expired)} timed out, {wanted} should have: the others are in a bucket that comes too late, or never")
+        return Step(
+            says,
+            False,
+            f"{len(expired)} timed out, {wanted} should have: the others are in a bucket that comes"
+            " too late, or never",
+        )
     early = [event for event in expired if event.late_ms < 0]
-    late = [event for event in expired if event.late_ms > LATE_LIMIT_MS and not in_right_bucket(event)]
+    late = [
+        event for event in expired if event.late_ms > LATE_LIMIT_MS and not in_right_bucket(event)
+    ]
     worst = max(event.late_ms for event in expired)
     if early:
         event = early[0]
-        return Step(says, False, f"{len(early)} of {len(expired)} ran too early, one {-event.late_ms} ms before its deadline {event.deadline_ms}")
+        return Step(
+            says,
+            False,
+            f"{len(early)} of {len(expired)} ran too early, one {-event.late_ms} ms before its"
+            f" deadline {event.deadline_ms}",
+        )
     if late:
         event = late[0]
-        return Step(says, False, f"{len(late)} of {len(expired)} ran too late, one {event.late_ms} ms after its deadline {event.deadline_ms}")
-    return Step(says, True, f"{len(expired)} timed out, none early, the latest {worst} ms after its deadline")
+        return Step(
+            says,
+            False,
+            f"{len(late)} of {len(expired)} ran too late, one {event.late_ms} ms after its deadline"
+            f" {event.deadline_ms}",
+        )
+    return Step(
+        says,
+        True,
+        f"{len(expired)} timed out, none early, the latest {worst} ms after its deadline",
+    )
 
 
 def in_right_bucket(event: TimerTaskExpired) -> bool:
     """Whether the bucket that it came out of begins with the tick of its deadline."""
-    return event.level >= 1 and event.slot == event.deadline_ms // WHEEL_SIZE ** (event.level - 1) % WHEEL_SIZE
+    return (
+        event.level >= 1
+        and event.slot == event.deadline_ms // WHEEL_SIZE ** (event.level - 1) % WHEEL_SIZE
+    )
 
 
 def judge_code(listener: Listener) -> Step:
@@ -191,8 +260,16 @@ def judge_code(listener: Listener) -> Step:
         first = failed[0]
         where = f"line {first.line}: " if first.line else ""
         return Step(says, False, f"{where}{first.message} ({failed[-1].failures} times)")
-    calls = max((e.event.calls for e in listener.envelopes if isinstance(e.event, LearnerSampled)), default=0)
+    calls = max(
+        (e.event.calls for e in listener.envelopes if isinstance(e.event, LearnerSampled)),
+        default=0,
+    )
     if calls == 0:
         return Step(says, False, "broker 2 did not ask your class once")
     demoted, cancelled = listener.count(TimerTaskDemoted), listener.count(TimerTaskCancelled)
-    return Step(says, True, f"asked {calls:,} times; {cancelled:,} tasks cancelled in time, {demoted:,} came down a level")
+    return Step(
+        says,
+        True,
+        f"asked {calls:,} times; {cancelled:,} tasks cancelled in time, {demoted:,} came down a"
+        " level",
+    )

@@ -1,4 +1,6 @@
-"""Exercise 02-1, wrong: the end of the wheel counts as inside, so a task can go under the hand itself."""
+"""Exercise 02-1, wrong: the end of the wheel counts as inside, so a task can go under the hand
+itself.
+"""
 
 
 class TimingWheel:
@@ -27,5 +29,7 @@ class TimingWheel:
             tick, left_over_ms = divmod(expiration_ms, self.tick_ms)
             return self.level, tick % self.wheel_size, left_over_ms
         if self.overflow_wheel is None:
-            self.overflow_wheel = TimingWheel(self.interval_ms, self.wheel_size, self.current_time_ms, self.level + 1)
+            self.overflow_wheel = TimingWheel(
+                self.interval_ms, self.wheel_size, self.current_time_ms, self.level + 1
+            )
         return self.overflow_wheel.add(expiration_ms)

@@ -26,5 +26,7 @@ class TimingWheel:
             tick = -(-expiration_ms // self.tick_ms)
             return self.level, tick % self.wheel_size, expiration_ms - tick * self.tick_ms
         if self.overflow_wheel is None:
-            self.overflow_wheel = TimingWheel(self.interval_ms, self.wheel_size, self.current_time_ms, self.level + 1)
+            self.overflow_wheel = TimingWheel(
+                self.interval_ms, self.wheel_size, self.current_time_ms, self.level + 1
+            )
         return self.overflow_wheel.add(expiration_ms)

@@ -26,5 +26,7 @@ class TimingWheel:
         if delay_ms < self.interval_ms:
             return self.level, delay_ms // self.tick_ms, expiration_ms % self.tick_ms
         if self.overflow_wheel is None:
-            self.overflow_wheel = TimingWheel(self.interval_ms, self.wheel_size, self.current_time_ms, self.level + 1)
+            self.overflow_wheel = TimingWheel(
+                self.interval_ms, self.wheel_size, self.current_time_ms, self.level + 1
+            )
         return self.overflow_wheel.add(expiration_ms)

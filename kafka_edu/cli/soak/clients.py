@@ -1,7 +1,9 @@
-"""The soak's unmodified clients: one producer and one consumer of a group, both on librdkafka (confluent-kafka).
+"""The soak's unmodified clients: one producer and one consumer of a group, both on librdkafka
+(confluent-kafka).
 
-Every record carries its number. Two bytes of memory per record are enough to say which were acked and which were read, so an hour at 500 records/s
-costs 4 MB. librdkafka says in its log when a broker did not answer in time ("Timed out 56 in-flight …"); both clients keep these lines.
+Every record carries its number. Two bytes of memory per record are enough to say which were acked
+and which were read, so an hour at 500 records/s costs 4 MB. librdkafka says in its log when a
+broker did not answer in time ("Timed out 56 in-flight …"); both clients keep these lines.
 """
 
 import logging
@@ -11,7 +13,14 @@ import time
 from collections import Counter
 from typing import Final
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    Consumer,
+    KafkaError,
+    Message,
+    Producer,
+    TopicPartition,
+)
 
 RECORD_BYTES: Final = 100
 SOCKET_TIMEOUT_MS: Final = 60_000
@@ -61,7 +70,9 @@ class Flags:
 
     def missing_in(self, other: "Flags") -> list[int]:
         """Return the numbers that are set here and not there. O(numbers)."""
-        return [number for number, is_set in enumerate(self._bytes) if is_set and number not in other]
+        return [
+            number for number, is_set in enumerate(self._bytes) if is_set and number not in other
+        ]
 
 
 class SoakProducer:
@@ -93,7 +104,9 @@ class SoakProducer:
         self._thread.start()
 
     def finish(self, timeout_s: float) -> int:
-        """Send no more, wait for the last acks; return how many records are still without an answer."""
+        """Send no more, wait for the last acks; return how many records are still without an
+        answer.
+        """
         self._stop.set()
         self._thread.join()
         left: int = self._client.flush(timeout_s)
@@ -116,8 +129,14 @@ class SoakProducer:
                 self.refused[error.str()] += 1
 
         try:
-            self._client.produce(self._topic, b"%d " % number + b"." * (RECORD_BYTES - len(b"%d " % number)), on_delivery=on_delivery)
-        except BufferError:  # its queue is full while no leader takes records: the next turn tries again
+            self._client.produce(
+                self._topic,
+                b"%d " % number + b"." * (RECORD_BYTES - len(b"%d " % number)),
+                on_delivery=on_delivery,
+            )
+        except (
+            BufferError
+        ):  # its queue is full while no leader takes records: the next turn tries again
             return
         self.sent += 1
 
@@ -165,31 +184,55 @@ class SoakConsumer:
             self.read_again += not self.read.set(int(value.split(b" ", 1)[0]))
 
     def drain(self, acked: Flags, timeout_s: float) -> list[int]:
-        """Read on until every acked record was read, at most this long, and stop. Return the acked records that the group did not read."""
+        """Read on until every acked record was read, at most this long, and stop. Return the acked
+        records that the group did not read.
+        """
         end = time.monotonic() + timeout_s
         while time.monotonic() < end and self.read.count < acked.count:
             time.sleep(_POLL_S)
-        while time.monotonic() < end and acked.missing_in(self.read):  # more were read than acked: which ones matters
+        while time.monotonic() < end and acked.missing_in(
+            self.read
+        ):  # more were read than acked: which ones matters
             time.sleep(_POLL_S)
         self._stop.set()
         self._thread.join()
         return acked.missing_in(self.read)
 
     def read_everything(self, partitions: int, timeout_s: float) -> Flags:
-        """Read the whole topic again without a group: what is not there is lost. Call it after `drain`."""
+        """Read the whole topic again without a group: what is not there is lost. Call it after
+        `drain`.
+        """
         found = Flags()
-        client = Consumer({**self._settings, "group.id": "soak-check", "enable.auto.commit": False}, logger=self.log.logger)
-        wanted = [TopicPartition(self._topic, number, OFFSET_BEGINNING) for number in range(partitions)]
+        client = Consumer(
+            {**self._settings, "group.id": "soak-check", "enable.auto.commit": False},
+            logger=self.log.logger,
+        )
+        wanted = [
+            TopicPartition(self._topic, number, OFFSET_BEGINNING) for number in range(partitions)
+        ]
         try:
-            ends = {number: client.get_watermark_offsets(TopicPartition(self._topic, number), timeout_s)[1] for number in range(partitions)}
+            ends = {
+                number: client.get_watermark_offsets(
+                    TopicPartition(self._topic, number), timeout_s
+                )[1]
+                for number in range(partitions)
+            }
             client.assign(wanted)
             end = time.monotonic() + timeout_s
             while time.monotonic() < end and ends:
                 for message in client.consume(5000, _POLL_S):
-                    value, partition, offset = message.value(), message.partition(), message.offset()
+                    value, partition, offset = (
+                        message.value(),
+                        message.partition(),
+                        message.offset(),
+                    )
                     if message.error() is None and isinstance(value, bytes):
                         found.set(int(value.split(b" ", 1)[0]))
-                        if partition in ends and offset is not None and offset + 1 >= ends[partition]:
+                        if (
+                            partition in ends
+                            and offset is not None
+                            and offset + 1 >= ends[partition]
+                        ):
                             del ends[partition]
                 for number in [number for number, last in ends.items() if last == 0]:
                     del ends[number]

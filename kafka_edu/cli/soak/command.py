@@ -1,6 +1,8 @@
-"""Work a real cluster for an hour on a busy disk, kill and pause its brokers, and report whether any request went unanswered; resumable.
+"""Work a real cluster for an hour on a busy disk, kill and pause its brokers, and report whether
+any request went unanswered; resumable.
 
-`soak --minutes N` runs real processes and unmodified clients. `soak seeds` searches the same mix in virtual time.
+`soak --minutes N` runs real processes and unmodified clients. `soak seeds` searches the same mix in
+virtual time.
 """
 
 import signal
@@ -31,11 +33,16 @@ def _state_of(state_file: Path | None, resume: bool) -> SoakState:
     if state_file is None or not state_file.exists():
         return SoakState()
     if not resume:
-        raise click.ClickException(f"{state_file} holds a soak already; add --resume to go on with it, or name another file")
+        raise click.ClickException(
+            f"{state_file} holds a soak already; add --resume to go on with it, or name another"
+            " file"
+        )
     return SoakState.load(state_file)
 
 
-def run(minutes: float, plan: Plan, state: SoakState, state_file: Path | None, console: Console) -> bool:
+def run(
+    minutes: float, plan: Plan, state: SoakState, state_file: Path | None, console: Console
+) -> bool:
     """Run what is left of `minutes` as one more part. Return False when Ctrl-C ended it."""
     left_s = minutes * 60 - state.seconds
     if left_s < LEAST_PART_S:
@@ -49,7 +56,10 @@ def run(minutes: float, plan: Plan, state: SoakState, state_file: Path | None, c
 
             def tick(doing: str) -> None:
                 nonlocal saved_at
-                progress.show(f"{(before_s + work.part.seconds) / 60:.1f} of {minutes:g} min · {work.now} · {doing}")
+                progress.show(
+                    f"{(before_s + work.part.seconds) / 60:.1f} of {minutes:g} min · {work.now} ·"
+                    f" {doing}"
+                )
                 if state_file is not None and time.monotonic() > saved_at + _SAVE_EVERY_S:
                     saved_at = time.monotonic()
                     state.save(state_file)
@@ -57,7 +67,9 @@ def run(minutes: float, plan: Plan, state: SoakState, state_file: Path | None, c
             try:
                 work.run(left_s, tick)
             except KeyboardInterrupt:
-                signal.signal(signal.SIGINT, signal.SIG_IGN)  # the rest takes seconds, and must not leave processes behind
+                signal.signal(
+                    signal.SIGINT, signal.SIG_IGN
+                )  # the rest takes seconds, and must not leave processes behind
                 return False
             finally:
                 if state_file is not None:
@@ -66,15 +78,61 @@ def run(minutes: float, plan: Plan, state: SoakState, state_file: Path | None, c
 
 
 @click.group(invoke_without_command=True)
-@click.option("--minutes", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True, help="How long in all, over all parts.")
-@click.option("--state", "state_file", type=click.Path(dir_okay=False, path_type=Path), help="Keep what was found in this file, to go on later.")
-@click.option("--resume", is_flag=True, help="Go on with the soak in --state FILE until it has lasted --minutes.")
-@click.option("--rate", type=click.IntRange(1, 100_000), default=500, show_default=True, help="Records a second.")
-@click.option("--act-every", type=click.FloatRange(0), default=20.0, show_default=True, metavar="SECONDS", help="Rest between two acts.")
-@click.option("--disk-writers", type=click.IntRange(0, 16), default=2, show_default=True, help="Processes that keep the disk busy (256 MB each).")
-@click.option("--cpu-hogs", type=click.IntRange(0, 64), default=0, show_default=True, help="Processes that keep the processor busy.")
+@click.option(
+    "--minutes",
+    type=click.FloatRange(0, min_open=True),
+    default=60.0,
+    show_default=True,
+    help="How long in all, over all parts.",
+)
+@click.option(
+    "--state",
+    "state_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Keep what was found in this file, to go on later.",
+)
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on with the soak in --state FILE until it has lasted --minutes.",
+)
+@click.option(
+    "--rate",
+    type=click.IntRange(1, 100_000),
+    default=500,
+    show_default=True,
+    help="Records a second.",
+)
+@click.option(
+    "--act-every",
+    type=click.FloatRange(0),
+    default=20.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Rest between two acts.",
+)
+@click.option(
+    "--disk-writers",
+    type=click.IntRange(0, 16),
+    default=2,
+    show_default=True,
+    help="Processes that keep the disk busy (256 MB each).",
+)
+@click.option(
+    "--cpu-hogs",
+    type=click.IntRange(0, 64),
+    default=0,
+    show_default=True,
+    help="Processes that keep the processor busy.",
+)
 @click.option("--seed", type=int, default=7, show_default=True, help="Of the probe requests.")
-@click.option("--prop", "props", multiple=True, metavar="KEY=VALUE", help="A setting of every broker; may be repeated.")
+@click.option(
+    "--prop",
+    "props",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A setting of every broker; may be repeated.",
+)
 @json_option
 @click.pass_context
 def soak(
@@ -90,10 +148,12 @@ def soak(
     props: tuple[str, ...],
     json_file: Path | None,
 ) -> None:
-    """Work a cluster for an hour, kill and pause its brokers, and report every request that was not answered.
+    """Work a cluster for an hour, kill and pause its brokers, and report every request that was not
+    answered.
 
-    Three brokers with 56 partitions, a librdkafka producer and consumer, a prober that speaks the protocol itself, three trace subscribers, a busy disk.
-    Ctrl-C ends it; with --state FILE it goes on later by --resume. Exits with 1 when a target does not hold.
+    Three brokers with 56 partitions, a librdkafka producer and consumer, a prober that speaks the
+    protocol itself, three trace subscribers, a busy disk. Ctrl-C ends it; with --state FILE it goes
+    on later by --resume. Exits with 1 when a target does not hold.
     """
     if context.invoked_subcommand is not None:
         return
@@ -106,7 +166,9 @@ def soak(
         raise click.ClickException(str(error)) from error
     if not finished:
         again = f"; go on with --state {state_file} --resume" if state_file is not None else ""
-        click.echo(f"stopped after {state.seconds / 60:.1f} of {minutes:g} minutes{again}", err=True)
+        click.echo(
+            f"stopped after {state.seconds / 60:.1f} of {minutes:g} minutes{again}", err=True
+        )
         raise SystemExit(130)
     report = report_of(state)
     show(report, state, console)

@@ -1,7 +1,8 @@
 """Sample each broker's memory and file handles over time, and say whether the memory is flat.
 
-Flat means: the median of the last third of a broker's life is at most 3 % above the median of the second third. The first third is the warm-up.
-Only a process that lived for ten minutes can show it, so the soak leaves one broker alive all the time.
+Flat means: the median of the last third of a broker's life is at most 3 % above the median of the
+second third. The first third is the warm-up. Only a process that lived for ten minutes can show it,
+so the soak leaves one broker alive all the time.
 """
 
 import os
@@ -66,8 +67,12 @@ def trend(life: Life) -> Trend | None:
         return None
     third = len(samples) // 3
     second, last = samples[third : 2 * third], samples[2 * third :]
-    before, after = (statistics.median(sample.rss_anon_mb for sample in part) for part in (second, last))
-    handles_before, handles_after = (statistics.median(sample.file_handles for sample in part) for part in (second, last))
+    before, after = (
+        statistics.median(sample.rss_anon_mb for sample in part) for part in (second, last)
+    )
+    handles_before, handles_after = (
+        statistics.median(sample.file_handles for sample in part) for part in (second, last)
+    )
     return Trend(
         broker=life.broker,
         minutes=round(life.seconds / 60, 1),
@@ -85,7 +90,9 @@ def trend(life: Life) -> Trend | None:
 
 def _slope(samples: Sequence[Sample]) -> float:
     try:
-        return statistics.linear_regression([s.at_s for s in samples], [s.rss_anon_mb for s in samples]).slope
+        return statistics.linear_regression(
+            [s.at_s for s in samples], [s.rss_anon_mb for s in samples]
+        ).slope
     except statistics.StatisticsError:
         return 0.0
 
@@ -105,7 +112,9 @@ def file_handles(pid: int) -> int | None:
 
 
 class MemorySampler:
-    """Looks at each broker's process once a second, from a thread of its own. `pids` says which process each broker has now."""
+    """Looks at each broker's process once a second, from a thread of its own. `pids` says which
+    process each broker has now.
+    """
 
     def __init__(self, pids: Mapping[int, int]) -> None:
         self._pids = pids
@@ -125,13 +134,18 @@ class MemorySampler:
     def lives(self) -> list[Life]:
         """All processes so far."""
         with self._lock:
-            return [Life(broker, pid, tuple(samples)) for (broker, pid), samples in self._samples.items()]
+            return [
+                Life(broker, pid, tuple(samples))
+                for (broker, pid), samples in self._samples.items()
+            ]
 
     def _run(self) -> None:
         while not self._stop.wait(SAMPLE_EVERY_S):
             for broker, pid in list(self._pids.items()):
                 memory, handles = rss_anon(pid), file_handles(pid)
                 if memory is not None and handles is not None:
-                    sample = Sample(round(time.monotonic() - self._began, 1), round(memory / 2**20, 2), handles)
+                    sample = Sample(
+                        round(time.monotonic() - self._began, 1), round(memory / 2**20, 2), handles
+                    )
                     with self._lock:
                         self._samples.setdefault((broker, pid), []).append(sample)

@@ -1,8 +1,10 @@
-"""Make the disk or the processor busy, in a process of its own: `python -m kafka_edu.cli.soak.noise disk FILE BYTES` or `… noise cpu`.
+"""Make the disk or the processor busy, in a process of its own: `python -m kafka_edu.cli.soak.noise
+disk FILE BYTES` or `… noise cpu`.
 
-The disk writer does what `dd oflag=dsync` does: it writes blocks and forces each to the disk, again and again over the same bounded file. It writes
-at most 50 MB/s, so that an hour wears no disk out. It prints its longest fsync as lines of JSON, which says how busy the disk was. It removes the
-file when it is stopped.
+The disk writer does what `dd oflag=dsync` does: it writes blocks and forces each to the disk, again
+and again over the same bounded file. It writes at most 50 MB/s, so that an hour wears no disk out.
+It prints its longest fsync as lines of JSON, which says how busy the disk was. It removes the file
+when it is stopped.
 """
 
 import json
@@ -35,7 +37,12 @@ def busy_disk(path: str, most_bytes: int) -> NoReturn:
             time.sleep(max(BLOCK_BYTES / MOST_BYTES_A_SECOND - (now - began), 0.0))
             if now > told_at + _TELL_EVERY_S:
                 told_at = now
-                print(json.dumps({"written_mb": written >> 20, "longest_fsync_ms": round(longest_s * 1000)}), flush=True)
+                print(
+                    json.dumps(
+                        {"written_mb": written >> 20, "longest_fsync_ms": round(longest_s * 1000)}
+                    ),
+                    flush=True,
+                )
 
 
 def busy_cpu() -> NoReturn:

@@ -1,6 +1,8 @@
-"""A client that speaks the protocol itself, to see what each single request waits for. It runs in a thread with a loop of its own.
+"""A client that speaks the protocol itself, to see what each single request waits for. It runs in a
+thread with a loop of its own.
 
-To each broker it holds connections that send requests of every kind in bursts of up to 64, without waiting for the answers in between.
+To each broker it holds connections that send requests of every kind in bursts of up to 64, without
+waiting for the answers in between.
 """
 
 import asyncio
@@ -37,7 +39,13 @@ def now_ms() -> float:
 class Prober:
     """Owns the probe connections. `answers` may be read at any time."""
 
-    def __init__(self, ports: Mapping[int, int], partitions: Sequence[TopicPartition], pauses: Pauses, seed: int) -> None:
+    def __init__(
+        self,
+        ports: Mapping[int, int],
+        partitions: Sequence[TopicPartition],
+        pauses: Pauses,
+        seed: int,
+    ) -> None:
         self.answers = Answers()
         self._ports = ports
         self._partitions = partitions
@@ -48,7 +56,9 @@ class Prober:
         self._started = threading.Event()
         self._patience_s = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="soak-prober", daemon=True)
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._run()), name="soak-prober", daemon=True
+        )
 
     def start(self) -> None:
         self._thread.start()
@@ -85,10 +95,14 @@ class Prober:
             await asyncio.sleep(_LOOK_EVERY_S)
             look_at_all(self._connections, now_ms())
 
-    async def _connection(self, transport: SocketTransport, broker: int, port: int, number: int) -> None:
+    async def _connection(
+        self, transport: SocketTransport, broker: int, port: int, number: int
+    ) -> None:
         assert self._stopping is not None
         chance = random.Random(f"{self._seed}/{broker}/{number}")
-        requests = ProbeRequests(chance, self._partitions, list(self._ports), lambda: int(time.time() * 1000))
+        requests = ProbeRequests(
+            chance, self._partitions, list(self._ports), lambda: int(time.time() * 1000)
+        )
         client = NetworkClient(transport, f"soak-prober-{number}")
         while not self._stopping.is_set():
             try:
@@ -99,7 +113,10 @@ class Prober:
             deadlines = AnswerDeadlines(client.local, broker, self.answers, self._pauses)
             self._connections.add(deadlines)
             while client.connected and not self._stopping.is_set():
-                burst = [self._ask(client, deadlines, requests.draw()) for _ in range(chance.choice(BURSTS))]
+                burst = [
+                    self._ask(client, deadlines, requests.draw())
+                    for _ in range(chance.choice(BURSTS))
+                ]
                 await asyncio.gather(*burst)
                 await asyncio.sleep(chance.uniform(*_REST_S))
             deadlines.closed(now_ms())

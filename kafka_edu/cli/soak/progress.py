@@ -1,4 +1,6 @@
-"""Show how a long command stands: a line that moves on a terminal, and elsewhere a line a minute."""
+"""Show how a long command stands: a line that moves on a terminal, and elsewhere a line a
+minute.
+"""
 
 import time
 from typing import Final

@@ -1,4 +1,6 @@
-"""Search for requests that nobody answers in virtual time: one simulated cluster under faults for each seed."""
+"""Search for requests that nobody answers in virtual time: one simulated cluster under faults for
+each seed.
+"""
 
 import json
 import logging
@@ -19,7 +21,9 @@ FAILURES_SHOWN: Final = 20
 
 
 def load(path: Path) -> dict[int, SeedResult]:
-    """Read the results of the seeds tried so far: one line of JSON each. The last line of a search that was killed may be half a line."""
+    """Read the results of the seeds tried so far: one line of JSON each. The last line of a search
+    that was killed may be half a line.
+    """
     found: dict[int, SeedResult] = {}
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -30,17 +34,24 @@ def load(path: Path) -> dict[int, SeedResult]:
     for number, line in enumerate(lines):
         try:
             fields = json.loads(line)
-            result = SeedResult(**{**fields, "failures": tuple(fields["failures"]), "acts": tuple(fields["acts"])})
+            result = SeedResult(
+                **{**fields, "failures": tuple(fields["failures"]), "acts": tuple(fields["acts"])}
+            )
         except (ValueError, TypeError, KeyError) as error:
             if number == len(lines) - 1:
                 break
-            raise click.ClickException(f"line {number + 1} of {path} is not the result of a seed ({error}); choose another file") from error
+            raise click.ClickException(
+                f"line {number + 1} of {path} is not the result of a seed ({error}); choose another"
+                " file"
+            ) from error
         found[result.seed] = result
     return found
 
 
 def save(path: Path, results: list[SeedResult]) -> None:
-    """Write the results anew: the file is small, and half a line of a search that was killed goes."""
+    """Write the results anew: the file is small, and half a line of a search that was killed
+    goes.
+    """
     text = "".join(json.dumps(result._asdict()) + "\n" for result in results)
     try:
         aside = path.with_name(path.name + ".new")
@@ -56,7 +67,11 @@ def replay_command(seed: int) -> str:
 
 
 def show_failure(result: SeedResult, console: Console) -> None:
-    console.print(f"[red]✕[/] seed {result.seed}: {len(result.failures)} failures; play it again with {replay_command(result.seed)}", soft_wrap=True)
+    console.print(
+        f"[red]✕[/] seed {result.seed}: {len(result.failures)} failures; play it again with"
+        f" {replay_command(result.seed)}",
+        soft_wrap=True,
+    )
     for failure in result.failures[:FAILURES_SHOWN]:
         console.print(f"    {failure}", soft_wrap=True, highlight=False, markup=False)
 
@@ -71,7 +86,9 @@ def report_of(results: list[SeedResult], seconds: float) -> Report:
     report.figure("requests answered", sum(result.answered for result in results))
     report.figure("requests whose connection closed", sum(result.closed for result in results))
     report.figure("records acked", sum(result.acked for result in results))
-    report.figure("longest wait, ms", max((result.longest_wait_ms for result in results), default=0))
+    report.figure(
+        "longest wait, ms", max((result.longest_wait_ms for result in results), default=0)
+    )
     report.figure("virtual hours", round(sum(result.virtual_s for result in results) / 3600, 2))
     report.figure("seconds of this run", round(seconds, 1))
     report.target("seeds that failed", len(failed), "==", 0)
@@ -85,16 +102,25 @@ def replay(seed: int, console: Console) -> SeedResult:
     for act in result.acts:
         console.print(act, soft_wrap=True, highlight=False, markup=False)
     console.print(
-        f"seed {seed}: {result.requests:,} requests, {result.answered:,} answered, {result.closed:,} closed, {result.acked:,} records acked, "
-        f"longest wait {result.longest_wait_ms / 1000:.1f} s",
+        f"seed {seed}: {result.requests:,} requests, {result.answered:,} answered,"
+        f" {result.closed:,} closed, {result.acked:,} records acked, longest wait"
+        f" {result.longest_wait_ms / 1000:.1f} s",
         soft_wrap=True,
     )
     return result
 
 
 @click.command()
-@click.option("--seeds", type=click.IntRange(1), default=20, show_default=True, help="How many in all.")
-@click.option("--first", type=click.IntRange(0), default=FIRST_SEED, show_default=True, help="The first of them; the others follow it.")
+@click.option(
+    "--seeds", type=click.IntRange(1), default=20, show_default=True, help="How many in all."
+)
+@click.option(
+    "--first",
+    type=click.IntRange(0),
+    default=FIRST_SEED,
+    show_default=True,
+    help="The first of them; the others follow it.",
+)
 @click.option(
     "--state",
     "state_file",
@@ -103,11 +129,16 @@ def replay(seed: int, console: Console) -> SeedResult:
 )
 @click.option("--seed", type=int, help="Play this one again and tell what happens in it.")
 @json_option
-def seeds(seeds: int, first: int, state_file: Path | None, seed: int | None, json_file: Path | None) -> None:
-    """Search for unanswered requests in virtual time, one simulated cluster for each seed; a few seconds each.
+def seeds(
+    seeds: int, first: int, state_file: Path | None, seed: int | None, json_file: Path | None
+) -> None:
+    """Search for unanswered requests in virtual time, one simulated cluster for each seed; a few
+    seconds each.
 
-    A seed gives a cluster of three brokers and 56 partitions, its clients, and a minute of slow disks, pauses, kills and level changes. Every request must
-    be answered, or its connection closed, within its time-out + 1 s; every acked record must be read. Exits with 1 when a seed fails.
+    A seed gives a cluster of three brokers and 56 partitions, its clients, and a minute of slow
+    disks, pauses, kills and level changes. Every request must be answered, or its connection
+    closed, within its time-out + 1 s; every acked record must be read. Exits with 1 when a seed
+    fails.
     """
     console = Console()
     if seed is not None:
@@ -120,7 +151,9 @@ def seeds(seeds: int, first: int, state_file: Path | None, seed: int | None, jso
     wanted = range(first, first + seeds)
     began = time.monotonic()
     with Progress(console) as progress:
-        logging.disable(logging.CRITICAL)  # brokers log what the faults of a seed do to them: `--seed` shows it
+        logging.disable(
+            logging.CRITICAL
+        )  # brokers log what the faults of a seed do to them: `--seed` shows it
         try:
             for number in wanted:
                 if number in done:
@@ -129,15 +162,22 @@ def seeds(seeds: int, first: int, state_file: Path | None, seed: int | None, jso
                 progress.show(f"seed {number}: {len(done)} tried, {failed} failed")
                 result = play(number)
                 if result.holds:
-                    result = result._replace(acts=())  # the story of a seed is told again by its number
+                    result = result._replace(
+                        acts=()
+                    )  # the story of a seed is told again by its number
                 else:
                     show_failure(result, console)
                 done[number] = result
                 if state_file is not None:
                     save(state_file, list(done.values()))
         except KeyboardInterrupt:
-            again = f"; the same command goes on with {state_file}" if state_file is not None else ""
-            click.echo(f"stopped after {sum(number in done for number in wanted)} of {seeds} seeds{again}", err=True)
+            again = (
+                f"; the same command goes on with {state_file}" if state_file is not None else ""
+            )
+            click.echo(
+                f"stopped after {sum(number in done for number in wanted)} of {seeds} seeds{again}",
+                err=True,
+            )
             raise SystemExit(130) from None
         finally:
             logging.disable(logging.NOTSET)

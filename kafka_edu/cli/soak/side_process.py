@@ -1,4 +1,6 @@
-"""A process next to the soak that prints lines of JSON: the trace subscribers and the makers of noise. It ends with the soak."""
+"""A process next to the soak that prints lines of JSON: the trace subscribers and the makers of
+noise. It ends with the soak.
+"""
 
 import json
 import os
@@ -16,7 +18,9 @@ _PATIENCE_S: Final = 5.0
 class SideProcess:
     """Started at once; `on_line` takes each line it prints, in a thread of its own."""
 
-    def __init__(self, module: str, arguments: list[str], on_line: Callable[[dict[str, object]], None]) -> None:
+    def __init__(
+        self, module: str, arguments: list[str], on_line: Callable[[dict[str, object]], None]
+    ) -> None:
         self._process = subprocess.Popen(
             python_command("kafka_edu.cli.supervised_child", str(os.getpid()), module, *arguments),
             env=python_environment(),

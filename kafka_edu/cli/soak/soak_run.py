@@ -1,7 +1,8 @@
 """One part of a soak: start a cluster, load it, act on it by the schedule, and note what was found.
 
-The mix is that of a machine where requests were once seen to go unanswered: three brokers, 56 partitions, three trace subscribers of which one
-changes its level, a producer with acks=all, a consumer of a group, deep pipelines, a busy disk, brokers killed and paused past their session.
+The mix is that of a machine where requests were once seen to go unanswered: three brokers, 56
+partitions, three trace subscribers of which one changes its level, a producer with acks=all, a
+consumer of a group, deep pipelines, a busy disk, brokers killed and paused past their session.
 """
 
 import contextlib
@@ -34,7 +35,9 @@ OFFSETS_PARTITIONS: Final = 50
 """56 partitions in all."""
 GROUP: Final = "soak"
 AWAY_S: Final = 8.0
-"""How long a broker is dead or paused. A session lasts 6 s, so ZooKeeper has given it up by then."""
+"""How long a broker is dead or paused. A session lasts 6 s, so ZooKeeper has given it up by
+then.
+"""
 CHURN_TOPICS: Final = 20
 DISK_WRITER_BYTES: Final = 256 << 20
 STALLS_KEPT: Final = 10
@@ -72,13 +75,20 @@ class SoakPart:
         self._producer = SoakProducer(cluster.bootstrap_servers, TOPIC, plan.records_a_second)
         self._consumer = SoakConsumer(cluster.bootstrap_servers, TOPIC, GROUP)
         probed = [TopicPartition(PROBE_TOPIC, partition) for partition in range(PROBE_PARTITIONS)]
-        self._prober = Prober({broker: cluster.port(broker) for broker in cluster.broker_ids}, probed, self._pauses, plan.seed + number)
+        self._prober = Prober(
+            {broker: cluster.port(broker) for broker in cluster.broker_ids},
+            probed,
+            self._pauses,
+            plan.seed + number,
+        )
         self._side: list[SideProcess] = []
         self._began = 0.0
         self._finishing = False
         self._paused: int | None = None
         self._churned = 0
-        self._victims = itertools.cycle(cluster.broker_ids[:-1])  # the last broker is never killed: its memory is watched
+        self._victims = itertools.cycle(
+            cluster.broker_ids[:-1]
+        )  # the last broker is never killed: its memory is watched
         self._to_pause = itertools.cycle(cluster.broker_ids)
 
     @property
@@ -86,15 +96,17 @@ class SoakPart:
         """One line of how it stands."""
         part = self.part
         return (
-            f"acked {part.records_acked:,} · read {part.records_read:,} · answered {part.requests_answered:,} · "
-            f"stuck {part.requests_stuck + part.broker_stuck + len(part.client_timeouts)} · "
-            f"longest wait {max(part.longest_wait_ms.values(), default=0) / 1000:.1f} s · stalls {part.loop_stalls}"
+            f"acked {part.records_acked:,} · read {part.records_read:,} · answered"
+            f" {part.requests_answered:,} · stuck"
+            f" {part.requests_stuck + part.broker_stuck + len(part.client_timeouts)} · longest wait"
+            f" {max(part.longest_wait_ms.values(), default=0) / 1000:.1f} s · stalls"
+            f" {part.loop_stalls}"
         )
 
-    # ---- from the beginning to the end ------------------------------------------------------------------------------------------------------
-
     def run(self, seconds: float, tick: Callable[[str], None]) -> None:
-        """Work for so long. `tick(doing)` is called every half second; KeyboardInterrupt passes through after a hurried end."""
+        """Work for so long. `tick(doing)` is called every half second; KeyboardInterrupt passes
+        through after a hurried end.
+        """
         create_topic(self._admin, TOPIC, PARTITIONS)
         create_topic(self._admin, PROBE_TOPIC, PROBE_PARTITIONS)
         self._start()
@@ -108,8 +120,13 @@ class SoakPart:
             self._finish(hurried, tick)
 
     def _start(self) -> None:
-        folder, brokers = str(self._cluster.folder.path), [str(broker) for broker in self._cluster.broker_ids]
-        self._side.append(SideProcess("kafka_edu.cli.soak.trace_watchers", [folder, *brokers], self._on_trace))
+        folder, brokers = (
+            str(self._cluster.folder.path),
+            [str(broker) for broker in self._cluster.broker_ids],
+        )
+        self._side.append(
+            SideProcess("kafka_edu.cli.soak.trace_watchers", [folder, *brokers], self._on_trace)
+        )
         for number in range(self._plan.disk_writers):
             arguments = ["disk", str(self._folder / f"noise-{number}"), str(DISK_WRITER_BYTES)]
             self._side.append(SideProcess("kafka_edu.cli.soak.noise", arguments, self._on_disk))
@@ -123,7 +140,9 @@ class SoakPart:
 
     def _work(self, seconds: float, tick: Callable[[str], None]) -> None:
         end = self._began + seconds
-        acts = itertools.cycle((self._kill_and_restart, self._pause_past_the_session, self._churn_topics))
+        acts = itertools.cycle(
+            (self._kill_and_restart, self._pause_past_the_session, self._churn_topics)
+        )
         next_act = self._began + self._plan.act_every_s
         while (now := time.monotonic()) < end:
             self._note()
@@ -163,25 +182,42 @@ class SoakPart:
             part.seconds = round(time.monotonic() - self._began, 1)
         part.records_sent, part.records_acked = self._producer.sent, self._producer.acked.count
         part.records_refused = dict(self._producer.refused)
-        part.records_read, part.records_read_again = self._consumer.read.count, self._consumer.read_again
+        part.records_read, part.records_read_again = (
+            self._consumer.read.count,
+            self._consumer.read_again,
+        )
         part.client_timeouts = [*self._producer.log.lines, *self._consumer.log.lines]
-        part.requests_sent, part.requests_answered, part.requests_closed = answers.sent, answers.answered, answers.closed
+        part.requests_sent, part.requests_answered, part.requests_closed = (
+            answers.sent,
+            answers.answered,
+            answers.closed,
+        )
         part.requests_by_kind = dict(answers.by_kind)
-        part.requests_stuck, part.requests_stuck_but_answered_later = len(answers.overdue), answers.late
+        part.requests_stuck, part.requests_stuck_but_answered_later = (
+            len(answers.overdue),
+            answers.late,
+        )
         part.stuck = [str(overdue) for overdue in answers.overdue[:TROUBLES_KEPT]]
-        part.longest_wait_ms = {kind: round(waited_ms, 1) for kind, waited_ms in list(answers.longest_ms.items())}
-        trends = [(found, life) for life in self._memory.lives() if (found := trend(life)) is not None]
+        part.longest_wait_ms = {
+            kind: round(waited_ms, 1) for kind, waited_ms in list(answers.longest_ms.items())
+        }
+        trends = [
+            (found, life) for life in self._memory.lives() if (found := trend(life)) is not None
+        ]
         part.trends = [found._asdict() for found, _ in trends]
         part.samples = [[list(sample) for sample in thinned(life.samples)] for _, life in trends]
-
-    # ---- what the processes next to us tell -------------------------------------------------------------------------------------------------
 
     def _on_trace(self, line: dict[str, object]) -> None:
         part = self.part
         match line:
             case {"counts": dict(counts)}:
                 part.trace_counts = counts
-            case {"event": "LoopStalled", "broker": int(broker), "wall_ms": int(wall_ms), "stalled_ms": int(stalled_ms)}:
+            case {
+                "event": "LoopStalled",
+                "broker": int(broker),
+                "wall_ms": int(wall_ms),
+                "stalled_ms": int(stalled_ms),
+            }:
                 woken_ms = now_ms() - (time.time() * 1000 - wall_ms)
                 if self._pauses.within(broker, woken_ms - stalled_ms, woken_ms) > 0:
                     return  # our own pause
@@ -203,8 +239,6 @@ class SoakPart:
                 self.part.longest_fsync_ms = max(self.part.longest_fsync_ms, longest_ms)
                 self.part.disk_written_mb = max(self.part.disk_written_mb, written_mb)
 
-    # ---- acts -------------------------------------------------------------------------------------------------------------------------------
-
     def _tell(self, text: str) -> None:
         self.part.story.append(f"{now_ms():9.0f} ms  {text}")
 
@@ -223,8 +257,9 @@ class SoakPart:
         self._acted("kill -9 and restart")
         self._pids.pop(victim, None)
         self._tell(f"kill -9 of broker {victim}")
-        # from its last instruction on, which on a busy machine is a second before the kernel closes its connections, a dead broker answers nobody;
-        # nor does one that is starting, though its port takes connections: Kafka's does the same
+        # from its last instruction on, which on a busy machine is a second before the kernel closes
+        # its connections, a dead broker answers nobody; nor does one that is starting, though its
+        # port takes connections: Kafka's does the same
         self._pauses.paused(victim, now_ms())
         self._cluster.kill(victim)
         self._stay(AWAY_S, f"broker {victim} was killed", tick)
@@ -260,12 +295,18 @@ class SoakPart:
         self._tell(f"{CHURN_TOPICS} topics are created and deleted")
         tick("creating and deleting topics")
         wanted = [NewTopic(name, num_partitions=2, replication_factor=BROKERS) for name in names]
-        with contextlib.suppress(KafkaException):  # a time-out of the client: what matters is that the brokers had the work
-            for future in self._admin.create_topics(wanted, operation_timeout=20, request_timeout=30).values():
+        with contextlib.suppress(
+            KafkaException
+        ):  # a time-out of the client: what matters is that the brokers had the work
+            for future in self._admin.create_topics(
+                wanted, operation_timeout=20, request_timeout=30
+            ).values():
                 future.result()
         self._stay(1.0, "creating and deleting topics", tick)
         with contextlib.suppress(KafkaException):
-            for future in self._admin.delete_topics(names, operation_timeout=20, request_timeout=30).values():
+            for future in self._admin.delete_topics(
+                names, operation_timeout=20, request_timeout=30
+            ).values():
                 future.result()
 
     def _wait_in_sync(self, tick: Callable[[str], None]) -> None:
@@ -280,7 +321,11 @@ class SoakPart:
 @contextlib.contextmanager
 def soak_part(plan: Plan, number: int) -> Iterator[SoakPart]:
     """A cluster of its own in a temporary folder, for the length of a block."""
-    props = {"offsets.topic.num.partitions": str(OFFSETS_PARTITIONS), "offsets.topic.replication.factor": str(BROKERS), **plan.props}
+    props = {
+        "offsets.topic.num.partitions": str(OFFSETS_PARTITIONS),
+        "offsets.topic.replication.factor": str(BROKERS),
+        **plan.props,
+    }
     with tempfile.TemporaryDirectory(prefix="kafka-edu-soak-", ignore_cleanup_errors=True) as home:
         folder = Path(home)
         with running_cluster("soak", brokers=BROKERS, props=props, home=folder) as cluster:

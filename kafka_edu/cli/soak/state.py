@@ -1,6 +1,7 @@
 """What a soak has found so far, in a file, so that an hour may be made of several parts.
 
-The file is JSON, written aside and renamed every few seconds, so that a soak that is killed loses seconds and not its hour.
+The file is JSON, written aside and renamed every few seconds, so that a soak that is killed loses
+seconds and not its hour.
 """
 
 import json
@@ -20,13 +21,17 @@ class SoakStateError(Exception):
 
 @dataclass
 class Part:
-    """One run of the soak, from its cluster's start to its end. Times are in ms where the name says so."""
+    """One run of the soak, from its cluster's start to its end. Times are in ms where the name says
+    so.
+    """
 
     began: str
     seconds: float = 0.0
     """How long the clients worked."""
     complete: bool = False
-    """Whether acked and consumed records were compared at the end. A soak that is killed cannot do it."""
+    """Whether acked and consumed records were compared at the end. A soak that is killed cannot do
+    it.
+    """
     acts: dict[str, int] = field(default_factory=dict)
     story: list[str] = field(default_factory=list)
     """What was done when, on the clock by which stuck requests are told."""
@@ -86,19 +91,27 @@ class SoakState:
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
             if document["version"] != VERSION:
-                raise SoakStateError(f"{path} was written by another version of the soak; choose another file")
+                raise SoakStateError(
+                    f"{path} was written by another version of the soak; choose another file"
+                )
             parts = [Part(**fields) for fields in document["parts"]]
         except OSError as error:
             raise SoakStateError(f"cannot read {path}: {error.strerror}") from error
         except (ValueError, KeyError, TypeError) as error:
-            raise SoakStateError(f"{path} is not the state of a soak ({error}); choose another file") from error
+            raise SoakStateError(
+                f"{path} is not the state of a soak ({error}); choose another file"
+            ) from error
         return SoakState(parts)
 
     def save(self, path: Path) -> None:
         """Write the file in one step. Raises SoakStateError."""
         aside = path.with_name(path.name + ".new")
         try:
-            aside.write_text(json.dumps({"version": VERSION, "parts": [asdict(part) for part in self.parts]}) + "\n", encoding="utf-8")
+            aside.write_text(
+                json.dumps({"version": VERSION, "parts": [asdict(part) for part in self.parts]})
+                + "\n",
+                encoding="utf-8",
+            )
             os.replace(aside, path)
         except OSError as error:
             raise SoakStateError(f"cannot write {path}: {error.strerror}") from error

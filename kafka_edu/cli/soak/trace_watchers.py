@@ -1,7 +1,9 @@
-"""Three dashboards' worth of trace subscribers, in a process of their own: `python -m kafka_edu.cli.soak.trace_watchers CLUSTER-FOLDER`.
+"""Three dashboards' worth of trace subscribers, in a process of their own: `python -m
+kafka_edu.cli.soak.trace_watchers CLUSTER-FOLDER`.
 
-The first two subscribe at level state, as the dashboard does. The third changes between state and hops every few seconds, as somebody does who
-opens the Wheels screen and leaves it. Events that tell of trouble are printed as lines of JSON for the soak to read.
+The first two subscribe at level state, as the dashboard does. The third changes between state and
+hops every few seconds, as somebody does who opens the Wheels screen and leaves it. Events that tell
+of trouble are printed as lines of JSON for the soak to read.
 """
 
 import asyncio
@@ -17,7 +19,14 @@ from kafka_edu.trace.event import Level
 from kafka_edu.trace.trace_client import EventsAddress, subscribe
 from kafka_edu.trace.wire_format import TraceFormatError
 
-TROUBLE: Final = ("LoopStalled", "RequestStuck", "RequestFailed", "ConnectionFailed", "BackgroundTaskFailed", "SessionLost")
+TROUBLE: Final = (
+    "LoopStalled",
+    "RequestStuck",
+    "RequestFailed",
+    "ConnectionFailed",
+    "BackgroundTaskFailed",
+    "SessionLost",
+)
 """Events that the first subscriber passes on; the soak's report is made of them."""
 LEVEL_LASTS_S: Final = (2.0, 12.0)
 RETRY_S: Final = 0.5
@@ -64,7 +73,14 @@ class Watchers:
                     self.counts["gaps"] += 1
                 if tells and name in TROUBLE:
                     fields = envelope.event._asdict() if hasattr(envelope.event, "_asdict") else {}
-                    _print({"event": name, "broker": envelope.broker, "wall_ms": envelope.wall_ms, **fields})
+                    _print(
+                        {
+                            "event": name,
+                            "broker": envelope.broker,
+                            "wall_ms": envelope.wall_ms,
+                            **fields,
+                        }
+                    )
         except (OSError, TraceFormatError, ValueError):
             return  # it is down, or just starting
 
@@ -80,7 +96,9 @@ def _print(line: dict[str, object]) -> None:
 
 def main() -> None:
     folder, *brokers = sys.argv[1:]
-    watchers = Watchers(ClusterFolder(Path(folder)), [int(broker) for broker in brokers], random.Random(1))
+    watchers = Watchers(
+        ClusterFolder(Path(folder)), [int(broker) for broker in brokers], random.Random(1)
+    )
     try:
         asyncio.run(watchers.run())
     except (KeyboardInterrupt, BrokenPipeError):

@@ -1,4 +1,6 @@
-"""Show which requests each broker serves, in which versions (Kafka: kafka-broker-api-versions.sh, BrokerApiVersionsCommand.scala)."""
+"""Show which requests each broker serves, in which versions (Kafka: kafka-broker-api-versions.sh,
+BrokerApiVersionsCommand.scala).
+"""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -15,8 +17,20 @@ def versions_text(served: Mapping[int, tuple[int, int]]) -> str:
     from kafka_edu.protocol.api_keys import ApiKey
     from kafka_edu.protocol.messages import REGISTRY
 
-    known = [_known(key, _name(key.name), served.get(key), REGISTRY[key].min_version, REGISTRY[key].max_version) for key in ApiKey if key in REGISTRY]
-    unknown = [f"UNKNOWN({key}): {_range(*served[key])}" for key in sorted(served) if key not in REGISTRY]
+    known = [
+        _known(
+            key,
+            _name(key.name),
+            served.get(key),
+            REGISTRY[key].min_version,
+            REGISTRY[key].max_version,
+        )
+        for key in ApiKey
+        if key in REGISTRY
+    ]
+    unknown = [
+        f"UNKNOWN({key}): {_range(*served[key])}" for key in sorted(served) if key not in REGISTRY
+    ]
     return "(\n\t" + ",\n\t".join([line for line in known if line] + unknown) + "\n)"
 
 
@@ -24,10 +38,14 @@ def _known(key: int, name: str, served: tuple[int, int] | None, least: int, most
     if served is None:
         return f"{name}({key}): UNSUPPORTED" if key <= LAST_OF_2_0 else ""
     usable = min(most, served[1])
-    return f"{name}({key}): {_range(*served)} [usable: {usable if usable >= max(least, served[0]) else 'NONE'}]"
+    return (
+        f"{name}({key}): {_range(*served)} [usable:"
+        f" {usable if usable >= max(least, served[0]) else 'NONE'}]"
+    )
 
 
-#: 2.0's tool says of each of its own keys when a broker does not serve it; of later ones an older broker need not know.
+#: 2.0's tool says of each of its own keys when a broker does not serve it; of later ones an older
+#: broker need not know.
 LAST_OF_2_0: Final = 42
 
 
@@ -53,8 +71,14 @@ async def _show(servers: str, client_id: str) -> None:
 
 def main(words: Sequence[str]) -> int:
     parser = OptionParser()
-    command_config = parser.text("command-config", "A file of the client's properties.", "command config property file")
-    bootstrap_server = parser.text("bootstrap-server", "REQUIRED: The broker to ask first.", "server(s) to use for bootstrapping")
+    command_config = parser.text(
+        "command-config", "A file of the client's properties.", "command config property file"
+    )
+    bootstrap_server = parser.text(
+        "bootstrap-server",
+        "REQUIRED: The broker to ask first.",
+        "server(s) to use for bootstrapping",
+    )
 
     def run() -> int:
         given = parser.parse(words)

@@ -1,7 +1,9 @@
-"""Brokers for the tools that take --bootstrap-server: one connection to each broker that is asked, for one call.
+"""Brokers for the tools that take --bootstrap-server: one connection to each broker that is asked,
+for one call.
 
-Each request goes out in the newest version that both sides know. What a tool asks is asked once; only what says "not here" or "not yet" (the
-controller has moved, the coordinator is still reading) is asked again, until the time is up.
+Each request goes out in the newest version that both sides know. What a tool asks is asked once;
+only what says "not here" or "not yet" (the controller has moved, the coordinator is still reading)
+is asked again, until the time is up.
 """
 
 import asyncio
@@ -16,8 +18,15 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.network.network_client import NetworkClient
 from kafka_edu.protocol.messages import REGISTRY
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
-from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from kafka_edu.protocol.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from kafka_edu.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
 from kafka_edu.protocol.schema import Message
 
 R = TypeVar("R", bound=Message)
@@ -29,7 +38,9 @@ RETRY_PAUSE_S: Final = 0.1
 ANY_VERSION: Final = 0x7FFF
 LOGGER: Final = "org.apache.kafka.clients.NetworkClient"
 #: What passes by itself.
-NOT_YET: Final = frozenset({Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS, Errors.NOT_COORDINATOR})
+NOT_YET: Final = frozenset(
+    {Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS, Errors.NOT_COORDINATOR}
+)
 
 
 class Node(NamedTuple):
@@ -42,7 +53,10 @@ class Node(NamedTuple):
 
     def __str__(self) -> str:
         """As Kafka's tools print it."""
-        return f"{self.host}:{self.port} (id: {self.id} rack: {'null' if self.rack is None else self.rack})"
+        return (
+            f"{self.host}:{self.port} (id: {self.id} rack:"
+            f" {'null' if self.rack is None else self.rack})"
+        )
 
 
 class _Connection(NamedTuple):
@@ -54,7 +68,8 @@ class _Connection(NamedTuple):
 class Brokers:
     """The brokers of one cluster.
 
-    Every method raises OSError (TimeoutError too) when a broker cannot be reached, ToolError when none can, and KafkaException when one refuses.
+    Every method raises OSError (TimeoutError too) when a broker cannot be reached, ToolError when
+    none can, and KafkaException when one refuses.
     """
 
     def __init__(self, bootstrap: list[tuple[str, int]], client_id: str) -> None:
@@ -70,23 +85,32 @@ class Brokers:
         self._take(await self.ask_any(MetadataRequest(topics=[]), MetadataResponse))
 
     def _take(self, metadata: MetadataResponse) -> None:
-        self.nodes = {broker.node_id: Node(broker.node_id, broker.host, broker.port, broker.rack) for broker in metadata.brokers}
+        self.nodes = {
+            broker.node_id: Node(broker.node_id, broker.host, broker.port, broker.rack)
+            for broker in metadata.brokers
+        }
         self.controller_id = metadata.controller_id
 
     async def metadata(self, topics: list[str] | None) -> MetadataResponse:
         """What the cluster tells of `topics`, of all for None; none is created by asking."""
         wanted = None if topics is None else [MetadataRequestTopic(name=topic) for topic in topics]
-        answer = await self.ask_any(MetadataRequest(topics=wanted, allow_auto_topic_creation=False), MetadataResponse)
+        answer = await self.ask_any(
+            MetadataRequest(topics=wanted, allow_auto_topic_creation=False), MetadataResponse
+        )
         self._take(answer)
         return answer
 
     async def leaders(self, topics: Collection[str]) -> dict[TopicPartition, int | Errors]:
-        """Each partition's leader, or why there is none; a topic that does not exist has no partitions."""
+        """Each partition's leader, or why there is none; a topic that does not exist has no
+        partitions.
+        """
         found: dict[TopicPartition, int | Errors] = {}
         for topic in (await self.metadata(sorted(topics))).topics if topics else ():
             for partition in topic.partitions:
                 there = partition.leader_id in self.nodes
-                found[TopicPartition(topic.name, partition.partition_index)] = partition.leader_id if there else Errors.LEADER_NOT_AVAILABLE
+                found[TopicPartition(topic.name, partition.partition_index)] = (
+                    partition.leader_id if there else Errors.LEADER_NOT_AVAILABLE
+                )
         return found
 
     async def ask_any(self, request: Message, response_type: type[R]) -> R:
@@ -96,22 +120,45 @@ class Brokers:
                 return await self._ask(host, port, request, response_type)
             except OSError:
                 client = f"[AdminClient clientId={self._client_id}]"
-                log_line("WARN", f"{client} Connection to node -{number} could not be established. Broker may not be available.", LOGGER)
-        raise ToolError("org.apache.kafka.common.errors.TimeoutException", "Timed out waiting for a node assignment.")
+                log_line(
+                    "WARN",
+                    f"{client} Connection to node -{number} could not be established. Broker may"
+                    " not be available.",
+                    LOGGER,
+                )
+        raise ToolError(
+            "org.apache.kafka.common.errors.TimeoutException",
+            "Timed out waiting for a node assignment.",
+        )
 
-    async def ask(self, node: Node, request: Message, response_type: type[R], *, newest: int = ANY_VERSION) -> R:
-        """`newest` is the newest version in which `request` can be sent, if it has no fields for newer ones."""
+    async def ask(
+        self, node: Node, request: Message, response_type: type[R], *, newest: int = ANY_VERSION
+    ) -> R:
+        """`newest` is the newest version in which `request` can be sent, if it has no fields for
+        newer ones.
+        """
         return await self._ask(node.host, node.port, request, response_type, newest)
 
-    async def ask_controller(self, request: Message, response_type: type[R], error_of: Callable[[R], Errors], *, newest: int = ANY_VERSION) -> R:
-        """Ask the controller, wherever it is by now: `error_of` tells whether the answer says NOT_CONTROLLER."""
+    async def ask_controller(
+        self,
+        request: Message,
+        response_type: type[R],
+        error_of: Callable[[R], Errors],
+        *,
+        newest: int = ANY_VERSION,
+    ) -> R:
+        """Ask the controller, wherever it is by now: `error_of` tells whether the answer says
+        NOT_CONTROLLER.
+        """
 
         async def ask() -> R:
             if self.controller_id not in self.nodes:
                 await self.refresh()
             if self.controller_id not in self.nodes:
                 raise KafkaException(Errors.NOT_CONTROLLER)
-            answer = await self.ask(self.nodes[self.controller_id], request, response_type, newest=newest)
+            answer = await self.ask(
+                self.nodes[self.controller_id], request, response_type, newest=newest
+            )
             if error_of(answer) is Errors.NOT_CONTROLLER:
                 self.controller_id = -1
                 raise KafkaException(Errors.NOT_CONTROLLER)
@@ -120,10 +167,14 @@ class Brokers:
         return await _until_there(ask, frozenset({Errors.NOT_CONTROLLER}), REQUEST_TIMEOUT_MS)
 
     async def coordinator(self, group: str, timeout_ms: int = REQUEST_TIMEOUT_MS) -> Node:
-        """The group's coordinator; the first who asks has __consumer_offsets created, and waits for that."""
+        """The group's coordinator; the first who asks has __consumer_offsets created, and waits for
+        that.
+        """
 
         async def find() -> Node:
-            answer = await self.ask_any(FindCoordinatorRequest(key=group, key_type=0), FindCoordinatorResponse)
+            answer = await self.ask_any(
+                FindCoordinatorRequest(key=group, key_type=0), FindCoordinatorResponse
+            )
             if answer.error_code:
                 raise KafkaException(Errors.of(answer.error_code))
             return Node(answer.node_id, answer.host, answer.port)
@@ -131,12 +182,21 @@ class Brokers:
         return await _until_there(find, NOT_YET, timeout_ms)
 
     async def ask_coordinator(
-        self, group: str, request: Message, response_type: type[R], error_of: Callable[[R], Errors], timeout_ms: int = REQUEST_TIMEOUT_MS
+        self,
+        group: str,
+        request: Message,
+        response_type: type[R],
+        error_of: Callable[[R], Errors],
+        timeout_ms: int = REQUEST_TIMEOUT_MS,
     ) -> R:
-        """Ask the group's coordinator; again while it says that it is not, or not yet. Other errors are the caller's."""
+        """Ask the group's coordinator; again while it says that it is not, or not yet. Other errors
+        are the caller's.
+        """
 
         async def ask() -> R:
-            answer = await self.ask(await self.coordinator(group, timeout_ms), request, response_type)
+            answer = await self.ask(
+                await self.coordinator(group, timeout_ms), request, response_type
+            )
             if error_of(answer) in NOT_YET:
                 raise KafkaException(error_of(answer))
             return answer
@@ -147,7 +207,14 @@ class Brokers:
         """api key → oldest and newest version."""
         return (await self._connected(node.host, node.port)).versions
 
-    async def _ask(self, host: str, port: int, request: Message, response_type: type[R], newest: int = ANY_VERSION) -> R:
+    async def _ask(
+        self,
+        host: str,
+        port: int,
+        request: Message,
+        response_type: type[R],
+        newest: int = ANY_VERSION,
+    ) -> R:
         connection = await self._connected(host, port)
         if request.KEY is None:
             raise ValueError(f"{type(request).__name__} is no request")
@@ -155,7 +222,9 @@ class Brokers:
         least, most = connection.versions.get(request.KEY, (0, -1))
         version = min(most, pair.max_version, newest)
         if version < max(least, pair.min_version):
-            raise KafkaException(Errors.UNSUPPORTED_VERSION, f"The broker does not support {request.KEY.name}")
+            raise KafkaException(
+                Errors.UNSUPPORTED_VERSION, f"The broker does not support {request.KEY.name}"
+            )
         return await connection.client.ask(request, version, response_type, REQUEST_TIMEOUT_MS)
 
     async def _connected(self, host: str, port: int) -> _Connection:
@@ -165,7 +234,9 @@ class Brokers:
         client = NetworkClient(self._transport, self._client_id)
         await client.connect(host, port, CONNECT_TIMEOUT_MS)
         answer = await client.ask(ApiVersionsRequest(), 0, ApiVersionsResponse, REQUEST_TIMEOUT_MS)
-        connection = _Connection(client, {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys})
+        connection = _Connection(
+            client, {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
+        )
         self._connections[host, port] = connection
         return connection
 
@@ -174,7 +245,9 @@ class Brokers:
             connection.client.close()
 
 
-async def _until_there(ask: Callable[[], Awaitable[T]], passing: frozenset[Errors], timeout_ms: int) -> T:
+async def _until_there(
+    ask: Callable[[], Awaitable[T]], passing: frozenset[Errors], timeout_ms: int
+) -> T:
     loop = asyncio.get_running_loop()
     end = loop.time() + timeout_ms / 1000
     while True:
@@ -192,7 +265,10 @@ def parse_addresses(servers: str) -> list[tuple[str, int]]:
     for server in servers.split(","):
         host, _, port = server.strip().rpartition(":")
         if not host or not port.isdecimal():
-            raise ToolError("org.apache.kafka.common.config.ConfigException", f"Invalid url in bootstrap.servers: {server}")
+            raise ToolError(
+                "org.apache.kafka.common.config.ConfigException",
+                f"Invalid url in bootstrap.servers: {server}",
+            )
         addresses.append((host.strip("[]"), int(port)))
     return addresses
 

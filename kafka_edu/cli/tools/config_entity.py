@@ -1,7 +1,9 @@
-"""What the tool configs works on: a topic, a broker, a client id, a user, or a client id of a user (Kafka: ConfigCommand.scala).
+"""What the tool configs works on: a topic, a broker, a client id, a user, or a client id of a user
+(Kafka: ConfigCommand.scala).
 
-Each has a path below /config, and a default of its kind called `<default>`. Names of users and client ids are written there like in a URL, so that
-a slash in one of them is no path: `CN=web,O=a/b` is `CN%3Dweb%2CO%3Da%2Fb`.
+Each has a path below /config, and a default of its kind called `<default>`. Names of users and
+client ids are written there like in a URL, so that a slash in one of them is no path:
+`CN=web,O=a/b` is `CN%3Dweb%2CO%3Da%2Fb`.
 """
 
 from collections.abc import Sequence
@@ -17,7 +19,12 @@ BROKERS: Final = "brokers"
 CLIENTS: Final = "clients"
 USERS: Final = "users"
 ENTITY_TYPES: Final = (TOPICS, CLIENTS, USERS, BROKERS)
-_SINGULAR: Final = {USERS: "user-principal", CLIENTS: "client-id", TOPICS: "topic", BROKERS: "brokers"}
+_SINGULAR: Final = {
+    USERS: "user-principal",
+    CLIENTS: "client-id",
+    TOPICS: "topic",
+    BROKERS: "brokers",
+}
 
 
 class Entity(NamedTuple):
@@ -56,10 +63,17 @@ class ConfigEntity(NamedTuple):
     async def all(self, zk: KafkaZkClient) -> list["ConfigEntity"]:
         """This one; or all that it stands for, where a name is left open."""
         if self.root.name is None:
-            roots = [self._replace(root=Entity(self.root.type, name)) for name in await zk.get_entities(self.root.type)]
+            roots = [
+                self._replace(root=Entity(self.root.type, name))
+                for name in await zk.get_entities(self.root.type)
+            ]
             if self.child is None:
                 return roots
-            return [entity for root in roots for entity in await root._replace(child=Entity(self.child.type, None)).all(zk)]
+            return [
+                entity
+                for root in roots
+                for entity in await root._replace(child=Entity(self.child.type, None)).all(zk)
+            ]
         if self.child is None or self.child.name is not None:
             return [self]
         names = await zk.get_entities(f"{self.root.path}/{self.child.type}")
@@ -67,17 +81,31 @@ class ConfigEntity(NamedTuple):
 
 
 def parse_entity(types: Sequence[str], names: Sequence[str], *, is_alter: bool) -> ConfigEntity:
-    """`names` are those of --entity-name in their order, with an empty one for each --entity-default. Raises ToolError."""
+    """`names` are those of --entity-name in their order, with an empty one for each
+    --entity-default. Raises ToolError.
+    """
     if types[0] not in (USERS, CLIENTS):
         name = names[0] if names else None
-        return ConfigEntity(Entity(types[0], DEFAULT_ENTITY if name == "" and types[0] == BROKERS else name or None))
+        return ConfigEntity(
+            Entity(types[0], DEFAULT_ENTITY if name == "" and types[0] == BROKERS else name or None)
+        )
     if is_alter and len(names) != len(types):
-        raise illegal_argument("--entity-name or --entity-default must be specified with each --entity-type for --alter")
+        raise illegal_argument(
+            "--entity-name or --entity-default must be specified with each --entity-type for"
+            " --alter"
+        )
     reverse = len(types) == 2 and types[0] == CLIENTS
     ordered_types = list(reversed(types)) if reverse else list(types)
     ordered_names = list(reversed(names)) if reverse and len(names) == 2 else list(names)
     entities = [
-        Entity(kind, None if number >= len(ordered_names) else sanitized(ordered_names[number]) or DEFAULT_ENTITY)
+        Entity(
+            kind,
+            (
+                None
+                if number >= len(ordered_names)
+                else sanitized(ordered_names[number]) or DEFAULT_ENTITY
+            ),
+        )
         for number, kind in enumerate(ordered_types)
     ]
     return ConfigEntity(entities[0], entities[1] if len(entities) > 1 else None)

@@ -1,6 +1,8 @@
-"""Send each line of standard input as a record (Kafka: kafka-console-producer.sh, ConsoleProducer.scala).
+"""Send each line of standard input as a record (Kafka: kafka-console-producer.sh,
+ConsoleProducer.scala).
 
-Stands on kafka-python's producer. Records without a key go round the partitions, as with Kafka's default partitioner of 2.0.
+Stands on kafka-python's producer. Records without a key go round the partitions, as with Kafka's
+default partitioner of 2.0.
 """
 
 import io
@@ -11,8 +13,23 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kafka_edu.cli.tools.options import OptionError, OptionParser, OptionSet, Takes, UsageError, check_required, parse_key_values
-from kafka_edu.cli.tools.tool import ToolCommand, ToolError, java_class, log_error, properties_of, run_tool
+from kafka_edu.cli.tools.options import (
+    OptionError,
+    OptionParser,
+    OptionSet,
+    Takes,
+    UsageError,
+    check_required,
+    parse_key_values,
+)
+from kafka_edu.cli.tools.tool import (
+    ToolCommand,
+    ToolError,
+    java_class,
+    log_error,
+    properties_of,
+    run_tool,
+)
 
 if TYPE_CHECKING:
     from kafka import KafkaProducer
@@ -30,8 +47,14 @@ class ProducerOptions:
     def __init__(self) -> None:
         self.parser = parser = OptionParser()
         self.topic = parser.text("topic", "REQUIRED: The topic to send to.", "topic")
-        self.broker_list = parser.text("broker-list", "REQUIRED, unless --bootstrap-server is given: HOST1:PORT1,HOST2:PORT2.", "broker-list")
-        self.bootstrap_server = parser.text("bootstrap-server", "The same as --broker-list (from 2.5 on).", "server to connect to")
+        self.broker_list = parser.text(
+            "broker-list",
+            "REQUIRED, unless --bootstrap-server is given: HOST1:PORT1,HOST2:PORT2.",
+            "broker-list",
+        )
+        self.bootstrap_server = parser.text(
+            "bootstrap-server", "The same as --broker-list (from 2.5 on).", "server to connect to"
+        )
         self.sync = parser.flag("sync", "Wait for each record's ack before the next is read.")
         self.codec = parser.text(
             "compression-codec",
@@ -39,24 +62,73 @@ class ProducerOptions:
             "compression-codec",
             takes=Takes.OPTIONAL,
         )
-        self.batch_size = parser.integer("batch-size", "Taken, without effect (as in 2.0).", "size", default=200)
-        self.retries = parser.integer("message-send-max-retries", "How often a record is sent again.", default=3)
-        self.retry_backoff = parser.integer("retry-backoff-ms", "How long to wait before that.", default=100)
-        self.timeout = parser.integer("timeout", "How long a record may wait for others in its batch, in ms.", "timeout_ms", default=1000)
-        self.acks = parser.text("request-required-acks", "0, 1, -1 or all.", "request required acks", default="1")
-        self.request_timeout = parser.integer("request-timeout-ms", "How long a request may take.", "request timeout ms", default=1500)
-        self.metadata_expiry = parser.long("metadata-expiry-ms", "When metadata is read anew.", "metadata expiration interval", default=300_000)
-        self.max_block = parser.long("max-block-ms", "How long a send may wait for metadata.", "max block on send", default=60_000)
-        self.max_memory = parser.long("max-memory-bytes", "Taken, without effect.", "total memory in bytes", default=32 * 1024 * 1024)
-        self.partition_memory = parser.long("max-partition-memory-bytes", "The size of a batch.", "memory in bytes per partition", default=16 * 1024)
-        self.line_reader = parser.text("line-reader", "What reads the lines; there is one.", "reader_class", default=LINE_READER)
-        self.socket_buffer = parser.integer("socket-buffer-size", "The socket's send buffer.", "size", default=1024 * 100)
-        self.property = parser.text(
-            "property", "For the reader, key=value: parse.key=true|false, key.separator=<tab>, ignore.error=true|false.", "prop"
+        self.batch_size = parser.integer(
+            "batch-size", "Taken, without effect (as in 2.0).", "size", default=200
         )
-        self.producer_property = parser.text("producer-property", "For the producer, key=value.", "producer_prop")
+        self.retries = parser.integer(
+            "message-send-max-retries", "How often a record is sent again.", default=3
+        )
+        self.retry_backoff = parser.integer(
+            "retry-backoff-ms", "How long to wait before that.", default=100
+        )
+        self.timeout = parser.integer(
+            "timeout",
+            "How long a record may wait for others in its batch, in ms.",
+            "timeout_ms",
+            default=1000,
+        )
+        self.acks = parser.text(
+            "request-required-acks", "0, 1, -1 or all.", "request required acks", default="1"
+        )
+        self.request_timeout = parser.integer(
+            "request-timeout-ms", "How long a request may take.", "request timeout ms", default=1500
+        )
+        self.metadata_expiry = parser.long(
+            "metadata-expiry-ms",
+            "When metadata is read anew.",
+            "metadata expiration interval",
+            default=300_000,
+        )
+        self.max_block = parser.long(
+            "max-block-ms",
+            "How long a send may wait for metadata.",
+            "max block on send",
+            default=60_000,
+        )
+        self.max_memory = parser.long(
+            "max-memory-bytes",
+            "Taken, without effect.",
+            "total memory in bytes",
+            default=32 * 1024 * 1024,
+        )
+        self.partition_memory = parser.long(
+            "max-partition-memory-bytes",
+            "The size of a batch.",
+            "memory in bytes per partition",
+            default=16 * 1024,
+        )
+        self.line_reader = parser.text(
+            "line-reader",
+            "What reads the lines; there is one.",
+            "reader_class",
+            default=LINE_READER,
+        )
+        self.socket_buffer = parser.integer(
+            "socket-buffer-size", "The socket's send buffer.", "size", default=1024 * 100
+        )
+        self.property = parser.text(
+            "property",
+            "For the reader, key=value: parse.key=true|false, key.separator=<tab>,"
+            " ignore.error=true|false.",
+            "prop",
+        )
+        self.producer_property = parser.text(
+            "producer-property", "For the producer, key=value.", "producer_prop"
+        )
         self.producer_config = parser.text(
-            "producer.config", "A file of the producer's properties; --producer-property goes above it.", "config file"
+            "producer.config",
+            "A file of the producer's properties; --producer-property goes above it.",
+            "config file",
         )
 
     def check(self, given: OptionSet, words: Sequence[str]) -> str:
@@ -105,7 +177,9 @@ class LineMessageReader:
             return Line(key.encode(), value.encode())
         if self._ignore_error:
             return Line(None, line.encode())
-        raise ToolError("org.apache.kafka.common.KafkaException", f"No key found on line {number}: {line}")
+        raise ToolError(
+            "org.apache.kafka.common.KafkaException", f"No key found on line {number}: {line}"
+        )
 
 
 def _is_true(text: str | None) -> bool:
@@ -113,21 +187,35 @@ def _is_true(text: str | None) -> bool:
 
 
 def _settings(o: ProducerOptions, given: OptionSet, servers: str) -> dict[str, object]:
-    """What the tool's options say goes above the user's properties, as in Kafka. Raises ToolError."""
+    """What the tool's options say goes above the user's properties, as in Kafka. Raises
+    ToolError.
+    """
     from kafka import KafkaProducer
 
     from kafka_edu.cli.tools.java_clients import acks, client_settings
 
-    properties = properties_of(given, o.producer_config) | parse_key_values(given.values(o.producer_property))
-    settings = client_settings(properties, KafkaProducer.DEFAULT_CONFIG, "org.apache.kafka.clients.producer.ProducerConfig")
+    properties = properties_of(given, o.producer_config) | parse_key_values(
+        given.values(o.producer_property)
+    )
+    settings = client_settings(
+        properties, KafkaProducer.DEFAULT_CONFIG, "org.apache.kafka.clients.producer.ProducerConfig"
+    )
     codec = (given.value(o.codec) or "gzip") if given.has(o.codec) else "none"
     if codec not in CODECS:
-        raise ToolError("org.apache.kafka.common.KafkaException", "Failed to construct kafka producer")
-    retries, request_timeout_ms, linger_ms = given.one(o.retries), given.one(o.request_timeout), given.one(o.timeout)
+        raise ToolError(
+            "org.apache.kafka.common.KafkaException", "Failed to construct kafka producer"
+        )
+    retries, request_timeout_ms, linger_ms = (
+        given.one(o.retries),
+        given.one(o.request_timeout),
+        given.one(o.timeout),
+    )
     return {
         "enable_idempotence": False,
         # 2.0 knows no delivery.timeout.ms: a record lives as long as its tries do
-        "delivery_timeout_ms": linger_ms + (retries + 1) * request_timeout_ms + retries * given.one(o.retry_backoff),
+        "delivery_timeout_ms": (
+            linger_ms + (retries + 1) * request_timeout_ms + retries * given.one(o.retry_backoff)
+        ),
         **settings,
         "bootstrap_servers": servers.split(","),
         "compression_type": None if codec == "none" else codec,
@@ -145,7 +233,9 @@ def _settings(o: ProducerOptions, given: OptionSet, servers: str) -> dict[str, o
 
 
 class LineSender:
-    """Sends records to one topic: one with a key by the key's hash, others to the partitions in turn (Kafka: DefaultPartitioner of 2.0)."""
+    """Sends records to one topic: one with a key by the key's hash, others to the partitions in
+    turn (Kafka: DefaultPartitioner of 2.0).
+    """
 
     def __init__(self, producer: "KafkaProducer", topic: str, *, sync: bool) -> None:
         self._producer = producer
@@ -154,22 +244,33 @@ class LineSender:
         self._turn = random.randrange(1 << 16)
 
     def send(self, line: Line) -> None:
-        """A failure is logged, and the next record may be sent; when each is waited for, it is raised as ToolError."""
+        """A failure is logged, and the next record may be sent; when each is waited for, it is
+        raised as ToolError.
+        """
         from kafka.errors import KafkaError
 
         from kafka_edu.cli.tools.java_clients import java_error
 
         try:
-            sent = self._producer.send(self._topic, key=line.key, value=line.value, partition=self._next_partition() if line.key is None else None)
+            sent = self._producer.send(
+                self._topic,
+                key=line.key,
+                value=line.value,
+                partition=self._next_partition() if line.key is None else None,
+            )
             if self._sync:
                 sent.get()
             else:
                 sent.add_errback(self._failed, line)
         except ValueError as error:  # an illegal topic name
-            raise ToolError("org.apache.kafka.common.errors.InvalidTopicException", str(error)) from error
+            raise ToolError(
+                "org.apache.kafka.common.errors.InvalidTopicException", str(error)
+            ) from error
         except KafkaError as error:
             if self._sync:
-                raise ToolError("java.util.concurrent.ExecutionException", java_error(error)) from error
+                raise ToolError(
+                    "java.util.concurrent.ExecutionException", java_error(error)
+                ) from error
             self._failed(line, error)
 
     def _next_partition(self) -> int:
@@ -181,7 +282,11 @@ class LineSender:
         from kafka_edu.cli.tools.java_clients import java_error
 
         key = "null" if line.key is None else f"{len(line.key)} bytes"
-        log_error(f"Error when sending message to topic {self._topic} with key: {key}, value: {len(line.value)} bytes with error:", _ERROR_LOGGER)
+        log_error(
+            f"Error when sending message to topic {self._topic} with key: {key}, value:"
+            f" {len(line.value)} bytes with error:",
+            _ERROR_LOGGER,
+        )
         sys.stderr.write(f"{java_error(error)}\n")
 
 
@@ -200,7 +305,9 @@ def produce(o: ProducerOptions, given: OptionSet, servers: str) -> None:
     try:
         producer = KafkaProducer(**settings)
     except (KafkaError, ValueError, RuntimeError, AssertionError) as error:
-        raise ToolError("org.apache.kafka.common.KafkaException", f"Failed to construct kafka producer: {error}") from error
+        raise ToolError(
+            "org.apache.kafka.common.KafkaException", f"Failed to construct kafka producer: {error}"
+        ) from error
     lines = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace")
     sender = LineSender(producer, given.one(o.topic), sync=given.has(o.sync))
     try:

@@ -1,4 +1,5 @@
-"""Read many records, and tell how fast it went (Kafka: kafka-consumer-perf-test.sh, ConsumerPerformance.scala).
+"""Read many records, and tell how fast it went (Kafka: kafka-consumer-perf-test.sh,
+ConsumerPerformance.scala).
 
 Stands on librdkafka: what it measures is a broker with that client.
 """
@@ -20,7 +21,8 @@ PURPOSE: Final = "This tool is used to verify the consumer performance."
 MB: Final = 1024 * 1024
 _BATCH: Final = 10_000
 _POLL_S: Final = 0.1
-#: java.text.SimpleDateFormat's letters that a date of ours needs, as strftime has them; milliseconds are on their own.
+#: java.text.SimpleDateFormat's letters that a date of ours needs, as strftime has them;
+#: milliseconds are on their own.
 _DATE_LETTERS: Final = {"y": "%Y", "M": "%m", "d": "%d", "H": "%H", "m": "%M", "s": "%S"}
 
 
@@ -30,21 +32,49 @@ class PerfOptions:
     def __init__(self) -> None:
         self.parser = parser = OptionParser()
         self.messages = parser.long("messages", "REQUIRED: How many records to read.", "count")
-        self.interval = parser.integer("reporting-interval", "How often progress is told, in ms.", "interval_ms", default=5000)
-        self.date_format = parser.text("date-format", "As java.text.SimpleDateFormat.", "date format", default="yyyy-MM-dd HH:mm:ss:SSS")
+        self.interval = parser.integer(
+            "reporting-interval", "How often progress is told, in ms.", "interval_ms", default=5000
+        )
+        self.date_format = parser.text(
+            "date-format",
+            "As java.text.SimpleDateFormat.",
+            "date format",
+            default="yyyy-MM-dd HH:mm:ss:SSS",
+        )
         self.hide_header = parser.flag("hide-header", "Leave out the line that names the columns.")
         parser.flag("help", "Show these options.")
         self.broker_list = parser.text("broker-list", "REQUIRED: The brokers to ask.", "host")
         self.topic = parser.text("topic", "REQUIRED: The topic to read.", "topic")
-        self.group = parser.text("group", "The consumer group.", "gid", default=f"perf-consumer-{random.randrange(100_000)}")
-        self.fetch_size = parser.integer("fetch-size", "How much of a partition to fetch at once.", "size", default=MB)
-        self.from_latest = parser.flag("from-latest", "Where the group has committed nothing, begin at the end.")
-        self.socket_buffer = parser.integer("socket-buffer-size", "The socket's receive buffer.", "size", default=2 * MB)
+        self.group = parser.text(
+            "group",
+            "The consumer group.",
+            "gid",
+            default=f"perf-consumer-{random.randrange(100_000)}",
+        )
+        self.fetch_size = parser.integer(
+            "fetch-size", "How much of a partition to fetch at once.", "size", default=MB
+        )
+        self.from_latest = parser.flag(
+            "from-latest", "Where the group has committed nothing, begin at the end."
+        )
+        self.socket_buffer = parser.integer(
+            "socket-buffer-size", "The socket's receive buffer.", "size", default=2 * MB
+        )
         parser.integer("threads", "Taken, without effect (as in 2.0).", "count", default=10)
-        parser.integer("num-fetch-threads", "Taken, without effect (as in 2.0).", "count", default=1)
-        self.config = parser.text("consumer.config", "A file of the consumer's properties.", "config file")
+        parser.integer(
+            "num-fetch-threads", "Taken, without effect (as in 2.0).", "count", default=1
+        )
+        self.config = parser.text(
+            "consumer.config", "A file of the consumer's properties.", "config file"
+        )
         self.detailed = parser.flag("show-detailed-stats", "Tell of each interval.")
-        self.timeout = parser.long("timeout", "End when no record has come for so long, in ms.", "milliseconds", default=10_000, takes=Takes.OPTIONAL)
+        self.timeout = parser.long(
+            "timeout",
+            "End when no record has come for so long, in ms.",
+            "milliseconds",
+            default=10_000,
+            takes=Takes.OPTIONAL,
+        )
 
 
 class Run:
@@ -71,11 +101,17 @@ class Run:
         end_ms = wall_ms()
         if self._detailed:
             return ""
-        seconds, fetch_ms, megabytes = (end_ms - start_ms) / 1000, end_ms - start_ms - self._join_ms, self._bytes / MB
+        seconds, fetch_ms, megabytes = (
+            (end_ms - start_ms) / 1000,
+            end_ms - start_ms - self._join_ms,
+            self._bytes / MB,
+        )
         fetch_s = fetch_ms / 1000
         return (
-            f"{self._date(start_ms)}, {self._date(end_ms)}, {megabytes:.4f}, {_rate(megabytes, seconds)}, {self._records}, "
-            f"{_rate(self._records, seconds)}, {self._join_ms}, {fetch_ms}, {_rate(megabytes, fetch_s)}, {_rate(self._records, fetch_s)}"
+            f"{self._date(start_ms)}, {self._date(end_ms)}, {megabytes:.4f},"
+            f" {_rate(megabytes, seconds)}, {self._records}, {_rate(self._records, seconds)},"
+            f" {self._join_ms}, {fetch_ms}, {_rate(megabytes, fetch_s)},"
+            f" {_rate(self._records, fetch_s)}"
         )
 
     def _consume(self, consumer: "Consumer") -> None:
@@ -92,21 +128,34 @@ class Run:
             if now_ms - reported_ms >= self._interval_ms:
                 if self._detailed:
                     print(self._progress(reported, reported_ms, now_ms), flush=True)
-                reported, reported_ms, self._join_ms_of_interval = (self._records, self._bytes), now_ms, 0
+                reported, reported_ms, self._join_ms_of_interval = (
+                    (self._records, self._bytes),
+                    now_ms,
+                    0,
+                )
         if self._records < self._count:
             print(
-                f"WARNING: Exiting before consuming the expected number of messages: timeout ({self._timeout_ms} ms) exceeded. "
-                "You can use the --timeout option to increase the timeout."
+                "WARNING: Exiting before consuming the expected number of messages: timeout"
+                f" ({self._timeout_ms} ms) exceeded. You can use the --timeout option to increase"
+                " the timeout."
             )
 
     def _progress(self, reported: tuple[int, int], since_ms: int, now_ms: int) -> str:
         records, megabytes = self._records - reported[0], (self._bytes - reported[1]) / MB
-        seconds, fetch_ms = (now_ms - since_ms) / 1000, now_ms - since_ms - self._join_ms_of_interval
+        seconds, fetch_ms = (
+            (now_ms - since_ms) / 1000,
+            now_ms - since_ms - self._join_ms_of_interval,
+        )
         fetch_s = fetch_ms / 1000
-        rates = f"{_rate(megabytes, fetch_s)}, {_rate(records, fetch_s)}" if fetch_ms > 0 else "0.0000, 0.0000"
+        rates = (
+            f"{_rate(megabytes, fetch_s)}, {_rate(records, fetch_s)}"
+            if fetch_ms > 0
+            else "0.0000, 0.0000"
+        )
         return (
-            f"{self._date(now_ms)}, 0, {self._bytes / MB:.4f}, {_rate(megabytes, seconds)}, {self._records}, {_rate(records, seconds)}, "
-            f"{self._join_ms_of_interval}, {fetch_ms}, {rates}"
+            f"{self._date(now_ms)}, 0, {self._bytes / MB:.4f}, {_rate(megabytes, seconds)},"
+            f" {self._records}, {_rate(records, seconds)}, {self._join_ms_of_interval}, {fetch_ms},"
+            f" {rates}"
         )
 
     def _assigned(self, _consumer: object, _partitions: object) -> None:
@@ -126,7 +175,9 @@ def _rate(amount: float, seconds: float) -> str:
 
 
 def java_date(pattern: str, ms: int) -> str:
-    """`ms` since 1970 in local time by a pattern of SimpleDateFormat's: y M d H m s S, each of any length, and texts in single quotes."""
+    """`ms` since 1970 in local time by a pattern of SimpleDateFormat's: y M d H m s S, each of any
+    length, and texts in single quotes.
+    """
     moment = datetime.fromtimestamp(ms / 1000)
 
     def letters(found: re.Match[str]) -> str:
@@ -149,7 +200,10 @@ def wall_ms() -> int:
 
 def header(detailed: bool) -> str:
     first = "time, threadId" if detailed else "start.time, end.time"
-    return f"{first}, data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec, rebalance.time.ms, fetch.time.ms, fetch.MB.sec, fetch.nMsg.sec"
+    return (
+        f"{first}, data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec, rebalance.time.ms,"
+        " fetch.time.ms, fetch.MB.sec, fetch.nMsg.sec"
+    )
 
 
 def _properties(o: PerfOptions, given: OptionSet) -> dict[str, str]:

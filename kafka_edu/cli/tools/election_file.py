@@ -2,11 +2,20 @@
 
 from typing import Final, NamedTuple
 
-from kafka_edu.cli.tools.json_files import as_list, as_object, duplicates, parse_object, partition_of
+from kafka_edu.cli.tools.json_files import (
+    as_list,
+    as_object,
+    duplicates,
+    parse_object,
+    partition_of,
+)
 from kafka_edu.cli.tools.tool import admin_operation
 from kafka_edu.common.topic_partition import TopicPartition
 
-EXAMPLE: Final = '{"partitions":\n\t[{"topic": "foo", "partition": 1},\n\t {"topic": "foobar", "partition": 2}]\n}'
+EXAMPLE: Final = (
+    '{"partitions":\n\t[{"topic": "foo", "partition": 1},\n\t {"topic": "foobar", "partition":'
+    " 2}]\n}"
+)
 
 
 class Wording(NamedTuple):
@@ -16,12 +25,18 @@ class Wording(NamedTuple):
     no_partitions: str
 
 
-PREFERRED_2_0: Final = Wording("Preferred replica election data", "Preferred replica election data is empty")
-LEADER_2_8: Final = Wording("Replica election data", 'Replica election data is missing "partitions" field')
+PREFERRED_2_0: Final = Wording(
+    "Preferred replica election data", "Preferred replica election data is empty"
+)
+LEADER_2_8: Final = Wording(
+    "Replica election data", 'Replica election data is missing "partitions" field'
+)
 
 
 def parse_partitions(text: str, wording: Wording) -> list[TopicPartition]:
-    """`{"partitions": [{"topic": "web", "partition": 0}]}`, in the file's order. Raises ToolError."""
+    """`{"partitions": [{"topic": "web", "partition": 0}]}`, in the file's order. Raises
+    ToolError.
+    """
     document = parse_object(text)
     if document is None:
         raise admin_operation(f"{wording.what} is empty")
@@ -29,5 +44,7 @@ def parse_partitions(text: str, wording: Wording) -> list[TopicPartition]:
         raise admin_operation(wording.no_partitions)
     partitions = [partition_of(entry) for entry in map(as_object, as_list(document["partitions"]))]
     if twice := duplicates(partitions):
-        raise admin_operation(f"{wording.what} contains duplicate partitions: {','.join(map(str, twice))}")
+        raise admin_operation(
+            f"{wording.what} contains duplicate partitions: {','.join(map(str, twice))}"
+        )
     return partitions

@@ -1,6 +1,8 @@
-"""The Java clients' properties for kafka-python, on which the console tools stand: its settings bear Java's names with underscores.
+"""The Java clients' properties for kafka-python, on which the console tools stand: its settings
+bear Java's names with underscores.
 
-What the console tools set themselves goes above what the user says, as in Kafka. A property that nobody knows is warned of and left out.
+What the console tools set themselves goes above what the user says, as in Kafka. A property that
+nobody knows is warned of and left out.
 """
 
 import logging
@@ -28,21 +30,28 @@ _NOT_TAKEN: Final = frozenset(
         "value.serializer",
     }
 )
-#: kafka-python's loggers that say why an address is not reached: its name is unknown, it refuses, it is silent.
+#: kafka-python's loggers that say why an address is not reached: its name is unknown, it refuses,
+#: it is silent.
 _TELL_OF_CONNECTIONS: Final = ("kafka.net.inet", "kafka.net.manager")
 REPEATED_AFTER_S: Final = 10
 _CONFIG_EXCEPTION: Final = "org.apache.kafka.common.config.ConfigException"
 
 
-def client_settings(properties: Properties, known: Mapping[str, object], logger: str) -> dict[str, object]:
-    """The settings of a client whose defaults are `known`. Raises ToolError(ConfigException) for a value of the wrong type."""
+def client_settings(
+    properties: Properties, known: Mapping[str, object], logger: str
+) -> dict[str, object]:
+    """The settings of a client whose defaults are `known`. Raises ToolError(ConfigException) for a
+    value of the wrong type.
+    """
     settings: dict[str, object] = {}
     for name, text in properties.items():
         key = name.replace(".", "_")
         if name in _NOT_TAKEN:
             continue
         if key not in known:
-            log_line("WARN", f"The configuration '{name}' was supplied but isn't a known config.", logger)
+            log_line(
+                "WARN", f"The configuration '{name}' was supplied but isn't a known config.", logger
+            )
             continue
         settings[key] = _typed(name, text.strip(), known[key])
     return settings
@@ -86,7 +95,9 @@ def java_error(error: Exception) -> str:
 
 
 class _JavaLogLines(logging.Handler):
-    """kafka-python's words about connections that cannot be made, as lines like those of Java's NetworkClient, and each no more than every ten seconds."""
+    """kafka-python's words about connections that cannot be made, as lines like those of Java's
+    NetworkClient, and each no more than every ten seconds.
+    """
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -100,7 +111,9 @@ class _JavaLogLines(logging.Handler):
 
 
 def log_like_java() -> None:
-    """Have kafka-python tell on standard error, in the form of Kafka's tools, which addresses it does not reach; its other words stay out."""
+    """Have kafka-python tell on standard error, in the form of Kafka's tools, which addresses it
+    does not reach; its other words stay out.
+    """
     logging.getLogger("kafka").propagate = False
     handler = _JavaLogLines()
     for name in _TELL_OF_CONNECTIONS:

@@ -1,4 +1,6 @@
-"""The JSON files that tools take: parsed as Kafka's parse them, with the exceptions that they show."""
+"""The JSON files that tools take: parsed as Kafka's parse them, with the exceptions that they
+show.
+"""
 
 import json
 from collections.abc import Hashable, Iterable, Mapping
@@ -17,7 +19,8 @@ T = TypeVar("T", bound=Hashable)
 def parse_object(text: str) -> JsonObject | None:
     """The object that `text` is; None for what is no JSON at all. Raises ToolError for other JSON.
 
-    Also no JSON: NaN and its like, half a surrogate pair, and what is nested deeper than Python reads.
+    Also no JSON: NaN and its like, half a surrogate pair, and what is nested deeper than Python
+    reads.
     """
     try:
         document = json.loads(text, parse_constant=_no_constant)
@@ -48,28 +51,44 @@ def duplicates(values: Iterable[T]) -> list[T]:
 def as_object(value: object) -> JsonObject:
     """Raises ToolError(JsonMappingException)."""
     if not isinstance(value, dict):
-        raise ToolError(_MAPPING_EXCEPTION, f"Expected JSON object, received {json.dumps(value, separators=(',', ':'))}")
+        raise ToolError(
+            _MAPPING_EXCEPTION,
+            f"Expected JSON object, received {json.dumps(value, separators=(',', ':'))}",
+        )
     return value
 
 
 def as_list(value: object) -> list[object]:
     """Raises ToolError(JsonMappingException)."""
     if not isinstance(value, list):
-        raise ToolError(_MAPPING_EXCEPTION, f"Expected JSON array, received {json.dumps(value, separators=(',', ':'))}")
+        raise ToolError(
+            _MAPPING_EXCEPTION,
+            f"Expected JSON array, received {json.dumps(value, separators=(',', ':'))}",
+        )
     return value
 
 
 def as_text(value: object) -> str:
     """Raises ToolError(JsonMappingException)."""
     if not isinstance(value, str):
-        raise ToolError(_MAPPING_EXCEPTION, f"Expected `String` value, received {json.dumps(value)}")
+        raise ToolError(
+            _MAPPING_EXCEPTION, f"Expected `String` value, received {json.dumps(value)}"
+        )
     return value
 
 
 def as_integer(value: object, bits: int = INT_BITS) -> int:
     """Java's Int, or its Long for 64 bits. Raises ToolError(JsonMappingException)."""
-    if isinstance(value, bool) or not isinstance(value, int) or not -(1 << bits - 1) <= value < 1 << bits - 1:
-        raise ToolError(_MAPPING_EXCEPTION, f"Expected `{'Int' if bits == INT_BITS else 'Long'}` value, received {json.dumps(value)}")
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int)
+        or not -(1 << bits - 1) <= value < 1 << bits - 1
+    ):
+        raise ToolError(
+            _MAPPING_EXCEPTION,
+            f"Expected `{'Int' if bits == INT_BITS else 'Long'}` value, received"
+            f" {json.dumps(value)}",
+        )
     return value
 
 

@@ -27,7 +27,10 @@ _EXCEPTIONS: Final[Mapping[ZkErrorCode, tuple[str, str]]] = {
     ZkErrorCode.NO_NODE: ("NoNodeException", "NoNode"),
     ZkErrorCode.NO_AUTH: ("NoAuthException", "NoAuth"),
     ZkErrorCode.BAD_VERSION: ("BadVersionException", "BadVersion"),
-    ZkErrorCode.NO_CHILDREN_FOR_EPHEMERALS: ("NoChildrenForEphemeralsException", "NoChildrenForEphemerals"),
+    ZkErrorCode.NO_CHILDREN_FOR_EPHEMERALS: (
+        "NoChildrenForEphemeralsException",
+        "NoChildrenForEphemerals",
+    ),
     ZkErrorCode.NODE_EXISTS: ("NodeExistsException", "NodeExists"),
     ZkErrorCode.NOT_EMPTY: ("NotEmptyException", "Directory not empty"),
     ZkErrorCode.SESSION_EXPIRED: ("SessionExpiredException", "Session expired"),
@@ -36,7 +39,10 @@ _EXCEPTIONS: Final[Mapping[ZkErrorCode, tuple[str, str]]] = {
     ZkErrorCode.AUTH_FAILED: ("AuthFailedException", "AuthFailed"),
     ZkErrorCode.SESSION_MOVED: ("SessionMovedException", "Session moved"),
     ZkErrorCode.NOT_READONLY: ("NotReadOnlyException", "Not a read-only call"),
-    ZkErrorCode.EPHEMERAL_ON_LOCAL_SESSION: ("EphemeralOnLocalSessionException", "Ephemeral node on local session"),
+    ZkErrorCode.EPHEMERAL_ON_LOCAL_SESSION: (
+        "EphemeralOnLocalSessionException",
+        "Ephemeral node on local session",
+    ),
     ZkErrorCode.NO_WATCHER: ("NoWatcherException", "No such watcher"),
 }
 

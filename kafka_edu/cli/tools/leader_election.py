@@ -1,4 +1,5 @@
-"""Elect leaders: the preferred ones, or any at all (Kafka: kafka-leader-election.sh, LeaderElectionCommand.scala, from 2.4 on; KIP-460).
+"""Elect leaders: the preferred ones, or any at all (Kafka: kafka-leader-election.sh,
+LeaderElectionCommand.scala, from 2.4 on; KIP-460).
 
 It asks the controller by ElectLeaders and says what came of each partition.
 """
@@ -10,7 +11,15 @@ from typing import TYPE_CHECKING, Final
 
 from kafka_edu.cli.tools.election_file import EXAMPLE, LEADER_2_8, parse_partitions
 from kafka_edu.cli.tools.options import Option, OptionParser, OptionSet, UsageError
-from kafka_edu.cli.tools.tool import ToolCommand, ToolError, command_failed, java_class, properties_of, run_tool, text_of
+from kafka_edu.cli.tools.tool import (
+    ToolCommand,
+    ToolError,
+    command_failed,
+    java_class,
+    properties_of,
+    run_tool,
+    text_of,
+)
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 
@@ -39,20 +48,30 @@ class LeaderElectionOptions:
 
     def __init__(self) -> None:
         self.parser = parser = OptionParser()
-        self.bootstrap_server = parser.text("bootstrap-server", "REQUIRED: The broker to ask first.", "host:port")
-        self.admin_config = parser.text("admin.config", "A file of the client's properties.", "config file")
+        self.bootstrap_server = parser.text(
+            "bootstrap-server", "REQUIRED: The broker to ask first.", "host:port"
+        )
+        self.admin_config = parser.text(
+            "admin.config", "A file of the client's properties.", "config file"
+        )
         self.json_file = parser.text(
             "path-to-json-file",
-            f"A file that says which partitions are meant, as in\n{EXAMPLE}\nOr --topic, or --all-topic-partitions.",
+            f"A file that says which partitions are meant, as in\n{EXAMPLE}\nOr --topic, or"
+            " --all-topic-partitions.",
             "Path to JSON file",
         )
-        self.topic = parser.text("topic", "The topic of the one partition that is meant.", "topic name")
+        self.topic = parser.text(
+            "topic", "The topic of the one partition that is meant.", "topic name"
+        )
         self.partition = parser.integer("partition", "That partition's number.", "partition id")
-        self.all = parser.flag("all-topic-partitions", "All partitions are meant that need such an election.")
+        self.all = parser.flag(
+            "all-topic-partitions", "All partitions are meant that need such an election."
+        )
         self.type: Option[str] = parser.choice(
             "election-type",
-            "REQUIRED: preferred: where another than the first of the replicas leads, the first is to lead. "
-            "unclean: where nobody leads, anybody is to lead who is alive, though records may be lost.",
+            "REQUIRED: preferred: where another than the first of the replicas leads, the first is"
+            " to lead. unclean: where nobody leads, anybody is to lead who is alive, though records"
+            " may be lost.",
             _election_type,
             "[PREFERRED,UNCLEAN]",
             "election type",
@@ -62,14 +81,19 @@ class LeaderElectionOptions:
 
     def check(self, given: OptionSet) -> None:
         """Raises ToolError."""
-        missing = [option.name for option in (self.bootstrap_server, self.type) if not given.has(option)]
+        missing = [
+            option.name for option in (self.bootstrap_server, self.type) if not given.has(option)
+        ]
         if given.has(self.type):
             given.value(self.type)
         if missing:
             raise command_failed(f"Missing required option(s): {', '.join(missing)}")
         which = self.topic, self.all, self.json_file
         if sum(map(given.has, which)) != 1:
-            raise command_failed(f"One and only one of the following options is required: {', '.join(option.name for option in which)}")
+            raise command_failed(
+                "One and only one of the following options is required:"
+                f" {', '.join(option.name for option in which)}"
+            )
         if given.has(self.topic) and not given.has(self.partition):
             raise command_failed("Missing required option(s): partition")
         if given.has(self.partition) and not given.has(self.topic):
@@ -90,28 +114,55 @@ class LeaderElectionOptions:
 
 
 def error_of(answer: "ElectLeadersResponse") -> Errors:
-    """A broker that is not the controller says so of each partition, not of the whole: another is to be asked."""
-    codes = [answer.error_code, *(part.error_code for topic in answer.replica_election_results for part in topic.partition_result)]
+    """A broker that is not the controller says so of each partition, not of the whole: another is
+    to be asked.
+    """
+    codes = [
+        answer.error_code,
+        *(
+            part.error_code
+            for topic in answer.replica_election_results
+            for part in topic.partition_result
+        ),
+    ]
     return Errors.NOT_CONTROLLER if Errors.NOT_CONTROLLER in codes else Errors.of(answer.error_code)
 
 
-async def elect(servers: str, client_id: str, election_type: str, partitions: Sequence[TopicPartition] | None) -> Outcomes:
-    """Ask the controller. Raises ToolError when nobody answers, KafkaException when the request as a whole is refused."""
+async def elect(
+    servers: str, client_id: str, election_type: str, partitions: Sequence[TopicPartition] | None
+) -> Outcomes:
+    """Ask the controller. Raises ToolError when nobody answers, KafkaException when the request as
+    a whole is refused.
+    """
     from kafka_edu.cli.tools.brokers import connect_brokers, raise_for
-    from kafka_edu.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse, TopicPartitions
+    from kafka_edu.protocol.messages.elect_leaders import (
+        ElectLeadersRequest,
+        ElectLeadersResponse,
+        TopicPartitions,
+    )
 
     topics: dict[str, list[int]] = {}
     for tp in partitions or ():
         topics.setdefault(tp.topic, []).append(tp.partition)
-    listed = None if partitions is None else [TopicPartitions(topic=topic, partition_id=numbers) for topic, numbers in topics.items()]
-    request = ElectLeadersRequest(election_type=_TYPES[election_type], topic_partitions=listed, timeout_ms=_TIMEOUT_MS)
+    listed = (
+        None
+        if partitions is None
+        else [
+            TopicPartitions(topic=topic, partition_id=numbers) for topic, numbers in topics.items()
+        ]
+    )
+    request = ElectLeadersRequest(
+        election_type=_TYPES[election_type], topic_partitions=listed, timeout_ms=_TIMEOUT_MS
+    )
     async with connect_brokers(servers, client_id) as brokers:
         answer = await brokers.ask_controller(request, ElectLeadersResponse, error_of)
     raise_for(answer.error_code)
     return {
-        TopicPartition(topic.topic, part.partition_id): KafkaException(Errors.of(part.error_code), part.error_message or "")
-        if part.error_code
-        else None
+        TopicPartition(topic.topic, part.partition_id): (
+            KafkaException(Errors.of(part.error_code), part.error_message or "")
+            if part.error_code
+            else None
+        )
         for topic in answer.replica_election_results
         for part in topic.partition_result
     }
@@ -120,16 +171,32 @@ async def elect(servers: str, client_id: str, election_type: str, partitions: Se
 def say(outcomes: Outcomes, election_type: str) -> None:
     """Print what came of each partition. Raises ToolError if one has failed."""
     elected = [str(tp) for tp, error in outcomes.items() if error is None]
-    not_needed = [str(tp) for tp, error in outcomes.items() if error is not None and error.error is Errors.ELECTION_NOT_NEEDED]
-    failed = {tp: error for tp, error in outcomes.items() if error is not None and error.error is not Errors.ELECTION_NOT_NEEDED}
+    not_needed = [
+        str(tp)
+        for tp, error in outcomes.items()
+        if error is not None and error.error is Errors.ELECTION_NOT_NEEDED
+    ]
+    failed = {
+        tp: error
+        for tp, error in outcomes.items()
+        if error is not None and error.error is not Errors.ELECTION_NOT_NEEDED
+    }
     if elected:
-        print(f"Successfully completed leader election ({election_type}) for partitions {', '.join(elected)}")
+        print(
+            f"Successfully completed leader election ({election_type}) for partitions"
+            f" {', '.join(elected)}"
+        )
     if not_needed:
         print(f"Valid replica already elected for partitions {', '.join(not_needed)}")
     for tp, error in failed.items():
-        print(f"Error completing leader election ({election_type}) for partition: {tp}: {java_class(error)}: {text_of(error)}")
+        print(
+            f"Error completing leader election ({election_type}) for partition: {tp}:"
+            f" {java_class(error)}: {text_of(error)}"
+        )
     if failed:
-        told = "".join(f"\n\tSuppressed: {java_class(error)}: {text_of(error)}" for error in failed.values())
+        told = "".join(
+            f"\n\tSuppressed: {java_class(error)}: {text_of(error)}" for error in failed.values()
+        )
         raise command_failed(f"{len(failed)} replica(s) could not be elected{told}")
 
 
@@ -148,7 +215,12 @@ def main(words: Sequence[str]) -> int:
         properties = properties_of(given, options.admin_config)
         try:
             outcomes = asyncio.run(
-                elect(given.one(options.bootstrap_server), properties.get("client.id", "adminclient-1"), election_type, partitions)
+                elect(
+                    given.one(options.bootstrap_server),
+                    properties.get("client.id", "adminclient-1"),
+                    election_type,
+                    partitions,
+                )
             )
         except TimeoutError:
             print("Timeout waiting for election results")

@@ -1,4 +1,6 @@
-"""The Java clients' properties for librdkafka, on which the performance tools stand: most of its settings bear Java's names."""
+"""The Java clients' properties for librdkafka, on which the performance tools stand: most of its
+settings bear Java's names.
+"""
 
 from collections.abc import Mapping
 from typing import Final
@@ -7,15 +9,28 @@ from confluent_kafka import KafkaException
 
 from kafka_edu.cli.tools.tool import ToolError
 
-_RENAMED: Final = {"receive.buffer.bytes": "socket.receive.buffer.bytes", "send.buffer.bytes": "socket.send.buffer.bytes"}
+_RENAMED: Final = {
+    "receive.buffer.bytes": "socket.receive.buffer.bytes",
+    "send.buffer.bytes": "socket.send.buffer.bytes",
+}
 #: Without a counterpart, or of no meaning to a client without Java classes.
 _NOT_TAKEN: Final = frozenset(
-    {"interceptor.classes", "key.deserializer", "key.serializer", "max.block.ms", "metric.reporters", "value.deserializer", "value.serializer"}
+    {
+        "interceptor.classes",
+        "key.deserializer",
+        "key.serializer",
+        "max.block.ms",
+        "metric.reporters",
+        "value.deserializer",
+        "value.serializer",
+    }
 )
 
 
 def librdkafka_config(properties: Mapping[str, str]) -> dict[str, str | int | float | bool | None]:
-    """Its settings. buffer.memory, in bytes, is queue.buffering.max.kbytes there, and the number of records that may wait is left to it."""
+    """Its settings. buffer.memory, in bytes, is queue.buffering.max.kbytes there, and the number of
+    records that may wait is left to it.
+    """
     config: dict[str, str | int | float | bool | None] = {"log_level": 0}
     for name, value in properties.items():
         if name == "buffer.memory":

@@ -28,7 +28,12 @@ def described(result: "DescribeLogDirsResult", topics: Collection[str]) -> dict[
     """One log dir as the tool's JSON has it; only `topics`, all if it is empty."""
     error = java_class(KafkaException(Errors.of(result.error_code))) if result.error_code else None
     partitions = [
-        {"partition": f"{topic.name}-{p.partition_index}", "size": p.partition_size, "offsetLag": p.offset_lag, "isFuture": p.is_future_key}
+        {
+            "partition": f"{topic.name}-{p.partition_index}",
+            "size": p.partition_size,
+            "offsetLag": p.offset_lag,
+            "isFuture": p.is_future_key,
+        }
         for topic in result.topics
         if not topics or topic.name in topics
         for p in topic.partitions
@@ -37,38 +42,75 @@ def described(result: "DescribeLogDirsResult", topics: Collection[str]) -> dict[
 
 
 def _unanswered(words: str) -> ToolError:
-    return ToolError("java.util.concurrent.ExecutionException", f"org.apache.kafka.common.errors.TimeoutException: {words}")
+    return ToolError(
+        "java.util.concurrent.ExecutionException",
+        f"org.apache.kafka.common.errors.TimeoutException: {words}",
+    )
 
 
 async def _describe(servers: str, topics: Collection[str], wanted: list[int] | None) -> None:
     from kafka_edu.cli.tools.brokers import connect_brokers
-    from kafka_edu.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+    from kafka_edu.protocol.messages.describe_log_dirs import (
+        DescribeLogDirsRequest,
+        DescribeLogDirsResponse,
+    )
 
     async with connect_brokers(servers, CLIENT_ID) as brokers:
         ids = sorted(brokers.nodes) if wanted is None else wanted
         print("Querying brokers for log directories information", flush=True)
         if strangers := [broker_id for broker_id in ids if broker_id not in brokers.nodes]:
-            raise _unanswered(f"broker {strangers[0]} is not in the cluster, which has {','.join(map(str, sorted(brokers.nodes)))}")
+            raise _unanswered(
+                f"broker {strangers[0]} is not in the cluster, which has"
+                f" {','.join(map(str, sorted(brokers.nodes)))}"
+            )
         answers = []
         for broker_id in ids:
             try:
-                answers.append(await brokers.ask(brokers.nodes[broker_id], DescribeLogDirsRequest(topics=None), DescribeLogDirsResponse))
+                answers.append(
+                    await brokers.ask(
+                        brokers.nodes[broker_id],
+                        DescribeLogDirsRequest(topics=None),
+                        DescribeLogDirsResponse,
+                    )
+                )
             except OSError as error:  # paused, say, or it ended just now
-                raise _unanswered(f"broker {broker_id} does not answer: {cause_of(error)}") from None
+                raise _unanswered(
+                    f"broker {broker_id} does not answer: {cause_of(error)}"
+                ) from None
         print(f"Received log directory information from brokers {','.join(map(str, ids))}")
         told = [
-            {"broker": broker_id, "logDirs": [described(result, topics) for result in answer.results]}
+            {
+                "broker": broker_id,
+                "logDirs": [described(result, topics) for result in answer.results],
+            }
             for broker_id, answer in zip(ids, answers, strict=True)
         ]
-        print(json.dumps({"version": FORMAT_VERSION, "brokers": told}, separators=(",", ":"), ensure_ascii=False))
+        print(
+            json.dumps(
+                {"version": FORMAT_VERSION, "brokers": told},
+                separators=(",", ":"),
+                ensure_ascii=False,
+            )
+        )
 
 
 def main(words: Sequence[str]) -> int:
     parser = OptionParser()
-    bootstrap_server = parser.text("bootstrap-server", "REQUIRED: The broker to ask first.", "The server(s) to use for bootstrapping")
+    bootstrap_server = parser.text(
+        "bootstrap-server",
+        "REQUIRED: The broker to ask first.",
+        "The server(s) to use for bootstrapping",
+    )
     describe = parser.flag("describe", "Show the log dirs of the brokers.")
-    topic_list = parser.text("topic-list", "Only these topics, as in topic1,topic2; all if it is empty.", "Topic list", default="")
-    broker_list = parser.text("broker-list", "Only these brokers, as in 0,1,2; all if it is left out.", "Broker list")
+    topic_list = parser.text(
+        "topic-list",
+        "Only these topics, as in topic1,topic2; all if it is empty.",
+        "Topic list",
+        default="",
+    )
+    broker_list = parser.text(
+        "broker-list", "Only these brokers, as in 0,1,2; all if it is left out.", "Broker list"
+    )
 
     def run() -> int:
         given = parser.parse(words)

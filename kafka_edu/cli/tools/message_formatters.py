@@ -1,7 +1,8 @@
-"""How console-consumer shows a record: Kafka's formatters, by the names of their Java classes (Kafka: ConsoleConsumer.scala, GroupMetadataManager.scala,
-TransactionLog.scala).
+"""How console-consumer shows a record: Kafka's formatters, by the names of their Java classes
+(Kafka: ConsoleConsumer.scala, GroupMetadataManager.scala, TransactionLog.scala).
 
-A formatter is a function from a record to the bytes that are written, the line's end included; no bytes for a record that is not its kind.
+A formatter is a function from a record to the bytes that are written, the line's end included; no
+bytes for a record that is not its kind.
 """
 
 import struct
@@ -9,8 +10,18 @@ from collections.abc import Callable, Mapping
 from typing import Final, Protocol, TypeVar
 
 from kafka_edu.cli.tools.tool import ToolError
-from kafka_edu.protocol.messages.group_metadata_log import GroupMetadataKey, GroupMetadataValue, MemberMetadata, OffsetCommitKey, OffsetCommitValue
-from kafka_edu.protocol.messages.transaction_log import TRANSACTION_STATES, TransactionLogKey, TransactionLogValue
+from kafka_edu.protocol.messages.group_metadata_log import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+    MemberMetadata,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
+from kafka_edu.protocol.messages.transaction_log import (
+    TRANSACTION_STATES,
+    TransactionLogKey,
+    TransactionLogValue,
+)
 from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import ProtocolError
 
@@ -53,10 +64,14 @@ def formatter(class_name: str, properties: Properties) -> Formatter:
 
 
 class DefaultMessageFormatter:
-    """print.timestamp, print.key, print.value (true), key.separator (tab), line.separator, key.deserializer, value.deserializer."""
+    """print.timestamp, print.key, print.value (true), key.separator (tab), line.separator,
+    key.deserializer, value.deserializer.
+    """
 
     def __init__(self, properties: Properties) -> None:
-        self._timestamp, self._key = (_is_true(properties.get(name, "false")) for name in ("print.timestamp", "print.key"))
+        self._timestamp, self._key = (
+            _is_true(properties.get(name, "false")) for name in ("print.timestamp", "print.key")
+        )
         self._value = _is_true(properties.get("print.value", "true"))
         self._key_separator = properties.get("key.separator", "\t").encode()
         self._line_separator = properties.get("line.separator", "\n").encode()
@@ -66,7 +81,9 @@ class DefaultMessageFormatter:
     def __call__(self, record: Record) -> bytes:
         parts = []
         if self._timestamp:
-            kind = _TIMESTAMP_TYPES.get(-1 if record.timestamp_type is None else record.timestamp_type)
+            kind = _TIMESTAMP_TYPES.get(
+                -1 if record.timestamp_type is None else record.timestamp_type
+            )
             parts.append(f"{kind}:{record.timestamp}".encode() if kind else b"NO_TIMESTAMP")
         if self._key:
             parts.append(self._key_text(b"null" if record.key is None else record.key))
@@ -92,7 +109,8 @@ def deserializer(class_name: str) -> Callable[[bytes], bytes]:
         if len(data) != layout.size:
             kind = name.removesuffix("Deserializer")
             raise ToolError(
-                "org.apache.kafka.common.errors.SerializationException", f"Size of data received by {kind}Deserializer is not {layout.size}"
+                "org.apache.kafka.common.errors.SerializationException",
+                f"Size of data received by {kind}Deserializer is not {layout.size}",
             )
         return str(layout.unpack(data)[0]).encode()
 
@@ -100,7 +118,9 @@ def deserializer(class_name: str) -> Callable[[bytes], bytes]:
 
 
 def _of_log(read: Callable[[bytes, bytes | None], str]) -> Callable[[Properties], Formatter]:
-    """A formatter of an internal topic's records: `read` gives the line, empty for a key of another kind."""
+    """A formatter of an internal topic's records: `read` gives the line, empty for a key of another
+    kind.
+    """
 
     def show(record: Record) -> bytes:
         if record.key is None:
@@ -108,7 +128,9 @@ def _of_log(read: Callable[[bytes, bytes | None], str]) -> Callable[[Properties]
         try:
             line = read(record.key, record.value)
         except (ProtocolError, struct.error) as error:
-            raise ToolError("org.apache.kafka.common.protocol.types.SchemaException", str(error)) from error
+            raise ToolError(
+                "org.apache.kafka.common.protocol.types.SchemaException", str(error)
+            ) from error
         return f"{line}\n".encode() if line else b""
 
     return lambda _: show
@@ -135,17 +157,22 @@ def _group_line(key: bytes, value: bytes | None) -> str:
         return f"{group}::NULL"
     metadata = _decoded(GroupMetadataValue, value)
     state = "Stable" if metadata.members else "Empty"
-    members = ", ".join(f"{member.member_id} -> {_member(member, metadata.protocol)}" for member in metadata.members)
+    members = ", ".join(
+        f"{member.member_id} -> {_member(member, metadata.protocol)}" for member in metadata.members
+    )
     return (
-        f"{group}::GroupMetadata(groupId={group}, generation={metadata.generation}, "
-        f"protocolType={f'Some({metadata.protocol_type})' if metadata.protocol_type else 'None'}, currentState={state}, members=Map({members}))"
+        f"{group}::GroupMetadata(groupId={group}, generation={metadata.generation},"
+        f" protocolType={f'Some({metadata.protocol_type})' if metadata.protocol_type else 'None'},"
+        f" currentState={state}, members=Map({members}))"
     )
 
 
 def _member(member: MemberMetadata, protocol: str | None) -> str:
     return (
-        f"MemberMetadata(memberId={member.member_id}, clientId={member.client_id}, clientHost={member.client_host}, "
-        f"sessionTimeoutMs={member.session_timeout}, rebalanceTimeoutMs={member.rebalance_timeout}, supportedProtocols=List({protocol or ''}), )"
+        f"MemberMetadata(memberId={member.member_id}, clientId={member.client_id},"
+        f" clientHost={member.client_host}, sessionTimeoutMs={member.session_timeout},"
+        f" rebalanceTimeoutMs={member.rebalance_timeout},"
+        f" supportedProtocols=List({protocol or ''}), )"
     )
 
 
@@ -154,12 +181,19 @@ def _transaction_line(key: bytes, value: bytes | None) -> str:
     if value is None:
         return f"{transactional_id}::NULL"
     txn = _decoded(TransactionLogValue, value)
-    partitions = ", ".join(f"{part.topic}-{number}" for part in txn.transaction_partitions or [] for number in part.partition_ids)
+    partitions = ", ".join(
+        f"{part.topic}-{number}"
+        for part in txn.transaction_partitions or []
+        for number in part.partition_ids
+    )
     return (
-        f"{transactional_id}::TransactionMetadata(transactionalId={transactional_id}, producerId={txn.producer_id}, "
-        f"producerEpoch={txn.producer_epoch}, txnTimeoutMs={txn.transaction_timeout_ms}, state={TRANSACTION_STATES[txn.transaction_status]}, "
-        f"pendingState=None, topicPartitions=Set({partitions}), txnStartTimestamp={txn.transaction_start_timestamp_ms}, "
-        f"txnLastUpdateTimestamp={txn.transaction_last_update_timestamp_ms})"
+        f"{transactional_id}::TransactionMetadata(transactionalId={transactional_id},"
+        f" producerId={txn.producer_id}, producerEpoch={txn.producer_epoch},"
+        f" txnTimeoutMs={txn.transaction_timeout_ms},"
+        f" state={TRANSACTION_STATES[txn.transaction_status]}, pendingState=None,"
+        f" topicPartitions=Set({partitions}),"
+        f" txnStartTimestamp={txn.transaction_start_timestamp_ms},"
+        f" txnLastUpdateTimestamp={txn.transaction_last_update_timestamp_ms})"
     )
 
 
@@ -176,6 +210,10 @@ _FORMATTERS: Final[Mapping[str, Callable[[Properties], Formatter]]] = {
     "kafka.tools.LoggingMessageFormatter": DefaultMessageFormatter,
     "kafka.tools.NoOpMessageFormatter": lambda _: lambda _: b"",
     "kafka.coordinator.group.GroupMetadataManager$OffsetsMessageFormatter": _of_log(_offset_line),
-    "kafka.coordinator.group.GroupMetadataManager$GroupMetadataMessageFormatter": _of_log(_group_line),
-    "kafka.coordinator.transaction.TransactionLog$TransactionLogMessageFormatter": _of_log(_transaction_line),
+    "kafka.coordinator.group.GroupMetadataManager$GroupMetadataMessageFormatter": _of_log(
+        _group_line
+    ),
+    "kafka.coordinator.transaction.TransactionLog$TransactionLogMessageFormatter": _of_log(
+        _transaction_line
+    ),
 }

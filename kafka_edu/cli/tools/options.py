@@ -1,9 +1,12 @@
-"""Options as Kafka's tools take them (joptsimple's OptionParser without abbreviations; Kafka: CommandLineUtils.scala).
+"""Options as Kafka's tools take them (joptsimple's OptionParser without abbreviations; Kafka:
+CommandLineUtils.scala).
 
-    --topic web    --topic=web    -topic web    --force    --topic a --topic b    words that belong to no option are ignored
+    --topic web    --topic=web    -topic web    --force    --topic a --topic b    words that belong
+    to no option are ignored
 
-An option with a required argument takes the next word, whatever it looks like; one with an optional argument only a word that is no option itself.
-Names are never abbreviated. A value is converted when it is asked for: a wrong number is an error of the moment in which the tool wants it, as in
+An option with a required argument takes the next word, whatever it looks like; one with an optional
+argument only a word that is no option itself. Names are never abbreviated. A value is converted
+when it is asked for: a wrong number is an error of the moment in which the tool wants it, as in
 Kafka, and so may come after a warning or not at all.
 """
 
@@ -15,7 +18,9 @@ T = TypeVar("T")
 
 
 class OptionError(Exception):
-    """A command line that cannot be parsed; the text is joptsimple's, and `kind` says which of its exceptions this is: `UnrecognizedOption`."""
+    """A command line that cannot be parsed; the text is joptsimple's, and `kind` says which of its
+    exceptions this is: `UnrecognizedOption`.
+    """
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -30,7 +35,9 @@ class NumberError(ValueError):
 
 
 class UsageError(Exception):
-    """A command line that makes no sense: the text is shown, and then all options (Kafka: CommandLineUtils.printUsageAndDie)."""
+    """A command line that makes no sense: the text is shown, and then all options (Kafka:
+    CommandLineUtils.printUsageAndDie).
+    """
 
 
 class Takes(Enum):
@@ -42,7 +49,9 @@ class Takes(Enum):
 
 
 class Option(Generic[T]):
-    """One option. `description` may be a call, where it costs something to make it; `described_as` names the argument in the usage text."""
+    """One option. `description` may be a call, where it costs something to make it; `described_as`
+    names the argument in the usage text.
+    """
 
     def __init__(
         self,
@@ -99,7 +108,9 @@ class OptionSet:
         return option.name in self._given
 
     def values(self, option: Option[T]) -> list[T]:
-        """All of them in their order; the default if there is none. Raises OptionError for one that cannot be converted."""
+        """All of them in their order; the default if there is none. Raises OptionError for one that
+        cannot be converted.
+        """
         texts = self._given.get(option.name)
         if not texts:
             return [] if option.default is None else [option.default]
@@ -111,7 +122,10 @@ class OptionSet:
         """The only one, the default, or None. Raises OptionError if there are several."""
         values = self.values(option)
         if len(values) > 1:
-            raise OptionError("MultipleArgumentsForOption", f"Found multiple arguments for option {option.name}, but you asked for only one")
+            raise OptionError(
+                "MultipleArgumentsForOption",
+                f"Found multiple arguments for option {option.name}, but you asked for only one",
+            )
         return values[0] if values else None
 
     def one(self, option: Option[T]) -> T:
@@ -126,7 +140,9 @@ def _converted(option: Option[T], text: str) -> T:
     try:
         return option.convert(text)
     except ValueError:
-        raise OptionError("OptionArgumentConversion", f"Cannot parse argument '{text}' of option {option.name}") from None
+        raise OptionError(
+            "OptionArgumentConversion", f"Cannot parse argument '{text}' of option {option.name}"
+        ) from None
 
 
 def java_integer(text: str, bits: int = 31) -> int:
@@ -151,8 +167,22 @@ class OptionParser:
         self.options[option.name] = cast(Option[object], option)
         return option
 
-    def flag(self, name: str, description: str, *, available_if: str = "", available_unless: Sequence[str] = ()) -> Option[str]:
-        option = Option(name, description, str, takes=Takes.NOTHING, available_if=available_if, available_unless=available_unless)
+    def flag(
+        self,
+        name: str,
+        description: str,
+        *,
+        available_if: str = "",
+        available_unless: Sequence[str] = (),
+    ) -> Option[str]:
+        option = Option(
+            name,
+            description,
+            str,
+            takes=Takes.NOTHING,
+            available_if=available_if,
+            available_unless=available_unless,
+        )
         return self._accept(option)
 
     def text(
@@ -165,19 +195,67 @@ class OptionParser:
         takes: Takes = Takes.REQUIRED,
         separator: str = "",
     ) -> Option[str]:
-        return self._accept(Option(name, description, str, described_as=described_as, default=default, takes=takes, separator=separator))
+        return self._accept(
+            Option(
+                name,
+                description,
+                str,
+                described_as=described_as,
+                default=default,
+                takes=takes,
+                separator=separator,
+            )
+        )
 
-    def integer(self, name: str, description: str, described_as: str = "", *, default: int | None = None) -> Option[int]:
+    def integer(
+        self, name: str, description: str, described_as: str = "", *, default: int | None = None
+    ) -> Option[int]:
         """A Java Integer."""
-        return self._accept(Option(name, description, java_integer, type_name="Integer", described_as=described_as, default=default))
+        return self._accept(
+            Option(
+                name,
+                description,
+                java_integer,
+                type_name="Integer",
+                described_as=described_as,
+                default=default,
+            )
+        )
 
-    def long(self, name: str, description: str, described_as: str = "", *, default: int | None = None, takes: Takes = Takes.REQUIRED) -> Option[int]:
+    def long(
+        self,
+        name: str,
+        description: str,
+        described_as: str = "",
+        *,
+        default: int | None = None,
+        takes: Takes = Takes.REQUIRED,
+    ) -> Option[int]:
         """A Java Long."""
-        return self._accept(Option(name, description, java_long, type_name="Long", described_as=described_as, default=default, takes=takes))
+        return self._accept(
+            Option(
+                name,
+                description,
+                java_long,
+                type_name="Long",
+                described_as=described_as,
+                default=default,
+                takes=takes,
+            )
+        )
 
-    def choice(self, name: str, description: str, convert: Callable[[str], str], type_name: str, described_as: str = "") -> Option[str]:
+    def choice(
+        self,
+        name: str,
+        description: str,
+        convert: Callable[[str], str],
+        type_name: str,
+        described_as: str = "",
+    ) -> Option[str]:
         """One of several words: `convert` raises ValueError for any other."""
-        return self._accept(Option(name, description, convert, type_name=type_name, described_as=described_as))
+        return self._accept(
+            Option(name, description, convert, type_name=type_name, described_as=described_as)
+        )
 
     def parse(self, words: Sequence[str]) -> OptionSet:
         """Raises OptionError."""
@@ -190,10 +268,18 @@ class OptionParser:
                 break
             if not _looks_like_an_option(word):
                 continue
-            name, _, inline = word.lstrip("-").partition("=") if word.startswith("--") else word[1:].partition("=")
+            name, _, inline = (
+                word.lstrip("-").partition("=")
+                if word.startswith("--")
+                else word[1:].partition("=")
+            )
             option = self.options.get(name)
             if option is None:
-                raise OptionError("UnrecognizedOption", f"{name if word.startswith('--') else self._first_unknown(name)} is not a recognized option")
+                raise OptionError(
+                    "UnrecognizedOption",
+                    f"{name if word.startswith('--') else self._first_unknown(name)} is not a"
+                    " recognized option",
+                )
             at += self._take(option, inline, words[at : at + 1], found)
         self._check_available(found)
         return found
@@ -203,7 +289,9 @@ class OptionParser:
         return next((letter for letter in cluster if letter not in self.options), cluster)
 
     @staticmethod
-    def _take(option: Option[object], inline: str, following: Sequence[str], found: OptionSet) -> int:
+    def _take(
+        option: Option[object], inline: str, following: Sequence[str], found: OptionSet
+    ) -> int:
         """Note the option; returns how many of the following words are its argument."""
         if option.takes is Takes.NOTHING:
             found.add(option.name, None)
@@ -215,7 +303,9 @@ class OptionParser:
             found.add(option.name, following[0])
             return 1
         else:
-            raise OptionError("OptionMissingRequiredArgument", f"Option {option.name} requires an argument")
+            raise OptionError(
+                "OptionMissingRequiredArgument", f"Option {option.name} requires an argument"
+            )
         return 0
 
     def _check_available(self, found: OptionSet) -> None:
@@ -230,7 +320,11 @@ class OptionParser:
             )
         ]
         if forbidden:
-            raise OptionError("UnavailableOption", f"Option(s) [{', '.join(forbidden)}] are unavailable given other options on the command line")
+            raise OptionError(
+                "UnavailableOption",
+                f"Option(s) [{', '.join(forbidden)}] are unavailable given other options on the"
+                " command line",
+            )
 
 
 def _looks_like_an_option(word: str) -> bool:
@@ -238,7 +332,9 @@ def _looks_like_an_option(word: str) -> bool:
 
 
 def _may_follow(option: Option[object], following: Sequence[str]) -> bool:
-    """Whether the next word is the argument of an option that can do without: no option, or a number where a number is wanted."""
+    """Whether the next word is the argument of an option that can do without: no option, or a
+    number where a number is wanted.
+    """
     if not following:
         return False
     try:
@@ -264,7 +360,9 @@ def check_invalid(options: OptionSet, used: Named, invalid: Iterable[Named]) -> 
 
 
 def parse_key_values(pairs: Iterable[str]) -> dict[str, str]:
-    """`key=value` each; `key` alone has the empty value. Raises InvalidProperties for more than one `=` (Kafka: parseKeyValueArgs)."""
+    """`key=value` each; `key` alone has the empty value. Raises InvalidProperties for more than one
+    `=` (Kafka: parseKeyValueArgs).
+    """
     given = list(pairs)
     properties = {}
     for pair in given:

@@ -1,6 +1,8 @@
-"""Give leadership back to the preferred replicas (Kafka: kafka-preferred-replica-election.sh, PreferredReplicaLeaderElectionCommand.scala of 2.0).
+"""Give leadership back to the preferred replicas (Kafka: kafka-preferred-replica-election.sh,
+PreferredReplicaLeaderElectionCommand.scala of 2.0).
 
-It writes /admin/preferred_replica_election and goes; the controller sees it, elects, and deletes it. As Kafka's, it ends with 0 also when it fails.
+It writes /admin/preferred_replica_election and goes; the controller sees it, elects, and deletes
+it. As Kafka's, it ends with 0 also when it fails.
 """
 
 import asyncio
@@ -9,23 +11,37 @@ from typing import Final
 
 from kafka_edu.cli.tools.election_file import EXAMPLE, PREFERRED_2_0, parse_partitions
 from kafka_edu.cli.tools.options import OptionParser, UsageError, check_required
-from kafka_edu.cli.tools.tool import ToolCommand, ToolError, command_failed, java_class, read_text_file, run_tool, text_of
+from kafka_edu.cli.tools.tool import (
+    ToolCommand,
+    ToolError,
+    command_failed,
+    java_class,
+    read_text_file,
+    run_tool,
+    text_of,
+)
 from kafka_edu.common.topic_partition import TopicPartition
 
 PURPOSE: Final = (
-    "This tool causes leadership for each partition to be transferred back to the 'preferred replica', "
-    "it can be used to balance leadership among the servers."
+    "This tool causes leadership for each partition to be transferred back to the 'preferred"
+    " replica', it can be used to balance leadership among the servers."
 )
 
 
 async def order_elections(connect: str, wanted: Sequence[TopicPartition] | None) -> None:
-    """Write the order for those of `wanted` (None: of all partitions) that exist, and say so. Raises ToolError."""
+    """Write the order for those of `wanted` (None: of all partitions) that exist, and say so.
+    Raises ToolError.
+    """
     from kafka_edu.cli.tools.zookeeper import zookeeper
     from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 
     async with zookeeper(connect) as zk:
         assignments = await zk.get_assignment_for_topics(await zk.get_all_topics_in_cluster())
-        there = {TopicPartition(topic, number) for topic, assignment in assignments.items() for number in assignment.partitions}
+        there = {
+            TopicPartition(topic, number)
+            for topic, assignment in assignments.items()
+            for number in assignment.partitions
+        }
         asked = sorted(there) if wanted is None else wanted
         chosen = [tp for tp in asked if tp in there]
         try:
@@ -35,14 +51,20 @@ async def order_elections(connect: str, wanted: Sequence[TopicPartition] | None)
                 raise
             running = ",".join(map(str, await zk.get_preferred_replica_election() or []))
             raise command_failed(
-                "Admin command failed\nCaused by: kafka.admin.AdminOperationException: "
-                f"Preferred replica leader election currently in progress for {running}. Aborting operation",
+                "Admin command failed\nCaused by: kafka.admin.AdminOperationException: Preferred"
+                f" replica leader election currently in progress for {running}. Aborting operation",
             ) from None
         print(f"Created preferred replica election path with {','.join(map(str, chosen))}")
-        print(f"Successfully started preferred replica election for partitions Set({', '.join(map(str, chosen))})")
+        print(
+            "Successfully started preferred replica election for partitions"
+            f" Set({', '.join(map(str, chosen))})"
+        )
         for tp in asked:
             if tp not in there:
-                print(f"Skipping preferred replica leader election for partition {tp} since it doesn't exist.")
+                print(
+                    f"Skipping preferred replica leader election for partition {tp} since it"
+                    " doesn't exist."
+                )
 
 
 def main(words: Sequence[str]) -> int:
@@ -66,7 +88,10 @@ def main(words: Sequence[str]) -> int:
             wanted = parse_partitions(read_text_file(file), PREFERRED_2_0) if file else None
             asyncio.run(order_elections(given.one(connect), wanted))
         except (ToolError, ZkError, OSError) as failed:
-            print(f"Failed to start preferred replica election\n{java_class(failed)}: {text_of(failed)}")
+            print(
+                f"Failed to start preferred replica election\n{java_class(failed)}:"
+                f" {text_of(failed)}"
+            )
         return 0
 
     return run_tool(parser, words, run, PURPOSE)

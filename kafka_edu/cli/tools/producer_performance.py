@@ -1,6 +1,8 @@
-"""Send many records, and tell how fast it went (Kafka: kafka-producer-perf-test.sh, ProducerPerformance.java).
+"""Send many records, and tell how fast it went (Kafka: kafka-producer-perf-test.sh,
+ProducerPerformance.java).
 
-Stands on librdkafka: what it measures is a broker with that client. Latency is from the call that sends a record to the call that tells of its ack.
+Stands on librdkafka: what it measures is a broker with that client. Latency is from the call that
+sends a record to the call that tells of its ack.
 """
 
 import argparse
@@ -11,7 +13,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from kafka_edu.cli.tools.tool import ToolCommand, ToolError, illegal_argument, java_class, load_properties
+from kafka_edu.cli.tools.tool import (
+    ToolCommand,
+    ToolError,
+    illegal_argument,
+    java_class,
+    load_properties,
+)
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message, Producer
@@ -49,26 +57,68 @@ def argument_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="producer-performance", description=PURPOSE)
     add = parser.add_argument
     add("--topic", required=True, metavar="TOPIC", help="send to this topic")
-    add("--num-records", required=True, type=int, metavar="NUM-RECORDS", help="how many records to send")
-    add("--payload-delimiter", default="\\n", metavar="PAYLOAD-DELIMITER", help="what is between two payloads of --payload-file")
-    add("--throughput", required=True, type=int, metavar="THROUGHPUT", help="about how many records to send in a second at most; -1: no bound")
-    add("--producer-props", nargs="+", metavar="PROP-NAME=PROP-VALUE", help="the producer's properties; above those of --producer.config")
-    add("--producer.config", dest="producer_config", metavar="CONFIG-FILE", help="a file of the producer's properties")
+    add(
+        "--num-records",
+        required=True,
+        type=int,
+        metavar="NUM-RECORDS",
+        help="how many records to send",
+    )
+    add(
+        "--payload-delimiter",
+        default="\\n",
+        metavar="PAYLOAD-DELIMITER",
+        help="what is between two payloads of --payload-file",
+    )
+    add(
+        "--throughput",
+        required=True,
+        type=int,
+        metavar="THROUGHPUT",
+        help="about how many records to send in a second at most; -1: no bound",
+    )
+    add(
+        "--producer-props",
+        nargs="+",
+        metavar="PROP-NAME=PROP-VALUE",
+        help="the producer's properties; above those of --producer.config",
+    )
+    add(
+        "--producer.config",
+        dest="producer_config",
+        metavar="CONFIG-FILE",
+        help="a file of the producer's properties",
+    )
     add(
         "--transactional-id",
         default="performance-producer-default-transactional-id",
         metavar="TRANSACTIONAL-ID",
         help="the id of the transactions, if there are any",
     )
-    add("--transaction-duration-ms", type=int, default=0, metavar="TRANSACTION-DURATION", help="commit after so long; 0: no transactions")
+    add(
+        "--transaction-duration-ms",
+        type=int,
+        default=0,
+        metavar="TRANSACTION-DURATION",
+        help="commit after so long; 0: no transactions",
+    )
     payload = parser.add_mutually_exclusive_group(required=True)
-    payload.add_argument("--record-size", type=int, metavar="RECORD-SIZE", help="the size of a record's value in bytes")
-    payload.add_argument("--payload-file", metavar="PAYLOAD-FILE", help="a text file from which values are drawn")
+    payload.add_argument(
+        "--record-size",
+        type=int,
+        metavar="RECORD-SIZE",
+        help="the size of a record's value in bytes",
+    )
+    payload.add_argument(
+        "--payload-file", metavar="PAYLOAD-FILE", help="a text file from which values are drawn"
+    )
     return parser
 
 
 class Stats:
-    """Latencies in ms, over all and over the last five seconds; at most half a million are kept for the percentiles."""
+    """Latencies in ms, over all and over the last five seconds; at most half a million are kept for
+    the percentiles.
+    """
 
     def __init__(self, records: int, now_ms: int) -> None:
         self._start_ms = self._window_start_ms = now_ms
@@ -95,9 +145,10 @@ class Stats:
     def _print_window(self, now_ms: int) -> None:
         seconds = (now_ms - self._window_start_ms) / 1000
         print(
-            f"{self._window_count} records sent, {self._window_count / seconds:.1f} records/sec "
-            f"({self._window_bytes / seconds / (1024 * 1024):.2f} MB/sec), {self._window_ms / self._window_count:.1f} ms avg latency, "
-            f"{self._window_most_ms:.1f} max latency.",
+            f"{self._window_count} records sent, {self._window_count / seconds:.1f} records/sec"
+            f" ({self._window_bytes / seconds / (1024 * 1024):.2f} MB/sec),"
+            f" {self._window_ms / self._window_count:.1f} ms avg latency,"
+            f" {self._window_most_ms:.1f} max latency.",
             flush=True,
         )
         self._window_start_ms = now_ms
@@ -106,11 +157,15 @@ class Stats:
     def print_total(self, now_ms: int) -> None:
         seconds = max(now_ms - self._start_ms, 1) / 1000
         ordered = sorted(self._samples) or [0]
-        half, most, nearly, all_but_few = (ordered[int(share * len(ordered))] for share in (0.5, 0.95, 0.99, 0.999))
+        half, most, nearly, all_but_few = (
+            ordered[int(share * len(ordered))] for share in (0.5, 0.95, 0.99, 0.999)
+        )
         print(
-            f"{self._count} records sent, {self._count / seconds:f} records/sec ({self._bytes / seconds / (1024 * 1024):.2f} MB/sec), "
-            f"{self._total_ms / max(self._count, 1):.2f} ms avg latency, {self._most_ms:.2f} ms max latency, "
-            f"{half} ms 50th, {most} ms 95th, {nearly} ms 99th, {all_but_few} ms 99.9th."
+            f"{self._count} records sent, {self._count / seconds:f} records/sec"
+            f" ({self._bytes / seconds / (1024 * 1024):.2f} MB/sec),"
+            f" {self._total_ms / max(self._count, 1):.2f} ms avg latency, {self._most_ms:.2f} ms"
+            f" max latency, {half} ms 50th, {most} ms 95th, {nearly} ms 99th, {all_but_few} ms"
+            " 99.9th."
         )
 
 
@@ -121,7 +176,9 @@ def now_ms() -> int:
 class Run:
     """One run of the tool. Owned by one thread: librdkafka tells of acks while it is polled."""
 
-    def __init__(self, producer: "Producer", arguments: Arguments, payloads: Sequence[bytes]) -> None:
+    def __init__(
+        self, producer: "Producer", arguments: Arguments, payloads: Sequence[bytes]
+    ) -> None:
         self._producer = producer
         self._arguments = arguments
         self._payloads = payloads
@@ -149,7 +206,9 @@ class Run:
         self._stats.print_total(now_ms())
 
     def _send(self) -> None:
-        payload = self._payloads[0] if len(self._payloads) == 1 else self._random.choice(self._payloads)
+        payload = (
+            self._payloads[0] if len(self._payloads) == 1 else self._random.choice(self._payloads)
+        )
         sent_ms = now_ms()
 
         def on_delivery(error: "KafkaError | None", _: "Message") -> None:

@@ -1,7 +1,9 @@
-"""reassign-partitions through ZooKeeper, as 2.0's does (Kafka: ReassignPartitionsCommand.scala of 2.0.1).
+"""reassign-partitions through ZooKeeper, as 2.0's does (Kafka: ReassignPartitionsCommand.scala of
+2.0.1).
 
-It reads the topics' znodes, writes throttles as configs, and the order into /admin/reassign_partitions, which the controller works off. There can be one
-order at a time; told to execute while one stands, it changes the throttle alone.
+It reads the topics' znodes, writes throttles as configs, and the order into
+/admin/reassign_partitions, which the controller works off. There can be one order at a time; told
+to execute while one stands, it changes the throttle alone.
 """
 
 import asyncio
@@ -42,11 +44,16 @@ COMPLETED: Final = "completed successfully"
 IN_PROGRESS: Final = "is still in progress"
 FAILED: Final = "failed"
 RETRY_S: Final = 0.1
-_NO_BROKERS: Final = "bootstrap-server needs to be provided in order to reassign replica to the specified log directory"
+_NO_BROKERS: Final = (
+    "bootstrap-server needs to be provided in order to reassign replica to the specified log"
+    " directory"
+)
 
 
 class ZooKeeperReassignments:
-    """One call of the tool. `bootstrap` is needed only where log dirs are named; "" for none. Methods raise ToolError, AdminOperationError, ZkError."""
+    """One call of the tool. `bootstrap` is needed only where log dirs are named; "" for none.
+    Methods raise ToolError, AdminOperationError, ZkError.
+    """
 
     def __init__(self, zk: KafkaZkClient, bootstrap: str) -> None:
         self._zk = zk
@@ -56,13 +63,19 @@ class ZooKeeperReassignments:
 
     async def _current(self, topics: Collection[str]) -> dict[TopicPartition, tuple[int, ...]]:
         found = await self._zk.get_assignment_for_topics(topics)
-        return {TopicPartition(topic, number): a.replicas for topic, assignment in found.items() for number, a in assignment.partitions.items()}
+        return {
+            TopicPartition(topic, number): a.replicas
+            for topic, assignment in found.items()
+            for number, a in assignment.partitions.items()
+        }
 
     async def generate(self, topics_text: str, brokers_text: str, rack_aware: bool) -> None:
         brokers = parse_brokers(brokers_text)
         topics = parse_topics(topics_text)
         current = await self._current(topics)
-        racks = await self._admin.get_broker_racks(RackAwareMode.ENFORCED if rack_aware else RackAwareMode.DISABLED, brokers)
+        racks = await self._admin.get_broker_racks(
+            RackAwareMode.ENFORCED if rack_aware else RackAwareMode.DISABLED, brokers
+        )
         print_generated(current, propose(current, racks, self._random))
 
     # Execute.
@@ -77,14 +90,17 @@ class ZooKeeperReassignments:
         if max(throttle) >= 0:
             warn_of_gaps([NO_THROTTLE])
             print(
-                "Warning: You must run Verify periodically, until the reassignment completes, to ensure the throttle is removed. "
-                "You can also alter the throttle by rerunning the Execute command passing a new value."
+                "Warning: You must run Verify periodically, until the reassignment completes, to"
+                " ensure the throttle is removed. You can also alter the throttle by rerunning the"
+                " Execute command passing a new value."
             )
         await self._throttle(proposal, throttle)
         if await self._order(proposal, timeout_ms):
             print("Successfully started reassignment of partitions.")
         else:
-            told = ", ".join(f"({tp},List({', '.join(map(str, replicas))}))" for tp, replicas in proposal.entries)
+            told = ", ".join(
+                f"({tp},List({', '.join(map(str, replicas))}))" for tp, replicas in proposal.entries
+            )
             print(f"Failed to reassign partitions ListBuffer({told})")
 
     async def _parse_and_check(self, text: str) -> Proposal:
@@ -92,22 +108,36 @@ class ZooKeeperReassignments:
         check_proposal(proposal, "Partition reassignment data file is empty")
         current = await self._current(proposal.topics)
         if unknown := [str(tp) for tp, _ in proposal.entries if tp not in current]:
-            raise command_failed(f"The proposed assignment contains non-existent partitions: ListBuffer({', '.join(unknown)})")
+            raise command_failed(
+                "The proposed assignment contains non-existent partitions:"
+                f" ListBuffer({', '.join(unknown)})"
+            )
         live = await self._zk.get_broker_ids()
-        if strangers := dict.fromkeys(str(b) for _, replicas in proposal.entries for b in replicas if b not in live):
-            raise command_failed(f"The proposed assignment contains non-existent brokerIDs: {','.join(strangers)}")
+        if strangers := dict.fromkeys(
+            str(b) for _, replicas in proposal.entries for b in replicas if b not in live
+        ):
+            raise command_failed(
+                f"The proposed assignment contains non-existent brokerIDs: {','.join(strangers)}"
+            )
         return proposal
 
     async def _throttle(self, proposal: Proposal, throttle: Throttle) -> None:
-        """Where replicas come: those that are there may have to give, those that are new will take."""
+        """Where replicas come: those that are there may have to give, those that are new will
+        take.
+        """
         if throttle.inter_broker >= 0:
             current, proposed = await self._current(proposal.topics), proposal.partitions
-            arriving = {tp: tuple(r for r in replicas if r not in current[tp]) for tp, replicas in proposed.items()}
+            arriving = {
+                tp: tuple(r for r in replicas if r not in current[tp])
+                for tp, replicas in proposed.items()
+            }
             giving = {tp: replicas for tp, replicas in current.items() if arriving.get(tp)}
             for topic in proposal.topics:
                 values = throttled(giving, topic), throttled(arriving, topic)
                 configs = await self._zk.get_entity_configs("topics", topic)
-                await self._admin.change_topic_config(topic, {**configs, **dict(zip(THROTTLED_REPLICAS, values, strict=True))})
+                await self._admin.change_topic_config(
+                    topic, {**configs, **dict(zip(THROTTLED_REPLICAS, values, strict=True))}
+                )
         await self._limit(proposal, throttle)
         if throttle.inter_broker >= 0:
             print(f"The inter-broker throttle limit was set to {throttle.inter_broker} B/s")
@@ -116,7 +146,11 @@ class ZooKeeperReassignments:
 
     async def _limit(self, proposal: Proposal, throttle: Throttle) -> None:
         """The rates, on every broker that has or gets a replica."""
-        rates = dict.fromkeys(THROTTLED_RATES, str(throttle.inter_broker)) if throttle.inter_broker >= 0 else {}
+        rates = (
+            dict.fromkeys(THROTTLED_RATES, str(throttle.inter_broker))
+            if throttle.inter_broker >= 0
+            else {}
+        )
         if throttle.log_dirs >= 0:
             rates[LOG_DIRS_RATE] = str(throttle.log_dirs)
         if not rates:
@@ -127,7 +161,9 @@ class ZooKeeperReassignments:
             await self._admin.change_entity_config("brokers", str(broker_id), {**configs, **rates})
 
     async def _order(self, proposal: Proposal, timeout_ms: int) -> bool:
-        """Write the order; with log dirs, first tell the brokers, and again until all replicas are there. Whether they were in time."""
+        """Write the order; with log dirs, first tell the brokers, and again until all replicas are
+        there. Whether they were in time.
+        """
         if proposal.log_dirs and not self._bootstrap:
             raise command_failed(_NO_BROKERS)
         loop = asyncio.get_running_loop()
@@ -141,8 +177,13 @@ class ZooKeeperReassignments:
             if error.code is not ZkErrorCode.NODE_EXISTS:
                 raise
             running = await self._zk.get_partition_reassignment() or {}
-            told = ", ".join(f"{tp} -> ArrayBuffer({', '.join(map(str, replicas))})" for tp, replicas in running.items())
-            raise command_failed(f"Partition reassignment currently in progress for Map({told}). Aborting operation") from None
+            told = ", ".join(
+                f"{tp} -> ArrayBuffer({', '.join(map(str, replicas))})"
+                for tp, replicas in running.items()
+            )
+            raise command_failed(
+                f"Partition reassignment currently in progress for Map({told}). Aborting operation"
+            ) from None
         remaining = dict(proposal.log_dirs)
         while remaining and loop.time() < end:
             async with connect_brokers(self._bootstrap, CLIENT_ID) as brokers:
@@ -160,7 +201,10 @@ class ZooKeeperReassignments:
         wanted = proposal.partitions
         running = await self._zk.get_partition_reassignment() or {}
         current = await self._current(proposal.topics)
-        results = {str(tp): self._state_of(tp, replicas, running, current) for tp, replicas in wanted.items()}
+        results = {
+            str(tp): self._state_of(tp, replicas, running, current)
+            for tp, replicas in wanted.items()
+        }
         moves = await self._check_log_dirs(proposal.log_dirs)
         for tp, result in results.items():
             print(f"Reassignment of partition {tp} {result}")
@@ -170,13 +214,18 @@ class ZooKeeperReassignments:
             await self._remove_throttle(proposal.topics)
 
     @staticmethod
-    def _state_of(tp: TopicPartition, wanted: tuple[int, ...], running: Assignment, current: Assignment) -> str:
+    def _state_of(
+        tp: TopicPartition, wanted: tuple[int, ...], running: Assignment, current: Assignment
+    ) -> str:
         if tp in running:
             return IN_PROGRESS
         if current.get(tp, ()) == wanted:
             return COMPLETED
         are, shall_be = ",".join(map(str, current.get(tp, ()))), ",".join(map(str, wanted))
-        print(f"ERROR: Assigned replicas ({are}) don't match the list of replicas for reassignment ({shall_be}) for partition {tp}")
+        print(
+            f"ERROR: Assigned replicas ({are}) don't match the list of replicas for reassignment"
+            f" ({shall_be}) for partition {tp}"
+        )
         return FAILED
 
     async def _check_log_dirs(self, wanted: Mapping[Replica, str]) -> dict[Replica, str]:
@@ -194,11 +243,17 @@ class ZooKeeperReassignments:
         return results
 
     async def _remove_throttle(self, topics: Sequence[str]) -> None:
-        """All has arrived: the rates go from all brokers, for nobody knows any more which had them, and the lists from these topics."""
+        """All has arrived: the rates go from all brokers, for nobody knows any more which had them,
+        and the lists from these topics.
+        """
         changed = False
         for broker_id in await self._zk.get_broker_ids():
             configs = await self._zk.get_entity_configs("brokers", str(broker_id))
-            left = {key: value for key, value in configs.items() if key not in (*THROTTLED_RATES, LOG_DIRS_RATE)}
+            left = {
+                key: value
+                for key, value in configs.items()
+                if key not in (*THROTTLED_RATES, LOG_DIRS_RATE)
+            }
             if left != configs:
                 await self._admin.change_entity_config("brokers", str(broker_id), left)
                 changed = True
@@ -213,15 +268,28 @@ class ZooKeeperReassignments:
 
 
 def log_dir_state(replica: Replica, found: LogDirs | None, wanted: str) -> tuple[str, str]:
-    """(state, what is to be said of it) of a replica that shall be in the log dir `wanted`. Pure."""
+    """(state, what is to be said of it) of a replica that shall be in the log dir `wanted`.
+    Pure.
+    """
     on_broker = f"Partition {replica.topic}-{replica.partition} on broker {replica.broker_id}"
-    nowhere = f"Partition {replica.topic}-{replica.partition} is not found in any live log dir on broker {replica.broker_id}."
+    nowhere = (
+        f"Partition {replica.topic}-{replica.partition} is not found in any live log dir on broker"
+        f" {replica.broker_id}."
+    )
     match found:
         case None:
             return FAILED, nowhere
         case LogDirs(current=""):
             return FAILED, f"{nowhere} There is likely offline log directory on the broker."
         case LogDirs(future=future) if future:
-            return (IN_PROGRESS, "") if future == wanted else (FAILED, f"{on_broker} is being moved to log dir {future} instead of {wanted}")
+            return (
+                (IN_PROGRESS, "")
+                if future == wanted
+                else (FAILED, f"{on_broker} is being moved to log dir {future} instead of {wanted}")
+            )
         case LogDirs(current=current):
-            return (COMPLETED, "") if current == wanted else (FAILED, f"{on_broker} is not being moved from log dir {current} to {wanted}")
+            return (
+                (COMPLETED, "")
+                if current == wanted
+                else (FAILED, f"{on_broker} is not being moved from log dir {current} to {wanted}")
+            )

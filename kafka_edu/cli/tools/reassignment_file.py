@@ -1,4 +1,5 @@
-"""The JSON files of reassign-partitions: which topics to move, and which brokers shall hold each partition.
+"""The JSON files of reassign-partitions: which topics to move, and which brokers shall hold each
+partition.
 
 {"version":1,"topics":[{"topic":"web"}]}
 {"version":1,"partitions":[{"topic":"web","partition":0,"replicas":[2,0],"log_dirs":["any","/data/b"]}]}
@@ -7,7 +8,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from kafka_edu.cli.tools.json_files import as_integer, as_list, as_object, as_text, duplicates, parse_version_1, partition_of, text_field
+from kafka_edu.cli.tools.json_files import (
+    as_integer,
+    as_list,
+    as_object,
+    as_text,
+    duplicates,
+    parse_version_1,
+    partition_of,
+    text_field,
+)
 from kafka_edu.cli.tools.options import java_integer
 from kafka_edu.cli.tools.tool import ToolError, command_failed
 from kafka_edu.common.topic_partition import TopicPartition
@@ -45,9 +55,14 @@ class Proposal(NamedTuple):
 
 def parse_topics(text: str) -> list[str]:
     """Topics to move. Raises ToolError."""
-    topics = [text_field(as_object(entry), "topic") for entry in as_list(parse_version_1(text).get("topics", []))]
+    topics = [
+        text_field(as_object(entry), "topic")
+        for entry in as_list(parse_version_1(text).get("topics", []))
+    ]
     if twice := duplicates(topics):
-        raise command_failed(f"List of topics to reassign contains duplicate entries: {','.join(twice)}")
+        raise command_failed(
+            f"List of topics to reassign contains duplicate entries: {','.join(twice)}"
+        )
     return topics
 
 
@@ -59,14 +74,24 @@ def parse_proposal(text: str) -> Proposal:
         if "replicas" not in entry:
             raise ToolError("java.util.NoSuchElementException", "key not found: replicas")
         replicas = tuple(as_integer(broker_id) for broker_id in as_list(entry["replicas"]))
-        dirs = [as_text(log_dir) for log_dir in as_list(entry.get("log_dirs", [ANY_LOG_DIR] * len(replicas)))]
+        dirs = [
+            as_text(log_dir)
+            for log_dir in as_list(entry.get("log_dirs", [ANY_LOG_DIR] * len(replicas)))
+        ]
         if len(dirs) != len(replicas):
             raise command_failed(
-                f"Size of replicas list {_list(replicas)} is different from size of log dirs list {_list(dirs)} for partition {tp.topic}-{tp.partition}"
+                f"Size of replicas list {_list(replicas)} is different from size of log dirs list"
+                f" {_list(dirs)} for partition {tp.topic}-{tp.partition}"
             )
         proposal.entries.append((tp, replicas))
         named = zip(replicas, dirs, strict=True)
-        proposal.log_dirs.update({Replica(*tp, broker_id): log_dir for broker_id, log_dir in named if log_dir != ANY_LOG_DIR})
+        proposal.log_dirs.update(
+            {
+                Replica(*tp, broker_id): log_dir
+                for broker_id, log_dir in named
+                if log_dir != ANY_LOG_DIR
+            }
+        )
     return proposal
 
 
@@ -77,9 +102,16 @@ def check_proposal(proposal: Proposal, when_empty: str) -> None:
     if not all(replicas for _, replicas in proposal.entries):
         raise command_failed("Partition replica list cannot be empty")
     if twice := duplicates(tp for tp, _ in proposal.entries):
-        raise command_failed(f"Partition reassignment contains duplicate topic partitions: {','.join(map(str, twice))}")
+        raise command_failed(
+            "Partition reassignment contains duplicate topic partitions:"
+            f" {','.join(map(str, twice))}"
+        )
     wrong = [(tp, duplicates(replicas)) for tp, replicas in proposal.entries]
-    told = ". ".join(f"{tp} contains multiple entries for {','.join(map(str, brokers))}" for tp, brokers in wrong if brokers)
+    told = ". ".join(
+        f"{tp} contains multiple entries for {','.join(map(str, brokers))}"
+        for tp, brokers in wrong
+        if brokers
+    )
     if told:
         raise command_failed(f"Partition replica lists may not contain duplicate entries: {told}")
 
@@ -95,7 +127,12 @@ def parse_brokers(text: str) -> list[int]:
 def to_json(assignment: Mapping[TopicPartition, Sequence[int]]) -> str:
     """A proposed assignment, any log dirs, in order of topic and partition."""
     partitions = [
-        {"topic": tp.topic, "partition": tp.partition, "replicas": list(replicas), "log_dirs": [ANY_LOG_DIR] * len(replicas)}
+        {
+            "topic": tp.topic,
+            "partition": tp.partition,
+            "replicas": list(replicas),
+            "log_dirs": [ANY_LOG_DIR] * len(replicas),
+        }
         for tp, replicas in sorted(assignment.items())
     ]
     return encode_json({"version": 1, "partitions": partitions}).decode()

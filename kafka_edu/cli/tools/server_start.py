@@ -1,7 +1,10 @@
-"""Run a broker, in the foreground or with -daemon behind it (Kafka: kafka-server-start.sh, Kafka.scala).
+"""Run a broker, in the foreground or with -daemon behind it (Kafka: kafka-server-start.sh,
+Kafka.scala).
 
-With -daemon its output goes to kafkaServer.out in $LOG_DIR, or in <home>/logs (`kafka_edu.common.cluster_home`), and the broker has a session of its
-own: it stays when the shell goes. Brokers of `cluster up` are started by their supervisor instead, and end with it.
+With -daemon its output goes to kafkaServer.out in $LOG_DIR, or in <home>/logs
+(`kafka_edu.common.cluster_home`), and the broker has a session of its
+own: it stays when the shell goes. Brokers of `cluster up` are started by their supervisor instead,
+and end with it.
 """
 
 import os
@@ -17,7 +20,9 @@ from kafka_edu.cli.tools.tool import ToolCommand
 from kafka_edu.common.cluster_home import cluster_home
 
 PURPOSE: Final = "Start a broker."
-USAGE: Final = "USAGE: kafka-edu server-start [-daemon] server.properties [--override property=value]*"
+USAGE: Final = (
+    "USAGE: kafka-edu server-start [-daemon] server.properties [--override property=value]*"
+)
 BROKER_MODULE: Final = "kafka_edu.server.main"
 OUTPUT: Final = "kafkaServer.out"
 
@@ -28,7 +33,8 @@ def log_dir() -> Path:
 
 
 def _starts(properties: str, others: Sequence[str]) -> bool:
-    """Say at the terminal what the settings ask for and do not get, because a broker in the background says it in its log alone.
+    """Say at the terminal what the settings ask for and do not get, because a broker in the
+    background says it in its log alone.
 
     Returns False when it could not start with them.
     """
@@ -47,7 +53,9 @@ def _starts(properties: str, others: Sequence[str]) -> bool:
 
 
 def main(words: Sequence[str]) -> int:
-    """In the foreground it does not return: this process becomes the broker, so that a signal to it reaches the broker."""
+    """In the foreground it does not return: this process becomes the broker, so that a signal to it
+    reaches the broker.
+    """
     in_background = words[:1] == ["-daemon"]
     arguments = list(words[1:] if in_background else words)
     if not arguments or arguments[0].startswith("-"):
@@ -63,7 +71,14 @@ def main(words: Sequence[str]) -> int:
     folder = log_dir()
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / OUTPUT, "ab") as output:
-        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True, env=python_environment())
+        subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env=python_environment(),
+        )
     return 0
 
 

@@ -1,8 +1,9 @@
 """Stop brokers in good order (Kafka: kafka-server-stop.sh).
 
-It sends them SIGTERM. Kafka's script looks for the text `kafka.Kafka` in what `ps` prints, which has been cut (book 000 §6.4.2). Here a broker is a process of which one
-whole argument is the name of the broker's module, and the next its properties file. Without a file all brokers of this user on this machine are
-stopped, as by Kafka's script; with one, only the broker that was started with it.
+It sends them SIGTERM. Kafka's script looks for the text `kafka.Kafka` in what `ps` prints, which
+has been cut (book 000 §6.4.2). Here a broker is a process of which one whole argument is the name
+of the broker's module, and the next its properties file. Without a file all brokers of this user on
+this machine are stopped, as by Kafka's script; with one, only the broker that was started with it.
 """
 
 import os
@@ -16,7 +17,9 @@ from typing import Final, NamedTuple
 from kafka_edu.cli.tools.server_start import BROKER_MODULE
 from kafka_edu.cli.tools.tool import ToolCommand
 
-PURPOSE: Final = "Stop the brokers of this machine, or the one that was started with the given file."
+PURPOSE: Final = (
+    "Stop the brokers of this machine, or the one that was started with the given file."
+)
 _PROC: Final = Path("/proc")
 
 
@@ -36,23 +39,37 @@ def running_brokers() -> list[BrokerProcessFound]:
 
 def all_commands() -> list[tuple[int, list[str]]]:
     """Pid and command line, argument by argument, of each process of this user."""
-    return list(_commands_from_proc() if _PROC.joinpath("self/cmdline").exists() else _commands_from_ps())
+    return list(
+        _commands_from_proc() if _PROC.joinpath("self/cmdline").exists() else _commands_from_ps()
+    )
 
 
 def _commands_from_proc() -> Iterator[tuple[int, list[str]]]:
-    """Each process of this user with its whole command line, argument by argument: it may be of any length, and hold blanks."""
+    """Each process of this user with its whole command line, argument by argument: it may be of any
+    length, and hold blanks.
+    """
     for folder in _PROC.iterdir():
         if folder.name.isdecimal():
             try:
                 if folder.stat().st_uid == os.getuid():
-                    yield int(folder.name), (folder / "cmdline").read_bytes().decode("utf-8", "surrogateescape").split("\0")[:-1]
+                    yield (
+                        int(folder.name),
+                        (folder / "cmdline")
+                        .read_bytes()
+                        .decode("utf-8", "surrogateescape")
+                        .split("\0")[:-1],
+                    )
             except OSError:  # it has just ended
                 continue
 
 
 def _commands_from_ps() -> Iterator[tuple[int, list[str]]]:
-    """Where there is no /proc: `ps`, told not to cut its lines; arguments with blanks in them fall apart."""
-    listed = subprocess.run(["ps", "-xww", "-o", "pid=,args="], check=True, capture_output=True, text=True).stdout
+    """Where there is no /proc: `ps`, told not to cut its lines; arguments with blanks in them fall
+    apart.
+    """
+    listed = subprocess.run(
+        ["ps", "-xww", "-o", "pid=,args="], check=True, capture_output=True, text=True
+    ).stdout
     for line in listed.splitlines():
         pid, *arguments = line.split()
         yield int(pid), arguments

@@ -1,7 +1,8 @@
-"""What all tools have in common: how they are called, how they fail, and what their log lines look like.
+"""What all tools have in common: how they are called, how they fail, and what their log lines look
+like.
 
-A tool is a function from its words to an exit code. It is a click command only so that `kafka-edu` finds it: its words are parsed by
-`kafka_edu.cli.tools.options`, as Kafka's are.
+A tool is a function from its words to an exit code. It is a click command only so that `kafka-edu`
+finds it: its words are parsed by `kafka_edu.cli.tools.options`, as Kafka's are.
 """
 
 import sys
@@ -13,7 +14,15 @@ from typing import Final, NoReturn
 import click
 
 from kafka_edu.cli.tools.exception_names import exception_name
-from kafka_edu.cli.tools.options import InvalidPropertiesError, NumberError, Option, OptionError, OptionParser, OptionSet, UsageError
+from kafka_edu.cli.tools.options import (
+    InvalidPropertiesError,
+    NumberError,
+    Option,
+    OptionError,
+    OptionParser,
+    OptionSet,
+    UsageError,
+)
 from kafka_edu.cli.tools.usage import usage
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.words import cause_of
@@ -26,7 +35,9 @@ _OTHER_JAVA_CLASSES: Final = {
 
 
 class ToolError(Exception):
-    """A failure, with the Java exception that Kafka's tool would show for it: `kafka.admin.AdminOperationException`."""
+    """A failure, with the Java exception that Kafka's tool would show for it:
+    `kafka.admin.AdminOperationException`.
+    """
 
     def __init__(self, java_class: str, message: str) -> None:
         super().__init__(message)
@@ -51,7 +62,16 @@ def failures() -> tuple[type[Exception], ...]:
     from kafka_edu.server.admin_zk_client import AdminOperationError
     from kafka_edu.zk.zk_client import ZkError
 
-    return ToolError, NumberError, OptionError, KafkaException, ConfigException, AdminOperationError, ZkError, OSError
+    return (
+        ToolError,
+        NumberError,
+        OptionError,
+        KafkaException,
+        ConfigException,
+        AdminOperationError,
+        ZkError,
+        OSError,
+    )
 
 
 def java_class(error: Exception) -> str:
@@ -101,13 +121,19 @@ def log_error(message: str, logger: str) -> None:
 
 
 def log_line(level: str, message: str, logger: str) -> None:
-    """A line as Kafka's tools log it, by config/tools-log4j.properties: on standard error, from WARN on."""
+    """A line as Kafka's tools log it, by config/tools-log4j.properties: on standard error, from
+    WARN on.
+    """
     now = datetime.now()
-    sys.stderr.write(f"[{now:%Y-%m-%d %H:%M:%S},{now.microsecond // 1000:03}] {level} {message} ({logger})\n")
+    sys.stderr.write(
+        f"[{now:%Y-%m-%d %H:%M:%S},{now.microsecond // 1000:03}] {level} {message} ({logger})\n"
+    )
 
 
 def warn_of_gaps(found: Iterable[object]) -> None:
-    """Name settings that do not do all that they say; on standard error, because Kafka's tools have no such lines."""
+    """Name settings that do not do all that they say; on standard error, because Kafka's tools have
+    no such lines.
+    """
     for met in found:
         sys.stderr.write(f"WARNING: on kafka-edu's brokers {met}.\n")
 
@@ -127,8 +153,12 @@ class ToolCommand(click.Command):
         raise click.exceptions.Exit(self._run(ctx.args))
 
 
-def run_tool(parser: OptionParser, words: Sequence[str], run: Callable[[], int], purpose: str) -> int:
-    """The exit code of `run`, or 1 with what Kafka's tools print for a wrong command line. `--help` shows the options, as it does from 2.4 on."""
+def run_tool(
+    parser: OptionParser, words: Sequence[str], run: Callable[[], int], purpose: str
+) -> int:
+    """The exit code of `run`, or 1 with what Kafka's tools print for a wrong command line. `--help`
+    shows the options, as it does from 2.4 on.
+    """
     if "--help" in words:
         sys.stdout.write(f"{purpose}\n{usage(parser)}")
         return 0
@@ -152,7 +182,9 @@ def read_text_file(path: str) -> str:
 
 
 def load_properties(path: str) -> dict[str, str]:
-    """A .properties file, as --command-config, --producer.config and --consumer.config name it. Raises ToolError."""
+    """A .properties file, as --command-config, --producer.config and --consumer.config name it.
+    Raises ToolError.
+    """
     from kafka_edu.server.properties_file import parse_properties
 
     try:
@@ -167,6 +199,8 @@ def load_properties(path: str) -> dict[str, str]:
 
 
 def properties_of(given: OptionSet, file: Option[str]) -> dict[str, str]:
-    """What stands in the .properties file that an option names; nothing, if it names none. Raises ToolError."""
+    """What stands in the .properties file that an option names; nothing, if it names none. Raises
+    ToolError.
+    """
     path = given.value(file)
     return load_properties(path) if path else {}

@@ -1,5 +1,5 @@
-"""Topics as the tool `topics` works on them: through ZooKeeper, or through brokers (Kafka: TopicCommand.scala, ZookeeperTopicService and
-AdminClientTopicService of 2.8).
+"""Topics as the tool `topics` works on them: through ZooKeeper, or through brokers (Kafka:
+TopicCommand.scala, ZookeeperTopicService and AdminClientTopicService of 2.8).
 """
 
 import contextlib
@@ -28,12 +28,17 @@ from kafka_edu.protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 from kafka_edu.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
-from kafka_edu.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResponse
+from kafka_edu.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+)
 from kafka_edu.server.admin_zk_client import AdminOperationError, AdminZkClient, RackAwareMode
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 
-#: A config's resource type, and its source when it is the topic's own (ConfigResource.java, DescribeConfigsResponse.java).
+#: A config's resource type, and its source when it is the topic's own (ConfigResource.java,
+#: DescribeConfigsResponse.java).
 TOPIC: Final = 2
 FROM_TOPIC: Final = 1
 #: From version 6 on, DeleteTopics can name a topic by its id too, in another field.
@@ -55,13 +60,17 @@ class TopicDescription(NamedTuple):
 
 
 class TopicService(Protocol):
-    """What is done to topics. Every method raises KafkaException, AdminOperationError, ToolError, ZkError or OSError."""
+    """What is done to topics. Every method raises KafkaException, AdminOperationError, ToolError,
+    ZkError or OSError.
+    """
 
     where: str
     """Where topics are looked for, as in `ZK path localhost:2181`."""
 
     def created(self, topic: str) -> str:
-        """What the tool says of a topic that it has created: by ZooKeeper as in 2.0, by brokers as in 2.8."""
+        """What the tool says of a topic that it has created: by ZooKeeper as in 2.0, by brokers as
+        in 2.8.
+        """
         ...
 
     async def topics(self) -> list[str]: ...
@@ -77,15 +86,31 @@ class TopicService(Protocol):
     async def change_config(self, topic: str, configs: Mapping[str, str]) -> None: ...
 
     async def create(
-        self, topic: str, partitions: int, replication_factor: int, configs: Mapping[str, str], *, rack_aware: bool, again: bool
+        self,
+        topic: str,
+        partitions: int,
+        replication_factor: int,
+        configs: Mapping[str, str],
+        *,
+        rack_aware: bool,
+        again: bool,
     ) -> bool:
         """Whether it was created: with `again` a topic that exists is no error."""
         ...
 
-    async def create_assigned(self, topic: str, assignment: Mapping[int, Sequence[int]], configs: Mapping[str, str], *, again: bool) -> bool: ...
+    async def create_assigned(
+        self,
+        topic: str,
+        assignment: Mapping[int, Sequence[int]],
+        configs: Mapping[str, str],
+        *,
+        again: bool,
+    ) -> bool: ...
 
     async def add_partitions(self, topic: str, partitions: int, assignment: str) -> None:
-        """`assignment`: of all partitions, the existing ones too, as --replica-assignment has it; or empty."""
+        """`assignment`: of all partitions, the existing ones too, as --replica-assignment has it;
+        or empty.
+        """
         ...
 
     async def delete(self, topic: str) -> list[str]:
@@ -117,12 +142,18 @@ class ZooKeeperTopicService:
         assignment = (await self._zk.get_assignment_for_topics([topic])).get(topic)
         if assignment is None:
             return None
-        states = await self._zk.get_topic_partition_states([TopicPartition(topic, number) for number in assignment.partitions])
+        states = await self._zk.get_topic_partition_states(
+            [TopicPartition(topic, number) for number in assignment.partitions]
+        )
         partitions = []
         for number, assigned in sorted(assignment.partitions.items()):
             state = states.get(TopicPartition(topic, number))
             leader = state.leader_and_isr.leader if state else None
-            partitions.append(PartitionDescription(number, leader, assigned.replicas, state.leader_and_isr.isr if state else ()))
+            partitions.append(
+                PartitionDescription(
+                    number, leader, assigned.replicas, state.leader_and_isr.isr if state else ()
+                )
+            )
         return TopicDescription(await self.configs(topic), partitions)
 
     async def configs(self, topic: str) -> dict[str, str]:
@@ -132,13 +163,31 @@ class ZooKeeperTopicService:
         await self._admin.change_topic_config(topic, configs)
 
     async def create(
-        self, topic: str, partitions: int, replication_factor: int, configs: Mapping[str, str], *, rack_aware: bool, again: bool
+        self,
+        topic: str,
+        partitions: int,
+        replication_factor: int,
+        configs: Mapping[str, str],
+        *,
+        rack_aware: bool,
+        again: bool,
     ) -> bool:
         mode = RackAwareMode.ENFORCED if rack_aware else RackAwareMode.DISABLED
-        return await _created(self._admin.create_topic(topic, partitions, replication_factor, configs, mode), again)
+        return await _created(
+            self._admin.create_topic(topic, partitions, replication_factor, configs, mode), again
+        )
 
-    async def create_assigned(self, topic: str, assignment: Mapping[int, Sequence[int]], configs: Mapping[str, str], *, again: bool) -> bool:
-        return await _created(self._admin.create_topic_with_assignment(topic, assignment, configs), again)
+    async def create_assigned(
+        self,
+        topic: str,
+        assignment: Mapping[int, Sequence[int]],
+        configs: Mapping[str, str],
+        *,
+        again: bool,
+    ) -> bool:
+        return await _created(
+            self._admin.create_topic_with_assignment(topic, assignment, configs), again
+        )
 
     async def add_partitions(self, topic: str, partitions: int, assignment: str) -> None:
         known = (await self._zk.get_assignment_for_topics([topic])).get(topic)
@@ -147,14 +196,20 @@ class ZooKeeperTopicService:
 
     async def delete(self, topic: str) -> list[str]:
         if is_internal(topic):
-            raise AdminOperationError(f"Topic {topic} is a kafka internal topic and is not allowed to be marked for deletion.")
+            raise AdminOperationError(
+                f"Topic {topic} is a kafka internal topic and is not allowed to be marked for"
+                " deletion."
+            )
         try:
             await self._zk.create_delete_topic_path(topic)
         except ZkError as error:
             if error.code is ZkErrorCode.NODE_EXISTS:
                 return [f"Topic {topic} is already marked for deletion."]
             raise AdminOperationError(f"Error while deleting topic {topic}") from error
-        return [f"Topic {topic} is marked for deletion.", "Note: This will have no impact if delete.topic.enable is not set to true."]
+        return [
+            f"Topic {topic} is marked for deletion.",
+            "Note: This will have no impact if delete.topic.enable is not set to true.",
+        ]
 
 
 async def _created(creation: Awaitable[None], again: bool) -> bool:
@@ -171,7 +226,10 @@ async def _created(creation: Awaitable[None], again: bool) -> bool:
 def parse_added(assignment: str, known: int) -> dict[int, list[int]]:
     """The brokers of the partitions from `known` on. Raises ToolError."""
     try:
-        return {known + index: [int(part) for part in text.split(":")] for index, text in enumerate(assignment.split(",")[known:])}
+        return {
+            known + index: [int(part) for part in text.split(":")]
+            for index, text in enumerate(assignment.split(",")[known:])
+        }
     except ValueError as error:
         raise ToolError("java.lang.NumberFormatException", str(error)) from None
 
@@ -208,54 +266,119 @@ class BrokerTopicService:
         if answer.error_code:
             return None
         partitions = [
-            PartitionDescription(p.partition_index, None if p.leader_id < 0 else p.leader_id, p.replica_nodes, p.isr_nodes)
+            PartitionDescription(
+                p.partition_index,
+                None if p.leader_id < 0 else p.leader_id,
+                p.replica_nodes,
+                p.isr_nodes,
+            )
             for p in sorted(answer.partitions, key=lambda p: p.partition_index)
         ]
         return TopicDescription(await self.configs(topic), partitions)
 
     async def configs(self, topic: str) -> dict[str, str]:
-        wanted = DescribeConfigsRequest(resources=[DescribeConfigsResource(resource_type=TOPIC, resource_name=topic, configuration_keys=None)])
+        wanted = DescribeConfigsRequest(
+            resources=[
+                DescribeConfigsResource(
+                    resource_type=TOPIC, resource_name=topic, configuration_keys=None
+                )
+            ]
+        )
         result = (await self._brokers.ask_any(wanted, DescribeConfigsResponse)).results[0]
         raise_for(result.error_code, result.error_message)
-        return {config.name: config.value or "" for config in sorted(result.configs, key=lambda c: c.name) if config.config_source == FROM_TOPIC}
+        return {
+            config.name: config.value or ""
+            for config in sorted(result.configs, key=lambda c: c.name)
+            if config.config_source == FROM_TOPIC
+        }
 
     async def change_config(self, topic: str, configs: Mapping[str, str]) -> None:
-        raise UsageError('Option combination "[bootstrap-server],[config]" can\'t be used with option "[alter]"')
+        raise UsageError(
+            'Option combination "[bootstrap-server],[config]" can\'t be used with option "[alter]"'
+        )
 
     async def create(
-        self, topic: str, partitions: int, replication_factor: int, configs: Mapping[str, str], *, rack_aware: bool, again: bool
+        self,
+        topic: str,
+        partitions: int,
+        replication_factor: int,
+        configs: Mapping[str, str],
+        *,
+        rack_aware: bool,
+        again: bool,
     ) -> bool:
         if not rack_aware:
             raise illegal_argument("--disable-rack-aware goes with --zookeeper only")
         return await _created(
-            self._create(CreatableTopic(name=topic, num_partitions=partitions, replication_factor=replication_factor), configs), again
+            self._create(
+                CreatableTopic(
+                    name=topic, num_partitions=partitions, replication_factor=replication_factor
+                ),
+                configs,
+            ),
+            again,
         )
 
-    async def create_assigned(self, topic: str, assignment: Mapping[int, Sequence[int]], configs: Mapping[str, str], *, again: bool) -> bool:
-        assigned = [CreatableReplicaAssignment(partition_index=number, broker_ids=list(ids)) for number, ids in assignment.items()]
+    async def create_assigned(
+        self,
+        topic: str,
+        assignment: Mapping[int, Sequence[int]],
+        configs: Mapping[str, str],
+        *,
+        again: bool,
+    ) -> bool:
+        assigned = [
+            CreatableReplicaAssignment(partition_index=number, broker_ids=list(ids))
+            for number, ids in assignment.items()
+        ]
         return await _created(
-            self._create(CreatableTopic(name=topic, num_partitions=-1, replication_factor=-1, assignments=assigned), configs), again
+            self._create(
+                CreatableTopic(
+                    name=topic, num_partitions=-1, replication_factor=-1, assignments=assigned
+                ),
+                configs,
+            ),
+            again,
         )
 
     async def _create(self, topic: CreatableTopic, configs: Mapping[str, str]) -> None:
-        topic.configs = [CreateableTopicConfig(name=name, value=value) for name, value in configs.items()]
+        topic.configs = [
+            CreateableTopicConfig(name=name, value=value) for name, value in configs.items()
+        ]
         request = CreateTopicsRequest(topics=[topic], timeout_ms=REQUEST_TIMEOUT_MS)
-        answer = await self._brokers.ask_controller(request, CreateTopicsResponse, lambda answer: Errors.of(answer.topics[0].error_code))
+        answer = await self._brokers.ask_controller(
+            request, CreateTopicsResponse, lambda answer: Errors.of(answer.topics[0].error_code)
+        )
         raise_for(answer.topics[0].error_code, answer.topics[0].error_message)
 
     async def add_partitions(self, topic: str, partitions: int, assignment: str) -> None:
         known = len((await self._brokers.metadata([topic])).topics[0].partitions)
-        added = [CreatePartitionsAssignment(broker_ids=ids) for ids in parse_added(assignment, known).values()] if assignment else None
-        request = CreatePartitionsRequest(
-            topics=[CreatePartitionsTopic(name=topic, count=partitions, assignments=added)], timeout_ms=REQUEST_TIMEOUT_MS
+        added = (
+            [
+                CreatePartitionsAssignment(broker_ids=ids)
+                for ids in parse_added(assignment, known).values()
+            ]
+            if assignment
+            else None
         )
-        answer = await self._brokers.ask_controller(request, CreatePartitionsResponse, lambda answer: Errors.of(answer.results[0].error_code))
+        request = CreatePartitionsRequest(
+            topics=[CreatePartitionsTopic(name=topic, count=partitions, assignments=added)],
+            timeout_ms=REQUEST_TIMEOUT_MS,
+        )
+        answer = await self._brokers.ask_controller(
+            request,
+            CreatePartitionsResponse,
+            lambda answer: Errors.of(answer.results[0].error_code),
+        )
         raise_for(answer.results[0].error_code, answer.results[0].error_message)
 
     async def delete(self, topic: str) -> list[str]:
         request = DeleteTopicsRequest(topic_names=[topic], timeout_ms=REQUEST_TIMEOUT_MS)
         answer = await self._brokers.ask_controller(
-            request, DeleteTopicsResponse, lambda answer: Errors.of(answer.responses[0].error_code), newest=NEWEST_BY_NAME
+            request,
+            DeleteTopicsResponse,
+            lambda answer: Errors.of(answer.responses[0].error_code),
+            newest=NEWEST_BY_NAME,
         )
         raise_for(answer.responses[0].error_code)
         return []

@@ -1,4 +1,6 @@
-"""The usage text of a tool: its options in order of name, in two columns of together 80 characters (joptsimple: BuiltinHelpFormatter)."""
+"""The usage text of a tool: its options in order of name, in two columns of together 80 characters
+(joptsimple: BuiltinHelpFormatter).
+"""
 
 import re
 from collections.abc import Iterable
@@ -33,7 +35,10 @@ def _label(option: Option[object]) -> str:
     if option.takes is Takes.NOTHING:
         return f"--{option.name}"
     begin, end = "<>" if option.takes is Takes.REQUIRED else "[]"
-    return f"--{option.name} {begin}{option.type_name}{': ' if option.described_as else ''}{option.described_as}{end}"
+    return (
+        f"--{option.name}"
+        f" {begin}{option.type_name}{': ' if option.described_as else ''}{option.described_as}{end}"
+    )
 
 
 def _description(option: Option[object]) -> str:

@@ -1,7 +1,9 @@
-"""The commands of ZooKeeper's shell as 3.4 has them, which ships with Kafka up to 2.3 (ZooKeeperMain.java).
+"""The commands of ZooKeeper's shell as 3.4 has them, which ships with Kafka up to 2.3
+(ZooKeeperMain.java).
 
-What belongs to a znode goes to standard output, its numbers and everything else to standard error. A command with too few words does nothing, and says
-nothing; options stand in the first place, and are no options elsewhere. A third word asks for a watch, whatever it is.
+What belongs to a znode goes to standard output, its numbers and everything else to standard error.
+A command with too few words does nothing, and says nothing; options stand in the first place, and
+are no options elsewhere. A third word asks for a watch, whatever it is.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -57,7 +59,10 @@ def _create(session: ZooKeeperSession, words: Sequence[str]) -> None:
     flags = set(words[1:3]) if set(words[1:3]) == {"-e", "-s"} else {words[1]} & {"-e", "-s"}
     path, data, *more = words[1 + len(flags) :]
     acl = parse_acl(more[0]) if len(more) == 1 else OPEN_ACL
-    complain(f"Created {session.create(path, data.encode(), acl, ephemeral='-e' in flags, sequential='-s' in flags)}")
+    created = session.create(
+        path, data.encode(), acl, ephemeral="-e" in flags, sequential="-s" in flags
+    )
+    complain(f"Created {created}")
 
 
 def _delete(session: ZooKeeperSession, words: Sequence[str]) -> None:
@@ -69,7 +74,13 @@ def _rmr(session: ZooKeeperSession, words: Sequence[str]) -> None:
 
 
 def _set(session: ZooKeeperSession, words: Sequence[str]) -> None:
-    complain(stat_text(session.set(words[1], words[2].encode(), java_integer(words[3]) if len(words) > 3 else -1)))
+    complain(
+        stat_text(
+            session.set(
+                words[1], words[2].encode(), java_integer(words[3]) if len(words) > 3 else -1
+            )
+        )
+    )
 
 
 def _get(session: ZooKeeperSession, words: Sequence[str]) -> None:
@@ -98,7 +109,9 @@ def _get_acl(session: ZooKeeperSession, words: Sequence[str]) -> None:
 
 def _set_acl(session: ZooKeeperSession, words: Sequence[str]) -> None:
     acl = parse_acl(words[2])
-    complain(stat_text(session.set_acl(words[1], acl, java_integer(words[3]) if len(words) > 4 else -1)))
+    complain(
+        stat_text(session.set_acl(words[1], acl, java_integer(words[3]) if len(words) > 4 else -1))
+    )
 
 
 def _sync(session: ZooKeeperSession, words: Sequence[str]) -> None:
@@ -154,11 +167,18 @@ _COMMANDS: Final[Mapping[str, tuple[int, Command]]] = {
 
 
 def usage_text(usage: Mapping[str, str]) -> str:
-    return "\n".join(["ZooKeeper -server host:port cmd args", *(f"\t{name} {takes}" for name, takes in usage.items())])
+    return "\n".join(
+        [
+            "ZooKeeper -server host:port cmd args",
+            *(f"\t{name} {takes}" for name, takes in usage.items()),
+        ]
+    )
 
 
 def perform(session: ZooKeeperSession, words: Sequence[str]) -> int:
-    """Do what `words` say; 0, for 3.4's shell ends with 0 whatever failed. Raises ToolError for what ends it."""
+    """Do what `words` say; 0, for 3.4's shell ends with 0 whatever failed. Raises ToolError for
+    what ends it.
+    """
     least, command = _COMMANDS.get(words[0], (0, None))
     if command is None or len(words) < least:
         return 0

@@ -1,6 +1,8 @@
-"""The commands of ZooKeeper's shell as 3.5 has them, which ships with Kafka from 2.4 on (org.apache.zookeeper.cli).
+"""The commands of ZooKeeper's shell as 3.5 has them, which ships with Kafka from 2.4 on
+(org.apache.zookeeper.cli).
 
-Options are real ones, anywhere in the line; a znode's numbers are shown on demand, on standard output. What failed shows in the exit code.
+Options are real ones, anywhere in the line; a znode's numbers are shown on demand, on standard
+output. What failed shows in the exit code.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -75,12 +77,17 @@ def parse(words: Sequence[str], flags: str, valued: str) -> Words:
         elif letters in valued:
             value = next(pending, None)
             if value is None:
-                raise CommandError(f"org.apache.commons.cli.MissingArgumentException: Missing argument for option: {letters}")
+                raise CommandError(
+                    "org.apache.commons.cli.MissingArgumentException: Missing argument for option:"
+                    f" {letters}"
+                )
             options[letters] = value
         elif all(letter in flags for letter in letters):
             options |= dict.fromkeys(letters, "")
         else:
-            raise CommandError(f"org.apache.commons.cli.UnrecognizedOptionException: Unrecognized option: {word}")
+            raise CommandError(
+                f"org.apache.commons.cli.UnrecognizedOptionException: Unrecognized option: {word}"
+            )
     return Words(options, rest)
 
 
@@ -97,7 +104,10 @@ def _create(session: ZooKeeperSession, given: Words) -> None:
     acl = parse_acl(more[1]) if len(more) > 1 else OPEN_ACL
     try:
         data = more[0].encode() if more else None
-        complain(f"Created {session.create(path, data, acl, ephemeral='e' in given.options, sequential='s' in given.options)}")
+        created = session.create(
+            path, data, acl, ephemeral="e" in given.options, sequential="s" in given.options
+        )
+        complain(f"Created {created}")
     except ZkError as error:
         if error.code is ZkErrorCode.INVALID_ACL:  # which is told twice
             complain(message(error))
@@ -188,7 +198,12 @@ def _setquota(session: ZooKeeperSession, given: Words) -> None:
 
 def _delquota(session: ZooKeeperSession, given: Words) -> None:
     both = not given.options
-    delete_quota(session, given.paths[0], count=both or "n" in given.options, size=both or "b" in given.options)
+    delete_quota(
+        session,
+        given.paths[0],
+        count=both or "n" in given.options,
+        size=both or "b" in given.options,
+    )
 
 
 def _addauth(session: ZooKeeperSession, given: Words) -> None:
@@ -208,7 +223,9 @@ def _asks_for_watch(name: str, given: Words, instead: str) -> bool:
 
 
 class _Form(NamedTuple):
-    """What a command takes: options without and with a value, how many words beside them at least, one option that must be there."""
+    """What a command takes: options without and with a value, how many words beside them at least,
+    one option that must be there.
+    """
 
     perform: Callable[[ZooKeeperSession, Words], None]
     flags: str = ""
@@ -238,7 +255,9 @@ _COMMANDS: Final[Mapping[str, _Form]] = {
 
 
 def only_here(words: Sequence[str]) -> bool:
-    """Whether 3.4 has no such command, or not with such options: `deleteall /a`, `ls -s /a`, `create /a` without data."""
+    """Whether 3.4 has no such command, or not with such options: `deleteall /a`, `ls -s /a`,
+    `create /a` without data.
+    """
     form = _COMMANDS.get(words[0])
     if form is None:
         return False
@@ -251,7 +270,9 @@ def only_here(words: Sequence[str]) -> bool:
 
 
 def perform(session: ZooKeeperSession, words: Sequence[str]) -> int:
-    """Do what `words` say; 1 when it failed. Raises ToolError and NumberError, which end the shell."""
+    """Do what `words` say; 1 when it failed. Raises ToolError and NumberError, which end the
+    shell.
+    """
     form = _COMMANDS.get(words[0])
     if form is None:
         return 0

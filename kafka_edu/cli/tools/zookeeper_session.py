@@ -1,6 +1,8 @@
-"""One session with ZooKeeper, as its shell wants it: blocking, with access lists, and with the children in the order of the server's answer.
+"""One session with ZooKeeper, as its shell wants it: blocking, with access lists, and with the
+children in the order of the server's answer.
 
-It is kazoo as it comes; brokers have a client of their own (kafka_edu.zk.kazoo_zk_client), which pipelines and has no need of access lists.
+It is kazoo as it comes; brokers have a client of their own (kafka_edu.zk.kazoo_zk_client), which
+pipelines and has no need of access lists.
 """
 
 import logging
@@ -23,14 +25,25 @@ CONNECT_TIMEOUT_S: Final = 5.0
 SESSION_TIMEOUT_S: Final = 30.0
 OPEN_ACL: Final[AclList] = (Acl(Perms.ALL, "world", "anyone"),)
 #: kazoo's names for what a watch saw → ZooKeeper's.
-_EVENT_TYPES: Final = {"CREATED": "NodeCreated", "DELETED": "NodeDeleted", "CHANGED": "NodeDataChanged", "CHILD": "NodeChildrenChanged"}
-_STATES: Final = {KazooState.CONNECTED: "SyncConnected", KazooState.SUSPENDED: "Disconnected", KazooState.LOST: "Expired"}
+_EVENT_TYPES: Final = {
+    "CREATED": "NodeCreated",
+    "DELETED": "NodeDeleted",
+    "CHANGED": "NodeDataChanged",
+    "CHILD": "NodeChildrenChanged",
+}
+_STATES: Final = {
+    KazooState.CONNECTED: "SyncConnected",
+    KazooState.SUSPENDED: "Disconnected",
+    KazooState.LOST: "Expired",
+}
 _RETRY: Final = {"max_tries": -1, "delay": 0.1, "max_delay": 1.0}
 _QUIET: Final = logging.Logger("kazoo", logging.CRITICAL)
 
 
 class PathError(ValueError):
-    """No znode can have such a path (ZooKeeper: PathUtils.validatePath); the text is ZooKeeper's."""
+    """No znode can have such a path (ZooKeeper: PathUtils.validatePath); the text is
+    ZooKeeper's.
+    """
 
 
 class Told(NamedTuple):
@@ -41,7 +54,10 @@ class Told(NamedTuple):
     path: str | None
 
     def __str__(self) -> str:
-        return f"WatchedEvent state:{self.state} type:{self.type} path:{'null' if self.path is None else self.path}"
+        return (
+            f"WatchedEvent state:{self.state} type:{self.type}"
+            f" path:{'null' if self.path is None else self.path}"
+        )
 
 
 def check_path(path: str) -> str:
@@ -64,7 +80,9 @@ def check_path(path: str) -> str:
 
 
 def _why_no_name(part: str, at: int) -> str:
-    """What is wrong with a part of a path that begins at the character `at`, in ZooKeeper's words; empty if nothing is."""
+    """What is wrong with a part of a path that begins at the character `at`, in ZooKeeper's words;
+    empty if nothing is.
+    """
     if not part:
         return f"empty node name specified @{at}"
     if part in (".", ".."):
@@ -72,18 +90,27 @@ def _why_no_name(part: str, at: int) -> str:
     for offset, character in enumerate(part):
         if character == "\0":
             return f"null character not allowed @{at + offset}"
-        if "\1" <= character <= "\x1f" or "\x7f" <= character <= "\x9f" or "\ud800" <= character <= "\uf8ff" or "\ufff0" <= character <= "\uffff":
+        if (
+            "\1" <= character <= "\x1f"
+            or "\x7f" <= character <= "\x9f"
+            or "\ud800" <= character <= "\uf8ff"
+            or "\ufff0" <= character <= "\uffff"
+        ):
             return f"invalid character @{at + offset}"
     return ""
 
 
 class ZooKeeperSession:
-    """Opened at once, in kazoo's thread; `tell` is called by that thread. Every call raises PathError, and ZkError with the path it was about."""
+    """Opened at once, in kazoo's thread; `tell` is called by that thread. Every call raises
+    PathError, and ZkError with the path it was about.
+    """
 
     def __init__(self, connect: str, tell: Callable[[Told], None]) -> None:
         """`connect` is host:port[,host:port…][/chroot]. Raises ValueError when it is not."""
         self._tell = tell
-        self._client = KazooClient(connect, SESSION_TIMEOUT_S, connection_retry=_RETRY, logger=_QUIET)
+        self._client = KazooClient(
+            connect, SESSION_TIMEOUT_S, connection_retry=_RETRY, logger=_QUIET
+        )
         self._connected = threading.Event()
         self._closed = False
         self._client.add_listener(self._on_state)
@@ -129,11 +156,26 @@ class ZooKeeperSession:
         except KazooException as error:
             raise ZkError(ZkErrorCode(error.code), path) from None
 
-    def create(self, path: str, data: bytes | None, acl: AclList, *, ephemeral: bool = False, sequential: bool = False) -> str:
+    def create(
+        self,
+        path: str,
+        data: bytes | None,
+        acl: AclList,
+        *,
+        ephemeral: bool = False,
+        sequential: bool = False,
+    ) -> str:
         check_path(path + "1" if sequential else path)
         if not acl:
-            raise ZkError(ZkErrorCode.INVALID_ACL, "null")  # such a request is not sent, and so knows of no path
-        return str(self._ask(path, lambda: self._client.create(path, data, _for_kazoo(acl), ephemeral, sequential)))
+            raise ZkError(
+                ZkErrorCode.INVALID_ACL, "null"
+            )  # such a request is not sent, and so knows of no path
+        return str(
+            self._ask(
+                path,
+                lambda: self._client.create(path, data, _for_kazoo(acl), ephemeral, sequential),
+            )
+        )
 
     def delete(self, path: str, version: int = -1) -> None:
         check_path(path)
@@ -141,7 +183,9 @@ class ZooKeeperSession:
 
     def get(self, path: str, *, watch: bool = False) -> tuple[bytes | None, Stat]:
         check_path(path)
-        data, stat = self._ask(path, lambda: self._client.get(path, self._on_watch if watch else None))
+        data, stat = self._ask(
+            path, lambda: self._client.get(path, self._on_watch if watch else None)
+        )
         return data, Stat(*stat)
 
     def set(self, path: str, data: bytes, version: int = -1) -> Stat:
@@ -156,13 +200,20 @@ class ZooKeeperSession:
     def children(self, path: str, *, watch: bool = False) -> tuple[list[str], Stat]:
         """In the order of the server's answer."""
         check_path(path)
-        names, stat = self._ask(path, lambda: self._client.get_children(path, self._on_watch if watch else None, include_data=True))
+        names, stat = self._ask(
+            path,
+            lambda: self._client.get_children(
+                path, self._on_watch if watch else None, include_data=True
+            ),
+        )
         return list(names), Stat(*stat)
 
     def acl(self, path: str) -> tuple[AclList, Stat]:
         check_path(path)
         entries, stat = self._ask(path, lambda: self._client.get_acls(path))
-        return tuple(Acl(entry.perms, entry.id.scheme, entry.id.id) for entry in entries), Stat(*stat)
+        return tuple(Acl(entry.perms, entry.id.scheme, entry.id.id) for entry in entries), Stat(
+            *stat
+        )
 
     def set_acl(self, path: str, acl: AclList, version: int = -1) -> Stat:
         check_path(path)
@@ -171,7 +222,9 @@ class ZooKeeperSession:
         return Stat(*self._ask(path, lambda: self._client.set_acls(path, _for_kazoo(acl), version)))
 
     def sync(self, path: str) -> None:
-        """What was written before this by anybody, on any server, is seen by what is read after it."""
+        """What was written before this by anybody, on any server, is seen by what is read after
+        it.
+        """
         check_path(path)
         self._ask(path, lambda: self._client.sync(path))
 
@@ -185,7 +238,9 @@ class ZooKeeperSession:
             self.delete(below)
 
     def subtree(self, path: str) -> list[str]:
-        """The node and all below it, each before those below it, by name. Raises ZkError(NO_NODE) when the node is not there."""
+        """The node and all below it, each before those below it, by name. Raises ZkError(NO_NODE)
+        when the node is not there.
+        """
         names, _ = self.children(path)
         found = [path]
         for name in sorted(names):

@@ -1,10 +1,12 @@
-"""Look into ZooKeeper and change it, by one command or line by line (Kafka: zookeeper-shell.sh, which is ZooKeeper's ZooKeeperMain).
+"""Look into ZooKeeper and change it, by one command or line by line (Kafka: zookeeper-shell.sh,
+which is ZooKeeper's ZooKeeperMain).
 
     kafka-edu zookeeper-shell 127.0.0.1:2181 ls /brokers/ids
     kafka-edu zookeeper-shell --release 3.5 127.0.0.1:2181/chroot
 
-The commands are those of ZooKeeper 3.4, which ships with Kafka 2.0. What only 3.5 has (`ls -s`, `deleteall`) is done as 3.5 does it; with `--release 3.5`
-everything is, as with Kafka from 2.4 on. Without a command, lines are read from standard input.
+The commands are those of ZooKeeper 3.4, which ships with Kafka 2.0. What only 3.5 has (`ls -s`,
+`deleteall`) is done as 3.5 does it; with `--release 3.5` everything is, as with Kafka from 2.4 on.
+Without a command, lines are read from standard input.
 """
 
 import re
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
     from kafka_edu.cli.tools.zookeeper_session import Told, ZooKeeperSession
 
 PURPOSE: Final = "Look into ZooKeeper and change it, by one command or line by line."
-USAGE: Final = "USAGE: kafka-edu zookeeper-shell [--release 3.4|3.5] zookeeper_host:port[/path] [args...]"
+USAGE: Final = (
+    "USAGE: kafka-edu zookeeper-shell [--release 3.4|3.5] zookeeper_host:port[/path] [args...]"
+)
 RELEASES: Final = ("3.4", "3.5")
 NOT_FOUND: Final = 127
 _HISTORY_SHOWN: Final = 10
@@ -30,7 +34,10 @@ _WORDS: Final = re.compile(r"""\s*([^"'\s]\S*|"[^"]*"|'[^']*')\s*""")
 def split_line(line: str) -> list[str]:
     """The words of a line; quotes keep blanks, and are taken off."""
     words = _WORDS.findall(line)
-    return [word[1:-1] if len(word) > 1 and word[0] in "\"'" and word[-1] == word[0] else word for word in words]
+    return [
+        word[1:-1] if len(word) > 1 and word[0] in "\"'" and word[-1] == word[0] else word
+        for word in words
+    ]
 
 
 class ZooKeeperShell:
@@ -46,7 +53,9 @@ class ZooKeeperShell:
         """Of the command before; 0 for all of 3.4's, whatever came of them."""
 
     def connect(self, host: str) -> None:
-        """Open a session there; one that is open is closed before. Raises ToolError for what is no address."""
+        """Open a session there; one that is open is closed before. Raises ToolError for what is no
+        address.
+        """
         from kafka_edu.cli.tools.zookeeper_session import ZooKeeperSession
 
         self._close()

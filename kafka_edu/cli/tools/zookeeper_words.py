@@ -1,4 +1,6 @@
-"""What ZooKeeper's shells of 3.4 and 3.5 say alike: znodes' numbers, access lists, refusals, quotas."""
+"""What ZooKeeper's shells of 3.4 and 3.5 say alike: znodes' numbers, access lists, refusals,
+quotas.
+"""
 
 import sys
 from collections.abc import Sequence
@@ -13,7 +15,13 @@ from kafka_edu.zk.embedded.proto import Acl, AclList
 from kafka_edu.zk.zk_client import Stat, ZkError, ZkErrorCode
 
 #: In the order in which they are printed.
-PERMISSIONS: Final = {"c": Perms.CREATE, "d": Perms.DELETE, "r": Perms.READ, "w": Perms.WRITE, "a": Perms.ADMIN}
+PERMISSIONS: Final = {
+    "c": Perms.CREATE,
+    "d": Perms.DELETE,
+    "r": Perms.READ,
+    "w": Perms.WRITE,
+    "a": Perms.ADMIN,
+}
 QUOTA_ROOT: Final = "/zookeeper/quota"
 LIMITS: Final = "zookeeper_limits"
 STATS: Final = "zookeeper_stats"
@@ -36,7 +44,9 @@ def complain(text: str) -> None:
 
 
 def refusal(error: ZkError) -> str | None:
-    """What both shells say of a request that ZooKeeper refused; None where they say nothing of their own."""
+    """What both shells say of a request that ZooKeeper refused; None where they say nothing of
+    their own.
+    """
     words = _REFUSALS.get(error.code)
     return None if words is None else words + error.path
 
@@ -89,13 +99,23 @@ def parse_acl(text: str) -> AclList:
         for letter in letters:
             if letter not in PERMISSIONS:
                 complain(f"Unknown perm type: {letter}")
-        entries.append(Acl(sum({PERMISSIONS[letter] for letter in letters if letter in PERMISSIONS}), scheme, identity))
+        entries.append(
+            Acl(
+                sum({PERMISSIONS[letter] for letter in letters if letter in PERMISSIONS}),
+                scheme,
+                identity,
+            )
+        )
     return tuple(entries)
 
 
 def acl_text(acl: AclList) -> str:
     """Two lines an entry."""
-    return "\n".join(f"'{a.scheme},'{a.id}\n: {''.join(letter for letter, perm in PERMISSIONS.items() if a.perms & perm)}" for a in acl)
+    return "\n".join(
+        f"'{a.scheme},'{a.id}\n:"
+        f" {''.join(letter for letter, perm in PERMISSIONS.items() if a.perms & perm)}"
+        for a in acl
+    )
 
 
 def quota_text(count: int, size: int) -> str:
@@ -118,7 +138,9 @@ def list_quota(session: ZooKeeperSession, path: str) -> None:
 
 
 def set_quota(session: ZooKeeperSession, path: str, count: int, size: int) -> None:
-    """Limit the znodes or the bytes below a path, -1: not this; ZooKeeper only warns. Raises PathError where there is a quota above or below."""
+    """Limit the znodes or the bytes below a path, -1: not this; ZooKeeper only warns. Raises
+    PathError where there is a quota above or below.
+    """
     if session.exists(path) is None:
         raise PathError(f"{path} does not exist.")
     node = QUOTA_ROOT + path

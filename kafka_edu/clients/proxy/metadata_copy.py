@@ -1,10 +1,13 @@
-"""A copy of one cluster's metadata, and what is answered from it (book §6.5.2: the five fields of MetadataResponse that are kept and played back).
+"""A copy of one cluster's metadata, and what is answered from it (book §6.5.2: the five fields of
+MetadataResponse that are kept and played back).
 
-The copy is a Metadata response, of all topics. It is answered in any version from 0 to the highest that the target serves: what an older version lacks is
-left out by the codec, and what older brokers said otherwise is said their way here:
+The copy is a Metadata response, of all topics. It is answered in any version from 0 to the highest
+that the target serves: what an older version lacks is left out by the codec, and what older brokers
+said otherwise is said their way here:
 
     below v6    LISTENER_NOT_FOUND is LEADER_NOT_AVAILABLE, which these clients know
-    in v0       replicas that are not alive are left out, with REPLICA_NOT_AVAILABLE; v0 clients would connect to each
+    in v0       replicas that are not alive are left out, with REPLICA_NOT_AVAILABLE; v0 clients
+    would connect to each
 
 A newer version than the target's is not offered: the copy cannot say what the target did not.
 """
@@ -29,22 +32,29 @@ from kafka_edu.protocol.messages.metadata import (
 )
 
 READ_VERSION: Final = 10
-"""A target is asked in this version, or its highest if that is lower: version 10 has every field; 11 only lacks what the client may do to the cluster."""
+"""A target is asked in this version, or its highest if that is lower: version 10 has every field;
+11 only lacks what the client may do to the cluster.
+"""
 NO_LEADER: Final = -1
-#: The first version whose clients know LISTENER_NOT_FOUND, and the first whose brokers list dead replicas.
+#: The first version whose clients know LISTENER_NOT_FOUND, and the first whose brokers list dead
+#: replicas.
 _KNOWS_LISTENERS: Final = 6
 _LISTS_DEAD_REPLICAS: Final = 1
 
 
 @dataclass(frozen=True)
 class MetadataCopy:
-    """What one broker of the cluster said of it, once. Not changed after it was made: a newer copy takes its place."""
+    """What one broker of the cluster said of it, once. Not changed after it was made: a newer copy
+    takes its place.
+    """
 
     response: MetadataResponse
     apis: VersionTable
     """What that broker serves, as far as we know the keys: key → lowest and highest version."""
     version: int
-    """The highest version of Metadata that the target serves, and so the highest that is answered from the copy."""
+    """The highest version of Metadata that the target serves, and so the highest that is answered
+    from the copy.
+    """
     source: str
     """Which broker said it, as host:port."""
     taken_at_ms: int
@@ -62,8 +72,15 @@ class MetadataCopy:
     def partitions(self) -> int:
         return sum(len(topic.partitions) for topic in self.response.topics)
 
-    def metadata(self, request: MetadataRequest, version: int, names: list[str] | None, visible: Callable[[str], bool]) -> MetadataResponse:
-        """The answer to a request for `names` (None: all topics), in `version`. A topic that is not `visible` is answered as if it did not exist.
+    def metadata(
+        self,
+        request: MetadataRequest,
+        version: int,
+        names: list[str] | None,
+        visible: Callable[[str], bool],
+    ) -> MetadataResponse:
+        """The answer to a request for `names` (None: all topics), in `version`. A topic that is not
+        `visible` is answered as if it did not exist.
 
         Nothing is created, whatever the request allows: a copy cannot grow. O(topics asked for).
         """
@@ -71,17 +88,29 @@ class MetadataCopy:
 
         def told(name: str) -> MetadataResponseTopic:
             topic = self._by_name.get(name)
-            return _missing(name) if topic is None or not visible(name) else self._topic(topic, version, operations)
+            return (
+                _missing(name)
+                if topic is None or not visible(name)
+                else self._topic(topic, version, operations)
+            )
 
         return MetadataResponse(
             brokers=self.brokers,
             cluster_id=self.response.cluster_id,
             controller_id=self.response.controller_id,
-            topics=[told(name) for name in (filter(visible, self._by_name) if names is None else names)],
-            cluster_authorized_operations=self.response.cluster_authorized_operations if request.include_cluster_authorized_operations else NOT_ASKED,
+            topics=[
+                told(name) for name in (filter(visible, self._by_name) if names is None else names)
+            ],
+            cluster_authorized_operations=(
+                self.response.cluster_authorized_operations
+                if request.include_cluster_authorized_operations
+                else NOT_ASKED
+            ),
         )
 
-    def _topic(self, topic: MetadataResponseTopic, version: int, operations: bool) -> MetadataResponseTopic:
+    def _topic(
+        self, topic: MetadataResponseTopic, version: int, operations: bool
+    ) -> MetadataResponseTopic:
         partitions = topic.partitions
         if version < _KNOWS_LISTENERS:
             alive = {broker.node_id for broker in self.brokers}
@@ -92,34 +121,49 @@ class MetadataCopy:
             topic_id=topic.topic_id,
             is_internal=topic.is_internal,
             partitions=partitions,
-            topic_authorized_operations=topic.topic_authorized_operations if operations else NOT_ASKED,
+            topic_authorized_operations=(
+                topic.topic_authorized_operations if operations else NOT_ASKED
+            ),
         )
 
     def coordinator(self, key: str, key_type: int) -> FindCoordinatorResponse:
         """Who leads the partition of the internal topic that `key` belongs to, by the copy.
 
-        Raises KafkaException: INVALID_REQUEST for a type that nobody knows, COORDINATOR_NOT_AVAILABLE when the topic is not in the copy, or the partition
-        had no leader.
+        Raises KafkaException: INVALID_REQUEST for a type that nobody knows,
+        COORDINATOR_NOT_AVAILABLE when the topic is not in the copy, or the partition had no leader.
         """
         try:
             internal = INTERNAL_TOPIC[CoordinatorType(key_type)]
         except ValueError:
-            raise KafkaException(Errors.INVALID_REQUEST, f"Unknown coordinator type received: {key_type}") from None
+            raise KafkaException(
+                Errors.INVALID_REQUEST, f"Unknown coordinator type received: {key_type}"
+            ) from None
         topic = self._by_name.get(internal)
         if topic is not None and topic.partitions:
             number = partition_for(key, len(topic.partitions))
-            leader = next((p.leader_id for p in topic.partitions if p.partition_index == number), NO_LEADER)
+            leader = next(
+                (p.leader_id for p in topic.partitions if p.partition_index == number), NO_LEADER
+            )
             for broker in self.brokers:
                 if broker.node_id == leader:
-                    return FindCoordinatorResponse(error_message=Errors.NONE.name, node_id=leader, host=broker.host, port=broker.port)
+                    return FindCoordinatorResponse(
+                        error_message=Errors.NONE.name,
+                        node_id=leader,
+                        host=broker.host,
+                        port=broker.port,
+                    )
         raise KafkaException(Errors.COORDINATOR_NOT_AVAILABLE)
 
 
 def _missing(name: str) -> MetadataResponseTopic:
-    return MetadataResponseTopic(error_code=error_of_missing(name), name=name, is_internal=is_internal(name))
+    return MetadataResponseTopic(
+        error_code=error_of_missing(name), name=name, is_internal=is_internal(name)
+    )
 
 
-def _in_old_version(partition: MetadataResponsePartition, version: int, alive: set[int]) -> MetadataResponsePartition:
+def _in_old_version(
+    partition: MetadataResponsePartition, version: int, alive: set[int]
+) -> MetadataResponsePartition:
     error = Errors.of(partition.error_code)
     replicas, isr = partition.replica_nodes, partition.isr_nodes
     if error is Errors.LISTENER_NOT_FOUND:

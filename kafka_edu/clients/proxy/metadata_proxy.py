@@ -1,13 +1,17 @@
-"""Decides what a client of the proxy is answered: by whose copy, in which version, or not at all (spec B1; book §6.5.2).
+"""Decides what a client of the proxy is answered: by whose copy, in which version, or not at all
+(spec B1; book §6.5.2).
 
-    ApiVersions        what the proxy serves: these three lines, and no more; or all that the target serves, for clients that take the first server's
+    ApiVersions        what the proxy serves: these three lines, and no more; or all that the target
+    serves, for clients that take the first server's
                        word for the whole cluster
     Metadata           from the copy of the cluster that the routes lead this client to
-    FindCoordinator    by the same copy, if the proxy is to; else the client finds its coordinator by asking a broker, which it knows by then
-    anything else      the connection is closed, as a broker closes it for an API that it does not serve
+    FindCoordinator    by the same copy, if the proxy is to; else the client finds its coordinator
+    by asking a broker, which it knows by then
+    anything else      the connection is closed, as a broker closes it for an API that it does not
+    serve
 
-Pure: requests go in, answers come out; the copies are brought by whoever asks the targets (ProxyServer).
-Hop before: ProxyServer. Next hop: whoever sends the answer.
+Pure: requests go in, answers come out; the copies are brought by whoever asks the targets
+(ProxyServer). Hop before: ProxyServer. Next hop: whoever sends the answer.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,7 +27,10 @@ from kafka_edu.protocol.api_versions_response import api_versions_error, api_ver
 from kafka_edu.protocol.api_versions_table import API_LEVELS, VersionTable
 from kafka_edu.protocol.headers import RequestHeader
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest
-from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kafka_edu.protocol.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
 from kafka_edu.protocol.messages.metadata import MetadataRequest
 from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import ProtocolError, ReadBuffer
@@ -34,7 +41,9 @@ _LATEST: Final = API_LEVELS["2.8"]
 
 
 class Answer(NamedTuple):
-    """A response, to be encoded in `version` (which is the request's, but for an ApiVersions version that nobody knows)."""
+    """A response, to be encoded in `version` (which is the request's, but for an ApiVersions
+    version that nobody knows).
+    """
 
     response: Message
     version: int
@@ -52,15 +61,26 @@ class Refusal(NamedTuple):
 class MetadataProxy:
     """The targets, the routes, and the rules above. Owned by the proxy's loop."""
 
-    def __init__(self, targets: Sequence[Target], routes: Routes, *, find_coordinator: bool = False, target_versions: bool = False) -> None:
-        """`find_coordinator`: serve it too. `target_versions`: list in ApiVersions what the targets serve, though here it closes the connection."""
+    def __init__(
+        self,
+        targets: Sequence[Target],
+        routes: Routes,
+        *,
+        find_coordinator: bool = False,
+        target_versions: bool = False,
+    ) -> None:
+        """`find_coordinator`: serve it too. `target_versions`: list in ApiVersions what the targets
+        serve, though here it closes the connection.
+        """
         self.targets = {target.name: target for target in targets}
         self.routes = routes
         self._find_coordinator = find_coordinator
         self._target_versions = target_versions
 
     def versions(self, client_id: str) -> VersionTable:
-        """What this client may ask for: in Metadata no more than every cluster serves that it may be led to, as far as they have answered yet."""
+        """What this client may ask for: in Metadata no more than every cluster serves that it may
+        be led to, as far as they have answered yet.
+        """
         _, highest = _LATEST[ApiKey.METADATA]
         for name in self.routes.reachable(client_id):
             copy = self.targets[name].copy
@@ -72,17 +92,33 @@ class MetadataProxy:
         return table
 
     def advertised(self, client_id: str) -> VersionTable:
-        """What ApiVersions lists: `versions`; with `target_versions` also what else all clusters serve that this client may be led to."""
+        """What ApiVersions lists: `versions`; with `target_versions` also what else all clusters
+        serve that this client may be led to.
+        """
         own = self.versions(client_id)
-        copies = [copy for name in self.routes.reachable(client_id) if (copy := self.targets[name].copy) is not None]
+        copies = [
+            copy
+            for name in self.routes.reachable(client_id)
+            if (copy := self.targets[name].copy) is not None
+        ]
         if not self._target_versions or not copies:
             return own
         common = set.intersection(*(set(copy.apis) for copy in copies))
-        theirs = {key: (max(copy.apis[key][0] for copy in copies), min(copy.apis[key][1] for copy in copies)) for key in common}
+        theirs = {
+            key: (
+                max(copy.apis[key][0] for copy in copies),
+                min(copy.apis[key][1] for copy in copies),
+            )
+            for key in common
+        }
         return {key: (low, high) for key, (low, high) in theirs.items() if low <= high} | dict(own)
 
-    def answer(self, header: RequestHeader, address: str, frame: ReadBuffer, body_offset: int) -> Answer | Refusal:
-        """One request from `address`; its body begins at `body_offset` of `frame`. Never raises for anything that a client can send."""
+    def answer(
+        self, header: RequestHeader, address: str, frame: ReadBuffer, body_offset: int
+    ) -> Answer | Refusal:
+        """One request from `address`; its body begins at `body_offset` of `frame`. Never raises for
+        anything that a client can send.
+        """
         client_id = header.client_id or ""
         versions = self.versions(client_id)
         served = versions.get(ApiKey(header.api_key))
@@ -91,21 +127,35 @@ class MetadataProxy:
         version = header.api_version
         if not served[0] <= version <= served[1]:
             if header.api_key == ApiKey.API_VERSIONS:
-                return Answer(api_versions_error(Errors.UNSUPPORTED_VERSION, versions), 0, error=Errors.UNSUPPORTED_VERSION)
+                return Answer(
+                    api_versions_error(Errors.UNSUPPORTED_VERSION, versions),
+                    0,
+                    error=Errors.UNSUPPORTED_VERSION,
+                )
             return Refusal(f"version {version} is not served, only {served[0]} to {served[1]}")
         try:
             match header.api_key:
                 case ApiKey.API_VERSIONS:
-                    response = api_versions_response(ApiVersionsRequest.decode(frame, version, body_offset), version, self.advertised(client_id))
+                    response = api_versions_response(
+                        ApiVersionsRequest.decode(frame, version, body_offset),
+                        version,
+                        self.advertised(client_id),
+                    )
                     return Answer(response, version, error=Errors.of(response.error_code))
                 case ApiKey.METADATA:
-                    return self._metadata(header, address, MetadataRequest.decode(frame, version, body_offset))
+                    return self._metadata(
+                        header, address, MetadataRequest.decode(frame, version, body_offset)
+                    )
                 case _:
-                    return self._coordinator(header, address, FindCoordinatorRequest.decode(frame, version, body_offset))
+                    return self._coordinator(
+                        header, address, FindCoordinatorRequest.decode(frame, version, body_offset)
+                    )
         except ProtocolError as error:
             return Refusal(f"unreadable body: {error}")
 
-    def _metadata(self, header: RequestHeader, address: str, request: MetadataRequest) -> Answer | Refusal:
+    def _metadata(
+        self, header: RequestHeader, address: str, request: MetadataRequest
+    ) -> Answer | Refusal:
         client_id, version = header.client_id or "", header.api_version
         try:
             names = topics_asked_for(request, version)
@@ -115,22 +165,37 @@ class MetadataProxy:
         if isinstance(chosen, Refusal):
             return chosen
         target, copy = chosen
-        response = copy.metadata(request, version, names, lambda topic: target in self.routes.clusters_for(client_id, topic))
+        response = copy.metadata(
+            request,
+            version,
+            names,
+            lambda topic: target in self.routes.clusters_for(client_id, topic),
+        )
         return Answer(response, version, target, len(response.topics))
 
-    def _coordinator(self, header: RequestHeader, address: str, request: FindCoordinatorRequest) -> Answer | Refusal:
+    def _coordinator(
+        self, header: RequestHeader, address: str, request: FindCoordinatorRequest
+    ) -> Answer | Refusal:
         chosen = self._target_for(header.client_id or "", address, None)
         if isinstance(chosen, Refusal):
             return chosen
         target, copy = chosen
         try:
-            return Answer(copy.coordinator(request.key, request.key_type), header.api_version, target)
+            return Answer(
+                copy.coordinator(request.key, request.key_type), header.api_version, target
+            )
         except KafkaException as error:
-            told = FindCoordinatorResponse(error_code=error.error, error_message=error.message, node_id=-1, host="", port=-1)
+            told = FindCoordinatorResponse(
+                error_code=error.error, error_message=error.message, node_id=-1, host="", port=-1
+            )
             return Answer(told, header.api_version, target, error=error.error)
 
-    def _target_for(self, client_id: str, address: str, topic: str | None) -> tuple[str, MetadataCopy] | Refusal:
-        choice = self.routes.choose(client_id, address, topic, lambda name: self.targets[name].serves)
+    def _target_for(
+        self, client_id: str, address: str, topic: str | None
+    ) -> tuple[str, MetadataCopy] | Refusal:
+        choice = self.routes.choose(
+            client_id, address, topic, lambda name: self.targets[name].serves
+        )
         copy = self.targets[choice.cluster].copy if choice.cluster is not None else None
         if choice.cluster is None or copy is None:
             return Refusal(choice.reason)
@@ -141,4 +206,11 @@ class MetadataProxy:
             copy = target.copy
             brokers = tuple(broker.node_id for broker in copy.brokers) if copy else ()
             topics = len(copy.response.topics) if copy else 0
-            yield TargetSnapshot(target.name, target.state, copy.source if copy else "", brokers, topics, target.last_error)
+            yield TargetSnapshot(
+                target.name,
+                target.state,
+                copy.source if copy else "",
+                brokers,
+                topics,
+                target.last_error,
+            )

@@ -1,10 +1,12 @@
-"""The proxy as a server: a broker's network layer with MetadataProxy behind it, and a task for each target that keeps its copy fresh (spec B1, B3).
+"""The proxy as a server: a broker's network layer with MetadataProxy behind it, and a task for each
+target that keeps its copy fresh (spec B1, B3).
 
     client ⇒ SocketServer → Processor → RequestChannel → MetadataProxy → Processor ⇒ client
     TargetCopier ⇒ a broker of the target, every `refresh_ms`
 
-Connections, limits, queues and time-outs are the broker's own: num.network.threads processors, queued.max.requests, socket.request.max.bytes,
-connections.max.idle.ms, max.connections.per.ip at Kafka's defaults. One handler is enough: no answer waits for anything.
+Connections, limits, queues and time-outs are the broker's own: num.network.threads processors,
+queued.max.requests, socket.request.max.bytes, connections.max.idle.ms, max.connections.per.ip at
+Kafka's defaults. One handler is enough: no answer waits for anything.
 """
 
 import asyncio
@@ -33,7 +35,9 @@ LISTENER_NAME: Final = "PLAINTEXT"
 
 
 class ProxyServer:
-    """Owns the listener, the handler and the refreshing tasks. `failed` is set, with `failure`, when a part of it raises: no part ends silently."""
+    """Owns the listener, the handler and the refreshing tasks. `failed` is set, with `failure`,
+    when a part of it raises: no part ends silently.
+    """
 
     def __init__(
         self,
@@ -57,7 +61,9 @@ class ProxyServer:
         self._channel = RequestChannel(time)
         self._end_point = EndPoint(host, port, LISTENER_NAME, LISTENER_NAME)
         self._sockets = SocketServer([self._end_point], transport, time, self._channel, trace)
-        asked = [target for target in proxy.targets.values() if target.state is not TargetState.RECORDED]
+        asked = [
+            target for target in proxy.targets.values() if target.state is not TargetState.RECORDED
+        ]
         self._copiers = [TargetCopier(target, transport, time, timeout_ms) for target in asked]
         self._tasks: list[asyncio.Task[None]] = []
         self._requests: Counter[int] = Counter()
@@ -71,7 +77,9 @@ class ProxyServer:
         return str(Address(self._end_point.host, self._sockets.bound_port(LISTENER_NAME)))
 
     async def startup(self) -> None:
-        """Take the port, ask every target once, then open. Raises OSError when the port is taken; a target that does not answer hinders nothing."""
+        """Take the port, ask every target once, then open. Raises OSError when the port is taken; a
+        target that does not answer hinders nothing.
+        """
         await self._sockets.bind()
         await asyncio.gather(*(copier.copy() for copier in self._copiers))
         self._spawn("proxy-handler", self._handle())
@@ -79,7 +87,13 @@ class ProxyServer:
             self._spawn(f"refresh-{copier.target.name}", self._refresh(copier))
         self._sockets.start_processing()
         if self._trace:
-            self._trace(ProxyStarted(self.address, tuple(self._proxy.targets), tuple(map(str, self._proxy.routes.routes))))
+            self._trace(
+                ProxyStarted(
+                    self.address,
+                    tuple(self._proxy.targets),
+                    tuple(map(str, self._proxy.routes.routes)),
+                )
+            )
 
     async def _refresh(self, copier: TargetCopier) -> None:
         while True:
@@ -92,18 +106,24 @@ class ProxyServer:
 
     def _answer(self, request: Request) -> None:
         header = request.header
-        answer = self._proxy.answer(header, request.client_address, request.frame, request.body_offset)
+        answer = self._proxy.answer(
+            header, request.client_address, request.frame, request.body_offset
+        )
         if isinstance(answer, Refusal):
             self._refuse(request, answer.reason)
             return
         try:
-            parts = encode_response(header.api_key, answer.version, header.correlation_id, answer.response)
+            parts = encode_response(
+                header.api_key, answer.version, header.correlation_id, answer.response
+            )
         except ProtocolError as error:  # the target has said what this version has no room for
             self._refuse(request, str(error))
             return
         self._requests[header.api_key] += 1
         if self._trace:
-            self._trace(ProxyAnswered(*_who(request), answer.target, answer.topics, answer.error.name))
+            self._trace(
+                ProxyAnswered(*_who(request), answer.target, answer.topics, answer.error.name)
+            )
         self._channel.send_response(request, parts)
 
     def _refuse(self, request: Request, reason: str) -> None:
@@ -123,7 +143,9 @@ class ProxyServer:
             self.failed.set()
 
     async def shutdown(self, reason: str) -> None:
-        """Close everything; what a client has asked and not been answered is dropped, for it asks the next of its bootstrap.servers."""
+        """Close everything; what a client has asked and not been answered is dropped, for it asks
+        the next of its bootstrap.servers.
+        """
         self._sockets.stop_accepting()
         for task in self._tasks:
             task.cancel()
@@ -141,4 +163,10 @@ class ProxyServer:
 def _who(request: Request) -> tuple[str, int, str, int, int]:
     """The fields by which an event names a request."""
     header = request.header
-    return request.connection_id, header.correlation_id, header.client_id or "", header.api_key, header.api_version
+    return (
+        request.connection_id,
+        header.correlation_id,
+        header.client_id or "",
+        header.api_key,
+        header.api_version,
+    )

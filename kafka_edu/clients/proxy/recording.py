@@ -1,7 +1,8 @@
-"""A copy in a file, to be played back when its cluster is not asked, or is not there any more (book §6.5.2: copy once, play back).
+"""A copy in a file, to be played back when its cluster is not asked, or is not there any more (book
+§6.5.2: copy once, play back).
 
-JSON, field for field as in Metadata's schema, so that it can be read, and changed: with another host beside a broker it reproduces a wrong
-advertised.listeners without a cluster that has one.
+JSON, field for field as in Metadata's schema, so that it can be read, and changed: with another
+host beside a broker it reproduces a wrong advertised.listeners without a cluster that has one.
 """
 
 import json
@@ -53,12 +54,17 @@ def read_recording(data: bytes) -> MetadataCopy:
         } if form == FORMAT:
             pass
         case _:
-            raise RecordingError(f'it must be an object with "format": "{FORMAT}", source, taken_at_ms, metadata_version, api_versions and metadata')
+            raise RecordingError(
+                f'it must be an object with "format": "{FORMAT}", source, taken_at_ms,'
+                " metadata_version, api_versions and metadata"
+            )
     if not MetadataResponse.VALID.has(version):
         raise RecordingError(f"metadata_version: {version} is not one of {MetadataResponse.VALID}")
     try:
         response = from_json(MetadataResponse, metadata, "metadata")
-        response.encode(READ_VERSION)  # the version that has every field: what fits there fits everywhere
+        response.encode(
+            READ_VERSION
+        )  # the version that has every field: what fits there fits everywhere
     except (MessageJsonError, ProtocolError, KafkaException) as error:
         raise RecordingError(str(error)) from error
     return MetadataCopy(response, _api_versions(apis), version, source, taken_at_ms)
@@ -68,8 +74,13 @@ def _api_versions(document: dict[object, object]) -> VersionTable:
     table: dict[ApiKey, tuple[int, int]] = {}
     for name, versions in document.items():
         match versions:
-            case [int(low), int(high)] if 0 <= low <= high <= _INT16_MAX and name in ApiKey.__members__:
+            case [int(low), int(high)] if (
+                0 <= low <= high <= _INT16_MAX and name in ApiKey.__members__
+            ):
                 table[ApiKey[str(name)]] = (low, high)
             case _:
-                raise RecordingError(f"api_versions.{name}: must be the name of an API and [lowest, highest], not {versions!r}")
+                raise RecordingError(
+                    f"api_versions.{name}: must be the name of an API and [lowest, highest], not"
+                    f" {versions!r}"
+                )
     return table

@@ -1,15 +1,18 @@
-"""Which cluster a client is led to (spec B3): by its client id, by the topic it asks for, and where several clusters do, spread over them.
+"""Which cluster a client is led to (spec B3): by its client id, by the topic it asks for, and where
+several clusters do, spread over them.
 
     client=billing-* to=money          one rule a line; the first that matches counts
     topic=audit.* to=archive
     to=east,west                       everybody else, spread over two
 
-A client belongs to one cluster: a Metadata answer names the brokers of one, and broker ids are unique in one only. So of several topics the first decides,
-and a topic that is led elsewhere does not exist for this client. A request without a topic (each client's first may be one) is led by the first
-rule without a topic: there must be one.
+A client belongs to one cluster: a Metadata answer names the brokers of one, and broker ids are
+unique in one only. So of several topics the first decides, and a topic that is led elsewhere does
+not exist for this client. A request without a topic (each client's first may be one) is led by the
+first rule without a topic: there must be one.
 
-Who is spread is spread by rendezvous hashing over client id and address: the same client always finds the same cluster, on every connection and on
-every proxy with the same rules; when a cluster is left out only its own clients move, and they move back when it is back.
+Who is spread is spread by rendezvous hashing over client id and address: the same client always
+finds the same cluster, on every connection and on every proxy with the same rules; when a cluster
+is left out only its own clients move, and they move back when it is back.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -42,7 +45,9 @@ class Route(NamedTuple):
         return fnmatchcase(client_id, self.client)
 
     def covers(self, other: "Route") -> bool:
-        """Whether no request is left for `other` behind this rule; as far as that can be seen: equal patterns, or *."""
+        """Whether no request is left for `other` behind this rule; as far as that can be seen:
+        equal patterns, or *.
+        """
         return self.client in (_EVERYTHING, other.client) and self.topic in (None, other.topic)
 
 
@@ -52,7 +57,9 @@ def parse_route(text: str, where: str, clusters: Collection[str]) -> Route:
     for word in text.split():
         key, equals, value = word.partition("=")
         if key not in ("client", "topic", "to") or not equals or not value:
-            raise RouteError(f"{where}: {word} is not client=PATTERN, topic=PATTERN or to=CLUSTER[,CLUSTER…]")
+            raise RouteError(
+                f"{where}: {word} is not client=PATTERN, topic=PATTERN or to=CLUSTER[,CLUSTER…]"
+            )
         if key in values:
             raise RouteError(f"{where}: {key} is given twice")
         values[key] = value
@@ -61,14 +68,19 @@ def parse_route(text: str, where: str, clusters: Collection[str]) -> Route:
     targets = tuple(values["to"].split(","))
     for target in targets:
         if target not in clusters:
-            raise RouteError(f"{where}: there is no cluster {target or '(empty name)'}, only {', '.join(clusters)}")
+            raise RouteError(
+                f"{where}: there is no cluster {target or '(empty name)'}, only"
+                f" {', '.join(clusters)}"
+            )
     if len(set(targets)) < len(targets):
         raise RouteError(f"{where}: to names a cluster twice")
     return Route(values.get("client", _EVERYTHING), values.get("topic"), targets)
 
 
 def parse_routes(lines: Sequence[tuple[str, str]], clusters: Collection[str]) -> "Routes":
-    """Rules from (where, text); empty text and what begins with # is no rule. Without any rule everybody is spread over all clusters. Raises RouteError."""
+    """Rules from (where, text); empty text and what begins with # is no rule. Without any rule
+    everybody is spread over all clusters. Raises RouteError.
+    """
     rules: list[tuple[str, Route]] = []
     for where, line in lines:
         text = line.strip()
@@ -77,7 +89,10 @@ def parse_routes(lines: Sequence[tuple[str, str]], clusters: Collection[str]) ->
         route = parse_route(text, where, clusters)
         for earlier_where, earlier in rules:
             if earlier.covers(route):
-                raise RouteError(f"{where}: {route} never comes to its turn: {earlier} goes before it ({earlier_where})")
+                raise RouteError(
+                    f"{where}: {route} never comes to its turn: {earlier} goes before it"
+                    f" ({earlier_where})"
+                )
         rules.append((where, route))
     if not rules:
         return Routes((Route(_EVERYTHING, None, tuple(clusters)),))
@@ -101,7 +116,9 @@ class Routes:
 
     def clusters_for(self, client_id: str, topic: str | None) -> tuple[str, ...]:
         """Those of the first rule that matches; none if there is no such rule. O(rules)."""
-        return next((route.clusters for route in self.routes if route.matches(client_id, topic)), ())
+        return next(
+            (route.clusters for route in self.routes if route.matches(client_id, topic)), ()
+        )
 
     def reachable(self, client_id: str) -> frozenset[str]:
         """All clusters that this client may be led to, by whatever topic. O(rules)."""
@@ -113,11 +130,17 @@ class Routes:
                     break
         return frozenset(found)
 
-    def choose(self, client_id: str, address: str, topic: str | None, serves: Callable[[str], bool]) -> Choice:
+    def choose(
+        self, client_id: str, address: str, topic: str | None, serves: Callable[[str], bool]
+    ) -> Choice:
         """The cluster for this client, of those that serve."""
         wanted = self.clusters_for(client_id, topic)
         if not wanted:
-            return Choice(None, f"no route for client {client_id or '(no id)'}" + ("" if topic is None else f" and topic {topic}"))
+            return Choice(
+                None,
+                f"no route for client {client_id or '(no id)'}"
+                + ("" if topic is None else f" and topic {topic}"),
+            )
         living = [cluster for cluster in wanted if serves(cluster)]
         if not living:
             return Choice(None, f"no target answers of {', '.join(wanted)}")
@@ -125,4 +148,6 @@ class Routes:
 
 
 def _weight(client_id: str, address: str, cluster: str) -> bytes:
-    return blake2b("\0".join((client_id, address, cluster)).encode("utf-8", "replace"), digest_size=8).digest()
+    return blake2b(
+        "\0".join((client_id, address, cluster)).encode("utf-8", "replace"), digest_size=8
+    ).digest()

@@ -3,9 +3,10 @@
     Unknown → Up ⇄ Down                 Recorded
     Unknown → Down
 
-A target that was not asked yet, or does not answer, is left out: a client would be sent to brokers that are not there. It is asked on, and back as soon as
-it answers once. One failure is not yet Down: the proxy asks brokers one after the other, but a lost connection is no lost cluster. A copy that is
-played back from a file is never asked for, and always serves.
+A target that was not asked yet, or does not answer, is left out: a client would be sent to brokers
+that are not there. It is asked on, and back as soon as it answers once. One failure is not yet
+Down: the proxy asks brokers one after the other, but a lost connection is no lost cluster. A copy
+that is played back from a file is never asked for, and always serves.
 """
 
 from collections.abc import Mapping, Sequence
@@ -60,13 +61,18 @@ class Target:
         return self.state in (TargetState.UP, TargetState.RECORDED)
 
     def to_ask(self) -> list[Address]:
-        """Whom to ask, in this order: who answered last, the addresses that were given, then the brokers that the copy names.
+        """Whom to ask, in this order: who answered last, the addresses that were given, then the
+        brokers that the copy names.
 
         As clients do: an address that was given is needed for the first answer only.
         """
-        known = [Address(broker.host, broker.port) for broker in self.copy.brokers] if self.copy else []
+        known = (
+            [Address(broker.host, broker.port) for broker in self.copy.brokers] if self.copy else []
+        )
         order = dict.fromkeys((*self._addresses, *known))
-        return sorted(order, key=lambda address: self.copy is None or str(address) != self.copy.source)
+        return sorted(
+            order, key=lambda address: self.copy is None or str(address) != self.copy.source
+        )
 
     def play_back(self, copy: MetadataCopy) -> None:
         """Door: this copy, for ever."""
@@ -82,7 +88,18 @@ class Target:
             brokers = tuple(sorted(broker.node_id for broker in copy.brokers))
             topics = len(copy.response.topics)
             cluster_id = copy.response.cluster_id or ""
-            self._trace(MetadataCopied(self.name, cluster_id, copy.source, copy.version, brokers, topics, copy.partitions, took_ms))
+            self._trace(
+                MetadataCopied(
+                    self.name,
+                    cluster_id,
+                    copy.source,
+                    copy.version,
+                    brokers,
+                    topics,
+                    copy.partitions,
+                    took_ms,
+                )
+            )
         if self.state is not TargetState.UP:
             self._enter(TargetState.UP, f"{copy.source} answered")
 
@@ -92,7 +109,9 @@ class Target:
         self.last_error = reason
         if self._trace:
             self._trace(MetadataCopyFailed(self.name, self.failures, reason))
-        if self.state is TargetState.UNKNOWN or (self.state is TargetState.UP and self.failures >= FAILURES_UNTIL_DOWN):
+        if self.state is TargetState.UNKNOWN or (
+            self.state is TargetState.UP and self.failures >= FAILURES_UNTIL_DOWN
+        ):
             self._enter(TargetState.DOWN, reason)
 
     def _enter(self, state: TargetState, reason: str) -> None:

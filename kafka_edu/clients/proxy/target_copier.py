@@ -1,4 +1,5 @@
-"""Asks a target's brokers for the cluster's metadata, over one connection that stays (shell of Target; spec B1, B3).
+"""Asks a target's brokers for the cluster's metadata, over one connection that stays (shell of
+Target; spec B1, B3).
 
 The first broker that answers is asked again next time; the others only when it does not.
 Hop before: ProxyServer's refresh. Next hop: the target's brokers; what they say goes to Target.
@@ -35,7 +36,9 @@ class TargetCopier:
         self._apis: dict[ApiKey, tuple[int, int]] = {}
 
     async def copy(self) -> None:
-        """Ask until one broker has answered, each once; tell the target what came of it. Takes at most 3 time-outs a broker."""
+        """Ask until one broker has answered, each once; tell the target what came of it. Takes at
+        most 3 time-outs a broker.
+        """
         began_ms = self._time.hi_res_clock_ms()
         problems: list[str] = []
         for address in self.target.to_ask():
@@ -46,7 +49,9 @@ class TargetCopier:
                 problems.append(f"{address}: no answer within {self._timeout_ms:g} ms")
             except (OSError, ProtocolError) as error:
                 self._close()
-                problems.append(f"{address}: {cause_of(error) if isinstance(error, OSError) else error}")
+                problems.append(
+                    f"{address}: {cause_of(error) if isinstance(error, OSError) else error}"
+                )
             else:
                 self.target.copied(copy, self._time.hi_res_clock_ms() - began_ms)
                 return
@@ -64,21 +69,33 @@ class TargetCopier:
         if version < 4:
             request.allow_auto_topic_creation = True  # the field's default: older versions lack it
         if version >= 8:
-            request.include_cluster_authorized_operations = request.include_topic_authorized_operations = True
+            request.include_cluster_authorized_operations = (
+                request.include_topic_authorized_operations
+            ) = True
         response = await self._client.ask(request, version, MetadataResponse, self._timeout_ms)
         if not response.brokers:
             raise ProtocolError("it names no brokers")
         return MetadataCopy(response, self._apis, highest, str(address), self._time.milliseconds())
 
     async def _ask_versions(self) -> dict[ApiKey, tuple[int, int]]:
-        """What it serves, of the keys that we know; a version of Metadata that we know is among it."""
-        answer = await self._client.ask(ApiVersionsRequest(), 0, ApiVersionsResponse, self._timeout_ms)
+        """What it serves, of the keys that we know; a version of Metadata that we know is among
+        it.
+        """
+        answer = await self._client.ask(
+            ApiVersionsRequest(), 0, ApiVersionsResponse, self._timeout_ms
+        )
         if answer.error_code:
             raise ProtocolError(f"it answers ApiVersions with {Errors.of(answer.error_code).name}")
-        apis = {ApiKey(api.api_key): (api.min_version, api.max_version) for api in answer.api_keys if api.api_key in _KEYS}
+        apis = {
+            ApiKey(api.api_key): (api.min_version, api.max_version)
+            for api in answer.api_keys
+            if api.api_key in _KEYS
+        }
         lowest, highest = apis.get(ApiKey.METADATA, (0, -1))
         if min(highest, MetadataResponse.VALID.highest) < lowest:
-            raise ProtocolError(f"it serves no version of Metadata that we know ({MetadataResponse.VALID})")
+            raise ProtocolError(
+                f"it serves no version of Metadata that we know ({MetadataResponse.VALID})"
+            )
         return apis
 
     def _close(self) -> None:

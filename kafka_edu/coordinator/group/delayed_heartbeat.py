@@ -20,23 +20,37 @@ class MemberKey(NamedTuple):
 class Expects(Protocol):
     """Who decides whether it is fulfilled: GroupRebalancer."""
 
-    def is_heartbeat_fulfilled(self, group: GroupMetadata, member_id: str, is_pending: bool) -> bool: ...
+    def is_heartbeat_fulfilled(
+        self, group: GroupMetadata, member_id: str, is_pending: bool
+    ) -> bool: ...
 
-    def on_expire_heartbeat(self, group: GroupMetadata, member_id: str, is_pending: bool) -> None: ...
+    def on_expire_heartbeat(
+        self, group: GroupMetadata, member_id: str, is_pending: bool
+    ) -> None: ...
 
 
 class DelayedHeartbeat(DelayedOperation):
-    """Fulfilled by any sign of life, which sets up the next one. When the session time-out is over before, the member is out.
+    """Fulfilled by any sign of life, which sets up the next one. When the session time-out is over
+    before, the member is out.
 
-    For a pending member (`is_pending`, KIP-394) it is its JoinGroup that is waited for. Watched under the member's key in the purgatory "Heartbeat": ten
-    thousand members cost ten thousand timer tasks, each set and cancelled in O(1) with every heartbeat.
+    For a pending member (`is_pending`, KIP-394) it is its JoinGroup that is waited for. Watched
+    under the member's key in the purgatory "Heartbeat": ten thousand members cost ten thousand
+    timer tasks, each set and cancelled in O(1) with every heartbeat.
     """
 
     __slots__ = ("_group", "_is_pending", "_member_id", "_rebalancer")
 
     patient: ClassVar[bool] = True
 
-    def __init__(self, rebalancer: Expects, group: GroupMetadata, member_id: str, delay_ms: int, *, is_pending: bool = False) -> None:
+    def __init__(
+        self,
+        rebalancer: Expects,
+        group: GroupMetadata,
+        member_id: str,
+        delay_ms: int,
+        *,
+        is_pending: bool = False,
+    ) -> None:
         super().__init__(delay_ms)
         self._rebalancer = rebalancer
         self._group = group
@@ -45,10 +59,16 @@ class DelayedHeartbeat(DelayedOperation):
 
     @property
     def label(self) -> str:
-        return f"{'join' if self._is_pending else 'heartbeat'} of {self._member_id} in {self._group.group_id}"
+        return (
+            f"{'join' if self._is_pending else 'heartbeat'} of {self._member_id} in"
+            f" {self._group.group_id}"
+        )
 
     def try_complete(self) -> bool:
-        return self._rebalancer.is_heartbeat_fulfilled(self._group, self._member_id, self._is_pending) and self.force_complete()
+        return (
+            self._rebalancer.is_heartbeat_fulfilled(self._group, self._member_id, self._is_pending)
+            and self.force_complete()
+        )
 
     def on_complete(self) -> None:
         """Nobody is answered: whoever fulfilled it goes on."""
@@ -57,4 +77,8 @@ class DelayedHeartbeat(DelayedOperation):
         self._rebalancer.on_expire_heartbeat(self._group, self._member_id, self._is_pending)
 
     def why_waiting(self) -> tuple[Requirement, ...]:
-        return (Requirement(self._member_id, "JoinGroup" if self._is_pending else "a sign of life", 1, 0),)
+        return (
+            Requirement(
+                self._member_id, "JoinGroup" if self._is_pending else "a sign of life", 1, 0
+            ),
+        )

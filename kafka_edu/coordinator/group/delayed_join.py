@@ -1,6 +1,8 @@
-"""What waits while a group rebalances (Kafka: DelayedJoin.scala, DelayedSync.scala; book 000 §6.3; spec D2).
+"""What waits while a group rebalances (Kafka: DelayedJoin.scala, DelayedSync.scala; book 000 §6.3;
+spec D2).
 
-All of them wait under their group's key in the purgatory "Rebalance"; the timer ends their patience.
+All of them wait under their group's key in the purgatory "Rebalance"; the timer ends their
+patience.
 """
 
 from __future__ import annotations
@@ -42,8 +44,10 @@ class Rebalancing(Protocol):
 
 
 class DelayedJoin(DelayedOperation):
-    """The JoinGroup requests of a group, until all known members have joined again; or the slowest member's rebalance time-out is over: then those
-    who have not are out. Next hop: GroupRebalancer.on_complete_join."""
+    """The JoinGroup requests of a group, until all known members have joined again; or the slowest
+    member's rebalance time-out is over: then those who have not are out. Next hop:
+    GroupRebalancer.on_complete_join.
+    """
 
     __slots__ = ("_group", "_rebalancer")
 
@@ -66,16 +70,22 @@ class DelayedJoin(DelayedOperation):
     def why_waiting(self) -> tuple[Requirement, ...]:
         """How many members it waits for, and who has not joined."""
         group = self._group
-        missing = tuple((member.name, 0) for member in group.not_yet_rejoined) + tuple((member_id, 0) for member_id in group.pending_members)
+        missing = tuple((member.name, 0) for member in group.not_yet_rejoined) + tuple(
+            (member_id, 0) for member_id in group.pending_members
+        )
         wanted = len(group.members) + len(group.pending_members)
-        return (Requirement(group.group_id, "members joined", wanted, group.num_awaiting_join, missing),)
+        return (
+            Requirement(group.group_id, "members joined", wanted, group.num_awaiting_join, missing),
+        )
 
 
 class InitialDelayedJoin(DelayedJoin):
-    """The first rebalance of an empty group: it waits for group.initial.rebalance.delay.ms whoever has joined, for the consumers of a service start
-    one after the other, and each would cause a rebalance. Each newcomer makes it wait once more, up to the rebalance time-out in all.
+    """The first rebalance of an empty group: it waits for group.initial.rebalance.delay.ms whoever
+    has joined, for the consumers of a service start one after the other, and each would cause a
+    rebalance. Each newcomer makes it wait once more, up to the rebalance time-out in all.
 
-    With a delay of 3 s and a rebalance time-out of 300 s, members at 0 s, 2 s and 4 s: it ends at 9 s, for nobody came between 6 s and 9 s.
+    With a delay of 3 s and a rebalance time-out of 300 s, members at 0 s, 2 s and 4 s: it ends at 9
+    s, for nobody came between 6 s and 9 s.
     """
 
     __slots__ = ("_configured_delay_ms", "_purgatory", "_remaining_ms")
@@ -104,7 +114,12 @@ class InitialDelayedJoin(DelayedJoin):
             group.new_member_added = False
             delay_ms = min(self._configured_delay_ms, self._remaining_ms)
             again = InitialDelayedJoin(
-                self._rebalancer, self._purgatory, group, self._configured_delay_ms, delay_ms, max(self._remaining_ms - delay_ms, 0)
+                self._rebalancer,
+                self._purgatory,
+                group,
+                self._configured_delay_ms,
+                delay_ms,
+                max(self._remaining_ms - delay_ms, 0),
             )
             self._purgatory.try_complete_else_watch(again, (JoinKey(group.group_id),))
         else:
@@ -112,16 +127,26 @@ class InitialDelayedJoin(DelayedJoin):
 
     def why_waiting(self) -> tuple[Requirement, ...]:
         """It is time alone that it waits for; told are the members so far."""
-        return (Requirement(self._group.group_id, "more members, until the delay is over", 0, len(self._group.members)),)
+        return (
+            Requirement(
+                self._group.group_id,
+                "more members, until the delay is over",
+                0,
+                len(self._group.members),
+            ),
+        )
 
 
 class DelayedSync(DelayedOperation):
-    """The rebalance time-out once more: each member has so long to ask for its assignment, or it is out (2.8; in 2.0 such a member blocks nobody,
-    but stays as long as it sends heartbeats)."""
+    """The rebalance time-out once more: each member has so long to ask for its assignment, or it is
+    out (2.8; in 2.0 such a member blocks nobody, but stays as long as it sends heartbeats).
+    """
 
     __slots__ = ("_generation_id", "_group", "_rebalancer")
 
-    def __init__(self, rebalancer: Rebalancing, group: GroupMetadata, generation_id: int, delay_ms: int) -> None:
+    def __init__(
+        self, rebalancer: Rebalancing, group: GroupMetadata, generation_id: int, delay_ms: int
+    ) -> None:
         super().__init__(delay_ms)
         self._rebalancer = rebalancer
         self._group = group
@@ -134,7 +159,9 @@ class DelayedSync(DelayedOperation):
     @property
     def _is_over(self) -> bool:
         """Another generation has begun, or all have asked."""
-        return self._group.generation_id != self._generation_id or not self._group.pending_sync_members
+        return (
+            self._group.generation_id != self._generation_id or not self._group.pending_sync_members
+        )
 
     def try_complete(self) -> bool:
         return self._is_over and self.force_complete()
@@ -149,4 +176,8 @@ class DelayedSync(DelayedOperation):
         """Who has not asked yet."""
         missing = tuple((member_id, 0) for member_id in self._group.pending_sync_members)
         members = len(self._group.members)
-        return (Requirement(self._group.group_id, "members synced", members, members - len(missing), missing),)
+        return (
+            Requirement(
+                self._group.group_id, "members synced", members, members - len(missing), missing
+            ),
+        )

@@ -1,4 +1,6 @@
-"""The settings of the group coordinator, under Kafka's names and with Kafka 2.0's defaults (Kafka: GroupConfig, OffsetConfig.scala)."""
+"""The settings of the group coordinator, under Kafka's names and with Kafka 2.0's defaults (Kafka:
+GroupConfig, OffsetConfig.scala).
+"""
 
 from typing import NamedTuple
 
@@ -36,4 +38,6 @@ class OffsetConfig(NamedTuple):
     commit_required_acks: int = -1
     """offsets.commit.required.acks"""
     inter_broker_protocol: tuple[int, int] = (2, 8)
-    """inter.broker.protocol.version: in which versions records are written, so that the oldest broker of the cluster can read them."""
+    """inter.broker.protocol.version: in which versions records are written, so that the oldest
+    broker of the cluster can read them.
+    """

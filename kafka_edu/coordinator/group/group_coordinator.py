@@ -1,10 +1,13 @@
-"""What members and consumers ask of their group's coordinator (Kafka: GroupCoordinator.scala; book 001, 002 §6; spec O1, O2).
+"""What members and consumers ask of their group's coordinator (Kafka: GroupCoordinator.scala; book
+001, 002 §6; spec O1, O2).
 
-Synchronous: a request is answered by its `respond`, now or when its wait is over. What comes first of every request is whether this broker is to answer
-it at all; then whether the member is who it says: fenced (FENCED_INSTANCE_ID), unknown (UNKNOWN_MEMBER_ID), of an old generation (ILLEGAL_GENERATION).
-What each state answers stands in its method.
+Synchronous: a request is answered by its `respond`, now or when its wait is over. What comes first
+of every request is whether this broker is to answer it at all; then whether the member is who it
+says: fenced (FENCED_INSTANCE_ID), unknown (UNKNOWN_MEMBER_ID), of an old generation
+(ILLEGAL_GENERATION). What each state answers stands in its method.
 
-    JoinGroup   → waits for the others → the new generation            Heartbeat → whether a rebalance is going on
+    JoinGroup   → waits for the others → the new generation            Heartbeat → whether a
+    rebalance is going on
     SyncGroup   → waits for the leader's → the member's assignment     LeaveGroup → at once
 
 Hop before: apis/groups, apis/offsets. Next hop: GroupRebalancer, GroupMetadataManager.
@@ -17,7 +20,11 @@ from typing import Final, NamedTuple
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.group.group_config import GroupConfig
-from kafka_edu.coordinator.group.group_metadata import CONSUMER_PROTOCOL_TYPE, NO_MEMBER_ID, GroupMetadata
+from kafka_edu.coordinator.group.group_metadata import (
+    CONSUMER_PROTOCOL_TYPE,
+    NO_MEMBER_ID,
+    GroupMetadata,
+)
 from kafka_edu.coordinator.group.group_metadata_manager import CommitErrors, GroupMetadataManager
 from kafka_edu.coordinator.group.group_rebalancer import GroupRebalancer
 from kafka_edu.coordinator.group.group_state import GroupState
@@ -46,7 +53,9 @@ class Client(NamedTuple):
 
 
 class Member(NamedTuple):
-    """Who a request says that it comes from. Empty, none and -1: nobody of the group's, but a client of its own that only commits offsets."""
+    """Who a request says that it comes from. Empty, none and -1: nobody of the group's, but a
+    client of its own that only commits offsets.
+    """
 
     member_id: str = NO_MEMBER_ID
     group_instance_id: str | None = None
@@ -63,7 +72,9 @@ class MemberSummary(NamedTuple):
 
 
 class GroupSummary(NamedTuple):
-    """A group as DescribeGroups tells it. Protocol, metadata and assignments are told of a stable group only."""
+    """A group as DescribeGroups tells it. Protocol, metadata and assignments are told of a stable
+    group only.
+    """
 
     state: str
     protocol_type: str = ""
@@ -78,9 +89,17 @@ NO_GROUP: Final = GroupSummary(NO_STATE)
 
 
 class GroupCoordinator:
-    """The coordinator of all groups whose partition this broker leads. Owned by the broker's loop."""
+    """The coordinator of all groups whose partition this broker leads. Owned by the broker's
+    loop.
+    """
 
-    def __init__(self, config: GroupConfig, manager: GroupMetadataManager, rebalancer: GroupRebalancer, random: Random) -> None:
+    def __init__(
+        self,
+        config: GroupConfig,
+        manager: GroupMetadataManager,
+        rebalancer: GroupRebalancer,
+        random: Random,
+    ) -> None:
         self._config = config
         self._manager = manager
         self._rebalancer = rebalancer
@@ -89,7 +108,9 @@ class GroupCoordinator:
         """False from the broker's shutdown on: COORDINATOR_NOT_AVAILABLE."""
 
     def _status(self, group_id: str, *, empty_id_is_valid: bool = False) -> Errors:
-        """Whether requests for that group are answered here and now. The empty name is a real group for offsets, not for members."""
+        """Whether requests for that group are answered here and now. The empty name is a real group
+        for offsets, not for members.
+        """
         if not group_id and not empty_id_is_valid:
             return Errors.INVALID_GROUP_ID
         if not self.is_active:
@@ -106,20 +127,40 @@ class GroupCoordinator:
             return Errors.FENCED_INSTANCE_ID
         if not group.has(member.member_id):
             return Errors.UNKNOWN_MEMBER_ID
-        return Errors.NONE if member.generation_id == group.generation_id else Errors.ILLEGAL_GENERATION
+        return (
+            Errors.NONE
+            if member.generation_id == group.generation_id
+            else Errors.ILLEGAL_GENERATION
+        )
 
-    # --- JoinGroup ---
-
-    def handle_join_group(self, request: JoinGroupRequest, client: Client, *, require_known_member_id: bool, respond: JoinCallback) -> None:
-        """A member wants to be in the next generation. With `require_known_member_id` a new one is told its id first, and comes again with it (KIP-394)."""
+    def handle_join_group(
+        self,
+        request: JoinGroupRequest,
+        client: Client,
+        *,
+        require_known_member_id: bool,
+        respond: JoinCallback,
+    ) -> None:
+        """A member wants to be in the next generation. With `require_known_member_id` a new one is
+        told its id first, and comes again with it (KIP-394).
+        """
         error = self._status(request.group_id)
-        if error is Errors.NONE and not self._config.min_session_timeout_ms <= request.session_timeout_ms <= self._config.max_session_timeout_ms:
+        if (
+            error is Errors.NONE
+            and not self._config.min_session_timeout_ms
+            <= request.session_timeout_ms
+            <= self._config.max_session_timeout_ms
+        ):
             error = Errors.INVALID_SESSION_TIMEOUT
         if error is not Errors.NONE:
             respond(JoinGroupResult(error, request.member_id))
             return
         is_new = request.member_id == NO_MEMBER_ID
-        group = self._manager.get_or_create_group(request.group_id) if is_new else self._manager.get_group(request.group_id)
+        group = (
+            self._manager.get_or_create_group(request.group_id)
+            if is_new
+            else self._manager.get_group(request.group_id)
+        )
         if group is None:
             respond(JoinGroupResult(Errors.UNKNOWN_MEMBER_ID, request.member_id))
             return
@@ -128,7 +169,9 @@ class GroupCoordinator:
             respond(JoinGroupResult(Errors.GROUP_MAX_SIZE_REACHED, NO_MEMBER_ID))
         elif group.state is GroupState.DEAD:
             respond(JoinGroupResult(Errors.COORDINATOR_NOT_AVAILABLE, request.member_id))
-        elif not group.supports_protocols(request.protocol_type, {protocol.name for protocol in request.protocols}):
+        elif not group.supports_protocols(
+            request.protocol_type, {protocol.name for protocol in request.protocols}
+        ):
             respond(JoinGroupResult(Errors.INCONSISTENT_GROUP_PROTOCOL, request.member_id))
         elif is_new:
             self._join_new_member(group, request, client, require_known_member_id, respond)
@@ -138,23 +181,34 @@ class GroupCoordinator:
             self._rebalancer.check_join(group)
 
     def _has_room(self, group: GroupMetadata, member_id: str) -> bool:
-        """Members stay; newcomers only up to group.max.size (KIP-389). While the group gathers, it is those who come first."""
+        """Members stay; newcomers only up to group.max.size (KIP-389). While the group gathers, it
+        is those who come first.
+        """
         if group.state in (GroupState.EMPTY, GroupState.DEAD):
             return True
         member = group.members.get(member_id)
         if group.state is GroupState.PREPARING_REBALANCE:
-            return (member is not None and member.awaiting_join is not None) or group.num_awaiting_join < self._config.max_size
+            return (
+                member is not None and member.awaiting_join is not None
+            ) or group.num_awaiting_join < self._config.max_size
         return member is not None or len(group.members) < self._config.max_size
 
     def _join_new_member(
-        self, group: GroupMetadata, request: JoinGroupRequest, client: Client, require_known_member_id: bool, respond: JoinCallback
+        self,
+        group: GroupMetadata,
+        request: JoinGroupRequest,
+        client: Client,
+        require_known_member_id: bool,
+        respond: JoinCallback,
     ) -> None:
         instance = request.group_instance_id
         member_id = group.generate_member_id(client.client_id, instance, self._random)
         member = _member(member_id, request, client)
         old_member_id = group.static_member_id(instance)
         if old_member_id is not None:
-            self._rebalancer.update_static_member_and_rebalance(group, old_member_id, member, member.supported_protocols, respond)
+            self._rebalancer.update_static_member_and_rebalance(
+                group, old_member_id, member, member.supported_protocols, respond
+            )
         elif require_known_member_id and instance is None:
             group.add_pending_member(member_id, client.client_id, client.host)
             self._rebalancer.expect_pending_member(group, member_id, request.session_timeout_ms)
@@ -162,10 +216,14 @@ class GroupCoordinator:
         else:
             self._rebalancer.add_member_and_rebalance(group, member, respond)
 
-    def _join_known_member(self, group: GroupMetadata, request: JoinGroupRequest, client: Client, respond: JoinCallback) -> None:
+    def _join_known_member(
+        self, group: GroupMetadata, request: JoinGroupRequest, client: Client, respond: JoinCallback
+    ) -> None:
         member_id, instance = request.member_id, request.group_instance_id
         if member_id in group.pending_members:
-            self._rebalancer.add_member_and_rebalance(group, _member(member_id, request, client), respond)
+            self._rebalancer.add_member_and_rebalance(
+                group, _member(member_id, request, client), respond
+            )
             return
         if group.is_static_member_fenced(member_id, instance, "join-group"):
             respond(JoinGroupResult(Errors.FENCED_INSTANCE_ID, member_id))
@@ -187,26 +245,45 @@ class GroupCoordinator:
         elif group.state is GroupState.STABLE and not same:
             reason = "a member joins again with other protocols"
         else:  # its JoinGroup's answer was lost, most likely: it is told once more
-            members = group.current_members() if leads and group.state is GroupState.COMPLETING_REBALANCE else ()
+            members = (
+                group.current_members()
+                if leads and group.state is GroupState.COMPLETING_REBALANCE
+                else ()
+            )
             generation, leader = group.generation_id, group.leader_id or ""
-            respond(JoinGroupResult(Errors.NONE, member_id, generation, group.protocol_type, group.protocol_name, leader, members))
+            respond(
+                JoinGroupResult(
+                    Errors.NONE,
+                    member_id,
+                    generation,
+                    group.protocol_type,
+                    group.protocol_name,
+                    leader,
+                    members,
+                )
+            )
             return
         self._rebalancer.update_member_and_rebalance(group, member, protocols, respond, reason)
-
-    # --- SyncGroup ---
 
     def handle_sync_group(self, request: SyncGroupRequest, respond: SyncCallback) -> None:
         """A member asks for its assignment; the leader brings all of them."""
         error = self._status(request.group_id)
         if error is Errors.COORDINATOR_LOAD_IN_PROGRESS:
-            error = Errors.REBALANCE_IN_PROGRESS  # the rebalance that it means went with the old coordinator
+            error = (
+                Errors.REBALANCE_IN_PROGRESS
+            )  # the rebalance that it means went with the old coordinator
         group = self._manager.get_group(request.group_id) if error is Errors.NONE else None
         if group is None:
             respond(SyncGroupResult(error or Errors.UNKNOWN_MEMBER_ID))
             return
-        error = self._check_member(group, Member(request.member_id, request.group_instance_id, request.generation_id), "sync-group")
+        error = self._check_member(
+            group,
+            Member(request.member_id, request.group_instance_id, request.generation_id),
+            "sync-group",
+        )
         if error is Errors.NONE and (
-            request.protocol_type not in (None, group.protocol_type) or request.protocol_name not in (None, group.protocol_name)
+            request.protocol_type not in (None, group.protocol_type)
+            or request.protocol_name not in (None, group.protocol_name)
         ):
             error = Errors.INCONSISTENT_GROUP_PROTOCOL
         if error is Errors.NONE and group.state is GroupState.PREPARING_REBALANCE:
@@ -217,15 +294,19 @@ class GroupCoordinator:
         member = group.members[request.member_id]
         if group.state is GroupState.STABLE:
             self._rebalancer.synced(group, member.member_id)
-            respond(SyncGroupResult(Errors.NONE, group.protocol_type, group.protocol_name, member.assignment))
+            respond(
+                SyncGroupResult(
+                    Errors.NONE, group.protocol_type, group.protocol_name, member.assignment
+                )
+            )
             self._rebalancer.heard_from(group, member)
             return
         group.await_sync(member, respond)
         self._rebalancer.synced(group, member.member_id)
         if group.is_leader(member.member_id):
-            self._rebalancer.store_assignment(group, {each.member_id: each.assignment for each in request.assignments})
-
-    # --- Heartbeat, LeaveGroup ---
+            self._rebalancer.store_assignment(
+                group, {each.member_id: each.assignment for each in request.assignments}
+            )
 
     def handle_heartbeat(self, group_id: str, member: Member) -> Errors:
         """NONE also while an assignment is awaited; REBALANCE_IN_PROGRESS: join again."""
@@ -235,14 +316,26 @@ class GroupCoordinator:
         if error is not Errors.NONE:
             return error
         group = self._manager.get_group(group_id)
-        error = Errors.UNKNOWN_MEMBER_ID if group is None else self._check_member(group, member, "heartbeat")
+        error = (
+            Errors.UNKNOWN_MEMBER_ID
+            if group is None
+            else self._check_member(group, member, "heartbeat")
+        )
         if group is None or error is not Errors.NONE:
             return error
         self._rebalancer.heard_from(group, group.members[member.member_id])
-        return Errors.REBALANCE_IN_PROGRESS if group.state is GroupState.PREPARING_REBALANCE else Errors.NONE
+        return (
+            Errors.REBALANCE_IN_PROGRESS
+            if group.state is GroupState.PREPARING_REBALANCE
+            else Errors.NONE
+        )
 
-    def handle_leave_group(self, group_id: str, members: Sequence[Member]) -> tuple[Errors, list[Errors]]:
-        """The group's error, and each member's if it is NONE. A static member can be named by its instance id alone."""
+    def handle_leave_group(
+        self, group_id: str, members: Sequence[Member]
+    ) -> tuple[Errors, list[Errors]]:
+        """The group's error, and each member's if it is NONE. A static member can be named by its
+        instance id alone.
+        """
         error = self._status(group_id)
         if error is not Errors.NONE:
             return error, []
@@ -255,7 +348,9 @@ class GroupCoordinator:
 
     def _leave(self, group: GroupMetadata, leaving: Member) -> Errors:
         member_id = leaving.member_id
-        if member_id != NO_MEMBER_ID and group.is_static_member_fenced(member_id, leaving.group_instance_id, "leave-group"):
+        if member_id != NO_MEMBER_ID and group.is_static_member_fenced(
+            member_id, leaving.group_instance_id, "leave-group"
+        ):
             return Errors.FENCED_INSTANCE_ID
         if member_id in group.pending_members:
             self._rebalancer.remove_pending_member(group, member_id)
@@ -266,13 +361,17 @@ class GroupCoordinator:
         self._rebalancer.remove_left_member(group, member)
         return Errors.NONE
 
-    # --- offsets ---
-
     def handle_commit_offsets(
-        self, group_id: str, member: Member, offsets: Mapping[TopicPartition, OffsetAndMetadata], respond: Callable[[CommitErrors], None]
+        self,
+        group_id: str,
+        member: Member,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        respond: Callable[[CommitErrors], None],
     ) -> None:
-        """Commit. Without a generation (-1) only while the group has no members; a member may also while the group gathers, for it is told of that
-        by its heartbeat, but not while the assignment is made."""
+        """Commit. Without a generation (-1) only while the group has no members; a member may also
+        while the group gathers, for it is told of that by its heartbeat, but not while the
+        assignment is made.
+        """
         error = self._status(group_id, empty_id_is_valid=True)
         group = self._manager.get_group(group_id) if error is Errors.NONE else None
         if error is Errors.NONE and group is None:
@@ -292,7 +391,9 @@ class GroupCoordinator:
     def _check_commit(self, group: GroupMetadata, member: Member) -> Errors:
         if group.state is GroupState.DEAD:
             return Errors.COORDINATOR_NOT_AVAILABLE
-        if group.is_static_member_fenced(member.member_id, member.group_instance_id, "commit-offset"):
+        if group.is_static_member_fenced(
+            member.member_id, member.group_instance_id, "commit-offset"
+        ):
             return Errors.FENCED_INSTANCE_ID
         if member.generation_id < 0 and group.state is GroupState.EMPTY:
             return Errors.NONE
@@ -310,7 +411,9 @@ class GroupCoordinator:
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         respond: Callable[[CommitErrors], None],
     ) -> None:
-        """Commit within a transaction: the offsets count when it commits. Member and generation are checked if the producer says them (KIP-447)."""
+        """Commit within a transaction: the offsets count when it commits. Member and generation are
+        checked if the producer says them (KIP-447).
+        """
         error = self._status(group_id)
         if error is not Errors.NONE:
             respond(dict.fromkeys(offsets, error))
@@ -318,7 +421,9 @@ class GroupCoordinator:
         group = self._manager.get_or_create_group(group_id)
         if group.state is GroupState.DEAD:
             error = Errors.COORDINATOR_NOT_AVAILABLE
-        elif group.is_static_member_fenced(member.member_id, member.group_instance_id, "txn-commit-offset"):
+        elif group.is_static_member_fenced(
+            member.member_id, member.group_instance_id, "txn-commit-offset"
+        ):
             error = Errors.FENCED_INSTANCE_ID
         elif member.member_id != NO_MEMBER_ID and not group.has(member.member_id):
             error = Errors.UNKNOWN_MEMBER_ID
@@ -327,14 +432,23 @@ class GroupCoordinator:
         if error is not Errors.NONE:
             respond(dict.fromkeys(offsets, error))
             return
-        self._manager.store_offsets(group, member.member_id, offsets, respond, producer_id=producer_id, producer_epoch=producer_epoch)
+        self._manager.store_offsets(
+            group,
+            member.member_id,
+            offsets,
+            respond,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+        )
 
     def handle_fetch_offsets(
         self, group_id: str, partitions: Collection[TopicPartition] | None, *, require_stable: bool
     ) -> tuple[Errors, dict[TopicPartition, tuple[Errors, OffsetAndMetadata | None]]]:
-        """The group's error, and each partition's with what is committed. None of `partitions`: all that there are.
+        """The group's error, and each partition's with what is committed. None of `partitions`: all
+        that there are.
 
-        With `require_stable` an offset that is on its way, or in an open transaction, is refused with UNSTABLE_OFFSET_COMMIT (KIP-447).
+        With `require_stable` an offset that is on its way, or in an open transaction, is refused
+        with UNSTABLE_OFFSET_COMMIT (KIP-447).
         """
         error = self._status(group_id, empty_id_is_valid=True)
         if error is not Errors.NONE:
@@ -351,8 +465,12 @@ class GroupCoordinator:
                 found[tp] = Errors.NONE, None if commit is None else commit.value
         return Errors.NONE, found
 
-    def handle_delete_offsets(self, group_id: str, partitions: Sequence[TopicPartition]) -> tuple[Errors, dict[TopicPartition, Errors]]:
-        """Forget committed offsets (KIP-496): of any topic while the group is empty, else of those that no consumer of the group reads."""
+    def handle_delete_offsets(
+        self, group_id: str, partitions: Sequence[TopicPartition]
+    ) -> tuple[Errors, dict[TopicPartition, Errors]]:
+        """Forget committed offsets (KIP-496): of any topic while the group is empty, else of those
+        that no consumer of the group reads.
+        """
         error = self._status(group_id)
         if error is not Errors.NONE:
             return error, {}
@@ -362,21 +480,36 @@ class GroupCoordinator:
         if group.state is GroupState.EMPTY:
             errors = dict.fromkeys(partitions, Errors.NONE)
         elif group.protocol_type == CONSUMER_PROTOCOL_TYPE:
-            errors = {tp: Errors.GROUP_SUBSCRIBED_TO_TOPIC if group.is_subscribed_to(tp.topic) else Errors.NONE for tp in partitions}
+            errors = {
+                tp: (
+                    Errors.GROUP_SUBSCRIBED_TO_TOPIC
+                    if group.is_subscribed_to(tp.topic)
+                    else Errors.NONE
+                )
+                for tp in partitions
+            }
         else:
             return Errors.NON_EMPTY_GROUP, {}
-        self._manager.cleanup([group], lambda _: [tp for tp, refused in errors.items() if refused is Errors.NONE], "deleted")
+        self._manager.cleanup(
+            [group],
+            lambda _: [tp for tp, refused in errors.items() if refused is Errors.NONE],
+            "deleted",
+        )
         return Errors.NONE, errors
 
-    # --- groups ---
-
-    def handle_list_groups(self, states: Collection[str]) -> tuple[Errors, list[tuple[str, str, str]]]:
-        """(group, protocol type, state) of those in these states, of all without any; while a partition is loading, with an error beside."""
+    def handle_list_groups(
+        self, states: Collection[str]
+    ) -> tuple[Errors, list[tuple[str, str, str]]]:
+        """(group, protocol type, state) of those in these states, of all without any; while a
+        partition is loading, with an error beside.
+        """
         if not self.is_active:
             return Errors.COORDINATOR_NOT_AVAILABLE, []
         error = Errors.COORDINATOR_LOAD_IN_PROGRESS if self._manager.is_loading else Errors.NONE
         return error, [
-            (group.group_id, group.protocol_type or "", group.state) for group in self._manager.groups() if not states or group.state in states
+            (group.group_id, group.protocol_type or "", group.state)
+            for group in self._manager.groups()
+            if not states or group.state in states
         ]
 
     def handle_describe_group(self, group_id: str) -> tuple[Errors, GroupSummary]:
@@ -403,8 +536,6 @@ class GroupCoordinator:
         self._manager.delete_group(group)
         return Errors.NONE
 
-    # --- where groups are ---
-
     def on_group_loaded(self, group: GroupMetadata) -> None:
         self._rebalancer.on_group_loaded(group)
 
@@ -418,7 +549,10 @@ def _protocols(request: JoinGroupRequest) -> tuple[Protocol, ...]:
 
 def _member(member_id: str, request: JoinGroupRequest, client: Client) -> MemberMetadata:
     """Who joins, as the request says. A rebalance time-out of -1 (v0 has none) is the session's."""
-    session_timeout_ms, rebalance_timeout_ms = request.session_timeout_ms, request.rebalance_timeout_ms
+    session_timeout_ms, rebalance_timeout_ms = (
+        request.session_timeout_ms,
+        request.rebalance_timeout_ms,
+    )
     return MemberMetadata(
         member_id,
         request.group_instance_id,

@@ -1,7 +1,9 @@
-"""What a partition of `__consumer_offsets` says, batch by batch (Kafka: doLoadGroupsAndOffsets in GroupMetadataManager.scala).
+"""What a partition of `__consumer_offsets` says, batch by batch (Kafka: doLoadGroupsAndOffsets in
+GroupMetadataManager.scala).
 
-The last value of a key counts; a tombstone takes it away. Offsets of a transaction count when its commit marker comes, as of the place where they were
-appended, and not at all after an abort marker; what is still open at the end stays pending.
+The last value of a key counts; a tombstone takes it away. Offsets of a transaction count when its
+commit marker comes, as of the place where they were appended, and not at all after an abort marker;
+what is still open at the end stays pending.
 """
 
 from collections.abc import Iterator
@@ -9,7 +11,13 @@ from typing import NamedTuple
 
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.group.group_metadata import GroupMetadata
-from kafka_edu.coordinator.group.group_records import GroupKey, OffsetKey, read_group_value, read_key, read_offset_value
+from kafka_edu.coordinator.group.group_records import (
+    GroupKey,
+    OffsetKey,
+    read_group_value,
+    read_key,
+    read_offset_value,
+)
 from kafka_edu.coordinator.group.group_state import GroupState
 from kafka_edu.coordinator.group.member_metadata import MemberMetadata, Protocol
 from kafka_edu.coordinator.group.offset_and_metadata import CommittedOffset, offset_of
@@ -34,7 +42,9 @@ class LoadedGroup(NamedTuple):
 
 
 class GroupLoader:
-    """Reads one partition; owned by the task that loads it. Memory O(groups and offsets that are left), time O(records)."""
+    """Reads one partition; owned by the task that loads it. Memory O(groups and offsets that are
+    left), time O(records).
+    """
 
     def __init__(self) -> None:
         self._groups: dict[str, GroupMetadataValue] = {}
@@ -55,12 +65,18 @@ class GroupLoader:
         key = read_key(record.key) if record.key is not None else None
         if isinstance(key, OffsetKey):
             group_id, tp = key
-            target = self._pending.setdefault(header.producer_id, {}) if header.is_transactional else self._offsets
+            target = (
+                self._pending.setdefault(header.producer_id, {})
+                if header.is_transactional
+                else self._offsets
+            )
             offsets = target.setdefault(group_id, {})
             if record.value is None:
                 offsets.pop(tp, None)
             else:
-                offsets[tp] = CommittedOffset(offset_of(read_offset_value(record.value)), header.base_offset)
+                offsets[tp] = CommittedOffset(
+                    offset_of(read_offset_value(record.value)), header.base_offset
+                )
         elif isinstance(key, GroupKey):
             if record.value is None:
                 self._groups.pop(str(key), None)
@@ -83,16 +99,31 @@ class GroupLoader:
             for group_id, offsets in by_group.items():
                 if offsets:
                     pending.setdefault(group_id, {})[producer_id] = offsets
-        names = dict.fromkeys([*self._groups, *(group_id for group_id, offsets in self._offsets.items() if offsets), *pending])
+        names = dict.fromkeys(
+            [
+                *self._groups,
+                *(group_id for group_id, offsets in self._offsets.items() if offsets),
+                *pending,
+            ]
+        )
         for group_id in names:
-            yield LoadedGroup(group_id, self._groups.get(group_id), self._offsets.get(group_id, {}), pending.get(group_id, {}))
+            yield LoadedGroup(
+                group_id,
+                self._groups.get(group_id),
+                self._offsets.get(group_id, {}),
+                pending.get(group_id, {}),
+            )
 
 
 def make_group(loaded: LoadedGroup, now_ms: int, trace: Tracer | None) -> GroupMetadata:
-    """The group as it was when its last record was written: Empty without members, else Stable; members must send heartbeats anew. O(members + offsets)."""
+    """The group as it was when its last record was written: Empty without members, else Stable;
+    members must send heartbeats anew. O(members + offsets).
+    """
     value = loaded.value
     members = value.members if value is not None else []
-    group = GroupMetadata(loaded.group_id, GroupState.STABLE if members else GroupState.EMPTY, now_ms, trace)
+    group = GroupMetadata(
+        loaded.group_id, GroupState.STABLE if members else GroupState.EMPTY, now_ms, trace
+    )
     group.offsets.load(loaded.offsets, loaded.pending)
     if value is None:
         return group
@@ -116,5 +147,7 @@ def make_group(loaded: LoadedGroup, now_ms: int, trace: Tracer | None) -> GroupM
         value.protocol,
         value.leader,
     )
-    group.current_state_timestamp = value.current_state_timestamp if value.current_state_timestamp >= 0 else None
+    group.current_state_timestamp = (
+        value.current_state_timestamp if value.current_state_timestamp >= 0 else None
+    )
     return group

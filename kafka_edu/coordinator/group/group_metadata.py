@@ -1,15 +1,22 @@
-"""One group: its members, its generation, its protocol, its offsets (Kafka: GroupMetadata.scala; book 001, 002 §6).
+"""One group: its members, its generation, its protocol, its offsets (Kafka: GroupMetadata.scala;
+book 001, 002 §6).
 
-Pure bookkeeping: what happens when is decided by GroupCoordinator. Each change has one door here, which tells it.
+Pure bookkeeping: what happens when is decided by GroupCoordinator. Each change has one door here,
+which tells it.
 
-    generation    counts the assignments; a member that speaks of another one missed a rebalance (ILLEGAL_GENERATION)
-    leader        the first member; it assigns for all, and the coordinator never looks into what it assigns
-    protocol      of the assignors that all members know, the one that most members like best: each votes for its first (A: [range, sticky], B: [sticky,
+    generation    counts the assignments; a member that speaks of another one missed a rebalance
+    (ILLEGAL_GENERATION)
+    leader        the first member; it assigns for all, and the coordinator never looks into what it
+    assigns
+    protocol      of the assignors that all members know, the one that most members like best: each
+    votes for its first (A: [range, sticky], B: [sticky,
                   range], C: [sticky, range] → sticky, 2 of 3)
-    pending       members that were given an id and have not joined with it yet (KIP-394); a rebalance waits for them too
+    pending       members that were given an id and have not joined with it yet (KIP-394); a
+    rebalance waits for them too
     static        instance id → member id (KIP-345)
 
-Invariants: number awaiting = members whose JoinGroup waits; leader is a member; static members are members. Owned by GroupMetadataManager.
+Invariants: number awaiting = members whose JoinGroup waits; leader is a member; static members are
+members. Owned by GroupMetadataManager.
 """
 
 from collections import Counter
@@ -52,11 +59,15 @@ NO_MEMBER_ID: Final = ""
 class GroupMetadata:
     """A group. `members` is in the order in which they joined."""
 
-    def __init__(self, group_id: str, state: GroupState, now_ms: int, trace: Tracer | None = None) -> None:
+    def __init__(
+        self, group_id: str, state: GroupState, now_ms: int, trace: Tracer | None = None
+    ) -> None:
         self.group_id = group_id
         self.state = state
         self.current_state_timestamp: int | None = now_ms
-        """Wall ms since when it is in its state; None if an old record does not say. It decides when offsets expire (KIP-211)."""
+        """Wall ms since when it is in its state; None if an old record does not say. It decides
+        when offsets expire (KIP-211).
+        """
         self.protocol_type: str | None = None
         """None: nobody ever joined, the group only commits offsets."""
         self.protocol_name: str | None = None
@@ -69,14 +80,14 @@ class GroupMetadata:
         self.new_member_added = False
         """While the first rebalance waits for more members: somebody came, so it may wait on."""
         self.subscribed_topics: frozenset[str] | None = None
-        """Of a group of consumers what all members read together; None if it is none, or if that cannot be read."""
+        """Of a group of consumers what all members read together; None if it is none, or if that
+        cannot be read.
+        """
         self.offsets = GroupOffsets()
         self.num_awaiting_join = 0
         self._static_members: dict[str, str] = {}
         self._supported: Counter[str] = Counter()
         self._trace = trace
-
-    # --- state ---
 
     def transition_to(self, state: GroupState, now_ms: int) -> None:
         """Door: the next state. Raises RuntimeError where the table has none."""
@@ -85,13 +96,15 @@ class GroupMetadata:
         before, self.state = self.state, state
         self.current_state_timestamp = now_ms
         if self._trace:
-            self._trace(GroupStateChanged(self.group_id, self.generation_id, before, state, len(self.members)))
+            self._trace(
+                GroupStateChanged(
+                    self.group_id, self.generation_id, before, state, len(self.members)
+                )
+            )
 
     @property
     def can_rebalance(self) -> bool:
         return self.state in VALID_PREVIOUS_STATES[GroupState.PREPARING_REBALANCE]
-
-    # --- members ---
 
     def has(self, member_id: str) -> bool:
         return member_id in self.members
@@ -103,8 +116,12 @@ class GroupMetadata:
         """Who bears that instance id now."""
         return None if group_instance_id is None else self._static_members.get(group_instance_id)
 
-    def is_static_member_fenced(self, member_id: str, group_instance_id: str | None, operation: str) -> bool:
-        """Whether the instance id belongs to somebody else by now. An instance id that nobody has fences nobody."""
+    def is_static_member_fenced(
+        self, member_id: str, group_instance_id: str | None, operation: str
+    ) -> bool:
+        """Whether the instance id belongs to somebody else by now. An instance id that nobody has
+        fences nobody.
+        """
         current = self.static_member_id(group_instance_id)
         if current is None or current == member_id:
             return False
@@ -112,9 +129,13 @@ class GroupMetadata:
             self._trace(MemberFenced(self.group_id, group_instance_id or "", member_id, operation))
         return True
 
-    def generate_member_id(self, client_id: str, group_instance_id: str | None, random: Random) -> str:
+    def generate_member_id(
+        self, client_id: str, group_instance_id: str | None, random: Random
+    ) -> str:
         """`<client id>-<uuid>`, for a static member `<instance id>-<uuid>`."""
-        return f"{client_id if group_instance_id is None else group_instance_id}-{random_uuid(random)}"
+        return (
+            f"{client_id if group_instance_id is None else group_instance_id}-{random_uuid(random)}"
+        )
 
     def add_pending_member(self, member_id: str, client_id: str, client_host: str) -> None:
         """Door: it was given an id, and is awaited."""
@@ -123,7 +144,9 @@ class GroupMetadata:
             self._trace(MemberIdGiven(self.group_id, member_id, client_id, client_host))
 
     def add(self, member: MemberMetadata, respond: JoinCallback | None = None) -> int:
-        """Door: a member more, whose JoinGroup waits if `respond` is given. The first one leads. Returns the event's number."""
+        """Door: a member more, whose JoinGroup waits if `respond` is given. The first one leads.
+        Returns the event's number.
+        """
         if not self.members:
             self.protocol_type = member.protocol_type
         if self.leader_id is None:
@@ -154,7 +177,12 @@ class GroupMetadata:
             self._static_members[member.group_instance_id] = member.member_id
 
     def restore(
-        self, members: Iterable[MemberMetadata], generation_id: int, protocol_type: str | None, protocol_name: str | None, leader_id: str | None
+        self,
+        members: Iterable[MemberMetadata],
+        generation_id: int,
+        protocol_type: str | None,
+        protocol_name: str | None,
+        leader_id: str | None,
     ) -> None:
         """The group as the log has it; what is told of it is that it was loaded."""
         self.generation_id = generation_id
@@ -165,15 +193,23 @@ class GroupMetadata:
             self._enter(member)
         self.subscribed_topics = self.compute_subscribed_topics()
 
-    def update(self, member: MemberMetadata, protocols: tuple[Protocol, ...], respond: JoinCallback | None) -> int:
-        """Door: a member joins again, with these protocols; its JoinGroup waits. Returns the event's number."""
+    def update(
+        self, member: MemberMetadata, protocols: tuple[Protocol, ...], respond: JoinCallback | None
+    ) -> int:
+        """Door: a member joins again, with these protocols; its JoinGroup waits. Returns the
+        event's number.
+        """
         self._supported.subtract(member.protocol_names())
         member.supported_protocols = protocols
         self._supported.update(member.protocol_names())
         self._await_join(member, respond)
         if not self._trace:
             return 0
-        return self._trace(MemberUpdated(self.group_id, member.member_id, member.group_instance_id or "", self.state))
+        return self._trace(
+            MemberUpdated(
+                self.group_id, member.member_id, member.group_instance_id or "", self.state
+            )
+        )
 
     def remove(self, member_id: str) -> MemberMetadata | None:
         """Take a member out; the caller tells why it went. If it led, the next in line leads."""
@@ -183,15 +219,22 @@ class GroupMetadata:
         self._supported.subtract(member.protocol_names())
         if member.awaiting_join is not None:
             self.num_awaiting_join -= 1
-        if member.group_instance_id is not None and self._static_members.get(member.group_instance_id) == member_id:
+        if (
+            member.group_instance_id is not None
+            and self._static_members.get(member.group_instance_id) == member_id
+        ):
             del self._static_members[member.group_instance_id]
         self.pending_sync_members.pop(member_id, None)
         if self.is_leader(member_id):
             self.leader_id = next(iter(self.members), None)
         return member
 
-    def replace_static_member(self, group_instance_id: str, old_member_id: str, new_member_id: str) -> MemberMetadata:
-        """Door: the same static member under a new id. Whoever waits under the old one is fenced (KIP-345)."""
+    def replace_static_member(
+        self, group_instance_id: str, old_member_id: str, new_member_id: str
+    ) -> MemberMetadata:
+        """Door: the same static member under a new id. Whoever waits under the old one is fenced
+        (KIP-345).
+        """
         member = self.members.pop(old_member_id)
         fenced = JoinGroupResult(Errors.FENCED_INSTANCE_ID, old_member_id)
         self.answer_join(member, fenced)
@@ -205,10 +248,10 @@ class GroupMetadata:
         if self.is_leader(old_member_id):
             self.leader_id = new_member_id
         if self._trace:
-            self._trace(StaticMemberReplaced(self.group_id, group_instance_id, old_member_id, new_member_id))
+            self._trace(
+                StaticMemberReplaced(self.group_id, group_instance_id, old_member_id, new_member_id)
+            )
         return member
-
-    # --- waiting requests ---
 
     def _await_join(self, member: MemberMetadata, respond: JoinCallback | None) -> None:
         self.num_awaiting_join += (respond is not None) - (member.awaiting_join is not None)
@@ -224,7 +267,9 @@ class GroupMetadata:
         return True
 
     def await_sync(self, member: MemberMetadata, respond: SyncCallback) -> None:
-        """Its SyncGroup waits for the leader's. One that waited already was given up by its client."""
+        """Its SyncGroup waits for the leader's. One that waited already was given up by its
+        client.
+        """
         member.awaiting_sync = respond
 
     def answer_sync(self, member: MemberMetadata, result: SyncGroupResult) -> bool:
@@ -249,27 +294,42 @@ class GroupMetadata:
         """The slowest member's."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
-    # --- protocols and generations ---
-
     def supports_protocols(self, protocol_type: str, names: Collection[str]) -> bool:
-        """Whether one who can do these fits in: the same type, and at least one protocol that all others can do too."""
+        """Whether one who can do these fits in: the same type, and at least one protocol that all
+        others can do too.
+        """
         if self.state is GroupState.EMPTY:
             return bool(protocol_type) and bool(names)
-        return self.protocol_type == protocol_type and any(self._supported[name] == len(self.members) for name in names)
+        return self.protocol_type == protocol_type and any(
+            self._supported[name] == len(self.members) for name in names
+        )
 
     def select_protocol(self) -> str:
-        """Each member votes for its favourite among those that all can do; the most votes win, the first named of equals. There is a member."""
+        """Each member votes for its favourite among those that all can do; the most votes win, the
+        first named of equals. There is a member.
+        """
         count = len(self.members)
-        candidates = frozenset(name for name, supporters in self._supported.items() if supporters == count)
+        candidates = frozenset(
+            name for name, supporters in self._supported.items() if supporters == count
+        )
         votes = Counter(member.vote(candidates) for member in self.members.values())
         return votes.most_common(1)[0][0]
 
     def elect_joined_leader(self) -> bool:
-        """Door: a leader that has not joined again gives way to a member that has; False if nobody has."""
+        """Door: a leader that has not joined again gives way to a member that has; False if nobody
+        has.
+        """
         leader = self.members.get(self.leader_id) if self.leader_id is not None else None
         if leader is not None and leader.awaiting_join is not None:
             return True
-        joined = next((member_id for member_id, member in self.members.items() if member.awaiting_join is not None), None)
+        joined = next(
+            (
+                member_id
+                for member_id, member in self.members.items()
+                if member.awaiting_join is not None
+            ),
+            None,
+        )
         if joined is None:
             return False
         self.leader_id = joined
@@ -281,9 +341,19 @@ class GroupMetadata:
         self.protocol_name = self.select_protocol() if self.members else None
         self.subscribed_topics = self.compute_subscribed_topics()
         self.pending_sync_members.clear()
-        self.transition_to(GroupState.COMPLETING_REBALANCE if self.members else GroupState.EMPTY, now_ms)
+        self.transition_to(
+            GroupState.COMPLETING_REBALANCE if self.members else GroupState.EMPTY, now_ms
+        )
         if self._trace:
-            self._trace(RebalanceCompleted(self.group_id, self.generation_id, self.protocol_name or "", self.leader_id or "", tuple(self.members)))
+            self._trace(
+                RebalanceCompleted(
+                    self.group_id,
+                    self.generation_id,
+                    self.protocol_name or "",
+                    self.leader_id or "",
+                    tuple(self.members),
+                )
+            )
 
     def compute_subscribed_topics(self) -> frozenset[str] | None:
         """What the members read together, as far as they are consumers and can be understood."""
@@ -293,7 +363,9 @@ class GroupMetadata:
             return frozenset()
         if self.protocol_name is None:
             return None
-        return subscribed_topics(member.metadata(self.protocol_name) for member in self.members.values())
+        return subscribed_topics(
+            member.metadata(self.protocol_name) for member in self.members.values()
+        )
 
     def is_subscribed_to(self, topic: str) -> bool:
         """Whether a member may read the topic; also when nobody can tell."""
@@ -303,36 +375,52 @@ class GroupMetadata:
         """As the leader is told of them; there is a protocol."""
         name = self.protocol_name
         assert name is not None
-        return [JoinGroupMember(m.member_id, m.group_instance_id, m.metadata(name)) for m in self.members.values()]
+        return [
+            JoinGroupMember(m.member_id, m.group_instance_id, m.metadata(name))
+            for m in self.members.values()
+        ]
 
     def assign(self, assignments: Mapping[str, bytes]) -> None:
         """Door: the leader's assignment, which is in the log by now."""
         for member_id, member in self.members.items():
             member.assignment = assignments.get(member_id, b"")
         if self._trace:
-            sizes = tuple((member_id, len(member.assignment)) for member_id, member in self.members.items())
-            self._trace(GroupAssigned(self.group_id, self.generation_id, self.leader_id or "", sizes))
+            sizes = tuple(
+                (member_id, len(member.assignment)) for member_id, member in self.members.items()
+            )
+            self._trace(
+                GroupAssigned(self.group_id, self.generation_id, self.leader_id or "", sizes)
+            )
 
     def forget_assignments(self) -> None:
         """The assignment that was being made is void."""
         for member in self.members.values():
             member.assignment = b""
 
-    # --- offsets ---
-
     def expired_offsets(self, now_ms: int, retention_ms: int) -> list[TopicPartition]:
-        """Whose time is up (KIP-211). An empty group keeps its offsets for the retention time; a stable one loses those of topics that nobody reads."""
+        """Whose time is up (KIP-211). An empty group keeps its offsets for the retention time; a
+        stable one loses those of topics that nobody reads.
+        """
         if self.protocol_type is None:
             return self.offsets.expired(now_ms, retention_ms, since_ms=None)
         if self.state is GroupState.EMPTY:
             return self.offsets.expired(now_ms, retention_ms, since_ms=self.current_state_timestamp)
-        if self.state is GroupState.STABLE and self.protocol_type == CONSUMER_PROTOCOL_TYPE and self.subscribed_topics is not None:
-            return self.offsets.expired(now_ms, retention_ms, since_ms=None, subscribed=self.subscribed_topics)
+        if (
+            self.state is GroupState.STABLE
+            and self.protocol_type == CONSUMER_PROTOCOL_TYPE
+            and self.subscribed_topics is not None
+        ):
+            return self.offsets.expired(
+                now_ms, retention_ms, since_ms=None, subscribed=self.subscribed_topics
+            )
         return []
 
     def snapshot(self, partition: int) -> GroupSnapshot:
         """The whole state, as it is told to one who begins to look."""
-        members = tuple((m.member_id, m.group_instance_id or "", m.client_id, m.client_host) for m in self.members.values())
+        members = tuple(
+            (m.member_id, m.group_instance_id or "", m.client_id, m.client_host)
+            for m in self.members.values()
+        )
         return GroupSnapshot(
             self.group_id,
             partition,

@@ -1,13 +1,18 @@
 """The groups of this broker and their log (Kafka: GroupMetadataManager.scala; book 001; spec O2).
 
-`__consumer_offsets` has 50 partitions; a group belongs to one of them by its name's hash, and to the broker that leads that partition. Whatever must
-survive that broker is in the partition's log before it is answered: each generation with its assignment, each committed offset.
+`__consumer_offsets` has 50 partitions; a group belongs to one of them by its name's hash, and to
+the broker that leads that partition. Whatever must survive that broker is in the partition's log
+before it is answered: each generation with its assignment, each committed offset.
 
-    partition     not led here → NOT_COORDINATOR; loading → COORDINATOR_LOAD_IN_PROGRESS; owned: its groups are in memory
-    storing       one batch, acks=-1 (offsets.commit.required.acks): the callback comes when all of the ISR have it, or after offsets.commit.timeout.ms
-    expiry        every offsets.retention.check.interval.ms: tombstones for offsets whose time is up, and for groups that have nothing left (KIP-211)
+    partition     not led here → NOT_COORDINATOR; loading → COORDINATOR_LOAD_IN_PROGRESS; owned: its
+    groups are in memory
+    storing       one batch, acks=-1 (offsets.commit.required.acks): the callback comes when all of
+    the ISR have it, or after offsets.commit.timeout.ms
+    expiry        every offsets.retention.check.interval.ms: tombstones for offsets whose time is
+    up, and for groups that have nothing left (KIP-211)
 
-Synchronous; PartitionLoader is the shell that reads logs. Owned by the broker's loop. Next hop: ReplicaManager.append_records.
+Synchronous; PartitionLoader is the shell that reads logs. Owned by the broker's loop. Next hop:
+ReplicaManager.append_records.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,20 +26,36 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.coordinator_type import partition_for
 from kafka_edu.coordinator.group.group_config import OffsetConfig
 from kafka_edu.coordinator.group.group_metadata import GroupMetadata
-from kafka_edu.coordinator.group.group_records import group_key, group_value, offset_key, offset_value
+from kafka_edu.coordinator.group.group_records import (
+    group_key,
+    group_value,
+    offset_key,
+    offset_value,
+)
 from kafka_edu.coordinator.group.group_state import GroupState
 from kafka_edu.coordinator.group.offset_and_metadata import OffsetAndMetadata
 from kafka_edu.log.append_origin import AppendOrigin
 from kafka_edu.record.record import Record
-from kafka_edu.record.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, build_batch
+from kafka_edu.record.record_batch import (
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
+    build_batch,
+)
 from kafka_edu.replication.replica_manager import ProduceResults
 from kafka_edu.trace.event import Event
-from kafka_edu.trace.events.group import OffsetsCommitted, OffsetsRemoved, TransactionalOffsetsCompleted
+from kafka_edu.trace.events.group import (
+    OffsetsCommitted,
+    OffsetsRemoved,
+    TransactionalOffsetsCompleted,
+)
 from kafka_edu.trace.tracer import Tracer
 
 CommitErrors = dict[TopicPartition, Errors]
 OFFSETS_SEQUENCE: Final = 0
-"""What Kafka writes as the sequence number of a batch of offsets. It says nothing: a coordinator's sequences are not checked."""
+"""What Kafka writes as the sequence number of a batch of offsets. It says nothing: a coordinator's
+sequences are not checked.
+"""
 Selector = Callable[[GroupMetadata], Collection[TopicPartition]]
 
 #: What a failed append means for one who asked the coordinator. Others are told as they are.
@@ -76,9 +97,18 @@ class GroupLog(Protocol):
 
 
 class GroupMetadataManager:
-    """Owner of this broker's groups. `partitions` is how many `__consumer_offsets` has, as the callable says when it is asked."""
+    """Owner of this broker's groups. `partitions` is how many `__consumer_offsets` has, as the
+    callable says when it is asked.
+    """
 
-    def __init__(self, config: OffsetConfig, log: GroupLog, time: Time, partitions: Callable[[], int], trace: Tracer | None = None) -> None:
+    def __init__(
+        self,
+        config: OffsetConfig,
+        log: GroupLog,
+        time: Time,
+        partitions: Callable[[], int],
+        trace: Tracer | None = None,
+    ) -> None:
         self._config = config
         self._log = log
         self._time = time
@@ -92,8 +122,6 @@ class GroupMetadataManager:
         """producer id → the groups in which it has a transaction open."""
         if trace:
             trace.on_snapshot(self._snapshot)
-
-    # --- which groups are here ---
 
     def partition_for(self, group_id: str) -> int:
         return partition_for(group_id, self._partitions())
@@ -126,7 +154,9 @@ class GroupMetadataManager:
         groups = self._owned[self.partition_for(group_id)]
         group = groups.get(group_id)
         if group is None:
-            group = groups[group_id] = GroupMetadata(group_id, GroupState.EMPTY, self._time.milliseconds(), self._trace)
+            group = groups[group_id] = GroupMetadata(
+                group_id, GroupState.EMPTY, self._time.milliseconds(), self._trace
+            )
         return group
 
     def groups(self) -> Iterator[GroupMetadata]:
@@ -134,10 +164,10 @@ class GroupMetadataManager:
         for groups in self._owned.values():
             yield from groups.values()
 
-    # --- partitions come and go ---
-
     def begin_loading(self, partition: int, leader_epoch: int) -> None:
-        """Door: this broker leads the partition and must read it first. What it may still have of an earlier time is dropped by the caller before."""
+        """Door: this broker leads the partition and must read it first. What it may still have of
+        an earlier time is dropped by the caller before.
+        """
         self._loading[partition] = leader_epoch
 
     def loaded(self, partition: int, groups: Iterable[GroupMetadata]) -> None:
@@ -149,7 +179,9 @@ class GroupMetadataManager:
                 self._groups_of_producer.setdefault(producer_id, set()).add(group.group_id)
 
     def unload(self, partition: int) -> list[GroupMetadata]:
-        """Door: the partition is led by another broker, or is not to be loaded any more; returns the groups that are to be told."""
+        """Door: the partition is led by another broker, or is not to be loaded any more; returns
+        the groups that are to be told.
+        """
         self._loading.pop(partition, None)
         groups = list(self._owned.pop(partition, {}).values())
         for group in groups:
@@ -164,8 +196,6 @@ class GroupMetadataManager:
             if not groups:
                 del self._groups_of_producer[producer_id]
 
-    # --- storing ---
-
     def _append(
         self,
         partition: int,
@@ -177,7 +207,9 @@ class GroupMetadataManager:
         producer_epoch: int = NO_PRODUCER_EPOCH,
         base_sequence: int = NO_SEQUENCE,
     ) -> None:
-        """Append (key, value) pairs as one batch; `respond` gets the error and the batch's offset, now or later. With a producer: in its transaction."""
+        """Append (key, value) pairs as one batch; `respond` gets the error and the batch's offset,
+        now or later. With a producer: in its transaction.
+        """
         now_ms = self._time.milliseconds()
         batch = build_batch(
             [Record(i, now_ms, key, value) for i, (key, value) in enumerate(records)],
@@ -193,11 +225,27 @@ class GroupMetadataManager:
             status = results[tp]
             respond(status.error, status.base_offset)
 
-        self._log.append_records(self._config.commit_timeout_ms, required_acks, {tp: batch}, appended, origin=AppendOrigin.COORDINATOR)
+        self._log.append_records(
+            self._config.commit_timeout_ms,
+            required_acks,
+            {tp: batch},
+            appended,
+            origin=AppendOrigin.COORDINATOR,
+        )
 
-    def store_group(self, group: GroupMetadata, assignments: Mapping[str, bytes], respond: Callable[[Errors], None]) -> None:
-        """Write the group's generation with `assignments`, by member id; `respond` is called once, now or later."""
-        record = group_key(group.group_id), group_value(group, assignments, self._config.inter_broker_protocol)
+    def store_group(
+        self,
+        group: GroupMetadata,
+        assignments: Mapping[str, bytes],
+        respond: Callable[[Errors], None],
+    ) -> None:
+        """Write the group's generation with `assignments`, by member id; `respond` is called once,
+        now or later.
+        """
+        record = (
+            group_key(group.group_id),
+            group_value(group, assignments, self._config.inter_broker_protocol),
+        )
         self._append(
             self.partition_for(group.group_id),
             [record],
@@ -217,12 +265,14 @@ class GroupMetadataManager:
     ) -> None:
         """Commit these; `respond` gets each partition's error, now or later.
 
-        Those with too long a text (OFFSET_METADATA_TOO_LARGE) are left out, the others are one batch. With a producer they wait for the end of its
-        transaction.
+        Those with too long a text (OFFSET_METADATA_TOO_LARGE) are left out, the others are one
+        batch. With a producer they wait for the end of its transaction.
         """
         limit = self._config.max_metadata_size
         valid = {tp: value for tp, value in offsets.items() if len(value.metadata) <= limit}
-        errors: CommitErrors = {tp: Errors.OFFSET_METADATA_TOO_LARGE for tp in offsets if tp not in valid}
+        errors: CommitErrors = {
+            tp: Errors.OFFSET_METADATA_TOO_LARGE for tp in offsets if tp not in valid
+        }
         if not valid:
             respond(errors)
             return
@@ -242,7 +292,10 @@ class GroupMetadataManager:
 
         self._append(
             self.partition_for(group.group_id),
-            [(offset_key(group.group_id, tp), offset_value(value, protocol)) for tp, value in valid.items()],
+            [
+                (offset_key(group.group_id, tp), offset_value(value, protocol))
+                for tp, value in valid.items()
+            ],
             self._config.commit_required_acks,
             appended,
             producer_id=producer_id,
@@ -275,10 +328,16 @@ class GroupMetadataManager:
             group.offsets.appended(offsets, batch_offset)
         if self._trace is not None and self._trace.hops:
             told = tuple((tp.topic, tp.partition, value.offset) for tp, value in offsets.items())
-            self._trace(OffsetsCommitted(group.group_id, group.generation_id, member_id, told, producer_id))
+            self._trace(
+                OffsetsCommitted(group.group_id, group.generation_id, member_id, told, producer_id)
+            )
 
-    def complete_transaction(self, producer_id: int, partitions: Collection[int], committed: bool) -> None:
-        """Door: the markers of a transaction are in these partitions' logs. O(offsets that it committed)."""
+    def complete_transaction(
+        self, producer_id: int, partitions: Collection[int], committed: bool
+    ) -> None:
+        """Door: the markers of a transaction are in these partitions' logs. O(offsets that it
+        committed).
+        """
         for group_id in sorted(self._groups_of_producer.get(producer_id, ())):
             group = self.get_group(group_id)
             if group is None or self.partition_for(group_id) not in partitions:
@@ -286,20 +345,26 @@ class GroupMetadataManager:
             ended = group.offsets.complete_transaction(producer_id, committed)
             self._forget_producer(producer_id, group_id)
             if ended and self._trace:
-                told = tuple((tp.topic, tp.partition, commit.value.offset) for tp, commit in ended.items())
+                told = tuple(
+                    (tp.topic, tp.partition, commit.value.offset) for tp, commit in ended.items()
+                )
                 self._trace(TransactionalOffsetsCompleted(group_id, producer_id, committed, told))
-
-    # --- the end of offsets and groups ---
 
     def cleanup_expired(self, groups: Iterable[GroupMetadata]) -> None:
         """Every offsets.retention.check.interval.ms, of all groups, some at a time. O(offsets)."""
         now_ms = self._time.milliseconds()
-        self.cleanup(groups, lambda group: group.expired_offsets(now_ms, self._config.retention_ms), "expired")
+        self.cleanup(
+            groups,
+            lambda group: group.expired_offsets(now_ms, self._config.retention_ms),
+            "expired",
+        )
 
     def cleanup_deleted(self, partitions: Collection[TopicPartition]) -> None:
         """Topics are deleted: nobody can go on reading them. O(groups + their offsets)."""
         deleted = frozenset(partitions)
-        self.cleanup(list(self.groups()), lambda group: group.offsets.among(deleted), "the topic is deleted")
+        self.cleanup(
+            list(self.groups()), lambda group: group.offsets.among(deleted), "the topic is deleted"
+        )
 
     def delete_group(self, group: GroupMetadata) -> None:
         """An empty group goes, with all its offsets."""
@@ -307,8 +372,10 @@ class GroupMetadataManager:
         self.cleanup([group], lambda dead: list(dead.offsets.committed), "deleted")
 
     def cleanup(self, groups: Iterable[GroupMetadata], select: Selector, reason: str) -> None:
-        """Remove the selected offsets of each group; a group that is Empty and has nothing left dies. Tombstones go into the log, and are not waited
-        for: what is missing of them is found out and removed again by the next coordinator."""
+        """Remove the selected offsets of each group; a group that is Empty and has nothing left
+        dies. Tombstones go into the log, and are not waited for: what is missing of them is found
+        out and removed again by the next coordinator.
+        """
         now_ms = self._time.milliseconds()
         for group in groups:
             producers = list(group.offsets.producers)
@@ -318,7 +385,9 @@ class GroupMetadataManager:
                     self._forget_producer(producer_id, group.group_id)
             if group.state is GroupState.EMPTY and group.offsets.is_empty:
                 group.transition_to(GroupState.DEAD, now_ms)
-            tombstones: list[tuple[bytes, None]] = [(offset_key(group.group_id, tp), None) for tp in removed]
+            tombstones: list[tuple[bytes, None]] = [
+                (offset_key(group.group_id, tp), None) for tp in removed
+            ]
             partition = self.partition_for(group.group_id)
             if group.state is GroupState.DEAD:
                 owned = self._owned.get(partition, {})
@@ -327,7 +396,11 @@ class GroupMetadataManager:
                     if group.generation_id > 0:
                         tombstones.append((group_key(group.group_id), None))
             if removed and self._trace:
-                self._trace(OffsetsRemoved(group.group_id, reason, tuple((tp.topic, tp.partition) for tp in removed)))
+                self._trace(
+                    OffsetsRemoved(
+                        group.group_id, reason, tuple((tp.topic, tp.partition) for tp in removed)
+                    )
+                )
             if tombstones:
                 self._append(partition, tombstones, 0, lambda *_: None)
 

@@ -1,13 +1,16 @@
-"""The offsets that a group has committed, and those on their way (Kafka: the offset half of GroupMetadata.scala; KIP-98, KIP-211, KIP-447).
+"""The offsets that a group has committed, and those on their way (Kafka: the offset half of
+GroupMetadata.scala; KIP-98, KIP-211, KIP-447).
 
-A commit is *prepared* before it is appended to the log, and *counts* when the log has it: so what a client reads back is never lost later. Between the
-two it is pending: an offset that is being written neither expires nor lets its group die.
+A commit is *prepared* before it is appended to the log, and *counts* when the log has it: so what a
+client reads back is never lost later. Between the two it is pending: an offset that is being
+written neither expires nor lets its group die.
 
     prepare → append → appended: counts, unless a later one in the log counts already
                      → failed: dropped
 
-A commit within a transaction is prepared and appended alike, but waits then, by the producer's id, for the transaction's end: a commit marker makes it
-count, an abort drops it. While it waits a reader that asks for stable offsets is refused (UNSTABLE_OFFSET_COMMIT).
+A commit within a transaction is prepared and appended alike, but waits then, by the producer's id,
+for the transaction's end: a commit marker makes it count, an abort drops it. While it waits a
+reader that asks for stable offsets is refused (UNSTABLE_OFFSET_COMMIT).
 """
 
 from collections.abc import Iterable, Mapping, Set
@@ -34,7 +37,9 @@ class GroupOffsets:
 
     def is_pending(self, tp: TopicPartition) -> bool:
         """Whether the offset may change soon by what is already here."""
-        return tp in self._pending or any(tp in offsets for offsets in self._pending_transactional.values())
+        return tp in self._pending or any(
+            tp in offsets for offsets in self._pending_transactional.values()
+        )
 
     def has_pending_from(self, producer_id: int) -> bool:
         return producer_id in self._pending_transactional
@@ -45,22 +50,38 @@ class GroupOffsets:
         return self._pending_transactional
 
     def among(self, partitions: Set[TopicPartition]) -> set[TopicPartition]:
-        """Those of `partitions` for which an offset is committed or on its way, in a transaction too. O(offsets)."""
-        known: list[Iterable[TopicPartition]] = [self.committed, self._pending, *self._pending_transactional.values()]
+        """Those of `partitions` for which an offset is committed or on its way, in a transaction
+        too. O(offsets).
+        """
+        known: list[Iterable[TopicPartition]] = [
+            self.committed,
+            self._pending,
+            *self._pending_transactional.values(),
+        ]
         return {tp for offsets in known for tp in offsets if tp in partitions}
 
-    def load(self, committed: Mapping[TopicPartition, CommittedOffset], pending: Mapping[int, Mapping[TopicPartition, CommittedOffset]]) -> None:
-        """Take over what was read from the log; `pending` are commits of transactions that are still open, by producer id."""
+    def load(
+        self,
+        committed: Mapping[TopicPartition, CommittedOffset],
+        pending: Mapping[int, Mapping[TopicPartition, CommittedOffset]],
+    ) -> None:
+        """Take over what was read from the log; `pending` are commits of transactions that are
+        still open, by producer id.
+        """
         self.committed = dict(committed)
-        self._pending_transactional = {producer_id: dict(offsets) for producer_id, offsets in pending.items()}
-
-    # --- a commit ---
+        self._pending_transactional = {
+            producer_id: dict(offsets) for producer_id, offsets in pending.items()
+        }
 
     def prepare(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """They are about to be appended. Of two on their way for one partition the later one is the pending one."""
+        """They are about to be appended. Of two on their way for one partition the later one is the
+        pending one.
+        """
         self._pending.update(offsets)
 
-    def appended(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], batch_offset: int) -> None:
+    def appended(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], batch_offset: int
+    ) -> None:
         """The log has them at `batch_offset`."""
         for tp, value in offsets.items():
             if tp in self._pending:
@@ -81,37 +102,54 @@ class GroupOffsets:
         if current is None or current.older_than(commit):
             self.committed[tp] = commit
 
-    # --- a commit in a transaction ---
-
-    def prepare_transactional(self, producer_id: int, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+    def prepare_transactional(
+        self, producer_id: int, offsets: Mapping[TopicPartition, OffsetAndMetadata]
+    ) -> None:
         open_ones = self._pending_transactional.setdefault(producer_id, {})
         for tp, value in offsets.items():
             open_ones[tp] = CommittedOffset(value, None)
 
-    def transactional_appended(self, producer_id: int, offsets: Mapping[TopicPartition, OffsetAndMetadata], batch_offset: int) -> None:
-        """The log has them. If the transaction has ended meanwhile there is nothing left to do: it was aborted, or its commit was answered before."""
+    def transactional_appended(
+        self,
+        producer_id: int,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        batch_offset: int,
+    ) -> None:
+        """The log has them. If the transaction has ended meanwhile there is nothing left to do: it
+        was aborted, or its commit was answered before.
+        """
         open_ones = self._pending_transactional.get(producer_id, {})
         for tp, value in offsets.items():
             pending = open_ones.get(tp)
             if pending is not None and pending.value == value:
                 open_ones[tp] = CommittedOffset(value, batch_offset)
 
-    def transactional_failed(self, producer_id: int, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+    def transactional_failed(
+        self, producer_id: int, offsets: Mapping[TopicPartition, OffsetAndMetadata]
+    ) -> None:
         """The log does not have them; a producer without any is forgotten."""
         open_ones = self._pending_transactional.get(producer_id)
         if open_ones is None:
             return
         for tp, value in offsets.items():
             pending = open_ones.get(tp)
-            if pending is not None and pending.value == value and pending.appended_batch_offset is None:
+            if (
+                pending is not None
+                and pending.value == value
+                and pending.appended_batch_offset is None
+            ):
                 del open_ones[tp]
         if not open_ones:
             del self._pending_transactional[producer_id]
 
-    def complete_transaction(self, producer_id: int, committed: bool) -> dict[TopicPartition, CommittedOffset]:
-        """The transaction's marker is in the log; returns the offsets that it concerned. A transaction that is not open here changes nothing.
+    def complete_transaction(
+        self, producer_id: int, committed: bool
+    ) -> dict[TopicPartition, CommittedOffset]:
+        """The transaction's marker is in the log; returns the offsets that it concerned. A
+        transaction that is not open here changes nothing.
 
-        A commit that is still on its way to the log is dropped: its coordinator ended the transaction without having heard that it arrived.
+        A commit that is still on its way to the log is dropped: its coordinator ended the
+        transaction without having heard that it arrived.
         """
         ended = self._pending_transactional.pop(producer_id, {})
         if committed:
@@ -120,14 +158,18 @@ class GroupOffsets:
                     self._count(tp, commit)
         return ended
 
-    # --- the end of an offset ---
-
-    def remove(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Forget these, whatever is on its way for them as well; returns what was committed, for tombstones."""
+    def remove(
+        self, partitions: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
+        """Forget these, whatever is on its way for them as well; returns what was committed, for
+        tombstones.
+        """
         removed = {}
         for tp in partitions:
             self._pending.pop(tp, None)
-            for producer_id in [p for p, offsets in self._pending_transactional.items() if tp in offsets]:
+            for producer_id in [
+                p for p, offsets in self._pending_transactional.items() if tp in offsets
+            ]:
                 offsets = self._pending_transactional[producer_id]
                 del offsets[tp]
                 if not offsets:
@@ -137,10 +179,19 @@ class GroupOffsets:
                 removed[tp] = commit.value
         return removed
 
-    def expired(self, now_ms: int, retention_ms: int, *, since_ms: int | None, subscribed: Iterable[str] = ()) -> list[TopicPartition]:
-        """Whose time is up (KIP-211): `retention_ms` after `since_ms` (when the group became empty), or after the commit if that is None.
+    def expired(
+        self,
+        now_ms: int,
+        retention_ms: int,
+        *,
+        since_ms: int | None,
+        subscribed: Iterable[str] = (),
+    ) -> list[TopicPartition]:
+        """Whose time is up (KIP-211): `retention_ms` after `since_ms` (when the group became
+        empty), or after the commit if that is None.
 
-        Not those of `subscribed` topics, nor pending ones. A client's own expire time (OffsetCommit v2 to v4) goes before all that.
+        Not those of `subscribed` topics, nor pending ones. A client's own expire time (OffsetCommit
+        v2 to v4) goes before all that.
         """
         topics = frozenset(subscribed)
         return [

@@ -1,11 +1,15 @@
-"""How a group comes from one generation to the next (Kafka: the private half of GroupCoordinator.scala; book 001, 002 §6; spec O1).
+"""How a group comes from one generation to the next (Kafka: the private half of
+GroupCoordinator.scala; book 001, 002 §6; spec O1).
 
-    somebody joins, leaves, dies or joins again otherwise → PreparingRebalance: DelayedJoin waits for all known members
-    all have joined, or the rebalance time-out is over    → CompletingRebalance: a new generation; the leader is told all members, who is missing is out
+    somebody joins, leaves, dies or joins again otherwise → PreparingRebalance: DelayedJoin waits
+    for all known members
+    all have joined, or the rebalance time-out is over    → CompletingRebalance: a new generation;
+    the leader is told all members, who is missing is out
     the leader's SyncGroup, when it is in the log         → Stable: each member gets its assignment
 
-Two time-outs watch the members. The session's: DelayedHeartbeat, set anew by every sign of life. The rebalance's: DelayedJoin, then DelayedSync.
-Each rebalance says why it began and who caused it (RebalanceStarted). Owned by GroupCoordinator.
+Two time-outs watch the members. The session's: DelayedHeartbeat, set anew by every sign of life.
+The rebalance's: DelayedJoin, then DelayedSync. Each rebalance says why it began and who caused it
+(RebalanceStarted). Owned by GroupCoordinator.
 """
 
 from typing import Final
@@ -13,23 +17,39 @@ from typing import Final
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.time import Time
 from kafka_edu.coordinator.group.delayed_heartbeat import DelayedHeartbeat, MemberKey
-from kafka_edu.coordinator.group.delayed_join import DelayedJoin, DelayedSync, InitialDelayedJoin, JoinKey, SyncKey
+from kafka_edu.coordinator.group.delayed_join import (
+    DelayedJoin,
+    DelayedSync,
+    InitialDelayedJoin,
+    JoinKey,
+    SyncKey,
+)
 from kafka_edu.coordinator.group.group_config import GroupConfig
 from kafka_edu.coordinator.group.group_metadata import GroupMetadata
 from kafka_edu.coordinator.group.group_metadata_manager import GroupMetadataManager
 from kafka_edu.coordinator.group.group_state import GroupState
-from kafka_edu.coordinator.group.member_metadata import JoinCallback, JoinGroupResult, MemberMetadata, Protocol, SyncGroupResult
+from kafka_edu.coordinator.group.member_metadata import (
+    JoinCallback,
+    JoinGroupResult,
+    MemberMetadata,
+    Protocol,
+    SyncGroupResult,
+)
 from kafka_edu.purgatory.delayed_operation import DelayedOperation
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
 from kafka_edu.trace.events.group import MemberFailed, MemberLeft, RebalanceStarted
 from kafka_edu.trace.tracer import Tracer
 
 NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 5 * 60 * 1000
-"""So long a new member's JoinGroup may wait: it has no id yet that it could send heartbeats with, and its client may be gone."""
+"""So long a new member's JoinGroup may wait: it has no id yet that it could send heartbeats with,
+and its client may be gone.
+"""
 
 
 class GroupRebalancer:
-    """Decides; what it decides on are GroupMetadata's numbers, and when is the purgatories' affair."""
+    """Decides; what it decides on are GroupMetadata's numbers, and when is the purgatories'
+    affair.
+    """
 
     def __init__(
         self,
@@ -47,9 +67,9 @@ class GroupRebalancer:
         self._time = time
         self._trace = trace
 
-    # --- members come ---
-
-    def add_member_and_rebalance(self, group: GroupMetadata, member: MemberMetadata, respond: JoinCallback) -> None:
+    def add_member_and_rebalance(
+        self, group: GroupMetadata, member: MemberMetadata, respond: JoinCallback
+    ) -> None:
         """A new member: its JoinGroup waits, and the group gathers."""
         member.is_new = True
         if group.state is GroupState.PREPARING_REBALANCE and group.generation_id == 0:
@@ -59,35 +79,63 @@ class GroupRebalancer:
         self._maybe_prepare_rebalance(group, "a new member joins", member.name, cause)
 
     def update_member_and_rebalance(
-        self, group: GroupMetadata, member: MemberMetadata, protocols: tuple[Protocol, ...], respond: JoinCallback, reason: str
+        self,
+        group: GroupMetadata,
+        member: MemberMetadata,
+        protocols: tuple[Protocol, ...],
+        respond: JoinCallback,
+        reason: str,
     ) -> None:
         """A member joins again: its JoinGroup waits, and the group gathers."""
         cause = group.update(member, protocols, respond)
         self._maybe_prepare_rebalance(group, reason, member.name, cause)
 
     def update_static_member_and_rebalance(
-        self, group: GroupMetadata, old_member_id: str, member: MemberMetadata, protocols: tuple[Protocol, ...], respond: JoinCallback
+        self,
+        group: GroupMetadata,
+        old_member_id: str,
+        member: MemberMetadata,
+        protocols: tuple[Protocol, ...],
+        respond: JoinCallback,
     ) -> None:
         """A static member is back under a new id (KIP-345); `member` says what its request says.
 
-        A stable group whose protocol stays the same goes on without a rebalance: the member gets its old assignment. It is told the old leader's id
-        even if it led, so that it does not assign anew: a stable group would not take that. While the assignment is being made its old id may
-        be in it, so the group gathers again.
+        A stable group whose protocol stays the same goes on without a rebalance: the member gets
+        its old assignment. It is told the old leader's id even if it led, so that it does not
+        assign anew: a stable group would not take that. While the assignment is being made its old
+        id may be in it, so the group gathers again.
         """
         leader_before = group.leader_id
         instance = member.group_instance_id or ""
         current = self._replace_static_member(group, instance, old_member_id, member.member_id)
         old_protocols = current.supported_protocols
-        current.session_timeout_ms, current.rebalance_timeout_ms = member.session_timeout_ms, member.rebalance_timeout_ms
+        current.session_timeout_ms, current.rebalance_timeout_ms = (
+            member.session_timeout_ms,
+            member.rebalance_timeout_ms,
+        )
         cause = group.update(current, protocols, respond)
         if group.state is GroupState.STABLE and group.protocol_name == group.select_protocol():
-            self._store_replaced_member(group, current, instance, old_member_id, old_protocols, leader_before)
+            self._store_replaced_member(
+                group, current, instance, old_member_id, old_protocols, leader_before
+            )
         elif group.state is GroupState.STABLE:
-            self._maybe_prepare_rebalance(group, "a static member is back, and with it another protocol is chosen", current.name, cause)
+            self._maybe_prepare_rebalance(
+                group,
+                "a static member is back, and with it another protocol is chosen",
+                current.name,
+                cause,
+            )
         elif group.state is GroupState.COMPLETING_REBALANCE:
-            self._prepare_rebalance(group, "a static member is back while the assignment is being made", current.name, cause)
+            self._prepare_rebalance(
+                group,
+                "a static member is back while the assignment is being made",
+                current.name,
+                cause,
+            )
 
-    def _replace_static_member(self, group: GroupMetadata, instance: str, old_member_id: str, new_member_id: str) -> MemberMetadata:
+    def _replace_static_member(
+        self, group: GroupMetadata, instance: str, old_member_id: str, new_member_id: str
+    ) -> MemberMetadata:
         member = group.replace_static_member(instance, old_member_id, new_member_id)
         self.cease_heartbeat(group, old_member_id)
         self.heard_from(group, member)
@@ -103,7 +151,11 @@ class GroupRebalancer:
         leader_before: str | None,
     ) -> None:
         new_member_id = member.member_id
-        generation_id, protocol_type, protocol_name = group.generation_id, group.protocol_type, group.protocol_name
+        generation_id, protocol_type, protocol_name = (
+            group.generation_id,
+            group.protocol_type,
+            group.protocol_name,
+        )
 
         def stored(error: Errors) -> None:
             if member.awaiting_join is None or not group.has(new_member_id):
@@ -112,21 +164,36 @@ class GroupRebalancer:
             member_id = "" if failed else new_member_id
             if failed:
                 group.update(member, old_protocols, member.awaiting_join)
-            group.answer_join(member, JoinGroupResult(error, member_id, generation_id, protocol_type, protocol_name, leader_before or ""))
+            group.answer_join(
+                member,
+                JoinGroupResult(
+                    error,
+                    member_id,
+                    generation_id,
+                    protocol_type,
+                    protocol_name,
+                    leader_before or "",
+                ),
+            )
             if failed:
                 self._replace_static_member(group, instance, new_member_id, old_member_id)
             else:
                 self.heard_from(group, member)
 
-        self._manager.store_group(group, {m.member_id: m.assignment for m in group.members.values()}, stored)
-
-    # --- members go ---
+        self._manager.store_group(
+            group, {m.member_id: m.assignment for m in group.members.values()}, stored
+        )
 
     def remove_left_member(self, group: GroupMetadata, member: MemberMetadata) -> None:
         """A member said that it leaves."""
         cause = 0
         if self._trace:
-            left = MemberLeft(group.group_id, member.member_id, member.group_instance_id or "", len(group.members) - 1)
+            left = MemberLeft(
+                group.group_id,
+                member.member_id,
+                member.group_instance_id or "",
+                len(group.members) - 1,
+            )
             cause = self._trace(left)
         self._remove(group, member, "a member leaves", cause)
 
@@ -134,10 +201,22 @@ class GroupRebalancer:
         """Tell that a member is put out; returns the event's number."""
         if not self._trace:
             return 0
-        return self._trace(MemberFailed(group.group_id, member.member_id, member.group_instance_id or "", reason, len(group.members) - 1))
+        return self._trace(
+            MemberFailed(
+                group.group_id,
+                member.member_id,
+                member.group_instance_id or "",
+                reason,
+                len(group.members) - 1,
+            )
+        )
 
-    def _remove(self, group: GroupMetadata, member: MemberMetadata, reason: str, cause: int) -> None:
-        """Take it out; its JoinGroup, if one waits, is answered, so that a client which is alive after all can come again."""
+    def _remove(
+        self, group: GroupMetadata, member: MemberMetadata, reason: str, cause: int
+    ) -> None:
+        """Take it out; its JoinGroup, if one waits, is answered, so that a client which is alive
+        after all can come again.
+        """
         group.answer_join(member, JoinGroupResult(Errors.UNKNOWN_MEMBER_ID, ""))
         group.answer_sync(member, SyncGroupResult(Errors.UNKNOWN_MEMBER_ID))
         group.remove(member.member_id)
@@ -148,23 +227,27 @@ class GroupRebalancer:
             self.check_join(group)
 
     def remove_pending_member(self, group: GroupMetadata, member_id: str) -> None:
-        """One who was given an id does not come with it any more: a rebalance need not wait for it."""
+        """One who was given an id does not come with it any more: a rebalance need not wait for
+        it.
+        """
         group.pending_members.pop(member_id, None)
         self.cease_heartbeat(group, member_id)
         if group.state is GroupState.PREPARING_REBALANCE:
             self.check_join(group)
 
-    # --- a rebalance ---
-
     def check_join(self, group: GroupMetadata) -> None:
         """Somebody came or went: the wait may be over."""
         self._rebalances.check_and_complete(JoinKey(group.group_id))
 
-    def _maybe_prepare_rebalance(self, group: GroupMetadata, reason: str, member: str, cause: int) -> None:
+    def _maybe_prepare_rebalance(
+        self, group: GroupMetadata, reason: str, member: str, cause: int
+    ) -> None:
         if group.can_rebalance:
             self._prepare_rebalance(group, reason, member, cause)
 
-    def _prepare_rebalance(self, group: GroupMetadata, reason: str, member: str, cause: int) -> None:
+    def _prepare_rebalance(
+        self, group: GroupMetadata, reason: str, member: str, cause: int
+    ) -> None:
         """Door: the group gathers. Whoever waits for the old assignment is told to join again."""
         if self._trace:
             started = RebalanceStarted(group.group_id, group.generation_id, reason, member)
@@ -184,14 +267,18 @@ class GroupRebalancer:
         if group.state is GroupState.EMPTY:
             delay_ms = config.initial_rebalance_delay_ms
             remaining_ms = max(group.rebalance_timeout_ms - delay_ms, 0)
-            delayed: DelayedJoin = InitialDelayedJoin(self, self._rebalances, group, delay_ms, delay_ms, remaining_ms)
+            delayed: DelayedJoin = InitialDelayedJoin(
+                self, self._rebalances, group, delay_ms, delay_ms, remaining_ms
+            )
         else:
             delayed = DelayedJoin(self, group, group.rebalance_timeout_ms)
         group.transition_to(GroupState.PREPARING_REBALANCE, self._time.milliseconds())
         self._rebalances.try_complete_else_watch(delayed, (JoinKey(group.group_id),))
 
     def on_complete_join(self, group: GroupMetadata) -> None:
-        """DelayedJoin is over. Dynamic members that have not come are out; static ones stay until their session ends (KIP-345)."""
+        """DelayedJoin is over. Dynamic members that have not come are out; static ones stay until
+        their session ends (KIP-345).
+        """
         for member in group.not_yet_rejoined:
             if not member.is_static:
                 self._fail(group, member, "it did not join again within the rebalance time-out")
@@ -200,7 +287,9 @@ class GroupRebalancer:
         if group.state is GroupState.DEAD:
             return
         if group.members and not group.elect_joined_leader():
-            again = DelayedJoin(self, group, group.rebalance_timeout_ms)  # static members alone, and none of them has come: their sessions decide
+            again = DelayedJoin(
+                self, group, group.rebalance_timeout_ms
+            )  # static members alone, and none of them has come: their sessions decide
             self._rebalances.try_complete_else_watch(again, (JoinKey(group.group_id),))
             return
         group.init_next_generation(self._time.milliseconds())
@@ -235,12 +324,21 @@ class GroupRebalancer:
 
     def on_expire_pending_sync(self, group: GroupMetadata, generation_id: int) -> None:
         """The rebalance time-out is over once more: who has not asked for its assignment is out."""
-        if generation_id != group.generation_id or group.state not in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
+        if generation_id != group.generation_id or group.state not in (
+            GroupState.COMPLETING_REBALANCE,
+            GroupState.STABLE,
+        ):
             return
-        missing = [group.members[member_id] for member_id in group.pending_sync_members if group.has(member_id)]
+        missing = [
+            group.members[member_id]
+            for member_id in group.pending_sync_members
+            if group.has(member_id)
+        ]
         cause = 0
         for member in missing:
-            cause = self._fail(group, member, "it did not ask for its assignment within the rebalance time-out")
+            cause = self._fail(
+                group, member, "it did not ask for its assignment within the rebalance time-out"
+            )
             group.remove(member.member_id)
             self.cease_heartbeat(group, member.member_id)
         if missing:
@@ -248,16 +346,23 @@ class GroupRebalancer:
             self._prepare_rebalance(group, "members did not ask for their assignment", names, cause)
 
     def store_assignment(self, group: GroupMetadata, assignments: dict[str, bytes]) -> None:
-        """The leader has assigned: into the log with it, then to the members. What happens meanwhile may make it void."""
+        """The leader has assigned: into the log with it, then to the members. What happens
+        meanwhile may make it void.
+        """
         generation_id = group.generation_id
         complete = {member_id: assignments.get(member_id, b"") for member_id in group.members}
 
         def stored(error: Errors) -> None:
-            if group.state is not GroupState.COMPLETING_REBALANCE or group.generation_id != generation_id:
+            if (
+                group.state is not GroupState.COMPLETING_REBALANCE
+                or group.generation_id != generation_id
+            ):
                 return
             if error is not Errors.NONE:
                 self._void_assignment(group, error)
-                self._maybe_prepare_rebalance(group, f"the assignment could not be stored: {error.name}", "", 0)
+                self._maybe_prepare_rebalance(
+                    group, f"the assignment could not be stored: {error.name}", "", 0
+                )
             else:
                 group.assign(complete)
                 self._propagate_assignment(group, Errors.NONE)
@@ -270,21 +375,31 @@ class GroupRebalancer:
         self._propagate_assignment(group, error)
 
     def _propagate_assignment(self, group: GroupMetadata, error: Errors) -> None:
-        """Answer every SyncGroup that waits. To wait was a sign of life; from now on heartbeats are expected again."""
+        """Answer every SyncGroup that waits. To wait was a sign of life; from now on heartbeats are
+        expected again.
+        """
         known = error is Errors.NONE
         for member in list(group.members.values()):
             result = SyncGroupResult(
-                error, group.protocol_type if known else None, group.protocol_name if known else None, member.assignment if known else b""
+                error,
+                group.protocol_type if known else None,
+                group.protocol_name if known else None,
+                member.assignment if known else b"",
             )
             if group.answer_sync(member, result):
                 self.heard_from(group, member)
 
-    # --- a group comes here, or goes to another broker ---
-
     def on_group_loaded(self, group: GroupMetadata) -> None:
-        """Its members must say within their session time-out that they are alive. A group that is too large now gathers again."""
+        """Its members must say within their session time-out that they are alive. A group that is
+        too large now gathers again.
+        """
         if len(group.members) > self._config.max_size:
-            self._prepare_rebalance(group, f"the group has more than group.max.size {self._config.max_size} members", "", 0)
+            self._prepare_rebalance(
+                group,
+                f"the group has more than group.max.size {self._config.max_size} members",
+                "",
+                0,
+            )
         for member in list(group.members.values()):
             self.heard_from(group, member)
 
@@ -302,18 +417,20 @@ class GroupRebalancer:
         for key in (JoinKey(group.group_id), SyncKey(group.group_id)):
             self._rebalances.cancel_for_key(key)
 
-    # --- signs of life ---
-
     def heard_from(self, group: GroupMetadata, member: MemberMetadata) -> None:
         """A sign of life: the session begins anew."""
         self.expect_heartbeat(group, member, member.session_timeout_ms)
 
-    def expect_heartbeat(self, group: GroupMetadata, member: MemberMetadata, timeout_ms: int) -> None:
+    def expect_heartbeat(
+        self, group: GroupMetadata, member: MemberMetadata, timeout_ms: int
+    ) -> None:
         key = MemberKey(group.group_id, member.member_id)
         member.heartbeat_satisfied = True
         self._heartbeats.check_and_complete(key)
         member.heartbeat_satisfied = False
-        self._heartbeats.try_complete_else_watch(DelayedHeartbeat(self, group, member.member_id, timeout_ms), (key,))
+        self._heartbeats.try_complete_else_watch(
+            DelayedHeartbeat(self, group, member.member_id, timeout_ms), (key,)
+        )
 
     def expect_pending_member(self, group: GroupMetadata, member_id: str, timeout_ms: int) -> None:
         """One who was given an id is to come with it within the session time-out."""
@@ -324,7 +441,9 @@ class GroupRebalancer:
         """The member is not there any more: nothing is expected of it."""
         self._heartbeats.cancel_for_key(MemberKey(group.group_id, member_id))
 
-    def is_heartbeat_fulfilled(self, group: GroupMetadata, member_id: str, is_pending: bool) -> bool:
+    def is_heartbeat_fulfilled(
+        self, group: GroupMetadata, member_id: str, is_pending: bool
+    ) -> bool:
         if group.state is GroupState.DEAD:
             return True
         member = group.members.get(member_id)

@@ -1,13 +1,16 @@
-"""The records of `__consumer_offsets` (Kafka: the companion object of GroupMetadataManager.scala; book 001; spec O2).
+"""The records of `__consumer_offsets` (Kafka: the companion object of GroupMetadataManager.scala;
+book 001; spec O2).
 
     key                                         value
     1 | group, topic, partition                 a committed offset; version 1 as 2.0 writes it, 3 since 2.1 (with the leader epoch, KIP-320)
     2 | group                                   a group: generation, protocol, leader, members with their assignments; version 1 as 2.0, 2 since 2.1
-                                                (with the time of its state, KIP-211), 3 since 2.3 (with instance ids, KIP-345)
+                                                (with the time of its state, KIP-211), 3 since 2.3
+                                                (with instance ids, KIP-345)
 
-Each begins with its version, an int16. A null value is a tombstone. The topic is compacted, so what is left of it in the end is the last value of each
-key. inter.broker.protocol.version decides in which version is written, for the next coordinator may be an older broker.
-"""
+Each begins with its version, an int16. A null value is a tombstone. The topic is compacted, so what
+is left of it in the end is the last value of each key. inter.broker.protocol.version decides in
+which version is written, for the next coordinator may be an older broker.
+"""  # noqa: E501
 
 import struct
 from collections.abc import Mapping
@@ -16,7 +19,12 @@ from typing import Final
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.group.group_metadata import GroupMetadata
 from kafka_edu.coordinator.group.offset_and_metadata import OffsetAndMetadata
-from kafka_edu.protocol.messages.group_metadata_log import GroupMetadataKey, GroupMetadataValue, OffsetCommitKey, OffsetCommitValue
+from kafka_edu.protocol.messages.group_metadata_log import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
 from kafka_edu.protocol.messages.group_metadata_log import MemberMetadata as MemberValue
 from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import ProtocolError
@@ -33,11 +41,15 @@ def _with_version(message: Message, version: int) -> bytes:
 
 
 def offset_key(group_id: str, tp: TopicPartition) -> bytes:
-    return _with_version(OffsetCommitKey(group=group_id, topic=tp.topic, partition=tp.partition), OFFSET_KEY_VERSION)
+    return _with_version(
+        OffsetCommitKey(group=group_id, topic=tp.topic, partition=tp.partition), OFFSET_KEY_VERSION
+    )
 
 
 def offset_value(value: OffsetAndMetadata, protocol: ProtocolVersion) -> bytes:
-    """Version 1 has an expire time, and no leader epoch: it is written for an old protocol, and where a client said how long to keep the offset."""
+    """Version 1 has an expire time, and no leader epoch: it is written for an old protocol, and
+    where a client said how long to keep the offset.
+    """
     version = 1 if protocol < (2, 1) or value.expire_timestamp is not None else 3
     return _with_version(
         OffsetCommitValue(
@@ -55,7 +67,9 @@ def group_key(group_id: str) -> bytes:
     return _with_version(GroupMetadataKey(group=group_id), GROUP_KEY_VERSION)
 
 
-def group_value(group: GroupMetadata, assignments: Mapping[str, bytes], protocol: ProtocolVersion) -> bytes:
+def group_value(
+    group: GroupMetadata, assignments: Mapping[str, bytes], protocol: ProtocolVersion
+) -> bytes:
     """The group as it will be when `assignments`, by member id, are in force. O(members)."""
     version = 1 if protocol < (2, 1) else 2 if protocol < (2, 3) else 3
     name = group.protocol_name
@@ -78,7 +92,9 @@ def group_value(group: GroupMetadata, assignments: Mapping[str, bytes], protocol
             generation=group.generation_id,
             protocol=name,
             leader=group.leader_id,
-            current_state_timestamp=-1 if group.current_state_timestamp is None else group.current_state_timestamp,
+            current_state_timestamp=(
+                -1 if group.current_state_timestamp is None else group.current_state_timestamp
+            ),
             members=members,
         ),
         version,
@@ -123,7 +139,9 @@ def read_offset_value(data: bytes) -> OffsetCommitValue:
 
 
 def read_group_value(data: bytes) -> GroupMetadataValue:
-    """Raises InvalidRecordError, also for a version of a later Kafka. Version 0 has no rebalance time-out: there it was the session's."""
+    """Raises InvalidRecordError, also for a version of a later Kafka. Version 0 has no rebalance
+    time-out: there it was the session's.
+    """
     version = _version(data)
     if not GroupMetadataValue.VALID.has(version):
         raise InvalidRecordError(f"a group of version {version}")

@@ -7,7 +7,9 @@ from kafka_edu.common.errors import Errors
 
 
 class Protocol(NamedTuple):
-    """One way of assigning that a member can do (an assignor's name), and what it says of itself for it (a consumer: its subscription)."""
+    """One way of assigning that a member can do (an assignor's name), and what it says of itself
+    for it (a consumer: its subscription).
+    """
 
     name: str
     metadata: bytes
@@ -50,11 +52,14 @@ SyncCallback = Callable[[SyncGroupResult], None]
 class MemberMetadata:
     """A member, by the id that the coordinator gave it; owned by its group.
 
-    Two time-outs. *Session*: a member without a sign of life (Heartbeat, JoinGroup, SyncGroup, OffsetCommit) for so long is dead.
-    *Rebalance*: so long a rebalance waits for it to join again, and then for its SyncGroup. A member whose JoinGroup or SyncGroup waits here
-    cannot send heartbeats, and is alive by that; but a new member's client may be gone without anybody knowing, so new ones have five minutes.
+    Two time-outs. *Session*: a member without a sign of life (Heartbeat, JoinGroup, SyncGroup,
+    OffsetCommit) for so long is dead. *Rebalance*: so long a rebalance waits for it to join again,
+    and then for its SyncGroup. A member whose JoinGroup or SyncGroup waits here cannot send
+    heartbeats, and is alive by that; but a new member's client may be gone without anybody knowing,
+    so new ones have five minutes.
 
-    A static member (KIP-345) has an instance id of its own as well, and so can come back under a new member id without a rebalance.
+    A static member (KIP-345) has an instance id of its own as well, and so can come back under a
+    new member id without a rebalance.
     """
 
     __slots__ = (
@@ -111,14 +116,22 @@ class MemberMetadata:
     @property
     def name(self) -> str:
         """For people: the instance id if it has one."""
-        return self.member_id if self.group_instance_id is None else f"{self.group_instance_id} ({self.member_id})"
+        return (
+            self.member_id
+            if self.group_instance_id is None
+            else f"{self.group_instance_id} ({self.member_id})"
+        )
 
     @property
     def has_satisfied_heartbeat(self) -> bool:
         """Whether it counts as alive now, without a heartbeat that comes later."""
         if self.is_new:
             return self.heartbeat_satisfied
-        return self.heartbeat_satisfied or self.awaiting_join is not None or self.awaiting_sync is not None
+        return (
+            self.heartbeat_satisfied
+            or self.awaiting_join is not None
+            or self.awaiting_sync is not None
+        )
 
     def protocol_names(self) -> frozenset[str]:
         return frozenset(protocol.name for protocol in self.supported_protocols)
@@ -131,7 +144,9 @@ class MemberMetadata:
         raise ValueError(f"{self.member_id} does not support {protocol_name}")
 
     def vote(self, candidates: Collection[str]) -> str:
-        """Its favourite among the protocols that all can do. Raises ValueError if it can do none."""
+        """Its favourite among the protocols that all can do. Raises ValueError if it can do
+        none.
+        """
         for protocol in self.supported_protocols:
             if protocol.name in candidates:
                 return protocol.name

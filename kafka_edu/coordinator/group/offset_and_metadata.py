@@ -1,4 +1,6 @@
-"""A committed offset (Kafka: OffsetAndMetadata.scala, CommitRecordMetadataAndOffset in GroupMetadata.scala)."""
+"""A committed offset (Kafka: OffsetAndMetadata.scala, CommitRecordMetadataAndOffset in
+GroupMetadata.scala).
+"""
 
 from typing import NamedTuple
 
@@ -11,16 +13,22 @@ class OffsetAndMetadata(NamedTuple):
     """What a consumer committed for one partition. Times in ms since 1970."""
 
     offset: int
-    """The offset of the next record to read; what clients commit is not checked, -1 and -9 are taken."""
+    """The offset of the next record to read; what clients commit is not checked, -1 and -9 are
+    taken.
+    """
     leader_epoch: int = NO_LEADER_EPOCH
     metadata: str = ""
     commit_timestamp: int = 0
     expire_timestamp: int | None = None
-    """When it ends, where the client said so (OffsetCommit v2 to v4); None: by offsets.retention.minutes, from when the group is empty (KIP-211)."""
+    """When it ends, where the client said so (OffsetCommit v2 to v4); None: by
+    offsets.retention.minutes, from when the group is empty (KIP-211).
+    """
 
 
 class CommittedOffset(NamedTuple):
-    """A commit with its place in the log of `__consumer_offsets`, by which of two commits the later one is told."""
+    """A commit with its place in the log of `__consumer_offsets`, by which of two commits the later
+    one is told.
+    """
 
     value: OffsetAndMetadata
     appended_batch_offset: int | None
@@ -36,4 +44,6 @@ class CommittedOffset(NamedTuple):
 def offset_of(value: OffsetCommitValue) -> OffsetAndMetadata:
     """As it is read back from the log; an expire time of -1 is none."""
     expire = value.expire_timestamp if value.expire_timestamp >= 0 else None
-    return OffsetAndMetadata(value.offset, value.leader_epoch, value.metadata, value.commit_timestamp, expire)
+    return OffsetAndMetadata(
+        value.offset, value.leader_epoch, value.metadata, value.commit_timestamp, expire
+    )

@@ -1,8 +1,10 @@
-"""Loads and unloads the groups of a partition, in the background (Kafka: scheduleLoadGroupAndOffsets, removeGroupsForPartition).
+"""Loads and unloads the groups of a partition, in the background (Kafka:
+scheduleLoadGroupAndOffsets, removeGroupsForPartition).
 
-One task works off what leadership brings about, in that order, as Kafka's one scheduler thread does: so a partition that was lost and won again is
-unloaded before it is loaded. The loop goes on meanwhile: a log is read 32 KiB at a time, groups are taken up and given up a hundred at a time.
-The shell around GroupMetadataManager; the only part of the group coordinator that awaits.
+One task works off what leadership brings about, in that order, as Kafka's one scheduler thread
+does: so a partition that was lost and won again is unloaded before it is loaded. The loop goes on
+meanwhile: a log is read 32 KiB at a time, groups are taken up and given up a hundred at a time. The
+shell around GroupMetadataManager; the only part of the group coordinator that awaits.
 """
 
 import asyncio
@@ -37,7 +39,9 @@ class Told(Protocol):
 
 
 class PartitionLoader:
-    """Owner of the background task; a LeadershipListener for `__consumer_offsets`. `log_of` gives the log of a partition that is led here, or None."""
+    """Owner of the background task; a LeadershipListener for `__consumer_offsets`. `log_of` gives
+    the log of a partition that is led here, or None.
+    """
 
     def __init__(
         self,
@@ -57,10 +61,10 @@ class PartitionLoader:
         self._jobs: deque[Callable[[], Awaitable[None]]] = deque()
         self._wake = asyncio.Event()
 
-    # --- what leadership brings about; each returns at once ---
-
     def on_election(self, partition: int, leader_epoch: int) -> None:
-        """This broker leads the partition now. Its groups are COORDINATOR_LOAD_IN_PROGRESS from this moment on."""
+        """This broker leads the partition now. Its groups are COORDINATOR_LOAD_IN_PROGRESS from
+        this moment on.
+        """
         self.on_resignation(partition, leader_epoch)
         self._manager.begin_loading(partition, leader_epoch)
         if self._trace:
@@ -68,13 +72,19 @@ class PartitionLoader:
         self._do(lambda: self._load(partition, leader_epoch))
 
     def on_resignation(self, partition: int, _: int | None) -> None:
-        """It does not any more. Its groups are NOT_COORDINATOR from this moment on; who waits is told one group after the other."""
+        """It does not any more. Its groups are NOT_COORDINATOR from this moment on; who waits is
+        told one group after the other.
+        """
         groups = self._manager.unload(partition)
         if groups:
             self._do(lambda: self._unload(partition, groups))
 
-    def complete_transaction(self, producer_id: int, partitions: frozenset[int], committed: bool) -> None:
-        """A transaction's markers are in these partitions. Behind what is being loaded: that may hold what the transaction committed."""
+    def complete_transaction(
+        self, producer_id: int, partitions: frozenset[int], committed: bool
+    ) -> None:
+        """A transaction's markers are in these partitions. Behind what is being loaded: that may
+        hold what the transaction committed.
+        """
         if self._manager.is_loading:
             self._do(lambda: self._complete(producer_id, partitions, committed))
         else:
@@ -83,8 +93,6 @@ class PartitionLoader:
     def _do(self, job: Callable[[], Awaitable[None]]) -> None:
         self._jobs.append(job)
         self._wake.set()
-
-    # --- the task ---
 
     async def run(self) -> None:
         """Work off, for ever."""
@@ -105,10 +113,16 @@ class PartitionLoader:
             return
         loader = GroupLoader()
         try:
-            if not await load_log(partition_log, loader.apply, self._time, self._load_buffer_size, wanted):
+            if not await load_log(
+                partition_log, loader.apply, self._time, self._load_buffer_size, wanted
+            ):
                 return
         except KafkaException as error:
-            log.error("the groups of partition %d cannot be loaded, it stays NOT_COORDINATOR: %s", partition, error)
+            log.error(
+                "the groups of partition %d cannot be loaded, it stays NOT_COORDINATOR: %s",
+                partition,
+                error,
+            )
             self._manager.unload(partition)
             return
         now_ms = self._time.milliseconds()
@@ -128,7 +142,15 @@ class PartitionLoader:
                 await self._time.sleep(0)
         if self._trace:
             offsets = sum(len(group.offsets.committed) for group in groups)
-            self._trace(GroupsLoaded(partition, leader_epoch, len(groups), offsets, self._time.hi_res_clock_ms() - began_ms))
+            self._trace(
+                GroupsLoaded(
+                    partition,
+                    leader_epoch,
+                    len(groups),
+                    offsets,
+                    self._time.hi_res_clock_ms() - began_ms,
+                )
+            )
 
     async def _unload(self, partition: int, groups: list[GroupMetadata]) -> None:
         offsets = sum(len(group.offsets.committed) for group in groups)
@@ -146,5 +168,7 @@ class PartitionLoader:
             self._manager.cleanup_expired(groups[i : i + GROUPS_AT_A_TIME])
             await self._time.sleep(0)
 
-    async def _complete(self, producer_id: int, partitions: frozenset[int], committed: bool) -> None:
+    async def _complete(
+        self, producer_id: int, partitions: frozenset[int], committed: bool
+    ) -> None:
         self._manager.complete_transaction(producer_id, partitions, committed)

@@ -1,7 +1,9 @@
-"""Writes transactions' markers into the logs that this broker leads (Kafka: KafkaApis.handleWriteTxnMarkersRequest).
+"""Writes transactions' markers into the logs that this broker leads (Kafka:
+KafkaApis.handleWriteTxnMarkersRequest).
 
-Two ask: other brokers' transaction coordinators, by WriteTxnMarkers, and this broker's own, directly. A marker goes in with acks=all. If it ends offsets
-that were committed in the transaction, the group coordinator is told, so that they count (or are forgotten).
+Two ask: other brokers' transaction coordinators, by WriteTxnMarkers, and this broker's own,
+directly. A marker goes in with acks=all. If it ends offsets that were committed in the transaction,
+the group coordinator is told, so that they count (or are forgotten).
 """
 
 from collections.abc import Callable
@@ -13,11 +15,17 @@ from kafka_edu.common.time import Time
 from kafka_edu.common.topic import GROUP_METADATA_TOPIC_NAME
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.append_origin import AppendOrigin
-from kafka_edu.record.control_record import ControlRecordType, EndTransactionMarker, build_end_transaction_marker
+from kafka_edu.record.control_record import (
+    ControlRecordType,
+    EndTransactionMarker,
+    build_end_transaction_marker,
+)
 from kafka_edu.replication.replica_manager import ProduceResults, ReplicaManager
 
 OnTransactionCompleted = Callable[[int, list[int], bool], None]
-"""(producer id, partitions of `__consumer_offsets`, committed): told when the markers are in these partitions."""
+"""(producer id, partitions of `__consumer_offsets`, committed): told when the markers are in these
+partitions.
+"""
 
 
 class TxnMarker(NamedTuple):
@@ -33,30 +41,50 @@ class TxnMarker(NamedTuple):
 class MarkerWriter:
     """Owned by the broker's loop."""
 
-    def __init__(self, replica_manager: ReplicaManager, time: Time, timeout_ms: int, on_completed: OnTransactionCompleted) -> None:
+    def __init__(
+        self,
+        replica_manager: ReplicaManager,
+        time: Time,
+        timeout_ms: int,
+        on_completed: OnTransactionCompleted,
+    ) -> None:
         """`timeout_ms`: request.timeout.ms, for the ISR to have a marker."""
         self._replica_manager = replica_manager
         self._time = time
         self._timeout_ms = timeout_ms
         self._on_completed = on_completed
 
-    def write(self, marker: TxnMarker, respond: Callable[[dict[TopicPartition, Errors]], None]) -> None:
-        """Append it to each partition; `respond` is told what came of it in each, once. UNKNOWN_TOPIC_OR_PARTITION for what is not here."""
+    def write(
+        self, marker: TxnMarker, respond: Callable[[dict[TopicPartition, Errors]], None]
+    ) -> None:
+        """Append it to each partition; `respond` is told what came of it in each, once.
+        UNKNOWN_TOPIC_OR_PARTITION for what is not here.
+        """
         replicas = self._replica_manager
         results = dict.fromkeys(marker.partitions, Errors.UNKNOWN_TOPIC_OR_PARTITION)
         kind = ControlRecordType.COMMIT if marker.committed else ControlRecordType.ABORT
         end = EndTransactionMarker(kind, marker.coordinator_epoch)
-        batch = build_end_transaction_marker(end, marker.producer_id, marker.producer_epoch, self._time.milliseconds())
-        entries: dict[TopicPartition, Buffer] = {tp: batch for tp in marker.partitions if replicas.get_partition(tp) is not None}
+        batch = build_end_transaction_marker(
+            end, marker.producer_id, marker.producer_epoch, self._time.milliseconds()
+        )
+        entries: dict[TopicPartition, Buffer] = {
+            tp: batch for tp in marker.partitions if replicas.get_partition(tp) is not None
+        }
 
         def appended(statuses: ProduceResults) -> None:
             results.update({tp: status.error for tp, status in statuses.items()})
-            offsets = [tp.partition for tp, error in results.items() if error is Errors.NONE and tp.topic == GROUP_METADATA_TOPIC_NAME]
+            offsets = [
+                tp.partition
+                for tp, error in results.items()
+                if error is Errors.NONE and tp.topic == GROUP_METADATA_TOPIC_NAME
+            ]
             if offsets:
                 self._on_completed(marker.producer_id, offsets, marker.committed)
             respond(results)
 
         if entries:
-            replicas.append_records(self._timeout_ms, -1, entries, appended, origin=AppendOrigin.COORDINATOR)
+            replicas.append_records(
+                self._timeout_ms, -1, entries, appended, origin=AppendOrigin.COORDINATOR
+            )
         else:
             respond(results)

@@ -1,10 +1,14 @@
-"""What of a broker's configuration concerns transactions (Kafka: TransactionConfig in TransactionStateManager.scala)."""
+"""What of a broker's configuration concerns transactions (Kafka: TransactionConfig in
+TransactionStateManager.scala).
+"""
 
 from typing import NamedTuple
 
 
 def marker_version(inter_broker_protocol: tuple[int, int]) -> int:
-    """Return the version of WriteTxnMarkers that a broker of this inter.broker.protocol.version sends."""
+    """Return the version of WriteTxnMarkers that a broker of this inter.broker.protocol.version
+    sends.
+    """
     return 1 if inter_broker_protocol >= (2, 8) else 0
 
 

@@ -1,12 +1,18 @@
-"""Decides for every transactional id of the partitions that this broker leads (Kafka: TransactionCoordinator.scala; KIP-98, KIP-360).
+"""Decides for every transactional id of the partitions that this broker leads (Kafka:
+TransactionCoordinator.scala; KIP-98, KIP-360).
 
-    InitProducerId      an id for the producer, or the next epoch; aborts what an earlier producer of the id has left open
-    AddPartitions       the transaction will write these: in the log before the first record of theirs, so that an abort finds them all
+    InitProducerId      an id for the producer, or the next epoch; aborts what an earlier producer
+    of the id has left open
+    AddPartitions       the transaction will write these: in the log before the first record of
+    theirs, so that an abort finds them all
     AddOffsets          the same for the group's partition of `__consumer_offsets`
-    EndTxn              PrepareCommit or PrepareAbort into the log: the point of no return; then the markers, and the last record
+    EndTxn              PrepareCommit or PrepareAbort into the log: the point of no return; then the
+    markers, and the last record
 
-Who may ask: the producer id that belongs to the transactional id (else INVALID_PRODUCER_ID_MAPPING), with its current epoch (else PRODUCER_FENCED,
-which older versions of the requests know as INVALID_PRODUCER_EPOCH), while no change is on its way (else CONCURRENT_TRANSACTIONS).
+Who may ask: the producer id that belongs to the transactional id (else
+INVALID_PRODUCER_ID_MAPPING), with its current epoch (else PRODUCER_FENCED, which older versions of
+the requests know as INVALID_PRODUCER_EPOCH), while no change is on its way (else
+CONCURRENT_TRANSACTIONS).
 
 Answers come by `respond`, once, when the log has what was decided. Owned by the broker's loop.
 """
@@ -18,15 +24,33 @@ from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.transaction.transaction_config import TransactionConfig
-from kafka_edu.coordinator.transaction.transaction_marker_channel_manager import TransactionMarkerChannelManager
-from kafka_edu.coordinator.transaction.transaction_metadata import TransactionMetadata, TxnTransitMetadata, is_epoch_exhausted
-from kafka_edu.coordinator.transaction.transaction_state import NOTHING_OPEN, PREPARED, TransactionState
-from kafka_edu.coordinator.transaction.transaction_state_manager import CoordinatorEpochAndTxnMetadata, TransactionStateManager
+from kafka_edu.coordinator.transaction.transaction_marker_channel_manager import (
+    TransactionMarkerChannelManager,
+)
+from kafka_edu.coordinator.transaction.transaction_metadata import (
+    TransactionMetadata,
+    TxnTransitMetadata,
+    is_epoch_exhausted,
+)
+from kafka_edu.coordinator.transaction.transaction_state import (
+    NOTHING_OPEN,
+    PREPARED,
+    TransactionState,
+)
+from kafka_edu.coordinator.transaction.transaction_state_manager import (
+    CoordinatorEpochAndTxnMetadata,
+    TransactionStateManager,
+)
 from kafka_edu.record.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
-from kafka_edu.trace.events.transaction import ProducerFenced, TransactionResumed, TransactionTimedOut
+from kafka_edu.trace.events.transaction import (
+    ProducerFenced,
+    TransactionResumed,
+    TransactionTimedOut,
+)
 from kafka_edu.trace.tracer import Tracer
 
-#: (state, whether a commit is asked for) → what EndTxn says to one who asks again; all that is not here is INVALID_TXN_STATE.
+#: (state, whether a commit is asked for) → what EndTxn says to one who asks again; all that is not
+#: here is INVALID_TXN_STATE.
 ASKED_AGAIN: Final = {
     (TransactionState.COMPLETE_COMMIT, True): Errors.NONE,
     (TransactionState.COMPLETE_ABORT, False): Errors.NONE,
@@ -75,12 +99,16 @@ class TransactionCoordinator:
         self._time = time
         self._trace = trace
 
-    # --- InitProducerId ---
-
     async def handle_init_producer_id(
-        self, transactional_id: str | None, txn_timeout_ms: int, expected: ProducerIdAndEpoch | None, respond: RespondInit
+        self,
+        transactional_id: str | None,
+        txn_timeout_ms: int,
+        expected: ProducerIdAndEpoch | None,
+        respond: RespondInit,
     ) -> None:
-        """`expected`: the id and epoch that the producer has, if it has one (KIP-360). Waits only for a new block of producer ids."""
+        """`expected`: the id and epoch that the producer has, if it has one (KIP-360). Waits only
+        for a new block of producer ids.
+        """
         if transactional_id is None:
             respond(InitProducerIdResult(await self._generate_producer_id(), 0, Errors.NONE))
         elif not transactional_id:
@@ -89,23 +117,38 @@ class TransactionCoordinator:
             respond(_failed(Errors.INVALID_TRANSACTION_TIMEOUT))
         else:
             new_id = None
-            if self._needs_producer_id(self._states.get_transaction_state(transactional_id), expected):
+            if self._needs_producer_id(
+                self._states.get_transaction_state(transactional_id), expected
+            ):
                 new_id = await self._generate_producer_id()
             self._initialise(transactional_id, txn_timeout_ms, expected, new_id, respond)
 
     @staticmethod
-    def _needs_producer_id(known: CoordinatorEpochAndTxnMetadata | None, expected: ProducerIdAndEpoch | None) -> bool:
-        """It is new here; or its epochs are used up, nothing is open, and whoever asks is not behind."""
-        return known is None or (known.metadata.state in NOTHING_OPEN and _needs_rotation(known.metadata, expected))
+    def _needs_producer_id(
+        known: CoordinatorEpochAndTxnMetadata | None, expected: ProducerIdAndEpoch | None
+    ) -> bool:
+        """It is new here; or its epochs are used up, nothing is open, and whoever asks is not
+        behind.
+        """
+        return known is None or (
+            known.metadata.state in NOTHING_OPEN and _needs_rotation(known.metadata, expected)
+        )
 
     def _initialise(
-        self, transactional_id: str, txn_timeout_ms: int, expected: ProducerIdAndEpoch | None, new_id: int | None, respond: RespondInit
+        self,
+        transactional_id: str,
+        txn_timeout_ms: int,
+        expected: ProducerIdAndEpoch | None,
+        new_id: int | None,
+        respond: RespondInit,
     ) -> None:
         known = self._states.get_transaction_state(transactional_id)
         now_ms = self._time.milliseconds()
         if known is None:
             assert new_id is not None, transactional_id
-            known = self._states.put_transaction_state_if_not_exists(TransactionMetadata(transactional_id, new_id, txn_timeout_ms, now_ms))
+            known = self._states.put_transaction_state_if_not_exists(
+                TransactionMetadata(transactional_id, new_id, txn_timeout_ms, now_ms)
+            )
         epoch, metadata = known
         transit = self._prepare_initialisation(metadata, txn_timeout_ms, expected, new_id, now_ms)
         if transit.state is TransactionState.PREPARE_EPOCH_FENCE:
@@ -113,9 +156,18 @@ class TransactionCoordinator:
             def aborted(error: Errors) -> None:
                 respond(_failed(Errors.CONCURRENT_TRANSACTIONS if error is Errors.NONE else error))
 
-            self._tell_fenced(metadata, metadata.producer_epoch, transit.producer_epoch, "InitProducerId of another")
+            self._tell_fenced(
+                metadata,
+                metadata.producer_epoch,
+                transit.producer_epoch,
+                "InitProducerId of another",
+            )
             self._end_transaction(
-                transactional_id, ProducerIdAndEpoch(transit.producer_id, transit.producer_epoch), False, aborted, from_client=False
+                transactional_id,
+                ProducerIdAndEpoch(transit.producer_id, transit.producer_epoch),
+                False,
+                aborted,
+                from_client=False,
             )
             return
 
@@ -126,7 +178,12 @@ class TransactionCoordinator:
         self._states.append_transaction_to_log(transactional_id, epoch, transit, appended)
 
     def _prepare_initialisation(
-        self, metadata: TransactionMetadata, txn_timeout_ms: int, expected: ProducerIdAndEpoch | None, new_id: int | None, now_ms: int
+        self,
+        metadata: TransactionMetadata,
+        txn_timeout_ms: int,
+        expected: ProducerIdAndEpoch | None,
+        new_id: int | None,
+        now_ms: int,
     ) -> TxnTransitMetadata:
         """Raises CONCURRENT_TRANSACTIONS, PRODUCER_FENCED."""
         if metadata.pending_state is not None:
@@ -139,15 +196,21 @@ class TransactionCoordinator:
         if metadata.state is TransactionState.ONGOING:
             return metadata.prepare_fence_producer_epoch()
         if new_id is not None and _needs_rotation(metadata, expected):
-            return metadata.prepare_producer_id_rotation(new_id, txn_timeout_ms, now_ms, expected is not None)
+            return metadata.prepare_producer_id_rotation(
+                new_id, txn_timeout_ms, now_ms, expected is not None
+            )
         if metadata.is_producer_epoch_exhausted:
             raise KafkaException(Errors.PRODUCER_FENCED)
-        return metadata.prepare_increment_producer_epoch(txn_timeout_ms, expected.epoch if expected else None, now_ms)
-
-    # --- AddPartitionsToTxn, AddOffsetsToTxn ---
+        return metadata.prepare_increment_producer_epoch(
+            txn_timeout_ms, expected.epoch if expected else None, now_ms
+        )
 
     def handle_add_partitions_to_transaction(
-        self, transactional_id: str, producer: ProducerIdAndEpoch, partitions: Iterable[TopicPartition], respond: Respond
+        self,
+        transactional_id: str,
+        producer: ProducerIdAndEpoch,
+        partitions: Iterable[TopicPartition],
+        respond: Respond,
     ) -> None:
         """`respond` when they are in the log; at once if the transaction has them all."""
         if not transactional_id:
@@ -156,7 +219,9 @@ class TransactionCoordinator:
         try:
             epoch, metadata = self._known(transactional_id, producer.producer_id)
             if producer.epoch != metadata.producer_epoch:
-                self._tell_fenced(metadata, producer.epoch, metadata.producer_epoch, "AddPartitionsToTxn")
+                self._tell_fenced(
+                    metadata, producer.epoch, metadata.producer_epoch, "AddPartitionsToTxn"
+                )
                 raise KafkaException(Errors.PRODUCER_FENCED)
             if metadata.pending_state is not None or metadata.state in PREPARED:
                 raise KafkaException(Errors.CONCURRENT_TRANSACTIONS)
@@ -167,7 +232,12 @@ class TransactionCoordinator:
         if metadata.state is TransactionState.ONGOING and added <= metadata.topic_partitions:
             respond(Errors.NONE)
             return
-        self._states.append_transaction_to_log(transactional_id, epoch, metadata.prepare_add_partitions(added, self._time.milliseconds()), respond)
+        self._states.append_transaction_to_log(
+            transactional_id,
+            epoch,
+            metadata.prepare_add_partitions(added, self._time.milliseconds()),
+            respond,
+        )
 
     def _known(self, transactional_id: str, producer_id: int) -> CoordinatorEpochAndTxnMetadata:
         """Raises INVALID_PRODUCER_ID_MAPPING, NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS."""
@@ -176,14 +246,24 @@ class TransactionCoordinator:
             raise KafkaException(Errors.INVALID_PRODUCER_ID_MAPPING)
         return known
 
-    # --- EndTxn ---
-
-    def handle_end_transaction(self, transactional_id: str, producer: ProducerIdAndEpoch, commit: bool, respond: Respond) -> None:
+    def handle_end_transaction(
+        self, transactional_id: str, producer: ProducerIdAndEpoch, commit: bool, respond: Respond
+    ) -> None:
         """`respond` when the decision is in the log; the markers follow."""
         self._end_transaction(transactional_id, producer, commit, respond, from_client=True)
 
-    def _end_transaction(self, transactional_id: str, producer: ProducerIdAndEpoch, commit: bool, respond: Respond, *, from_client: bool) -> None:
-        """`from_client` false: the coordinator aborts, with the raised epoch of a producer that it has just fenced."""
+    def _end_transaction(
+        self,
+        transactional_id: str,
+        producer: ProducerIdAndEpoch,
+        commit: bool,
+        respond: Respond,
+        *,
+        from_client: bool,
+    ) -> None:
+        """`from_client` false: the coordinator aborts, with the raised epoch of a producer that it
+        has just fenced.
+        """
         if not transactional_id:
             respond(Errors.INVALID_REQUEST)
             return
@@ -204,15 +284,24 @@ class TransactionCoordinator:
                     metadata.has_failed_epoch_fence = True
                 respond(error)
                 return
-            # The state cannot have changed since: this is called in the same step in which it was taken over.
+            # The state cannot have changed since: this is called in the same step in which it was
+            # taken over.
             last = metadata.prepare_complete(self._time.milliseconds())
             respond(Errors.NONE)
             self._markers.add_txn_markers_to_send(epoch, metadata, last)
 
         self._states.append_transaction_to_log(transactional_id, epoch, transit, decided)
 
-    def _prepare_end(self, metadata: TransactionMetadata, producer: ProducerIdAndEpoch, commit: bool, from_client: bool) -> TxnTransitMetadata | None:
-        """What goes into the log; None if the transaction has ended just so already. Raises what the client is told."""
+    def _prepare_end(
+        self,
+        metadata: TransactionMetadata,
+        producer: ProducerIdAndEpoch,
+        commit: bool,
+        from_client: bool,
+    ) -> TxnTransitMetadata | None:
+        """What goes into the log; None if the transaction has ended just so already. Raises what
+        the client is told.
+        """
         current = metadata.producer_epoch
         if (from_client and producer.epoch != current) or producer.epoch < current:
             self._tell_fenced(metadata, producer.epoch, current, "EndTxn")
@@ -224,27 +313,36 @@ class TransactionCoordinator:
         if metadata.state is TransactionState.ONGOING:
             if fencing:
                 return metadata.begin_abort_of_fenced(producer.epoch, now_ms)
-            return metadata.prepare_abort_or_commit(TransactionState.PREPARE_COMMIT if commit else TransactionState.PREPARE_ABORT, now_ms)
+            return metadata.prepare_abort_or_commit(
+                TransactionState.PREPARE_COMMIT if commit else TransactionState.PREPARE_ABORT,
+                now_ms,
+            )
         error = ASKED_AGAIN.get((metadata.state, commit), Errors.INVALID_TXN_STATE)
         if error is not Errors.NONE:
             raise KafkaException(error)
         return None
 
-    # --- time-outs ---
-
     def abort_timed_out_transactions(self) -> None:
-        """Every transaction.abort.timed.out.transaction.cleanup.interval.ms: fence the producers of overdue transactions, and abort these. O(ids)."""
+        """Every transaction.abort.timed.out.transaction.cleanup.interval.ms: fence the producers of
+        overdue transactions, and abort these. O(ids).
+        """
         for metadata in self._states.timed_out_transactions():
             if self._trace:
                 open_ms = self._time.milliseconds() - metadata.txn_start_timestamp
                 self._trace(
-                    TransactionTimedOut(metadata.transactional_id, metadata.producer_id, metadata.producer_epoch, open_ms, metadata.txn_timeout_ms)
+                    TransactionTimedOut(
+                        metadata.transactional_id,
+                        metadata.producer_id,
+                        metadata.producer_epoch,
+                        open_ms,
+                        metadata.txn_timeout_ms,
+                    )
                 )
             fence = metadata.prepare_fence_producer_epoch()
             fenced = ProducerIdAndEpoch(fence.producer_id, fence.producer_epoch)
-            self._end_transaction(metadata.transactional_id, fenced, False, lambda _: None, from_client=False)  # what failed is overdue next time too
-
-    # --- leadership ---
+            self._end_transaction(
+                metadata.transactional_id, fenced, False, lambda _: None, from_client=False
+            )  # what failed is overdue next time too
 
     def on_election(self, partition: int, leader_epoch: int) -> None:
         """This broker leads that partition of `__transaction_state` from now on."""
@@ -271,24 +369,40 @@ class TransactionCoordinator:
                             coordinator_epoch,
                         )
                     )
-                self._markers.add_txn_markers_to_send(coordinator_epoch, metadata, metadata.prepare_complete(self._time.milliseconds()))
+                self._markers.add_txn_markers_to_send(
+                    coordinator_epoch,
+                    metadata,
+                    metadata.prepare_complete(self._time.milliseconds()),
+                )
 
-    def _tell_fenced(self, metadata: TransactionMetadata, epoch: int, current: int, asked: str) -> None:
+    def _tell_fenced(
+        self, metadata: TransactionMetadata, epoch: int, current: int, asked: str
+    ) -> None:
         if self._trace:
-            self._trace(ProducerFenced(metadata.transactional_id, metadata.producer_id, epoch, current, asked))
+            self._trace(
+                ProducerFenced(
+                    metadata.transactional_id, metadata.producer_id, epoch, current, asked
+                )
+            )
 
 
 def _needs_rotation(metadata: TransactionMetadata, expected: ProducerIdAndEpoch | None) -> bool:
-    return metadata.is_producer_epoch_exhausted and (expected is None or expected.epoch == metadata.producer_epoch)
+    return metadata.is_producer_epoch_exhausted and (
+        expected is None or expected.epoch == metadata.producer_epoch
+    )
 
 
 def _may_be(metadata: TransactionMetadata, expected: ProducerIdAndEpoch) -> bool:
-    """Whether a producer that says it is `expected` may be the one that has the transactional id (KIP-360); its epoch is looked at later.
+    """Whether a producer that says it is `expected` may be the one that has the transactional id
+    (KIP-360); its epoch is looked at later.
 
-    The id was made just now, for it had expired; or it is the producer's; or the producer's last one, which was replaced when its epochs were used up.
+    The id was made just now, for it had expired; or it is the producer's; or the producer's last
+    one, which was replaced when its epochs were used up.
     """
     return (
         metadata.producer_epoch == NO_PRODUCER_EPOCH
         or expected.producer_id == metadata.producer_id
-        or (expected.producer_id == metadata.last_producer_id and is_epoch_exhausted(expected.epoch))
+        or (
+            expected.producer_id == metadata.last_producer_id and is_epoch_exhausted(expected.epoch)
+        )
     )

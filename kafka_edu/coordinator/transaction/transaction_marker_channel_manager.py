@@ -1,13 +1,18 @@
-"""Has the markers of decided transactions written by the leaders of their partitions (Kafka: TransactionMarkerChannelManager.scala).
+"""Has the markers of decided transactions written by the leaders of their partitions (Kafka:
+TransactionMarkerChannelManager.scala).
 
-A transaction that is PrepareCommit or PrepareAbort has one marker to be written in each of its partitions. They are queued by leader, and a task a
-broker sends what its queue holds as one WriteTxnMarkers, one request at a time; what this broker leads itself is written directly. What fails is
-looked at again 100 ms later, when the leader may be another. When the last marker is written the transaction's last record, CompleteCommit or
-CompleteAbort, is appended. No marker is given up, but for three reasons: its topic is gone; this broker does not coordinate the transaction any
-more; or a partition has seen a newer coordinator or producer epoch, and so somebody else has ended the transaction.
+A transaction that is PrepareCommit or PrepareAbort has one marker to be written in each of its
+partitions. They are queued by leader, and a task a broker sends what its queue holds as one
+WriteTxnMarkers, one request at a time; what this broker leads itself is written directly. What
+fails is looked at again 100 ms later, when the leader may be another. When the last marker is
+written the transaction's last record, CompleteCommit or CompleteAbort, is appended. No marker is
+given up, but for three reasons: its topic is gone; this broker does not coordinate the transaction
+any more; or a partition has seen a newer coordinator or producer epoch, and so somebody else has
+ended the transaction.
 
-Core and shell in one: `_route`, `_on_result` and `_maybe_complete` decide and never wait; the tasks wait, and share the queues with them: each decision fills
-a queue that a task empties, and what that task is answered is the next decision.
+Core and shell in one: `_route`, `_on_result` and `_maybe_complete` decide and never wait; the tasks
+wait, and share the queues with them: each decision fills a queue that a task empties, and what that
+task is answered is the next decision.
 """
 
 import asyncio
@@ -23,7 +28,10 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Transport
 from kafka_edu.coordinator.transaction.marker_writer import MarkerWriter, TxnMarker
 from kafka_edu.coordinator.transaction.transaction_config import TransactionConfig
-from kafka_edu.coordinator.transaction.transaction_metadata import TransactionMetadata, TxnTransitMetadata
+from kafka_edu.coordinator.transaction.transaction_metadata import (
+    TransactionMetadata,
+    TxnTransitMetadata,
+)
 from kafka_edu.coordinator.transaction.transaction_state import TransactionState
 from kafka_edu.coordinator.transaction.transaction_state_manager import TransactionStateManager
 from kafka_edu.network.network_client import NetworkClient
@@ -41,7 +49,9 @@ RETRY_BACKOFF_MS: Final = 100
 #: The transaction is not ours to end any more.
 STOP: Final = frozenset({Errors.INVALID_PRODUCER_EPOCH, Errors.TRANSACTION_COORDINATOR_FENCED})
 #: There is nothing to be marked.
-AS_GOOD_AS_WRITTEN: Final = frozenset({Errors.NONE, Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT, Errors.UNSUPPORTED_VERSION})
+AS_GOOD_AS_WRITTEN: Final = frozenset(
+    {Errors.NONE, Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT, Errors.UNSUPPORTED_VERSION}
+)
 
 
 class PendingCompleteTxn:
@@ -49,7 +59,9 @@ class PendingCompleteTxn:
 
     __slots__ = ("completing", "coordinator_epoch", "metadata", "remaining", "transit")
 
-    def __init__(self, coordinator_epoch: int, metadata: TransactionMetadata, transit: TxnTransitMetadata) -> None:
+    def __init__(
+        self, coordinator_epoch: int, metadata: TransactionMetadata, transit: TxnTransitMetadata
+    ) -> None:
         self.coordinator_epoch = coordinator_epoch
         self.metadata = metadata
         self.transit = transit
@@ -60,7 +72,13 @@ class PendingCompleteTxn:
 
     def marker(self, partitions: Iterable[TopicPartition]) -> TxnMarker:
         committed = self.transit.state is TransactionState.COMPLETE_COMMIT
-        return TxnMarker(self.transit.producer_id, self.transit.producer_epoch, self.coordinator_epoch, committed, tuple(sorted(partitions)))
+        return TxnMarker(
+            self.transit.producer_id,
+            self.transit.producer_epoch,
+            self.coordinator_epoch,
+            committed,
+            tuple(sorted(partitions)),
+        )
 
 
 class _Queued(NamedTuple):
@@ -84,8 +102,10 @@ class TransactionMarkerChannelManager:
         on_failure: Callable[[str, BaseException], None],
         trace: Tracer | None,
     ) -> None:
-        """`exists`: whether ZooKeeper has that partition, or cannot tell now. The metadata cache is no witness: a broker that has just begun may
-        lead and coordinate before it has been told of all partitions."""
+        """`exists`: whether ZooKeeper has that partition, or cannot tell now. The metadata cache is
+        no witness: a broker that has just begun may lead and coordinate before it has been told of
+        all partitions.
+        """
         self._broker_id = broker_id
         self._config = config
         self._cache = cache
@@ -104,17 +124,25 @@ class TransactionMarkerChannelManager:
         self._tasks: list[asyncio.Task[None]] = []
         self._closed = False
 
-    # --- what decides ---
-
-    def add_txn_markers_to_send(self, coordinator_epoch: int, metadata: TransactionMetadata, transit: TxnTransitMetadata) -> None:
-        """The transaction is decided: see it through to `transit`, its last state, for which it is prepared."""
-        pending = self._pending[metadata.transactional_id] = PendingCompleteTxn(coordinator_epoch, metadata, transit)
+    def add_txn_markers_to_send(
+        self, coordinator_epoch: int, metadata: TransactionMetadata, transit: TxnTransitMetadata
+    ) -> None:
+        """The transaction is decided: see it through to `transit`, its last state, for which it is
+        prepared.
+        """
+        pending = self._pending[metadata.transactional_id] = PendingCompleteTxn(
+            coordinator_epoch, metadata, transit
+        )
         self._route(pending, pending.remaining)
         self._maybe_complete(pending)
 
     def remove_markers_for_txn_topic_partition(self, partition: int) -> None:
-        """This broker does not coordinate these transactions any more, or begins anew under a later epoch."""
-        for transactional_id in [t for t in self._pending if self._states.partition_for(t) == partition]:
+        """This broker does not coordinate these transactions any more, or begins anew under a later
+        epoch.
+        """
+        for transactional_id in [
+            t for t in self._pending if self._states.partition_for(t) == partition
+        ]:
             del self._pending[transactional_id]
 
     def _stands(self, pending: PendingCompleteTxn) -> bool:
@@ -126,7 +154,13 @@ class TransactionMarkerChannelManager:
         waiting = []
         for tp in sorted(partitions):
             state = self._cache.get_partition_state(tp)
-            if state is not None and self._cache.get_alive_end_point(state.leader, self._config.inter_broker_listener_name) is not None:
+            if (
+                state is not None
+                and self._cache.get_alive_end_point(
+                    state.leader, self._config.inter_broker_listener_name
+                )
+                is not None
+            ):
                 by_leader.setdefault(state.leader, []).append(tp)
             else:
                 waiting.append(tp)
@@ -141,9 +175,13 @@ class TransactionMarkerChannelManager:
 
     def _write_here(self, pending: PendingCompleteTxn, partitions: list[TopicPartition]) -> None:
         self._tell_sent(self._broker_id, [pending], len(partitions))
-        self._writer.write(pending.marker(partitions), partial(self._on_result, pending, self._broker_id))
+        self._writer.write(
+            pending.marker(partitions), partial(self._on_result, pending, self._broker_id)
+        )
 
-    def _on_result(self, pending: PendingCompleteTxn, broker_id: int, results: dict[TopicPartition, Errors]) -> None:
+    def _on_result(
+        self, pending: PendingCompleteTxn, broker_id: int, results: dict[TopicPartition, Errors]
+    ) -> None:
         """What a leader answered for some of a transaction's partitions."""
         if not self._stands(pending):
             return
@@ -151,7 +189,11 @@ class TransactionMarkerChannelManager:
         again = []
         for tp, error in results.items():
             if self._trace:
-                self._trace(TransactionMarkerAnswered(transactional_id, tp.topic, tp.partition, broker_id, error.name))
+                self._trace(
+                    TransactionMarkerAnswered(
+                        transactional_id, tp.topic, tp.partition, broker_id, error.name
+                    )
+                )
             if error in AS_GOOD_AS_WRITTEN:
                 pending.remaining.discard(tp)
             elif error in STOP:
@@ -184,16 +226,22 @@ class TransactionMarkerChannelManager:
             retry_on_error=lambda error: error is Errors.COORDINATOR_NOT_AVAILABLE,
         )
 
-    def _tell_sent(self, broker_id: int, pending: list[PendingCompleteTxn], partitions: int) -> None:
+    def _tell_sent(
+        self, broker_id: int, pending: list[PendingCompleteTxn], partitions: int
+    ) -> None:
         if self._trace:
-            self._trace(TransactionMarkersSent(broker_id, tuple(p.metadata.transactional_id for p in pending), partitions))
-
-    # --- what waits ---
+            self._trace(
+                TransactionMarkersSent(
+                    broker_id, tuple(p.metadata.transactional_id for p in pending), partitions
+                )
+            )
 
     def _queue(self, broker_id: int) -> deque[_Queued]:
         queue = self._queues.get(broker_id)
         if queue is None:
-            queue = self._queues[broker_id] = deque()  # bounded by the transactions that are being completed
+            queue = self._queues[broker_id] = (
+                deque()
+            )  # bounded by the transactions that are being completed
             self._filled[broker_id] = asyncio.Event()
             self._spawn(f"txn-marker-sender-{broker_id}", self._send_to(broker_id))
         return queue
@@ -209,7 +257,9 @@ class TransactionMarkerChannelManager:
         if not task.cancelled() and (error := task.exception()) is not None:
             self._on_failure(task.get_name(), error)
 
-    def _look_again(self, pending: PendingCompleteTxn, partitions: Iterable[TopicPartition]) -> None:
+    def _look_again(
+        self, pending: PendingCompleteTxn, partitions: Iterable[TopicPartition]
+    ) -> None:
         self._later.append(_Queued(pending, tuple(partitions)))
         if self._retry is None and not self._closed:
             self._retry = self._spawn("txn-marker-retry", self._retry_later())
@@ -219,7 +269,11 @@ class TransactionMarkerChannelManager:
         self._retry = None
         later, self._later = self._later, []
         for pending, partitions in later:
-            gone = {tp for tp in partitions if self._cache.get_partition_state(tp) is None and not await self._exists(tp)}
+            gone = {
+                tp
+                for tp in partitions
+                if self._cache.get_partition_state(tp) is None and not await self._exists(tp)
+            }
             if self._stands(pending):
                 pending.remaining -= gone
                 self._route(pending, [tp for tp in partitions if tp not in gone])
@@ -237,7 +291,9 @@ class TransactionMarkerChannelManager:
                 markers = self._drain(queue)
                 if not markers:
                     continue
-                end_point = self._cache.get_alive_end_point(broker_id, self._config.inter_broker_listener_name)
+                end_point = self._cache.get_alive_end_point(
+                    broker_id, self._config.inter_broker_listener_name
+                )
                 try:
                     if end_point is None:
                         raise ConnectionError("the broker is gone")
@@ -245,9 +301,17 @@ class TransactionMarkerChannelManager:
                         address = (end_point.host, end_point.port)
                         await client.connect(*address, self._config.request_timeout_ms)
                     self._tell_sent(broker_id, list(markers), sum(map(len, markers.values())))
-                    version, timeout_ms = self._config.write_txn_markers_version, self._config.request_timeout_ms
-                    response = await client.ask(_request(markers), version, WriteTxnMarkersResponse, timeout_ms)
-                except (OSError, ProtocolError):  # ConnectionError and TimeoutError are OSErrors too
+                    version, timeout_ms = (
+                        self._config.write_txn_markers_version,
+                        self._config.request_timeout_ms,
+                    )
+                    response = await client.ask(
+                        _request(markers), version, WriteTxnMarkersResponse, timeout_ms
+                    )
+                except (
+                    OSError,
+                    ProtocolError,
+                ):  # ConnectionError and TimeoutError are OSErrors too
                     client.close()
                     for pending, partitions in markers.items():
                         self._look_again(pending, partitions)
@@ -264,16 +328,27 @@ class TransactionMarkerChannelManager:
                 markers.setdefault(pending, []).extend(partitions)
         return markers
 
-    def _on_response(self, broker_id: int, markers: dict[PendingCompleteTxn, list[TopicPartition]], response: WriteTxnMarkersResponse) -> None:
+    def _on_response(
+        self,
+        broker_id: int,
+        markers: dict[PendingCompleteTxn, list[TopicPartition]],
+        response: WriteTxnMarkersResponse,
+    ) -> None:
         answered = {
             marker.producer_id: {
-                TopicPartition(topic.name, p.partition_index): Errors.of(p.error_code) for topic in marker.topics for p in topic.partitions
+                TopicPartition(topic.name, p.partition_index): Errors.of(p.error_code)
+                for topic in marker.topics
+                for p in topic.partitions
             }
             for marker in response.markers
         }
         for pending, partitions in markers.items():
             results = answered.get(pending.transit.producer_id, {})
-            self._on_result(pending, broker_id, {tp: results.get(tp, Errors.UNKNOWN_SERVER_ERROR) for tp in partitions})
+            self._on_result(
+                pending,
+                broker_id,
+                {tp: results.get(tp, Errors.UNKNOWN_SERVER_ERROR) for tp in partitions},
+            )
 
     async def shutdown(self) -> None:
         """Stop; what is not written now is written by the next coordinator."""
@@ -296,7 +371,10 @@ def _request(markers: dict[PendingCompleteTxn, list[TopicPartition]]) -> WriteTx
                 producer_id=marker.producer_id,
                 producer_epoch=marker.producer_epoch,
                 transaction_result=marker.committed,
-                topics=[WritableTxnMarkerTopic(name=topic, partition_indexes=indexes) for topic, indexes in topics.items()],
+                topics=[
+                    WritableTxnMarkerTopic(name=topic, partition_indexes=indexes)
+                    for topic, indexes in topics.items()
+                ],
                 coordinator_epoch=marker.coordinator_epoch,
             )
         )

@@ -1,16 +1,23 @@
-"""What a coordinator knows of one transactional id (Kafka: TransactionMetadata.scala; KIP-98, KIP-360).
+"""What a coordinator knows of one transactional id (Kafka: TransactionMetadata.scala; KIP-98,
+KIP-360).
 
-A change takes two steps. `prepare_…` checks it against the table of states, notes it as pending and returns what the state will be; that goes into
-the log; when it is replicated, `complete_transition_to` takes it over, and if it failed, `clear_pending` forgets it. While one change is pending
-every other is refused (CONCURRENT_TRANSACTIONS), so the log and the memory cannot part.
+A change takes two steps. `prepare_…` checks it against the table of states, notes it as pending and
+returns what the state will be; that goes into the log; when it is replicated,
+`complete_transition_to` takes it over, and if it failed, `clear_pending` forgets it. While one
+change is pending every other is refused (CONCURRENT_TRANSACTIONS), so the log and the memory cannot
+part.
 
-The producer's epoch is what fences: of two processes with one transactional id the one that initialised last has the higher epoch, and every broker
-that has seen it refuses the other. Each initialisation raises it by 1; one that meets an open transaction raises it once more, to fence the other
-before it aborts. Epochs are int16: when one is used up, the id gets a new producer id, and the epoch begins at 0 again. 32767 is kept for fencing.
+The producer's epoch is what fences: of two processes with one transactional id the one that
+initialised last has the higher epoch, and every broker that has seen it refuses the other. Each
+initialisation raises it by 1; one that meets an open transaction raises it once more, to fence the
+other before it aborts. Epochs are int16: when one is used up, the id gets a new producer id, and
+the epoch begins at 0 again. 32767 is kept for fencing.
 
-A producer that retries an initialisation whose answer was lost, or that goes on after an error, names the id and epoch it has (KIP-360):
+A producer that retries an initialisation whose answer was lost, or that goes on after an error,
+names the id and epoch it has (KIP-360):
 
-    its epoch is the current one      it goes on: the epoch is raised, and the old one remembered as the last
+    its epoch is the current one      it goes on: the epoch is raised, and the old one remembered as
+    the last
     its epoch is the last one         a retry: it is given the current one again
     otherwise                         somebody else has initialised since: PRODUCER_FENCED
 """
@@ -20,7 +27,10 @@ from typing import Final, NamedTuple
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.coordinator.transaction.transaction_state import VALID_PREVIOUS_STATES, TransactionState
+from kafka_edu.coordinator.transaction.transaction_state import (
+    VALID_PREVIOUS_STATES,
+    TransactionState,
+)
 from kafka_edu.record.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 
 MAX_EPOCH: Final = 0x7FFF
@@ -28,7 +38,9 @@ NO_TIMESTAMP: Final = -1
 
 
 class IllegalTransition(Exception):
-    """A change that the table of states does not know, or that contradicts what was prepared: a bug."""
+    """A change that the table of states does not know, or that contradicts what was prepared: a
+    bug.
+    """
 
 
 class TxnTransitMetadata(NamedTuple):
@@ -52,10 +64,16 @@ def is_epoch_exhausted(epoch: int) -> bool:
 
 
 class TransactionMetadata:
-    """One transactional id. Owned by TransactionStateManager, which alone calls `complete_transition_to`."""
+    """One transactional id. Owned by TransactionStateManager, which alone calls
+    `complete_transition_to`.
+    """
 
-    def __init__(self, transactional_id: str, producer_id: int, txn_timeout_ms: int, now_ms: int) -> None:
-        """An id that nobody had before: without an epoch, until the first initialisation is in the log."""
+    def __init__(
+        self, transactional_id: str, producer_id: int, txn_timeout_ms: int, now_ms: int
+    ) -> None:
+        """An id that nobody had before: without an epoch, until the first initialisation is in the
+        log.
+        """
         self.transactional_id = transactional_id
         self.producer_id = producer_id
         self.last_producer_id = NO_PRODUCER_ID
@@ -69,25 +87,41 @@ class TransactionMetadata:
         self.pending_state: TransactionState | None = None
         """The state that is on its way into the log."""
         self.has_failed_epoch_fence = False
-        """A fencing raised the epoch here but could not be logged: the next one must not raise it again."""
+        """A fencing raised the epoch here but could not be logged: the next one must not raise it
+        again.
+        """
 
     def take_over(self, loaded: TxnTransitMetadata) -> None:
         """Be what a record says."""
         self.producer_id, self.last_producer_id = loaded.producer_id, loaded.last_producer_id
-        self.producer_epoch, self.last_producer_epoch = loaded.producer_epoch, loaded.last_producer_epoch
-        self.txn_timeout_ms, self.state, self.topic_partitions = loaded.txn_timeout_ms, loaded.state, loaded.topic_partitions
-        self.txn_start_timestamp, self.txn_last_update_timestamp = loaded.txn_start_timestamp, loaded.txn_last_update_timestamp
+        self.producer_epoch, self.last_producer_epoch = (
+            loaded.producer_epoch,
+            loaded.last_producer_epoch,
+        )
+        self.txn_timeout_ms, self.state, self.topic_partitions = (
+            loaded.txn_timeout_ms,
+            loaded.state,
+            loaded.topic_partitions,
+        )
+        self.txn_start_timestamp, self.txn_last_update_timestamp = (
+            loaded.txn_start_timestamp,
+            loaded.txn_last_update_timestamp,
+        )
 
     @property
     def is_producer_epoch_exhausted(self) -> bool:
         return is_epoch_exhausted(self.producer_epoch)
 
-    # --- prepare ---
-
-    def prepare_increment_producer_epoch(self, txn_timeout_ms: int, expected_epoch: int | None, now_ms: int) -> TxnTransitMetadata:
-        """Initialise: see above for `expected_epoch`, which is None for a producer that names none. Raises PRODUCER_FENCED."""
+    def prepare_increment_producer_epoch(
+        self, txn_timeout_ms: int, expected_epoch: int | None, now_ms: int
+    ) -> TxnTransitMetadata:
+        """Initialise: see above for `expected_epoch`, which is None for a producer that names none.
+        Raises PRODUCER_FENCED.
+        """
         if self.is_producer_epoch_exhausted:
-            raise IllegalTransition(f"{self.transactional_id}: the epochs of producer {self.producer_id} are used up")
+            raise IllegalTransition(
+                f"{self.transactional_id}: the epochs of producer {self.producer_id} are used up"
+            )
         if expected_epoch is None:
             epoch, last_epoch = self.producer_epoch + 1, NO_PRODUCER_EPOCH
         elif self.producer_epoch in (NO_PRODUCER_EPOCH, expected_epoch):
@@ -95,15 +129,30 @@ class TransactionMetadata:
         elif expected_epoch == self.last_producer_epoch:
             epoch, last_epoch = self.producer_epoch, self.last_producer_epoch
         else:
-            raise KafkaException(Errors.PRODUCER_FENCED, f"{self.transactional_id} has epoch {self.producer_epoch}, not {expected_epoch}")
+            raise KafkaException(
+                Errors.PRODUCER_FENCED,
+                f"{self.transactional_id} has epoch {self.producer_epoch}, not {expected_epoch}",
+            )
         return self._prepare(
-            TransactionState.EMPTY, now_ms, epoch=epoch, last_epoch=last_epoch, timeout_ms=txn_timeout_ms, start=NO_TIMESTAMP, partitions=()
+            TransactionState.EMPTY,
+            now_ms,
+            epoch=epoch,
+            last_epoch=last_epoch,
+            timeout_ms=txn_timeout_ms,
+            start=NO_TIMESTAMP,
+            partitions=(),
         )
 
-    def prepare_producer_id_rotation(self, producer_id: int, txn_timeout_ms: int, now_ms: int, record_last_epoch: bool) -> TxnTransitMetadata:
-        """Initialise with a new producer id, for the epochs of the old one are used up. `record_last_epoch`: the producer has named its epoch."""
+    def prepare_producer_id_rotation(
+        self, producer_id: int, txn_timeout_ms: int, now_ms: int, record_last_epoch: bool
+    ) -> TxnTransitMetadata:
+        """Initialise with a new producer id, for the epochs of the old one are used up.
+        `record_last_epoch`: the producer has named its epoch.
+        """
         if self.pending_state is not None:
-            raise IllegalTransition(f"{self.transactional_id}: a new producer id while {self.pending_state} is pending")
+            raise IllegalTransition(
+                f"{self.transactional_id}: a new producer id while {self.pending_state} is pending"
+            )
         last_epoch = self.producer_epoch if record_last_epoch else NO_PRODUCER_EPOCH
         return self._prepare(
             TransactionState.EMPTY,
@@ -117,16 +166,32 @@ class TransactionMetadata:
         )
 
     def prepare_fence_producer_epoch(self) -> TxnTransitMetadata:
-        """Raise the epoch, so that whoever has the transaction open is refused, and then abort it."""
+        """Raise the epoch, so that whoever has the transaction open is refused, and then abort
+        it.
+        """
         epoch = self.producer_epoch if self.has_failed_epoch_fence else self.producer_epoch + 1
         if epoch > MAX_EPOCH:
-            raise IllegalTransition(f"{self.transactional_id} cannot be fenced: its epoch is {MAX_EPOCH}")
-        return self._prepare(TransactionState.PREPARE_EPOCH_FENCE, self.txn_last_update_timestamp, epoch=epoch, last_epoch=NO_PRODUCER_EPOCH)
+            raise IllegalTransition(
+                f"{self.transactional_id} cannot be fenced: its epoch is {MAX_EPOCH}"
+            )
+        return self._prepare(
+            TransactionState.PREPARE_EPOCH_FENCE,
+            self.txn_last_update_timestamp,
+            epoch=epoch,
+            last_epoch=NO_PRODUCER_EPOCH,
+        )
 
-    def prepare_add_partitions(self, added: Iterable[TopicPartition], now_ms: int) -> TxnTransitMetadata:
+    def prepare_add_partitions(
+        self, added: Iterable[TopicPartition], now_ms: int
+    ) -> TxnTransitMetadata:
         """The transaction, which begins now if none is open, will write these partitions too."""
         start = self.txn_start_timestamp if self.state is TransactionState.ONGOING else now_ms
-        return self._prepare(TransactionState.ONGOING, now_ms, partitions=self.topic_partitions.union(added), start=start)
+        return self._prepare(
+            TransactionState.ONGOING,
+            now_ms,
+            partitions=self.topic_partitions.union(added),
+            start=start,
+        )
 
     def prepare_abort_or_commit(self, state: TransactionState, now_ms: int) -> TxnTransitMetadata:
         """The point of no return."""
@@ -136,7 +201,11 @@ class TransactionMetadata:
         """All markers are, or soon will be, written."""
         committed = self.state is TransactionState.PREPARE_COMMIT
         self.has_failed_epoch_fence = False  # the record that this follows has the raised epoch
-        return self._prepare(TransactionState.COMPLETE_COMMIT if committed else TransactionState.COMPLETE_ABORT, now_ms, partitions=())
+        return self._prepare(
+            TransactionState.COMPLETE_COMMIT if committed else TransactionState.COMPLETE_ABORT,
+            now_ms,
+            partitions=(),
+        )
 
     def prepare_dead(self) -> TxnTransitMetadata:
         """The id has expired."""
@@ -165,7 +234,9 @@ class TransactionMetadata:
     ) -> TxnTransitMetadata:
         """Door: a change begins. What is not given stays as it is."""
         if self.pending_state is not None:
-            raise IllegalTransition(f"{self.transactional_id}: {state} while {self.pending_state} is pending")
+            raise IllegalTransition(
+                f"{self.transactional_id}: {state} while {self.pending_state} is pending"
+            )
         if self.state not in VALID_PREVIOUS_STATES[state]:
             raise IllegalTransition(f"{self.transactional_id}: from {self.state} to {state}")
         self.pending_state = state
@@ -181,23 +252,48 @@ class TransactionMetadata:
             now_ms,
         )
 
-    # --- complete ---
-
     def complete_transition_to(self, transit: TxnTransitMetadata) -> None:
-        """Door: what was prepared is in the log. Raises IllegalTransition if it does not fit to what is known."""
-        if transit.state is not self.pending_state or transit.state in (TransactionState.DEAD, TransactionState.PREPARE_EPOCH_FENCE):
-            raise IllegalTransition(f"{self.transactional_id}: {transit.state} is complete, and {self.pending_state} was pending")
-        same_producer = (transit.producer_id, transit.producer_epoch) == (self.producer_id, self.producer_epoch)
+        """Door: what was prepared is in the log. Raises IllegalTransition if it does not fit to
+        what is known.
+        """
+        if transit.state is not self.pending_state or transit.state in (
+            TransactionState.DEAD,
+            TransactionState.PREPARE_EPOCH_FENCE,
+        ):
+            raise IllegalTransition(
+                f"{self.transactional_id}: {transit.state} is complete, and {self.pending_state}"
+                " was pending"
+            )
+        same_producer = (transit.producer_id, transit.producer_epoch) == (
+            self.producer_id,
+            self.producer_epoch,
+        )
         match transit.state:
             case TransactionState.EMPTY:
-                bumped = transit.producer_id == self.producer_id and transit.producer_epoch in (self.producer_epoch, self.producer_epoch + 1)
+                bumped = transit.producer_id == self.producer_id and transit.producer_epoch in (
+                    self.producer_epoch,
+                    self.producer_epoch + 1,
+                )
                 rotated = transit.producer_epoch == 0 and transit.producer_id != self.producer_id
-                fits = (bumped or rotated) and not transit.topic_partitions and transit.txn_start_timestamp == NO_TIMESTAMP
+                fits = (
+                    (bumped or rotated)
+                    and not transit.topic_partitions
+                    and transit.txn_start_timestamp == NO_TIMESTAMP
+                )
             case TransactionState.ONGOING:
-                goes_on = self.state is not TransactionState.ONGOING or self.txn_start_timestamp == transit.txn_start_timestamp
-                fits = same_producer and goes_on and self.topic_partitions <= transit.topic_partitions
+                goes_on = (
+                    self.state is not TransactionState.ONGOING
+                    or self.txn_start_timestamp == transit.txn_start_timestamp
+                )
+                fits = (
+                    same_producer and goes_on and self.topic_partitions <= transit.topic_partitions
+                )
             case TransactionState.PREPARE_COMMIT | TransactionState.PREPARE_ABORT:
-                fits = same_producer and self.topic_partitions == transit.topic_partitions and self.txn_start_timestamp == transit.txn_start_timestamp
+                fits = (
+                    same_producer
+                    and self.topic_partitions == transit.topic_partitions
+                    and self.txn_start_timestamp == transit.txn_start_timestamp
+                )
             case _:
                 fits = same_producer and transit.txn_start_timestamp != NO_TIMESTAMP
         if not fits:
@@ -210,4 +306,7 @@ class TransactionMetadata:
         self.pending_state = None
 
     def __repr__(self) -> str:
-        return f"<{self.transactional_id} {self.state}, producer {self.producer_id} epoch {self.producer_epoch}>"
+        return (
+            f"<{self.transactional_id} {self.state}, producer {self.producer_id} epoch"
+            f" {self.producer_epoch}>"
+        )

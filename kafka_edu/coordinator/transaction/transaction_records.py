@@ -1,7 +1,9 @@
-"""The records of `__transaction_state` (Kafka: TransactionLog.scala): key the transactional id, value its state, no value when it has expired.
+"""The records of `__transaction_state` (Kafka: TransactionLog.scala): key the transactional id,
+value its state, no value when it has expired.
 
-The topic is compacted: the last record of an id is all that counts. Partitions are grouped by topic; `last producer id` and `last epoch` are not
-stored (in 2.8), so a new coordinator does not know them, and answers a retry as it would a producer that goes on.
+The topic is compacted: the last record of an id is all that counts. Partitions are grouped by
+topic; `last producer id` and `last epoch` are not stored (in 2.8), so a new coordinator does not
+know them, and answers a retry as it would a producer that goes on.
 """
 
 import struct
@@ -9,8 +11,16 @@ from typing import Final
 
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.transaction.transaction_metadata import TxnTransitMetadata
-from kafka_edu.coordinator.transaction.transaction_state import STATE_OF_STATUS, STATUS, TransactionState
-from kafka_edu.protocol.messages.transaction_log import PartitionsSchema, TransactionLogKey, TransactionLogValue
+from kafka_edu.coordinator.transaction.transaction_state import (
+    STATE_OF_STATUS,
+    STATUS,
+    TransactionState,
+)
+from kafka_edu.protocol.messages.transaction_log import (
+    PartitionsSchema,
+    TransactionLogKey,
+    TransactionLogValue,
+)
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, build_batch
 
@@ -19,11 +29,15 @@ _VERSION: Final = struct.Struct(">h")
 
 
 def transaction_key(transactional_id: str) -> bytes:
-    return _VERSION.pack(VERSION) + TransactionLogKey(transactional_id=transactional_id).encode(VERSION)
+    return _VERSION.pack(VERSION) + TransactionLogKey(transactional_id=transactional_id).encode(
+        VERSION
+    )
 
 
 def transaction_value(transit: TxnTransitMetadata) -> bytes:
-    """Topics, and each topic's partitions, in ascending order; null partitions for Empty, as in Kafka."""
+    """Topics, and each topic's partitions, in ascending order; null partitions for Empty, as in
+    Kafka.
+    """
     topics: dict[str, list[int]] = {}
     for topic, partition in sorted(transit.topic_partitions):
         topics.setdefault(topic, []).append(partition)
@@ -39,14 +53,18 @@ def transaction_value(transit: TxnTransitMetadata) -> bytes:
     ).encode(VERSION)
 
 
-def transaction_batch(transactional_id: str, transit: TxnTransitMetadata | None, now_ms: int) -> bytes:
+def transaction_batch(
+    transactional_id: str, transit: TxnTransitMetadata | None, now_ms: int
+) -> bytes:
     """The batch with this one record; None makes it a tombstone. Never compressed."""
     value = None if transit is None else transaction_value(transit)
     return build_batch([Record(0, now_ms, transaction_key(transactional_id), value)])
 
 
 def read_transaction_key(key: bytes) -> str | None:
-    """The transactional id; None for a key of a later version, which is left alone. Raises ProtocolError."""
+    """The transactional id; None for a key of a later version, which is left alone. Raises
+    ProtocolError.
+    """
     if len(key) < _VERSION.size or _VERSION.unpack_from(key)[0] != VERSION:
         return None
     return TransactionLogKey.decode(key, VERSION, _VERSION.size).transactional_id
@@ -57,7 +75,11 @@ def read_transaction_value(value: bytes) -> TxnTransitMetadata | None:
     if len(value) < _VERSION.size or _VERSION.unpack_from(value)[0] != VERSION:
         return None
     stored = TransactionLogValue.decode(value, VERSION, _VERSION.size)
-    partitions = frozenset(TopicPartition(topic.topic, p) for topic in stored.transaction_partitions or () for p in topic.partition_ids)
+    partitions = frozenset(
+        TopicPartition(topic.topic, p)
+        for topic in stored.transaction_partitions or ()
+        for p in topic.partition_ids
+    )
     return TxnTransitMetadata(
         stored.producer_id,
         NO_PRODUCER_ID,

@@ -1,14 +1,19 @@
-"""The transactional ids of the partitions of `__transaction_state` that this broker leads, in memory and in the log (Kafka: TransactionStateManager.scala).
+"""The transactional ids of the partitions of `__transaction_state` that this broker leads, in
+memory and in the log (Kafka: TransactionStateManager.scala).
 
-A broker that becomes leader of a partition reads all of it and is then the coordinator of its transactional ids; the leader epoch is the coordinator's
-epoch. Until it has read them it answers COORDINATOR_LOAD_IN_PROGRESS; for the ids of other partitions NOT_COORDINATOR. A broker that ceases to lead
-forgets.
+A broker that becomes leader of a partition reads all of it and is then the coordinator of its
+transactional ids; the leader epoch is the coordinator's epoch. Until it has read them it answers
+COORDINATOR_LOAD_IN_PROGRESS; for the ids of other partitions NOT_COORDINATOR. A broker that ceases
+to lead forgets.
 
-Every change is appended with acks=all and taken over in memory when the ISR has it; so what a coordinator has told a producer, the next one knows.
-An append that was begun under one epoch and ends under another changes nothing here: who asked is told NOT_COORDINATOR and finds the new coordinator.
+Every change is appended with acks=all and taken over in memory when the ISR has it; so what a
+coordinator has told a producer, the next one knows. An append that was begun under one epoch and
+ends under another changes nothing here: who asked is told NOT_COORDINATOR and finds the new
+coordinator.
 
-Owned by the broker's loop. Wall time: it goes into the records, and must mean the same to the next coordinator. All of it is synchronous but one thing:
-a partition is read by a task of its own (`_load`), which ends by asking whether it is still wanted, so it stands beside what knows that.
+Owned by the broker's loop. Wall time: it goes into the records, and must mean the same to the next
+coordinator. All of it is synchronous but one thing: a partition is read by a task of its own
+(`_load`), which ends by asking whether it is still wanted, so it stands beside what knows that.
 """
 
 import asyncio
@@ -22,8 +27,15 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.coordinator_type import partition_for
 from kafka_edu.coordinator.log_loading import load_log
 from kafka_edu.coordinator.transaction.transaction_config import TransactionConfig
-from kafka_edu.coordinator.transaction.transaction_metadata import TransactionMetadata, TxnTransitMetadata
-from kafka_edu.coordinator.transaction.transaction_records import read_transaction_key, read_transaction_value, transaction_batch
+from kafka_edu.coordinator.transaction.transaction_metadata import (
+    TransactionMetadata,
+    TxnTransitMetadata,
+)
+from kafka_edu.coordinator.transaction.transaction_records import (
+    read_transaction_key,
+    read_transaction_value,
+    transaction_batch,
+)
 from kafka_edu.coordinator.transaction.transaction_state import NOTHING_OPEN, TransactionState
 from kafka_edu.log.append_origin import AppendOrigin
 from kafka_edu.record.record_batch import BatchHeader, read_records
@@ -37,7 +49,8 @@ from kafka_edu.trace.events.transaction import (
 )
 from kafka_edu.trace.tracer import Tracer
 
-#: What the log says of an append → what a client of the coordinator is told; all others go through as they are.
+#: What the log says of an append → what a client of the coordinator is told; all others go through
+#: as they are.
 TOLD_FOR: Final = {
     Errors.UNKNOWN_TOPIC_OR_PARTITION: Errors.COORDINATOR_NOT_AVAILABLE,
     Errors.NOT_ENOUGH_REPLICAS: Errors.COORDINATOR_NOT_AVAILABLE,
@@ -66,7 +79,9 @@ class TxnMetadataCacheEntry:
 
 
 OnLoaded = Callable[[int, int, list[TransactionMetadata]], None]
-"""(partition, coordinator epoch, all that was read): called in the same step in which the ids become known."""
+"""(partition, coordinator epoch, all that was read): called in the same step in which the ids
+become known.
+"""
 
 
 class TransactionStateManager:
@@ -81,7 +96,9 @@ class TransactionStateManager:
         on_failure: Callable[[str, BaseException], None],
         trace: Tracer | None,
     ) -> None:
-        """`partitions`: how many `__transaction_state` has, or will have. `on_failure` is told of a load that died of a bug."""
+        """`partitions`: how many `__transaction_state` has, or will have. `on_failure` is told of a
+        load that died of a bug.
+        """
         self._config = config
         self._replica_manager = replica_manager
         self._time = time
@@ -95,22 +112,30 @@ class TransactionStateManager:
         if trace:
             trace.on_snapshot(self._snapshot)
 
-    # --- look-ups ---
-
     def partition_for(self, transactional_id: str) -> int:
         """The partition of `__transaction_state` that the id belongs to. O(length)."""
         return partition_for(transactional_id, self._partitions())
 
     def get_transaction_state(self, transactional_id: str) -> CoordinatorEpochAndTxnMetadata | None:
-        """The id, None if it is not known. Raises NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS. O(1)."""
+        """The id, None if it is not known. Raises NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS.
+        O(1).
+        """
         entry = self._entry(transactional_id)
         metadata = entry.metadata.get(transactional_id)
-        return None if metadata is None else CoordinatorEpochAndTxnMetadata(entry.coordinator_epoch, metadata)
+        return (
+            None
+            if metadata is None
+            else CoordinatorEpochAndTxnMetadata(entry.coordinator_epoch, metadata)
+        )
 
-    def put_transaction_state_if_not_exists(self, metadata: TransactionMetadata) -> CoordinatorEpochAndTxnMetadata:
+    def put_transaction_state_if_not_exists(
+        self, metadata: TransactionMetadata
+    ) -> CoordinatorEpochAndTxnMetadata:
         """The id as it is known; `metadata` becomes known if it is not. Raises as above."""
         entry = self._entry(metadata.transactional_id)
-        return CoordinatorEpochAndTxnMetadata(entry.coordinator_epoch, entry.metadata.setdefault(metadata.transactional_id, metadata))
+        return CoordinatorEpochAndTxnMetadata(
+            entry.coordinator_epoch, entry.metadata.setdefault(metadata.transactional_id, metadata)
+        )
 
     def _entry(self, transactional_id: str) -> TxnMetadataCacheEntry:
         partition = self.partition_for(transactional_id)
@@ -137,8 +162,6 @@ class TransactionStateManager:
             and metadata.txn_start_timestamp + metadata.txn_timeout_ms < now_ms
         ]
 
-    # --- append ---
-
     def append_transaction_to_log(
         self,
         transactional_id: str,
@@ -148,9 +171,11 @@ class TransactionStateManager:
         *,
         retry_on_error: Callable[[Errors], bool] = lambda _: False,
     ) -> None:
-        """Write what was prepared; `respond` is called once: with NONE when the ISR has it and memory says it too, else with what to tell the client.
+        """Write what was prepared; `respond` is called once: with NONE when the ISR has it and
+        memory says it too, else with what to tell the client.
 
-        After an error nothing is pending any more, unless `retry_on_error` says that the caller will try again.
+        After an error nothing is pending any more, unless `retry_on_error` says that the caller
+        will try again.
         """
         try:
             known = self.get_transaction_state(transactional_id)
@@ -175,13 +200,21 @@ class TransactionStateManager:
             respond(error)
 
         batch = transaction_batch(transactional_id, transit, self._time.milliseconds())
-        self._replica_manager.append_records(transit.txn_timeout_ms, -1, {tp: batch}, appended, origin=AppendOrigin.COORDINATOR)
+        self._replica_manager.append_records(
+            transit.txn_timeout_ms, -1, {tp: batch}, appended, origin=AppendOrigin.COORDINATOR
+        )
 
     def _still_coordinates(self, metadata: TransactionMetadata, coordinator_epoch: int) -> bool:
         entry = self._cache.get(self.partition_for(metadata.transactional_id))
-        return entry is not None and entry.coordinator_epoch == coordinator_epoch and entry.metadata.get(metadata.transactional_id) is metadata
+        return (
+            entry is not None
+            and entry.coordinator_epoch == coordinator_epoch
+            and entry.metadata.get(metadata.transactional_id) is metadata
+        )
 
-    def _complete(self, metadata: TransactionMetadata, transit: TxnTransitMetadata, coordinator_epoch: int) -> None:
+    def _complete(
+        self, metadata: TransactionMetadata, transit: TxnTransitMetadata, coordinator_epoch: int
+    ) -> None:
         """Door: the state of a transaction changes here, and nowhere else."""
         before = metadata.state
         metadata.complete_transition_to(transit)
@@ -198,14 +231,13 @@ class TransactionStateManager:
                 )
             )
 
-    # --- leadership ---
-
     def on_election(self, partition: int, coordinator_epoch: int, on_loaded: OnLoaded) -> None:
         """This broker leads that partition now: read it."""
         self._cache.pop(partition, None)
         self._loading[partition] = coordinator_epoch
         task = asyncio.get_running_loop().create_task(
-            self._load(partition, coordinator_epoch, on_loaded), name=f"load {TRANSACTION_STATE_TOPIC_NAME}-{partition}"
+            self._load(partition, coordinator_epoch, on_loaded),
+            name=f"load {TRANSACTION_STATE_TOPIC_NAME}-{partition}",
         )
         self._tasks.add(task)
         task.add_done_callback(self._load_ended)
@@ -217,7 +249,9 @@ class TransactionStateManager:
 
     async def _load(self, partition: int, coordinator_epoch: int, on_loaded: OnLoaded) -> None:
         began_ms = self._time.hi_res_clock_ms()
-        replica = self._replica_manager.get_partition(TopicPartition(TRANSACTION_STATE_TOPIC_NAME, partition))
+        replica = self._replica_manager.get_partition(
+            TopicPartition(TRANSACTION_STATE_TOPIC_NAME, partition)
+        )
         if replica is None or replica.log is None:
             return
         found: dict[str, TransactionMetadata] = {}
@@ -231,14 +265,25 @@ class TransactionStateManager:
             return self._loading.get(partition) == coordinator_epoch
 
         try:
-            complete = await load_log(replica.log, apply, self._time, self._config.load_buffer_size, wanted)
-        except KafkaException:  # the disk below failed: the partition goes offline, and another broker will coordinate
+            complete = await load_log(
+                replica.log, apply, self._time, self._config.load_buffer_size, wanted
+            )
+        except (
+            KafkaException
+        ):  # the disk below failed: the partition goes offline, and another broker will coordinate
             return
         if complete and wanted():
             del self._loading[partition]
             self._cache[partition] = TxnMetadataCacheEntry(coordinator_epoch, found)
             if self._trace:
-                self._trace(TransactionsLoaded(partition, coordinator_epoch, len(found), self._time.hi_res_clock_ms() - began_ms))
+                self._trace(
+                    TransactionsLoaded(
+                        partition,
+                        coordinator_epoch,
+                        len(found),
+                        self._time.hi_res_clock_ms() - began_ms,
+                    )
+                )
             on_loaded(partition, coordinator_epoch, list(found.values()))
 
     def on_resignation(self, partition: int) -> None:
@@ -246,15 +291,21 @@ class TransactionStateManager:
         self._loading.pop(partition, None)
         entry = self._cache.pop(partition, None)
         if entry is not None and self._trace:
-            self._trace(TransactionsUnloaded(partition, entry.coordinator_epoch, len(entry.metadata)))
-
-    # --- expiry ---
+            self._trace(
+                TransactionsUnloaded(partition, entry.coordinator_epoch, len(entry.metadata))
+            )
 
     def remove_expired_transactional_ids(self) -> None:
-        """Every transaction.remove.expired.transaction.cleanup.interval.ms: tombstones for ids of which nothing was heard for so long. O(ids)."""
+        """Every transaction.remove.expired.transaction.cleanup.interval.ms: tombstones for ids of
+        which nothing was heard for so long. O(ids).
+        """
         oldest = self._time.milliseconds() - self._config.transactional_id_expiration_ms
         for coordinator_epoch, metadata in list(self._all()):
-            if metadata.state in NOTHING_OPEN and metadata.pending_state is None and metadata.txn_last_update_timestamp <= oldest:
+            if (
+                metadata.state in NOTHING_OPEN
+                and metadata.pending_state is None
+                and metadata.txn_last_update_timestamp <= oldest
+            ):
                 self._expire(metadata, coordinator_epoch)
 
     def _expire(self, metadata: TransactionMetadata, coordinator_epoch: int) -> None:
@@ -270,10 +321,23 @@ class TransactionStateManager:
             if results[tp].error is Errors.NONE:
                 del self._cache[partition].metadata[transactional_id]
                 if self._trace:
-                    self._trace(TransactionalIdExpired(transactional_id, metadata.producer_id, metadata.producer_epoch, coordinator_epoch))
+                    self._trace(
+                        TransactionalIdExpired(
+                            transactional_id,
+                            metadata.producer_id,
+                            metadata.producer_epoch,
+                            coordinator_epoch,
+                        )
+                    )
 
         tombstone = transaction_batch(transactional_id, None, self._time.milliseconds())
-        self._replica_manager.append_records(self._config.request_timeout_ms, -1, {tp: tombstone}, appended, origin=AppendOrigin.COORDINATOR)
+        self._replica_manager.append_records(
+            self._config.request_timeout_ms,
+            -1,
+            {tp: tombstone},
+            appended,
+            origin=AppendOrigin.COORDINATOR,
+        )
 
     async def shutdown(self) -> None:
         """Stop loading."""
@@ -295,8 +359,12 @@ class TransactionStateManager:
             )
 
 
-def _apply_record(found: dict[str, TransactionMetadata], key: bytes | None, value: bytes | None) -> None:
-    """The last record of an id counts; a tombstone takes it away. Keys and values of later versions are left alone."""
+def _apply_record(
+    found: dict[str, TransactionMetadata], key: bytes | None, value: bytes | None
+) -> None:
+    """The last record of an id counts; a tombstone takes it away. Keys and values of later versions
+    are left alone.
+    """
     transactional_id = read_transaction_key(key) if key is not None else None
     if transactional_id is None:
         return
@@ -305,5 +373,7 @@ def _apply_record(found: dict[str, TransactionMetadata], key: bytes | None, valu
         return
     stored = read_transaction_value(value)
     if stored is not None:
-        metadata = found[transactional_id] = TransactionMetadata(transactional_id, stored.producer_id, stored.txn_timeout_ms, 0)
+        metadata = found[transactional_id] = TransactionMetadata(
+            transactional_id, stored.producer_id, stored.txn_timeout_ms, 0
+        )
         metadata.take_over(stored)

@@ -12,11 +12,17 @@ class AddOffsetsToTxnRequest(Message, key=ApiKey.ADD_OFFSETS_TO_TXN, valid="0-3"
     transactional_id: str = field(String, "0+", "The producer's transactional id.")
     producer_id: int = field(Int64, "0+", "The producer's id.")
     producer_epoch: int = field(Int16, "0+", "The producer's epoch.")
-    group_id: str = field(String, "0+", "The group whose offsets the transaction is going to commit.")
+    group_id: str = field(
+        String, "0+", "The group whose offsets the transaction is going to commit."
+    )
 
 
 class AddOffsetsToTxnResponse(Message, key=ApiKey.ADD_OFFSETS_TO_TXN, valid="0-3", flexible="3+"):
     """What came of it (Kafka: AddOffsetsToTxnResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )
     error_code: int = field(Int16, "0+", "The error, or 0.")

@@ -13,13 +13,19 @@ class AddPartitionsToTxnTopic(Struct):
     partitions: list[int] = field(Array(Int32), "0+", "The partitions.")
 
 
-class AddPartitionsToTxnRequest(Message, key=ApiKey.ADD_PARTITIONS_TO_TXN, valid="0-3", flexible="3+"):
+class AddPartitionsToTxnRequest(
+    Message, key=ApiKey.ADD_PARTITIONS_TO_TXN, valid="0-3", flexible="3+"
+):
     """The partitions (Kafka: AddPartitionsToTxnRequest.json)."""
 
     transactional_id: str = field(String, "0+", "The producer's transactional id.")
     producer_id: int = field(Int64, "0+", "The producer's id.")
     producer_epoch: int = field(Int16, "0+", "The producer's epoch.")
-    topics: list[AddPartitionsToTxnTopic] = field(Array(AddPartitionsToTxnTopic), "0+", "The partitions that the transaction is going to write.")
+    topics: list[AddPartitionsToTxnTopic] = field(
+        Array(AddPartitionsToTxnTopic),
+        "0+",
+        "The partitions that the transaction is going to write.",
+    )
 
 
 class AddPartitionsToTxnPartitionResult(Struct):
@@ -33,11 +39,21 @@ class AddPartitionsToTxnTopicResult(Struct):
     """Results for one topic."""
 
     name: str = field(String, "0+", "The topic.")
-    results: list[AddPartitionsToTxnPartitionResult] = field(Array(AddPartitionsToTxnPartitionResult), "0+", "The results.")
+    results: list[AddPartitionsToTxnPartitionResult] = field(
+        Array(AddPartitionsToTxnPartitionResult), "0+", "The results."
+    )
 
 
-class AddPartitionsToTxnResponse(Message, key=ApiKey.ADD_PARTITIONS_TO_TXN, valid="0-3", flexible="3+"):
+class AddPartitionsToTxnResponse(
+    Message, key=ApiKey.ADD_PARTITIONS_TO_TXN, valid="0-3", flexible="3+"
+):
     """What came of each partition (Kafka: AddPartitionsToTxnResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
-    results: list[AddPartitionsToTxnTopicResult] = field(Array(AddPartitionsToTxnTopicResult), "0+", "The results.")
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )
+    results: list[AddPartitionsToTxnTopicResult] = field(
+        Array(AddPartitionsToTxnTopicResult), "0+", "The results."
+    )

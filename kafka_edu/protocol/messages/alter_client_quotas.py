@@ -10,13 +10,19 @@ class EntityData(Struct):
     """One part of an entity's name."""
 
     entity_type: str = field(String, "0+", "`user`, `client-id` or `ip`.")
-    entity_name: str | None = field(String, "0+", "Its name; null: the default of its kind.", nullable="0+")
+    entity_name: str | None = field(
+        String, "0+", "Its name; null: the default of its kind.", nullable="0+"
+    )
 
 
 class OpData(Struct):
     """One change."""
 
-    key: str = field(String, "0+", "The quota: `producer_byte_rate`, `consumer_byte_rate`, `request_percentage` …")
+    key: str = field(
+        String,
+        "0+",
+        "The quota: `producer_byte_rate`, `consumer_byte_rate`, `request_percentage` …",
+    )
     value: float = field(Float64, "0+", "The value.")
     remove: bool = field(Bool, "0+", "Take the quota away instead.")
 
@@ -24,14 +30,18 @@ class OpData(Struct):
 class AlterClientQuotasRequestEntry(Struct):
     """One entity."""
 
-    entity: list[EntityData] = field(Array(EntityData), "0+", "Whom the quota is for: a user, a client id, or both.")
+    entity: list[EntityData] = field(
+        Array(EntityData), "0+", "Whom the quota is for: a user, a client id, or both."
+    )
     ops: list[OpData] = field(Array(OpData), "0+", "The changes.")
 
 
 class AlterClientQuotasRequest(Message, key=ApiKey.ALTER_CLIENT_QUOTAS, valid="0-1", flexible="1+"):
     """The changes (Kafka: AlterClientQuotasRequest.json)."""
 
-    entries: list[AlterClientQuotasRequestEntry] = field(Array(AlterClientQuotasRequestEntry), "0+", "The entities to change.")
+    entries: list[AlterClientQuotasRequestEntry] = field(
+        Array(AlterClientQuotasRequestEntry), "0+", "The entities to change."
+    )
     validate_only: bool = field(Bool, "0+", "Only check whether it could be done.")
 
 
@@ -40,11 +50,21 @@ class AlterClientQuotasResponseEntry(Struct):
 
     error_code: int = field(Int16, "0+", "The error, or 0.")
     error_message: str | None = field(String, "0+", "What went wrong, or null.", nullable="0+")
-    entity: list[EntityData] = field(Array(EntityData), "0+", "Whom the quota is for: a user, a client id, or both.")
+    entity: list[EntityData] = field(
+        Array(EntityData), "0+", "Whom the quota is for: a user, a client id, or both."
+    )
 
 
-class AlterClientQuotasResponse(Message, key=ApiKey.ALTER_CLIENT_QUOTAS, valid="0-1", flexible="1+"):
+class AlterClientQuotasResponse(
+    Message, key=ApiKey.ALTER_CLIENT_QUOTAS, valid="0-1", flexible="1+"
+):
     """What came of each entity (Kafka: AlterClientQuotasResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
-    entries: list[AlterClientQuotasResponseEntry] = field(Array(AlterClientQuotasResponseEntry), "0+", "The results.")
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )
+    entries: list[AlterClientQuotasResponseEntry] = field(
+        Array(AlterClientQuotasResponseEntry), "0+", "The results."
+    )

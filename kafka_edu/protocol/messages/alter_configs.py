@@ -24,7 +24,9 @@ class AlterConfigsResource(Struct):
 class AlterConfigsRequest(Message, key=ApiKey.ALTER_CONFIGS, valid="0-2", flexible="2+"):
     """The new configs (Kafka: AlterConfigsRequest.json)."""
 
-    resources: list[AlterConfigsResource] = field(Array(AlterConfigsResource), "0+", "The resources.")
+    resources: list[AlterConfigsResource] = field(
+        Array(AlterConfigsResource), "0+", "The resources."
+    )
     validate_only: bool = field(Bool, "0+", "Only check whether it could be done.")
 
 
@@ -40,5 +42,11 @@ class AlterConfigsResourceResponse(Struct):
 class AlterConfigsResponse(Message, key=ApiKey.ALTER_CONFIGS, valid="0-2", flexible="2+"):
     """What came of each (Kafka: AlterConfigsResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
-    responses: list[AlterConfigsResourceResponse] = field(Array(AlterConfigsResourceResponse), "0+", "The results.")
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )
+    responses: list[AlterConfigsResourceResponse] = field(
+        Array(AlterConfigsResourceResponse), "0+", "The results."
+    )

@@ -19,7 +19,9 @@ class AlterIsrRequestTopic(Struct):
     """One topic."""
 
     name: str = field(String, "0+", "The topic.")
-    partitions: list[AlterIsrRequestPartition] = field(Array(AlterIsrRequestPartition), "0+", "The partitions.")
+    partitions: list[AlterIsrRequestPartition] = field(
+        Array(AlterIsrRequestPartition), "0+", "The partitions."
+    )
 
 
 class AlterIsrRequest(Message, key=ApiKey.ALTER_ISR, valid="0", flexible="0+"):
@@ -45,12 +47,18 @@ class AlterIsrResponseTopic(Struct):
     """Results for one topic."""
 
     name: str = field(String, "0+", "The topic.")
-    partitions: list[AlterIsrResponsePartition] = field(Array(AlterIsrResponsePartition), "0+", "The partitions.")
+    partitions: list[AlterIsrResponsePartition] = field(
+        Array(AlterIsrResponsePartition), "0+", "The partitions."
+    )
 
 
 class AlterIsrResponse(Message, key=ApiKey.ALTER_ISR, valid="0", flexible="0+"):
     """The ISRs there are (Kafka: AlterIsrResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )
     error_code: int = field(Int16, "0+", "The error of the whole request, or 0.")
     topics: list[AlterIsrResponseTopic] = field(Array(AlterIsrResponseTopic), "0+", "The topics.")

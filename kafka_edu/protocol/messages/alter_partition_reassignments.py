@@ -10,20 +10,28 @@ class ReassignablePartition(Struct):
     """One partition."""
 
     partition_index: int = field(Int32, "0+", "The partition.")
-    replicas: list[int] | None = field(Array(Int32), "0+", "The brokers it shall have; null: cancel.", nullable="0+", default=None)
+    replicas: list[int] | None = field(
+        Array(Int32), "0+", "The brokers it shall have; null: cancel.", nullable="0+", default=None
+    )
 
 
 class ReassignableTopic(Struct):
     """One topic."""
 
     name: str = field(String, "0+", "The topic.")
-    partitions: list[ReassignablePartition] = field(Array(ReassignablePartition), "0+", "The partitions.")
+    partitions: list[ReassignablePartition] = field(
+        Array(ReassignablePartition), "0+", "The partitions."
+    )
 
 
-class AlterPartitionReassignmentsRequest(Message, key=ApiKey.ALTER_PARTITION_REASSIGNMENTS, valid="0", flexible="0+"):
+class AlterPartitionReassignmentsRequest(
+    Message, key=ApiKey.ALTER_PARTITION_REASSIGNMENTS, valid="0", flexible="0+"
+):
     """What goes where (Kafka: AlterPartitionReassignmentsRequest.json)."""
 
-    timeout_ms: int = field(Int32, "0+", "How long the broker may take until it answers, in ms.", default=60000)
+    timeout_ms: int = field(
+        Int32, "0+", "How long the broker may take until it answers, in ms.", default=60000
+    )
     topics: list[ReassignableTopic] = field(Array(ReassignableTopic), "0+", "The topics.")
 
 
@@ -39,13 +47,23 @@ class ReassignableTopicResponse(Struct):
     """Results for one topic."""
 
     name: str = field(String, "0+", "The topic.")
-    partitions: list[ReassignablePartitionResponse] = field(Array(ReassignablePartitionResponse), "0+", "The partitions.")
+    partitions: list[ReassignablePartitionResponse] = field(
+        Array(ReassignablePartitionResponse), "0+", "The partitions."
+    )
 
 
-class AlterPartitionReassignmentsResponse(Message, key=ApiKey.ALTER_PARTITION_REASSIGNMENTS, valid="0", flexible="0+"):
+class AlterPartitionReassignmentsResponse(
+    Message, key=ApiKey.ALTER_PARTITION_REASSIGNMENTS, valid="0", flexible="0+"
+):
     """What came of each (Kafka: AlterPartitionReassignmentsResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )
     error_code: int = field(Int16, "0+", "The error of the whole request, or 0.")
     error_message: str | None = field(String, "0+", "What went wrong, or null.", nullable="0+")
-    responses: list[ReassignableTopicResponse] = field(Array(ReassignableTopicResponse), "0+", "The results.")
+    responses: list[ReassignableTopicResponse] = field(
+        Array(ReassignableTopicResponse), "0+", "The results."
+    )

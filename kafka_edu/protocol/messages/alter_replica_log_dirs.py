@@ -17,13 +17,19 @@ class AlterReplicaLogDir(Struct):
     """One log dir, and what to move there."""
 
     path: str = field(String, "0+", "The absolute path of the log dir.")
-    topics: list[AlterReplicaLogDirTopic] = field(Array(AlterReplicaLogDirTopic), "0+", "What to move there.")
+    topics: list[AlterReplicaLogDirTopic] = field(
+        Array(AlterReplicaLogDirTopic), "0+", "What to move there."
+    )
 
 
-class AlterReplicaLogDirsRequest(Message, key=ApiKey.ALTER_REPLICA_LOG_DIRS, valid="0-2", flexible="2+"):
+class AlterReplicaLogDirsRequest(
+    Message, key=ApiKey.ALTER_REPLICA_LOG_DIRS, valid="0-2", flexible="2+"
+):
     """What goes where (Kafka: AlterReplicaLogDirsRequest.json)."""
 
-    dirs: list[AlterReplicaLogDir] = field(Array(AlterReplicaLogDir), "0+", "The log dirs to move to.")
+    dirs: list[AlterReplicaLogDir] = field(
+        Array(AlterReplicaLogDir), "0+", "The log dirs to move to."
+    )
 
 
 class AlterReplicaLogDirPartitionResult(Struct):
@@ -37,11 +43,21 @@ class AlterReplicaLogDirTopicResult(Struct):
     """Results for one topic."""
 
     topic_name: str = field(String, "0+", "The topic.")
-    partitions: list[AlterReplicaLogDirPartitionResult] = field(Array(AlterReplicaLogDirPartitionResult), "0+", "The partitions.")
+    partitions: list[AlterReplicaLogDirPartitionResult] = field(
+        Array(AlterReplicaLogDirPartitionResult), "0+", "The partitions."
+    )
 
 
-class AlterReplicaLogDirsResponse(Message, key=ApiKey.ALTER_REPLICA_LOG_DIRS, valid="0-2", flexible="2+"):
+class AlterReplicaLogDirsResponse(
+    Message, key=ApiKey.ALTER_REPLICA_LOG_DIRS, valid="0-2", flexible="2+"
+):
     """What came of each (Kafka: AlterReplicaLogDirsResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
-    results: list[AlterReplicaLogDirTopicResult] = field(Array(AlterReplicaLogDirTopicResult), "0+", "The results.")
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )
+    results: list[AlterReplicaLogDirTopicResult] = field(
+        Array(AlterReplicaLogDirTopicResult), "0+", "The results."
+    )

@@ -20,14 +20,22 @@ class ScramCredentialUpsertion(Struct):
     mechanism: int = field(Int8, "0+", "1 SCRAM-SHA-256, 2 SCRAM-SHA-512.")
     iterations: int = field(Int32, "0+", "How often the password was hashed.")
     salt: bytes = field(Bytes, "0+", "Random bytes, made by the client.")
-    salted_password: bytes = field(Bytes, "0+", "The password, salted and hashed `iterations` times.")
+    salted_password: bytes = field(
+        Bytes, "0+", "The password, salted and hashed `iterations` times."
+    )
 
 
-class AlterUserScramCredentialsRequest(Message, key=ApiKey.ALTER_USER_SCRAM_CREDENTIALS, valid="0", flexible="0+"):
+class AlterUserScramCredentialsRequest(
+    Message, key=ApiKey.ALTER_USER_SCRAM_CREDENTIALS, valid="0", flexible="0+"
+):
     """The changes (Kafka: AlterUserScramCredentialsRequest.json)."""
 
-    deletions: list[ScramCredentialDeletion] = field(Array(ScramCredentialDeletion), "0+", "Which to delete.")
-    upsertions: list[ScramCredentialUpsertion] = field(Array(ScramCredentialUpsertion), "0+", "Which to write.")
+    deletions: list[ScramCredentialDeletion] = field(
+        Array(ScramCredentialDeletion), "0+", "Which to delete."
+    )
+    upsertions: list[ScramCredentialUpsertion] = field(
+        Array(ScramCredentialUpsertion), "0+", "Which to write."
+    )
 
 
 class AlterUserScramCredentialsResult(Struct):
@@ -38,8 +46,16 @@ class AlterUserScramCredentialsResult(Struct):
     error_message: str | None = field(String, "0+", "What went wrong, or null.", nullable="0+")
 
 
-class AlterUserScramCredentialsResponse(Message, key=ApiKey.ALTER_USER_SCRAM_CREDENTIALS, valid="0", flexible="0+"):
+class AlterUserScramCredentialsResponse(
+    Message, key=ApiKey.ALTER_USER_SCRAM_CREDENTIALS, valid="0", flexible="0+"
+):
     """What came of each user (Kafka: AlterUserScramCredentialsResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
-    results: list[AlterUserScramCredentialsResult] = field(Array(AlterUserScramCredentialsResult), "0+", "The results.")
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )
+    results: list[AlterUserScramCredentialsResult] = field(
+        Array(AlterUserScramCredentialsResult), "0+", "The results."
+    )

@@ -1,4 +1,5 @@
-"""What consumers say to each other through the coordinator, which only passes it on (Kafka: ConsumerProtocol*.json; KIP-429).
+"""What consumers say to each other through the coordinator, which only passes it on (Kafka:
+ConsumerProtocol*.json; KIP-429).
 
 Each is preceded by its version, an int16.
 """
@@ -19,9 +20,14 @@ class ConsumerProtocolSubscription(Message, valid="0-1", flexible="none"):
     """What a member wants, and has; the metadata of its JoinGroup."""
 
     topics: list[str] = field(Array(String), "0+", "What the member wants to consume.")
-    user_data: bytes | None = field(Bytes, "0+", "Whatever the assignor wants to say.", nullable="0+", default=None)
+    user_data: bytes | None = field(
+        Bytes, "0+", "Whatever the assignor wants to say.", nullable="0+", default=None
+    )
     owned_partitions: list[OwnedTopicPartitions] = field(
-        Array(OwnedTopicPartitions), "1+", "What it consumes at the moment (KIP-429).", ignorable=True
+        Array(OwnedTopicPartitions),
+        "1+",
+        "What it consumes at the moment (KIP-429).",
+        ignorable=True,
     )
 
 
@@ -35,5 +41,9 @@ class AssignedTopicPartitions(Struct):
 class ConsumerProtocolAssignment(Message, valid="0-1", flexible="none"):
     """What a member gets; the assignment of its SyncGroup."""
 
-    assigned_partitions: list[AssignedTopicPartitions] = field(Array(AssignedTopicPartitions), "0+", "What the member consumes.")
-    user_data: bytes | None = field(Bytes, "0+", "Whatever the assignor wants to say.", nullable="0+", default=None)
+    assigned_partitions: list[AssignedTopicPartitions] = field(
+        Array(AssignedTopicPartitions), "0+", "What the member consumes."
+    )
+    user_data: bytes | None = field(
+        Bytes, "0+", "Whatever the assignor wants to say.", nullable="0+", default=None
+    )

@@ -1,4 +1,6 @@
-"""ControlledShutdown (key 7): a broker that is about to stop asks the controller to move its leaders away."""
+"""ControlledShutdown (key 7): a broker that is about to stop asks the controller to move its
+leaders away.
+"""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -6,14 +8,24 @@ from kafka_edu.protocol.schema import Message, Struct
 from kafka_edu.protocol.types import Array, Int16, Int32, Int64, String
 
 
-class ControlledShutdownRequest(Message, key=ApiKey.CONTROLLED_SHUTDOWN, valid="0-3", flexible="3+"):
+class ControlledShutdownRequest(
+    Message, key=ApiKey.CONTROLLED_SHUTDOWN, valid="0-3", flexible="3+"
+):
     """ "I am about to stop" (Kafka: ControlledShutdownRequest.json; book §6.4.2).
 
     Version 0 has a header without client id, alone of all requests.
     """
 
-    broker_id: int = field(Int32, "0+", "The broker that is to stop; as the book shows, anybody may name any broker.")
-    broker_epoch: int = field(Int64, "2+", "The czxid of that broker's registration; -1: do not check (KIP-380).", default=-1, ignorable=True)
+    broker_id: int = field(
+        Int32, "0+", "The broker that is to stop; as the book shows, anybody may name any broker."
+    )
+    broker_epoch: int = field(
+        Int64,
+        "2+",
+        "The czxid of that broker's registration; -1: do not check (KIP-380).",
+        default=-1,
+        ignorable=True,
+    )
 
 
 class RemainingPartition(Struct):
@@ -23,11 +35,15 @@ class RemainingPartition(Struct):
     partition_index: int = field(Int32, "0+", "The partition.")
 
 
-class ControlledShutdownResponse(Message, key=ApiKey.CONTROLLED_SHUTDOWN, valid="0-3", flexible="3+"):
+class ControlledShutdownResponse(
+    Message, key=ApiKey.CONTROLLED_SHUTDOWN, valid="0-3", flexible="3+"
+):
     """What is still led by the broker (Kafka: ControlledShutdownResponse.json).
 
     Success is error 0 and nothing remaining.
     """
 
     error_code: int = field(Int16, "0+", "The error, or 0.")
-    remaining_partitions: list[RemainingPartition] = field(Array(RemainingPartition), "0+", "The partitions that the broker still leads.")
+    remaining_partitions: list[RemainingPartition] = field(
+        Array(RemainingPartition), "0+", "The partitions that the broker still leads."
+    )

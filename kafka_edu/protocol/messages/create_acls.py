@@ -34,5 +34,9 @@ class AclCreationResult(Struct):
 class CreateAclsResponse(Message, key=ApiKey.CREATE_ACLS, valid="0-2", flexible="2+"):
     """What came of each (Kafka: CreateAclsResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )
     results: list[AclCreationResult] = field(Array(AclCreationResult), "0+", "The results.")

@@ -18,7 +18,10 @@ class CreatePartitionsTopic(Struct):
     name: str = field(String, "0+", "The topic.")
     count: int = field(Int32, "0+", "How many partitions it shall have.")
     assignments: list[CreatePartitionsAssignment] | None = field(
-        Array(CreatePartitionsAssignment), "0+", "Their brokers; null: the controller chooses.", nullable="0+"
+        Array(CreatePartitionsAssignment),
+        "0+",
+        "Their brokers; null: the controller chooses.",
+        nullable="0+",
     )
 
 
@@ -35,11 +38,19 @@ class CreatePartitionsTopicResult(Struct):
 
     name: str = field(String, "0+", "The topic.")
     error_code: int = field(Int16, "0+", "The error, or 0.")
-    error_message: str | None = field(String, "0+", "What went wrong, or null.", nullable="0+", default=None)
+    error_message: str | None = field(
+        String, "0+", "What went wrong, or null.", nullable="0+", default=None
+    )
 
 
 class CreatePartitionsResponse(Message, key=ApiKey.CREATE_PARTITIONS, valid="0-3", flexible="2+"):
     """What came of each topic (Kafka: CreatePartitionsResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
-    results: list[CreatePartitionsTopicResult] = field(Array(CreatePartitionsTopicResult), "0+", "The results.")
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )
+    results: list[CreatePartitionsTopicResult] = field(
+        Array(CreatePartitionsTopicResult), "0+", "The results."
+    )

@@ -26,12 +26,22 @@ class CreatableTopic(Struct):
     """One topic to create."""
 
     name: str = field(String, "0+", "Its name: up to 249 of a-z A-Z 0-9 . _ -")
-    num_partitions: int = field(Int32, "0+", "How many partitions; -1: as assigned, or num.partitions (KIP-464).")
-    replication_factor: int = field(Int16, "0+", "How many replicas each; -1: as assigned, or default.replication.factor (KIP-464).")
-    assignments: list[CreatableReplicaAssignment] = field(
-        Array(CreatableReplicaAssignment), "0+", "Which brokers hold which partition; empty: the controller chooses."
+    num_partitions: int = field(
+        Int32, "0+", "How many partitions; -1: as assigned, or num.partitions (KIP-464)."
     )
-    configs: list[CreateableTopicConfig] = field(Array(CreateableTopicConfig), "0+", "The topic's configs.")
+    replication_factor: int = field(
+        Int16,
+        "0+",
+        "How many replicas each; -1: as assigned, or default.replication.factor (KIP-464).",
+    )
+    assignments: list[CreatableReplicaAssignment] = field(
+        Array(CreatableReplicaAssignment),
+        "0+",
+        "Which brokers hold which partition; empty: the controller chooses.",
+    )
+    configs: list[CreateableTopicConfig] = field(
+        Array(CreateableTopicConfig), "0+", "The topic's configs."
+    )
 
 
 class CreateTopicsRequest(Message, key=ApiKey.CREATE_TOPICS, valid="0-7", flexible="5+"):
@@ -41,7 +51,8 @@ class CreateTopicsRequest(Message, key=ApiKey.CREATE_TOPICS, valid="0-7", flexib
     timeout_ms: int = field(
         Int32,
         "0+",
-        "How long to wait until every partition has a leader that all brokers know, in ms; at 0 the topic is created all the same.",
+        "How long to wait until every partition has a leader that all brokers know, in ms; at 0 the"
+        " topic is created all the same.",
         default=60000,
     )
     validate_only: bool = field(Bool, "1+", "Only check whether it could be done.")
@@ -56,7 +67,8 @@ class CreatableTopicConfigs(Struct):
     config_source: int = field(
         Int8,
         "5+",
-        "Where the value comes from: 1 topic, 2 this broker's dynamic config, 3 all brokers', 4 the properties file, 5 the default.",
+        "Where the value comes from: 1 topic, 2 this broker's dynamic config, 3 all brokers', 4 the"
+        " properties file, 5 the default.",
         default=-1,
     )
     is_sensitive: bool = field(Bool, "5+", "Whether the value is secret, and so not told.")
@@ -68,12 +80,28 @@ class CreatableTopicResult(Struct):
     name: str = field(String, "0+", "The topic.")
     topic_id: UUID = field(Uuid, "7+", "Its id; zero if it has none (KIP-516).", ignorable=True)
     error_code: int = field(Int16, "0+", "The error, or 0.")
-    error_message: str | None = field(String, "1+", "What went wrong, or null.", nullable="0+", ignorable=True)
-    topic_config_error_code: int = field(Int16, "5+", "The error that kept the configs from being told, or 0 (KIP-525).", tag=0, ignorable=True)
-    num_partitions: int = field(Int32, "5+", "How many partitions it has (KIP-525).", default=-1, ignorable=True)
-    replication_factor: int = field(Int16, "5+", "How many replicas each has (KIP-525).", default=-1, ignorable=True)
+    error_message: str | None = field(
+        String, "1+", "What went wrong, or null.", nullable="0+", ignorable=True
+    )
+    topic_config_error_code: int = field(
+        Int16,
+        "5+",
+        "The error that kept the configs from being told, or 0 (KIP-525).",
+        tag=0,
+        ignorable=True,
+    )
+    num_partitions: int = field(
+        Int32, "5+", "How many partitions it has (KIP-525).", default=-1, ignorable=True
+    )
+    replication_factor: int = field(
+        Int16, "5+", "How many replicas each has (KIP-525).", default=-1, ignorable=True
+    )
     configs: list[CreatableTopicConfigs] | None = field(
-        Array(CreatableTopicConfigs), "5+", "Its configs, those by default too (KIP-525).", nullable="5+", ignorable=True
+        Array(CreatableTopicConfigs),
+        "5+",
+        "Its configs, those by default too (KIP-525).",
+        nullable="5+",
+        ignorable=True,
     )
 
 
@@ -81,6 +109,10 @@ class CreateTopicsResponse(Message, key=ApiKey.CREATE_TOPICS, valid="0-7", flexi
     """What came of each topic (Kafka: CreateTopicsResponse.json)."""
 
     throttle_time_ms: int = field(
-        Int32, "2+", "How long the client must keep silent because it went over a quota, in ms (KIP-13, KIP-599).", ignorable=True
+        Int32,
+        "2+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13,"
+        " KIP-599).",
+        ignorable=True,
     )
     topics: list[CreatableTopicResult] = field(Array(CreatableTopicResult), "0+", "The results.")

@@ -9,9 +9,16 @@ from kafka_edu.protocol.types import Array, Int8, Int16, Int32, String
 class DeleteAclsFilter(Struct):
     """A filter of rules."""
 
-    resource_type_filter: int = field(Int8, "0+", "The kind of resource, by ResourceType.java; 1: any.")
+    resource_type_filter: int = field(
+        Int8, "0+", "The kind of resource, by ResourceType.java; 1: any."
+    )
     resource_name_filter: str | None = field(String, "0+", "The name; null: any.", nullable="0+")
-    pattern_type_filter: int = field(Int8, "1+", "1 any, 2 whatever matches the name, 3 literal, 4 prefixed (KIP-290).", default=3)
+    pattern_type_filter: int = field(
+        Int8,
+        "1+",
+        "1 any, 2 whatever matches the name, 3 literal, 4 prefixed (KIP-290).",
+        default=3,
+    )
     principal_filter: str | None = field(String, "0+", "The principal; null: any.", nullable="0+")
     host_filter: str | None = field(String, "0+", "The host; null: any.", nullable="0+")
     operation: int = field(Int8, "0+", "The operation, by AclOperation.java; 1: any.")
@@ -31,7 +38,9 @@ class DeleteAclsMatchingAcl(Struct):
     error_message: str | None = field(String, "0+", "What went wrong, or null.", nullable="0+")
     resource_type: int = field(Int8, "0+", "The kind of resource, by ResourceType.java.")
     resource_name: str = field(String, "0+", "Its name.")
-    pattern_type: int = field(Int8, "1+", "3 literal, 4 prefixed (KIP-290).", default=3, ignorable=True)
+    pattern_type: int = field(
+        Int8, "1+", "3 literal, 4 prefixed (KIP-290).", default=3, ignorable=True
+    )
     principal: str = field(String, "0+", "The principal, `User:alice`.")
     host: str = field(String, "0+", "The host.")
     operation: int = field(Int8, "0+", "The operation, by AclOperation.java.")
@@ -43,11 +52,19 @@ class DeleteAclsFilterResult(Struct):
 
     error_code: int = field(Int16, "0+", "The error, or 0.")
     error_message: str | None = field(String, "0+", "What went wrong, or null.", nullable="0+")
-    matching_acls: list[DeleteAclsMatchingAcl] = field(Array(DeleteAclsMatchingAcl), "0+", "What was deleted.")
+    matching_acls: list[DeleteAclsMatchingAcl] = field(
+        Array(DeleteAclsMatchingAcl), "0+", "What was deleted."
+    )
 
 
 class DeleteAclsResponse(Message, key=ApiKey.DELETE_ACLS, valid="0-2", flexible="2+"):
     """What was deleted (Kafka: DeleteAclsResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
-    filter_results: list[DeleteAclsFilterResult] = field(Array(DeleteAclsFilterResult), "0+", "The results, in the order of the filters.")
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )
+    filter_results: list[DeleteAclsFilterResult] = field(
+        Array(DeleteAclsFilterResult), "0+", "The results, in the order of the filters."
+    )

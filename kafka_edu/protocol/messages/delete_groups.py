@@ -22,5 +22,9 @@ class DeletableGroupResult(Struct):
 class DeleteGroupsResponse(Message, key=ApiKey.DELETE_GROUPS, valid="0-2", flexible="2+"):
     """What came of each (Kafka: DeleteGroupsResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )
     results: list[DeletableGroupResult] = field(Array(DeletableGroupResult), "0+", "The results.")

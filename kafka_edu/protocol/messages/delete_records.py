@@ -17,7 +17,9 @@ class DeleteRecordsTopic(Struct):
     """Partitions of one topic."""
 
     name: str = field(String, "0+", "The topic.")
-    partitions: list[DeleteRecordsPartition] = field(Array(DeleteRecordsPartition), "0+", "The partitions.")
+    partitions: list[DeleteRecordsPartition] = field(
+        Array(DeleteRecordsPartition), "0+", "The partitions."
+    )
 
 
 class DeleteRecordsRequest(Message, key=ApiKey.DELETE_RECORDS, valid="0-2", flexible="2+"):
@@ -31,7 +33,9 @@ class DeleteRecordsPartitionResult(Struct):
     """The result for one partition."""
 
     partition_index: int = field(Int32, "0+", "The partition.")
-    low_watermark: int = field(Int64, "0+", "The lowest log start offset among the replicas afterwards.")
+    low_watermark: int = field(
+        Int64, "0+", "The lowest log start offset among the replicas afterwards."
+    )
     error_code: int = field(Int16, "0+", "The error, or 0.")
 
 
@@ -39,11 +43,19 @@ class DeleteRecordsTopicResult(Struct):
     """Results for one topic."""
 
     name: str = field(String, "0+", "The topic.")
-    partitions: list[DeleteRecordsPartitionResult] = field(Array(DeleteRecordsPartitionResult), "0+", "The partitions.")
+    partitions: list[DeleteRecordsPartitionResult] = field(
+        Array(DeleteRecordsPartitionResult), "0+", "The partitions."
+    )
 
 
 class DeleteRecordsResponse(Message, key=ApiKey.DELETE_RECORDS, valid="0-2", flexible="2+"):
     """Where the logs begin now (Kafka: DeleteRecordsResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
-    topics: list[DeleteRecordsTopicResult] = field(Array(DeleteRecordsTopicResult), "0+", "The topics.")
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )
+    topics: list[DeleteRecordsTopicResult] = field(
+        Array(DeleteRecordsTopicResult), "0+", "The topics."
+    )

@@ -18,7 +18,9 @@ class DeleteTopicState(Struct):
 class DeleteTopicsRequest(Message, key=ApiKey.DELETE_TOPICS, valid="0-6", flexible="4+"):
     """Topics to delete (Kafka: DeleteTopicsRequest.json)."""
 
-    topics: list[DeleteTopicState] = field(Array(DeleteTopicState), "6+", "The topics, by name or id (KIP-516).")
+    topics: list[DeleteTopicState] = field(
+        Array(DeleteTopicState), "6+", "The topics, by name or id (KIP-516)."
+    )
     topic_names: list[str] = field(Array(String), "0-5", "The topics.", ignorable=True)
     timeout_ms: int = field(Int32, "0+", "How long the broker may take until it answers, in ms.")
 
@@ -29,11 +31,18 @@ class DeletableTopicResult(Struct):
     name: str | None = field(String, "0+", "The topic; null if an id is unknown.", nullable="6+")
     topic_id: UUID = field(Uuid, "6+", "Its id; zero if it has none (KIP-516).", ignorable=True)
     error_code: int = field(Int16, "0+", "The error, or 0.")
-    error_message: str | None = field(String, "5+", "What went wrong, or null.", nullable="5+", default=None, ignorable=True)
+    error_message: str | None = field(
+        String, "5+", "What went wrong, or null.", nullable="5+", default=None, ignorable=True
+    )
 
 
 class DeleteTopicsResponse(Message, key=ApiKey.DELETE_TOPICS, valid="0-6", flexible="4+"):
     """What came of each topic (Kafka: DeleteTopicsResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "1+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).", ignorable=True)
+    throttle_time_ms: int = field(
+        Int32,
+        "1+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        ignorable=True,
+    )
     responses: list[DeletableTopicResult] = field(Array(DeletableTopicResult), "0+", "The results.")

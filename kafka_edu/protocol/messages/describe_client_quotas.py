@@ -14,10 +14,14 @@ class ComponentData(Struct):
     match: str | None = field(String, "0+", "The name; null unless match_type is 0.", nullable="0+")
 
 
-class DescribeClientQuotasRequest(Message, key=ApiKey.DESCRIBE_CLIENT_QUOTAS, valid="0-1", flexible="1+"):
+class DescribeClientQuotasRequest(
+    Message, key=ApiKey.DESCRIBE_CLIENT_QUOTAS, valid="0-1", flexible="1+"
+):
     """Which entities (Kafka: DescribeClientQuotasRequest.json)."""
 
-    components: list[ComponentData] = field(Array(ComponentData), "0+", "Which entities, kind by kind.")
+    components: list[ComponentData] = field(
+        Array(ComponentData), "0+", "Which entities, kind by kind."
+    )
     strict: bool = field(Bool, "0+", "Only entities of just these kinds.")
 
 
@@ -25,27 +29,41 @@ class EntityData(Struct):
     """One part of an entity's name."""
 
     entity_type: str = field(String, "0+", "`user`, `client-id` or `ip`.")
-    entity_name: str | None = field(String, "0+", "Its name; null: the default of its kind.", nullable="0+")
+    entity_name: str | None = field(
+        String, "0+", "Its name; null: the default of its kind.", nullable="0+"
+    )
 
 
 class ValueData(Struct):
     """One quota."""
 
-    key: str = field(String, "0+", "The quota: `producer_byte_rate`, `consumer_byte_rate`, `request_percentage` …")
+    key: str = field(
+        String,
+        "0+",
+        "The quota: `producer_byte_rate`, `consumer_byte_rate`, `request_percentage` …",
+    )
     value: float = field(Float64, "0+", "The value.")
 
 
 class DescribeClientQuotasResponseEntry(Struct):
     """One entity and its quotas."""
 
-    entity: list[EntityData] = field(Array(EntityData), "0+", "Whom the quota is for: a user, a client id, or both.")
+    entity: list[EntityData] = field(
+        Array(EntityData), "0+", "Whom the quota is for: a user, a client id, or both."
+    )
     values: list[ValueData] = field(Array(ValueData), "0+", "Its quotas.")
 
 
-class DescribeClientQuotasResponse(Message, key=ApiKey.DESCRIBE_CLIENT_QUOTAS, valid="0-1", flexible="1+"):
+class DescribeClientQuotasResponse(
+    Message, key=ApiKey.DESCRIBE_CLIENT_QUOTAS, valid="0-1", flexible="1+"
+):
     """Their quotas (Kafka: DescribeClientQuotasResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )
     error_code: int = field(Int16, "0+", "The error, or 0.")
     error_message: str | None = field(String, "0+", "What went wrong, or null.", nullable="0+")
     entries: list[DescribeClientQuotasResponseEntry] | None = field(

@@ -9,7 +9,9 @@ from kafka_edu.protocol.types import Array, Bool, Int16, Int32, String
 class DescribeClusterRequest(Message, key=ApiKey.DESCRIBE_CLUSTER, valid="0", flexible="0+"):
     """What to tell (Kafka: DescribeClusterRequest.json)."""
 
-    include_cluster_authorized_operations: bool = field(Bool, "0+", "Tell what the client may do with the cluster (KIP-430).")
+    include_cluster_authorized_operations: bool = field(
+        Bool, "0+", "Tell what the client may do with the cluster (KIP-430)."
+    )
 
 
 class DescribeClusterBroker(Struct):
@@ -24,12 +26,25 @@ class DescribeClusterBroker(Struct):
 class DescribeClusterResponse(Message, key=ApiKey.DESCRIBE_CLUSTER, valid="0", flexible="0+"):
     """The cluster (Kafka: DescribeClusterResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )
     error_code: int = field(Int16, "0+", "The error, or 0.")
-    error_message: str | None = field(String, "0+", "What went wrong, or null.", nullable="0+", default=None)
+    error_message: str | None = field(
+        String, "0+", "What went wrong, or null.", nullable="0+", default=None
+    )
     cluster_id: str = field(String, "0+", "The cluster's id.")
-    controller_id: int = field(Int32, "0+", "The controller's broker id; -1 if there is none.", default=-1)
-    brokers: list[DescribeClusterBroker] = field(Array(DescribeClusterBroker), "0+", "The brokers that are alive.")
+    controller_id: int = field(
+        Int32, "0+", "The controller's broker id; -1 if there is none.", default=-1
+    )
+    brokers: list[DescribeClusterBroker] = field(
+        Array(DescribeClusterBroker), "0+", "The brokers that are alive."
+    )
     cluster_authorized_operations: int = field(
-        Int32, "0+", "A bit for each allowed AclOperation; the lowest number: not told (KIP-430).", default=-2147483648
+        Int32,
+        "0+",
+        "A bit for each allowed AclOperation; the lowest number: not told (KIP-430).",
+        default=-2147483648,
     )

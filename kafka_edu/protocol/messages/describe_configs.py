@@ -11,15 +11,23 @@ class DescribeConfigsResource(Struct):
 
     resource_type: int = field(Int8, "0+", "2 topic, 4 broker, 8 a broker's loggers.")
     resource_name: str = field(String, "0+", "Its name.")
-    configuration_keys: list[str] | None = field(Array(String), "0+", "Which keys; null: all.", nullable="0+")
+    configuration_keys: list[str] | None = field(
+        Array(String), "0+", "Which keys; null: all.", nullable="0+"
+    )
 
 
 class DescribeConfigsRequest(Message, key=ApiKey.DESCRIBE_CONFIGS, valid="0-4", flexible="4+"):
     """Which resources (Kafka: DescribeConfigsRequest.json)."""
 
-    resources: list[DescribeConfigsResource] = field(Array(DescribeConfigsResource), "0+", "The resources.")
-    include_synonyms: bool = field(Bool, "1+", "Tell each value's other sources (KIP-226).", ignorable=True)
-    include_documentation: bool = field(Bool, "3+", "Tell what each key means (KIP-569).", ignorable=True)
+    resources: list[DescribeConfigsResource] = field(
+        Array(DescribeConfigsResource), "0+", "The resources."
+    )
+    include_synonyms: bool = field(
+        Bool, "1+", "Tell each value's other sources (KIP-226).", ignorable=True
+    )
+    include_documentation: bool = field(
+        Bool, "3+", "Tell what each key means (KIP-569).", ignorable=True
+    )
 
 
 class DescribeConfigsSynonym(Struct):
@@ -34,18 +42,35 @@ class DescribeConfigsResourceResult(Struct):
     """One config."""
 
     name: str = field(String, "0+", "The key.")
-    value: str | None = field(String, "0+", "The value; null if it is secret or not set.", nullable="0+")
+    value: str | None = field(
+        String, "0+", "The value; null if it is secret or not set.", nullable="0+"
+    )
     read_only: bool = field(Bool, "0+", "Whether it cannot be changed.")
     is_default: bool = field(Bool, "0", "Whether it is the default.", ignorable=True)
-    config_source: int = field(Int8, "1+", "As in CreateTopics; 6: this broker's loggers (KIP-226).", default=-1, ignorable=True)
+    config_source: int = field(
+        Int8,
+        "1+",
+        "As in CreateTopics; 6: this broker's loggers (KIP-226).",
+        default=-1,
+        ignorable=True,
+    )
     is_sensitive: bool = field(Bool, "0+", "Whether the value is secret, and so not told.")
     synonyms: list[DescribeConfigsSynonym] = field(
-        Array(DescribeConfigsSynonym), "1+", "All its sources, the one in force first (KIP-226).", ignorable=True
+        Array(DescribeConfigsSynonym),
+        "1+",
+        "All its sources, the one in force first (KIP-226).",
+        ignorable=True,
     )
     config_type: int = field(
-        Int8, "3+", "1 boolean, 2 string, 3 int, 4 short, 5 long, 6 double, 7 list, 8 class, 9 password (KIP-569).", ignorable=True
+        Int8,
+        "3+",
+        "1 boolean, 2 string, 3 int, 4 short, 5 long, 6 double, 7 list, 8 class, 9 password"
+        " (KIP-569).",
+        ignorable=True,
     )
-    documentation: str | None = field(String, "3+", "What the key means (KIP-569).", nullable="0+", ignorable=True)
+    documentation: str | None = field(
+        String, "3+", "What the key means (KIP-569).", nullable="0+", ignorable=True
+    )
 
 
 class DescribeConfigsResult(Struct):
@@ -55,11 +80,17 @@ class DescribeConfigsResult(Struct):
     error_message: str | None = field(String, "0+", "What went wrong, or null.", nullable="0+")
     resource_type: int = field(Int8, "0+", "2 topic, 4 broker, 8 a broker's loggers.")
     resource_name: str = field(String, "0+", "Its name.")
-    configs: list[DescribeConfigsResourceResult] = field(Array(DescribeConfigsResourceResult), "0+", "The configs.")
+    configs: list[DescribeConfigsResourceResult] = field(
+        Array(DescribeConfigsResourceResult), "0+", "The configs."
+    )
 
 
 class DescribeConfigsResponse(Message, key=ApiKey.DESCRIBE_CONFIGS, valid="0-4", flexible="4+"):
     """Their configs (Kafka: DescribeConfigsResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )
     results: list[DescribeConfigsResult] = field(Array(DescribeConfigsResult), "0+", "The results.")

@@ -10,7 +10,9 @@ class DescribeGroupsRequest(Message, key=ApiKey.DESCRIBE_GROUPS, valid="0-5", fl
     """Which groups (Kafka: DescribeGroupsRequest.json)."""
 
     groups: list[str] = field(Array(String), "0+", "The groups.")
-    include_authorized_operations: bool = field(Bool, "3+", "Tell what the client may do with them (KIP-430).")
+    include_authorized_operations: bool = field(
+        Bool, "3+", "Tell what the client may do with them (KIP-430)."
+    )
 
 
 class DescribedGroupMember(Struct):
@@ -18,11 +20,18 @@ class DescribedGroupMember(Struct):
 
     member_id: str = field(String, "0+", "The member's id, given by the coordinator.")
     group_instance_id: str | None = field(
-        String, "4+", "The static member's own id; null: a dynamic one (KIP-345).", nullable="4+", default=None, ignorable=True
+        String,
+        "4+",
+        "The static member's own id; null: a dynamic one (KIP-345).",
+        nullable="4+",
+        default=None,
+        ignorable=True,
     )
     client_id: str = field(String, "0+", "The member's client id.")
     client_host: str = field(String, "0+", "The member's address, `/127.0.0.1`.")
-    member_metadata: bytes = field(Bytes, "0+", "What the member says of itself for the chosen protocol.")
+    member_metadata: bytes = field(
+        Bytes, "0+", "What the member says of itself for the chosen protocol."
+    )
     member_assignment: bytes = field(Bytes, "0+", "What it was assigned.")
 
 
@@ -32,16 +41,31 @@ class DescribedGroup(Struct):
     error_code: int = field(Int16, "0+", "The error, or 0.")
     group_id: str = field(String, "0+", "The group.")
     group_state: str = field(String, "0+", "The group's state.")
-    protocol_type: str = field(String, "0+", "What the group's members speak: `consumer`, `connect` …")
-    protocol_data: str = field(String, "0+", "The chosen protocol; empty unless the group is stable.")
+    protocol_type: str = field(
+        String, "0+", "What the group's members speak: `consumer`, `connect` …"
+    )
+    protocol_data: str = field(
+        String, "0+", "The chosen protocol; empty unless the group is stable."
+    )
     members: list[DescribedGroupMember] = field(Array(DescribedGroupMember), "0+", "The members.")
     authorized_operations: int = field(
-        Int32, "3+", "A bit for each allowed AclOperation; the lowest number: not told (KIP-430).", default=-2147483648, ignorable=True
+        Int32,
+        "3+",
+        "A bit for each allowed AclOperation; the lowest number: not told (KIP-430).",
+        default=-2147483648,
+        ignorable=True,
     )
 
 
 class DescribeGroupsResponse(Message, key=ApiKey.DESCRIBE_GROUPS, valid="0-5", flexible="5+"):
     """The groups (Kafka: DescribeGroupsResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "1+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).", ignorable=True)
-    groups: list[DescribedGroup] = field(Array(DescribedGroup), "0+", "The groups, in the order they were asked for.")
+    throttle_time_ms: int = field(
+        Int32,
+        "1+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        ignorable=True,
+    )
+    groups: list[DescribedGroup] = field(
+        Array(DescribedGroup), "0+", "The groups, in the order they were asked for."
+    )

@@ -16,7 +16,9 @@ class DescribableLogDirTopic(Struct):
 class DescribeLogDirsRequest(Message, key=ApiKey.DESCRIBE_LOG_DIRS, valid="0-2", flexible="2+"):
     """Which partitions (Kafka: DescribeLogDirsRequest.json)."""
 
-    topics: list[DescribableLogDirTopic] | None = field(Array(DescribableLogDirTopic), "0+", "Which partitions; null: all.", nullable="0+")
+    topics: list[DescribableLogDirTopic] | None = field(
+        Array(DescribableLogDirTopic), "0+", "Which partitions; null: all.", nullable="0+"
+    )
 
 
 class DescribeLogDirsPartition(Struct):
@@ -24,15 +26,24 @@ class DescribeLogDirsPartition(Struct):
 
     partition_index: int = field(Int32, "0+", "The partition.")
     partition_size: int = field(Int64, "0+", "The bytes of its segments.")
-    offset_lag: int = field(Int64, "0+", "High watermark minus its log end offset; for a copy on the move: the log end offset minus its own.")
-    is_future_key: bool = field(Bool, "0+", "Whether it is a copy on its way into this dir (KIP-113).")
+    offset_lag: int = field(
+        Int64,
+        "0+",
+        "High watermark minus its log end offset; for a copy on the move: the log end offset minus"
+        " its own.",
+    )
+    is_future_key: bool = field(
+        Bool, "0+", "Whether it is a copy on its way into this dir (KIP-113)."
+    )
 
 
 class DescribeLogDirsTopic(Struct):
     """One topic's partitions in it."""
 
     name: str = field(String, "0+", "The topic.")
-    partitions: list[DescribeLogDirsPartition] = field(Array(DescribeLogDirsPartition), "0+", "The partitions.")
+    partitions: list[DescribeLogDirsPartition] = field(
+        Array(DescribeLogDirsPartition), "0+", "The partitions."
+    )
 
 
 class DescribeLogDirsResult(Struct):
@@ -46,5 +57,9 @@ class DescribeLogDirsResult(Struct):
 class DescribeLogDirsResponse(Message, key=ApiKey.DESCRIBE_LOG_DIRS, valid="0-2", flexible="2+"):
     """The log dirs (Kafka: DescribeLogDirsResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )
     results: list[DescribeLogDirsResult] = field(Array(DescribeLogDirsResult), "0+", "The results.")

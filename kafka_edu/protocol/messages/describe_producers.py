@@ -24,10 +24,18 @@ class ProducerState(Struct):
 
     producer_id: int = field(Int64, "0+", "The producer's id.")
     producer_epoch: int = field(Int32, "0+", "The producer's epoch.")
-    last_sequence: int = field(Int32, "0+", "The sequence of its last record; -1 if none.", default=-1)
-    last_timestamp: int = field(Int64, "0+", "The timestamp of its last batch, in ms since 1970.", default=-1)
-    coordinator_epoch: int = field(Int32, "0+", "The epoch of the coordinator that wrote its last marker; -1 if none.")
-    current_txn_start_offset: int = field(Int64, "0+", "Where its open transaction begins; -1 if none is open.", default=-1)
+    last_sequence: int = field(
+        Int32, "0+", "The sequence of its last record; -1 if none.", default=-1
+    )
+    last_timestamp: int = field(
+        Int64, "0+", "The timestamp of its last batch, in ms since 1970.", default=-1
+    )
+    coordinator_epoch: int = field(
+        Int32, "0+", "The epoch of the coordinator that wrote its last marker; -1 if none."
+    )
+    current_txn_start_offset: int = field(
+        Int64, "0+", "Where its open transaction begins; -1 if none is open.", default=-1
+    )
 
 
 class PartitionResponse(Struct):
@@ -35,8 +43,12 @@ class PartitionResponse(Struct):
 
     partition_index: int = field(Int32, "0+", "The partition.")
     error_code: int = field(Int16, "0+", "The error, or 0.")
-    error_message: str | None = field(String, "0+", "What went wrong, or null.", nullable="0+", default=None)
-    active_producers: list[ProducerState] = field(Array(ProducerState), "0+", "The producers that the partition's leader remembers.")
+    error_message: str | None = field(
+        String, "0+", "What went wrong, or null.", nullable="0+", default=None
+    )
+    active_producers: list[ProducerState] = field(
+        Array(ProducerState), "0+", "The producers that the partition's leader remembers."
+    )
 
 
 class TopicResponse(Struct):
@@ -49,5 +61,9 @@ class TopicResponse(Struct):
 class DescribeProducersResponse(Message, key=ApiKey.DESCRIBE_PRODUCERS, valid="0", flexible="0+"):
     """The producers (Kafka: DescribeProducersResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )
     topics: list[TopicResponse] = field(Array(TopicResponse), "0+", "The topics.")

@@ -12,10 +12,14 @@ class UserName(Struct):
     name: str = field(String, "0+", "The user.")
 
 
-class DescribeUserScramCredentialsRequest(Message, key=ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, valid="0", flexible="0+"):
+class DescribeUserScramCredentialsRequest(
+    Message, key=ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, valid="0", flexible="0+"
+):
     """Which users (Kafka: DescribeUserScramCredentialsRequest.json)."""
 
-    users: list[UserName] | None = field(Array(UserName), "0+", "Which users; null or empty: all.", nullable="0+")
+    users: list[UserName] | None = field(
+        Array(UserName), "0+", "Which users; null or empty: all.", nullable="0+"
+    )
 
 
 class CredentialInfo(Struct):
@@ -31,13 +35,23 @@ class DescribeUserScramCredentialsResult(Struct):
     user: str = field(String, "0+", "The user.")
     error_code: int = field(Int16, "0+", "The error, or 0.")
     error_message: str | None = field(String, "0+", "What went wrong, or null.", nullable="0+")
-    credential_infos: list[CredentialInfo] = field(Array(CredentialInfo), "0+", "The mechanisms the user has a password for.")
+    credential_infos: list[CredentialInfo] = field(
+        Array(CredentialInfo), "0+", "The mechanisms the user has a password for."
+    )
 
 
-class DescribeUserScramCredentialsResponse(Message, key=ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, valid="0", flexible="0+"):
+class DescribeUserScramCredentialsResponse(
+    Message, key=ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, valid="0", flexible="0+"
+):
     """What they have (Kafka: DescribeUserScramCredentialsResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )
     error_code: int = field(Int16, "0+", "The error of the whole request, or 0.")
     error_message: str | None = field(String, "0+", "What went wrong, or null.", nullable="0+")
-    results: list[DescribeUserScramCredentialsResult] = field(Array(DescribeUserScramCredentialsResult), "0+", "The results.")
+    results: list[DescribeUserScramCredentialsResult] = field(
+        Array(DescribeUserScramCredentialsResult), "0+", "The results."
+    )

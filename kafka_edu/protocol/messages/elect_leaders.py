@@ -17,8 +17,12 @@ class ElectLeadersRequest(Message, key=ApiKey.ELECT_LEADERS, valid="0-2", flexib
     """Which partitions (Kafka: ElectLeadersRequest.json)."""
 
     election_type: int = field(Int8, "1+", "0 preferred, 1 unclean (KIP-460).")
-    topic_partitions: list[TopicPartitions] | None = field(Array(TopicPartitions), "0+", "Which partitions; null: all.", nullable="0+")
-    timeout_ms: int = field(Int32, "0+", "How long the broker may take until it answers, in ms.", default=60000)
+    topic_partitions: list[TopicPartitions] | None = field(
+        Array(TopicPartitions), "0+", "Which partitions; null: all.", nullable="0+"
+    )
+    timeout_ms: int = field(
+        Int32, "0+", "How long the broker may take until it answers, in ms.", default=60000
+    )
 
 
 class PartitionResult(Struct):
@@ -33,12 +37,20 @@ class ReplicaElectionResult(Struct):
     """Results for one topic."""
 
     topic: str = field(String, "0+", "The topic.")
-    partition_result: list[PartitionResult] = field(Array(PartitionResult), "0+", "The results, by partition.")
+    partition_result: list[PartitionResult] = field(
+        Array(PartitionResult), "0+", "The results, by partition."
+    )
 
 
 class ElectLeadersResponse(Message, key=ApiKey.ELECT_LEADERS, valid="0-2", flexible="2+"):
     """What came of each (Kafka: ElectLeadersResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )
     error_code: int = field(Int16, "1+", "The error of the whole request, or 0.", ignorable=True)
-    replica_election_results: list[ReplicaElectionResult] = field(Array(ReplicaElectionResult), "0+", "The results, by topic.")
+    replica_election_results: list[ReplicaElectionResult] = field(
+        Array(ReplicaElectionResult), "0+", "The results, by topic."
+    )

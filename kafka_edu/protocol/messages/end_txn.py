@@ -18,5 +18,9 @@ class EndTxnRequest(Message, key=ApiKey.END_TXN, valid="0-3", flexible="3+"):
 class EndTxnResponse(Message, key=ApiKey.END_TXN, valid="0-3", flexible="3+"):
     """Whether it will (Kafka: EndTxnResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )
     error_code: int = field(Int16, "0+", "The error, or 0.")

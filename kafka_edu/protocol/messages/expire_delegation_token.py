@@ -6,16 +6,28 @@ from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import Bytes, Int16, Int32, Int64
 
 
-class ExpireDelegationTokenRequest(Message, key=ApiKey.EXPIRE_DELEGATION_TOKEN, valid="0-2", flexible="2+"):
+class ExpireDelegationTokenRequest(
+    Message, key=ApiKey.EXPIRE_DELEGATION_TOKEN, valid="0-2", flexible="2+"
+):
     """Which token (Kafka: ExpireDelegationTokenRequest.json)."""
 
     hmac: bytes = field(Bytes, "0+", "The token's HMAC, by which it is known.")
-    expiry_time_period_ms: int = field(Int64, "0+", "After how long it ends, in ms; negative: at once.")
+    expiry_time_period_ms: int = field(
+        Int64, "0+", "After how long it ends, in ms; negative: at once."
+    )
 
 
-class ExpireDelegationTokenResponse(Message, key=ApiKey.EXPIRE_DELEGATION_TOKEN, valid="0-2", flexible="2+"):
+class ExpireDelegationTokenResponse(
+    Message, key=ApiKey.EXPIRE_DELEGATION_TOKEN, valid="0-2", flexible="2+"
+):
     """When it ends (Kafka: ExpireDelegationTokenResponse.json)."""
 
     error_code: int = field(Int16, "0+", "The error, or 0.")
-    expiry_timestamp_ms: int = field(Int64, "0+", "When it ends unless it is renewed, in ms since 1970.")
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
+    expiry_timestamp_ms: int = field(
+        Int64, "0+", "When it ends unless it is renewed, in ms since 1970."
+    )
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )

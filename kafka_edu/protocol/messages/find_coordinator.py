@@ -16,9 +16,16 @@ class FindCoordinatorRequest(Message, key=ApiKey.FIND_COORDINATOR, valid="0-3", 
 class FindCoordinatorResponse(Message, key=ApiKey.FIND_COORDINATOR, valid="0-3", flexible="3+"):
     """The coordinator (Kafka: FindCoordinatorResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "1+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).", ignorable=True)
+    throttle_time_ms: int = field(
+        Int32,
+        "1+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        ignorable=True,
+    )
     error_code: int = field(Int16, "0+", "The error, or 0.")
-    error_message: str | None = field(String, "1+", "What went wrong, or null.", nullable="1+", ignorable=True)
+    error_message: str | None = field(
+        String, "1+", "What went wrong, or null.", nullable="1+", ignorable=True
+    )
     node_id: int = field(Int32, "0+", "The coordinator's broker id.")
     host: str = field(String, "0+", "The host.")
     port: int = field(Int32, "0+", "The port.")

@@ -12,11 +12,22 @@ class HeartbeatRequest(Message, key=ApiKey.HEARTBEAT, valid="0-4", flexible="4+"
     group_id: str = field(String, "0+", "The group.")
     generation_id: int = field(Int32, "0+", "The group's generation.")
     member_id: str = field(String, "0+", "The member's id, given by the coordinator.")
-    group_instance_id: str | None = field(String, "3+", "The static member's own id; null: a dynamic one (KIP-345).", nullable="3+", default=None)
+    group_instance_id: str | None = field(
+        String,
+        "3+",
+        "The static member's own id; null: a dynamic one (KIP-345).",
+        nullable="3+",
+        default=None,
+    )
 
 
 class HeartbeatResponse(Message, key=ApiKey.HEARTBEAT, valid="0-4", flexible="4+"):
     """Whether all is well; REBALANCE_IN_PROGRESS: join again (Kafka: HeartbeatResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "1+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).", ignorable=True)
+    throttle_time_ms: int = field(
+        Int32,
+        "1+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        ignorable=True,
+    )
     error_code: int = field(Int16, "0+", "The error, or 0.")

@@ -10,7 +10,9 @@ class AlterableConfig(Struct):
     """One config."""
 
     name: str = field(String, "0+", "The key.")
-    config_operation: int = field(Int8, "0+", "0 set, 1 delete, 2 append to a list, 3 subtract from a list (KIP-339).")
+    config_operation: int = field(
+        Int8, "0+", "0 set, 1 delete, 2 append to a list, 3 subtract from a list (KIP-339)."
+    )
     value: str | None = field(String, "0+", "The value.", nullable="0+")
 
 
@@ -22,10 +24,14 @@ class AlterConfigsResource(Struct):
     configs: list[AlterableConfig] = field(Array(AlterableConfig), "0+", "The configs.")
 
 
-class IncrementalAlterConfigsRequest(Message, key=ApiKey.INCREMENTAL_ALTER_CONFIGS, valid="0-1", flexible="1+"):
+class IncrementalAlterConfigsRequest(
+    Message, key=ApiKey.INCREMENTAL_ALTER_CONFIGS, valid="0-1", flexible="1+"
+):
     """The changes (Kafka: IncrementalAlterConfigsRequest.json)."""
 
-    resources: list[AlterConfigsResource] = field(Array(AlterConfigsResource), "0+", "The resources.")
+    resources: list[AlterConfigsResource] = field(
+        Array(AlterConfigsResource), "0+", "The resources."
+    )
     validate_only: bool = field(Bool, "0+", "Only check whether it could be done.")
 
 
@@ -38,8 +44,16 @@ class AlterConfigsResourceResponse(Struct):
     resource_name: str = field(String, "0+", "Its name.")
 
 
-class IncrementalAlterConfigsResponse(Message, key=ApiKey.INCREMENTAL_ALTER_CONFIGS, valid="0-1", flexible="1+"):
+class IncrementalAlterConfigsResponse(
+    Message, key=ApiKey.INCREMENTAL_ALTER_CONFIGS, valid="0-1", flexible="1+"
+):
     """What came of each resource (Kafka: IncrementalAlterConfigsResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
-    responses: list[AlterConfigsResourceResponse] = field(Array(AlterConfigsResourceResponse), "0+", "The results.")
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )
+    responses: list[AlterConfigsResourceResponse] = field(
+        Array(AlterConfigsResourceResponse), "0+", "The results."
+    )

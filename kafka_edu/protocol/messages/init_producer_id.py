@@ -1,4 +1,6 @@
-"""InitProducerId (key 22): gives a producer the id and epoch by which its batches are recognised (KIP-98)."""
+"""InitProducerId (key 22): gives a producer the id and epoch by which its batches are recognised
+(KIP-98).
+"""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -9,19 +11,40 @@ from kafka_edu.protocol.types import Int16, Int32, Int64, String
 class InitProducerIdRequest(Message, key=ApiKey.INIT_PRODUCER_ID, valid="0-4", flexible="2+"):
     """Asks for a producer id (Kafka: InitProducerIdRequest.json).
 
-    Without transactional id any broker answers, from its block of ids; with one, its transaction coordinator.
+    Without transactional id any broker answers, from its block of ids; with one, its transaction
+    coordinator.
     """
 
-    transactional_id: str | None = field(String, "0+", "The transactional id, or null for a producer that is only idempotent.", nullable="0+")
-    transaction_timeout_ms: int = field(Int32, "0+", "After how long without an end the coordinator aborts a transaction, in ms.")
-    producer_id: int = field(Int64, "3+", "The id the producer has, if it wants its epoch raised; -1: none (KIP-360).", default=-1)
-    producer_epoch: int = field(Int16, "3+", "The epoch the producer has; -1: none (KIP-360).", default=-1)
+    transactional_id: str | None = field(
+        String,
+        "0+",
+        "The transactional id, or null for a producer that is only idempotent.",
+        nullable="0+",
+    )
+    transaction_timeout_ms: int = field(
+        Int32, "0+", "After how long without an end the coordinator aborts a transaction, in ms."
+    )
+    producer_id: int = field(
+        Int64,
+        "3+",
+        "The id the producer has, if it wants its epoch raised; -1: none (KIP-360).",
+        default=-1,
+    )
+    producer_epoch: int = field(
+        Int16, "3+", "The epoch the producer has; -1: none (KIP-360).", default=-1
+    )
 
 
 class InitProducerIdResponse(Message, key=ApiKey.INIT_PRODUCER_ID, valid="0-4", flexible="2+"):
     """The producer's id and epoch (Kafka: InitProducerIdResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )
     error_code: int = field(Int16, "0+", "The error, or 0.")
     producer_id: int = field(Int64, "0+", "The producer id, unique in the cluster.", default=-1)
-    producer_epoch: int = field(Int16, "0+", "The epoch; a higher one fences producers with the same id.")
+    producer_epoch: int = field(
+        Int16, "0+", "The epoch; a higher one fences producers with the same id."
+    )

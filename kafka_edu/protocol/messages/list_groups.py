@@ -9,20 +9,31 @@ from kafka_edu.protocol.types import Array, Int16, Int32, String
 class ListGroupsRequest(Message, key=ApiKey.LIST_GROUPS, valid="0-4", flexible="3+"):
     """Which groups (Kafka: ListGroupsRequest.json)."""
 
-    states_filter: list[str] = field(Array(String), "4+", "Only groups in these states; empty: all (KIP-518).")
+    states_filter: list[str] = field(
+        Array(String), "4+", "Only groups in these states; empty: all (KIP-518)."
+    )
 
 
 class ListedGroup(Struct):
     """One group."""
 
     group_id: str = field(String, "0+", "The group.")
-    protocol_type: str = field(String, "0+", "What the group's members speak: `consumer`, `connect` …")
+    protocol_type: str = field(
+        String, "0+", "What the group's members speak: `consumer`, `connect` …"
+    )
     group_state: str = field(String, "4+", "The group's state.", ignorable=True)
 
 
 class ListGroupsResponse(Message, key=ApiKey.LIST_GROUPS, valid="0-4", flexible="3+"):
     """The groups (Kafka: ListGroupsResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "1+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).", ignorable=True)
+    throttle_time_ms: int = field(
+        Int32,
+        "1+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        ignorable=True,
+    )
     error_code: int = field(Int16, "0+", "The error, or 0.")
-    groups: list[ListedGroup] = field(Array(ListedGroup), "0+", "The groups this broker coordinates.")
+    groups: list[ListedGroup] = field(
+        Array(ListedGroup), "0+", "The groups this broker coordinates."
+    )

@@ -10,8 +10,18 @@ class ListOffsetsPartition(Struct):
     """One lookup."""
 
     partition_index: int = field(Int32, "0+", "The partition.")
-    current_leader_epoch: int = field(Int32, "4+", "The leader epoch the sender knows; -1: do not check (KIP-320).", default=-1, ignorable=True)
-    timestamp: int = field(Int64, "0+", "Find the first record not older than this, in ms since 1970; -1 latest, -2 earliest.")
+    current_leader_epoch: int = field(
+        Int32,
+        "4+",
+        "The leader epoch the sender knows; -1: do not check (KIP-320).",
+        default=-1,
+        ignorable=True,
+    )
+    timestamp: int = field(
+        Int64,
+        "0+",
+        "Find the first record not older than this, in ms since 1970; -1 latest, -2 earliest.",
+    )
     max_num_offsets: int = field(Int32, "0", "How many offsets to list at most.", default=1)
 
 
@@ -19,18 +29,25 @@ class ListOffsetsTopic(Struct):
     """Partitions of one topic."""
 
     name: str = field(String, "0+", "The topic.")
-    partitions: list[ListOffsetsPartition] = field(Array(ListOffsetsPartition), "0+", "The partitions.")
+    partitions: list[ListOffsetsPartition] = field(
+        Array(ListOffsetsPartition), "0+", "The partitions."
+    )
 
 
 class ListOffsetsRequest(Message, key=ApiKey.LIST_OFFSETS, valid="0-6", flexible="6+"):
     """Looks up offsets by time (Kafka: ListOffsetsRequest.json; book §3.3).
 
-    Version 0 answers with a list of segment starts; from version 1 on (KIP-79) it is one record's offset and timestamp.
+    Version 0 answers with a list of segment starts; from version 1 on (KIP-79) it is one record's
+    offset and timestamp.
     """
 
-    replica_id: int = field(Int32, "0+", "The follower's broker id; -1 for a consumer, -2 for a debugging tool.")
+    replica_id: int = field(
+        Int32, "0+", "The follower's broker id; -1 for a consumer, -2 for a debugging tool."
+    )
     isolation_level: int = field(Int8, "2+", '0: "latest" is the HW; 1: it is the LSO (KIP-98).')
-    topics: list[ListOffsetsTopic] = field(Array(ListOffsetsTopic), "0+", "What to look up, by topic.")
+    topics: list[ListOffsetsTopic] = field(
+        Array(ListOffsetsTopic), "0+", "What to look up, by topic."
+    )
 
 
 class ListOffsetsPartitionResponse(Struct):
@@ -39,22 +56,40 @@ class ListOffsetsPartitionResponse(Struct):
     partition_index: int = field(Int32, "0+", "The partition.")
     error_code: int = field(Int16, "0+", "The error, or 0.")
     old_style_offsets: list[int] = field(
-        Array(Int64), "0", "Base offsets of segments older than the timestamp, newest first, and the log end offset."
+        Array(Int64),
+        "0",
+        "Base offsets of segments older than the timestamp, newest first, and the log end offset.",
     )
-    timestamp: int = field(Int64, "1+", "The found record's timestamp; -1 for earliest, latest and nothing found (KIP-79).", default=-1)
+    timestamp: int = field(
+        Int64,
+        "1+",
+        "The found record's timestamp; -1 for earliest, latest and nothing found (KIP-79).",
+        default=-1,
+    )
     offset: int = field(Int64, "1+", "The found offset; -1 if there is none (KIP-79).", default=-1)
-    leader_epoch: int = field(Int32, "4+", "The epoch of the found record; -1 if unknown (KIP-320).", default=-1)
+    leader_epoch: int = field(
+        Int32, "4+", "The epoch of the found record; -1 if unknown (KIP-320).", default=-1
+    )
 
 
 class ListOffsetsTopicResponse(Struct):
     """Results for one topic."""
 
     name: str = field(String, "0+", "The topic.")
-    partitions: list[ListOffsetsPartitionResponse] = field(Array(ListOffsetsPartitionResponse), "0+", "The results, by partition.")
+    partitions: list[ListOffsetsPartitionResponse] = field(
+        Array(ListOffsetsPartitionResponse), "0+", "The results, by partition."
+    )
 
 
 class ListOffsetsResponse(Message, key=ApiKey.LIST_OFFSETS, valid="0-6", flexible="6+"):
     """The offsets that were found (Kafka: ListOffsetsResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "2+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).", ignorable=True)
-    topics: list[ListOffsetsTopicResponse] = field(Array(ListOffsetsTopicResponse), "0+", "The results, by topic.")
+    throttle_time_ms: int = field(
+        Int32,
+        "2+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        ignorable=True,
+    )
+    topics: list[ListOffsetsTopicResponse] = field(
+        Array(ListOffsetsTopicResponse), "0+", "The results, by topic."
+    )

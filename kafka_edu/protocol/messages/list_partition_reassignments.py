@@ -13,12 +13,20 @@ class ListPartitionReassignmentsTopics(Struct):
     partition_indexes: list[int] = field(Array(Int32), "0+", "The partitions.")
 
 
-class ListPartitionReassignmentsRequest(Message, key=ApiKey.LIST_PARTITION_REASSIGNMENTS, valid="0", flexible="0+"):
+class ListPartitionReassignmentsRequest(
+    Message, key=ApiKey.LIST_PARTITION_REASSIGNMENTS, valid="0", flexible="0+"
+):
     """Which partitions (Kafka: ListPartitionReassignmentsRequest.json)."""
 
-    timeout_ms: int = field(Int32, "0+", "How long the broker may take until it answers, in ms.", default=60000)
+    timeout_ms: int = field(
+        Int32, "0+", "How long the broker may take until it answers, in ms.", default=60000
+    )
     topics: list[ListPartitionReassignmentsTopics] | None = field(
-        Array(ListPartitionReassignmentsTopics), "0+", "Which; null: all.", nullable="0+", default=None
+        Array(ListPartitionReassignmentsTopics),
+        "0+",
+        "Which; null: all.",
+        nullable="0+",
+        default=None,
     )
 
 
@@ -35,13 +43,23 @@ class OngoingTopicReassignment(Struct):
     """One topic."""
 
     name: str = field(String, "0+", "The topic.")
-    partitions: list[OngoingPartitionReassignment] = field(Array(OngoingPartitionReassignment), "0+", "The partitions.")
+    partitions: list[OngoingPartitionReassignment] = field(
+        Array(OngoingPartitionReassignment), "0+", "The partitions."
+    )
 
 
-class ListPartitionReassignmentsResponse(Message, key=ApiKey.LIST_PARTITION_REASSIGNMENTS, valid="0", flexible="0+"):
+class ListPartitionReassignmentsResponse(
+    Message, key=ApiKey.LIST_PARTITION_REASSIGNMENTS, valid="0", flexible="0+"
+):
     """Those on the move (Kafka: ListPartitionReassignmentsResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )
     error_code: int = field(Int16, "0+", "The error of the whole request, or 0.")
     error_message: str | None = field(String, "0+", "What went wrong, or null.", nullable="0+")
-    topics: list[OngoingTopicReassignment] = field(Array(OngoingTopicReassignment), "0+", "The topics.")
+    topics: list[OngoingTopicReassignment] = field(
+        Array(OngoingTopicReassignment), "0+", "The topics."
+    )

@@ -11,22 +11,39 @@ from kafka_edu.protocol.types import Array, Bool, Int16, Int32, String, Uuid
 class MetadataRequestTopic(Struct):
     """One topic to tell of."""
 
-    topic_id: UUID = field(Uuid, "10+", "The topic's id; zero if asked by name (KIP-516).", ignorable=True)
-    name: str | None = field(String, "0+", "The topic's name; null if asked by id, which 2.8 does not serve yet.", nullable="10+")
+    topic_id: UUID = field(
+        Uuid, "10+", "The topic's id; zero if asked by name (KIP-516).", ignorable=True
+    )
+    name: str | None = field(
+        String,
+        "0+",
+        "The topic's name; null if asked by id, which 2.8 does not serve yet.",
+        nullable="10+",
+    )
 
 
 class MetadataRequest(Message, key=ApiKey.METADATA, valid="0-11", flexible="9+"):
     """Asks any broker for the cluster as it knows it (Kafka: MetadataRequest.json; book §6.5.2).
 
-    All topics are asked for by an empty list in version 0, by null from version 1 on, where an empty list means none.
+    All topics are asked for by an empty list in version 0, by null from version 1 on, where an
+    empty list means none.
     """
 
-    topics: list[MetadataRequestTopic] | None = field(Array(MetadataRequestTopic), "0+", "The topics to tell of; null means all.", nullable="1+")
-    allow_auto_topic_creation: bool = field(
-        Bool, "4+", "Whether unknown topics may be created, if the broker's config allows it too (KIP-204).", default=True
+    topics: list[MetadataRequestTopic] | None = field(
+        Array(MetadataRequestTopic), "0+", "The topics to tell of; null means all.", nullable="1+"
     )
-    include_cluster_authorized_operations: bool = field(Bool, "8-10", "Whether to tell what the client may do to the cluster (KIP-430).")
-    include_topic_authorized_operations: bool = field(Bool, "8+", "Whether to tell what the client may do to each topic (KIP-430).")
+    allow_auto_topic_creation: bool = field(
+        Bool,
+        "4+",
+        "Whether unknown topics may be created, if the broker's config allows it too (KIP-204).",
+        default=True,
+    )
+    include_cluster_authorized_operations: bool = field(
+        Bool, "8-10", "Whether to tell what the client may do to the cluster (KIP-430)."
+    )
+    include_topic_authorized_operations: bool = field(
+        Bool, "8+", "Whether to tell what the client may do to each topic (KIP-430)."
+    )
 
 
 class MetadataResponseBroker(Struct):
@@ -35,7 +52,14 @@ class MetadataResponseBroker(Struct):
     node_id: int = field(Int32, "0+", "The broker id.")
     host: str = field(String, "0+", "The advertised host.")
     port: int = field(Int32, "0+", "The advertised port.")
-    rack: str | None = field(String, "1+", "The broker's rack, or null (KIP-36).", nullable="1+", default=None, ignorable=True)
+    rack: str | None = field(
+        String,
+        "1+",
+        "The broker's rack, or null (KIP-36).",
+        nullable="1+",
+        default=None,
+        ignorable=True,
+    )
 
 
 class MetadataResponsePartition(Struct):
@@ -45,34 +69,76 @@ class MetadataResponsePartition(Struct):
     partition_index: int = field(Int32, "0+", "The partition.")
     leader_id: int = field(Int32, "0+", "The leader's broker id; -1 if there is none.")
     leader_epoch: int = field(
-        Int32, "7+", "Grows by one with each election, so that a client can tell old metadata from new (KIP-320).", default=-1, ignorable=True
+        Int32,
+        "7+",
+        "Grows by one with each election, so that a client can tell old metadata from new"
+        " (KIP-320).",
+        default=-1,
+        ignorable=True,
     )
-    replica_nodes: list[int] = field(Array(Int32), "0+", "The brokers that hold it: AR, the preferred leader first.")
+    replica_nodes: list[int] = field(
+        Array(Int32), "0+", "The brokers that hold it: AR, the preferred leader first."
+    )
     isr_nodes: list[int] = field(Array(Int32), "0+", "Those in sync: ISR.")
-    offline_replicas: list[int] = field(Array(Int32), "5+", "Those that are not alive, or whose disk failed (KIP-112).", ignorable=True)
+    offline_replicas: list[int] = field(
+        Array(Int32),
+        "5+",
+        "Those that are not alive, or whose disk failed (KIP-112).",
+        ignorable=True,
+    )
 
 
 class MetadataResponseTopic(Struct):
     """One topic."""
 
-    error_code: int = field(Int16, "0+", "The error, or 0; LEADER_NOT_AVAILABLE while it is being created.")
+    error_code: int = field(
+        Int16, "0+", "The error, or 0; LEADER_NOT_AVAILABLE while it is being created."
+    )
     name: str = field(String, "0+", "The topic.")
     topic_id: UUID = field(Uuid, "10+", "Its id; zero if it has none (KIP-516).", ignorable=True)
-    is_internal: bool = field(Bool, "1+", "Whether it is Kafka's own, as __consumer_offsets.", ignorable=True)
-    partitions: list[MetadataResponsePartition] = field(Array(MetadataResponsePartition), "0+", "Its partitions.")
+    is_internal: bool = field(
+        Bool, "1+", "Whether it is Kafka's own, as __consumer_offsets.", ignorable=True
+    )
+    partitions: list[MetadataResponsePartition] = field(
+        Array(MetadataResponsePartition), "0+", "Its partitions."
+    )
     topic_authorized_operations: int = field(
-        Int32, "8+", "A bit for each operation that the client may do to it; the lowest int32: not asked (KIP-430).", default=-0x80000000
+        Int32,
+        "8+",
+        "A bit for each operation that the client may do to it; the lowest int32: not asked"
+        " (KIP-430).",
+        default=-0x80000000,
     )
 
 
 class MetadataResponse(Message, key=ApiKey.METADATA, valid="0-11", flexible="9+"):
     """Brokers, controller and partitions (Kafka: MetadataResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "3+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).", ignorable=True)
-    brokers: list[MetadataResponseBroker] = field(Array(MetadataResponseBroker), "0+", "The brokers that are alive.")
-    cluster_id: str | None = field(String, "2+", "The cluster's id, from /cluster/id (KIP-78).", nullable="2+", default=None, ignorable=True)
-    controller_id: int = field(Int32, "1+", "The controller's broker id; -1 if there is none.", default=-1, ignorable=True)
+    throttle_time_ms: int = field(
+        Int32,
+        "3+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        ignorable=True,
+    )
+    brokers: list[MetadataResponseBroker] = field(
+        Array(MetadataResponseBroker), "0+", "The brokers that are alive."
+    )
+    cluster_id: str | None = field(
+        String,
+        "2+",
+        "The cluster's id, from /cluster/id (KIP-78).",
+        nullable="2+",
+        default=None,
+        ignorable=True,
+    )
+    controller_id: int = field(
+        Int32, "1+", "The controller's broker id; -1 if there is none.", default=-1, ignorable=True
+    )
     topics: list[MetadataResponseTopic] = field(Array(MetadataResponseTopic), "0+", "The topics.")
     cluster_authorized_operations: int = field(
-        Int32, "8-10", "A bit for each operation that the client may do to the cluster; the lowest int32: not asked (KIP-430).", default=-0x80000000
+        Int32,
+        "8-10",
+        "A bit for each operation that the client may do to the cluster; the lowest int32: not"
+        " asked (KIP-430).",
+        default=-0x80000000,
     )

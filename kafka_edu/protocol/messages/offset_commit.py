@@ -11,32 +11,65 @@ class OffsetCommitRequestPartition(Struct):
 
     partition_index: int = field(Int32, "0+", "The partition.")
     committed_offset: int = field(Int64, "0+", "The offset of the next record to read.")
-    committed_leader_epoch: int = field(Int32, "6+", "The leader epoch of the last record read; -1 if unknown (KIP-320).", default=-1, ignorable=True)
-    commit_timestamp: int = field(Int64, "1", "When it was committed, in ms since 1970; -1: now.", default=-1, ignorable=True)
-    committed_metadata: str | None = field(String, "0+", "Whatever the client wants to remember beside it.", nullable="0+")
+    committed_leader_epoch: int = field(
+        Int32,
+        "6+",
+        "The leader epoch of the last record read; -1 if unknown (KIP-320).",
+        default=-1,
+        ignorable=True,
+    )
+    commit_timestamp: int = field(
+        Int64, "1", "When it was committed, in ms since 1970; -1: now.", default=-1, ignorable=True
+    )
+    committed_metadata: str | None = field(
+        String, "0+", "Whatever the client wants to remember beside it.", nullable="0+"
+    )
 
 
 class OffsetCommitRequestTopic(Struct):
     """Offsets of one topic."""
 
     name: str = field(String, "0+", "The topic.")
-    partitions: list[OffsetCommitRequestPartition] = field(Array(OffsetCommitRequestPartition), "0+", "The partitions.")
+    partitions: list[OffsetCommitRequestPartition] = field(
+        Array(OffsetCommitRequestPartition), "0+", "The partitions."
+    )
 
 
 class OffsetCommitRequest(Message, key=ApiKey.OFFSET_COMMIT, valid="0-8", flexible="8+"):
     """Offsets to commit (Kafka: OffsetCommitRequest.json).
 
-    Version 0 is for offsets in ZooKeeper; from version 1 on they go into `__consumer_offsets` (book §6.1).
+    Version 0 is for offsets in ZooKeeper; from version 1 on they go into `__consumer_offsets` (book
+    §6.1).
     """
 
     group_id: str = field(String, "0+", "The group.")
     generation_id: int = field(
-        Int32, "1+", "The generation the member belongs to; -1: an offset committed without a group.", default=-1, ignorable=True
+        Int32,
+        "1+",
+        "The generation the member belongs to; -1: an offset committed without a group.",
+        default=-1,
+        ignorable=True,
     )
-    member_id: str = field(String, "1+", "The member's id, given by the coordinator.", ignorable=True)
-    group_instance_id: str | None = field(String, "7+", "The static member's own id; null: a dynamic one (KIP-345).", nullable="7+", default=None)
-    retention_time_ms: int = field(Int64, "2-4", "How long to keep it, in ms; -1: offsets.retention.minutes.", default=-1, ignorable=True)
-    topics: list[OffsetCommitRequestTopic] = field(Array(OffsetCommitRequestTopic), "0+", "What to commit, by topic.")
+    member_id: str = field(
+        String, "1+", "The member's id, given by the coordinator.", ignorable=True
+    )
+    group_instance_id: str | None = field(
+        String,
+        "7+",
+        "The static member's own id; null: a dynamic one (KIP-345).",
+        nullable="7+",
+        default=None,
+    )
+    retention_time_ms: int = field(
+        Int64,
+        "2-4",
+        "How long to keep it, in ms; -1: offsets.retention.minutes.",
+        default=-1,
+        ignorable=True,
+    )
+    topics: list[OffsetCommitRequestTopic] = field(
+        Array(OffsetCommitRequestTopic), "0+", "What to commit, by topic."
+    )
 
 
 class OffsetCommitResponsePartition(Struct):
@@ -50,11 +83,20 @@ class OffsetCommitResponseTopic(Struct):
     """Results for one topic."""
 
     name: str = field(String, "0+", "The topic.")
-    partitions: list[OffsetCommitResponsePartition] = field(Array(OffsetCommitResponsePartition), "0+", "The partitions.")
+    partitions: list[OffsetCommitResponsePartition] = field(
+        Array(OffsetCommitResponsePartition), "0+", "The partitions."
+    )
 
 
 class OffsetCommitResponse(Message, key=ApiKey.OFFSET_COMMIT, valid="0-8", flexible="8+"):
     """What came of each (Kafka: OffsetCommitResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "3+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).", ignorable=True)
-    topics: list[OffsetCommitResponseTopic] = field(Array(OffsetCommitResponseTopic), "0+", "The topics.")
+    throttle_time_ms: int = field(
+        Int32,
+        "3+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        ignorable=True,
+    )
+    topics: list[OffsetCommitResponseTopic] = field(
+        Array(OffsetCommitResponseTopic), "0+", "The topics."
+    )

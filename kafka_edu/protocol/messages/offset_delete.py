@@ -16,14 +16,18 @@ class OffsetDeleteRequestTopic(Struct):
     """Partitions of one topic."""
 
     name: str = field(String, "0+", "The topic.")
-    partitions: list[OffsetDeleteRequestPartition] = field(Array(OffsetDeleteRequestPartition), "0+", "The partitions.")
+    partitions: list[OffsetDeleteRequestPartition] = field(
+        Array(OffsetDeleteRequestPartition), "0+", "The partitions."
+    )
 
 
 class OffsetDeleteRequest(Message, key=ApiKey.OFFSET_DELETE, valid="0", flexible="none"):
     """Which offsets (Kafka: OffsetDeleteRequest.json)."""
 
     group_id: str = field(String, "0+", "The group.")
-    topics: list[OffsetDeleteRequestTopic] = field(Array(OffsetDeleteRequestTopic), "0+", "The topics.")
+    topics: list[OffsetDeleteRequestTopic] = field(
+        Array(OffsetDeleteRequestTopic), "0+", "The topics."
+    )
 
 
 class OffsetDeleteResponsePartition(Struct):
@@ -37,12 +41,20 @@ class OffsetDeleteResponseTopic(Struct):
     """Results for one topic."""
 
     name: str = field(String, "0+", "The topic.")
-    partitions: list[OffsetDeleteResponsePartition] = field(Array(OffsetDeleteResponsePartition), "0+", "The partitions.")
+    partitions: list[OffsetDeleteResponsePartition] = field(
+        Array(OffsetDeleteResponsePartition), "0+", "The partitions."
+    )
 
 
 class OffsetDeleteResponse(Message, key=ApiKey.OFFSET_DELETE, valid="0", flexible="none"):
     """What came of each (Kafka: OffsetDeleteResponse.json)."""
 
     error_code: int = field(Int16, "0+", "The error of the whole request, or 0.")
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
-    topics: list[OffsetDeleteResponseTopic] = field(Array(OffsetDeleteResponseTopic), "0+", "The topics.")
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )
+    topics: list[OffsetDeleteResponseTopic] = field(
+        Array(OffsetDeleteResponseTopic), "0+", "The topics."
+    )

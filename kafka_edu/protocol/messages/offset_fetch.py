@@ -21,9 +21,14 @@ class OffsetFetchRequest(Message, key=ApiKey.OFFSET_FETCH, valid="0-7", flexible
 
     group_id: str = field(String, "0+", "The group.")
     topics: list[OffsetFetchRequestTopic] | None = field(
-        Array(OffsetFetchRequestTopic), "0+", "Which offsets; null: all of the group.", nullable="2+"
+        Array(OffsetFetchRequestTopic),
+        "0+",
+        "Which offsets; null: all of the group.",
+        nullable="2+",
     )
-    require_stable: bool = field(Bool, "7+", "Refuse offsets that an open transaction may still change (KIP-447).")
+    require_stable: bool = field(
+        Bool, "7+", "Refuse offsets that an open transaction may still change (KIP-447)."
+    )
 
 
 class OffsetFetchResponsePartition(Struct):
@@ -31,7 +36,13 @@ class OffsetFetchResponsePartition(Struct):
 
     partition_index: int = field(Int32, "0+", "The partition.")
     committed_offset: int = field(Int64, "0+", "The committed offset; -1 if there is none.")
-    committed_leader_epoch: int = field(Int32, "5+", "The leader epoch of the last record read; -1 if unknown (KIP-320).", default=-1, ignorable=True)
+    committed_leader_epoch: int = field(
+        Int32,
+        "5+",
+        "The leader epoch of the last record read; -1 if unknown (KIP-320).",
+        default=-1,
+        ignorable=True,
+    )
     metadata: str | None = field(String, "0+", "What the client wrote beside it.", nullable="0+")
     error_code: int = field(Int16, "0+", "The error, or 0.")
 
@@ -40,12 +51,21 @@ class OffsetFetchResponseTopic(Struct):
     """Committed offsets of one topic."""
 
     name: str = field(String, "0+", "The topic.")
-    partitions: list[OffsetFetchResponsePartition] = field(Array(OffsetFetchResponsePartition), "0+", "The partitions.")
+    partitions: list[OffsetFetchResponsePartition] = field(
+        Array(OffsetFetchResponsePartition), "0+", "The partitions."
+    )
 
 
 class OffsetFetchResponse(Message, key=ApiKey.OFFSET_FETCH, valid="0-7", flexible="6+"):
     """The committed offsets (Kafka: OffsetFetchResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "3+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).", ignorable=True)
-    topics: list[OffsetFetchResponseTopic] = field(Array(OffsetFetchResponseTopic), "0+", "The topics.")
+    throttle_time_ms: int = field(
+        Int32,
+        "3+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        ignorable=True,
+    )
+    topics: list[OffsetFetchResponseTopic] = field(
+        Array(OffsetFetchResponseTopic), "0+", "The topics."
+    )
     error_code: int = field(Int16, "2+", "The error of the whole request, or 0.", ignorable=True)

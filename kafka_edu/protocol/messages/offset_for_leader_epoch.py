@@ -10,7 +10,13 @@ class OffsetForLeaderPartition(Struct):
     """One lookup."""
 
     partition: int = field(Int32, "0+", "The partition.")
-    current_leader_epoch: int = field(Int32, "2+", "The leader epoch the sender knows; -1: do not check (KIP-320).", default=-1, ignorable=True)
+    current_leader_epoch: int = field(
+        Int32,
+        "2+",
+        "The leader epoch the sender knows; -1: do not check (KIP-320).",
+        default=-1,
+        ignorable=True,
+    )
     leader_epoch: int = field(Int32, "0+", "The epoch of the sender's last record.")
 
 
@@ -18,14 +24,28 @@ class OffsetForLeaderTopic(Struct):
     """Partitions of one topic."""
 
     topic: str = field(String, "0+", "The topic.")
-    partitions: list[OffsetForLeaderPartition] = field(Array(OffsetForLeaderPartition), "0+", "The partitions.")
+    partitions: list[OffsetForLeaderPartition] = field(
+        Array(OffsetForLeaderPartition), "0+", "The partitions."
+    )
 
 
-class OffsetForLeaderEpochRequest(Message, key=ApiKey.OFFSET_FOR_LEADER_EPOCH, valid="0-4", flexible="4+"):
-    """A follower, or a consumer, that may have diverged asks where to truncate (Kafka: OffsetForLeaderEpochRequest.json)."""
+class OffsetForLeaderEpochRequest(
+    Message, key=ApiKey.OFFSET_FOR_LEADER_EPOCH, valid="0-4", flexible="4+"
+):
+    """A follower, or a consumer, that may have diverged asks where to truncate (Kafka:
+    OffsetForLeaderEpochRequest.json).
+    """
 
-    replica_id: int = field(Int32, "3+", "The follower's broker id; -1 for a consumer; -2 if the version does not say.", default=-2, ignorable=True)
-    topics: list[OffsetForLeaderTopic] = field(Array(OffsetForLeaderTopic), "0+", "What to look up, by topic.")
+    replica_id: int = field(
+        Int32,
+        "3+",
+        "The follower's broker id; -1 for a consumer; -2 if the version does not say.",
+        default=-2,
+        ignorable=True,
+    )
+    topics: list[OffsetForLeaderTopic] = field(
+        Array(OffsetForLeaderTopic), "0+", "What to look up, by topic."
+    )
 
 
 class EpochEndOffset(Struct):
@@ -34,20 +54,41 @@ class EpochEndOffset(Struct):
     error_code: int = field(Int16, "0+", "The error, or 0.")
     partition: int = field(Int32, "0+", "The partition.")
     leader_epoch: int = field(
-        Int32, "1+", "The largest epoch of the leader's log that is not above the one asked for; -1: none (KIP-279).", default=-1, ignorable=True
+        Int32,
+        "1+",
+        "The largest epoch of the leader's log that is not above the one asked for; -1: none"
+        " (KIP-279).",
+        default=-1,
+        ignorable=True,
     )
-    end_offset: int = field(Int64, "0+", "The start of the next epoch, or the LEO: the offset to truncate to; -1: unknown.", default=-1)
+    end_offset: int = field(
+        Int64,
+        "0+",
+        "The start of the next epoch, or the LEO: the offset to truncate to; -1: unknown.",
+        default=-1,
+    )
 
 
 class OffsetForLeaderTopicResult(Struct):
     """Results for one topic."""
 
     topic: str = field(String, "0+", "The topic.")
-    partitions: list[EpochEndOffset] = field(Array(EpochEndOffset), "0+", "The results, by partition.")
+    partitions: list[EpochEndOffset] = field(
+        Array(EpochEndOffset), "0+", "The results, by partition."
+    )
 
 
-class OffsetForLeaderEpochResponse(Message, key=ApiKey.OFFSET_FOR_LEADER_EPOCH, valid="0-4", flexible="4+"):
+class OffsetForLeaderEpochResponse(
+    Message, key=ApiKey.OFFSET_FOR_LEADER_EPOCH, valid="0-4", flexible="4+"
+):
     """Where the epochs end (Kafka: OffsetForLeaderEpochResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "2+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).", ignorable=True)
-    topics: list[OffsetForLeaderTopicResult] = field(Array(OffsetForLeaderTopicResult), "0+", "The results, by topic.")
+    throttle_time_ms: int = field(
+        Int32,
+        "2+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        ignorable=True,
+    )
+    topics: list[OffsetForLeaderTopicResult] = field(
+        Array(OffsetForLeaderTopicResult), "0+", "The results, by topic."
+    )

@@ -11,35 +11,52 @@ class PartitionProduceData(Struct):
     """Records for one partition."""
 
     index: int = field(Int32, "0+", "The partition.")
-    records: Part | None = field(Records, "0+", "Record batches, as they will lie in the log.", nullable="0+", default=None)
+    records: Part | None = field(
+        Records, "0+", "Record batches, as they will lie in the log.", nullable="0+", default=None
+    )
 
 
 class TopicProduceData(Struct):
     """Records for one topic."""
 
     name: str = field(String, "0+", "The topic.")
-    partition_data: list[PartitionProduceData] = field(Array(PartitionProduceData), "0+", "The records, by partition.")
+    partition_data: list[PartitionProduceData] = field(
+        Array(PartitionProduceData), "0+", "The records, by partition."
+    )
 
 
 class ProduceRequest(Message, key=ApiKey.PRODUCE, valid="0-9", flexible="9+"):
     """Record batches for partitions that this broker leads (Kafka: ProduceRequest.json; book §6.1).
 
-    Versions 0 and 1 carry message sets of magic 0, 2 of magic 1, 3 and up record batches of magic 2 (KIP-98). With acks=0 there is no response.
+    Versions 0 and 1 carry message sets of magic 0, 2 of magic 1, 3 and up record batches of magic 2
+    (KIP-98). With acks=0 there is no response.
     """
 
     transactional_id: str | None = field(
-        String, "3+", "The producer's transactional id, or null outside transactions (KIP-98).", nullable="3+", default=None
+        String,
+        "3+",
+        "The producer's transactional id, or null outside transactions (KIP-98).",
+        nullable="3+",
+        default=None,
     )
-    acks: int = field(Int16, "0+", "When to answer: 0 never, 1 once the leader has it, -1 once the whole ISR has it.")
+    acks: int = field(
+        Int16,
+        "0+",
+        "When to answer: 0 never, 1 once the leader has it, -1 once the whole ISR has it.",
+    )
     timeout_ms: int = field(Int32, "0+", "How long the leader may wait for the ISR, in ms.")
-    topic_data: list[TopicProduceData] = field(Array(TopicProduceData), "0+", "The records, by topic.")
+    topic_data: list[TopicProduceData] = field(
+        Array(TopicProduceData), "0+", "The records, by topic."
+    )
 
 
 class BatchIndexAndErrorMessage(Struct):
     """One record that was refused (KIP-467)."""
 
     batch_index: int = field(Int32, "8+", "Its place in the batch, from 0.")
-    batch_index_error_message: str | None = field(String, "8+", "What is wrong with it, or null.", nullable="8+", default=None)
+    batch_index_error_message: str | None = field(
+        String, "8+", "What is wrong with it, or null.", nullable="8+", default=None
+    )
 
 
 class PartitionProduceResponse(Struct):
@@ -49,20 +66,34 @@ class PartitionProduceResponse(Struct):
     error_code: int = field(Int16, "0+", "The error, or 0.")
     base_offset: int = field(Int64, "0+", "The offset that the first record got; -1 with an error.")
     log_append_time_ms: int = field(
-        Int64, "2+", "When the leader appended, in ms since 1970, if the topic keeps log-append time; else -1 (KIP-32).", default=-1, ignorable=True
+        Int64,
+        "2+",
+        "When the leader appended, in ms since 1970, if the topic keeps log-append time; else -1"
+        " (KIP-32).",
+        default=-1,
+        ignorable=True,
     )
     log_start_offset: int = field(
         Int64,
         "5+",
-        "The first offset that the log still has; an idempotent producer tells loss from expiry by it (KIP-112).",
+        "The first offset that the log still has; an idempotent producer tells loss from expiry by"
+        " it (KIP-112).",
         default=-1,
         ignorable=True,
     )
     record_errors: list[BatchIndexAndErrorMessage] = field(
-        Array(BatchIndexAndErrorMessage), "8+", "The records that broke the batch (KIP-467).", ignorable=True
+        Array(BatchIndexAndErrorMessage),
+        "8+",
+        "The records that broke the batch (KIP-467).",
+        ignorable=True,
     )
     error_message: str | None = field(
-        String, "8+", "What is wrong with the batch as a whole, or null (KIP-467).", nullable="8+", default=None, ignorable=True
+        String,
+        "8+",
+        "What is wrong with the batch as a whole, or null (KIP-467).",
+        nullable="8+",
+        default=None,
+        ignorable=True,
     )
 
 
@@ -70,11 +101,22 @@ class TopicProduceResponse(Struct):
     """Results for one topic."""
 
     name: str = field(String, "0+", "The topic.")
-    partition_responses: list[PartitionProduceResponse] = field(Array(PartitionProduceResponse), "0+", "The results, by partition.")
+    partition_responses: list[PartitionProduceResponse] = field(
+        Array(PartitionProduceResponse), "0+", "The results, by partition."
+    )
 
 
 class ProduceResponse(Message, key=ApiKey.PRODUCE, valid="0-9", flexible="9+"):
-    """For each partition, where its records went or why they did not (Kafka: ProduceResponse.json)."""
+    """For each partition, where its records went or why they did not (Kafka:
+    ProduceResponse.json).
+    """
 
-    responses: list[TopicProduceResponse] = field(Array(TopicProduceResponse), "0+", "The results, by topic.")
-    throttle_time_ms: int = field(Int32, "1+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).", ignorable=True)
+    responses: list[TopicProduceResponse] = field(
+        Array(TopicProduceResponse), "0+", "The results, by topic."
+    )
+    throttle_time_ms: int = field(
+        Int32,
+        "1+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        ignorable=True,
+    )

@@ -6,16 +6,28 @@ from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import Bytes, Int16, Int32, Int64
 
 
-class RenewDelegationTokenRequest(Message, key=ApiKey.RENEW_DELEGATION_TOKEN, valid="0-2", flexible="2+"):
+class RenewDelegationTokenRequest(
+    Message, key=ApiKey.RENEW_DELEGATION_TOKEN, valid="0-2", flexible="2+"
+):
     """Which token (Kafka: RenewDelegationTokenRequest.json)."""
 
     hmac: bytes = field(Bytes, "0+", "The token's HMAC, by which it is known.")
-    renew_period_ms: int = field(Int64, "0+", "For how long from now on, in ms; -1: as the broker says.")
+    renew_period_ms: int = field(
+        Int64, "0+", "For how long from now on, in ms; -1: as the broker says."
+    )
 
 
-class RenewDelegationTokenResponse(Message, key=ApiKey.RENEW_DELEGATION_TOKEN, valid="0-2", flexible="2+"):
+class RenewDelegationTokenResponse(
+    Message, key=ApiKey.RENEW_DELEGATION_TOKEN, valid="0-2", flexible="2+"
+):
     """Until when it lives (Kafka: RenewDelegationTokenResponse.json)."""
 
     error_code: int = field(Int16, "0+", "The error, or 0.")
-    expiry_timestamp_ms: int = field(Int64, "0+", "When it ends unless it is renewed, in ms since 1970.")
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
+    expiry_timestamp_ms: int = field(
+        Int64, "0+", "When it ends unless it is renewed, in ms since 1970."
+    )
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )

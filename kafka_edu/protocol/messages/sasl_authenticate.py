@@ -18,4 +18,9 @@ class SaslAuthenticateResponse(Message, key=ApiKey.SASL_AUTHENTICATE, valid="0-2
     error_code: int = field(Int16, "0+", "The error, or 0.")
     error_message: str | None = field(String, "0+", "What went wrong, or null.", nullable="0+")
     auth_bytes: bytes = field(Bytes, "0+", "What the mechanism says.")
-    session_lifetime_ms: int = field(Int64, "1+", "After how long the client must authenticate again, in ms; 0: never (KIP-368).", ignorable=True)
+    session_lifetime_ms: int = field(
+        Int64,
+        "1+",
+        "After how long the client must authenticate again, in ms; 0: never (KIP-368).",
+        ignorable=True,
+    )

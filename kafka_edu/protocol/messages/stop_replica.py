@@ -24,7 +24,12 @@ class StopReplicaPartitionState(Struct):
     """How one partition is to be stopped (KIP-570)."""
 
     partition_index: int = field(Int32, "3+", "The partition.")
-    leader_epoch: int = field(Int32, "3+", "Refused if older than the replica's; -1: do not check, -2: the topic is being deleted.", default=-1)
+    leader_epoch: int = field(
+        Int32,
+        "3+",
+        "Refused if older than the replica's; -1: do not check, -2: the topic is being deleted.",
+        default=-1,
+    )
     delete_partition: bool = field(Bool, "3+", "Whether to delete its log.")
 
 
@@ -32,25 +37,43 @@ class StopReplicaTopicState(Struct):
     """Partitions of one topic (KIP-570)."""
 
     topic_name: str = field(String, "3+", "The topic.")
-    partition_states: list[StopReplicaPartitionState] = field(Array(StopReplicaPartitionState), "3+", "The partitions.")
+    partition_states: list[StopReplicaPartitionState] = field(
+        Array(StopReplicaPartitionState), "3+", "The partitions."
+    )
 
 
 class StopReplicaRequest(Message, key=ApiKey.STOP_REPLICA, valid="0-3", flexible="2+"):
     """Stops replicas on the receiving broker (Kafka: StopReplicaRequest.json; book §6.4).
 
-    Version 0 lists partitions one by one, 1 and 2 by topic, 3 with a leader epoch and a delete flag each (KIP-570).
+    Version 0 lists partitions one by one, 1 and 2 by topic, 3 with a leader epoch and a delete flag
+    each (KIP-570).
     """
 
     controller_id: int = field(Int32, "0+", "The broker id of the controller that sends this.")
-    controller_epoch: int = field(Int32, "0+", "Fences a controller that lost an election and does not know it yet.")
-    broker_epoch: int = field(
-        Int64, "1+", "The czxid of the receiver's registration; fences requests meant for its life before (KIP-380).", default=-1, ignorable=True
+    controller_epoch: int = field(
+        Int32, "0+", "Fences a controller that lost an election and does not know it yet."
     )
-    delete_partitions: bool = field(Bool, "0-2", "Whether to delete the logs of all partitions listed.")
-    ungrouped_partitions: list[StopReplicaPartitionV0] = field(Array(StopReplicaPartitionV0), "0", "The partitions, one by one.")
-    topics: list[StopReplicaTopicV1] = field(Array(StopReplicaTopicV1), "1-2", "The partitions, by topic.")
+    broker_epoch: int = field(
+        Int64,
+        "1+",
+        "The czxid of the receiver's registration; fences requests meant for its life before"
+        " (KIP-380).",
+        default=-1,
+        ignorable=True,
+    )
+    delete_partitions: bool = field(
+        Bool, "0-2", "Whether to delete the logs of all partitions listed."
+    )
+    ungrouped_partitions: list[StopReplicaPartitionV0] = field(
+        Array(StopReplicaPartitionV0), "0", "The partitions, one by one."
+    )
+    topics: list[StopReplicaTopicV1] = field(
+        Array(StopReplicaTopicV1), "1-2", "The partitions, by topic."
+    )
     topic_states: list[StopReplicaTopicState] = field(
-        Array(StopReplicaTopicState), "3+", "The partitions, by topic, each with epoch and flag (KIP-570)."
+        Array(StopReplicaTopicState),
+        "3+",
+        "The partitions, by topic, each with epoch and flag (KIP-570).",
     )
 
 
@@ -66,4 +89,6 @@ class StopReplicaResponse(Message, key=ApiKey.STOP_REPLICA, valid="0-3", flexibl
     """Which replicas could not be stopped (Kafka: StopReplicaResponse.json)."""
 
     error_code: int = field(Int16, "0+", "An error of the whole request, or 0.")
-    partition_errors: list[StopReplicaPartitionError] = field(Array(StopReplicaPartitionError), "0+", "Every partition's error or 0.")
+    partition_errors: list[StopReplicaPartitionError] = field(
+        Array(StopReplicaPartitionError), "0+", "Every partition's error or 0."
+    )

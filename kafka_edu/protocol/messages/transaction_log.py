@@ -10,7 +10,16 @@ from kafka_edu.protocol.schema import Message, Struct
 from kafka_edu.protocol.types import Array, Int8, Int16, Int32, Int64, String
 
 #: By their number in the records.
-TRANSACTION_STATES: Final = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead", "PrepareEpochFence")
+TRANSACTION_STATES: Final = (
+    "Empty",
+    "Ongoing",
+    "PrepareCommit",
+    "PrepareAbort",
+    "CompleteCommit",
+    "CompleteAbort",
+    "Dead",
+    "PrepareEpochFence",
+)
 
 
 class TransactionLogKey(Message, valid="0", flexible="none"):
@@ -31,12 +40,24 @@ class TransactionLogValue(Message, valid="0", flexible="none"):
 
     producer_id: int = field(Int64, "0", "The producer's id.")
     producer_epoch: int = field(Int16, "0", "The producer's epoch.")
-    transaction_timeout_ms: int = field(Int32, "0", "How long the transaction may stay open, in ms.")
+    transaction_timeout_ms: int = field(
+        Int32, "0", "How long the transaction may stay open, in ms."
+    )
     transaction_status: int = field(
-        Int8, "0", "0 Empty, 1 Ongoing, 2 PrepareCommit, 3 PrepareAbort, 4 CompleteCommit, 5 CompleteAbort, 6 Dead, 7 PrepareEpochFence."
+        Int8,
+        "0",
+        "0 Empty, 1 Ongoing, 2 PrepareCommit, 3 PrepareAbort, 4 CompleteCommit, 5 CompleteAbort, 6"
+        " Dead, 7 PrepareEpochFence.",
     )
     transaction_partitions: list[PartitionsSchema] | None = field(
-        Array(PartitionsSchema), "0", "Which partitions it has written; null if it is empty.", nullable="0"
+        Array(PartitionsSchema),
+        "0",
+        "Which partitions it has written; null if it is empty.",
+        nullable="0",
     )
-    transaction_last_update_timestamp_ms: int = field(Int64, "0", "When it changed last, in ms since 1970.")
-    transaction_start_timestamp_ms: int = field(Int64, "0", "When it began, in ms since 1970; -1 if it has not.")
+    transaction_last_update_timestamp_ms: int = field(
+        Int64, "0", "When it changed last, in ms since 1970."
+    )
+    transaction_start_timestamp_ms: int = field(
+        Int64, "0", "When it began, in ms since 1970; -1 if it has not."
+    )

@@ -11,15 +11,25 @@ class TxnOffsetCommitRequestPartition(Struct):
 
     partition_index: int = field(Int32, "0+", "The partition.")
     committed_offset: int = field(Int64, "0+", "The offset of the next record to read.")
-    committed_leader_epoch: int = field(Int32, "2+", "The leader epoch of the last record read; -1 if unknown (KIP-320).", default=-1, ignorable=True)
-    committed_metadata: str | None = field(String, "0+", "Whatever the client wants to remember beside it.", nullable="0+")
+    committed_leader_epoch: int = field(
+        Int32,
+        "2+",
+        "The leader epoch of the last record read; -1 if unknown (KIP-320).",
+        default=-1,
+        ignorable=True,
+    )
+    committed_metadata: str | None = field(
+        String, "0+", "Whatever the client wants to remember beside it.", nullable="0+"
+    )
 
 
 class TxnOffsetCommitRequestTopic(Struct):
     """Offsets of one topic."""
 
     name: str = field(String, "0+", "The topic.")
-    partitions: list[TxnOffsetCommitRequestPartition] = field(Array(TxnOffsetCommitRequestPartition), "0+", "The partitions.")
+    partitions: list[TxnOffsetCommitRequestPartition] = field(
+        Array(TxnOffsetCommitRequestPartition), "0+", "The partitions."
+    )
 
 
 class TxnOffsetCommitRequest(Message, key=ApiKey.TXN_OFFSET_COMMIT, valid="0-3", flexible="3+"):
@@ -29,10 +39,20 @@ class TxnOffsetCommitRequest(Message, key=ApiKey.TXN_OFFSET_COMMIT, valid="0-3",
     group_id: str = field(String, "0+", "The group.")
     producer_id: int = field(Int64, "0+", "The producer's id.")
     producer_epoch: int = field(Int16, "0+", "The producer's epoch.")
-    generation_id: int = field(Int32, "3+", "The generation the consumer belongs to; -1: not told (KIP-447).", default=-1)
+    generation_id: int = field(
+        Int32, "3+", "The generation the consumer belongs to; -1: not told (KIP-447).", default=-1
+    )
     member_id: str = field(String, "3+", "The consumer's member id; empty: not told (KIP-447).")
-    group_instance_id: str | None = field(String, "3+", "The static member's own id; null: a dynamic one (KIP-345).", nullable="3+", default=None)
-    topics: list[TxnOffsetCommitRequestTopic] = field(Array(TxnOffsetCommitRequestTopic), "0+", "What to commit with the transaction, by topic.")
+    group_instance_id: str | None = field(
+        String,
+        "3+",
+        "The static member's own id; null: a dynamic one (KIP-345).",
+        nullable="3+",
+        default=None,
+    )
+    topics: list[TxnOffsetCommitRequestTopic] = field(
+        Array(TxnOffsetCommitRequestTopic), "0+", "What to commit with the transaction, by topic."
+    )
 
 
 class TxnOffsetCommitResponsePartition(Struct):
@@ -46,11 +66,19 @@ class TxnOffsetCommitResponseTopic(Struct):
     """Results for one topic."""
 
     name: str = field(String, "0+", "The topic.")
-    partitions: list[TxnOffsetCommitResponsePartition] = field(Array(TxnOffsetCommitResponsePartition), "0+", "The partitions.")
+    partitions: list[TxnOffsetCommitResponsePartition] = field(
+        Array(TxnOffsetCommitResponsePartition), "0+", "The partitions."
+    )
 
 
 class TxnOffsetCommitResponse(Message, key=ApiKey.TXN_OFFSET_COMMIT, valid="0-3", flexible="3+"):
     """What came of each (Kafka: TxnOffsetCommitResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
-    topics: list[TxnOffsetCommitResponseTopic] = field(Array(TxnOffsetCommitResponseTopic), "0+", "The topics.")
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )
+    topics: list[TxnOffsetCommitResponseTopic] = field(
+        Array(TxnOffsetCommitResponseTopic), "0+", "The topics."
+    )

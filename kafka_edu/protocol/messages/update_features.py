@@ -10,14 +10,18 @@ class FeatureUpdateKey(Struct):
     """One feature."""
 
     feature: str = field(String, "0+", "The feature.")
-    max_version_level: int = field(Int16, "0+", "The highest version from now on; below 1: take the feature away.")
+    max_version_level: int = field(
+        Int16, "0+", "The highest version from now on; below 1: take the feature away."
+    )
     allow_downgrade: bool = field(Bool, "0+", "Whether it may become lower.")
 
 
 class UpdateFeaturesRequest(Message, key=ApiKey.UPDATE_FEATURES, valid="0", flexible="0+"):
     """The changes (Kafka: UpdateFeaturesRequest.json)."""
 
-    timeout_ms: int = field(Int32, "0+", "How long the broker may take until it answers, in ms.", default=60000)
+    timeout_ms: int = field(
+        Int32, "0+", "How long the broker may take until it answers, in ms.", default=60000
+    )
     feature_updates: list[FeatureUpdateKey] = field(Array(FeatureUpdateKey), "0+", "The changes.")
 
 
@@ -32,7 +36,13 @@ class UpdatableFeatureResult(Struct):
 class UpdateFeaturesResponse(Message, key=ApiKey.UPDATE_FEATURES, valid="0", flexible="0+"):
     """What came of each feature (Kafka: UpdateFeaturesResponse.json)."""
 
-    throttle_time_ms: int = field(Int32, "0+", "How long the client must keep silent because it went over a quota, in ms (KIP-13).")
+    throttle_time_ms: int = field(
+        Int32,
+        "0+",
+        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+    )
     error_code: int = field(Int16, "0+", "The error of the whole request, or 0.")
     error_message: str | None = field(String, "0+", "What went wrong, or null.", nullable="0+")
-    results: list[UpdatableFeatureResult] = field(Array(UpdatableFeatureResult), "0+", "The results.")
+    results: list[UpdatableFeatureResult] = field(
+        Array(UpdatableFeatureResult), "0+", "The results."
+    )

@@ -11,15 +11,26 @@ from kafka_edu.protocol.types import Array, Int16, Int32, Int64, String, Uuid
 class UpdateMetadataPartitionState(Struct):
     """One partition as the controller sees it."""
 
-    topic_name: str = field(String, "0-4", "The topic, where partitions are not grouped.", ignorable=True)
+    topic_name: str = field(
+        String, "0-4", "The topic, where partitions are not grouped.", ignorable=True
+    )
     partition_index: int = field(Int32, "0+", "The partition.")
-    controller_epoch: int = field(Int32, "0+", "The epoch of the controller that last wrote the state.")
-    leader: int = field(Int32, "0+", "The leader's broker id; -1 none, -2 while the topic is being deleted.")
+    controller_epoch: int = field(
+        Int32, "0+", "The epoch of the controller that last wrote the state."
+    )
+    leader: int = field(
+        Int32, "0+", "The leader's broker id; -1 none, -2 while the topic is being deleted."
+    )
     leader_epoch: int = field(Int32, "0+", "Grows by one with each election.")
     isr: list[int] = field(Array(Int32), "0+", "The replicas in sync.")
     zk_version: int = field(Int32, "0+", "The version of the state znode.")
     replicas: list[int] = field(Array(Int32), "0+", "All replicas: AR, the preferred leader first.")
-    offline_replicas: list[int] = field(Array(Int32), "4+", "Those that are not alive, or whose disk failed (KIP-112).", ignorable=True)
+    offline_replicas: list[int] = field(
+        Array(Int32),
+        "4+",
+        "Those that are not alive, or whose disk failed (KIP-112).",
+        ignorable=True,
+    )
 
 
 class UpdateMetadataTopicState(Struct):
@@ -27,7 +38,9 @@ class UpdateMetadataTopicState(Struct):
 
     topic_name: str = field(String, "5+", "The topic.")
     topic_id: UUID = field(Uuid, "7+", "Its id; zero if it has none (KIP-516).", ignorable=True)
-    partition_states: list[UpdateMetadataPartitionState] = field(Array(UpdateMetadataPartitionState), "5+", "Its partitions.")
+    partition_states: list[UpdateMetadataPartitionState] = field(
+        Array(UpdateMetadataPartitionState), "5+", "Its partitions."
+    )
 
 
 class UpdateMetadataEndpoint(Struct):
@@ -43,28 +56,47 @@ class UpdateMetadataBroker(Struct):
     """One broker that is alive."""
 
     id: int = field(Int32, "0+", "The broker id.")
-    v0_host: str = field(String, "0", "Its host, from the time when a broker had one listener.", ignorable=True)
+    v0_host: str = field(
+        String, "0", "Its host, from the time when a broker had one listener.", ignorable=True
+    )
     v0_port: int = field(Int32, "0", "Its port, likewise.", ignorable=True)
-    endpoints: list[UpdateMetadataEndpoint] = field(Array(UpdateMetadataEndpoint), "1+", "Its listeners.", ignorable=True)
-    rack: str | None = field(String, "2+", "Its rack, or null (KIP-36).", nullable="0+", ignorable=True)
+    endpoints: list[UpdateMetadataEndpoint] = field(
+        Array(UpdateMetadataEndpoint), "1+", "Its listeners.", ignorable=True
+    )
+    rack: str | None = field(
+        String, "2+", "Its rack, or null (KIP-36).", nullable="0+", ignorable=True
+    )
 
 
 class UpdateMetadataRequest(Message, key=ApiKey.UPDATE_METADATA, valid="0-7", flexible="6+"):
-    """Brokers and partitions that changed, for the receiver's metadata cache (Kafka: UpdateMetadataRequest.json; book §6.4).
+    """Brokers and partitions that changed, for the receiver's metadata cache (Kafka:
+    UpdateMetadataRequest.json; book §6.4).
 
-    Up to version 4 partitions are listed one by one, later grouped by topic (KIP-380). The brokers are always listed in full.
+    Up to version 4 partitions are listed one by one, later grouped by topic (KIP-380). The brokers
+    are always listed in full.
     """
 
     controller_id: int = field(Int32, "0+", "The broker id of the controller that sends this.")
-    controller_epoch: int = field(Int32, "0+", "Fences a controller that lost an election and does not know it yet.")
+    controller_epoch: int = field(
+        Int32, "0+", "Fences a controller that lost an election and does not know it yet."
+    )
     broker_epoch: int = field(
-        Int64, "5+", "The czxid of the receiver's registration; fences requests meant for its life before (KIP-380).", default=-1, ignorable=True
+        Int64,
+        "5+",
+        "The czxid of the receiver's registration; fences requests meant for its life before"
+        " (KIP-380).",
+        default=-1,
+        ignorable=True,
     )
     ungrouped_partition_states: list[UpdateMetadataPartitionState] = field(
         Array(UpdateMetadataPartitionState), "0-4", "The partitions that changed, one by one."
     )
-    topic_states: list[UpdateMetadataTopicState] = field(Array(UpdateMetadataTopicState), "5+", "The partitions that changed, by topic (KIP-380).")
-    live_brokers: list[UpdateMetadataBroker] = field(Array(UpdateMetadataBroker), "0+", "All brokers that are alive, and the listeners of each.")
+    topic_states: list[UpdateMetadataTopicState] = field(
+        Array(UpdateMetadataTopicState), "5+", "The partitions that changed, by topic (KIP-380)."
+    )
+    live_brokers: list[UpdateMetadataBroker] = field(
+        Array(UpdateMetadataBroker), "0+", "All brokers that are alive, and the listeners of each."
+    )
 
 
 class UpdateMetadataResponse(Message, key=ApiKey.UPDATE_METADATA, valid="0-7", flexible="6+"):

@@ -1,4 +1,6 @@
-"""WriteTxnMarkers (key 27): a transaction coordinator has the leaders write how transactions ended (KIP-98)."""
+"""WriteTxnMarkers (key 27): a transaction coordinator has the leaders write how transactions ended
+(KIP-98).
+"""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -19,14 +21,20 @@ class WritableTxnMarker(Struct):
     producer_id: int = field(Int64, "0+", "The producer's id.")
     producer_epoch: int = field(Int16, "0+", "The producer's epoch.")
     transaction_result: bool = field(Bool, "0+", "True: committed, False: aborted.")
-    topics: list[WritableTxnMarkerTopic] = field(Array(WritableTxnMarkerTopic), "0+", "Where the marker is to be written.")
-    coordinator_epoch: int = field(Int32, "0+", "The epoch of the transaction coordinator that writes.")
+    topics: list[WritableTxnMarkerTopic] = field(
+        Array(WritableTxnMarkerTopic), "0+", "Where the marker is to be written."
+    )
+    coordinator_epoch: int = field(
+        Int32, "0+", "The epoch of the transaction coordinator that writes."
+    )
 
 
 class WriteTxnMarkersRequest(Message, key=ApiKey.WRITE_TXN_MARKERS, valid="0-1", flexible="1+"):
     """The markers (Kafka: WriteTxnMarkersRequest.json)."""
 
-    markers: list[WritableTxnMarker] = field(Array(WritableTxnMarker), "0+", "One entry a transaction.")
+    markers: list[WritableTxnMarker] = field(
+        Array(WritableTxnMarker), "0+", "One entry a transaction."
+    )
 
 
 class WritableTxnMarkerPartitionResult(Struct):
@@ -40,17 +48,23 @@ class WritableTxnMarkerTopicResult(Struct):
     """Results for one topic."""
 
     name: str = field(String, "0+", "The topic.")
-    partitions: list[WritableTxnMarkerPartitionResult] = field(Array(WritableTxnMarkerPartitionResult), "0+", "The partitions.")
+    partitions: list[WritableTxnMarkerPartitionResult] = field(
+        Array(WritableTxnMarkerPartitionResult), "0+", "The partitions."
+    )
 
 
 class WritableTxnMarkerResult(Struct):
     """The result for one marker."""
 
     producer_id: int = field(Int64, "0+", "The producer's id.")
-    topics: list[WritableTxnMarkerTopicResult] = field(Array(WritableTxnMarkerTopicResult), "0+", "What came of it, by topic.")
+    topics: list[WritableTxnMarkerTopicResult] = field(
+        Array(WritableTxnMarkerTopicResult), "0+", "What came of it, by topic."
+    )
 
 
 class WriteTxnMarkersResponse(Message, key=ApiKey.WRITE_TXN_MARKERS, valid="0-1", flexible="1+"):
     """What came of each (Kafka: WriteTxnMarkersResponse.json)."""
 
-    markers: list[WritableTxnMarkerResult] = field(Array(WritableTxnMarkerResult), "0+", "One entry a transaction.")
+    markers: list[WritableTxnMarkerResult] = field(
+        Array(WritableTxnMarkerResult), "0+", "One entry a transaction."
+    )

@@ -1,13 +1,25 @@
-"""DescribeAcls, CreateAcls and DeleteAcls of a broker without an authorizer (Kafka: AclApis.scala, and the checks in its request classes).
+"""DescribeAcls, CreateAcls and DeleteAcls of a broker without an authorizer (Kafka: AclApis.scala,
+and the checks in its request classes).
 
-Every filter and every rule gets SECURITY_DISABLED. Types are numbers on the wire: 0 is what a newer client wrote of something that its library could not
-express; a request with that closes its connection, as in Kafka. Numbers above the known ones mean the same to the broker, but Kafka lets them pass.
+Every filter and every rule gets SECURITY_DISABLED. Types are numbers on the wire: 0 is what a newer
+client wrote of something that its library could not express; a request with that closes its
+connection, as in Kafka. Numbers above the known ones mean the same to the broker, but Kafka lets
+them pass.
 """
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.protocol.messages.create_acls import AclCreationResult, CreateAclsRequest, CreateAclsResponse
-from kafka_edu.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsFilterResult, DeleteAclsRequest, DeleteAclsResponse
+from kafka_edu.protocol.messages.create_acls import (
+    AclCreationResult,
+    CreateAclsRequest,
+    CreateAclsResponse,
+)
+from kafka_edu.protocol.messages.delete_acls import (
+    DeleteAclsFilter,
+    DeleteAclsFilterResult,
+    DeleteAclsRequest,
+    DeleteAclsResponse,
+)
 from kafka_edu.protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
@@ -17,7 +29,9 @@ UNKNOWN = 0
 
 class AclsApi:
     def register(self, apis: KafkaApis) -> None:
-        apis.serve(ApiKey.DESCRIBE_ACLS, DescribeAclsRequest, self.handle_describe, self._describe_error)
+        apis.serve(
+            ApiKey.DESCRIBE_ACLS, DescribeAclsRequest, self.handle_describe, self._describe_error
+        )
         apis.serve(ApiKey.CREATE_ACLS, CreateAclsRequest, self.handle_create, self._create_error)
         apis.serve(ApiKey.DELETE_ACLS, DeleteAclsRequest, self.handle_delete, self._delete_error)
 
@@ -25,31 +39,57 @@ class AclsApi:
         _disabled(call, has_unknown=_is_unknown(request))
 
     def handle_create(self, call: ApiCall, request: CreateAclsRequest) -> None:
-        unknown = any(UNKNOWN in (c.resource_type, c.resource_pattern_type, c.operation, c.permission_type) for c in request.creations)
+        unknown = any(
+            UNKNOWN in (c.resource_type, c.resource_pattern_type, c.operation, c.permission_type)
+            for c in request.creations
+        )
         _disabled(call, has_unknown=unknown)
 
     def handle_delete(self, call: ApiCall, request: DeleteAclsRequest) -> None:
         _disabled(call, has_unknown=any(map(_is_unknown, request.filters)))
 
     @staticmethod
-    def _describe_error(_: DescribeAclsRequest, __: int, error: Errors, message: str) -> DescribeAclsResponse:
+    def _describe_error(
+        _: DescribeAclsRequest, __: int, error: Errors, message: str
+    ) -> DescribeAclsResponse:
         return DescribeAclsResponse(error_code=error, error_message=message)
 
     @staticmethod
-    def _create_error(request: CreateAclsRequest, _: int, error: Errors, message: str) -> CreateAclsResponse:
-        return CreateAclsResponse(results=[AclCreationResult(error_code=error, error_message=message) for _ in request.creations])
+    def _create_error(
+        request: CreateAclsRequest, _: int, error: Errors, message: str
+    ) -> CreateAclsResponse:
+        return CreateAclsResponse(
+            results=[
+                AclCreationResult(error_code=error, error_message=message)
+                for _ in request.creations
+            ]
+        )
 
     @staticmethod
-    def _delete_error(request: DeleteAclsRequest, _: int, error: Errors, message: str) -> DeleteAclsResponse:
-        return DeleteAclsResponse(filter_results=[DeleteAclsFilterResult(error_code=error, error_message=message) for _ in request.filters])
+    def _delete_error(
+        request: DeleteAclsRequest, _: int, error: Errors, message: str
+    ) -> DeleteAclsResponse:
+        return DeleteAclsResponse(
+            filter_results=[
+                DeleteAclsFilterResult(error_code=error, error_message=message)
+                for _ in request.filters
+            ]
+        )
 
 
 def _is_unknown(wanted: DescribeAclsRequest | DeleteAclsFilter) -> bool:
-    return UNKNOWN in (wanted.resource_type_filter, wanted.pattern_type_filter, wanted.operation, wanted.permission_type)
+    return UNKNOWN in (
+        wanted.resource_type_filter,
+        wanted.pattern_type_filter,
+        wanted.operation,
+        wanted.permission_type,
+    )
 
 
 def _disabled(call: ApiCall, *, has_unknown: bool) -> None:
     if has_unknown:
         call.close("an ACL or a filter with a type of 0, which is no type")
     else:
-        call.respond_error(Errors.SECURITY_DISABLED, "no authorizer is configured (authorizer.class.name)")
+        call.respond_error(
+            Errors.SECURITY_DISABLED, "no authorizer is configured (authorizer.class.name)"
+        )

@@ -1,11 +1,18 @@
-"""AlterIsr: a leader asks the controller for a new ISR (Kafka: KafkaApis.handleAlterIsrRequest; KIP-497). Next hop: KafkaController."""
+"""AlterIsr: a leader asks the controller for a new ISR (Kafka: KafkaApis.handleAlterIsrRequest;
+KIP-497). Next hop: KafkaController.
+"""
 
 from kafka_edu.cluster.leader_and_isr import LeaderAndIsr
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.kafka_controller import KafkaController
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.protocol.messages.alter_isr import AlterIsrRequest, AlterIsrResponse, AlterIsrResponsePartition, AlterIsrResponseTopic
+from kafka_edu.protocol.messages.alter_isr import (
+    AlterIsrRequest,
+    AlterIsrResponse,
+    AlterIsrResponsePartition,
+    AlterIsrResponseTopic,
+)
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
 
@@ -20,17 +27,25 @@ class AlterIsrApi:
     async def handle(self, call: ApiCall, request: AlterIsrRequest) -> None:
         """The broker that asks is the leader, as far as it knows."""
         wanted = {
-            TopicPartition(topic.name, p.partition_index): LeaderAndIsr(request.broker_id, p.leader_epoch, tuple(p.new_isr), p.current_isr_version)
+            TopicPartition(topic.name, p.partition_index): LeaderAndIsr(
+                request.broker_id, p.leader_epoch, tuple(p.new_isr), p.current_isr_version
+            )
             for topic in request.topics
             for p in topic.partitions
         }
         topics: dict[str, AlterIsrResponseTopic] = {}
-        for tp, (error, state) in (await self._controller.alter_isrs(request.broker_id, request.broker_epoch, wanted)).items():
+        for tp, (error, state) in (
+            await self._controller.alter_isrs(request.broker_id, request.broker_epoch, wanted)
+        ).items():
             topic = topics.setdefault(tp.topic, AlterIsrResponseTopic(name=tp.topic, partitions=[]))
             partition = AlterIsrResponsePartition(partition_index=tp.partition, error_code=error)
             topic.partitions.append(partition)
             if state is not None:
-                partition.leader_id, partition.leader_epoch, partition.isr = state.leader, state.leader_epoch, list(state.isr)
+                partition.leader_id, partition.leader_epoch, partition.isr = (
+                    state.leader,
+                    state.leader_epoch,
+                    list(state.isr),
+                )
                 partition.current_isr_version = state.zk_version
         call.respond(AlterIsrResponse(topics=list(topics.values())))
 

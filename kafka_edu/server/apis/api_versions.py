@@ -1,4 +1,6 @@
-"""ApiVersions: the first request of every client (Kafka: KafkaApis.handleApiVersionsRequest; KIP-35, KIP-511)."""
+"""ApiVersions: the first request of every client (Kafka: KafkaApis.handleApiVersionsRequest;
+KIP-35, KIP-511).
+"""
 
 from collections.abc import Callable
 
@@ -12,7 +14,9 @@ from kafka_edu.server.kafka_apis import KafkaApis
 
 
 class ApiVersionsApi:
-    """Answers with the table we advertise. One that asks in a version we do not know is told which versions of ApiVersions there are."""
+    """Answers with the table we advertise. One that asks in a version we do not know is told which
+    versions of ApiVersions there are.
+    """
 
     def __init__(self, versions: VersionTable, features_epoch: Callable[[], int | None]) -> None:
         self._versions = versions
@@ -22,7 +26,11 @@ class ApiVersionsApi:
         apis.serve(ApiKey.API_VERSIONS, ApiVersionsRequest, self.handle, self.error_response)
 
     def handle(self, call: ApiCall, request: ApiVersionsRequest) -> None:
-        call.respond(api_versions_response(request, call.version, self._versions, self._features_epoch()))
+        call.respond(
+            api_versions_response(request, call.version, self._versions, self._features_epoch())
+        )
 
-    def error_response(self, _: ApiVersionsRequest, __: int, error: Errors, ___: str) -> ApiVersionsResponse:
+    def error_response(
+        self, _: ApiVersionsRequest, __: int, error: Errors, ___: str
+    ) -> ApiVersionsResponse:
         return api_versions_error(error, self._versions)

@@ -1,6 +1,8 @@
-"""DescribeConfigs, AlterConfigs, IncrementalAlterConfigs (Kafka: KafkaApis.handleDescribeConfigsRequest …; KIP-133, KIP-226, KIP-339).
+"""DescribeConfigs, AlterConfigs, IncrementalAlterConfigs (Kafka:
+KafkaApis.handleDescribeConfigsRequest …; KIP-133, KIP-226, KIP-339).
 
-Each resource has its own error. Any broker answers for topics; for a broker, that broker itself. Next hop: ConfigAdminManager.
+Each resource has its own error. Any broker answers for topics; for a broker, that broker itself.
+Next hop: ConfigAdminManager.
 """
 
 from collections.abc import Awaitable, Callable
@@ -18,14 +20,18 @@ from kafka_edu.protocol.messages.describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
-from kafka_edu.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
+from kafka_edu.protocol.messages.incremental_alter_configs import (
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.config_admin_manager import ConfigAdminManager, ConfigOp, ResourceType
 from kafka_edu.server.config_helper import ConfigEntry
 from kafka_edu.server.dynamic_broker_config import ConfigSource
 from kafka_edu.server.kafka_apis import KafkaApis
 
-#: A config's type by its number on the wire (DescribeConfigsResponse.ConfigType); 0: nobody knows the key.
+#: A config's type by its number on the wire (DescribeConfigsResponse.ConfigType); 0: nobody knows
+#: the key.
 TYPE_CODES: Final = {
     ConfigType.BOOLEAN: 1,
     ConfigType.STRING: 2,
@@ -51,9 +57,19 @@ class ConfigsApi:
         self._admin = admin
 
     def register(self, apis: KafkaApis) -> None:
-        apis.serve(ApiKey.DESCRIBE_CONFIGS, DescribeConfigsRequest, self.handle_describe, self._describe_error)
+        apis.serve(
+            ApiKey.DESCRIBE_CONFIGS,
+            DescribeConfigsRequest,
+            self.handle_describe,
+            self._describe_error,
+        )
         apis.serve(ApiKey.ALTER_CONFIGS, AlterConfigsRequest, self.handle_alter, self._alter_error)
-        apis.serve(ApiKey.INCREMENTAL_ALTER_CONFIGS, IncrementalAlterConfigsRequest, self.handle_incremental_alter, self._incremental_error)
+        apis.serve(
+            ApiKey.INCREMENTAL_ALTER_CONFIGS,
+            IncrementalAlterConfigsRequest,
+            self.handle_incremental_alter,
+            self._incremental_error,
+        )
 
     async def handle_describe(self, call: ApiCall, request: DescribeConfigsRequest) -> None:
         """No keys, or null: all of them."""
@@ -61,7 +77,11 @@ class ConfigsApi:
             raise KafkaException(Errors.INVALID_REQUEST)
         results = []
         for resource in request.resources:
-            result = DescribeConfigsResult(resource_type=resource.resource_type, resource_name=resource.resource_name, error_message="")
+            result = DescribeConfigsResult(
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+                error_message="",
+            )
             results.append(result)
             try:
                 entries = await self._admin.describe(resource.resource_type, resource.resource_name)
@@ -70,52 +90,98 @@ class ConfigsApi:
                 continue
             wanted = resource.configuration_keys
             chosen = [entry for entry in entries if not wanted or entry.name in wanted]
-            result.configs = [_described(entry, request.include_synonyms, request.include_documentation) for entry in chosen]
+            result.configs = [
+                _described(entry, request.include_synonyms, request.include_documentation)
+                for entry in chosen
+            ]
         call.respond(DescribeConfigsResponse(results=results))
 
     async def handle_alter(self, call: ApiCall, request: AlterConfigsRequest) -> None:
         """Of a resource named twice the last counts."""
-        given = {_Resource(r.resource_type, r.resource_name): [(c.name, c.value) for c in r.configs] for r in request.resources}
+        given = {
+            _Resource(r.resource_type, r.resource_name): [(c.name, c.value) for c in r.configs]
+            for r in request.resources
+        }
         responses = []
         for resource, configs in given.items():
-            error, message = await _outcome(self._admin.alter(*resource, configs, request.validate_only))
-            responses.append(_altered(alter_configs.AlterConfigsResourceResponse, resource, error, message))
+            error, message = await _outcome(
+                self._admin.alter(*resource, configs, request.validate_only)
+            )
+            responses.append(
+                _altered(alter_configs.AlterConfigsResourceResponse, resource, error, message)
+            )
         call.respond(AlterConfigsResponse(responses=responses))
 
-    async def handle_incremental_alter(self, call: ApiCall, request: IncrementalAlterConfigsRequest) -> None:
+    async def handle_incremental_alter(
+        self, call: ApiCall, request: IncrementalAlterConfigsRequest
+    ) -> None:
         """Of a resource named twice the last counts."""
         given = {
-            _Resource(r.resource_type, r.resource_name): [ConfigOp(c.name, c.config_operation, c.value) for c in r.configs] for r in request.resources
+            _Resource(r.resource_type, r.resource_name): [
+                ConfigOp(c.name, c.config_operation, c.value) for c in r.configs
+            ]
+            for r in request.resources
         }
         responses = []
         for resource, ops in given.items():
-            error, message = await _outcome(self._admin.incremental_alter(*resource, ops, request.validate_only))
-            responses.append(_altered(incremental_alter_configs.AlterConfigsResourceResponse, resource, error, message))
+            error, message = await _outcome(
+                self._admin.incremental_alter(*resource, ops, request.validate_only)
+            )
+            responses.append(
+                _altered(
+                    incremental_alter_configs.AlterConfigsResourceResponse, resource, error, message
+                )
+            )
         call.respond(IncrementalAlterConfigsResponse(responses=responses))
 
     @staticmethod
-    def _describe_error(request: DescribeConfigsRequest, _: int, error: Errors, message: str) -> DescribeConfigsResponse:
+    def _describe_error(
+        request: DescribeConfigsRequest, _: int, error: Errors, message: str
+    ) -> DescribeConfigsResponse:
         return DescribeConfigsResponse(
             results=[
                 DescribeConfigsResult(
-                    error_code=error, error_message=message or error.message, resource_type=r.resource_type, resource_name=r.resource_name
+                    error_code=error,
+                    error_message=message or error.message,
+                    resource_type=r.resource_type,
+                    resource_name=r.resource_name,
                 )
                 for r in request.resources
             ]
         )
 
     @staticmethod
-    def _alter_error(request: AlterConfigsRequest, _: int, error: Errors, message: str) -> AlterConfigsResponse:
+    def _alter_error(
+        request: AlterConfigsRequest, _: int, error: Errors, message: str
+    ) -> AlterConfigsResponse:
         resources = [_Resource(r.resource_type, r.resource_name) for r in request.resources]
         return AlterConfigsResponse(
-            responses=[_altered(alter_configs.AlterConfigsResourceResponse, r, error, message_beside(error, message)) for r in resources]
+            responses=[
+                _altered(
+                    alter_configs.AlterConfigsResourceResponse,
+                    r,
+                    error,
+                    message_beside(error, message),
+                )
+                for r in resources
+            ]
         )
 
     @staticmethod
-    def _incremental_error(request: IncrementalAlterConfigsRequest, _: int, error: Errors, message: str) -> IncrementalAlterConfigsResponse:
+    def _incremental_error(
+        request: IncrementalAlterConfigsRequest, _: int, error: Errors, message: str
+    ) -> IncrementalAlterConfigsResponse:
         resources = [_Resource(r.resource_type, r.resource_name) for r in request.resources]
         return IncrementalAlterConfigsResponse(
-            responses=[_altered(incremental_alter_configs.AlterConfigsResourceResponse, r, error, message_beside(error, message)) for r in resources]
+            responses=[
+                _altered(
+                    incremental_alter_configs.AlterConfigsResourceResponse,
+                    r,
+                    error,
+                    message_beside(error, message),
+                )
+                for r in resources
+            ]
         )
 
 
@@ -127,9 +193,16 @@ async def _outcome(work: Awaitable[None]) -> tuple[Errors, str | None]:
     return Errors.NONE, None
 
 
-def _altered(response: Callable[..., R], resource: _Resource, error: Errors, message: str | None) -> R:
+def _altered(
+    response: Callable[..., R], resource: _Resource, error: Errors, message: str | None
+) -> R:
     """What came of one resource, in either request's struct."""
-    return response(error_code=error, error_message=message, resource_type=resource.type, resource_name=resource.name)
+    return response(
+        error_code=error,
+        error_message=message,
+        resource_type=resource.type,
+        resource_name=resource.name,
+    )
 
 
 def _documentation(entry: ConfigEntry, include: bool) -> str | None:
@@ -139,8 +212,17 @@ def _documentation(entry: ConfigEntry, include: bool) -> str | None:
     return entry.doc or None if include else None
 
 
-def _described(entry: ConfigEntry, include_synonyms: bool, include_documentation: bool) -> DescribeConfigsResourceResult:
-    synonyms = [DescribeConfigsSynonym(name=s.name, value=s.value, source=s.source) for s in entry.synonyms] if include_synonyms else []
+def _described(
+    entry: ConfigEntry, include_synonyms: bool, include_documentation: bool
+) -> DescribeConfigsResourceResult:
+    synonyms = (
+        [
+            DescribeConfigsSynonym(name=s.name, value=s.value, source=s.source)
+            for s in entry.synonyms
+        ]
+        if include_synonyms
+        else []
+    )
     return DescribeConfigsResourceResult(
         name=entry.name,
         value=entry.value,

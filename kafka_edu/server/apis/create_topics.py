@@ -1,6 +1,8 @@
-"""CreateTopics (Kafka: KafkaApis.handleCreateTopicsRequest; KIP-4). Only the controller creates; the others say NOT_CONTROLLER.
+"""CreateTopics (Kafka: KafkaApis.handleCreateTopicsRequest; KIP-4). Only the controller creates;
+the others say NOT_CONTROLLER.
 
-Any broker could: a topic is created by a znode. But the controller's own metadata cache is the first to know of it, so there the answer is right.
+Any broker could: a topic is created by a znode. But the controller's own metadata cache is the
+first to know of it, so there the answer is right.
 """
 
 from collections import Counter
@@ -8,7 +10,11 @@ from collections.abc import Awaitable, Callable
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.protocol.messages.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
+from kafka_edu.protocol.messages.create_topics import (
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
 from kafka_edu.server.admin_manager import AdminManager
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
@@ -36,20 +42,31 @@ class CreateTopicsApi:
     async def _create(self, call: ApiCall, request: CreateTopicsRequest) -> None:
         counts = Counter(topic.name for topic in request.topics)
         reason = "the request names this topic more than once"
-        twice = [_failed(name, Errors.INVALID_REQUEST, reason) for name, count in counts.items() if count > 1 for _ in range(count)]
+        twice = [
+            _failed(name, Errors.INVALID_REQUEST, reason)
+            for name, count in counts.items()
+            if count > 1
+            for _ in range(count)
+        ]
 
         def respond(results: list[CreatableTopicResult]) -> None:
             call.respond(CreateTopicsResponse(topics=twice + results))
 
         once = [topic for topic in request.topics if counts[topic.name] == 1]
-        await self._admin.create_topics(request.timeout_ms, request.validate_only, once, respond, call.fail)
+        await self._admin.create_topics(
+            request.timeout_ms, request.validate_only, once, respond, call.fail
+        )
         if not call.answered:
             call.waits()
 
     @staticmethod
-    def error_response(request: CreateTopicsRequest, _: int, error: Errors, message: str) -> CreateTopicsResponse:
+    def error_response(
+        request: CreateTopicsRequest, _: int, error: Errors, message: str
+    ) -> CreateTopicsResponse:
         names = dict.fromkeys(topic.name for topic in request.topics)
-        return CreateTopicsResponse(topics=[_failed(name, error, message or error.message) for name in names])
+        return CreateTopicsResponse(
+            topics=[_failed(name, error, message or error.message) for name in names]
+        )
 
 
 def _failed(name: str, error: Errors, message: str) -> CreatableTopicResult:

@@ -1,4 +1,5 @@
-"""DeleteRecords: give up the oldest records of partitions (Kafka: KafkaApis.handleDeleteRecordsRequest; KIP-107).
+"""DeleteRecords: give up the oldest records of partitions (Kafka:
+KafkaApis.handleDeleteRecordsRequest; KIP-107).
 
 Asked of each partition's leader. Next hop: ReplicaManager.
 """
@@ -29,16 +30,33 @@ class DeleteRecordsApi:
 
     def handle(self, call: ApiCall, request: DeleteRecordsRequest) -> None:
         """Of a partition named twice the last offset counts."""
-        wanted = {TopicPartition(t.name, p.partition_index): p.offset for t in request.topics for p in t.partitions}
-        statuses = {tp: DeleteRecordsStatus.failed(Errors.UNKNOWN_TOPIC_OR_PARTITION) for tp in wanted if not self._cache.contains(tp)}
+        wanted = {
+            TopicPartition(t.name, p.partition_index): p.offset
+            for t in request.topics
+            for p in t.partitions
+        }
+        statuses = {
+            tp: DeleteRecordsStatus.failed(Errors.UNKNOWN_TOPIC_OR_PARTITION)
+            for tp in wanted
+            if not self._cache.contains(tp)
+        }
         known = {tp: offset for tp, offset in wanted.items() if tp not in statuses}
-        self._replica_manager.delete_records(request.timeout_ms, known, lambda results: call.respond(_response(statuses | results)), call.fail)
+        self._replica_manager.delete_records(
+            request.timeout_ms,
+            known,
+            lambda results: call.respond(_response(statuses | results)),
+            call.fail,
+        )
         if not call.answered:
             call.waits()
 
     @staticmethod
-    def error_response(request: DeleteRecordsRequest, _: int, error: Errors, __: str) -> DeleteRecordsResponse:
-        partitions = [TopicPartition(t.name, p.partition_index) for t in request.topics for p in t.partitions]
+    def error_response(
+        request: DeleteRecordsRequest, _: int, error: Errors, __: str
+    ) -> DeleteRecordsResponse:
+        partitions = [
+            TopicPartition(t.name, p.partition_index) for t in request.topics for p in t.partitions
+        ]
         return _response({tp: DeleteRecordsStatus.failed(error) for tp in partitions})
 
 
@@ -47,6 +65,10 @@ def _response(statuses: dict[TopicPartition, DeleteRecordsStatus]) -> DeleteReco
     for tp, status in statuses.items():
         topic = topics.setdefault(tp.topic, DeleteRecordsTopicResult(name=tp.topic, partitions=[]))
         topic.partitions.append(
-            DeleteRecordsPartitionResult(partition_index=tp.partition, low_watermark=status.low_watermark, error_code=status.error)
+            DeleteRecordsPartitionResult(
+                partition_index=tp.partition,
+                low_watermark=status.low_watermark,
+                error_code=status.error,
+            )
         )
     return DeleteRecordsResponse(topics=list(topics.values()))

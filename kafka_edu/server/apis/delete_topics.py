@@ -1,4 +1,5 @@
-"""DeleteTopics (Kafka: KafkaApis.handleDeleteTopicsRequest; KIP-4, KIP-516). Only the controller takes the order; the others say NOT_CONTROLLER.
+"""DeleteTopics (Kafka: KafkaApis.handleDeleteTopicsRequest; KIP-4, KIP-516). Only the controller
+takes the order; the others say NOT_CONTROLLER.
 
 Up to v5 topics are named; v6 names each by name or by id. Next hop: AdminManager.
 """
@@ -10,7 +11,11 @@ from uuid import UUID
 from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
+from kafka_edu.protocol.messages.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+)
 from kafka_edu.protocol.types import ZERO_UUID
 from kafka_edu.server.admin_manager import AdminManager
 from kafka_edu.server.api_call import ApiCall
@@ -29,7 +34,13 @@ class _Wanted(NamedTuple):
 
 
 class DeleteTopicsApi:
-    def __init__(self, admin: AdminManager, cache: MetadataCache, is_controller: Callable[[], bool], delete_topic_enable: bool) -> None:
+    def __init__(
+        self,
+        admin: AdminManager,
+        cache: MetadataCache,
+        is_controller: Callable[[], bool],
+        delete_topic_enable: bool,
+    ) -> None:
         self._admin = admin
         self._cache = cache
         self._is_controller = is_controller
@@ -39,23 +50,39 @@ class DeleteTopicsApi:
         apis.serve(ApiKey.DELETE_TOPICS, DeleteTopicsRequest, self.handle, self.error_response)
 
     def handle(self, call: ApiCall, request: DeleteTopicsRequest) -> Awaitable[None]:
-        """delete.topic.enable=false: TOPIC_DELETION_DISABLED. A topic with both name and id makes the whole request invalid."""
+        """delete.topic.enable=false: TOPIC_DELETION_DISABLED. A topic with both name and id makes
+        the whole request invalid.
+        """
         if not self._is_controller():
             raise KafkaException(Errors.NOT_CONTROLLER)
         if not self._delete_topic_enable:
             known = call.version >= FIRST_VERSION_WITH_DISABLED
-            raise KafkaException(Errors.TOPIC_DELETION_DISABLED if known else Errors.INVALID_REQUEST, "delete.topic.enable is false")
+            raise KafkaException(
+                Errors.TOPIC_DELETION_DISABLED if known else Errors.INVALID_REQUEST,
+                "delete.topic.enable is false",
+            )
         wanted = _wanted(request, call.version)
         if any(name is not None and topic_id != ZERO_UUID for name, topic_id in wanted):
-            raise KafkaException(Errors.INVALID_REQUEST, "a topic is named by its name or by its id, not by both")
+            raise KafkaException(
+                Errors.INVALID_REQUEST, "a topic is named by its name or by its id, not by both"
+            )
         return self._delete(call, request.timeout_ms, wanted)
 
     async def _delete(self, call: ApiCall, timeout_ms: int, wanted: list[_Wanted]) -> None:
-        names = [name if name is not None else self._cache.topic_name(topic_id) for name, topic_id in wanted]
-        known = list(dict.fromkeys(name for name in names if name is not None and self._cache.contains_topic(name)))
+        names = [
+            name if name is not None else self._cache.topic_name(topic_id)
+            for name, topic_id in wanted
+        ]
+        known = list(
+            dict.fromkeys(
+                name for name in names if name is not None and self._cache.contains_topic(name)
+            )
+        )
 
         def respond(errors: Mapping[str, Errors]) -> None:
-            results = [_result(each, name, errors) for each, name in zip(wanted, names, strict=True)]
+            results = [
+                _result(each, name, errors) for each, name in zip(wanted, names, strict=True)
+            ]
             call.respond(DeleteTopicsResponse(responses=results))
 
         await self._admin.delete_topics(timeout_ms, known, respond, call.fail)
@@ -63,9 +90,14 @@ class DeleteTopicsApi:
             call.waits()
 
     @staticmethod
-    def error_response(request: DeleteTopicsRequest, version: int, error: Errors, _: str) -> DeleteTopicsResponse:
+    def error_response(
+        request: DeleteTopicsRequest, version: int, error: Errors, _: str
+    ) -> DeleteTopicsResponse:
         """The codes alone: Kafka never says more in this response, though it has a field for it."""
-        results = [DeletableTopicResult(name=name, topic_id=topic_id, error_code=error) for name, topic_id in _wanted(request, version)]
+        results = [
+            DeletableTopicResult(name=name, topic_id=topic_id, error_code=error)
+            for name, topic_id in _wanted(request, version)
+        ]
         return DeleteTopicsResponse(responses=results)
 
 
@@ -75,10 +107,18 @@ def _wanted(request: DeleteTopicsRequest, version: int) -> list[_Wanted]:
     return [_Wanted(name, ZERO_UUID) for name in request.topic_names]
 
 
-def _result(wanted: _Wanted, name: str | None, errors: Mapping[str, Errors]) -> DeletableTopicResult:
-    """An id that nobody has is UNKNOWN_TOPIC_ID; neither name nor id is, as in Kafka, TOPIC_AUTHORIZATION_FAILED."""
+def _result(
+    wanted: _Wanted, name: str | None, errors: Mapping[str, Errors]
+) -> DeletableTopicResult:
+    """An id that nobody has is UNKNOWN_TOPIC_ID; neither name nor id is, as in Kafka,
+    TOPIC_AUTHORIZATION_FAILED.
+    """
     if name is not None:
         error = errors.get(name, Errors.UNKNOWN_TOPIC_OR_PARTITION)
     else:
-        error = Errors.TOPIC_AUTHORIZATION_FAILED if wanted.topic_id == ZERO_UUID else Errors.UNKNOWN_TOPIC_ID
+        error = (
+            Errors.TOPIC_AUTHORIZATION_FAILED
+            if wanted.topic_id == ZERO_UUID
+            else Errors.UNKNOWN_TOPIC_ID
+        )
     return DeletableTopicResult(name=name, topic_id=wanted.topic_id, error_code=error)

@@ -1,4 +1,6 @@
-"""DescribeProducers: whom a partition's leader remembers, and whose transaction is open (Kafka: KafkaApis.handleDescribeProducersRequest; KIP-664)."""
+"""DescribeProducers: whom a partition's leader remembers, and whose transaction is open (Kafka:
+KafkaApis.handleDescribeProducersRequest; KIP-664).
+"""
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.errors import Errors, KafkaException
@@ -22,12 +24,19 @@ class DescribeProducersApi:
         self._cache = cache
 
     def register(self, apis: KafkaApis) -> None:
-        apis.serve(ApiKey.DESCRIBE_PRODUCERS, DescribeProducersRequest, self.handle, self.error_response)
+        apis.serve(
+            ApiKey.DESCRIBE_PRODUCERS, DescribeProducersRequest, self.handle, self.error_response
+        )
 
     def handle(self, call: ApiCall, request: DescribeProducersRequest) -> None:
         """Each partition by itself; only its leader knows."""
         topics = [
-            TopicResponse(name=topic.name, partitions=[self._describe(TopicPartition(topic.name, p)) for p in topic.partition_indexes])
+            TopicResponse(
+                name=topic.name,
+                partitions=[
+                    self._describe(TopicPartition(topic.name, p)) for p in topic.partition_indexes
+                ],
+            )
             for topic in request.topics
         ]
         call.respond(DescribeProducersResponse(topics=topics))
@@ -36,7 +45,9 @@ class DescribeProducersApi:
         try:
             if not self._cache.contains(tp):
                 raise KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION)
-            log = self._replica_manager.partition_or_exception(tp).log_for_request(-1, only_from_leader=True)
+            log = self._replica_manager.partition_or_exception(tp).log_for_request(
+                -1, only_from_leader=True
+            )
         except KafkaException as failure:
             return _failed(tp.partition, failure.error)
         producers = [
@@ -53,10 +64,19 @@ class DescribeProducersApi:
         return PartitionResponse(partition_index=tp.partition, active_producers=producers)
 
     @staticmethod
-    def error_response(request: DescribeProducersRequest, _: int, error: Errors, __: str) -> DescribeProducersResponse:
-        topics = [TopicResponse(name=topic.name, partitions=[_failed(p, error) for p in topic.partition_indexes]) for topic in request.topics]
+    def error_response(
+        request: DescribeProducersRequest, _: int, error: Errors, __: str
+    ) -> DescribeProducersResponse:
+        topics = [
+            TopicResponse(
+                name=topic.name, partitions=[_failed(p, error) for p in topic.partition_indexes]
+            )
+            for topic in request.topics
+        ]
         return DescribeProducersResponse(topics=topics)
 
 
 def _failed(partition: int, error: Errors) -> PartitionResponse:
-    return PartitionResponse(partition_index=partition, error_code=error, error_message=None, active_producers=[])
+    return PartitionResponse(
+        partition_index=partition, error_code=error, error_message=None, active_producers=[]
+    )

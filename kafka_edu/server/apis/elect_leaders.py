@@ -1,6 +1,8 @@
-"""ElectLeaders: preferred and unclean elections on demand (Kafka: KafkaApis.handleElectReplicaLeader, ReplicaManager.electLeaders; KIP-183, KIP-460).
+"""ElectLeaders: preferred and unclean elections on demand (Kafka:
+KafkaApis.handleElectReplicaLeader, ReplicaManager.electLeaders; KIP-183, KIP-460).
 
-Asked of the controller; another broker says NOT_CONTROLLER for each partition. Next hop: KafkaController.
+Asked of the controller; another broker says NOT_CONTROLLER for each partition. Next hop:
+KafkaController.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,7 +14,12 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.kafka_controller import KafkaController
 from kafka_edu.controller.leader_elections_asked import ElectionType
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse, PartitionResult, ReplicaElectionResult
+from kafka_edu.protocol.messages.elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
+)
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.delayed_elect_leader import DelayedElectLeader
@@ -21,7 +28,11 @@ from kafka_edu.server.kafka_apis import KafkaApis
 
 class ElectLeadersApi:
     def __init__(
-        self, controller: KafkaController, cache: MetadataCache, purgatory: DelayedOperationPurgatory[DelayedElectLeader], time: Time
+        self,
+        controller: KafkaController,
+        cache: MetadataCache,
+        purgatory: DelayedOperationPurgatory[DelayedElectLeader],
+        time: Time,
     ) -> None:
         self._controller = controller
         self._cache = cache
@@ -37,23 +48,32 @@ class ElectLeadersApi:
             self._purgatory.check_and_complete(topic)
 
     async def handle(self, call: ApiCall, request: ElectLeadersRequest) -> None:
-        """Partitions null: all; those that need no election are then left out of the answer. A type that is none is UNKNOWN_SERVER_ERROR, as in Kafka."""
+        """Partitions null: all; those that need no election are then left out of the answer. A type
+        that is none is UNKNOWN_SERVER_ERROR, as in Kafka.
+        """
         if request.election_type not in set(ElectionType):
-            raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"there is no election type {request.election_type}")
+            raise KafkaException(
+                Errors.UNKNOWN_SERVER_ERROR, f"there is no election type {request.election_type}"
+            )
         deadline_ms = self._time.hi_res_clock_ms() + request.timeout_ms
         ask_for_all = request.topic_partitions is None
         partitions = self._all_partitions() if ask_for_all else _partitions(request)
         try:
-            results = await self._controller.elect_leaders(partitions, ElectionType(request.election_type))
+            results = await self._controller.elect_leaders(
+                partitions, ElectionType(request.election_type)
+            )
         except KafkaException as refused:
             call.respond(_response(dict.fromkeys(partitions, (refused.error, ""))))
             return
         failed = {
             tp: (result.error, result.message or result.error.message)
             for tp, result in results.items()
-            if result.error is not Errors.NONE and not (ask_for_all and result.error is Errors.ELECTION_NOT_NEEDED)
+            if result.error is not Errors.NONE
+            and not (ask_for_all and result.error is Errors.ELECTION_NOT_NEEDED)
         }
-        elected = {tp: result.leader for tp, result in results.items() if result.error is Errors.NONE}
+        elected = {
+            tp: result.leader for tp, result in results.items() if result.error is Errors.NONE
+        }
         if not elected:
             call.respond(_response(failed))
             return
@@ -64,26 +84,46 @@ class ElectLeadersApi:
 
         operation = DelayedElectLeader(timeout_ms, elected, self._cache, respond)
         operation.on_failure = call.fail
-        self._purgatory.try_complete_else_watch(operation, tuple(dict.fromkeys(tp.topic for tp in elected)))
+        self._purgatory.try_complete_else_watch(
+            operation, tuple(dict.fromkeys(tp.topic for tp in elected))
+        )
         if not call.answered:
             call.waits()
 
     def _all_partitions(self) -> list[TopicPartition]:
-        return [TopicPartition(topic, number) for topic in self._cache.topics for number in self._cache.partitions_of(topic)]
+        return [
+            TopicPartition(topic, number)
+            for topic in self._cache.topics
+            for number in self._cache.partitions_of(topic)
+        ]
 
     @staticmethod
-    def error_response(request: ElectLeadersRequest, _: int, error: Errors, __: str) -> ElectLeadersResponse:
+    def error_response(
+        request: ElectLeadersRequest, _: int, error: Errors, __: str
+    ) -> ElectLeadersResponse:
         return _response(dict.fromkeys(_partitions(request), (error, "")), error)
 
 
 def _partitions(request: ElectLeadersRequest) -> list[TopicPartition]:
-    return [TopicPartition(topic.topic, number) for topic in request.topic_partitions or [] for number in topic.partition_id]
+    return [
+        TopicPartition(topic.topic, number)
+        for topic in request.topic_partitions or []
+        for number in topic.partition_id
+    ]
 
 
-def _response(errors: Mapping[TopicPartition, tuple[Errors, str]], error: Errors = Errors.NONE) -> ElectLeadersResponse:
+def _response(
+    errors: Mapping[TopicPartition, tuple[Errors, str]], error: Errors = Errors.NONE
+) -> ElectLeadersResponse:
     """`errors`: of each partition its error, and what is said beside it; "": nothing."""
     topics: dict[str, ReplicaElectionResult] = {}
     for tp, (outcome, said) in errors.items():
-        topic = topics.setdefault(tp.topic, ReplicaElectionResult(topic=tp.topic, partition_result=[]))
-        topic.partition_result.append(PartitionResult(partition_id=tp.partition, error_code=outcome, error_message=said or None))
+        topic = topics.setdefault(
+            tp.topic, ReplicaElectionResult(topic=tp.topic, partition_result=[])
+        )
+        topic.partition_result.append(
+            PartitionResult(
+                partition_id=tp.partition, error_code=outcome, error_message=said or None
+            )
+        )
     return ElectLeadersResponse(error_code=error, replica_election_results=list(topics.values()))

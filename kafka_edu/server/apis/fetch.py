@@ -1,12 +1,18 @@
-"""Fetch: records for consumers and followers (Kafka: KafkaApis.handleFetchRequest; book §6.1, §6.3).
+"""Fetch: records for consumers and followers (Kafka: KafkaApis.handleFetchRequest; book §6.1,
+§6.3).
 
-    v0–2    cut hard at the limits, in the middle of a record if need be    v4+   isolation level, last stable offset
-    v3+     at least one whole batch, whatever its size (KIP-74)            v7+   fetch sessions (KIP-227)
-    v0–1    records of message format v0                                    v9+   fenced by leader epoch (KIP-320)
-    v2–3    of format v1                                                    v12   diverging epochs (KIP-595)
+    v0–2    cut hard at the limits, in the middle of a record if need be    v4+   isolation level,
+    last stable offset
+    v3+     at least one whole batch, whatever its size (KIP-74)            v7+   fetch sessions
+    (KIP-227)
+    v0–1    records of message format v0                                    v9+   fenced by leader
+    epoch (KIP-320)
+    v2–3    of format v1                                                    v12   diverging epochs
+    (KIP-595)
     v4+     as they lie in the log: sent by sendfile, not looked at
 
-Only the old formats cost anything: what lies in the log in a newer one is unpacked and built again (down_conversion). Hop before: KafkaApis. Next hop: ReplicaManager.
+Only the old formats cost anything: what lies in the log in a newer one is unpacked and built again
+(down_conversion). Hop before: KafkaApis. Next hop: ReplicaManager.
 """
 
 from typing import Final
@@ -16,11 +22,21 @@ from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import part_size
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.protocol.messages.fetch import FetchablePartitionResponse, FetchableTopicResponse, FetchRequest, FetchResponse
+from kafka_edu.protocol.messages.fetch import (
+    FetchablePartitionResponse,
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+)
 from kafka_edu.record.compression import CompressionType
 from kafka_edu.record.down_conversion import lazily_down_converted
 from kafka_edu.replication.fetch_manager import FetchContext, FetchManager
-from kafka_edu.replication.fetch_params import NO_LEADER_EPOCH, FetchParams, PartitionFetch, check_isolation_level
+from kafka_edu.replication.fetch_params import (
+    NO_LEADER_EPOCH,
+    FetchParams,
+    PartitionFetch,
+    check_isolation_level,
+)
 from kafka_edu.replication.log_read_result import LogReadResult, failed_read
 from kafka_edu.replication.replica_manager import FetchResults, ReplicaManager
 from kafka_edu.server.api_call import ApiCall
@@ -34,7 +50,13 @@ NO_SESSION_EPOCH: Final = -1
 
 
 class FetchApi:
-    def __init__(self, replica_manager: ReplicaManager, fetch_manager: FetchManager, time: Time, fetch_max_bytes: int) -> None:
+    def __init__(
+        self,
+        replica_manager: ReplicaManager,
+        fetch_manager: FetchManager,
+        time: Time,
+        fetch_max_bytes: int,
+    ) -> None:
         self._replica_manager = replica_manager
         self._fetch_manager = fetch_manager
         self._time = time
@@ -46,19 +68,34 @@ class FetchApi:
     def handle(self, call: ApiCall, request: FetchRequest) -> None:
         """Find out what the session wants, read it, answer when there is enough.
 
-        A partition named twice counts once. In a Fetch, and only there, any negative leader epoch means that none is given.
+        A partition named twice counts once. In a Fetch, and only there, any negative leader epoch
+        means that none is given.
         """
         fetch_data: dict[TopicPartition, PartitionFetch] = {}
         for topic in request.topics:
             for p in topic.partitions:
                 epoch = p.current_leader_epoch if p.current_leader_epoch >= 0 else NO_LEADER_EPOCH
-                wanted = PartitionFetch(p.fetch_offset, p.log_start_offset, p.partition_max_bytes, epoch, p.last_fetched_epoch)
+                wanted = PartitionFetch(
+                    p.fetch_offset,
+                    p.log_start_offset,
+                    p.partition_max_bytes,
+                    epoch,
+                    p.last_fetched_epoch,
+                )
                 fetch_data[TopicPartition(topic.topic, p.partition)] = wanted
         context = self._fetch_manager.new_context(
             request.session_id,
-            request.session_epoch if call.version >= FIRST_VERSION_WITH_SESSIONS else NO_SESSION_EPOCH,
+            (
+                request.session_epoch
+                if call.version >= FIRST_VERSION_WITH_SESSIONS
+                else NO_SESSION_EPOCH
+            ),
             fetch_data,
-            [TopicPartition(topic.topic, partition) for topic in request.forgotten_topics_data for partition in topic.partitions],
+            [
+                TopicPartition(topic.topic, partition)
+                for topic in request.forgotten_topics_data
+                for partition in topic.partitions
+            ],
             from_follower=request.replica_id >= 0,
             now_ms=self._time.hi_res_clock_ms(),
         )
@@ -69,25 +106,43 @@ class FetchApi:
         check_isolation_level(request.isolation_level)
         max_bytes = min(request.max_bytes, self._fetch_max_bytes)
         params = FetchParams(
-            request.replica_id, request.max_wait_ms, min(request.min_bytes, max_bytes), max_bytes, call.version, request.isolation_level
+            request.replica_id,
+            request.max_wait_ms,
+            min(request.min_bytes, max_bytes),
+            max_bytes,
+            call.version,
+            request.isolation_level,
         )
         self._replica_manager.fetch_messages(
-            params, infos, lambda results: self._respond(call, request, context, results), context.session, call.fail
+            params,
+            infos,
+            lambda results: self._respond(call, request, context, results),
+            context.session,
+            call.fail,
         )
         if not call.answered:
             call.waits()
 
-    def _respond(self, call: ApiCall, request: FetchRequest, context: FetchContext, results: FetchResults) -> None:
+    def _respond(
+        self, call: ApiCall, request: FetchRequest, context: FetchContext, results: FetchResults
+    ) -> None:
         if call.version < FIRST_VERSION_WITH_ZSTD and request.replica_id < 0:
             wanted = dict(context.infos())
-            results = [(tp, self._for_old_client(tp, read, wanted[tp].fetch_offset, call.version)) for tp, read in results]
+            results = [
+                (tp, self._for_old_client(tp, read, wanted[tp].fetch_offset, call.version))
+                for tp, read in results
+            ]
         call.respond(context.response(results, self._time.hi_res_clock_ms()))
 
-    def _for_old_client(self, tp: TopicPartition, read: LogReadResult, fetch_offset: int, version: int) -> LogReadResult:
-        """The records as a client that old can read them, converted while they are sent (down_conversion).
+    def _for_old_client(
+        self, tp: TopicPartition, read: LogReadResult, fetch_offset: int, version: int
+    ) -> LogReadResult:
+        """The records as a client that old can read them, converted while they are sent
+        (down_conversion).
 
-        UNSUPPORTED_COMPRESSION_TYPE for a topic of compression.type zstd, or a zstd batch to be converted first; UNSUPPORTED_VERSION where the
-        topic forbids conversion (message.downconversion.enable).
+        UNSUPPORTED_COMPRESSION_TYPE for a topic of compression.type zstd, or a zstd batch to be
+        converted first; UNSUPPORTED_VERSION where the topic forbids conversion
+        (message.downconversion.enable).
         """
         partition = self._replica_manager.get_partition(tp)
         if partition is None or partition.log is None or read.error is not Errors.NONE:
@@ -95,7 +150,13 @@ class FetchApi:
         config = partition.log.config
         if config.compression is CompressionType.ZSTD:
             return failed_read(Errors.UNSUPPORTED_COMPRESSION_TYPE)
-        magic = 2 if version >= FIRST_VERSION_OF_V2_BATCHES else 1 if version >= FIRST_VERSION_OF_V1_MESSAGES else 0
+        magic = (
+            2
+            if version >= FIRST_VERSION_OF_V2_BATCHES
+            else 1
+            if version >= FIRST_VERSION_OF_V1_MESSAGES
+            else 0
+        )
         if config.record_version <= magic:
             return read
         if not config.message_downconversion_enable:
@@ -112,7 +173,13 @@ class FetchApi:
             FetchableTopicResponse(
                 topic=topic.topic,
                 partition_responses=[
-                    FetchablePartitionResponse(partition=p.partition, error_code=error, high_watermark=-1, aborted_transactions=None, record_set=b"")
+                    FetchablePartitionResponse(
+                        partition=p.partition,
+                        error_code=error,
+                        high_watermark=-1,
+                        aborted_transactions=None,
+                        record_set=b"",
+                    )
                     for p in topic.partitions
                 ],
             )

@@ -1,7 +1,9 @@
-"""FindCoordinator: where the coordinator of a group, or of a transactional id, listens (Kafka: KafkaApis.handleFindCoordinatorRequest).
+"""FindCoordinator: where the coordinator of a group, or of a transactional id, listens (Kafka:
+KafkaApis.handleFindCoordinatorRequest).
 
-Any broker answers, from its metadata cache. The first who asks has the internal topic created, and is told COORDINATOR_NOT_AVAILABLE meanwhile: its
-partitions have no leaders yet, and clients ask again.
+Any broker answers, from its metadata cache. The first who asks has the internal topic created, and
+is told COORDINATOR_NOT_AVAILABLE meanwhile: its partitions have no leaders yet, and clients ask
+again.
 """
 
 from collections.abc import Awaitable, Mapping
@@ -11,36 +13,61 @@ from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.coordinator_type import INTERNAL_TOPIC, CoordinatorType, partition_for
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kafka_edu.protocol.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.apis.metadata import CreateTopicAutomatically
 from kafka_edu.server.kafka_apis import KafkaApis
 
 
 class FindCoordinatorApi:
-    def __init__(self, cache: MetadataCache, create_topic: CreateTopicAutomatically, partitions: Mapping[CoordinatorType, int]) -> None:
+    def __init__(
+        self,
+        cache: MetadataCache,
+        create_topic: CreateTopicAutomatically,
+        partitions: Mapping[CoordinatorType, int],
+    ) -> None:
         """`partitions`: how many each internal topic has."""
         self._cache = cache
         self._create_topic = create_topic
         self._partitions = partitions
 
     def register(self, apis: KafkaApis) -> None:
-        apis.serve(ApiKey.FIND_COORDINATOR, FindCoordinatorRequest, self.handle, self.error_response)
+        apis.serve(
+            ApiKey.FIND_COORDINATOR, FindCoordinatorRequest, self.handle, self.error_response
+        )
 
     def handle(self, call: ApiCall, request: FindCoordinatorRequest) -> Awaitable[None] | None:
         """A key type that nobody knows is INVALID_REQUEST."""
         try:
             kind = CoordinatorType(request.key_type)
         except ValueError:
-            raise KafkaException(Errors.INVALID_REQUEST, f"Unknown coordinator type received: {request.key_type}") from None
+            raise KafkaException(
+                Errors.INVALID_REQUEST, f"Unknown coordinator type received: {request.key_type}"
+            ) from None
         topic = INTERNAL_TOPIC[kind]
         if not self._cache.contains_topic(topic):
             return self._create_and_respond(call, topic)
-        leader = self._cache.get_partition_state(TopicPartition(topic, partition_for(request.key, self._partitions[kind])))
-        end_point = self._cache.get_alive_end_point(leader.leader, call.request.listener_name) if leader else None
+        leader = self._cache.get_partition_state(
+            TopicPartition(topic, partition_for(request.key, self._partitions[kind]))
+        )
+        end_point = (
+            self._cache.get_alive_end_point(leader.leader, call.request.listener_name)
+            if leader
+            else None
+        )
         if leader is None or end_point is None:
             raise KafkaException(Errors.COORDINATOR_NOT_AVAILABLE)
-        call.respond(FindCoordinatorResponse(error_message=Errors.NONE.name, node_id=leader.leader, host=end_point.host, port=end_point.port))
+        call.respond(
+            FindCoordinatorResponse(
+                error_message=Errors.NONE.name,
+                node_id=leader.leader,
+                host=end_point.host,
+                port=end_point.port,
+            )
+        )
         return None
 
     async def _create_and_respond(self, call: ApiCall, topic: str) -> None:
@@ -48,5 +75,9 @@ class FindCoordinatorApi:
         call.respond_error(Errors.COORDINATOR_NOT_AVAILABLE)
 
     @staticmethod
-    def error_response(_: FindCoordinatorRequest, __: int, error: Errors, message: str) -> FindCoordinatorResponse:
-        return FindCoordinatorResponse(error_code=error, error_message=message or error.message, node_id=-1, host="", port=-1)
+    def error_response(
+        _: FindCoordinatorRequest, __: int, error: Errors, message: str
+    ) -> FindCoordinatorResponse:
+        return FindCoordinatorResponse(
+            error_code=error, error_message=message or error.message, node_id=-1, host="", port=-1
+        )

@@ -1,4 +1,6 @@
-"""DescribeGroups, ListGroups, DeleteGroups, OffsetDelete: what tools ask (Kafka: KafkaApis.scala; KIP-229, KIP-430, KIP-496, KIP-518)."""
+"""DescribeGroups, ListGroups, DeleteGroups, OffsetDelete: what tools ask (Kafka: KafkaApis.scala;
+KIP-229, KIP-430, KIP-496, KIP-518).
+"""
 
 from typing import Final
 
@@ -8,9 +10,22 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.group.group_coordinator import GroupCoordinator
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
-from kafka_edu.protocol.messages.describe_groups import DescribedGroup, DescribedGroupMember, DescribeGroupsRequest, DescribeGroupsResponse
-from kafka_edu.protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+from kafka_edu.protocol.messages.delete_groups import (
+    DeletableGroupResult,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+)
+from kafka_edu.protocol.messages.describe_groups import (
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
+from kafka_edu.protocol.messages.list_groups import (
+    ListedGroup,
+    ListGroupsRequest,
+    ListGroupsResponse,
+)
 from kafka_edu.protocol.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,
@@ -20,7 +35,8 @@ from kafka_edu.protocol.messages.offset_delete import (
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
 
-#: Bit n stands for the AclOperation of that code: Read, Delete, Describe; all that there are for a group, where no authorizer forbids any.
+#: Bit n stands for the AclOperation of that code: Read, Delete, Describe; all that there are for a
+#: group, where no authorizer forbids any.
 GROUP_OPERATIONS: Final = sum(1 << code for code in (3, 6, 8))
 
 
@@ -30,13 +46,29 @@ class GroupAdminApi:
         self._cache = cache
 
     def register(self, apis: KafkaApis) -> None:
-        apis.serve(ApiKey.DESCRIBE_GROUPS, DescribeGroupsRequest, self.handle_describe_groups, self._describe_error)
+        apis.serve(
+            ApiKey.DESCRIBE_GROUPS,
+            DescribeGroupsRequest,
+            self.handle_describe_groups,
+            self._describe_error,
+        )
         apis.serve(ApiKey.LIST_GROUPS, ListGroupsRequest, self.handle_list_groups, self._list_error)
-        apis.serve(ApiKey.DELETE_GROUPS, DeleteGroupsRequest, self.handle_delete_groups, self._delete_error)
-        apis.serve(ApiKey.OFFSET_DELETE, OffsetDeleteRequest, self.handle_offset_delete, self._offset_delete_error)
+        apis.serve(
+            ApiKey.DELETE_GROUPS, DeleteGroupsRequest, self.handle_delete_groups, self._delete_error
+        )
+        apis.serve(
+            ApiKey.OFFSET_DELETE,
+            OffsetDeleteRequest,
+            self.handle_offset_delete,
+            self._offset_delete_error,
+        )
 
     def handle_describe_groups(self, call: ApiCall, request: DescribeGroupsRequest) -> None:
-        call.respond(DescribeGroupsResponse(groups=[self._describe(group_id, request) for group_id in request.groups]))
+        call.respond(
+            DescribeGroupsResponse(
+                groups=[self._describe(group_id, request) for group_id in request.groups]
+            )
+        )
 
     def _describe(self, group_id: str, request: DescribeGroupsRequest) -> DescribedGroup:
         error, summary = self._coordinator.handle_describe_group(group_id)
@@ -63,16 +95,30 @@ class GroupAdminApi:
 
     def handle_list_groups(self, call: ApiCall, request: ListGroupsRequest) -> None:
         error, groups = self._coordinator.handle_list_groups(frozenset(request.states_filter))
-        listed = [ListedGroup(group_id=group_id, protocol_type=protocol_type, group_state=state) for group_id, protocol_type, state in groups]
+        listed = [
+            ListedGroup(group_id=group_id, protocol_type=protocol_type, group_state=state)
+            for group_id, protocol_type, state in groups
+        ]
         call.respond(ListGroupsResponse(error_code=error, groups=listed))
 
     def handle_delete_groups(self, call: ApiCall, request: DeleteGroupsRequest) -> None:
         errors = self._coordinator.handle_delete_groups(request.groups_names)
-        call.respond(DeleteGroupsResponse(results=[DeletableGroupResult(group_id=group_id, error_code=error) for group_id, error in errors.items()]))
+        call.respond(
+            DeleteGroupsResponse(
+                results=[
+                    DeletableGroupResult(group_id=group_id, error_code=error)
+                    for group_id, error in errors.items()
+                ]
+            )
+        )
 
     def handle_offset_delete(self, call: ApiCall, request: OffsetDeleteRequest) -> None:
         """A partition that does not exist is told so; the group's error goes before all of them."""
-        asked = dict.fromkeys(TopicPartition(topic.name, partition.partition_index) for topic in request.topics for partition in topic.partitions)
+        asked = dict.fromkeys(
+            TopicPartition(topic.name, partition.partition_index)
+            for topic in request.topics
+            for partition in topic.partitions
+        )
         known = [tp for tp in asked if self._cache.contains(tp)]
         error, errors = self._coordinator.handle_delete_offsets(request.group_id, known)
         if error is not Errors.NONE:
@@ -82,21 +128,38 @@ class GroupAdminApi:
         for tp in asked:
             topic = topics.setdefault(tp.topic, OffsetDeleteResponseTopic(name=tp.topic))
             result = errors.get(tp, Errors.UNKNOWN_TOPIC_OR_PARTITION)
-            topic.partitions.append(OffsetDeleteResponsePartition(partition_index=tp.partition, error_code=result))
+            topic.partitions.append(
+                OffsetDeleteResponsePartition(partition_index=tp.partition, error_code=result)
+            )
         call.respond(OffsetDeleteResponse(topics=list(topics.values())))
 
     @staticmethod
-    def _describe_error(request: DescribeGroupsRequest, _: int, error: Errors, __: str) -> DescribeGroupsResponse:
-        return DescribeGroupsResponse(groups=[DescribedGroup(error_code=error, group_id=group_id) for group_id in request.groups])
+    def _describe_error(
+        request: DescribeGroupsRequest, _: int, error: Errors, __: str
+    ) -> DescribeGroupsResponse:
+        return DescribeGroupsResponse(
+            groups=[
+                DescribedGroup(error_code=error, group_id=group_id) for group_id in request.groups
+            ]
+        )
 
     @staticmethod
     def _list_error(_: ListGroupsRequest, __: int, error: Errors, ___: str) -> ListGroupsResponse:
         return ListGroupsResponse(error_code=error)
 
     @staticmethod
-    def _delete_error(request: DeleteGroupsRequest, _: int, error: Errors, __: str) -> DeleteGroupsResponse:
-        return DeleteGroupsResponse(results=[DeletableGroupResult(group_id=group_id, error_code=error) for group_id in request.groups_names])
+    def _delete_error(
+        request: DeleteGroupsRequest, _: int, error: Errors, __: str
+    ) -> DeleteGroupsResponse:
+        return DeleteGroupsResponse(
+            results=[
+                DeletableGroupResult(group_id=group_id, error_code=error)
+                for group_id in request.groups_names
+            ]
+        )
 
     @staticmethod
-    def _offset_delete_error(_: OffsetDeleteRequest, __: int, error: Errors, ___: str) -> OffsetDeleteResponse:
+    def _offset_delete_error(
+        _: OffsetDeleteRequest, __: int, error: Errors, ___: str
+    ) -> OffsetDeleteResponse:
         return OffsetDeleteResponse(error_code=error)

@@ -1,6 +1,8 @@
-"""JoinGroup, SyncGroup, Heartbeat, LeaveGroup: what members ask (Kafka: KafkaApis.scala; book 001, 002 §6).
+"""JoinGroup, SyncGroup, Heartbeat, LeaveGroup: what members ask (Kafka: KafkaApis.scala; book 001,
+002 §6).
 
-What is checked here is what the request's version promises; the rest is the coordinator's affair. Hop before: KafkaApis. Next hop: GroupCoordinator.
+What is checked here is what the request's version promises; the rest is the coordinator's affair.
+Hop before: KafkaApis. Next hop: GroupCoordinator.
 """
 
 from typing import Final
@@ -10,8 +12,16 @@ from kafka_edu.coordinator.group.group_coordinator import Client, GroupCoordinat
 from kafka_edu.coordinator.group.member_metadata import JoinGroupResult, SyncGroupResult
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from kafka_edu.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
-from kafka_edu.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
+from kafka_edu.protocol.messages.join_group import (
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinGroupResponseMember,
+)
+from kafka_edu.protocol.messages.leave_group import (
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberResponse,
+)
 from kafka_edu.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
@@ -24,14 +34,23 @@ STATIC_MEMBERS: Final = (2, 3)
 """The inter.broker.protocol.version that can store instance ids."""
 
 
-def check_instance_id(group_instance_id: str | None, inter_broker_protocol: tuple[int, int]) -> None:
-    """Raises UNSUPPORTED_VERSION for a static member while a broker of the cluster may be too old to keep its instance id (KIP-345)."""
+def check_instance_id(
+    group_instance_id: str | None, inter_broker_protocol: tuple[int, int]
+) -> None:
+    """Raises UNSUPPORTED_VERSION for a static member while a broker of the cluster may be too old
+    to keep its instance id (KIP-345).
+    """
     if group_instance_id is not None and inter_broker_protocol < STATIC_MEMBERS:
-        raise KafkaException(Errors.UNSUPPORTED_VERSION, "static members need inter.broker.protocol.version 2.3 or later")
+        raise KafkaException(
+            Errors.UNSUPPORTED_VERSION,
+            "static members need inter.broker.protocol.version 2.3 or later",
+        )
 
 
 class GroupsApi:
-    def __init__(self, coordinator: GroupCoordinator, inter_broker_protocol: tuple[int, int]) -> None:
+    def __init__(
+        self, coordinator: GroupCoordinator, inter_broker_protocol: tuple[int, int]
+    ) -> None:
         self._coordinator = coordinator
         self._protocol = inter_broker_protocol
 
@@ -39,12 +58,16 @@ class GroupsApi:
         apis.serve(ApiKey.JOIN_GROUP, JoinGroupRequest, self.handle_join_group, self._join_error)
         apis.serve(ApiKey.SYNC_GROUP, SyncGroupRequest, self.handle_sync_group, self._sync_error)
         apis.serve(ApiKey.HEARTBEAT, HeartbeatRequest, self.handle_heartbeat, self._heartbeat_error)
-        apis.serve(ApiKey.LEAVE_GROUP, LeaveGroupRequest, self.handle_leave_group, self._leave_error)
+        apis.serve(
+            ApiKey.LEAVE_GROUP, LeaveGroupRequest, self.handle_leave_group, self._leave_error
+        )
 
     def handle_join_group(self, call: ApiCall, request: JoinGroupRequest) -> None:
         check_instance_id(request.group_instance_id, self._protocol)
         client = Client(call.client_id, f"/{call.request.client_address}")
-        require_known_member_id = call.version >= FIRST_JOIN_THAT_KNOWS_ITS_ID and request.group_instance_id is None
+        require_known_member_id = (
+            call.version >= FIRST_JOIN_THAT_KNOWS_ITS_ID and request.group_instance_id is None
+        )
 
         def respond(result: JoinGroupResult) -> None:
             name = result.protocol_name
@@ -53,24 +76,34 @@ class GroupsApi:
                     error_code=result.error,
                     generation_id=result.generation_id,
                     protocol_type=result.protocol_type,
-                    protocol_name=name if call.version >= FIRST_JOIN_WITH_NULL_PROTOCOL else name or "",
+                    protocol_name=(
+                        name if call.version >= FIRST_JOIN_WITH_NULL_PROTOCOL else name or ""
+                    ),
                     leader=result.leader_id,
                     member_id=result.member_id,
                     members=[
-                        JoinGroupResponseMember(member_id=member.member_id, group_instance_id=member.group_instance_id, metadata=member.metadata)
+                        JoinGroupResponseMember(
+                            member_id=member.member_id,
+                            group_instance_id=member.group_instance_id,
+                            metadata=member.metadata,
+                        )
                         for member in result.members
                     ],
                 )
             )
 
-        self._coordinator.handle_join_group(request, client, require_known_member_id=require_known_member_id, respond=respond)
+        self._coordinator.handle_join_group(
+            request, client, require_known_member_id=require_known_member_id, respond=respond
+        )
         if not call.answered:
             call.waits()
 
     def handle_sync_group(self, call: ApiCall, request: SyncGroupRequest) -> None:
         """From v5 on a member says which protocol it believes in (KIP-559)."""
         check_instance_id(request.group_instance_id, self._protocol)
-        if call.version >= FIRST_SYNC_WITH_PROTOCOL and (request.protocol_type is None or request.protocol_name is None):
+        if call.version >= FIRST_SYNC_WITH_PROTOCOL and (
+            request.protocol_type is None or request.protocol_name is None
+        ):
             raise KafkaException(Errors.INCONSISTENT_GROUP_PROTOCOL)
 
         def respond(result: SyncGroupResult) -> None:
@@ -90,32 +123,48 @@ class GroupsApi:
     def handle_heartbeat(self, call: ApiCall, request: HeartbeatRequest) -> None:
         check_instance_id(request.group_instance_id, self._protocol)
         member = Member(request.member_id, request.group_instance_id, request.generation_id)
-        call.respond(HeartbeatResponse(error_code=self._coordinator.handle_heartbeat(request.group_id, member)))
+        call.respond(
+            HeartbeatResponse(
+                error_code=self._coordinator.handle_heartbeat(request.group_id, member)
+            )
+        )
 
     def handle_leave_group(self, call: ApiCall, request: LeaveGroupRequest) -> None:
-        """One member up to v2, whose error is the response's; from v3 on several, each with its own."""
+        """One member up to v2, whose error is the response's; from v3 on several, each with its
+        own.
+        """
         if call.version < FIRST_LEAVE_OF_SEVERAL:
-            error, errors = self._coordinator.handle_leave_group(request.group_id, [Member(request.member_id)])
+            error, errors = self._coordinator.handle_leave_group(
+                request.group_id, [Member(request.member_id)]
+            )
             call.respond(LeaveGroupResponse(error_code=error or errors[0]))
             return
         members = [Member(member.member_id, member.group_instance_id) for member in request.members]
         error, errors = self._coordinator.handle_leave_group(request.group_id, members)
         responses = [
-            MemberResponse(member_id=member.member_id, group_instance_id=member.group_instance_id, error_code=member_error)
+            MemberResponse(
+                member_id=member.member_id,
+                group_instance_id=member.group_instance_id,
+                error_code=member_error,
+            )
             for member, member_error in zip(members, errors, strict=bool(errors))
         ]
         call.respond(LeaveGroupResponse(error_code=error, members=responses))
 
     @staticmethod
     def _join_error(_: JoinGroupRequest, version: int, error: Errors, __: str) -> JoinGroupResponse:
-        return JoinGroupResponse(error_code=error, protocol_name=None if version >= FIRST_JOIN_WITH_NULL_PROTOCOL else "")
+        return JoinGroupResponse(
+            error_code=error, protocol_name=None if version >= FIRST_JOIN_WITH_NULL_PROTOCOL else ""
+        )
 
     @staticmethod
     def _sync_error(_: SyncGroupRequest, __: int, error: Errors, ___: str) -> SyncGroupResponse:
         return SyncGroupResponse(error_code=error)
 
     @staticmethod
-    def _heartbeat_error(_: HeartbeatRequest, __: int, error: Errors, ___: str) -> HeartbeatResponse:
+    def _heartbeat_error(
+        _: HeartbeatRequest, __: int, error: Errors, ___: str
+    ) -> HeartbeatResponse:
         return HeartbeatResponse(error_code=error)
 
     @staticmethod

@@ -1,7 +1,9 @@
-"""What the controller sends to brokers, and what a stopping broker sends to the controller (Kafka: KafkaApis; book §6.4).
+"""What the controller sends to brokers, and what a stopping broker sends to the controller (Kafka:
+KafkaApis; book §6.4).
 
-Two fences. The controller's epoch: an older controller is refused with STALE_CONTROLLER_EPOCH (ReplicaManager owns the newest one heard of). The
-broker's epoch, the czxid of its registration: a request meant for an earlier life of this broker is refused with STALE_BROKER_EPOCH (KIP-380).
+Two fences. The controller's epoch: an older controller is refused with STALE_CONTROLLER_EPOCH
+(ReplicaManager owns the newest one heard of). The broker's epoch, the czxid of its registration: a
+request meant for an earlier life of this broker is refused with STALE_BROKER_EPOCH (KIP-380).
 """
 
 import asyncio
@@ -11,10 +13,17 @@ from typing import Final
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.protocol.messages.controlled_shutdown import ControlledShutdownRequest, ControlledShutdownResponse, RemainingPartition
+from kafka_edu.protocol.messages.controlled_shutdown import (
+    ControlledShutdownRequest,
+    ControlledShutdownResponse,
+    RemainingPartition,
+)
 from kafka_edu.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from kafka_edu.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
-from kafka_edu.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
+from kafka_edu.protocol.messages.update_metadata import (
+    UpdateMetadataRequest,
+    UpdateMetadataResponse,
+)
 from kafka_edu.replication.replica_manager import ReplicaManager
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
@@ -26,7 +35,9 @@ LOGS_AT_ONCE: Final = 50
 """Before other requests get their turn."""
 
 ControlledShutdown = Callable[[int, int], Awaitable[list[TopicPartition]]]
-"""The controller's part of a controlled shutdown: (broker id, broker epoch) → the partitions that broker still leads. Raises KafkaException."""
+"""The controller's part of a controlled shutdown: (broker id, broker epoch) → the partitions that
+broker still leads. Raises KafkaException.
+"""
 
 
 class InterBrokerApi:
@@ -51,31 +62,66 @@ class InterBrokerApi:
         self._on_partitions_deleted = on_partitions_deleted
 
     def register(self, apis: KafkaApis) -> None:
-        apis.serve(ApiKey.LEADER_AND_ISR, LeaderAndIsrRequest, self.handle_leader_and_isr, self._leader_and_isr_error)
-        apis.serve(ApiKey.STOP_REPLICA, StopReplicaRequest, self.handle_stop_replica, self._stop_replica_error)
-        apis.serve(ApiKey.UPDATE_METADATA, UpdateMetadataRequest, self.handle_update_metadata, self._update_metadata_error)
-        apis.serve(ApiKey.CONTROLLED_SHUTDOWN, ControlledShutdownRequest, self.handle_controlled_shutdown, self._controlled_shutdown_error)
+        apis.serve(
+            ApiKey.LEADER_AND_ISR,
+            LeaderAndIsrRequest,
+            self.handle_leader_and_isr,
+            self._leader_and_isr_error,
+        )
+        apis.serve(
+            ApiKey.STOP_REPLICA,
+            StopReplicaRequest,
+            self.handle_stop_replica,
+            self._stop_replica_error,
+        )
+        apis.serve(
+            ApiKey.UPDATE_METADATA,
+            UpdateMetadataRequest,
+            self.handle_update_metadata,
+            self._update_metadata_error,
+        )
+        apis.serve(
+            ApiKey.CONTROLLED_SHUTDOWN,
+            ControlledShutdownRequest,
+            self.handle_controlled_shutdown,
+            self._controlled_shutdown_error,
+        )
 
-    def handle_leader_and_isr(self, call: ApiCall, request: LeaderAndIsrRequest) -> Awaitable[None] | None:
-        """Lead and follow as told. New logs need their topics' configs: those not known yet are fetched first, all at once."""
+    def handle_leader_and_isr(
+        self, call: ApiCall, request: LeaderAndIsrRequest
+    ) -> Awaitable[None] | None:
+        """Lead and follow as told. New logs need their topics' configs: those not known yet are
+        fetched first, all at once.
+        """
         self._check_broker_epoch(request.broker_epoch)
-        topics = {state.topic_name: None for state in request.topic_states} | {s.topic_name: None for s in request.ungrouped_partition_states}
+        topics = {state.topic_name: None for state in request.topic_states} | {
+            s.topic_name: None for s in request.ungrouped_partition_states
+        }
         missing = self._topic_configs.missing(topics)
-        if missing or self._role_changes.locked() or len(self._replica_manager.new_logs(request)) > LOGS_AT_ONCE:
+        if (
+            missing
+            or self._role_changes.locked()
+            or len(self._replica_manager.new_logs(request)) > LOGS_AT_ONCE
+        ):
             return self._make_logs_and_lead(call, request, missing)
         self._take_roles(call, request)
         return None
 
-    async def _make_logs_and_lead(self, call: ApiCall, request: LeaderAndIsrRequest, topics: list[str]) -> None:
-        """A new topic may bring thousands of logs, a third of a millisecond each: they are made a few at a time, with other requests in between.
-        Only then are the roles taken, all together."""
+    async def _make_logs_and_lead(
+        self, call: ApiCall, request: LeaderAndIsrRequest, topics: list[str]
+    ) -> None:
+        """A new topic may bring thousands of logs, a third of a millisecond each: they are made a
+        few at a time, with other requests in between. Only then are the roles taken, all together.
+        """
         async with self._role_changes:
             if topics:
                 await self._topic_configs.load(topics)
             for made, (tp, is_new) in enumerate(self._replica_manager.new_logs(request), 1):
                 try:
                     self._replica_manager.get_or_create_log(tp, is_new=is_new)
-                except KafkaException as failure:  # the partition is offline now, and gets its error below: no second try leaves a second folder
+                # the partition is offline now, and gets its error below: no second try leaves a
+                # second folder
+                except KafkaException as failure:
                     self._replica_manager.on_storage_error(tp, failure)
                 if made % LOGS_AT_ONCE == 0:
                     await asyncio.sleep(0)
@@ -86,7 +132,9 @@ class InterBrokerApi:
         call.respond(self._replica_manager.become_leader_or_follower(request, call.version))
         self._replica_manager.log_manager.write_leader_epochs()
 
-    def handle_stop_replica(self, call: ApiCall, request: StopReplicaRequest) -> Awaitable[None] | None:
+    def handle_stop_replica(
+        self, call: ApiCall, request: StopReplicaRequest
+    ) -> Awaitable[None] | None:
         self._check_broker_epoch(request.broker_epoch)
         if self._role_changes.locked():
             return self._stop_after_role_changes(call, request)
@@ -99,7 +147,9 @@ class InterBrokerApi:
             call.respond(self._replica_manager.stop_replicas(request, call.version))
 
     def handle_update_metadata(self, call: ApiCall, request: UpdateMetadataRequest) -> None:
-        """Take it over; then whoever waits for one of these topics to exist (CreateTopics) looks again, and groups forget offsets of what is deleted."""
+        """Take it over; then whoever waits for one of these topics to exist (CreateTopics) looks
+        again, and groups forget offsets of what is deleted.
+        """
         self._check_broker_epoch(request.broker_epoch)
         deleted = self._replica_manager.maybe_update_metadata_cache(request)
         updated = self._replica_manager.metadata_cache.updated_told if self._trace else 0
@@ -107,34 +157,54 @@ class InterBrokerApi:
             for tp in deleted:
                 self._topic_configs.forget(tp.topic)
             self._on_partitions_deleted(deleted)
-            topics = {state.topic_name: None for state in request.topic_states} | {s.topic_name: None for s in request.ungrouped_partition_states}
+            topics = {state.topic_name: None for state in request.topic_states} | {
+                s.topic_name: None for s in request.ungrouped_partition_states
+            }
             self._on_topics_updated(list(topics))
         call.respond(UpdateMetadataResponse())
 
-    async def handle_controlled_shutdown(self, call: ApiCall, request: ControlledShutdownRequest) -> None:
+    async def handle_controlled_shutdown(
+        self, call: ApiCall, request: ControlledShutdownRequest
+    ) -> None:
         """Whoever asks, and for whichever broker: as the book shows, any client may (spec G4)."""
         remaining = await self._controlled_shutdown(request.broker_id, request.broker_epoch)
-        partitions = [RemainingPartition(topic_name=tp.topic, partition_index=tp.partition) for tp in remaining]
+        partitions = [
+            RemainingPartition(topic_name=tp.topic, partition_index=tp.partition)
+            for tp in remaining
+        ]
         call.respond(ControlledShutdownResponse(remaining_partitions=partitions))
 
     def _check_broker_epoch(self, epoch: int) -> None:
-        """An epoch above ours is no error: the controller may have seen our new registration before its answer came back to us."""
+        """An epoch above ours is no error: the controller may have seen our new registration before
+        its answer came back to us.
+        """
         ours = self._broker_epoch()
         if NO_BROKER_EPOCH < epoch < ours:
-            raise KafkaException(Errors.STALE_BROKER_EPOCH, f"the request is for epoch {epoch} of this broker; now it is {ours}")
+            raise KafkaException(
+                Errors.STALE_BROKER_EPOCH,
+                f"the request is for epoch {epoch} of this broker; now it is {ours}",
+            )
 
     @staticmethod
-    def _leader_and_isr_error(_: LeaderAndIsrRequest, __: int, error: Errors, ___: str) -> LeaderAndIsrResponse:
+    def _leader_and_isr_error(
+        _: LeaderAndIsrRequest, __: int, error: Errors, ___: str
+    ) -> LeaderAndIsrResponse:
         return LeaderAndIsrResponse(error_code=error)
 
     @staticmethod
-    def _stop_replica_error(_: StopReplicaRequest, __: int, error: Errors, ___: str) -> StopReplicaResponse:
+    def _stop_replica_error(
+        _: StopReplicaRequest, __: int, error: Errors, ___: str
+    ) -> StopReplicaResponse:
         return StopReplicaResponse(error_code=error)
 
     @staticmethod
-    def _update_metadata_error(_: UpdateMetadataRequest, __: int, error: Errors, ___: str) -> UpdateMetadataResponse:
+    def _update_metadata_error(
+        _: UpdateMetadataRequest, __: int, error: Errors, ___: str
+    ) -> UpdateMetadataResponse:
         return UpdateMetadataResponse(error_code=error)
 
     @staticmethod
-    def _controlled_shutdown_error(_: ControlledShutdownRequest, __: int, error: Errors, ___: str) -> ControlledShutdownResponse:
+    def _controlled_shutdown_error(
+        _: ControlledShutdownRequest, __: int, error: Errors, ___: str
+    ) -> ControlledShutdownResponse:
         return ControlledShutdownResponse(error_code=error)

@@ -1,7 +1,9 @@
-"""ListOffsets: offsets by time, the first and the last (Kafka: KafkaApis.handleListOffsetRequest; KIP-79, KIP-207).
+"""ListOffsets: offsets by time, the first and the last (Kafka: KafkaApis.handleListOffsetRequest;
+KIP-79, KIP-207).
 
--1 asks for the end (a consumer's is the high watermark, with read_committed the last stable offset), -2 for the start, anything else for the first
-record not older than that time. v0 knew no time index: it answers with the base offsets of segments, newest first, which is all it could know.
+-1 asks for the end (a consumer's is the high watermark, with read_committed the last stable
+offset), -2 for the start, anything else for the first record not older than that time. v0 knew no
+time index: it answers with the base offsets of segments, newest first, which is all it could know.
 """
 
 from collections import Counter
@@ -30,7 +32,11 @@ class ListOffsetsApi:
 
     def handle(self, call: ApiCall, request: ListOffsetsRequest) -> None:
         """A partition asked for twice is INVALID_REQUEST in both places (from v1 on)."""
-        asked = Counter(TopicPartition(topic.name, p.partition_index) for topic in request.topics for p in topic.partitions)
+        asked = Counter(
+            TopicPartition(topic.name, p.partition_index)
+            for topic in request.topics
+            for p in topic.partitions
+        )
         topics = []
         for topic in request.topics:
             results = []
@@ -38,37 +44,63 @@ class ListOffsetsApi:
                 tp = TopicPartition(topic.name, partition.partition_index)
                 try:
                     if call.version == 0:
-                        old = self._replica_manager.legacy_fetch_offsets(tp, partition.timestamp, partition.max_num_offsets, request.replica_id)
-                        results.append(ListOffsetsPartitionResponse(partition_index=tp.partition, old_style_offsets=old))
+                        old = self._replica_manager.legacy_fetch_offsets(
+                            tp, partition.timestamp, partition.max_num_offsets, request.replica_id
+                        )
+                        results.append(
+                            ListOffsetsPartitionResponse(
+                                partition_index=tp.partition, old_style_offsets=old
+                            )
+                        )
                     elif asked[tp] > 1:
                         raise KafkaException(Errors.INVALID_REQUEST)
                     else:
                         results.append(self._by_timestamp(tp, partition, request, call.version))
                 except KafkaException as failure:
-                    results.append(ListOffsetsPartitionResponse(partition_index=tp.partition, error_code=_error_for(failure.error, call.version)))
+                    results.append(
+                        ListOffsetsPartitionResponse(
+                            partition_index=tp.partition,
+                            error_code=_error_for(failure.error, call.version),
+                        )
+                    )
             topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=results))
         call.respond(ListOffsetsResponse(topics=topics))
 
     def _by_timestamp(
-        self, tp: TopicPartition, asked: ListOffsetsPartition, request: ListOffsetsRequest, version: int
+        self,
+        tp: TopicPartition,
+        asked: ListOffsetsPartition,
+        request: ListOffsetsRequest,
+        version: int,
     ) -> ListOffsetsPartitionResponse:
         found = self._replica_manager.fetch_offset_for_timestamp(
-            tp, asked.timestamp, request.replica_id, asked.current_leader_epoch, request.isolation_level
+            tp,
+            asked.timestamp,
+            request.replica_id,
+            asked.current_leader_epoch,
+            request.isolation_level,
         )
         if found is None:
             return ListOffsetsPartitionResponse(partition_index=tp.partition)
         return ListOffsetsPartitionResponse(
-            partition_index=tp.partition, timestamp=found.timestamp, offset=found.offset, leader_epoch=found.leader_epoch if version >= 4 else -1
+            partition_index=tp.partition,
+            timestamp=found.timestamp,
+            offset=found.offset,
+            leader_epoch=found.leader_epoch if version >= 4 else -1,
         )
 
     @staticmethod
-    def error_response(request: ListOffsetsRequest, version: int, error: Errors, _: str) -> ListOffsetsResponse:
+    def error_response(
+        request: ListOffsetsRequest, version: int, error: Errors, _: str
+    ) -> ListOffsetsResponse:
         return ListOffsetsResponse(
             topics=[
                 ListOffsetsTopicResponse(
                     name=topic.name,
                     partitions=[
-                        ListOffsetsPartitionResponse(partition_index=p.partition_index, error_code=_error_for(error, version))
+                        ListOffsetsPartitionResponse(
+                            partition_index=p.partition_index, error_code=_error_for(error, version)
+                        )
                         for p in topic.partitions
                     ],
                 )
@@ -78,5 +110,11 @@ class ListOffsetsApi:
 
 
 def _error_for(error: Errors, version: int) -> Errors:
-    """Clients before v5 do not know OFFSET_NOT_AVAILABLE; LEADER_NOT_AVAILABLE makes them ask again just so (KIP-207)."""
-    return Errors.LEADER_NOT_AVAILABLE if error is Errors.OFFSET_NOT_AVAILABLE and version < 5 else error
+    """Clients before v5 do not know OFFSET_NOT_AVAILABLE; LEADER_NOT_AVAILABLE makes them ask again
+    just so (KIP-207).
+    """
+    return (
+        Errors.LEADER_NOT_AVAILABLE
+        if error is Errors.OFFSET_NOT_AVAILABLE and version < 5
+        else error
+    )

@@ -1,4 +1,5 @@
-"""DescribeLogDirs and AlterReplicaLogDirs (Kafka: KafkaApis.handleDescribeLogDirsRequest, handleAlterReplicaLogDirsRequest; KIP-113).
+"""DescribeLogDirs and AlterReplicaLogDirs (Kafka: KafkaApis.handleDescribeLogDirsRequest,
+handleAlterReplicaLogDirsRequest; KIP-113).
 
 Any broker answers for its own disks. Next hop: ReplicaLogDirs.
 """
@@ -29,42 +30,89 @@ class LogDirsApi:
         self._log_dirs = log_dirs
 
     def register(self, apis: KafkaApis) -> None:
-        apis.serve(ApiKey.DESCRIBE_LOG_DIRS, DescribeLogDirsRequest, self.handle_describe, self._describe_error)
-        apis.serve(ApiKey.ALTER_REPLICA_LOG_DIRS, AlterReplicaLogDirsRequest, self.handle_alter, self._alter_error)
+        apis.serve(
+            ApiKey.DESCRIBE_LOG_DIRS,
+            DescribeLogDirsRequest,
+            self.handle_describe,
+            self._describe_error,
+        )
+        apis.serve(
+            ApiKey.ALTER_REPLICA_LOG_DIRS,
+            AlterReplicaLogDirsRequest,
+            self.handle_alter,
+            self._alter_error,
+        )
 
     def handle_describe(self, call: ApiCall, request: DescribeLogDirsRequest) -> None:
-        """Topics null: all. Else the others' topics are listed too, with no partitions, as in Kafka."""
-        wanted = None if request.topics is None else {TopicPartition(t.topic, number) for t in request.topics for number in t.partition_index}
+        """Topics null: all. Else the others' topics are listed too, with no partitions, as in
+        Kafka.
+        """
+        wanted = (
+            None
+            if request.topics is None
+            else {
+                TopicPartition(t.topic, number)
+                for t in request.topics
+                for number in t.partition_index
+            }
+        )
         results = []
         for log_dir, (error, topics) in self._log_dirs.describe(wanted).items():
             described = [
                 DescribeLogDirsTopic(
                     name=topic,
                     partitions=[
-                        DescribeLogDirsPartition(partition_index=r.partition, partition_size=r.size, offset_lag=r.offset_lag) for r in replicas
+                        DescribeLogDirsPartition(
+                            partition_index=r.partition,
+                            partition_size=r.size,
+                            offset_lag=r.offset_lag,
+                        )
+                        for r in replicas
                     ],
                 )
                 for topic, replicas in topics.items()
             ]
-            results.append(DescribeLogDirsResult(error_code=error, log_dir=log_dir, topics=described))
+            results.append(
+                DescribeLogDirsResult(error_code=error, log_dir=log_dir, topics=described)
+            )
         call.respond(DescribeLogDirsResponse(results=results))
 
     def handle_alter(self, call: ApiCall, request: AlterReplicaLogDirsRequest) -> None:
-        wanted = {TopicPartition(t.name, number): log_dir.path for log_dir in request.dirs for t in log_dir.topics for number in t.partitions}
+        wanted = {
+            TopicPartition(t.name, number): log_dir.path
+            for log_dir in request.dirs
+            for t in log_dir.topics
+            for number in t.partitions
+        }
         call.respond(_alter_response(self._log_dirs.alter(wanted)))
 
     @staticmethod
-    def _describe_error(_: DescribeLogDirsRequest, __: int, ___: Errors, ____: str) -> DescribeLogDirsResponse:
+    def _describe_error(
+        _: DescribeLogDirsRequest, __: int, ___: Errors, ____: str
+    ) -> DescribeLogDirsResponse:
         return DescribeLogDirsResponse()
 
     @staticmethod
-    def _alter_error(request: AlterReplicaLogDirsRequest, _: int, error: Errors, __: str) -> AlterReplicaLogDirsResponse:
-        return _alter_response({TopicPartition(t.name, number): error for d in request.dirs for t in d.topics for number in t.partitions})
+    def _alter_error(
+        request: AlterReplicaLogDirsRequest, _: int, error: Errors, __: str
+    ) -> AlterReplicaLogDirsResponse:
+        return _alter_response(
+            {
+                TopicPartition(t.name, number): error
+                for d in request.dirs
+                for t in d.topics
+                for number in t.partitions
+            }
+        )
 
 
 def _alter_response(errors: dict[TopicPartition, Errors]) -> AlterReplicaLogDirsResponse:
     topics: dict[str, AlterReplicaLogDirTopicResult] = {}
     for tp, error in errors.items():
-        topic = topics.setdefault(tp.topic, AlterReplicaLogDirTopicResult(topic_name=tp.topic, partitions=[]))
-        topic.partitions.append(AlterReplicaLogDirPartitionResult(partition_index=tp.partition, error_code=error))
+        topic = topics.setdefault(
+            tp.topic, AlterReplicaLogDirTopicResult(topic_name=tp.topic, partitions=[])
+        )
+        topic.partitions.append(
+            AlterReplicaLogDirPartitionResult(partition_index=tp.partition, error_code=error)
+        )
     return AlterReplicaLogDirsResponse(results=list(topics.values()))

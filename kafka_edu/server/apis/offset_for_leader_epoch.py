@@ -1,4 +1,6 @@
-"""OffsetForLeaderEpoch: where an epoch ends in the leader's log (Kafka: KafkaApis.handleOffsetForLeaderEpochRequest; KIP-101, KIP-279, KIP-320)."""
+"""OffsetForLeaderEpoch: where an epoch ends in the leader's log (Kafka:
+KafkaApis.handleOffsetForLeaderEpochRequest; KIP-101, KIP-279, KIP-320).
+"""
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
@@ -16,18 +18,29 @@ from kafka_edu.server.kafka_apis import KafkaApis
 
 
 class OffsetForLeaderEpochApi:
-    """A follower asks before it fetches: what its log has beyond the answer, the leader never had, and so it truncates there."""
+    """A follower asks before it fetches: what its log has beyond the answer, the leader never had,
+    and so it truncates there.
+    """
 
     def __init__(self, replica_manager: ReplicaManager) -> None:
         self._replica_manager = replica_manager
 
     def register(self, apis: KafkaApis) -> None:
-        apis.serve(ApiKey.OFFSET_FOR_LEADER_EPOCH, OffsetForLeaderEpochRequest, self.handle, self.error_response)
+        apis.serve(
+            ApiKey.OFFSET_FOR_LEADER_EPOCH,
+            OffsetForLeaderEpochRequest,
+            self.handle,
+            self.error_response,
+        )
 
     def handle(self, call: ApiCall, request: OffsetForLeaderEpochRequest) -> None:
         topics = [
             OffsetForLeaderTopicResult(
-                topic=topic.topic, partitions=[self._look_up(TopicPartition(topic.topic, p.partition), p) for p in topic.partitions]
+                topic=topic.topic,
+                partitions=[
+                    self._look_up(TopicPartition(topic.topic, p.partition), p)
+                    for p in topic.partitions
+                ],
             )
             for topic in request.topics
         ]
@@ -35,17 +48,27 @@ class OffsetForLeaderEpochApi:
 
     def _look_up(self, tp: TopicPartition, asked: OffsetForLeaderPartition) -> EpochEndOffset:
         try:
-            found = self._replica_manager.last_offset_for_leader_epoch(tp, asked.leader_epoch, asked.current_leader_epoch)
+            found = self._replica_manager.last_offset_for_leader_epoch(
+                tp, asked.leader_epoch, asked.current_leader_epoch
+            )
         except KafkaException as failure:
             return EpochEndOffset(error_code=failure.error, partition=tp.partition)
-        return EpochEndOffset(partition=tp.partition, leader_epoch=found.epoch, end_offset=found.end_offset)
+        return EpochEndOffset(
+            partition=tp.partition, leader_epoch=found.epoch, end_offset=found.end_offset
+        )
 
     @staticmethod
-    def error_response(request: OffsetForLeaderEpochRequest, _: int, error: Errors, __: str) -> OffsetForLeaderEpochResponse:
+    def error_response(
+        request: OffsetForLeaderEpochRequest, _: int, error: Errors, __: str
+    ) -> OffsetForLeaderEpochResponse:
         return OffsetForLeaderEpochResponse(
             topics=[
                 OffsetForLeaderTopicResult(
-                    topic=topic.topic, partitions=[EpochEndOffset(error_code=error, partition=p.partition) for p in topic.partitions]
+                    topic=topic.topic,
+                    partitions=[
+                        EpochEndOffset(error_code=error, partition=p.partition)
+                        for p in topic.partitions
+                    ],
                 )
                 for topic in request.topics
             ]

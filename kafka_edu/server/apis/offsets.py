@@ -1,7 +1,9 @@
-"""OffsetCommit and OffsetFetch: how far a group has read (Kafka: KafkaApis.scala; book 000 §6.1, 001).
+"""OffsetCommit and OffsetFetch: how far a group has read (Kafka: KafkaApis.scala; book 000 §6.1,
+001).
 
-Two places to keep it, apart from each other. From v1 on the group's coordinator and its log. v0 is older than coordinators: any broker writes the offset
-into ZooKeeper, /consumers/<group>/offsets/<topic>/<partition>, and reads it there (spec Z2).
+Two places to keep it, apart from each other. From v1 on the group's coordinator and its log. v0 is
+older than coordinators: any broker writes the offset into ZooKeeper,
+/consumers/<group>/offsets/<topic>/<partition>, and reads it there (spec Z2).
 """
 
 from collections.abc import Awaitable, Iterable, Mapping
@@ -43,7 +45,9 @@ LATEST_EXPIRY_MS: Final = 2**63 - 1
 class ConsumerOffsets(Protocol):
     """Offsets in ZooKeeper: KafkaZkClient."""
 
-    async def set_or_create_consumer_offset(self, group: str, tp: TopicPartition, offset: int) -> None: ...
+    async def set_or_create_consumer_offset(
+        self, group: str, tp: TopicPartition, offset: int
+    ) -> None: ...
 
     async def get_consumer_offset(self, group: str, tp: TopicPartition) -> int | None: ...
 
@@ -67,15 +71,23 @@ class OffsetsApi:
         self._protocol = inter_broker_protocol
 
     def register(self, apis: KafkaApis) -> None:
-        apis.serve(ApiKey.OFFSET_COMMIT, OffsetCommitRequest, self.handle_offset_commit, self._commit_error)
-        apis.serve(ApiKey.OFFSET_FETCH, OffsetFetchRequest, self.handle_offset_fetch, self._fetch_error)
+        apis.serve(
+            ApiKey.OFFSET_COMMIT, OffsetCommitRequest, self.handle_offset_commit, self._commit_error
+        )
+        apis.serve(
+            ApiKey.OFFSET_FETCH, OffsetFetchRequest, self.handle_offset_fetch, self._fetch_error
+        )
 
-    # --- OffsetCommit ---
-
-    def handle_offset_commit(self, call: ApiCall, request: OffsetCommitRequest) -> Awaitable[None] | None:
+    def handle_offset_commit(
+        self, call: ApiCall, request: OffsetCommitRequest
+    ) -> Awaitable[None] | None:
         """Partitions that do not exist are refused, the others are committed."""
         check_instance_id(request.group_instance_id, self._protocol)
-        wanted = {TopicPartition(topic.name, p.partition_index): p for topic in request.topics for p in topic.partitions}
+        wanted = {
+            TopicPartition(topic.name, p.partition_index): p
+            for topic in request.topics
+            for p in topic.partitions
+        }
         known = {tp: partition for tp, partition in wanted.items() if self._cache.contains(tp)}
         errors = {tp: Errors.UNKNOWN_TOPIC_OR_PARTITION for tp in wanted if tp not in known}
         if not known:
@@ -101,14 +113,20 @@ class OffsetsApi:
             request.group_id,
             member,
             offsets,
-            lambda answered: call.respond(commit_response({tp: errors[tp] if tp in errors else answered[tp] for tp in wanted})),
+            lambda answered: call.respond(
+                commit_response({tp: errors[tp] if tp in errors else answered[tp] for tp in wanted})
+            ),
         )
         if not call.answered:
             call.waits()
         return None
 
     async def _commit_in_zookeeper(
-        self, call: ApiCall, group_id: str, known: Mapping[TopicPartition, OffsetCommitRequestPartition], wanted: Iterable[TopicPartition]
+        self,
+        call: ApiCall,
+        group_id: str,
+        known: Mapping[TopicPartition, OffsetCommitRequestPartition],
+        wanted: Iterable[TopicPartition],
     ) -> None:
         errors = dict.fromkeys(wanted, Errors.UNKNOWN_TOPIC_OR_PARTITION)
         for tp, partition in known.items():
@@ -116,32 +134,58 @@ class OffsetsApi:
                 errors[tp] = Errors.OFFSET_METADATA_TOO_LARGE
                 continue
             try:
-                await self._zk.set_or_create_consumer_offset(group_id, tp, partition.committed_offset)
+                await self._zk.set_or_create_consumer_offset(
+                    group_id, tp, partition.committed_offset
+                )
                 errors[tp] = Errors.NONE
             except ZkError:
                 errors[tp] = Errors.UNKNOWN_SERVER_ERROR
         call.respond(commit_response(errors))
 
     @staticmethod
-    def _commit_error(request: OffsetCommitRequest, _: int, error: Errors, __: str) -> OffsetCommitResponse:
-        return commit_response({TopicPartition(topic.name, p.partition_index): error for topic in request.topics for p in topic.partitions})
+    def _commit_error(
+        request: OffsetCommitRequest, _: int, error: Errors, __: str
+    ) -> OffsetCommitResponse:
+        return commit_response(
+            {
+                TopicPartition(topic.name, p.partition_index): error
+                for topic in request.topics
+                for p in topic.partitions
+            }
+        )
 
-    # --- OffsetFetch ---
-
-    def handle_offset_fetch(self, call: ApiCall, request: OffsetFetchRequest) -> Awaitable[None] | None:
+    def handle_offset_fetch(
+        self, call: ApiCall, request: OffsetFetchRequest
+    ) -> Awaitable[None] | None:
         """Nothing committed is offset -1; in v0 it is an error, for there the znode is missing."""
         topics = request.topics
-        wanted = None if topics is None else [TopicPartition(topic.name, index) for topic in topics for index in topic.partition_indexes]
+        wanted = (
+            None
+            if topics is None
+            else [
+                TopicPartition(topic.name, index)
+                for topic in topics
+                for index in topic.partition_indexes
+            ]
+        )
         if call.version == 0:
             return self._fetch_from_zookeeper(call, request.group_id, wanted or [])
-        error, found = self._coordinator.handle_fetch_offsets(request.group_id, wanted, require_stable=request.require_stable)
+        error, found = self._coordinator.handle_fetch_offsets(
+            request.group_id, wanted, require_stable=request.require_stable
+        )
         if error is not Errors.NONE:
             call.respond_error(error)
         else:
-            call.respond(fetch_response({tp: (refused, value or NO_OFFSET) for tp, (refused, value) in found.items()}))
+            call.respond(
+                fetch_response(
+                    {tp: (refused, value or NO_OFFSET) for tp, (refused, value) in found.items()}
+                )
+            )
         return None
 
-    async def _fetch_from_zookeeper(self, call: ApiCall, group_id: str, wanted: Iterable[TopicPartition]) -> None:
+    async def _fetch_from_zookeeper(
+        self, call: ApiCall, group_id: str, wanted: Iterable[TopicPartition]
+    ) -> None:
         found: dict[TopicPartition, tuple[Errors, OffsetAndMetadata]] = {}
         for tp in wanted:
             found[tp] = Errors.UNKNOWN_TOPIC_OR_PARTITION, NO_OFFSET
@@ -156,22 +200,34 @@ class OffsetsApi:
         call.respond(fetch_response(found))
 
     @staticmethod
-    def _fetch_error(request: OffsetFetchRequest, version: int, error: Errors, _: str) -> OffsetFetchResponse:
+    def _fetch_error(
+        request: OffsetFetchRequest, version: int, error: Errors, _: str
+    ) -> OffsetFetchResponse:
         """Up to v1 beside each partition, from v2 on once."""
         if version >= FIRST_VERSION_WITH_ONE_ERROR:
             return OffsetFetchResponse(error_code=error)
-        return fetch_response({TopicPartition(t.name, i): (error, NO_OFFSET) for t in request.topics or [] for i in t.partition_indexes})
+        return fetch_response(
+            {
+                TopicPartition(t.name, i): (error, NO_OFFSET)
+                for t in request.topics or []
+                for i in t.partition_indexes
+            }
+        )
 
 
 def commit_response(errors: Mapping[TopicPartition, Errors]) -> OffsetCommitResponse:
     topics: dict[str, OffsetCommitResponseTopic] = {}
     for tp, error in errors.items():
         topic = topics.setdefault(tp.topic, OffsetCommitResponseTopic(name=tp.topic))
-        topic.partitions.append(OffsetCommitResponsePartition(partition_index=tp.partition, error_code=error))
+        topic.partitions.append(
+            OffsetCommitResponsePartition(partition_index=tp.partition, error_code=error)
+        )
     return OffsetCommitResponse(topics=list(topics.values()))
 
 
-def fetch_response(found: Mapping[TopicPartition, tuple[Errors, OffsetAndMetadata]]) -> OffsetFetchResponse:
+def fetch_response(
+    found: Mapping[TopicPartition, tuple[Errors, OffsetAndMetadata]],
+) -> OffsetFetchResponse:
     topics: dict[str, OffsetFetchResponseTopic] = {}
     for tp, (error, value) in found.items():
         topic = topics.setdefault(tp.topic, OffsetFetchResponseTopic(name=tp.topic))

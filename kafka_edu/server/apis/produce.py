@@ -1,8 +1,11 @@
-"""Produce: records on their way into the log (Kafka: KafkaApis.handleProduceRequest, ProduceRequest.validateRecords; book §6.1, §6.3).
+"""Produce: records on their way into the log (Kafka: KafkaApis.handleProduceRequest,
+ProduceRequest.validateRecords; book §6.1, §6.3).
 
-What is checked here is what the request's version promises; the records themselves are the log's affair (LogValidator).
+What is checked here is what the request's version promises; the records themselves are the log's
+affair (LogValidator).
 
-    v0–2   any message format, also a message set that ends in the middle; the log converts it to its own
+    v0–2   any message format, also a message set that ends in the middle; the log converts it to
+    its own
     v3+    exactly one batch a partition, of format v2; v7 allows zstd
 
 Hop before: KafkaApis. Next hop: ReplicaManager.
@@ -51,7 +54,9 @@ INVALID_OFFSET: Final = -1
 
 
 class ProduceApi:
-    def __init__(self, replica_manager: ReplicaManager, cache: MetadataCache, trace: Tracer | None = None) -> None:
+    def __init__(
+        self, replica_manager: ReplicaManager, cache: MetadataCache, trace: Tracer | None = None
+    ) -> None:
         self._trace = trace
         self._replica_manager = replica_manager
         self._cache = cache
@@ -60,7 +65,9 @@ class ProduceApi:
         apis.serve(ApiKey.PRODUCE, ProduceRequest, self.handle, self.error_response)
 
     def handle(self, call: ApiCall, request: ProduceRequest) -> None:
-        """Append what is in order; answer by acks: 0 not at all, 1 when the leader has it, -1 when the ISR has it or the time is up."""
+        """Append what is in order; answer by acks: 0 not at all, 1 when the leader has it, -1 when
+        the ISR has it or the time is up.
+        """
         version = call.version
         entries: dict[TopicPartition, Buffer] = {}
         failed: ProduceResults = {}
@@ -76,7 +83,10 @@ class ProduceApi:
                 if not self._cache.contains(tp):
                     error = Errors.UNKNOWN_TOPIC_OR_PARTITION
                 elif internal:
-                    error, message = Errors.INVALID_TOPIC_EXCEPTION, f"clients do not write to the internal topic {topic.name}"
+                    error, message = (
+                        Errors.INVALID_TOPIC_EXCEPTION,
+                        f"clients do not write to the internal topic {topic.name}",
+                    )
                 elif version >= FIRST_VERSION_OF_V2_BATCHES:
                     try:
                         check_one_batch(records, version)
@@ -102,9 +112,15 @@ class ProduceApi:
             call.let_next_start()
 
     def _respond(self, call: ApiCall, request: ProduceRequest, results: ProduceResults) -> None:
-        """An error cannot be told to one who wants no answer; so that it notices at all, its connection is closed."""
+        """An error cannot be told to one who wants no answer; so that it notices at all, its
+        connection is closed.
+        """
         if request.acks == 0:
-            errors = [f"{tp}: {status.error.name}" for tp, status in results.items() if status.error is not Errors.NONE]
+            errors = [
+                f"{tp}: {status.error.name}"
+                for tp, status in results.items()
+                if status.error is not Errors.NONE
+            ]
             if errors:
                 call.close(f"a produce with acks=0 failed: {', '.join(errors)}")
             else:
@@ -114,7 +130,9 @@ class ProduceApi:
         for tp, status in results.items():
             topic = topics.get(tp.topic)
             if topic is None:
-                topic = topics[tp.topic] = TopicProduceResponse(name=tp.topic, partition_responses=[])
+                topic = topics[tp.topic] = TopicProduceResponse(
+                    name=tp.topic, partition_responses=[]
+                )
             topic.partition_responses.append(
                 PartitionProduceResponse(
                     index=tp.partition,
@@ -123,7 +141,10 @@ class ProduceApi:
                     log_append_time_ms=status.log_append_time,
                     log_start_offset=status.log_start_offset,
                     record_errors=[
-                        BatchIndexAndErrorMessage(batch_index=refused.batch_index, batch_index_error_message=refused.message)
+                        BatchIndexAndErrorMessage(
+                            batch_index=refused.batch_index,
+                            batch_index_error_message=refused.message,
+                        )
                         for refused in status.record_errors
                     ],
                     error_message=status.message or None,
@@ -138,7 +159,14 @@ class ProduceApi:
                     correlation_id=header.correlation_id,
                     acks=request.acks,
                     partitions=tuple(
-                        (tp.topic, tp.partition, status.base_offset, status.required_offset, status.error.name) for tp, status in results.items()
+                        (
+                            tp.topic,
+                            tp.partition,
+                            status.base_offset,
+                            status.required_offset,
+                            status.error.name,
+                        )
+                        for tp, status in results.items()
                     ),
                 )
             )
@@ -146,8 +174,12 @@ class ProduceApi:
             call.respond(ProduceResponse(responses=list(topics.values())))
 
     @staticmethod
-    def error_response(request: ProduceRequest, _: int, error: Errors, message: str) -> ProduceResponse | None:
-        """The error for every partition; with acks=0 there is no response, so the connection is closed."""
+    def error_response(
+        request: ProduceRequest, _: int, error: Errors, message: str
+    ) -> ProduceResponse | None:
+        """The error for every partition; with acks=0 there is no response, so the connection is
+        closed.
+        """
         if request.acks == 0:
             return None
         return ProduceResponse(
@@ -155,7 +187,12 @@ class ProduceApi:
                 TopicProduceResponse(
                     name=topic.name,
                     partition_responses=[
-                        PartitionProduceResponse(index=partition.index, error_code=error, base_offset=INVALID_OFFSET, error_message=message or None)
+                        PartitionProduceResponse(
+                            index=partition.index,
+                            error_code=error,
+                            base_offset=INVALID_OFFSET,
+                            error_message=message or None,
+                        )
                         for partition in topic.partition_data
                     ],
                 )
@@ -166,35 +203,61 @@ class ProduceApi:
 
 def is_transactional(records: Buffer) -> bool:
     """Whether the first batch belongs to a transaction. O(1)."""
-    return len(records) >= HEADER_BYTES and records[MAGIC_OFFSET] == MAGIC_V2 and records[ATTRIBUTES_OFFSET + 1] & TRANSACTIONAL_BIT != 0
+    return (
+        len(records) >= HEADER_BYTES
+        and records[MAGIC_OFFSET] == MAGIC_V2
+        and records[ATTRIBUTES_OFFSET + 1] & TRANSACTIONAL_BIT != 0
+    )
 
 
 def check_one_batch(records: Buffer, version: int) -> None:
-    """Raise unless `records` are exactly one v2 batch, perhaps with a part of another behind it, which is dropped. O(1).
+    """Raise unless `records` are exactly one v2 batch, perhaps with a part of another behind it,
+    which is dropped. O(1).
 
-    INVALID_RECORD: none, more than one, or an older format. CORRUPT_MESSAGE: a length or magic that no format has.
-    UNSUPPORTED_COMPRESSION_TYPE: zstd before v7.
+    INVALID_RECORD: none, more than one, or an older format. CORRUPT_MESSAGE: a length or magic that
+    no format has. UNSUPPORTED_COMPRESSION_TYPE: zstd before v7.
     """
     size = _batch_size(records, 0)
     if size is None:
-        raise KafkaException(Errors.INVALID_RECORD, f"Produce v{version} carries exactly one batch for each partition; here there is none")
+        raise KafkaException(
+            Errors.INVALID_RECORD,
+            f"Produce v{version} carries exactly one batch for each partition; here there is none",
+        )
     if records[MAGIC_OFFSET] != MAGIC_V2:
-        raise KafkaException(Errors.INVALID_RECORD, f"Produce v{version} carries batches of format v2 only, not v{records[MAGIC_OFFSET]}")
+        raise KafkaException(
+            Errors.INVALID_RECORD,
+            f"Produce v{version} carries batches of format v2 only, not v{records[MAGIC_OFFSET]}",
+        )
     if size < HEADER_BYTES:
-        raise KafkaException(Errors.CORRUPT_MESSAGE, f"a v2 batch of {size} bytes is shorter than its header")
-    if version < FIRST_VERSION_WITH_ZSTD and records[ATTRIBUTES_OFFSET + 1] & COMPRESSION_MASK == ZSTD:
-        raise KafkaException(Errors.UNSUPPORTED_COMPRESSION_TYPE, f"Produce v{version} does not carry zstd; v{FIRST_VERSION_WITH_ZSTD} does")
+        raise KafkaException(
+            Errors.CORRUPT_MESSAGE, f"a v2 batch of {size} bytes is shorter than its header"
+        )
+    if (
+        version < FIRST_VERSION_WITH_ZSTD
+        and records[ATTRIBUTES_OFFSET + 1] & COMPRESSION_MASK == ZSTD
+    ):
+        raise KafkaException(
+            Errors.UNSUPPORTED_COMPRESSION_TYPE,
+            f"Produce v{version} does not carry zstd; v{FIRST_VERSION_WITH_ZSTD} does",
+        )
     if len(records) > size and _batch_size(records, size) is not None:
-        raise KafkaException(Errors.INVALID_RECORD, f"Produce v{version} carries exactly one batch for each partition; here there are more")
+        raise KafkaException(
+            Errors.INVALID_RECORD,
+            f"Produce v{version} carries exactly one batch for each partition; here there are more",
+        )
 
 
 def _batch_size(records: Buffer, position: int) -> int | None:
-    """The size of the whole batch at `position`, or None if it does not end within the records. Raises CORRUPT_MESSAGE."""
+    """The size of the whole batch at `position`, or None if it does not end within the records.
+    Raises CORRUPT_MESSAGE.
+    """
     if len(records) - position < MAGIC_OFFSET + 1:
         return None
     length = int.from_bytes(records[position + 8 : position + 12], "big", signed=True)
     if length < MIN_LEGACY_BYTES:
         raise KafkaException(Errors.CORRUPT_MESSAGE, f"a batch cannot be {length} bytes long")
     if records[position + MAGIC_OFFSET] > MAX_MAGIC:
-        raise KafkaException(Errors.CORRUPT_MESSAGE, f"there is no format v{records[position + MAGIC_OFFSET]}")
+        raise KafkaException(
+            Errors.CORRUPT_MESSAGE, f"there is no format v{records[position + MAGIC_OFFSET]}"
+        )
     return None if position + LOG_OVERHEAD + length > len(records) else LOG_OVERHEAD + length

@@ -1,4 +1,6 @@
-"""DescribeClientQuotas and AlterClientQuotas (Kafka: KafkaApis.handleDescribeClientQuotasRequest …; KIP-546). Any broker. Next hop: ClientQuotas."""
+"""DescribeClientQuotas and AlterClientQuotas (Kafka: KafkaApis.handleDescribeClientQuotasRequest …;
+KIP-546). Any broker. Next hop: ClientQuotas.
+"""
 
 from collections.abc import Mapping
 from typing import TypeVar
@@ -30,14 +32,25 @@ class QuotasApi:
         self._quotas = quotas
 
     def register(self, apis: KafkaApis) -> None:
-        apis.serve(ApiKey.DESCRIBE_CLIENT_QUOTAS, DescribeClientQuotasRequest, self.handle_describe, self._describe_error)
-        apis.serve(ApiKey.ALTER_CLIENT_QUOTAS, AlterClientQuotasRequest, self.handle_alter, self._alter_error)
+        apis.serve(
+            ApiKey.DESCRIBE_CLIENT_QUOTAS,
+            DescribeClientQuotasRequest,
+            self.handle_describe,
+            self._describe_error,
+        )
+        apis.serve(
+            ApiKey.ALTER_CLIENT_QUOTAS,
+            AlterClientQuotasRequest,
+            self.handle_alter,
+            self._alter_error,
+        )
 
     async def handle_describe(self, call: ApiCall, request: DescribeClientQuotasRequest) -> None:
         filters = [QuotaFilter(c.entity_type, c.match_type, c.match) for c in request.components]
         entries = [
             DescribeClientQuotasResponseEntry(
-                entity=_parts(describe_client_quotas.EntityData, entity), values=[ValueData(key=key, value=value) for key, value in values.items()]
+                entity=_parts(describe_client_quotas.EntityData, entity),
+                values=[ValueData(key=key, value=value) for key, value in values.items()],
             )
             for entity, values in (await self._quotas.describe(filters, request.strict)).items()
         ]
@@ -45,15 +58,24 @@ class QuotasApi:
 
     async def handle_alter(self, call: ApiCall, request: AlterClientQuotasRequest) -> None:
         """Of an entity, of a part of it, and of a key, the last counts."""
-        entries = {_entity(entry): [QuotaOp(op.key, None if op.remove else op.value) for op in entry.ops] for entry in request.entries}
+        entries = {
+            _entity(entry): [QuotaOp(op.key, None if op.remove else op.value) for op in entry.ops]
+            for entry in request.entries
+        }
         call.respond(_altered(await self._quotas.alter(entries, request.validate_only)))
 
     @staticmethod
-    def _describe_error(_: DescribeClientQuotasRequest, __: int, error: Errors, message: str) -> DescribeClientQuotasResponse:
-        return DescribeClientQuotasResponse(error_code=error, error_message=message_beside(error, message), entries=None)
+    def _describe_error(
+        _: DescribeClientQuotasRequest, __: int, error: Errors, message: str
+    ) -> DescribeClientQuotasResponse:
+        return DescribeClientQuotasResponse(
+            error_code=error, error_message=message_beside(error, message), entries=None
+        )
 
     @staticmethod
-    def _alter_error(request: AlterClientQuotasRequest, _: int, error: Errors, message: str) -> AlterClientQuotasResponse:
+    def _alter_error(
+        request: AlterClientQuotasRequest, _: int, error: Errors, message: str
+    ) -> AlterClientQuotasResponse:
         return _altered({_entity(entry): (error, message) for entry in request.entries})
 
 
@@ -63,12 +85,19 @@ def _entity(entry: AlterClientQuotasRequestEntry) -> QuotaEntity:
 
 def _parts(part: type[E], entity: QuotaEntity) -> list[E]:
     """Users before clients, as Kafka lists them."""
-    return [part(entity_type=entity_type, entity_name=name) for entity_type, name in sorted(entity, reverse=True)]
+    return [
+        part(entity_type=entity_type, entity_name=name)
+        for entity_type, name in sorted(entity, reverse=True)
+    ]
 
 
 def _altered(results: Mapping[QuotaEntity, tuple[Errors, str]]) -> AlterClientQuotasResponse:
     entries = []
     for entity, (error, message) in results.items():
         parts = _parts(alter_client_quotas.EntityData, entity)
-        entries.append(AlterClientQuotasResponseEntry(error_code=error, error_message=message_beside(error, message), entity=parts))
+        entries.append(
+            AlterClientQuotasResponseEntry(
+                error_code=error, error_message=message_beside(error, message), entity=parts
+            )
+        )
     return AlterClientQuotasResponse(entries=entries)

@@ -1,6 +1,8 @@
-"""AlterPartitionReassignments and ListPartitionReassignments (Kafka: KafkaApis.handleAlterPartitionReassignmentsRequest …; KIP-455).
+"""AlterPartitionReassignments and ListPartitionReassignments (Kafka:
+KafkaApis.handleAlterPartitionReassignmentsRequest …; KIP-455).
 
-Asked of the controller. Each partition has its own error; the message of the whole is empty, and not null. Next hop: KafkaController.
+Asked of the controller. Each partition has its own error; the message of the whole is empty, and
+not null. Next hop: KafkaController.
 """
 
 from kafka_edu.common.errors import Errors
@@ -28,26 +30,60 @@ class ReassignmentsApi:
         self._controller = controller
 
     def register(self, apis: KafkaApis) -> None:
-        apis.serve(ApiKey.ALTER_PARTITION_REASSIGNMENTS, AlterPartitionReassignmentsRequest, self.handle_alter, self._alter_error)
-        apis.serve(ApiKey.LIST_PARTITION_REASSIGNMENTS, ListPartitionReassignmentsRequest, self.handle_list, self._list_error)
+        apis.serve(
+            ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+            AlterPartitionReassignmentsRequest,
+            self.handle_alter,
+            self._alter_error,
+        )
+        apis.serve(
+            ApiKey.LIST_PARTITION_REASSIGNMENTS,
+            ListPartitionReassignmentsRequest,
+            self.handle_list,
+            self._list_error,
+        )
 
-    async def handle_alter(self, call: ApiCall, request: AlterPartitionReassignmentsRequest) -> None:
+    async def handle_alter(
+        self, call: ApiCall, request: AlterPartitionReassignmentsRequest
+    ) -> None:
         """Of a partition named twice the last wish counts."""
-        wanted = {TopicPartition(t.name, p.partition_index): p.replicas for t in request.topics for p in t.partitions}
+        wanted = {
+            TopicPartition(t.name, p.partition_index): p.replicas
+            for t in request.topics
+            for p in t.partitions
+        }
         results = await self._controller.alter_partition_reassignments(wanted)
         topics: dict[str, ReassignableTopicResponse] = {}
         for tp, (error, message) in results.items():
-            topic = topics.setdefault(tp.topic, ReassignableTopicResponse(name=tp.topic, partitions=[]))
+            topic = topics.setdefault(
+                tp.topic, ReassignableTopicResponse(name=tp.topic, partitions=[])
+            )
             text = None if error is Errors.NONE else message or error.message
-            topic.partitions.append(ReassignablePartitionResponse(partition_index=tp.partition, error_code=error, error_message=text))
-        call.respond(AlterPartitionReassignmentsResponse(error_message="", responses=list(topics.values())))
+            topic.partitions.append(
+                ReassignablePartitionResponse(
+                    partition_index=tp.partition, error_code=error, error_message=text
+                )
+            )
+        call.respond(
+            AlterPartitionReassignmentsResponse(error_message="", responses=list(topics.values()))
+        )
 
     async def handle_list(self, call: ApiCall, request: ListPartitionReassignmentsRequest) -> None:
         """Topics null: all."""
-        asked = None if request.topics is None else [TopicPartition(t.name, number) for t in request.topics for number in t.partition_indexes]
+        asked = (
+            None
+            if request.topics is None
+            else [
+                TopicPartition(t.name, number)
+                for t in request.topics
+                for number in t.partition_indexes
+            ]
+        )
         topics: dict[str, OngoingTopicReassignment] = {}
         for tp, assignment in (await self._controller.list_partition_reassignments(asked)).items():
-            topic = topics.setdefault(tp.topic, OngoingTopicReassignment(name=tp.topic, partitions=[]))
+            topic = topics.setdefault(
+                tp.topic, OngoingTopicReassignment(name=tp.topic, partitions=[])
+            )
             topic.partitions.append(
                 OngoingPartitionReassignment(
                     partition_index=tp.partition,
@@ -56,12 +92,22 @@ class ReassignmentsApi:
                     removing_replicas=list(assignment.removing_replicas),
                 )
             )
-        call.respond(ListPartitionReassignmentsResponse(error_message="", topics=list(topics.values())))
+        call.respond(
+            ListPartitionReassignmentsResponse(error_message="", topics=list(topics.values()))
+        )
 
     @staticmethod
-    def _alter_error(_: AlterPartitionReassignmentsRequest, __: int, error: Errors, message: str) -> AlterPartitionReassignmentsResponse:
-        return AlterPartitionReassignmentsResponse(error_code=error, error_message=message or error.message)
+    def _alter_error(
+        _: AlterPartitionReassignmentsRequest, __: int, error: Errors, message: str
+    ) -> AlterPartitionReassignmentsResponse:
+        return AlterPartitionReassignmentsResponse(
+            error_code=error, error_message=message or error.message
+        )
 
     @staticmethod
-    def _list_error(_: ListPartitionReassignmentsRequest, __: int, error: Errors, message: str) -> ListPartitionReassignmentsResponse:
-        return ListPartitionReassignmentsResponse(error_code=error, error_message=message or error.message)
+    def _list_error(
+        _: ListPartitionReassignmentsRequest, __: int, error: Errors, message: str
+    ) -> ListPartitionReassignmentsResponse:
+        return ListPartitionReassignmentsResponse(
+            error_code=error, error_message=message or error.message
+        )

@@ -1,4 +1,5 @@
-"""DescribeUserScramCredentials and AlterUserScramCredentials (Kafka: KafkaApis.handleDescribeUserScramCredentialsRequest …; KIP-554).
+"""DescribeUserScramCredentials and AlterUserScramCredentials (Kafka:
+KafkaApis.handleDescribeUserScramCredentialsRequest …; KIP-554).
 
 Any broker describes; the controller alters. Next hop: UserScramManager.
 """
@@ -29,16 +30,37 @@ class ScramApi:
         self._is_controller = is_controller
 
     def register(self, apis: KafkaApis) -> None:
-        apis.serve(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, DescribeUserScramCredentialsRequest, self.handle_describe, self._describe_error)
-        apis.serve(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, AlterUserScramCredentialsRequest, self.handle_alter, self._alter_error)
+        apis.serve(
+            ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS,
+            DescribeUserScramCredentialsRequest,
+            self.handle_describe,
+            self._describe_error,
+        )
+        apis.serve(
+            ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
+            AlterUserScramCredentialsRequest,
+            self.handle_alter,
+            self._alter_error,
+        )
 
-    async def handle_describe(self, call: ApiCall, request: DescribeUserScramCredentialsRequest) -> None:
+    async def handle_describe(
+        self, call: ApiCall, request: DescribeUserScramCredentialsRequest
+    ) -> None:
         """No users, or null: all."""
-        described = await self._manager.describe(None if request.users is None else [user.name for user in request.users])
+        described = await self._manager.describe(
+            None if request.users is None else [user.name for user in request.users]
+        )
         results = []
         for user, (error, message, iterations) in described.items():
-            infos = [CredentialInfo(mechanism=mechanism, iterations=count) for mechanism, count in iterations.items()]
-            results.append(DescribeUserScramCredentialsResult(user=user, error_code=error, error_message=message, credential_infos=infos))
+            infos = [
+                CredentialInfo(mechanism=mechanism, iterations=count)
+                for mechanism, count in iterations.items()
+            ]
+            results.append(
+                DescribeUserScramCredentialsResult(
+                    user=user, error_code=error, error_message=message, credential_infos=infos
+                )
+            )
         call.respond(DescribeUserScramCredentialsResponse(error_message="", results=results))
 
     async def handle_alter(self, call: ApiCall, request: AlterUserScramCredentialsRequest) -> None:
@@ -47,15 +69,26 @@ class ScramApi:
             call.respond(_altered(dict.fromkeys(_users(request), (Errors.NOT_CONTROLLER, None))))
             return
         deletions = [ScramDeletion(d.name, d.mechanism) for d in request.deletions]
-        upsertions = [ScramUpsertion(u.name, u.mechanism, u.iterations, bytes(u.salt), bytes(u.salted_password)) for u in request.upsertions]
+        upsertions = [
+            ScramUpsertion(
+                u.name, u.mechanism, u.iterations, bytes(u.salt), bytes(u.salted_password)
+            )
+            for u in request.upsertions
+        ]
         call.respond(_altered(await self._manager.alter(deletions, upsertions)))
 
     @staticmethod
-    def _describe_error(_: DescribeUserScramCredentialsRequest, __: int, error: Errors, message: str) -> DescribeUserScramCredentialsResponse:
-        return DescribeUserScramCredentialsResponse(error_code=error, error_message=message or error.message)
+    def _describe_error(
+        _: DescribeUserScramCredentialsRequest, __: int, error: Errors, message: str
+    ) -> DescribeUserScramCredentialsResponse:
+        return DescribeUserScramCredentialsResponse(
+            error_code=error, error_message=message or error.message
+        )
 
     @staticmethod
-    def _alter_error(request: AlterUserScramCredentialsRequest, _: int, error: Errors, message: str) -> AlterUserScramCredentialsResponse:
+    def _alter_error(
+        request: AlterUserScramCredentialsRequest, _: int, error: Errors, message: str
+    ) -> AlterUserScramCredentialsResponse:
         return _altered(dict.fromkeys(_users(request), (error, message or error.message)))
 
 
@@ -65,5 +98,8 @@ def _users(request: AlterUserScramCredentialsRequest) -> list[str]:
 
 def _altered(results: Mapping[str, tuple[Errors, str | None]]) -> AlterUserScramCredentialsResponse:
     return AlterUserScramCredentialsResponse(
-        results=[AlterUserScramCredentialsResult(user=user, error_code=error, error_message=text) for user, (error, text) in results.items()]
+        results=[
+            AlterUserScramCredentialsResult(user=user, error_code=error, error_message=text)
+            for user, (error, text) in results.items()
+        ]
     )

@@ -1,7 +1,8 @@
-"""What transactional producers ask of their coordinator, but for InitProducerId and TxnOffsetCommit (Kafka: KafkaApis.scala; KIP-98).
+"""What transactional producers ask of their coordinator, but for InitProducerId and TxnOffsetCommit
+(Kafka: KafkaApis.scala; KIP-98).
 
-A stale epoch is PRODUCER_FENCED; requests older than v2 do not know that error and are told INVALID_PRODUCER_EPOCH, as in Kafka before 2.7.
-Next hop: TransactionCoordinator.
+A stale epoch is PRODUCER_FENCED; requests older than v2 do not know that error and are told
+INVALID_PRODUCER_EPOCH, as in Kafka before 2.7. Next hop: TransactionCoordinator.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,9 +12,15 @@ from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic import GROUP_METADATA_TOPIC_NAME, INTERNAL_TOPICS
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.coordinator.transaction.transaction_coordinator import ProducerIdAndEpoch, TransactionCoordinator
+from kafka_edu.coordinator.transaction.transaction_coordinator import (
+    ProducerIdAndEpoch,
+    TransactionCoordinator,
+)
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+from kafka_edu.protocol.messages.add_offsets_to_txn import (
+    AddOffsetsToTxnRequest,
+    AddOffsetsToTxnResponse,
+)
 from kafka_edu.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnRequest,
@@ -28,19 +35,36 @@ FIRST_VERSION_WITH_PRODUCER_FENCED: Final = 2
 
 
 class TransactionsApi:
-    def __init__(self, coordinator: TransactionCoordinator, cache: MetadataCache, group_partition_for: Callable[[str], int]) -> None:
+    def __init__(
+        self,
+        coordinator: TransactionCoordinator,
+        cache: MetadataCache,
+        group_partition_for: Callable[[str], int],
+    ) -> None:
         """`group_partition_for`: the partition of `__consumer_offsets` that a group belongs to."""
         self._coordinator = coordinator
         self._cache = cache
         self._group_partition_for = group_partition_for
 
     def register(self, apis: KafkaApis) -> None:
-        apis.serve(ApiKey.ADD_PARTITIONS_TO_TXN, AddPartitionsToTxnRequest, self.handle_add_partitions, self._add_partitions_error)
-        apis.serve(ApiKey.ADD_OFFSETS_TO_TXN, AddOffsetsToTxnRequest, self.handle_add_offsets, self._add_offsets_error)
+        apis.serve(
+            ApiKey.ADD_PARTITIONS_TO_TXN,
+            AddPartitionsToTxnRequest,
+            self.handle_add_partitions,
+            self._add_partitions_error,
+        )
+        apis.serve(
+            ApiKey.ADD_OFFSETS_TO_TXN,
+            AddOffsetsToTxnRequest,
+            self.handle_add_offsets,
+            self._add_offsets_error,
+        )
         apis.serve(ApiKey.END_TXN, EndTxnRequest, self.handle_end_txn, self._end_txn_error)
 
     def handle_add_partitions(self, call: ApiCall, request: AddPartitionsToTxnRequest) -> None:
-        """All or none: if one partition cannot be added, the others are OPERATION_NOT_ATTEMPTED. Clients do not write internal topics."""
+        """All or none: if one partition cannot be added, the others are OPERATION_NOT_ATTEMPTED.
+        Clients do not write internal topics.
+        """
         partitions = _partitions(request)
         refused = {}
         for tp in partitions:
@@ -49,7 +73,11 @@ class TransactionsApi:
             elif not self._cache.contains(tp):
                 refused[tp] = Errors.UNKNOWN_TOPIC_OR_PARTITION
         if refused:
-            call.respond(_add_partitions_response(partitions, lambda tp: refused.get(tp, Errors.OPERATION_NOT_ATTEMPTED)))
+            call.respond(
+                _add_partitions_response(
+                    partitions, lambda tp: refused.get(tp, Errors.OPERATION_NOT_ATTEMPTED)
+                )
+            )
             return
 
         def respond(error: Errors) -> None:
@@ -57,19 +85,25 @@ class TransactionsApi:
             call.respond(_add_partitions_response(partitions, lambda _: told))
 
         producer = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
-        self._coordinator.handle_add_partitions_to_transaction(request.transactional_id, producer, partitions, respond)
+        self._coordinator.handle_add_partitions_to_transaction(
+            request.transactional_id, producer, partitions, respond
+        )
         if not call.answered:
             call.waits()
 
     def handle_add_offsets(self, call: ApiCall, request: AddOffsetsToTxnRequest) -> None:
         """The transaction will write the group's partition of `__consumer_offsets`."""
-        partition = TopicPartition(GROUP_METADATA_TOPIC_NAME, self._group_partition_for(request.group_id))
+        partition = TopicPartition(
+            GROUP_METADATA_TOPIC_NAME, self._group_partition_for(request.group_id)
+        )
         producer = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
         self._coordinator.handle_add_partitions_to_transaction(
             request.transactional_id,
             producer,
             [partition],
-            lambda error: call.respond(AddOffsetsToTxnResponse(error_code=_as_known_to(call.version, error))),
+            lambda error: call.respond(
+                AddOffsetsToTxnResponse(error_code=_as_known_to(call.version, error))
+            ),
         )
         if not call.answered:
             call.waits()
@@ -81,17 +115,23 @@ class TransactionsApi:
             request.transactional_id,
             producer,
             request.committed,
-            lambda error: call.respond(EndTxnResponse(error_code=_as_known_to(call.version, error))),
+            lambda error: call.respond(
+                EndTxnResponse(error_code=_as_known_to(call.version, error))
+            ),
         )
         if not call.answered:
             call.waits()
 
     @staticmethod
-    def _add_partitions_error(request: AddPartitionsToTxnRequest, _: int, error: Errors, __: str) -> AddPartitionsToTxnResponse:
+    def _add_partitions_error(
+        request: AddPartitionsToTxnRequest, _: int, error: Errors, __: str
+    ) -> AddPartitionsToTxnResponse:
         return _add_partitions_response(_partitions(request), lambda _: error)
 
     @staticmethod
-    def _add_offsets_error(_: AddOffsetsToTxnRequest, __: int, error: Errors, ___: str) -> AddOffsetsToTxnResponse:
+    def _add_offsets_error(
+        _: AddOffsetsToTxnRequest, __: int, error: Errors, ___: str
+    ) -> AddOffsetsToTxnResponse:
         return AddOffsetsToTxnResponse(error_code=error)
 
     @staticmethod
@@ -106,12 +146,22 @@ def _as_known_to(version: int, error: Errors) -> Errors:
 
 def _partitions(request: AddPartitionsToTxnRequest) -> list[TopicPartition]:
     """Each once, in the order of the request."""
-    return list(dict.fromkeys(TopicPartition(topic.name, p) for topic in request.topics for p in topic.partitions))
+    return list(
+        dict.fromkeys(
+            TopicPartition(topic.name, p) for topic in request.topics for p in topic.partitions
+        )
+    )
 
 
-def _add_partitions_response(partitions: Iterable[TopicPartition], error_of: Callable[[TopicPartition], Errors]) -> AddPartitionsToTxnResponse:
+def _add_partitions_response(
+    partitions: Iterable[TopicPartition], error_of: Callable[[TopicPartition], Errors]
+) -> AddPartitionsToTxnResponse:
     topics: dict[str, AddPartitionsToTxnTopicResult] = {}
     for tp in partitions:
-        topic = topics.setdefault(tp.topic, AddPartitionsToTxnTopicResult(name=tp.topic, results=[]))
-        topic.results.append(AddPartitionsToTxnPartitionResult(partition_index=tp.partition, error_code=error_of(tp)))
+        topic = topics.setdefault(
+            tp.topic, AddPartitionsToTxnTopicResult(name=tp.topic, results=[])
+        )
+        topic.results.append(
+            AddPartitionsToTxnPartitionResult(partition_index=tp.partition, error_code=error_of(tp))
+        )
     return AddPartitionsToTxnResponse(results=list(topics.values()))

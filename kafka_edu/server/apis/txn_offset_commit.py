@@ -1,8 +1,10 @@
-"""TxnOffsetCommit: how far a group has read, as part of a transaction (Kafka: KafkaApis.handleTxnOffsetCommitRequest; KIP-98, KIP-447).
+"""TxnOffsetCommit: how far a group has read, as part of a transaction (Kafka:
+KafkaApis.handleTxnOffsetCommitRequest; KIP-98, KIP-447).
 
-Asked of the group's coordinator, which writes the offsets as the producer's, and counts them when the transaction's commit marker comes. From v3 on the
-producer says which member of which generation it writes for: so a member that lost its partitions can not commit for them. That AddOffsetsToTxn came
-before is not checked, as in Kafka. Next hop: GroupCoordinator.
+Asked of the group's coordinator, which writes the offsets as the producer's, and counts them when
+the transaction's commit marker comes. From v3 on the producer says which member of which generation
+it writes for: so a member that lost its partitions can not commit for them. That AddOffsetsToTxn
+came before is not checked, as in Kafka. Next hop: GroupCoordinator.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -27,7 +29,17 @@ from kafka_edu.server.kafka_apis import KafkaApis
 
 FIRST_VERSION_THAT_KNOWS_LOADING: Final = 2
 
-StoreOffsets = Callable[[str, int, int, Member, Mapping[TopicPartition, OffsetAndMetadata], Callable[[CommitErrors], None]], None]
+StoreOffsets = Callable[
+    [
+        str,
+        int,
+        int,
+        Member,
+        Mapping[TopicPartition, OffsetAndMetadata],
+        Callable[[CommitErrors], None],
+    ],
+    None,
+]
 """(group, producer id, producer epoch, member, offsets, respond)."""
 
 
@@ -38,48 +50,77 @@ class TxnOffsetCommitApi:
         self._time = time
 
     def register(self, apis: KafkaApis) -> None:
-        apis.serve(ApiKey.TXN_OFFSET_COMMIT, TxnOffsetCommitRequest, self.handle, self.error_response)
+        apis.serve(
+            ApiKey.TXN_OFFSET_COMMIT, TxnOffsetCommitRequest, self.handle, self.error_response
+        )
 
     def handle(self, call: ApiCall, request: TxnOffsetCommitRequest) -> None:
         """Partitions that do not exist are refused, the others are committed."""
         now_ms = self._time.milliseconds()
-        wanted = {TopicPartition(topic.name, p.partition_index): p for topic in request.topics for p in topic.partitions}
+        wanted = {
+            TopicPartition(topic.name, p.partition_index): p
+            for topic in request.topics
+            for p in topic.partitions
+        }
         offsets = {
-            tp: OffsetAndMetadata(p.committed_offset, p.committed_leader_epoch, p.committed_metadata or "", now_ms)
+            tp: OffsetAndMetadata(
+                p.committed_offset, p.committed_leader_epoch, p.committed_metadata or "", now_ms
+            )
             for tp, p in wanted.items()
             if self._cache.contains(tp)
         }
 
         def respond(errors: CommitErrors) -> None:
-            told = {tp: _as_known_to(call.version, errors[tp]) if tp in offsets else Errors.UNKNOWN_TOPIC_OR_PARTITION for tp in wanted}
+            told = {
+                tp: (
+                    _as_known_to(call.version, errors[tp])
+                    if tp in offsets
+                    else Errors.UNKNOWN_TOPIC_OR_PARTITION
+                )
+                for tp in wanted
+            }
             call.respond(_response(told))
 
         if not offsets:
             respond({})
             return
         member = Member(request.member_id, request.group_instance_id, request.generation_id)
-        self._store(request.group_id, request.producer_id, request.producer_epoch, member, offsets, respond)
+        self._store(
+            request.group_id, request.producer_id, request.producer_epoch, member, offsets, respond
+        )
         if not call.answered:
             call.waits()
 
     @staticmethod
-    def error_response(request: TxnOffsetCommitRequest, version: int, error: Errors, _: str) -> TxnOffsetCommitResponse:
+    def error_response(
+        request: TxnOffsetCommitRequest, version: int, error: Errors, _: str
+    ) -> TxnOffsetCommitResponse:
         return _response(dict.fromkeys(_partitions(request), _as_known_to(version, error)))
 
 
 def _as_known_to(version: int, error: Errors) -> Errors:
     """Producers before 2.0 break on COORDINATOR_LOAD_IN_PROGRESS."""
-    loading = error is Errors.COORDINATOR_LOAD_IN_PROGRESS and version < FIRST_VERSION_THAT_KNOWS_LOADING
+    loading = (
+        error is Errors.COORDINATOR_LOAD_IN_PROGRESS and version < FIRST_VERSION_THAT_KNOWS_LOADING
+    )
     return Errors.COORDINATOR_NOT_AVAILABLE if loading else error
 
 
 def _partitions(request: TxnOffsetCommitRequest) -> Iterable[TopicPartition]:
-    return (TopicPartition(topic.name, p.partition_index) for topic in request.topics for p in topic.partitions)
+    return (
+        TopicPartition(topic.name, p.partition_index)
+        for topic in request.topics
+        for p in topic.partitions
+    )
 
 
 def _response(errors: Mapping[TopicPartition, Errors]) -> TxnOffsetCommitResponse:
     topics: dict[str, TxnOffsetCommitResponseTopic] = {}
     for tp, error in errors.items():
-        topic = topics.setdefault(tp.topic, TxnOffsetCommitResponseTopic(name=tp.topic, partitions=[]))
-        topic.partitions.append(TxnOffsetCommitResponsePartition(partition_index=tp.partition, error_code=error))
+        topic = topics.setdefault(
+            tp.topic, TxnOffsetCommitResponseTopic(name=tp.topic, partitions=[])
+        )
+        topic.partitions.append(
+            TxnOffsetCommitResponsePartition(partition_index=tp.partition, error_code=error)
+        )
     return TxnOffsetCommitResponse(topics=list(topics.values()))

@@ -1,13 +1,20 @@
-"""UpdateFeatures: no feature is supported, so none can be finalised (Kafka: KafkaController.processFeatureUpdates; KIP-584).
+"""UpdateFeatures: no feature is supported, so none can be finalised (Kafka:
+KafkaController.processFeatureUpdates; KIP-584).
 
-Kafka 2.8 has the whole mechanism and not one feature to use it for; every update is refused, each for its own reason. Only the controller answers.
+Kafka 2.8 has the whole mechanism and not one feature to use it for; every update is refused, each
+for its own reason. Only the controller answers.
 """
 
 from collections.abc import Callable
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.protocol.messages.update_features import FeatureUpdateKey, UpdatableFeatureResult, UpdateFeaturesRequest, UpdateFeaturesResponse
+from kafka_edu.protocol.messages.update_features import (
+    FeatureUpdateKey,
+    UpdatableFeatureResult,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
 
@@ -25,13 +32,17 @@ class UpdateFeaturesApi:
             raise KafkaException(Errors.NOT_CONTROLLER)
         updates = {update.feature: update for update in request.feature_updates}
         results = [
-            UpdatableFeatureResult(feature=name, error_code=Errors.INVALID_REQUEST, error_message=_refusal(update))
+            UpdatableFeatureResult(
+                feature=name, error_code=Errors.INVALID_REQUEST, error_message=_refusal(update)
+            )
             for name, update in updates.items()
         ]
         call.respond(UpdateFeaturesResponse(error_message=None, results=results))
 
     @staticmethod
-    def error_response(_: UpdateFeaturesRequest, __: int, error: Errors, message: str) -> UpdateFeaturesResponse:
+    def error_response(
+        _: UpdateFeaturesRequest, __: int, error: Errors, message: str
+    ) -> UpdateFeaturesResponse:
         return UpdateFeaturesResponse(error_code=error, error_message=message or error.message)
 
 
@@ -41,5 +52,8 @@ def _refusal(update: FeatureUpdateKey) -> str:
     if update.max_version_level >= 1:
         return f"{update.feature} is not a feature that is supported here"
     if not update.allow_downgrade:
-        return f"a version level of {update.max_version_level} deletes the feature; that needs allow_downgrade"
+        return (
+            f"a version level of {update.max_version_level} deletes the feature; that needs"
+            " allow_downgrade"
+        )
     return f"{update.feature} is not finalised, and so cannot be deleted"

@@ -1,7 +1,8 @@
-"""WriteTxnMarkers: a transaction coordinator says how transactions ended, to the leaders of what they wrote (Kafka: KafkaApis.scala; KIP-98).
+"""WriteTxnMarkers: a transaction coordinator says how transactions ended, to the leaders of what
+they wrote (Kafka: KafkaApis.scala; KIP-98).
 
-Each marker has its own acks=all append; the answer comes when the last is through. Hop before: TransactionMarkerChannelManager of a broker. Next hop:
-MarkerWriter.
+Each marker has its own acks=all append; the answer comes when the last is through. Hop before:
+TransactionMarkerChannelManager of a broker. Next hop: MarkerWriter.
 """
 
 from functools import partial
@@ -30,7 +31,9 @@ class WriteTxnMarkersApi:
         self._writer = writer
 
     def register(self, apis: KafkaApis) -> None:
-        apis.serve(ApiKey.WRITE_TXN_MARKERS, WriteTxnMarkersRequest, self.handle, self.error_response)
+        apis.serve(
+            ApiKey.WRITE_TXN_MARKERS, WriteTxnMarkersRequest, self.handle, self.error_response
+        )
 
     def handle(self, call: ApiCall, request: WriteTxnMarkersRequest) -> None:
         """Two markers of one producer are one entry of the answer, as in Kafka."""
@@ -47,18 +50,33 @@ class WriteTxnMarkersApi:
                 call.respond(_response(results))
 
         for marker in request.markers:
-            txn = TxnMarker(marker.producer_id, marker.producer_epoch, marker.coordinator_epoch, marker.transaction_result, _partitions(marker))
+            txn = TxnMarker(
+                marker.producer_id,
+                marker.producer_epoch,
+                marker.coordinator_epoch,
+                marker.transaction_result,
+                _partitions(marker),
+            )
             self._writer.write(txn, partial(written, marker.producer_id))
         if not call.answered:
             call.waits()
 
     @staticmethod
-    def error_response(request: WriteTxnMarkersRequest, _: int, error: Errors, __: str) -> WriteTxnMarkersResponse:
-        return _response({marker.producer_id: dict.fromkeys(_partitions(marker), error) for marker in request.markers})
+    def error_response(
+        request: WriteTxnMarkersRequest, _: int, error: Errors, __: str
+    ) -> WriteTxnMarkersResponse:
+        return _response(
+            {
+                marker.producer_id: dict.fromkeys(_partitions(marker), error)
+                for marker in request.markers
+            }
+        )
 
 
 def _partitions(marker: WritableTxnMarker) -> tuple[TopicPartition, ...]:
-    return tuple(TopicPartition(topic.name, p) for topic in marker.topics for p in topic.partition_indexes)
+    return tuple(
+        TopicPartition(topic.name, p) for topic in marker.topics for p in topic.partition_indexes
+    )
 
 
 def _response(results: Results) -> WriteTxnMarkersResponse:
@@ -66,7 +84,13 @@ def _response(results: Results) -> WriteTxnMarkersResponse:
     for producer_id, errors in results.items():
         topics: dict[str, WritableTxnMarkerTopicResult] = {}
         for tp, error in errors.items():
-            topic = topics.setdefault(tp.topic, WritableTxnMarkerTopicResult(name=tp.topic, partitions=[]))
-            topic.partitions.append(WritableTxnMarkerPartitionResult(partition_index=tp.partition, error_code=error))
-        markers.append(WritableTxnMarkerResult(producer_id=producer_id, topics=list(topics.values())))
+            topic = topics.setdefault(
+                tp.topic, WritableTxnMarkerTopicResult(name=tp.topic, partitions=[])
+            )
+            topic.partitions.append(
+                WritableTxnMarkerPartitionResult(partition_index=tp.partition, error_code=error)
+            )
+        markers.append(
+            WritableTxnMarkerResult(producer_id=producer_id, topics=list(topics.values()))
+        )
     return WriteTxnMarkersResponse(markers=markers)

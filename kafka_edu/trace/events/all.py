@@ -1,4 +1,6 @@
-"""Importing this module fills the registry with every event there is: for readers. A broker imports only the areas that it emits."""
+"""Importing this module fills the registry with every event there is: for readers. A broker imports
+only the areas that it emits.
+"""
 
 import importlib
 import pkgutil

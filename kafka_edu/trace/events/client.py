@@ -1,4 +1,6 @@
-"""What a client that we drive tells of its acknowledgements. The events of clients have the broker id -3."""
+"""What a client that we drive tells of its acknowledgements. The events of clients have the broker
+id -3.
+"""
 
 from typing import NamedTuple
 
@@ -7,7 +9,9 @@ from kafka_edu.trace.event import event
 
 @event(joins=("topic", "partition", "offset"))
 class RecordAcknowledged(NamedTuple):
-    """A producer's callback was called: the record is stored at this offset, as its acks promise."""
+    """A producer's callback was called: the record is stored at this offset, as its acks
+    promise.
+    """
 
     client: str
     topic: str

@@ -1,4 +1,6 @@
-"""What the controller tells: its election, its events, its two state machines, and what it sends (spec C, L)."""
+"""What the controller tells: its election, its events, its two state machines, and what it sends
+(spec C, L).
+"""
 
 from typing import NamedTuple
 
@@ -9,8 +11,9 @@ from kafka_edu.trace.event import Kind, event
 class ZkWatchFired(NamedTuple):
     """ZooKeeper notified this broker of a change; the controller turns it into one of its events.
 
-    A watch fires at the first change of its kind at `path` whose zxid is above `after_zxid`, the zxid of the last answer
-    that this session had before. So session, path, type and that range name the change. -1: not known.
+    A watch fires at the first change of its kind at `path` whose zxid is above `after_zxid`, the
+    zxid of the last answer that this session had before. So session, path, type and that range name
+    the change. -1: not known.
     """
 
     path: str
@@ -53,7 +56,9 @@ class ControllerEventQueued(NamedTuple):
 
 @event()
 class ControllerEventStarted(NamedTuple):
-    """The event task has begun with this event: what follows until ControllerEventProcessed is its doing."""
+    """The event task has begun with this event: what follows until ControllerEventProcessed is its
+    doing.
+    """
 
     name: str
     detail: str
@@ -62,7 +67,9 @@ class ControllerEventStarted(NamedTuple):
 
 @event()
 class ControllerEventProcessed(NamedTuple):
-    """The event task is done with this event. `error` is empty unless ZooKeeper or a newer controller got in the way."""
+    """The event task is done with this event. `error` is empty unless ZooKeeper or a newer
+    controller got in the way.
+    """
 
     name: str
     queued_us: int
@@ -97,7 +104,9 @@ class ReplicaStateChanged(NamedTuple):
 
 @event(joins=("topic", "partition"))
 class StateChangeRefused(NamedTuple):
-    """The table has no such transition, or it could not be done. `replica` is -1 for a partition's."""
+    """The table has no such transition, or it could not be done. `replica` is -1 for a
+    partition's.
+    """
 
     topic: str
     partition: int
@@ -109,7 +118,9 @@ class StateChangeRefused(NamedTuple):
 
 @event(joins=("topic", "partition", "leader_epoch", "zk_version"))
 class IsrAltered(NamedTuple):
-    """The controller wrote the ISR that a leader asked for (AlterIsr). Next: MetadataUpdated, on every broker."""
+    """The controller wrote the ISR that a leader asked for (AlterIsr). Next: MetadataUpdated, on
+    every broker.
+    """
 
     topic: str
     partition: int
@@ -122,10 +133,11 @@ class IsrAltered(NamedTuple):
 
 @event(joins=("topic", "partition", "leader_epoch", "controller_epoch"))
 class LeaderElected(NamedTuple):
-    """A leader was chosen by the strategy from these sets, and it stands in the partition's znode as of that version.
+    """A leader was chosen by the strategy from these sets, and it stands in the partition's znode
+    as of that version.
 
-    `why` says it in words, and `passed_over` of each other replica, in AR order, why it does not lead. Those who look have it with the event, for the
-    sets change.
+    `why` says it in words, and `passed_over` of each other replica, in AR order, why it does not
+    lead. Those who look have it with the event, for the sets change.
     """
 
     topic: str
@@ -149,7 +161,9 @@ class LeaderElected(NamedTuple):
 
 @event(joins=("topic", "partition"))
 class LeaderElectionFailed(NamedTuple):
-    """No replica may lead by this strategy: the partition stays as it was. `reason` and `passed_over` say why."""
+    """No replica may lead by this strategy: the partition stays as it was. `reason` and
+    `passed_over` say why.
+    """
 
     topic: str
     partition: int
@@ -164,7 +178,9 @@ class LeaderElectionFailed(NamedTuple):
 
 @event()
 class ElectionsHeld(NamedTuple):
-    """Elections that were asked for, by an admin client, a znode or the rebalance timer: how many were won. `refused`: partitions and why not."""
+    """Elections that were asked for, by an admin client, a znode or the rebalance timer: how many
+    were won. `refused`: partitions and why not.
+    """
 
     trigger: str
     election_type: str
@@ -175,8 +191,10 @@ class ElectionsHeld(NamedTuple):
 
 @event(joins=("broker_id",))
 class LeaderImbalanceMeasured(NamedTuple):
-    """auto.leader.rebalance: of the partitions that prefer this broker, so many are led by others. Over `allowed_percentage`, they are given back,
-    but for those whose replica here is not alive and in sync."""
+    """auto.leader.rebalance: of the partitions that prefer this broker, so many are led by others.
+    Over `allowed_percentage`, they are given back, but for those whose replica here is not alive
+    and in sync.
+    """
 
     broker_id: int
     preferred_here: int
@@ -202,7 +220,9 @@ class ReplicaRemovedFromIsr(NamedTuple):
 
 @event(joins=("broker_id", "broker_epoch"))
 class BrokerJoined(NamedTuple):
-    """The controller saw a broker come: a new znode, or a new one in place of the old (`bounced`)."""
+    """The controller saw a broker come: a new znode, or a new one in place of the old
+    (`bounced`).
+    """
 
     broker_id: int
     broker_epoch: int
@@ -221,7 +241,9 @@ class BrokerListenersChanged(NamedTuple):
 
 @event(joins=("broker_id",))
 class BrokerFailed(NamedTuple):
-    """The controller saw a broker go. `shutting_down`: it had said so before (ControlledShutdown)."""
+    """The controller saw a broker go. `shutting_down`: it had said so before
+    (ControlledShutdown).
+    """
 
     broker_id: int
     shutting_down: bool
@@ -229,7 +251,9 @@ class BrokerFailed(NamedTuple):
 
 @event(joins=("broker_id", "broker_epoch"))
 class ControlledShutdownProcessed(NamedTuple):
-    """A broker asked to go: how many partitions it led and followed, and how many it leads still (0: it may go)."""
+    """A broker asked to go: how many partitions it led and followed, and how many it leads still
+    (0: it may go).
+    """
 
     broker_id: int
     broker_epoch: int
@@ -240,7 +264,9 @@ class ControlledShutdownProcessed(NamedTuple):
 
 @event(joins=("topic",))
 class TopicDeletionChanged(NamedTuple):
-    """A topic's deletion: `queued`, `started`, `ineligible` (some replica cannot be deleted now), `complete`."""
+    """A topic's deletion: `queued`, `started`, `ineligible` (some replica cannot be deleted now),
+    `complete`.
+    """
 
     topic: str
     step: str
@@ -249,7 +275,9 @@ class TopicDeletionChanged(NamedTuple):
 
 @event(joins=("broker_id", "api_key", "local", "correlation_id"))
 class ControllerRequestSent(NamedTuple):
-    """The controller's request to a broker leaves its queue. `local` is our end of the connection: the broker's events name it as the peer."""
+    """The controller's request to a broker leaves its queue. `local` is our end of the connection:
+    the broker's events name it as the peer.
+    """
 
     broker_id: int
     api_key: int
@@ -274,7 +302,9 @@ class ControllerResponseReceived(NamedTuple):
 
 @event(joins=("broker_id",))
 class ControllerRequestFailed(NamedTuple):
-    """A broker could not be reached, or did not answer: the controller tries again until the broker's znode is gone."""
+    """A broker could not be reached, or did not answer: the controller tries again until the
+    broker's znode is gone.
+    """
 
     broker_id: int
     api_key: int
@@ -283,7 +313,9 @@ class ControllerRequestFailed(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class ControllerSnapshot(NamedTuple):
-    """Who this broker takes for the controller, and what it is itself; parts of its context follow if it is active."""
+    """Who this broker takes for the controller, and what it is itself; parts of its context follow
+    if it is active.
+    """
 
     active: bool
     controller_id: int
@@ -305,7 +337,9 @@ class ControllerBrokerSnapshot(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class ControllerPartitionSnapshot(NamedTuple):
-    """One partition, as the controller has it; `replica_states` in the order of `replicas`. Leader -1: none; zk_version -1: no state yet."""
+    """One partition, as the controller has it; `replica_states` in the order of `replicas`. Leader
+    -1: none; zk_version -1: no state yet.
+    """
 
     topic: str
     partition: int

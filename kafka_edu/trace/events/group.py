@@ -1,6 +1,8 @@
-"""What the group coordinator tells: members, rebalances with their reasons, offsets, and which groups are here (spec O1, O2).
+"""What the group coordinator tells: members, rebalances with their reasons, offsets, and which
+groups are here (spec O1, O2).
 
-A group belongs to one partition of `__consumer_offsets`; the events of the broker that leads it are the group's.
+A group belongs to one partition of `__consumer_offsets`; the events of the broker that leads it are
+the group's.
 """
 
 from typing import NamedTuple
@@ -28,12 +30,16 @@ class RebalanceStarted(NamedTuple):
     """The one that ends."""
     reason: str
     member: str
-    """Who caused it: a member's id, with its instance id if it has one; empty if it was no single member."""
+    """Who caused it: a member's id, with its instance id if it has one; empty if it was no single
+    member.
+    """
 
 
 @event(joins=("group", "generation"))
 class RebalanceCompleted(NamedTuple):
-    """All have joined: a new generation begins, and its leader is to assign. Without members the group is empty."""
+    """All have joined: a new generation begins, and its leader is to assign. Without members the
+    group is empty.
+    """
 
     group: str
     generation: int
@@ -104,7 +110,9 @@ class MemberLeft(NamedTuple):
 
 @event(joins=("group",))
 class MemberFailed(NamedTuple):
-    """A member was removed: it sent no heartbeat, did not join again, or did not ask for its assignment in time."""
+    """A member was removed: it sent no heartbeat, did not join again, or did not ask for its
+    assignment in time.
+    """
 
     group: str
     member: str
@@ -115,7 +123,9 @@ class MemberFailed(NamedTuple):
 
 @event(joins=("group",))
 class StaticMemberReplaced(NamedTuple):
-    """A static member came back under a new member id; who still uses the old one is fenced (KIP-345)."""
+    """A static member came back under a new member id; who still uses the old one is fenced
+    (KIP-345).
+    """
 
     group: str
     instance: str
@@ -125,7 +135,9 @@ class StaticMemberReplaced(NamedTuple):
 
 @event(joins=("group",))
 class MemberFenced(NamedTuple):
-    """A request under an instance id that belongs to another member now was refused with FENCED_INSTANCE_ID."""
+    """A request under an instance id that belongs to another member now was refused with
+    FENCED_INSTANCE_ID.
+    """
 
     group: str
     instance: str
@@ -136,7 +148,9 @@ class MemberFenced(NamedTuple):
 
 @event(level=Level.HOPS, joins=("group",))
 class OffsetsCommitted(NamedTuple):
-    """Offsets are in the log of `__consumer_offsets` and count from now on; those of a transaction when it commits."""
+    """Offsets are in the log of `__consumer_offsets` and count from now on; those of a transaction
+    when it commits.
+    """
 
     group: str
     generation: int
@@ -169,7 +183,9 @@ class OffsetsRemoved(NamedTuple):
 
 @event()
 class GroupsLoading(NamedTuple):
-    """This broker leads a partition of `__consumer_offsets` now and reads it; its groups answer COORDINATOR_LOAD_IN_PROGRESS meanwhile."""
+    """This broker leads a partition of `__consumer_offsets` now and reads it; its groups answer
+    COORDINATOR_LOAD_IN_PROGRESS meanwhile.
+    """
 
     partition: int
     leader_epoch: int
@@ -188,7 +204,9 @@ class GroupsLoaded(NamedTuple):
 
 @event(joins=("group", "generation"))
 class GroupLoaded(NamedTuple):
-    """A group as the log has it; this broker coordinates it from now on. Its members must send a heartbeat within their session time-out."""
+    """A group as the log has it; this broker coordinates it from now on. Its members must send a
+    heartbeat within their session time-out.
+    """
 
     group: str
     partition: int
@@ -205,7 +223,9 @@ class GroupLoaded(NamedTuple):
 
 @event()
 class GroupsUnloaded(NamedTuple):
-    """Another broker leads the partition: its groups are forgotten here, whoever waits is told NOT_COORDINATOR."""
+    """Another broker leads the partition: its groups are forgotten here, whoever waits is told
+    NOT_COORDINATOR.
+    """
 
     partition: int
     groups: int

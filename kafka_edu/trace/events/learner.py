@@ -16,7 +16,9 @@ class LearnerInstalled(NamedTuple):
 
 @event()
 class LearnerFailed(NamedTuple):
-    """Learner's code raised, took too long or answered what cannot be; the shipped code did the work instead."""
+    """Learner's code raised, took too long or answered what cannot be; the shipped code did the
+    work instead.
+    """
 
     exercise: str
     message: str
@@ -24,7 +26,9 @@ class LearnerFailed(NamedTuple):
     line: int
     """0 when no line of the file is to blame."""
     failures: int
-    """How many there were, this one included. The first twenty are told one by one, then each thousandth."""
+    """How many there were, this one included. The first twenty are told one by one, then each
+    thousandth.
+    """
 
 
 @event(kind=Kind.SNAPSHOT)

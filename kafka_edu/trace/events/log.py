@@ -1,11 +1,15 @@
-"""What logs tell: segments that come and go, recovery, truncation (spec S1–S5). `position` and sizes are bytes, offsets are record offsets."""
+"""What logs tell: segments that come and go, recovery, truncation (spec S1–S5). `position` and
+sizes are bytes, offsets are record offsets.
+"""
 
 from typing import NamedTuple
 
 from kafka_edu.trace.event import Kind, Level, event
 
 SegmentState = tuple[int, int, int, int]
-"""One segment in a snapshot: base offset, bytes, entries of the offset index, entries of the time index."""
+"""One segment in a snapshot: base offset, bytes, entries of the offset index, entries of the time
+index.
+"""
 
 
 @event()
@@ -19,7 +23,9 @@ class LogCreated(NamedTuple):
 
 @event()
 class LogRecovered(NamedTuple):
-    """The broker had not been stopped cleanly: everything from the recovery point on was read and checked, and what was torn was cut off."""
+    """The broker had not been stopped cleanly: everything from the recovery point on was read and
+    checked, and what was torn was cut off.
+    """
 
     topic: str
     partition: int
@@ -63,7 +69,9 @@ class SegmentRolled(NamedTuple):
 
 @event()
 class SegmentDeleted(NamedTuple):
-    """A segment left the log: its files are `.deleted` now and will be removed after file.delete.delay.ms."""
+    """A segment left the log: its files are `.deleted` now and will be removed after
+    file.delete.delay.ms.
+    """
 
     topic: str
     partition: int
@@ -96,7 +104,9 @@ class LogTruncated(NamedTuple):
 
 @event()
 class LogStartOffsetIncremented(NamedTuple):
-    """Records below the new start can no longer be read: deleted by retention, by DeleteRecords, or because the leader's are."""
+    """Records below the new start can no longer be read: deleted by retention, by DeleteRecords, or
+    because the leader's are.
+    """
 
     topic: str
     partition: int
@@ -116,7 +126,9 @@ class LeaderEpochAssigned(NamedTuple):
 
 @event()
 class LogFlushed(NamedTuple):
-    """The log was forced to the disk up to `recovery_point`: after a power failure nothing below it needs to be read again."""
+    """The log was forced to the disk up to `recovery_point`: after a power failure nothing below it
+    needs to be read again.
+    """
 
     topic: str
     partition: int
@@ -125,7 +137,9 @@ class LogFlushed(NamedTuple):
 
 @event()
 class DuplicateBatch(NamedTuple):
-    """A producer sent a batch again; it was answered with the offsets of the first copy, and not written."""
+    """A producer sent a batch again; it was answered with the offsets of the first copy, and not
+    written.
+    """
 
     topic: str
     partition: int
@@ -155,7 +169,9 @@ class LogDeleted(NamedTuple):
 
 @event()
 class LogDirLocked(NamedTuple):
-    """The broker holds the lock of a log dir: no other broker can use that dir until this one ends."""
+    """The broker holds the lock of a log dir: no other broker can use that dir until this one
+    ends.
+    """
 
     log_dir: str
 
@@ -179,7 +195,9 @@ class CheckpointWritten(NamedTuple):
 
 @event(level=Level.HOPS)
 class BatchValidated(NamedTuple):
-    """Hop: the log validator took a producer's batch. `rebuilt`: it had to be converted or compressed anew. Next: SegmentAppended."""
+    """Hop: the log validator took a producer's batch. `rebuilt`: it had to be converted or
+    compressed anew. Next: SegmentAppended.
+    """
 
     topic: str
     partition: int
@@ -190,7 +208,9 @@ class BatchValidated(NamedTuple):
 
 @event(level=Level.HOPS)
 class SegmentAppended(NamedTuple):
-    """Hop: batches were written to the active segment. `indexed`: an index entry was added. Next: the HW moves, or a follower fetches."""
+    """Hop: batches were written to the active segment. `indexed`: an index entry was added. Next:
+    the HW moves, or a follower fetches.
+    """
 
     topic: str
     partition: int
@@ -204,7 +224,9 @@ class SegmentAppended(NamedTuple):
 
 @event(level=Level.HOPS)
 class SegmentRead(NamedTuple):
-    """Hop: a piece of a segment was found for a reader; its bytes were not read, the socket takes them from the file."""
+    """Hop: a piece of a segment was found for a reader; its bytes were not read, the socket takes
+    them from the file.
+    """
 
     topic: str
     partition: int

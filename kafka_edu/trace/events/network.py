@@ -7,7 +7,9 @@ from kafka_edu.trace.event import Kind, Level, event
 
 @event(joins=("connection_id",))
 class ConnectionOpened(NamedTuple):
-    """The acceptor took a connection and gave it to a processor. `connection_id` is Kafka's: local-remote-index."""
+    """The acceptor took a connection and gave it to a processor. `connection_id` is Kafka's:
+    local-remote-index.
+    """
 
     connection_id: str
     listener: str
@@ -25,7 +27,8 @@ class ConnectionClosed(NamedTuple):
 
 @event(joins=("connection_id",))
 class ConnectionFailed(NamedTuple):
-    """The broker raised an unexpected exception while it worked for this connection, which it closes. The log has the stack.
+    """The broker raised an unexpected exception while it worked for this connection, which it
+    closes. The log has the stack.
 
     `doing` says what it worked on. Other connections are not touched.
     """
@@ -47,7 +50,9 @@ class ConnectionRefused(NamedTuple):
 
 @event()
 class AcceptingPaused(NamedTuple):
-    """A listener accepts nobody until a connection is closed: max.connections is reached. Clients wait in the kernel's queue."""
+    """A listener accepts nobody until a connection is closed: max.connections is reached. Clients
+    wait in the kernel's queue.
+    """
 
     listener: str
     reason: str
@@ -62,7 +67,9 @@ class AcceptingResumed(NamedTuple):
 
 @event(level=Level.HOPS, joins=("connection_id", "correlation_id"))
 class RequestReceived(NamedTuple):
-    """Hop: a processor has a whole request and puts it into the request channel. Next: RequestDequeued."""
+    """Hop: a processor has a whole request and puts it into the request channel. Next:
+    RequestDequeued.
+    """
 
     connection_id: str
     correlation_id: int
@@ -76,7 +83,9 @@ class RequestReceived(NamedTuple):
 
 @event(level=Level.HOPS, joins=("connection_id", "correlation_id"))
 class ResponseSent(NamedTuple):
-    """Hop: the last byte of a response was handed to the kernel. Times split as Kafka splits them (RequestChannel.updateRequestMetrics), in µs."""
+    """Hop: the last byte of a response was handed to the kernel. Times split as Kafka splits them
+    (RequestChannel.updateRequestMetrics), in µs.
+    """
 
     connection_id: str
     correlation_id: int
@@ -92,7 +101,9 @@ class ResponseSent(NamedTuple):
 
 @event(kind=Kind.GAUGE)
 class NetworkSampled(NamedTuple):
-    """Queues and totals of the network layer at this moment; rates are the difference of two samples."""
+    """Queues and totals of the network layer at this moment; rates are the difference of two
+    samples.
+    """
 
     request_queue_size: int
     request_queue_capacity: int
@@ -105,9 +116,11 @@ class NetworkSampled(NamedTuple):
 
 @event(kind=Kind.GAUGE)
 class FileBytesSampled(NamedTuple):
-    """Sample the bytes of log files that a broker's sockets sent since its start: zero copy, counted (spec S6).
+    """Sample the bytes of log files that a broker's sockets sent since its start: zero copy,
+    counted (spec S6).
 
-    Bytes sent by sendfile never entered the process. Bytes read did: they belong to regions of at most 72 KiB, one producer's batch.
+    Bytes sent by sendfile never entered the process. Bytes read did: they belong to regions of at
+    most 72 KiB, one producer's batch.
     """
 
     by_sendfile_total: int

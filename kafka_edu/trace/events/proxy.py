@@ -1,4 +1,6 @@
-"""What a metadata proxy tells: the copies it takes, the targets that come and go, and every answer it gives (spec B1, B3; book §6.5.2)."""
+"""What a metadata proxy tells: the copies it takes, the targets that come and go, and every answer
+it gives (spec B1, B3; book §6.5.2).
+"""
 
 from typing import NamedTuple
 
@@ -16,7 +18,9 @@ class ProxyStarted(NamedTuple):
 
 @event(joins=("cluster_id",))
 class MetadataCopied(NamedTuple):
-    """A broker of the target has told the cluster's metadata; the copy that was there before is replaced."""
+    """A broker of the target has told the cluster's metadata; the copy that was there before is
+    replaced.
+    """
 
     target: str
     cluster_id: str
@@ -30,7 +34,9 @@ class MetadataCopied(NamedTuple):
 
 @event()
 class MetadataCopyFailed(NamedTuple):
-    """None of the target's brokers has told its metadata; the copy stays as it was. `failures`: in a row."""
+    """None of the target's brokers has told its metadata; the copy stays as it was. `failures`: in
+    a row.
+    """
 
     target: str
     failures: int
@@ -49,7 +55,9 @@ class TargetStateChanged(NamedTuple):
 
 @event(joins=("connection_id", "correlation_id"))
 class ProxyAnswered(NamedTuple):
-    """A client was answered; `target` is empty where no copy was needed (ApiVersions), `topics` counts those in the answer."""
+    """A client was answered; `target` is empty where no copy was needed (ApiVersions), `topics`
+    counts those in the answer.
+    """
 
     connection_id: str
     correlation_id: int
@@ -63,7 +71,9 @@ class ProxyAnswered(NamedTuple):
 
 @event(joins=("connection_id", "correlation_id"))
 class ProxyRefused(NamedTuple):
-    """A client was answered by closing its connection, and why: an API that a proxy does not serve, no route, no living target."""
+    """A client was answered by closing its connection, and why: an API that a proxy does not serve,
+    no route, no living target.
+    """
 
     connection_id: str
     correlation_id: int
@@ -75,7 +85,9 @@ class ProxyRefused(NamedTuple):
 
 @event()
 class ProxyStopped(NamedTuple):
-    """The last thing a proxy tells: why, how many requests by API key, how many refused, and the bytes that came and went in all."""
+    """The last thing a proxy tells: why, how many requests by API key, how many refused, and the
+    bytes that came and went in all.
+    """
 
     reason: str
     requests: tuple[tuple[int, int], ...]

@@ -1,4 +1,6 @@
-"""What a purgatory tells of the operations that wait in it (spec D1, D3; the Purgatory screen). Times are ms of the timer's clock."""
+"""What a purgatory tells of the operations that wait in it (spec D1, D3; the Purgatory screen).
+Times are ms of the timer's clock.
+"""
 
 from typing import NamedTuple
 
@@ -6,10 +8,12 @@ from kafka_edu.trace.event import Kind, Level, event
 
 
 class Requirement(NamedTuple):
-    """One thing that an operation still waits for, so that "why is it still waiting?" has an answer in numbers (spec D3). A value within events.
+    """One thing that an operation still waits for, so that "why is it still waiting?" has an answer
+    in numbers (spec D3). A value within events.
 
-    A produce with acks=all: subject `web-0`, needs `high watermark`, at_least 4, have 2, holders (("broker 0", 4), ("broker 1", 4), ("broker 2", 2)).
-    A fetch: needs `bytes`, at_least fetch.min.bytes, have what is there now, holders the partitions with their bytes.
+    A produce with acks=all: subject `web-0`, needs `high watermark`, at_least 4, have 2, holders
+    (("broker 0", 4), ("broker 1", 4), ("broker 2", 2)). A fetch: needs `bytes`, at_least
+    fetch.min.bytes, have what is there now, holders the partitions with their bytes.
     """
 
     subject: str
@@ -22,7 +26,9 @@ class Requirement(NamedTuple):
 
 @event(level=Level.HOPS)
 class OperationWatched(NamedTuple):
-    """Hop: an operation cannot be completed yet and waits under its keys. Next: OperationCompleted with the same purgatory and operation."""
+    """Hop: an operation cannot be completed yet and waits under its keys. Next: OperationCompleted
+    with the same purgatory and operation.
+    """
 
     purgatory: str
     operation: int
@@ -34,7 +40,9 @@ class OperationWatched(NamedTuple):
 
 @event(level=Level.HOPS)
 class OperationCompleted(NamedTuple):
-    """Hop: an operation is done, for the first and last time. What it answers follows, with this as its cause."""
+    """Hop: an operation is done, for the first and last time. What it answers follows, with this as
+    its cause.
+    """
 
     purgatory: str
     operation: int
@@ -48,7 +56,9 @@ class OperationCompleted(NamedTuple):
 
 @event(level=Level.HOPS)
 class PurgatoryPurged(NamedTuple):
-    """Operations that were completed under one key were taken out of the lists of their other keys."""
+    """Operations that were completed under one key were taken out of the lists of their other
+    keys.
+    """
 
     purgatory: str
     purged: int
@@ -57,11 +67,15 @@ class PurgatoryPurged(NamedTuple):
 
 @event(kind=Kind.GAUGE)
 class PurgatorySampled(NamedTuple):
-    """A purgatory at this moment. Kafka's metrics: PurgatorySize is `watched`, NumDelayedOperations is `delayed`."""
+    """A purgatory at this moment. Kafka's metrics: PurgatorySize is `watched`, NumDelayedOperations
+    is `delayed`.
+    """
 
     purgatory: str
     watched: int
-    """Operations in the lists of all keys, one counted once under each, and the completed ones not purged yet."""
+    """Operations in the lists of all keys, one counted once under each, and the completed ones not
+    purged yet.
+    """
     delayed: int
     """Operations in the timer."""
     keys: int
@@ -73,7 +87,9 @@ class PurgatorySampled(NamedTuple):
 
 @event(kind=Kind.GAUGE)
 class WaitingOperationSampled(NamedTuple):
-    """One operation that waits, and why: the longest waiting first, at most fifty of a purgatory."""
+    """One operation that waits, and why: the longest waiting first, at most fifty of a
+    purgatory.
+    """
 
     purgatory: str
     operation: int

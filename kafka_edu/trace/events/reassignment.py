@@ -1,6 +1,8 @@
-"""What the controller tells while replicas move from broker to broker, in the order of the phases (spec C5).
+"""What the controller tells while replicas move from broker to broker, in the order of the phases
+(spec C5).
 
-Between them come the state machines' own: ReplicaStateChanged, LeaderElected (strategy ReassignPartition), ReplicaRemovedFromIsr.
+Between them come the state machines' own: ReplicaStateChanged, LeaderElected (strategy
+ReassignPartition), ReplicaRemovedFromIsr.
 """
 
 from typing import NamedTuple
@@ -22,12 +24,16 @@ class ReassignmentRefused(NamedTuple):
 
 @event(joins=("topic", "partition"))
 class ReassignmentStarted(NamedTuple):
-    """Phase U: the new assignment stands in the topic's znode. `replicas` are those of the target, then those that are to go."""
+    """Phase U: the new assignment stands in the topic's znode. `replicas` are those of the target,
+    then those that are to go.
+    """
 
     topic: str
     partition: int
     ordered_by: str
-    """`api`, `znode` or `cancellation`; `controller` where a running one is taken up again, say after an election."""
+    """`api`, `znode` or `cancellation`; `controller` where a running one is taken up again, say
+    after an election.
+    """
     before: tuple[int, ...]
     replicas: tuple[int, ...]
     adding: tuple[int, ...]
@@ -36,7 +42,9 @@ class ReassignmentStarted(NamedTuple):
 
 @event(joins=("topic", "partition", "leader_epoch", "zk_path", "zk_version"))
 class LeaderEpochIncremented(NamedTuple):
-    """Phases A1 and B3: the leader stays, in a new epoch, so that all replicas take over the new assignment."""
+    """Phases A1 and B3: the leader stays, in a new epoch, so that all replicas take over the new
+    assignment.
+    """
 
     topic: str
     partition: int
@@ -72,7 +80,9 @@ class ReassignmentCaughtUp(NamedTuple):
 
 @event(joins=("topic", "partition"))
 class ReassignmentReplicasStopped(NamedTuple):
-    """Phases U and B5: these replicas are out of the ISR, and their brokers are told to delete them."""
+    """Phases U and B5: these replicas are out of the ISR, and their brokers are told to delete
+    them.
+    """
 
     topic: str
     partition: int
@@ -82,7 +92,9 @@ class ReassignmentReplicasStopped(NamedTuple):
 
 @event(joins=("topic", "partition"))
 class ReassignmentCompleted(NamedTuple):
-    """Phases B6 to B8: the topic's znode has the new assignment alone, and every broker hears of it."""
+    """Phases B6 to B8: the topic's znode has the new assignment alone, and every broker hears of
+    it.
+    """
 
     topic: str
     partition: int

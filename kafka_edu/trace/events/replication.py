@@ -1,6 +1,7 @@
 """What replication tells: who leads, who is in sync, how far each has come (spec R, D3).
 
-A follower's fetch is known on both sides by (topic, partition, follower, fetch_offset); a change of the ISR is known in ZooKeeper by its zk_version.
+A follower's fetch is known on both sides by (topic, partition, follower, fetch_offset); a change of
+the ISR is known in ZooKeeper by its zk_version.
 """
 
 from typing import NamedTuple
@@ -10,7 +11,9 @@ from kafka_edu.trace.event import Kind, Level, event
 
 @event(joins=("topic", "partition", "leader_epoch", "controller_epoch"))
 class BecameLeader(NamedTuple):
-    """The partition's replica here leads from now on; its epoch starts at `start_offset`, its log end."""
+    """The partition's replica here leads from now on; its epoch starts at `start_offset`, its log
+    end.
+    """
 
     topic: str
     partition: int
@@ -22,7 +25,9 @@ class BecameLeader(NamedTuple):
     replicas: tuple[int, ...]
     zk_version: int
     adding_replicas: tuple[int, ...] = ()
-    """Of the replicas those that a reassignment brings: the partition is not under-replicated for want of them."""
+    """Of the replicas those that a reassignment brings: the partition is not under-replicated for
+    want of them.
+    """
 
 
 @event(joins=("topic", "partition", "leader_epoch", "controller_epoch"))
@@ -59,7 +64,9 @@ class PartitionOffline(NamedTuple):
 
 @event()
 class ControllerEpochSeen(NamedTuple):
-    """A request of a controller raised the epoch known here; requests of older controllers are refused from now on."""
+    """A request of a controller raised the epoch known here; requests of older controllers are
+    refused from now on.
+    """
 
     controller: int
     controller_epoch: int
@@ -78,7 +85,9 @@ class StaleControllerRefused(NamedTuple):
 
 @event(joins=("topic", "partition", "leader_epoch"))
 class IsrChangeProposed(NamedTuple):
-    """The leader wants another ISR and asks ZooKeeper to write it, if the znode still has `zk_version`. Until the answer the larger ISR holds."""
+    """The leader wants another ISR and asks ZooKeeper to write it, if the znode still has
+    `zk_version`. Until the answer the larger ISR holds.
+    """
 
     topic: str
     partition: int
@@ -117,7 +126,9 @@ class IsrExpanded(NamedTuple):
 
 @event(joins=("topic", "partition", "leader_epoch"))
 class IsrWriteFailed(NamedTuple):
-    """The znode had another version: somebody else (the controller) wrote it. The leader leaves the ISR alone until the controller tells."""
+    """The znode had another version: somebody else (the controller) wrote it. The leader leaves the
+    ISR alone until the controller tells.
+    """
 
     topic: str
     partition: int
@@ -128,17 +139,20 @@ class IsrWriteFailed(NamedTuple):
 
 @event()
 class IsrChangesPropagated(NamedTuple):
-    """The controller was told, by a znode in /isr_change_notification, which ISRs have changed here."""
+    """The controller was told, by a znode in /isr_change_notification, which ISRs have changed
+    here.
+    """
 
     partitions: tuple[str, ...]
 
 
 @event(level=Level.HOPS, joins=("topic", "partition", "leader_epoch"))
 class HighWatermarkAdvanced(NamedTuple):
-    """More records are committed. On a follower `is_leader` is false, and the mark is one that the leader sent.
+    """More records are committed. On a follower `is_leader` is false, and the mark is one that the
+    leader sent.
 
-    Told at level `state` when a fact moves it (an ISR change, a new leader), or when it completes a produce that
-    waited long or is the first of its leader epoch.
+    Told at level `state` when a fact moves it (an ISR change, a new leader), or when it completes a
+    produce that waited long or is the first of its leader epoch.
     """
 
     topic: str
@@ -152,10 +166,12 @@ class HighWatermarkAdvanced(NamedTuple):
 
 @event(joins=("topic", "partition", "leader"))
 class LogTruncatedByEpoch(NamedTuple):
-    """A follower cut its log from `before` back to `after`, where it and the leader part (KIP-101, KIP-279). The same offset: nothing to cut.
+    """A follower cut its log from `before` back to `after`, where it and the leader part (KIP-101,
+    KIP-279). The same offset: nothing to cut.
 
-    `epoch` and `leader_end_offset` are the leader's answer; -1: the leader knows no epoch that old, and the high watermark was used.
-    `complete` false: the leader must be asked again about an older epoch.
+    `epoch` and `leader_end_offset` are the leader's answer; -1: the leader knows no epoch that old,
+    and the high watermark was used. `complete` false: the leader must be asked again about an older
+    epoch.
     """
 
     topic: str
@@ -171,7 +187,9 @@ class LogTruncatedByEpoch(NamedTuple):
 
 @event(joins=("topic", "partition", "leader"))
 class LogTruncatedByRange(NamedTuple):
-    """A follower's offset was outside the leader's log: it cut back to the leader's end, or dropped all and starts at the leader's log start."""
+    """A follower's offset was outside the leader's log: it cut back to the leader's end, or dropped
+    all and starts at the leader's log start.
+    """
 
     topic: str
     partition: int
@@ -183,15 +201,19 @@ class LogTruncatedByRange(NamedTuple):
 
 @event(joins=("topic", "partition", "leader_epoch"))
 class UncleanTruncation(NamedTuple):
-    """A replica cut off committed records. Its leader was elected uncleanly (LeaderElected says so), and had less.
+    """A replica cut off committed records. Its leader was elected uncleanly (LeaderElected says
+    so), and had less.
 
-    `records` counts what is lost: the committed records from `after` up to `high_watermark`. The records above that mark,
-    up to the log's end `before`, were cut too. No producer with acks=all had an answer for them.
+    `records` counts what is lost: the committed records from `after` up to `high_watermark`. The
+    records above that mark, up to the log's end `before`, were cut too. No producer with acks=all
+    had an answer for them.
 
-    `exact` says whether `high_watermark` is the mark of the election. Only a replica that led alone in the ISR, and runs
-    since, knows that mark. A follower's mark lags behind the leader's. After a restart the mark is that of the last
-    checkpoint, up to replica.high.watermark.checkpoint.interval.ms (5 s) old. Then `records` is what is lost at least,
-    and how much more is unknown. Counted in offsets: a transaction's marker counts as a record.
+    `exact` says whether `high_watermark` is the mark of the election. Only a replica that led alone
+    in the ISR, and runs since, knows that mark. A follower's mark lags behind the leader's. After a
+    restart the mark is that of the last checkpoint, up to
+    replica.high.watermark.checkpoint.interval.ms (5 s) old. Then `records` is what is lost at
+    least, and how much more is unknown. Counted in offsets: a transaction's marker counts as a
+    record.
     """
 
     topic: str
@@ -207,9 +229,11 @@ class UncleanTruncation(NamedTuple):
 
 @event(level=Level.HOPS, joins=("topic", "partition", "follower", "fetch_offset"))
 class FollowerFetched(NamedTuple):
-    """Hop: the leader read for a follower. The fetch offset is the follower's log end: all before it is stored there.
+    """Hop: the leader read for a follower. The fetch offset is the follower's log end: all before
+    it is stored there.
 
-    Told at level `state` when it completes a produce that waited long, or the first produce of a leader epoch.
+    Told at level `state` when it completes a produce that waited long, or the first produce of a
+    leader epoch.
     """
 
     topic: str
@@ -224,7 +248,9 @@ class FollowerFetched(NamedTuple):
 
 @event(level=Level.HOPS, joins=("topic", "partition", "follower", "fetch_offset"))
 class FollowerAppended(NamedTuple):
-    """Hop: a follower stored what the leader gave for `fetch_offset`. The first append of each leader epoch is told at level `state`."""
+    """Hop: a follower stored what the leader gave for `fetch_offset`. The first append of each
+    leader epoch is told at level `state`.
+    """
 
     topic: str
     partition: int
@@ -238,7 +264,9 @@ class FollowerAppended(NamedTuple):
 
 @event(level=Level.HOPS, joins=("topic", "partition"))
 class ProduceAppended(NamedTuple):
-    """Hop: a producer's batch is in the leader's log. `required_offset` is the high watermark that acks=all waits for."""
+    """Hop: a producer's batch is in the leader's log. `required_offset` is the high watermark that
+    acks=all waits for.
+    """
 
     topic: str
     partition: int
@@ -259,7 +287,9 @@ class FetcherStarted(NamedTuple):
 
 @event(joins=("leader", "local"))
 class FetcherConnected(NamedTuple):
-    """A fetcher has a connection to its leader; `local` is this side's host:port, by which the leader names it."""
+    """A fetcher has a connection to its leader; `local` is this side's host:port, by which the
+    leader names it.
+    """
 
     leader: int
     host: str
@@ -321,7 +351,9 @@ class FetchSessionClosed(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class PartitionSnapshot(NamedTuple):
-    """A partition with a replica here. `remote_leos` are (broker, log end offset) as the leader knows them; empty on a follower."""
+    """A partition with a replica here. `remote_leos` are (broker, log end offset) as the leader
+    knows them; empty on a follower.
+    """
 
     topic: str
     partition: int
@@ -365,7 +397,9 @@ class FetcherSnapshot(NamedTuple):
 
 @event(kind=Kind.GAUGE)
 class FetchSessionsSampled(NamedTuple):
-    """The fetch sessions of this broker now (Kafka's metrics: NumIncrementalFetchSessions, NumIncrementalFetchPartitionsCached, evictions)."""
+    """The fetch sessions of this broker now (Kafka's metrics: NumIncrementalFetchSessions,
+    NumIncrementalFetchPartitionsCached, evictions).
+    """
 
     sessions: int
     partitions: int

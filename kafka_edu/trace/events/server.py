@@ -1,4 +1,6 @@
-"""What the broker as a whole tells: its life, its configuration, what it knows of the cluster, and the handlers' hops (spec N2, A2, G1)."""
+"""What the broker as a whole tells: its life, its configuration, what it knows of the cluster, and
+the handlers' hops (spec N2, A2, G1).
+"""
 
 from typing import NamedTuple
 
@@ -15,7 +17,9 @@ class ServerStarting(NamedTuple):
 
 @event(joins=("cluster_id",))
 class ClusterJoined(NamedTuple):
-    """Connected to ZooKeeper; the cluster's id was read or created, the broker's id settled (`id_source`: configured, stored or generated)."""
+    """Connected to ZooKeeper; the cluster's id was read or created, the broker's id settled
+    (`id_source`: configured, stored or generated).
+    """
 
     cluster_id: str
     broker_id: int
@@ -24,7 +28,9 @@ class ClusterJoined(NamedTuple):
 
 @event(joins=("broker_epoch",))
 class BrokerRegistered(NamedTuple):
-    """Our ephemeral znode /brokers/ids/<id> stands; its czxid is the broker's epoch (KIP-380). Told again after a session expired."""
+    """Our ephemeral znode /brokers/ids/<id> stands; its czxid is the broker's epoch (KIP-380). Told
+    again after a session expired.
+    """
 
     broker_id: int
     broker_epoch: int
@@ -43,7 +49,9 @@ class ServerStarted(NamedTuple):
 
 @event()
 class BrokerStateChanged(NamedTuple):
-    """The broker's life went on: NotRunning, Starting, RunningAsBroker, PendingControlledShutdown, BrokerShuttingDown."""
+    """The broker's life went on: NotRunning, Starting, RunningAsBroker, PendingControlledShutdown,
+    BrokerShuttingDown.
+    """
 
     broker_id: int
     before: str
@@ -52,7 +60,9 @@ class BrokerStateChanged(NamedTuple):
 
 @event()
 class ServerStopping(NamedTuple):
-    """Shutdown has begun, and why (a signal, a fatal error). Next: ControlledShutdownAttempted, unless it is switched off."""
+    """Shutdown has begun, and why (a signal, a fatal error). Next: ControlledShutdownAttempted,
+    unless it is switched off.
+    """
 
     broker_id: int
     reason: str
@@ -60,7 +70,9 @@ class ServerStopping(NamedTuple):
 
 @event()
 class ControlledShutdownAttempted(NamedTuple):
-    """One attempt to have the controller move our leaders away (book §6.4.2, steps 1 to 4). Success: error 0 and no partition remaining."""
+    """One attempt to have the controller move our leaders away (book §6.4.2, steps 1 to 4).
+    Success: error 0 and no partition remaining.
+    """
 
     attempt: int
     controller_id: int
@@ -70,7 +82,9 @@ class ControlledShutdownAttempted(NamedTuple):
 
 @event()
 class ServerStopped(NamedTuple):
-    """The last thing a broker tells. `clean`: its logs were flushed and .kafka_cleanshutdown written."""
+    """The last thing a broker tells. `clean`: its logs were flushed and .kafka_cleanshutdown
+    written.
+    """
 
     broker_id: int
     clean: bool
@@ -79,7 +93,9 @@ class ServerStopped(NamedTuple):
 
 @event()
 class SessionLost(NamedTuple):
-    """ZooKeeper expired our session: our ephemerals are gone, the cluster takes us for dead. Next: BrokerRegistered."""
+    """ZooKeeper expired our session: our ephemerals are gone, the cluster takes us for dead. Next:
+    BrokerRegistered.
+    """
 
     broker_id: int
     session_id: int
@@ -87,7 +103,9 @@ class SessionLost(NamedTuple):
 
 @event()
 class BackgroundTaskFailed(NamedTuple):
-    """A background task raised. The broker stops: a part that is silently gone is worse than a broker that is gone."""
+    """A background task raised. The broker stops: a part that is silently gone is worse than a
+    broker that is gone.
+    """
 
     task: str
     error: str
@@ -95,9 +113,11 @@ class BackgroundTaskFailed(NamedTuple):
 
 @event()
 class LoopStalled(NamedTuple):
-    """The broker's one loop was late by that much. `cpu_ms`: how much of it our own code ran; the rest the machine did other things.
+    """The broker's one loop was late by that much. `cpu_ms`: how much of it our own code ran; the
+    rest the machine did other things.
 
-    `held_by`: the call that a look at the loop's stack found, innermost first; empty if nobody looked in time.
+    `held_by`: the call that a look at the loop's stack found, innermost first; empty if nobody
+    looked in time.
     """
 
     stalled_ms: int
@@ -107,7 +127,9 @@ class LoopStalled(NamedTuple):
 
 @event(joins=("controller_epoch",))
 class MetadataUpdated(NamedTuple):
-    """An UpdateMetadata request changed what this broker tells clients. Partitions as `topic-n`; deleted ones left the cache."""
+    """An UpdateMetadata request changed what this broker tells clients. Partitions as `topic-n`;
+    deleted ones left the cache.
+    """
 
     controller_id: int
     controller_epoch: int
@@ -118,7 +140,9 @@ class MetadataUpdated(NamedTuple):
 
 @event(joins=("topic",))
 class TopicCreated(NamedTuple):
-    """This broker wrote a new topic's znode /brokers/topics/<topic>; the controller's watch does the rest. `assignment`: replicas by partition."""
+    """This broker wrote a new topic's znode /brokers/topics/<topic>; the controller's watch does
+    the rest. `assignment`: replicas by partition.
+    """
 
     topic: str
     assignment: tuple[tuple[int, ...], ...]
@@ -127,7 +151,9 @@ class TopicCreated(NamedTuple):
 
 @event()
 class EntityConfigWritten(NamedTuple):
-    """This broker wrote the whole configuration of an entity, as in `topics/web`, and a notification. Next: EntityConfigTaken, on every broker."""
+    """This broker wrote the whole configuration of an entity, as in `topics/web`, and a
+    notification. Next: EntityConfigTaken, on every broker.
+    """
 
     entity: str
     configs: tuple[tuple[str, str], ...]
@@ -135,7 +161,9 @@ class EntityConfigWritten(NamedTuple):
 
 @event()
 class EntityConfigTaken(NamedTuple):
-    """This broker read a notification of /config/changes, and has taken the entity's configuration up."""
+    """This broker read a notification of /config/changes, and has taken the entity's configuration
+    up.
+    """
 
     entity: str
     notification: int
@@ -174,7 +202,9 @@ class HandlerPoolResized(NamedTuple):
 
 @event(joins=("topic",))
 class PartitionsCreated(NamedTuple):
-    """This broker added partitions to a topic's znode: from the number `first` on, with these replicas. Next: the controller's PartitionModifications."""
+    """This broker added partitions to a topic's znode: from the number `first` on, with these
+    replicas. Next: the controller's PartitionModifications.
+    """
 
     topic: str
     first: int
@@ -183,14 +213,18 @@ class PartitionsCreated(NamedTuple):
 
 @event(joins=("topic",))
 class TopicDeletionOrdered(NamedTuple):
-    """This broker wrote /admin/delete_topics/<topic>. Next: the controller's TopicDeletionChanged."""
+    """This broker wrote /admin/delete_topics/<topic>. Next: the controller's
+    TopicDeletionChanged.
+    """
 
     topic: str
 
 
 @event()
 class ProducerIdBlockAllocated(NamedTuple):
-    """A block of producer ids is ours: /latest_producer_id_block was moved on by compare-and-set (KIP-98)."""
+    """A block of producer ids is ours: /latest_producer_id_block was moved on by compare-and-set
+    (KIP-98).
+    """
 
     first: int
     last: int
@@ -209,7 +243,9 @@ class RequestDequeued(NamedTuple):
 
 @event(level=Level.HOPS, joins=("connection_id", "correlation_id"))
 class RequestHandled(NamedTuple):
-    """Hop: the handler is done with the request. `answered` False: it waits in a purgatory, or asked for no answer."""
+    """Hop: the handler is done with the request. `answered` False: it waits in a purgatory, or
+    asked for no answer.
+    """
 
     connection_id: str
     correlation_id: int
@@ -221,7 +257,9 @@ class RequestHandled(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class TroubleSnapshot(NamedTuple):
-    """Something that went wrong in this broker since its start: how often, and what was said the last time."""
+    """Something that went wrong in this broker since its start: how often, and what was said the
+    last time.
+    """
 
     event: str
     """The name of the fact that told it."""
@@ -232,10 +270,11 @@ class TroubleSnapshot(NamedTuple):
 
 @event(level=Level.HOPS, joins=("connection_id", "correlation_id"))
 class ProduceAnswered(NamedTuple):
-    """Hop: a produce is about to be answered. Next: ResponseSent. Told at level `state` when another fact completes the produce.
+    """Hop: a produce is about to be answered. Next: ResponseSent. Told at level `state` when
+    another fact completes the produce.
 
-    Each partition is (topic, partition, first offset, end offset, error): its records have the offsets from the first up
-    to the end, which is not among them.
+    Each partition is (topic, partition, first offset, end offset, error): its records have the
+    offsets from the first up to the end, which is not among them.
     """
 
     connection_id: str
@@ -246,7 +285,9 @@ class ProduceAnswered(NamedTuple):
 
 @event(joins=("connection_id", "correlation_id"))
 class RequestFailed(NamedTuple):
-    """A handler raised what no error code foresees: the client got UNKNOWN_SERVER_ERROR or lost its connection. The log has the stack."""
+    """A handler raised what no error code foresees: the client got UNKNOWN_SERVER_ERROR or lost its
+    connection. The log has the stack.
+    """
 
     connection_id: str
     correlation_id: int
@@ -257,9 +298,11 @@ class RequestFailed(NamedTuple):
 
 @event(joins=("connection_id", "correlation_id"))
 class RequestStuck(NamedTuple):
-    """A request is neither answered nor its connection closed, one second after its time-out. `hop` says where it stands (docs/answers.md).
+    """A request is neither answered nor its connection closed, one second after its time-out. `hop`
+    says where it stands (docs/answers.md).
 
-    In the hop `unread` there is no request yet: bytes have come that nobody reads; key and correlation id are -1.
+    In the hop `unread` there is no request yet: bytes have come that nobody reads; key and
+    correlation id are -1.
     """
 
     connection_id: str
@@ -273,7 +316,9 @@ class RequestStuck(NamedTuple):
 
 @event(joins=("connection_id",))
 class RequestRefused(NamedTuple):
-    """A request that cannot be read, or of a key or version not served: its connection is closed."""
+    """A request that cannot be read, or of a key or version not served: its connection is
+    closed.
+    """
 
     connection_id: str
     api_key: int
@@ -283,7 +328,9 @@ class RequestRefused(NamedTuple):
 
 @event(kind=Kind.GAUGE)
 class ServerSampled(NamedTuple):
-    """The broker at this moment. `requests` are (api key, requests so far) pairs; memory is resident and anonymous, in bytes (0: not known)."""
+    """The broker at this moment. `requests` are (api key, requests so far) pairs; memory is
+    resident and anonymous, in bytes (0: not known).
+    """
 
     handlers_busy: int
     handlers: int

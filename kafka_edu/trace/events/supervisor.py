@@ -1,7 +1,9 @@
-"""What the supervisor of a cluster tells: its processes as the operating system sees them, and what came of each act (spec M4).
+"""What the supervisor of a cluster tells: its processes as the operating system sees them, and what
+came of each act (spec M4).
 
-Its events bear the broker id -1. `process` names a child: `broker-0`, `zookeeper`; `broker` is that broker's id, or -2 for ZooKeeper. The servers
-of an ensemble are `zookeeper-1`, -2, `zookeeper-2`, -3, and so on.
+Its events bear the broker id -1. `process` names a child: `broker-0`, `zookeeper`; `broker` is that
+broker's id, or -2 for ZooKeeper. The servers of an ensemble are `zookeeper-1`, -2, `zookeeper-2`,
+-3, and so on.
 """
 
 from typing import NamedTuple
@@ -11,7 +13,9 @@ from kafka_edu.trace.event import Kind, event
 
 @event()
 class SupervisorStarted(NamedTuple):
-    """A cluster is about to be started; `zookeeper` says which: embedded, apache, or where an external one is."""
+    """A cluster is about to be started; `zookeeper` says which: embedded, apache, or where an
+    external one is.
+    """
 
     cluster: str
     pid: int
@@ -30,7 +34,9 @@ class ProcessStarted(NamedTuple):
 
 @event()
 class ProcessEnded(NamedTuple):
-    """A child is gone: with an exit `code`, or by `signal` (its name). `asked` says whether somebody wanted that."""
+    """A child is gone: with an exit `code`, or by `signal` (its name). `asked` says whether
+    somebody wanted that.
+    """
 
     process: str
     broker: int
@@ -60,7 +66,9 @@ class ProcessResumed(NamedTuple):
 
 @event()
 class ZooKeeperModeChanged(NamedTuple):
-    """A server of an ensemble says so of itself: `mode` is leader or follower, empty while it serves nobody. Asked four times a second."""
+    """A server of an ensemble says so of itself: `mode` is leader or follower, empty while it
+    serves nobody. Asked four times a second.
+    """
 
     process: str
     broker: int
@@ -69,7 +77,9 @@ class ZooKeeperModeChanged(NamedTuple):
 
 @event()
 class ClusterReady(NamedTuple):
-    """The Metadata of every broker that runs lists all that run and a controller; `after_ms` since they were started."""
+    """The Metadata of every broker that runs lists all that run and a controller; `after_ms` since
+    they were started.
+    """
 
     brokers: tuple[int, ...]
     controller: int
@@ -78,7 +88,9 @@ class ClusterReady(NamedTuple):
 
 @event()
 class ActionAsked(NamedTuple):
-    """Somebody asked the supervisor to act; `broker` is -1 where the act concerns the whole cluster, less for ZooKeeper. Next: ActionDone, with this as its cause."""
+    """Somebody asked the supervisor to act; `broker` is -1 where the act concerns the whole
+    cluster, less for ZooKeeper. Next: ActionDone, with this as its cause.
+    """
 
     action: str
     broker: int
@@ -96,7 +108,9 @@ class ActionDone(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class ProcessSnapshot(NamedTuple):
-    """A child as it stands: `state` is stopped, running or paused; `pid` is 0 when it is stopped; `port` is where it serves."""
+    """A child as it stands: `state` is stopped, running or paused; `pid` is 0 when it is stopped;
+    `port` is where it serves.
+    """
 
     process: str
     broker: int
@@ -116,7 +130,9 @@ class ZooKeeperModeSnapshot(NamedTuple):
 
 @event(kind=Kind.GAUGE)
 class ProcessMemory(NamedTuple):
-    """Anonymous resident memory of a child (RssAnon) in bytes: what it took for itself, without mapped files and shared libraries."""
+    """Anonymous resident memory of a child (RssAnon) in bytes: what it took for itself, without
+    mapped files and shared libraries.
+    """
 
     process: str
     broker: int

@@ -1,7 +1,7 @@
 """What a timer tells: its wheels, and, at Level.ALL, each task (spec T1, T2; the Wheels screen).
 
-All times `…_ms` here are of the timer's clock: monotonic, its zero means nothing. `timer` is the name of the timer. Levels count from 1, slots
-from 0.
+All times `…_ms` here are of the timer's clock: monotonic, its zero means nothing. `timer` is the
+name of the timer. Levels count from 1, slots from 0.
 """
 
 from typing import NamedTuple
@@ -38,7 +38,9 @@ class TimerTaskAdded(NamedTuple):
 
 @event(level=Level.ALL)
 class TimerTaskDemoted(NamedTuple):
-    """The bucket's time came, the task's did not yet: it came down from one wheel to a finer one (降级)."""
+    """The bucket's time came, the task's did not yet: it came down from one wheel to a finer one
+    (降级).
+    """
 
     timer: str
     task: str
@@ -97,7 +99,9 @@ class TimerSampled(NamedTuple):
 
 @event(kind=Kind.GAUGE)
 class WheelSampled(NamedTuple):
-    """One wheel of a timer at this moment. The bucket in slot s is due at (c + (s - c) % wheel_size) * tick_ms, c = current_time_ms // tick_ms."""
+    """One wheel of a timer at this moment. The bucket in slot s is due at (c + (s - c) %
+    wheel_size) * tick_ms, c = current_time_ms // tick_ms.
+    """
 
     timer: str
     level: int

@@ -1,4 +1,6 @@
-"""What transactions tell: in a log, where read_committed readers stop and what they leave out; at the coordinator, each step of a transaction (spec X2)."""
+"""What transactions tell: in a log, where read_committed readers stop and what they leave out; at
+the coordinator, each step of a transaction (spec X2).
+"""
 
 from typing import NamedTuple
 
@@ -7,7 +9,9 @@ from kafka_edu.trace.event import Kind, event
 
 @event()
 class LastStableOffsetMoved(NamedTuple):
-    """The end for read_committed readers moved. Told when a transaction holds it back or has let it go; else, as the HW's shadow, at level `hops`."""
+    """The end for read_committed readers moved. Told when a transaction holds it back or has let it
+    go; else, as the HW's shadow, at level `hops`.
+    """
 
     topic: str
     partition: int
@@ -18,7 +22,9 @@ class LastStableOffsetMoved(NamedTuple):
 
 @event()
 class AbortedTransactionIndexed(NamedTuple):
-    """An abort marker was written: read_committed readers leave out the producer's records from `first_offset` to the marker."""
+    """An abort marker was written: read_committed readers leave out the producer's records from
+    `first_offset` to the marker.
+    """
 
     topic: str
     partition: int
@@ -32,7 +38,9 @@ class AbortedTransactionIndexed(NamedTuple):
 
 @event()
 class TransactionStateChanged(NamedTuple):
-    """A transaction's new state is in `__transaction_state`, replicated, and in its coordinator's memory."""
+    """A transaction's new state is in `__transaction_state`, replicated, and in its coordinator's
+    memory.
+    """
 
     transactional_id: str
     producer_id: int
@@ -60,7 +68,9 @@ class TransactionSnapshot(NamedTuple):
 
 @event()
 class TransactionsLoaded(NamedTuple):
-    """This broker leads a partition of `__transaction_state`, has read it, and coordinates its transactional ids."""
+    """This broker leads a partition of `__transaction_state`, has read it, and coordinates its
+    transactional ids.
+    """
 
     partition: int
     coordinator_epoch: int
@@ -70,7 +80,9 @@ class TransactionsLoaded(NamedTuple):
 
 @event()
 class TransactionsUnloaded(NamedTuple):
-    """This broker does not lead that partition any more, and has forgotten its transactional ids."""
+    """This broker does not lead that partition any more, and has forgotten its transactional
+    ids.
+    """
 
     partition: int
     coordinator_epoch: int
@@ -89,7 +101,9 @@ class TransactionalIdExpired(NamedTuple):
 
 @event()
 class TransactionTimedOut(NamedTuple):
-    """It was open for longer than its producer had asked for: the producer is fenced, the transaction aborted."""
+    """It was open for longer than its producer had asked for: the producer is fenced, the
+    transaction aborted.
+    """
 
     transactional_id: str
     producer_id: int
@@ -101,7 +115,9 @@ class TransactionTimedOut(NamedTuple):
 
 @event()
 class ProducerFenced(NamedTuple):
-    """A producer was refused: another process has initialised with its transactional id since, or the coordinator has aborted its transaction."""
+    """A producer was refused: another process has initialised with its transactional id since, or
+    the coordinator has aborted its transaction.
+    """
 
     transactional_id: str
     producer_id: int
@@ -113,7 +129,9 @@ class ProducerFenced(NamedTuple):
 
 @event()
 class TransactionResumed(NamedTuple):
-    """A new coordinator found the transaction decided but not complete, and has its markers written again."""
+    """A new coordinator found the transaction decided but not complete, and has its markers written
+    again.
+    """
 
     transactional_id: str
     producer_id: int
@@ -125,7 +143,9 @@ class TransactionResumed(NamedTuple):
 
 @event()
 class TransactionMarkersSent(NamedTuple):
-    """Markers left for the leader of their partitions; told with `broker` this broker's own id when it leads them itself."""
+    """Markers left for the leader of their partitions; told with `broker` this broker's own id when
+    it leads them itself.
+    """
 
     broker: int
     transactional_ids: tuple[str, ...]
@@ -134,7 +154,9 @@ class TransactionMarkersSent(NamedTuple):
 
 @event()
 class TransactionMarkerAnswered(NamedTuple):
-    """What came of one marker in one partition. Anything but NONE is sent again, unless the coordinator itself was fenced."""
+    """What came of one marker in one partition. Anything but NONE is sent again, unless the
+    coordinator itself was fenced.
+    """
 
     transactional_id: str
     topic: str

@@ -1,4 +1,6 @@
-"""What the embedded ZooKeeper tells: sessions, znodes, watches (spec Z1). A `cnxn` is a connection's number within one run of the server."""
+"""What the embedded ZooKeeper tells: sessions, znodes, watches (spec Z1). A `cnxn` is a
+connection's number within one run of the server.
+"""
 
 from typing import NamedTuple
 
@@ -7,7 +9,9 @@ from kafka_edu.trace.event import Kind, Level, event
 
 @event(joins=("session_id",))
 class SessionOpened(NamedTuple):
-    """A client got a new session. It lives until nothing was heard for `timeout_ms`, rounded up to a tick."""
+    """A client got a new session. It lives until nothing was heard for `timeout_ms`, rounded up to
+    a tick.
+    """
 
     session_id: int
     cnxn: int
@@ -18,7 +22,9 @@ class SessionOpened(NamedTuple):
 
 @event(joins=("session_id",))
 class SessionMoved(NamedTuple):
-    """A client came back with its session on another connection; the old connection, if any, is closed."""
+    """A client came back with its session on another connection; the old connection, if any, is
+    closed.
+    """
 
     session_id: int
     cnxn: int
@@ -54,7 +60,9 @@ class SessionClosed(NamedTuple):
 
 @event(joins=("session_id",))
 class SessionRefused(NamedTuple):
-    """A client asked for a session that is gone, with a wrong password, or with a zxid from our future."""
+    """A client asked for a session that is gone, with a wrong password, or with a zxid from our
+    future.
+    """
 
     session_id: int
     peer: str
@@ -75,7 +83,9 @@ class ZnodeCreated(NamedTuple):
 
 @event(joins=("path", "zxid"))
 class ZnodeChanged(NamedTuple):
-    """A znode's data were set. `zxid` is its new mzxid; the stats of a quota the server writes itself: session 0, and the mzxid is the old one."""
+    """A znode's data were set. `zxid` is its new mzxid; the stats of a quota the server writes
+    itself: session 0, and the mzxid is the old one.
+    """
 
     path: str
     zxid: int
@@ -97,7 +107,9 @@ class ZnodeAclChanged(NamedTuple):
 
 @event(joins=("path", "zxid"))
 class ZnodeDeleted(NamedTuple):
-    """A znode is gone, deleted by a client or with its session. `zxid` is its parent's new pzxid."""
+    """A znode is gone, deleted by a client or with its session. `zxid` is its parent's new
+    pzxid.
+    """
 
     path: str
     zxid: int
@@ -117,8 +129,9 @@ class WatchSet(NamedTuple):
 class WatchFired(NamedTuple):
     """A watch fired and is gone; its cause is the change that it saw. `type` is WatchType's name.
 
-    `zxid` is that of the change; the session is the watcher's. A watch that a client sets again after a reconnect may
-    fire at once, for a change that it missed: then the change is known by its zxid only, 0 if that is gone too.
+    `zxid` is that of the change; the session is the watcher's. A watch that a client sets again
+    after a reconnect may fire at once, for a change that it missed: then the change is known by its
+    zxid only, 0 if that is gone too.
     """
 
     path: str
@@ -153,7 +166,9 @@ class SnapshotTaken(NamedTuple):
 
 @event(kind=Kind.GAUGE)
 class ZooKeeperSampled(NamedTuple):
-    """Sizes and totals of the server at this moment; latency is of the requests since the last sample, in µs."""
+    """Sizes and totals of the server at this moment; latency is of the requests since the last
+    sample, in µs.
+    """
 
     zxid: int
     sessions: int

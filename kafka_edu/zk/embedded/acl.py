@@ -1,7 +1,9 @@
-"""Access lists: who may do what with a znode (ZooKeeper: PrepRequestProcessor.checkACL and fixupACL, the auth providers).
+"""Access lists: who may do what with a znode (ZooKeeper: PrepRequestProcessor.checkACL and
+fixupACL, the auth providers).
 
-Schemes: `world:anyone`; `digest:user:hash`, proved by AddAuth with user:password; `ip:address/bits`, which a connection has from the start;
-`auth:` stands for "whoever I have proved to be" and is replaced when the list is stored. A list is a node's own: children do not inherit it.
+Schemes: `world:anyone`; `digest:user:hash`, proved by AddAuth with user:password;
+`ip:address/bits`, which a connection has from the start; `auth:` stands for "whoever I have proved
+to be" and is replaced when the list is stored. A list is a node's own: children do not inherit it.
 """
 
 from collections.abc import Sequence
@@ -33,18 +35,28 @@ def authenticate(scheme: str, auth: bytes, address: str) -> AuthId | None:
 
 
 def fixup(path: str, acl: AclList, identities: Sequence[AuthId]) -> AclList:
-    """`acl` as it is stored: without repeats, `auth` replaced by who asks. Raises ZkError(INVALID_ACL)."""
+    """`acl` as it is stored: without repeats, `auth` replaced by who asks. Raises
+    ZkError(INVALID_ACL).
+    """
     fixed: dict[Acl, None] = {}
     for entry in dict.fromkeys(acl):
         match entry.scheme:
             case "world" if entry.id == "anyone":
                 fixed[entry] = None
             case "auth":
-                proved = [Acl(entry.perms, identity.scheme, identity.id) for identity in identities if identity.scheme != "ip"]
+                proved = [
+                    Acl(entry.perms, identity.scheme, identity.id)
+                    for identity in identities
+                    if identity.scheme != "ip"
+                ]
                 if not proved:
                     raise ZkError(ZkErrorCode.INVALID_ACL, path)
                 fixed.update(dict.fromkeys(proved))
-            case "digest" if entry.id.count(":") == 1 and not entry.id.startswith(":") and not entry.id.endswith(":"):
+            case "digest" if (
+                entry.id.count(":") == 1
+                and not entry.id.startswith(":")
+                and not entry.id.endswith(":")
+            ):
                 fixed[entry] = None
             case "ip" if _network(entry.id) is not None:
                 fixed[entry] = None
@@ -75,7 +87,10 @@ def allows(acl: AclList, perm: Perms, identities: Sequence[AuthId]) -> bool:
 
 def without_hashes(acl: AclList) -> AclList:
     """As shown to one who may read but not administer: digests without their hash."""
-    return tuple(entry._replace(id=entry.id.split(":", 1)[0] + ":x") if entry.scheme == "digest" else entry for entry in acl)
+    return tuple(
+        entry._replace(id=entry.id.split(":", 1)[0] + ":x") if entry.scheme == "digest" else entry
+        for entry in acl
+    )
 
 
 def _matches(entry: Acl, identity: AuthId) -> bool:
@@ -98,7 +113,9 @@ def _network(text: str) -> tuple[int, int, int] | None:
         count = int(bits) if slash else parsed.max_prefixlen
     except ValueError:
         return None
-    return (int(parsed), count, parsed.max_prefixlen) if 0 <= count <= parsed.max_prefixlen else None
+    return (
+        (int(parsed), count, parsed.max_prefixlen) if 0 <= count <= parsed.max_prefixlen else None
+    )
 
 
 def _digest(user_and_password: str) -> str:

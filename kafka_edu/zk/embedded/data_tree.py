@@ -1,11 +1,13 @@
 """The tree of znodes (ZooKeeper: DataTree.java, DataNode.java).
 
-Nodes lie in one dict by full path; a parent knows its children's names. Every change carries its zxid, so a node's Stat says by which change it
-was made (czxid), last set (mzxid), and last had a child come or go (pzxid).
+Nodes lie in one dict by full path; a parent knows its children's names. Every change carries its
+zxid, so a node's Stat says by which change it was made (czxid), last set (mzxid), and last had a
+child come or go (pzxid).
 
-A node counts the *creates* below it. Sequence numbers are that count, so deleting a child never makes a number come again; the cversion that a
-client sees counts creates and deletes: creates + (creates - children). A fresh `/`
-therefore says cversion -1: its child /zookeeper was never created.
+A node counts the *creates* below it. Sequence numbers are that count, so deleting a child never
+makes a number come again; the cversion that a client sees counts creates and deletes: creates +
+(creates - children). A fresh `/` therefore says cversion -1: its child /zookeeper was never
+created.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,11 +27,28 @@ MAX_TRACED_DATA: Final = 256
 
 
 class DataNode:
-    """One znode. `creates` counts the children ever made; `children` keeps their names in the order they came (a dict as an ordered set)."""
+    """One znode. `creates` counts the children ever made; `children` keeps their names in the order
+    they came (a dict as an ordered set).
+    """
 
-    __slots__ = ("acl", "aversion", "children", "creates", "ctime", "czxid", "data", "ephemeral_owner", "mtime", "mzxid", "pzxid", "version")
+    __slots__ = (
+        "acl",
+        "aversion",
+        "children",
+        "creates",
+        "ctime",
+        "czxid",
+        "data",
+        "ephemeral_owner",
+        "mtime",
+        "mzxid",
+        "pzxid",
+        "version",
+    )
 
-    def __init__(self, data: bytes | None, acl: AclList, zxid: int, time_ms: int, ephemeral_owner: int = 0) -> None:
+    def __init__(
+        self, data: bytes | None, acl: AclList, zxid: int, time_ms: int, ephemeral_owner: int = 0
+    ) -> None:
         self.data = data
         self.acl = acl
         self.czxid = self.mzxid = self.pzxid = zxid
@@ -86,12 +105,16 @@ def _shown(data: bytes | None) -> str:
 
 
 class DataTree:
-    """All znodes, who owns which ephemerals, and the watches on them. Changed only by `apply`; owned by the ZooKeeperServer."""
+    """All znodes, who owns which ephemerals, and the watches on them. Changed only by `apply`;
+    owned by the ZooKeeperServer.
+    """
 
     def __init__(self, notify: Callable[[int, WatchedEvent], None]) -> None:
         self.nodes: dict[str, DataNode] = {}
         self.ephemerals: dict[int, dict[str, None]] = {}
-        """Session → the paths of its ephemerals, in the order they were made; deleted in that order."""
+        """Session → the paths of its ephemerals, in the order they were made; deleted in that
+        order.
+        """
         self.data_watches = WatchManager("data", notify)
         self.child_watches = WatchManager("child", notify)
         self.last_processed_zxid = 0
@@ -122,7 +145,9 @@ class DataTree:
         return sum(map(len, self.ephemerals.values()))
 
     def apply(self, header: TxnHeader, txn: OpTxn) -> Stat | None:
-        """Make one change; tells watches; returns the changed node's Stat (None after a delete or check). O(watches on the path)."""
+        """Make one change; tells watches; returns the changed node's Stat (None after a delete or
+        check). O(watches on the path).
+        """
         match txn:
             case CreateTxn():
                 return self._create(header, txn)
@@ -146,12 +171,27 @@ class DataTree:
         self.child_watches.remove_watcher(watcher)
 
     def rows(self) -> Iterator[NodeRow]:
-        """Every node, parents before their children and siblings in order: what a snapshot keeps."""
+        """Every node, parents before their children and siblings in order: what a snapshot
+        keeps.
+        """
         waiting = ["/"]
         while waiting:
             path = waiting.pop()
             n = self.nodes[path]
-            yield NodeRow(path, n.data, n.acl, n.czxid, n.mzxid, n.pzxid, n.ctime, n.mtime, n.version, n.creates, n.aversion, n.ephemeral_owner)
+            yield NodeRow(
+                path,
+                n.data,
+                n.acl,
+                n.czxid,
+                n.mzxid,
+                n.pzxid,
+                n.ctime,
+                n.mtime,
+                n.version,
+                n.creates,
+                n.aversion,
+                n.ephemeral_owner,
+            )
             prefix = path if path == "/" else path + "/"
             waiting.extend(prefix + name for name in reversed(n.children or ()))
 
@@ -159,13 +199,27 @@ class DataTree:
         """Take a node from a snapshot; its parent has been taken before."""
         node = self.nodes.get(row.path)
         if node is None:
-            node = self.nodes[row.path] = DataNode(row.data, row.acl, row.czxid, row.ctime, row.ephemeral_owner)
+            node = self.nodes[row.path] = DataNode(
+                row.data, row.acl, row.czxid, row.ctime, row.ephemeral_owner
+            )
             self._link(row.path)
             self._quotas.loaded(row.path)
             if row.ephemeral_owner:
                 self.ephemerals.setdefault(row.ephemeral_owner, {})[row.path] = None
-        node.data, node.acl, node.czxid, node.mzxid, node.pzxid = row.data, row.acl, row.czxid, row.mzxid, row.pzxid
-        node.ctime, node.mtime, node.version, node.creates, node.aversion = row.ctime, row.mtime, row.version, row.creates, row.aversion
+        node.data, node.acl, node.czxid, node.mzxid, node.pzxid = (
+            row.data,
+            row.acl,
+            row.czxid,
+            row.mzxid,
+            row.pzxid,
+        )
+        node.ctime, node.mtime, node.version, node.creates, node.aversion = (
+            row.ctime,
+            row.mtime,
+            row.version,
+            row.creates,
+            row.aversion,
+        )
 
     def _link(self, path: str) -> DataNode:
         slash = path.rindex("/")
@@ -177,7 +231,9 @@ class DataTree:
 
     def _create(self, header: TxnHeader, txn: CreateTxn) -> Stat:
         path, zxid = txn.path, header.zxid
-        node = self.nodes[path] = DataNode(txn.data, txn.acl, zxid, header.time_ms, txn.ephemeral_owner)
+        node = self.nodes[path] = DataNode(
+            txn.data, txn.acl, zxid, header.time_ms, txn.ephemeral_owner
+        )
         parent = self._link(path)
         if txn.parent_creates > parent.creates:
             parent.creates = txn.parent_creates
@@ -186,7 +242,16 @@ class DataTree:
             self.ephemerals.setdefault(txn.ephemeral_owner, {})[path] = None
         stat = node.stat()
         if self._trace:
-            told = self._trace(ZnodeCreated(path, zxid, header.session_id, txn.ephemeral_owner != 0, stat.data_length, _shown(txn.data)))
+            told = self._trace(
+                ZnodeCreated(
+                    path,
+                    zxid,
+                    header.session_id,
+                    txn.ephemeral_owner != 0,
+                    stat.data_length,
+                    _shown(txn.data),
+                )
+            )
             with self._trace.because(told):
                 self._created(path, zxid)
         else:
@@ -207,7 +272,16 @@ class DataTree:
         node.mtime = header.time_ms
         stat = node.stat()
         if self._trace:
-            told = self._trace(ZnodeChanged(txn.path, header.zxid, header.session_id, txn.version, stat.data_length, _shown(txn.data)))
+            told = self._trace(
+                ZnodeChanged(
+                    txn.path,
+                    header.zxid,
+                    header.session_id,
+                    txn.version,
+                    stat.data_length,
+                    _shown(txn.data),
+                )
+            )
             with self._trace.because(told):
                 self.data_watches.trigger(txn.path, WatchType.DATA_CHANGED, header.zxid)
         else:
@@ -216,7 +290,9 @@ class DataTree:
         return stat
 
     def _set_quota_stats(self, path: str, data: bytes) -> None:
-        """The server's own writing, no transaction: no session, no new zxid or version, and no watch is told."""
+        """The server's own writing, no transaction: no session, no new zxid or version, and no
+        watch is told.
+        """
         node = self.nodes[path]
         node.data = data
         if self._trace:

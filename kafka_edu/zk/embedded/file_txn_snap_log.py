@@ -1,15 +1,18 @@
-"""The server's memory on disk: a log of transactions and snapshots of the tree, in a format of our own (ZooKeeper: FileTxnSnapLog.java).
+"""The server's memory on disk: a log of transactions and snapshots of the tree, in a format of our
+own (ZooKeeper: FileTxnSnapLog.java).
 
     log.<zxid of its first transaction, 16 hex digits>
-        8 bytes "KEZKLOG1", then records:  int length, int CRC-32 of the record, the record (see txn_serialization)
+        8 bytes "KEZKLOG1", then records:  int length, int CRC-32 of the record, the record (see
+        txn_serialization)
     snapshot.<zxid it shows, 16 hex digits>
-        8 bytes "KEZKSNP1", int CRC-32 of the rest, long zxid,
-        int n, n sessions (long id, int time-out), int m, m nodes (parents before children; see txn_serialization.encode_row)
+        8 bytes "KEZKSNP1", int CRC-32 of the rest, long zxid, int n, n sessions (long id, int
+        time-out), int m, m nodes (parents before children; see txn_serialization.encode_row)
 
-Recovery loads the newest snapshot that is whole and replays the transactions behind it. A crash can tear the end of the last log: the first
-record that is cut short or whose CRC is wrong ends the log, and the file is cut there. In an earlier log such a record is damage, and the server
-refuses to start. A snapshot shows exactly its zxid, so a log is needed only if it holds later ones. Kept are the two newest snapshots, and the
-logs from the older of them on.
+Recovery loads the newest snapshot that is whole and replays the transactions behind it. A crash can
+tear the end of the last log: the first record that is cut short or whose CRC is wrong ends the log,
+and the file is cut there. In an earlier log such a record is damage, and the server refuses to
+start. A snapshot shows exactly its zxid, so a log is needed only if it holds later ones. Kept are
+the two newest snapshots, and the logs from the older of them on.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +43,9 @@ def frame_txn(header: TxnHeader, txn: Txn) -> bytes:
 
 
 class FileTxnSnapLog:
-    """The files of one server. Calls may block; they are made one at a time, by the loop at start and stop and by one worker in between."""
+    """The files of one server. Calls may block; they are made one at a time, by the loop at start
+    and stop and by one worker in between.
+    """
 
     def __init__(self, file_system: FileSystem, data_dir: str) -> None:
         self._fs = file_system
@@ -54,7 +59,9 @@ class FileTxnSnapLog:
         return self._log.size() if self._log is not None else 0
 
     def restore(self, server: ZooKeeperServer) -> int:
-        """Bring a fresh server to where the disk says it was; returns how many transactions were replayed. Raises DataDirError."""
+        """Bring a fresh server to where the disk says it was; returns how many transactions were
+        replayed. Raises DataDirError.
+        """
         self._load_newest_snapshot(server)
         logs = self._files("log.")
         begun = [zxid for zxid, _ in logs if zxid <= server.tree.last_processed_zxid + 1]
@@ -65,7 +72,9 @@ class FileTxnSnapLog:
         return replayed
 
     def append(self, first_zxid: int, frames: Sequence[bytes]) -> None:
-        """Write transactions at the end; a new log is named by the first of them. Not safe before `flush`."""
+        """Write transactions at the end; a new log is named by the first of them. Not safe before
+        `flush`.
+        """
         if self._log is None:
             self._log = self._fs.open(self._path(f"log.{first_zxid:016x}"))
             if self._log.size() == 0:
@@ -86,11 +95,17 @@ class FileTxnSnapLog:
     def save_snapshot(self, zxid: int, sessions: Mapping[int, int], rows: Sequence[NodeRow]) -> int:
         """Write a snapshot, then drop what it makes superfluous; returns its size in bytes."""
         parts = [encode_long(zxid), encode_int(len(sessions))]
-        parts += [encode_long(session_id) + encode_int(timeout_ms) for session_id, timeout_ms in sessions.items()]
+        parts += [
+            encode_long(session_id) + encode_int(timeout_ms)
+            for session_id, timeout_ms in sessions.items()
+        ]
         parts.append(encode_int(len(rows)))
         parts += map(encode_row, rows)
         body = b"".join(parts)
-        self._fs.write_atomically(self._path(f"snapshot.{zxid:016x}"), SNAPSHOT_MAGIC + crc32(body).to_bytes(4, "big") + body)
+        self._fs.write_atomically(
+            self._path(f"snapshot.{zxid:016x}"),
+            SNAPSHOT_MAGIC + crc32(body).to_bytes(4, "big") + body,
+        )
         self._purge()
         return len(body) + len(SNAPSHOT_MAGIC) + 4
 
@@ -125,7 +140,10 @@ class FileTxnSnapLog:
             server.load_snapshot(zxid, sessions, [decode_row(d) for _ in range(d.read_int())])
             return
         if snapshots and not any(zxid == 1 for zxid, _ in self._files("log.")):
-            raise DataDirError(f"no snapshot in {self._dir} is whole, and the logs do not reach back to the beginning: restore it from a copy")
+            raise DataDirError(
+                f"no snapshot in {self._dir} is whole, and the logs do not reach back to the"
+                " beginning: restore it from a copy"
+            )
 
     def _replay(self, server: ZooKeeperServer, name: str, *, is_last: bool) -> int:
         path = self._path(name)
@@ -138,22 +156,31 @@ class FileTxnSnapLog:
         while position + 8 <= end:
             length = int.from_bytes(data[position : position + 4], "big")
             record = data[position + 8 : position + 8 + length]
-            if len(record) < length or crc32(record) != int.from_bytes(data[position + 4 : position + 8], "big"):
+            if len(record) < length or crc32(record) != int.from_bytes(
+                data[position + 4 : position + 8], "big"
+            ):
                 break
             try:
                 header, txn = decode_txn(record)
             except (JuteError, ValueError) as error:
-                raise DataDirError(f"{path} holds at {position} a transaction of another version: {error}") from None
+                raise DataDirError(
+                    f"{path} holds at {position} a transaction of another version: {error}"
+                ) from None
             position += 8 + length
             if header.zxid <= server.tree.last_processed_zxid:
                 continue  # the snapshot shows it
             if header.zxid != server.tree.last_processed_zxid + 1:
-                raise DataDirError(f"{path}: transaction {header.zxid:#x} follows {server.tree.last_processed_zxid:#x}: a log is missing")
+                raise DataDirError(
+                    f"{path}: transaction {header.zxid:#x} follows"
+                    f" {server.tree.last_processed_zxid:#x}: a log is missing"
+                )
             server.replay(header, txn)
             replayed += 1
         if position < end:
             if not is_last:
-                raise DataDirError(f"{path} is damaged at {position}, and later logs exist: restore it from a copy")
+                raise DataDirError(
+                    f"{path} is damaged at {position}, and later logs exist: restore it from a copy"
+                )
             torn = self._fs.open(path)
             torn.truncate(position)
             torn.flush()
@@ -167,5 +194,7 @@ class FileTxnSnapLog:
         oldest = snapshots[-SNAPSHOTS_KEPT:][0][0]
         logs = self._files("log.")
         for (_, name), (following, _) in pairwise(logs):
-            if following <= oldest + 1:  # the next log takes up right where, or before, the oldest kept snapshot ends
+            if (
+                following <= oldest + 1
+            ):  # the next log takes up right where, or before, the oldest kept snapshot ends
                 self._fs.remove(self._path(name))

@@ -1,6 +1,8 @@
-"""Reads: what is answered from the tree as it stands, and the watches they set (ZooKeeper: FinalRequestProcessor.java).
+"""Reads: what is answered from the tree as it stands, and the watches they set (ZooKeeper:
+FinalRequestProcessor.java).
 
-A read of a node that is not there sets no watch, but for `exists`, whose watch waits for the node to come. A read that is not allowed sets none.
+A read of a node that is not there sets no watch, but for `exists`, whose watch waits for the node
+to come. A read that is not allowed sets none.
 """
 
 from collections.abc import Callable
@@ -40,7 +42,9 @@ from kafka_edu.zk.zk_client import WatchedEvent, WatchType, ZkError, ZkErrorCode
 
 
 class ServerCnxn:
-    """One connection as the server knows it: its session (0 before connect) and whom it has proved to be."""
+    """One connection as the server knows it: its session (0 before connect) and whom it has proved
+    to be.
+    """
 
     __slots__ = ("id", "identities", "peer", "session_id")
 
@@ -77,7 +81,11 @@ class FinalRequestProcessor:
             case GetAclRequest(path):
                 node = tree.node(path)
                 access.check(path, node.acl, Perms.READ | Perms.ADMIN, cnxn.identities)
-                shown = node.acl if access.allows(node.acl, Perms.ADMIN, cnxn.identities) else access.without_hashes(node.acl)
+                shown = (
+                    node.acl
+                    if access.allows(node.acl, Perms.ADMIN, cnxn.identities)
+                    else access.without_hashes(node.acl)
+                )
                 return AclResponse(shown, node.stat())
             case SetWatchesRequest():
                 self._set_watches(cnxn.id, request)
@@ -93,11 +101,19 @@ class FinalRequestProcessor:
                     cnxn.identities.append(identity)
                 return None
             case GetEphemeralsRequest(prefix):
-                return PathsResponse(tuple(path for path in tree.ephemerals.get(cnxn.session_id, ()) if path.startswith(prefix)))
+                return PathsResponse(
+                    tuple(
+                        path
+                        for path in tree.ephemerals.get(cnxn.session_id, ())
+                        if path.startswith(prefix)
+                    )
+                )
             case GetAllChildrenNumberRequest(path):
                 access.check(path, tree.node(path).acl, Perms.READ, cnxn.identities)
                 below = path if path == "/" else path + "/"
-                return NumberResponse(sum(1 for other in tree.nodes if other.startswith(below)) - (path == "/"))
+                return NumberResponse(
+                    sum(1 for other in tree.nodes if other.startswith(below)) - (path == "/")
+                )
             case MultiReadRequest(ops):
                 return MultiResponse(tuple(self._read_or_error(cnxn, op) for op in ops))
             case UnservedRequest(_, code):
@@ -114,16 +130,22 @@ class FinalRequestProcessor:
             return DataResponse(node.data, node.stat())
         if request.watch:
             self._tree.child_watches.add(request.path, cnxn.id)
-        return ChildrenResponse(tuple(node.children or ()), node.stat() if request.with_stat else None)
+        return ChildrenResponse(
+            tuple(node.children or ()), node.stat() if request.with_stat else None
+        )
 
-    def _read_or_error(self, cnxn: ServerCnxn, op: ReadOp) -> DataResponse | ChildrenResponse | ErrorResult:
+    def _read_or_error(
+        self, cnxn: ServerCnxn, op: ReadOp
+    ) -> DataResponse | ChildrenResponse | ErrorResult:
         try:
             return self._read_node(cnxn, op)
         except ZkError as error:
             return ErrorResult(error.code)
 
     def _set_watches(self, cnxn_id: int, request: SetWatchesRequest) -> None:
-        """DataTree.setWatches: what changed since the client last heard fires now, the rest is set again."""
+        """DataTree.setWatches: what changed since the client last heard fires now, the rest is set
+        again.
+        """
         tree, seen = self._tree, request.relative_zxid
         data, child = tree.data_watches, tree.child_watches
         for path in request.data_watches:
@@ -155,9 +177,15 @@ class FinalRequestProcessor:
             raise ZkError(ZkErrorCode.MARSHALLING_ERROR, request.path) from None
         managers = [
             manager
-            for manager, other in ((self._tree.data_watches, WatcherType.CHILDREN), (self._tree.child_watches, WatcherType.DATA))
+            for manager, other in (
+                (self._tree.data_watches, WatcherType.CHILDREN),
+                (self._tree.child_watches, WatcherType.DATA),
+            )
             if kind is not other
         ]
-        found = [(manager.contains if request.only_check else manager.remove)(request.path, cnxn_id) for manager in managers]
+        found = [
+            (manager.contains if request.only_check else manager.remove)(request.path, cnxn_id)
+            for manager in managers
+        ]
         if not any(found):
             raise ZkError(ZkErrorCode.NO_WATCHER, request.path)

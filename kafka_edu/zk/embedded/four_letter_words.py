@@ -1,4 +1,5 @@
-"""The 4-letter words: a server's state in plain text, for people and scripts (ZooKeeper: command/*.java).
+"""The 4-letter words: a server's state in plain text, for people and scripts (ZooKeeper:
+command/*.java).
 
 $ echo ruok | nc 127.0.0.1 2181
 imok
@@ -44,12 +45,21 @@ def isro(_: ServerView) -> str:
 
 
 def srvr(view: ServerView) -> str:
-    return f"Zookeeper version: {VERSION}, built on Python {platform.python_version()}\n{_summary(view)}"
+    return (
+        f"Zookeeper version: {VERSION}, built on Python"
+        f" {platform.python_version()}\n{_summary(view)}"
+    )
 
 
 def stat(view: ServerView) -> str:
-    clients = "".join(f" /{c.peer}[{int(c.session_id != 0)}](queued={c.queued_bytes},recved={c.received},sent={c.sent})\n" for c in view.cnxns)
-    return f"Zookeeper version: {VERSION}, built on Python {platform.python_version()}\nClients:\n{clients}\n{_summary(view)}"
+    clients = "".join(
+        f" /{c.peer}[{int(c.session_id != 0)}](queued={c.queued_bytes},recved={c.received},sent={c.sent})\n"  # noqa: E501
+        for c in view.cnxns
+    )
+    return (
+        f"Zookeeper version: {VERSION}, built on Python"
+        f" {platform.python_version()}\nClients:\n{clients}\n{_summary(view)}"
+    )
 
 
 def _summary(view: ServerView) -> str:
@@ -62,7 +72,7 @@ def _summary(view: ServerView) -> str:
         f"Connections: {len(view.cnxns)}\n"
         f"Outstanding: {server.stats.outstanding}\n"
         f"Zxid: {server.tree.last_processed_zxid:#x}\n"
-        f"Mode: standalone\n"
+        "Mode: standalone\n"
         f"Node count: {_node_count(server)}\n"
     )
 
@@ -101,7 +111,9 @@ def cons(view: ServerView) -> str:
     for c in view.cnxns:
         session = view.server.sessions.sessions.get(c.session_id)
         more = f",sid=0x{c.session_id:x},to={session.timeout_ms}" if session else ""
-        rows.append(f" /{c.peer}[{int(session is not None)}](queued={c.queued_bytes},recved={c.received},sent={c.sent}{more})\n")
+        rows.append(
+            f" /{c.peer}[{int(session is not None)}](queued={c.queued_bytes},recved={c.received},sent={c.sent}{more})\n"  # noqa: E501
+        )
     return "".join(rows) + "\n"
 
 
@@ -124,7 +136,10 @@ def dump(view: ServerView) -> str:
 def wchs(view: ServerView) -> str:
     """As in ZooKeeper, this and the next two tell of data watches only."""
     watches = view.server.tree.data_watches
-    return f"{watches.watchers} connections watching {watches.paths} paths\nTotal watches:{watches.count}\n"
+    return (
+        f"{watches.watchers} connections watching {watches.paths} paths\nTotal"
+        f" watches:{watches.count}\n"
+    )
 
 
 def wchc(view: ServerView) -> str:
@@ -142,7 +157,9 @@ def _grouped(view: ServerView, key_and_item: Callable[[str, int], tuple[str, str
     for path, watcher in view.server.tree.data_watches.items():
         key, item = key_and_item(path, view.server.cnxns[watcher].session_id)
         groups.setdefault(key, []).append(item)
-    return "".join(f"{key}\n" + "".join(f"\t{item}\n" for item in items) for key, items in groups.items())
+    return "".join(
+        f"{key}\n" + "".join(f"\t{item}\n" for item in items) for key, items in groups.items()
+    )
 
 
 def conf(view: ServerView) -> str:
@@ -166,10 +183,13 @@ def srst(view: ServerView) -> str:
 
 
 _COMMANDS: Final[dict[str, Callable[[ServerView], str]]] = {
-    word.__name__: word for word in (ruok, isro, srvr, stat, mntr, cons, dump, wchs, wchc, wchp, conf, envi, srst)
+    word.__name__: word
+    for word in (ruok, isro, srvr, stat, mntr, cons, dump, wchs, wchc, wchp, conf, envi, srst)
 }
 WORDS: Final = frozenset(word.encode() for word in _COMMANDS)
-"""As the first four bytes of a connection. None of them could be a frame's length: all are above 1.6 GB."""
+"""As the first four bytes of a connection. None of them could be a frame's length: all are above
+1.6 GB.
+"""
 
 
 def answer(word: str, view: ServerView) -> str:

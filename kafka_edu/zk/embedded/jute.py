@@ -1,8 +1,11 @@
-"""Jute, ZooKeeper's serialization (org.apache.jute.BinaryInputArchive, BinaryOutputArchive): big-endian, no tags, no versions.
+"""Jute, ZooKeeper's serialization (org.apache.jute.BinaryInputArchive, BinaryOutputArchive):
+big-endian, no tags, no versions.
 
-    int 4 bytes, long 8, bool 1; buffer and string: int length, then the bytes; vector: int count, then the items; length or count -1 is null
+    int 4 bytes, long 8, bool 1; buffer and string: int length, then the bytes; vector: int count,
+    then the items; length or count -1 is null
 
-Sans-IO, and strict: every length is held against what is there before anything is made of it, so a frame of 20 bytes never allocates more.
+Sans-IO, and strict: every length is held against what is there before anything is made of it, so a
+frame of 20 bytes never allocates more.
 """
 
 import struct
@@ -25,7 +28,9 @@ class JuteError(ValueError):
 
 
 class Decoder:
-    """Reads values one after the other from `data`, which is one whole record. Bytes behind the last value are ignored, as in Java."""
+    """Reads values one after the other from `data`, which is one whole record. Bytes behind the
+    last value are ignored, as in Java.
+    """
 
     __slots__ = ("_data", "_position")
 
@@ -68,11 +73,15 @@ class Decoder:
         return bytes(self._data[start : start + length])
 
     def read_string(self) -> str:
-        """A null string is an empty one here. Bytes that are no UTF-8 are replaced, as in Java; such a path is then refused."""
+        """A null string is an empty one here. Bytes that are no UTF-8 are replaced, as in Java;
+        such a path is then refused.
+        """
         return (self.read_buffer() or b"").decode("utf-8", "replace")
 
     def read_vector(self, item: Callable[[], T]) -> tuple[T, ...]:
-        """`item` reads one; every item is at least a byte long, so a count beyond what remains is a lie."""
+        """`item` reads one; every item is at least a byte long, so a count beyond what remains is a
+        lie.
+        """
         count = self.read_int()
         if count == -1:
             return ()

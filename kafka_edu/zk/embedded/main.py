@@ -1,7 +1,9 @@
-"""One embedded ZooKeeper server as a process: `python -m kafka_edu.zk.embedded.main --port 2181 --data-dir D`.
+"""One embedded ZooKeeper server as a process: `python -m kafka_edu.zk.embedded.main --port 2181
+--data-dir D`.
 
-Prints `ready PORT` when it listens; SIGTERM and SIGINT stop it cleanly (a snapshot is written, so that the next start replays nothing).
-Two servers on one data folder would ruin it: a lock on the folder keeps the second one out.
+Prints `ready PORT` when it listens; SIGTERM and SIGINT stop it cleanly (a snapshot is written, so
+that the next start replays nothing). Two servers on one data folder would ruin it: a lock on the
+folder keeps the second one out.
 """
 
 import argparse
@@ -29,14 +31,38 @@ DEFAULT_TICK_TIME_MS: Final = 500
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m kafka_edu.zk.embedded.main", description="An embedded ZooKeeper server.")
+    parser = argparse.ArgumentParser(
+        prog="python -m kafka_edu.zk.embedded.main", description="An embedded ZooKeeper server."
+    )
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=2181, help="0 picks a free one")
-    parser.add_argument("--data-dir", required=True, help="folder of the log and the snapshots; made if missing")
-    parser.add_argument("--tick-time", type=int, default=DEFAULT_TICK_TIME_MS, metavar="MS", help="sessions last 2 to 20 ticks (default %(default)s)")
-    parser.add_argument("--snap-count", type=int, default=SNAP_COUNT, metavar="N", help="a snapshot every N transactions (default %(default)s)")
-    parser.add_argument("--no-fsync", action="store_true", help="answer before the disk has it: a crash of the machine may lose answered writes")
-    parser.add_argument("--events-file", metavar="FILE", help="write here where the event socket is: host, port, token, pid")
+    parser.add_argument(
+        "--data-dir", required=True, help="folder of the log and the snapshots; made if missing"
+    )
+    parser.add_argument(
+        "--tick-time",
+        type=int,
+        default=DEFAULT_TICK_TIME_MS,
+        metavar="MS",
+        help="sessions last 2 to 20 ticks (default %(default)s)",
+    )
+    parser.add_argument(
+        "--snap-count",
+        type=int,
+        default=SNAP_COUNT,
+        metavar="N",
+        help="a snapshot every N transactions (default %(default)s)",
+    )
+    parser.add_argument(
+        "--no-fsync",
+        action="store_true",
+        help="answer before the disk has it: a crash of the machine may lose answered writes",
+    )
+    parser.add_argument(
+        "--events-file",
+        metavar="FILE",
+        help="write here where the event socket is: host, port, token, pid",
+    )
     return parser.parse_args(arguments)
 
 
@@ -61,7 +87,9 @@ def lock(data_dir: str) -> BinaryIO:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         file.close()
-        raise DataDirError(f"{data_dir} is in use by another ZooKeeper: stop it, or give another --data-dir") from None
+        raise DataDirError(
+            f"{data_dir} is in use by another ZooKeeper: stop it, or give another --data-dir"
+        ) from None
     return file
 
 
@@ -75,7 +103,9 @@ async def serve(arguments: argparse.Namespace) -> int:
         failures.append(str(reason))
         stopped.set()
 
-    loop.set_exception_handler(lambda _, context: fail(context.get("exception") or context["message"]))
+    loop.set_exception_handler(
+        lambda _, context: fail(context.get("exception") or context["message"])
+    )
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
     time = SystemTime()
@@ -106,11 +136,15 @@ async def serve(arguments: argparse.Namespace) -> int:
     return 1 if failures else 0
 
 
-async def _open_event_socket(tracer: Tracer, transport: SocketTransport, path: str, stack: contextlib.ExitStack) -> None:
+async def _open_event_socket(
+    tracer: Tracer, transport: SocketTransport, path: str, stack: contextlib.ExitStack
+) -> None:
     """Events to whoever asks, for as long as `stack` is open."""
     import secrets
 
-    from kafka_edu.trace.socket_sink import EventServer  # with json it costs 5 ms that a start without events need not pay
+    from kafka_edu.trace.socket_sink import (
+        EventServer,
+    )  # with json it costs 5 ms that a start without events need not pay
 
     events = EventServer(tracer, transport, tracer.time, secrets.token_hex(16))
     port = await events.listen()

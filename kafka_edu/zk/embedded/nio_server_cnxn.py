@@ -1,8 +1,10 @@
-"""One client's connection: bytes to requests, and replies to bytes (ZooKeeper: NIOServerCnxn.java). Implements WireReceiver.
+"""One client's connection: bytes to requests, and replies to bytes (ZooKeeper: NIOServerCnxn.java).
+Implements WireReceiver.
 
-The first four bytes decide what it is: a 4-letter word is answered in plain text and the connection closed; anything else is the length of a
-ConnectRequest. A length out of range, or a frame that is not even a request's header, closes this connection and disturbs nobody else.
-What has arrived of a frame is kept as it comes; nothing is allocated for what a length announces.
+The first four bytes decide what it is: a 4-letter word is answered in plain text and the connection
+closed; anything else is the length of a ConnectRequest. A length out of range, or a frame that is
+not even a request's header, closes this connection and disturbs nobody else. What has arrived of a
+frame is kept as it comes; nothing is allocated for what a length announces.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,9 +33,13 @@ class Listener(Protocol):
 
 
 class NioServerCnxn:
-    """The shell's side of a connection. Owned by the factory; next hop: ServerCnxnFactory.on_request."""
+    """The shell's side of a connection. Owned by the factory; next hop:
+    ServerCnxnFactory.on_request.
+    """
 
-    def __init__(self, wire: Wire, listener: Listener, open_cnxn: Callable[[str], int], now_ms: int) -> None:
+    def __init__(
+        self, wire: Wire, listener: Listener, open_cnxn: Callable[[str], int], now_ms: int
+    ) -> None:
         self.wire = wire
         self.id = open_cnxn(wire.peer)
         self.opened_ms = now_ms
@@ -42,7 +48,9 @@ class NioServerCnxn:
         self.welcomed = False
         """Whether its answer was sent."""
         self.finishing_since_ms: int | None = None
-        """When the factory first saw that this one only waits for its client to take the last bytes."""
+        """When the factory first saw that this one only waits for its client to take the last
+        bytes.
+        """
         self.received = self.sent = 0
         self.closed = False
         self._listener = listener

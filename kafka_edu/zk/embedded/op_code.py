@@ -1,4 +1,6 @@
-"""ZooKeeper's numbers: operations, create modes, permissions, reserved xids (ZooDefs.java, CreateMode.java, ClientCnxn.java)."""
+"""ZooKeeper's numbers: operations, create modes, permissions, reserved xids (ZooDefs.java,
+CreateMode.java, ClientCnxn.java).
+"""
 
 from enum import IntEnum, IntFlag
 from typing import Final
@@ -57,7 +59,11 @@ class CreateMode(IntEnum):
 
     @property
     def is_sequential(self) -> bool:
-        return self in (CreateMode.PERSISTENT_SEQUENTIAL, CreateMode.EPHEMERAL_SEQUENTIAL, CreateMode.PERSISTENT_SEQUENTIAL_WITH_TTL)
+        return self in (
+            CreateMode.PERSISTENT_SEQUENTIAL,
+            CreateMode.EPHEMERAL_SEQUENTIAL,
+            CreateMode.PERSISTENT_SEQUENTIAL_WITH_TTL,
+        )
 
 
 class Perms(IntFlag):

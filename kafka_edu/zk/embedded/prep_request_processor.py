@@ -1,10 +1,13 @@
-"""What a write would come to, decided before anything is changed (ZooKeeper: PrepRequestProcessor.java).
+"""What a write would come to, decided before anything is changed (ZooKeeper:
+PrepRequestProcessor.java).
 
-A write request is checked against the tree and turned into a transaction, or refused with the error a client sees; the tree is not touched. Within
-a multi the later ops must see what the earlier ones would do, so their effects are noted in change records over the tree. If one op
-fails, the records are thrown away, and that is the whole of "rollback".
+A write request is checked against the tree and turned into a transaction, or refused with the error
+a client sees; the tree is not touched. Within a multi the later ops must see what the earlier ones
+would do, so their effects are noted in change records over the tree. If one op fails, the records
+are thrown away, and that is the whole of "rollback".
 
-The order of the checks is ZooKeeper's, for it decides which error a client meets when several apply.
+The order of the checks is ZooKeeper's, for it decides which error a client meets when several
+apply.
 """
 
 from collections.abc import Sequence
@@ -24,7 +27,15 @@ from kafka_edu.zk.embedded.proto import (
     UnservedRequest,
     WriteRequest,
 )
-from kafka_edu.zk.embedded.txn import CheckTxn, CreateTxn, DeleteTxn, MultiTxn, OpTxn, SetAclTxn, SetDataTxn
+from kafka_edu.zk.embedded.txn import (
+    CheckTxn,
+    CreateTxn,
+    DeleteTxn,
+    MultiTxn,
+    OpTxn,
+    SetAclTxn,
+    SetDataTxn,
+)
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 from kafka_edu.zk.zk_path import validate_path
 
@@ -42,7 +53,15 @@ class _ChangeRecord:
 
     __slots__ = ("acl", "aversion", "child_count", "creates", "ephemeral_owner", "version")
 
-    def __init__(self, acl: AclList, version: int, creates: int, aversion: int, ephemeral_owner: int, child_count: int) -> None:
+    def __init__(
+        self,
+        acl: AclList,
+        version: int,
+        creates: int,
+        aversion: int,
+        ephemeral_owner: int,
+        child_count: int,
+    ) -> None:
         self.acl = acl
         self.version = version
         self.creates = creates
@@ -52,7 +71,9 @@ class _ChangeRecord:
 
 
 def _record(node: DataNode) -> _ChangeRecord:
-    return _ChangeRecord(node.acl, node.version, node.creates, node.aversion, node.ephemeral_owner, node.num_children)
+    return _ChangeRecord(
+        node.acl, node.version, node.creates, node.aversion, node.ephemeral_owner, node.num_children
+    )
 
 
 def _next_version(path: str, expected: int, version: int) -> int:
@@ -62,7 +83,9 @@ def _next_version(path: str, expected: int, version: int) -> int:
 
 
 class PrepRequestProcessor:
-    """Checks the write requests of one session at one moment; made anew for each request, so that no record outlives it."""
+    """Checks the write requests of one session at one moment; made anew for each request, so that
+    no record outlives it.
+    """
 
     def __init__(self, tree: DataTree, session_id: int, identities: Sequence[AuthId]) -> None:
         self._tree = tree
@@ -82,7 +105,17 @@ class PrepRequestProcessor:
                 raise MultiFailed(index, error) from None
         return MultiTxn(tuple(txns))
 
-    def _prepare(self, op: CreateRequest | DeleteRequest | SetDataRequest | SetAclRequest | CheckVersionRequest | UnservedRequest) -> OpTxn:
+    def _prepare(
+        self,
+        op: (
+            CreateRequest
+            | DeleteRequest
+            | SetDataRequest
+            | SetAclRequest
+            | CheckVersionRequest
+            | UnservedRequest
+        ),
+    ) -> OpTxn:
         match op:
             case CreateRequest():
                 return self._create(op)
@@ -108,7 +141,9 @@ class PrepRequestProcessor:
         return record
 
     def _exists(self, path: str) -> bool:
-        return self._changed[path] is not None if path in self._changed else path in self._tree.nodes
+        return (
+            self._changed[path] is not None if path in self._changed else path in self._tree.nodes
+        )
 
     def _check_acl(self, path: str, acl: AclList, perm: Perms) -> None:
         access.check(path, acl, perm, self._identities)

@@ -1,6 +1,7 @@
 """Requests and responses as values (ZooKeeper's zookeeper.jute, module org.apache.zookeeper.proto).
 
-The core takes and gives these; `wire` turns them from and into bytes; the simulator hands them over as they are.
+The core takes and gives these; `wire` turns them from and into bytes; the simulator hands them over
+as they are.
 """
 
 from typing import NamedTuple
@@ -23,7 +24,9 @@ READ_ACL_UNSAFE: AclList = (Acl(1, "world", "anyone"),)
 
 
 class ConnectRequest(NamedTuple):
-    """The first frame of a connection. `session_id` 0 asks for a new session; `read_only` is None from a client older than 3.4."""
+    """The first frame of a connection. `session_id` 0 asks for a new session; `read_only` is None
+    from a client older than 3.4.
+    """
 
     protocol_version: int
     last_zxid_seen: int
@@ -120,7 +123,9 @@ class CloseSessionRequest(NamedTuple):
 
 
 class SetWatchesRequest(NamedTuple):
-    """After a reconnect: watches to set again, or to fire at once for what changed after `relative_zxid`."""
+    """After a reconnect: watches to set again, or to fire at once for what changed after
+    `relative_zxid`.
+    """
 
     relative_zxid: int
     data_watches: tuple[str, ...]
@@ -142,7 +147,9 @@ class AuthPacket(NamedTuple):
 
 
 class UnservedRequest(NamedTuple):
-    """A request that cannot be served: unknown (`hang_up`), known but not implemented, or not decodable."""
+    """A request that cannot be served: unknown (`hang_up`), known but not implemented, or not
+    decodable.
+    """
 
     op: int
     code: ZkErrorCode
@@ -165,7 +172,14 @@ class MultiReadRequest(NamedTuple):
     ops: tuple[ReadOp, ...]
 
 
-WriteRequest = CreateRequest | DeleteRequest | SetDataRequest | SetAclRequest | CheckVersionRequest | MultiRequest
+WriteRequest = (
+    CreateRequest
+    | DeleteRequest
+    | SetDataRequest
+    | SetAclRequest
+    | CheckVersionRequest
+    | MultiRequest
+)
 Request = (
     WriteRequest
     | ExistsRequest
@@ -228,7 +242,9 @@ class PathsResponse(NamedTuple):
 
 
 class ErrorResult(NamedTuple):
-    """One op of a multi that did not happen: its own error, OK if it stood before the one that failed, RUNTIME_INCONSISTENCY if behind."""
+    """One op of a multi that did not happen: its own error, OK if it stood before the one that
+    failed, RUNTIME_INCONSISTENCY if behind.
+    """
 
     code: ZkErrorCode
 
@@ -241,7 +257,15 @@ class CheckResult(NamedTuple):
     pass
 
 
-MultiResult = CreateResponse | StatResponse | DeleteResult | CheckResult | DataResponse | ChildrenResponse | ErrorResult
+MultiResult = (
+    CreateResponse
+    | StatResponse
+    | DeleteResult
+    | CheckResult
+    | DataResponse
+    | ChildrenResponse
+    | ErrorResult
+)
 
 
 class MultiResponse(NamedTuple):
@@ -249,5 +273,13 @@ class MultiResponse(NamedTuple):
 
 
 Response = (
-    CreateResponse | StatResponse | DataResponse | ChildrenResponse | AclResponse | PathResponse | NumberResponse | PathsResponse | MultiResponse
+    CreateResponse
+    | StatResponse
+    | DataResponse
+    | ChildrenResponse
+    | AclResponse
+    | PathResponse
+    | NumberResponse
+    | PathsResponse
+    | MultiResponse
 )

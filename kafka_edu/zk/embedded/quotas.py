@@ -1,8 +1,11 @@
-"""Quotas: how many znodes and bytes there are below a path that has one (ZooKeeper: Quotas.java, DataTree.updateCountBytes).
+"""Quotas: how many znodes and bytes there are below a path that has one (ZooKeeper: Quotas.java,
+DataTree.updateCountBytes).
 
-A client sets a quota for /a by creating /zookeeper/quota/a/zookeeper_limits (`count=10,bytes=-1`) and …/zookeeper_stats, as ZooKeeper's shell does. From then
-on the server writes into zookeeper_stats what there is: `count=3,bytes=120`, the node itself counted. That is no transaction: it changes neither version
-nor zxid, every server of an ensemble comes to it by itself. A limit that is passed would only be told in the log (3.6), and so here nothing comes of it.
+A client sets a quota for /a by creating /zookeeper/quota/a/zookeeper_limits (`count=10,bytes=-1`)
+and …/zookeeper_stats, as ZooKeeper's shell does. From then on the server writes into
+zookeeper_stats what there is: `count=3,bytes=120`, the node itself counted. That is no transaction:
+it changes neither version nor zxid, every server of an ensemble comes to it by itself. A limit that
+is passed would only be told in the log (3.6), and so here nothing comes of it.
 """
 
 import re
@@ -23,7 +26,8 @@ class Node(Protocol):
 
 
 class Quotas:
-    """Which paths have a quota; keeps their zookeeper_stats right. Told of every change by the DataTree, when it is made. O(1) while there is no quota.
+    """Which paths have a quota; keeps their zookeeper_stats right. Told of every change by the
+    DataTree, when it is made. O(1) while there is no quota.
 
     `write` is the DataTree's door for such data.
     """
@@ -34,7 +38,9 @@ class Quotas:
         self._paths: set[str] = set()
 
     def created(self, path: str, size: int) -> None:
-        """A node of `size` bytes is there. The node of the stats is filled with what is below its path; all else O(depth)."""
+        """A node of `size` bytes is there. The node of the stats is filled with what is below its
+        path; all else O(depth).
+        """
         if path.startswith(ROOT):
             self.loaded(path)
             if path.endswith(STATS):
@@ -77,7 +83,9 @@ class Quotas:
         if node is None:
             return 0, 0
         below = [self._counted(f"{path}/{name}") for name in node.children or ()]
-        return 1 + sum(count for count, _ in below), len(node.data or b"") + sum(size for _, size in below)
+        return 1 + sum(count for count, _ in below), len(node.data or b"") + sum(
+            size for _, size in below
+        )
 
     def _write(self, stats: str, count: int, size: int) -> None:
         self._write_data(stats, f"count={count},bytes={size}".encode())

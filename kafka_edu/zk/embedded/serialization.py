@@ -1,7 +1,9 @@
-"""Requests and responses as bytes: the wire of ZooKeeper's clients (zookeeper.jute; ClientCnxn.java, ServerCnxn.java).
+"""Requests and responses as bytes: the wire of ZooKeeper's clients (zookeeper.jute;
+ClientCnxn.java, ServerCnxn.java).
 
-A frame is an int length and that many bytes. The first frame of a connection is a ConnectRequest; each later one is a header (int xid, int type) and
-that type's record. A reply is a header (int xid, long zxid, int error) and, if the error is 0, a record. Replies come in the order of the requests;
+A frame is an int length and that many bytes. The first frame of a connection is a ConnectRequest;
+each later one is a header (int xid, int type) and that type's record. A reply is a header (int xid,
+long zxid, int error) and, if the error is 0, a record. Replies come in the order of the requests;
 reserved xids mark what is none: -1 a watch that fired, -2 a ping, -4 AddAuth, -8 SetWatches.
 """
 
@@ -89,12 +91,22 @@ _NOT_IMPLEMENTED: Final = frozenset(
 def decode_connect(frame: bytes) -> ConnectRequest:
     """Raises JuteError."""
     d = Decoder(frame)
-    version, seen, timeout_ms, session_id, passwd = d.read_int(), d.read_long(), d.read_int(), d.read_long(), d.read_buffer()
-    return ConnectRequest(version, seen, timeout_ms, session_id, passwd or b"", d.read_bool() if d.remaining else None)
+    version, seen, timeout_ms, session_id, passwd = (
+        d.read_int(),
+        d.read_long(),
+        d.read_int(),
+        d.read_long(),
+        d.read_buffer(),
+    )
+    return ConnectRequest(
+        version, seen, timeout_ms, session_id, passwd or b"", d.read_bool() if d.remaining else None
+    )
 
 
 def decode_request(frame: bytes) -> tuple[int, Request]:
-    """The xid and the request. Raises JuteError if there is not even a header; a body that cannot be read is an UnservedRequest."""
+    """The xid and the request. Raises JuteError if there is not even a header; a body that cannot
+    be read is an UnservedRequest.
+    """
     d = Decoder(frame)
     xid, op = d.read_int(), d.read_int()
     try:
@@ -124,7 +136,12 @@ def _decode_body(op: int, d: Decoder) -> Request:
         case OpCode.SYNC:
             return SyncRequest(d.read_string())
         case OpCode.SET_WATCHES:
-            return SetWatchesRequest(d.read_long(), d.read_vector(d.read_string), d.read_vector(d.read_string), d.read_vector(d.read_string))
+            return SetWatchesRequest(
+                d.read_long(),
+                d.read_vector(d.read_string),
+                d.read_vector(d.read_string),
+                d.read_vector(d.read_string),
+            )
         case OpCode.REMOVE_WATCHES | OpCode.CHECK_WATCHES:
             return RemoveWatchesRequest(d.read_string(), d.read_int(), op == OpCode.CHECK_WATCHES)
         case OpCode.AUTH:
@@ -139,13 +156,19 @@ def _decode_body(op: int, d: Decoder) -> Request:
         case OpCode.MULTI_READ:
             return MultiReadRequest(_decode_multi_read(d))
         case _:
-            return UnservedRequest(op, ZkErrorCode.UNIMPLEMENTED, hang_up=op not in _NOT_IMPLEMENTED)
+            return UnservedRequest(
+                op, ZkErrorCode.UNIMPLEMENTED, hang_up=op not in _NOT_IMPLEMENTED
+            )
 
 
-def _decode_write(op: int, d: Decoder) -> CreateRequest | DeleteRequest | SetDataRequest | CheckVersionRequest:
+def _decode_write(
+    op: int, d: Decoder
+) -> CreateRequest | DeleteRequest | SetDataRequest | CheckVersionRequest:
     match op:
         case OpCode.CREATE | OpCode.CREATE2:
-            return CreateRequest(d.read_string(), d.read_buffer(), decode_acl(d), d.read_int(), op == OpCode.CREATE2)
+            return CreateRequest(
+                d.read_string(), d.read_buffer(), decode_acl(d), d.read_int(), op == OpCode.CREATE2
+            )
         case OpCode.DELETE:
             return DeleteRequest(d.read_string(), d.read_int())
         case OpCode.SET_DATA:
@@ -157,7 +180,10 @@ def _decode_write(op: int, d: Decoder) -> CreateRequest | DeleteRequest | SetDat
 
 
 def encode_acl(acl: AclList) -> bytes:
-    return encode_vector(encode_int(entry.perms) + encode_string(entry.scheme) + encode_string(entry.id) for entry in acl)
+    return encode_vector(
+        encode_int(entry.perms) + encode_string(entry.scheme) + encode_string(entry.id)
+        for entry in acl
+    )
 
 
 def decode_acl(d: Decoder) -> AclList:
@@ -165,7 +191,9 @@ def decode_acl(d: Decoder) -> AclList:
 
 
 def _decode_multi(d: Decoder) -> tuple[MultiOp, ...]:
-    """Headers (int type, bool done, int err), each but the last followed by its op (MultiOperationRecord.java)."""
+    """Headers (int type, bool done, int err), each but the last followed by its op
+    (MultiOperationRecord.java).
+    """
     ops: list[MultiOp] = []
     while True:
         op, done, _ = d.read_int(), d.read_bool(), d.read_int()
@@ -197,7 +225,12 @@ def _decode_multi_read(d: Decoder) -> tuple[ReadOp, ...]:
 
 
 def encode_connect_response(response: ConnectResponse) -> bytes:
-    body = encode_int(response.protocol_version) + encode_int(response.timeout_ms) + encode_long(response.session_id) + encode_buffer(response.passwd)
+    body = (
+        encode_int(response.protocol_version)
+        + encode_int(response.timeout_ms)
+        + encode_long(response.session_id)
+        + encode_buffer(response.passwd)
+    )
     if response.read_only is not None:
         body += encode_bool(response.read_only)
     return encode_int(len(body)) + body
@@ -222,7 +255,9 @@ def _encode_body(response: Response) -> bytes:
         case CreateResponse(path, stat):
             return encode_string(path) + (encode_stat(stat) if stat else b"")
         case ChildrenResponse(children, stat):
-            return encode_vector(map(encode_string, children)) + (encode_stat(stat) if stat else b"")
+            return encode_vector(map(encode_string, children)) + (
+                encode_stat(stat) if stat else b""
+            )
         case MultiResponse(results):
             return b"".join(map(_encode_multi_result, results)) + _MULTI_END
         case AclResponse(acl, stat):

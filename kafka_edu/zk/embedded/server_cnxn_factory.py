@@ -1,8 +1,11 @@
-"""The embedded server's shell: connections in, the core asked, effects performed (ZooKeeper: NIOServerCnxnFactory.java).
+"""The embedded server's shell: connections in, the core asked, effects performed (ZooKeeper:
+NIOServerCnxnFactory.java).
 
-    NioServerCnxn → here → ZooKeeperServer (core) → SyncRequestProcessor (disk) → here → NioServerCnxn
+    NioServerCnxn → here → ZooKeeperServer (core) → SyncRequestProcessor (disk) → here →
+    NioServerCnxn
 
-One task owns all of it: the loop's. A second one ticks, so that sessions expire and silent connections are closed.
+One task owns all of it: the loop's. A second one ticks, so that sessions expire and silent
+connections are closed.
 """
 
 import asyncio
@@ -16,14 +19,34 @@ from kafka_edu.zk.embedded.file_txn_snap_log import FileTxnSnapLog
 from kafka_edu.zk.embedded.four_letter_words import CnxnRow, ServerView, answer
 from kafka_edu.zk.embedded.nio_server_cnxn import NioServerCnxn
 from kafka_edu.zk.embedded.proto import ConnectRequest, PingRequest, Request
-from kafka_edu.zk.embedded.serialization import encode_connect_response, encode_notification, encode_reply
-from kafka_edu.zk.embedded.sync_request_processor import SNAP_COUNT, RunBlocking, SyncRequestProcessor
-from kafka_edu.zk.embedded.zookeeper_server import AppendTxn, CloseCnxn, ConnectReply, Effect, Notify, Reply, ZooKeeperServer
+from kafka_edu.zk.embedded.serialization import (
+    encode_connect_response,
+    encode_notification,
+    encode_reply,
+)
+from kafka_edu.zk.embedded.sync_request_processor import (
+    SNAP_COUNT,
+    RunBlocking,
+    SyncRequestProcessor,
+)
+from kafka_edu.zk.embedded.zookeeper_server import (
+    AppendTxn,
+    CloseCnxn,
+    ConnectReply,
+    Effect,
+    Notify,
+    Reply,
+    ZooKeeperServer,
+)
 
 SESSIONLESS_TIMEOUT_MS: Final = 10_000
-"""A connection that has not asked for a session by then is closed (zookeeper.nio.sessionlessCnxnTimeout)."""
+"""A connection that has not asked for a session by then is closed
+(zookeeper.nio.sessionlessCnxnTimeout).
+"""
 MAX_OUTSTANDING: Final = 1000
-"""Requests that may wait for the disk before connections are no longer read from (globalOutstandingLimit)."""
+"""Requests that may wait for the disk before connections are no longer read from
+(globalOutstandingLimit).
+"""
 
 
 class ServerCnxnFactory:
@@ -43,7 +66,12 @@ class ServerCnxnFactory:
         snap_count: int = SNAP_COUNT,
         trace: Tracer | None = None,
     ) -> None:
-        self.server = ZooKeeperServer(tick_time_ms=tick_time_ms, now_ms=time.hi_res_clock_ms(), wall_ms=time.milliseconds(), trace=trace)
+        self.server = ZooKeeperServer(
+            tick_time_ms=tick_time_ms,
+            now_ms=time.hi_res_clock_ms(),
+            wall_ms=time.milliseconds(),
+            trace=trace,
+        )
         self._time = time
         self._transport = transport
         self._log = log
@@ -73,7 +101,9 @@ class ServerCnxnFactory:
         return self._listener.port
 
     async def stop(self) -> None:
-        """Stop listening, make all safe, close all. Sessions live on in the data folder, for their time-outs."""
+        """Stop listening, make all safe, close all. Sessions live on in the data folder, for their
+        time-outs.
+        """
         if self._listener is not None:
             self._listener.close()
         if self._ticker is not None:
@@ -86,13 +116,23 @@ class ServerCnxnFactory:
 
     def on_connect(self, cnxn: NioServerCnxn, request: ConnectRequest) -> None:
         self.server.stats.packets_received += 1
-        self._sync.submit(self.server.connect(cnxn.id, request, self._time.hi_res_clock_ms(), self._time.milliseconds()))
+        self._sync.submit(
+            self.server.connect(
+                cnxn.id, request, self._time.hi_res_clock_ms(), self._time.milliseconds()
+            )
+        )
 
     def on_request(self, cnxn: NioServerCnxn, xid: int, request: Request) -> None:
         self.server.stats.packets_received += 1
-        effects = self.server.request(cnxn.id, xid, request, self._time.hi_res_clock_ms(), self._time.milliseconds())
+        effects = self.server.request(
+            cnxn.id, xid, request, self._time.hi_res_clock_ms(), self._time.milliseconds()
+        )
         if isinstance(request, PingRequest) and cnxn.welcomed:
-            self._perform(effects)  # shows nothing that must be safe first; and a slow disk should not look like a dead server
+            self._perform(
+                effects
+                # shows nothing that must be safe first; and a slow disk should not look like a dead
+                # server
+            )
             return
         self._sync.submit(effects)
         if self.server.stats.outstanding >= MAX_OUTSTANDING:
@@ -101,7 +141,14 @@ class ServerCnxnFactory:
 
     def on_word(self, cnxn: NioServerCnxn, word: str) -> None:
         cnxns = [
-            CnxnRow(one.id, one.wire.peer, self.server.cnxns[one.id].session_id, one.received, one.sent, one.wire.unsent)
+            CnxnRow(
+                one.id,
+                one.wire.peer,
+                self.server.cnxns[one.id].session_id,
+                one.received,
+                one.sent,
+                one.wire.unsent,
+            )
             for one in self._cnxns.values()
             if one.id in self.server.cnxns
         ]
@@ -135,7 +182,9 @@ class ServerCnxnFactory:
                 case CloseCnxn(cnxn):
                     finished.append(cnxn)
                 case AppendTxn():
-                    raise AssertionError("a transaction must have been taken by the SyncRequestProcessor")
+                    raise AssertionError(
+                        "a transaction must have been taken by the SyncRequestProcessor"
+                    )
         for cnxn_id, frames in parts.items():
             receiver = self._cnxns.get(cnxn_id)
             if receiver is not None:
@@ -153,7 +202,9 @@ class ServerCnxnFactory:
 
     async def _tick(self) -> None:
         while True:
-            await self._time.sleep(self.server.sessions.next_expiration_ms - self._time.hi_res_clock_ms())
+            await self._time.sleep(
+                self.server.sessions.next_expiration_ms - self._time.hi_res_clock_ms()
+            )
             now_ms = self._time.hi_res_clock_ms()
             effects = self.server.tick(now_ms, self._time.milliseconds())
             if effects:
@@ -162,9 +213,13 @@ class ServerCnxnFactory:
                 self._close_if_idle(cnxn, now_ms)
 
     def _close_if_idle(self, cnxn: NioServerCnxn, now_ms: int) -> None:
-        """A connection without a session, and one that does not take its last bytes, may stay for SESSIONLESS_TIMEOUT_MS."""
+        """A connection without a session, and one that does not take its last bytes, may stay for
+        SESSIONLESS_TIMEOUT_MS.
+        """
         if cnxn.finishing:
-            cnxn.finishing_since_ms = now_ms if cnxn.finishing_since_ms is None else cnxn.finishing_since_ms
+            cnxn.finishing_since_ms = (
+                now_ms if cnxn.finishing_since_ms is None else cnxn.finishing_since_ms
+            )
             if now_ms - cnxn.finishing_since_ms >= SESSIONLESS_TIMEOUT_MS:
                 cnxn.wire.close()
         elif not cnxn.connected and now_ms - cnxn.opened_ms >= SESSIONLESS_TIMEOUT_MS:

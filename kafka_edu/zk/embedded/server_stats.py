@@ -1,8 +1,12 @@
-"""What the server counts (ZooKeeper: ServerStats.java): shown by the 4-letter words and sampled for the dashboard."""
+"""What the server counts (ZooKeeper: ServerStats.java): shown by the 4-letter words and sampled for
+the dashboard.
+"""
 
 
 class ServerStats:
-    """Packets and latencies since the start or the last reset; latencies in µs, from a request's arrival until its answer leaves."""
+    """Packets and latencies since the start or the last reset; latencies in µs, from a request's
+    arrival until its answer leaves.
+    """
 
     def __init__(self) -> None:
         self.requests_total = 0
@@ -33,6 +37,9 @@ class ServerStats:
 
     def take_window(self) -> tuple[int, int]:
         """Average and maximum since this was last asked."""
-        window = (self._window_sum_us // self._window_count if self._window_count else 0, self._window_max_us)
+        window = (
+            self._window_sum_us // self._window_count if self._window_count else 0,
+            self._window_max_us,
+        )
         self._window_count = self._window_sum_us = self._window_max_us = 0
         return window

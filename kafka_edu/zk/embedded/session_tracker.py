@@ -1,11 +1,14 @@
 """Which sessions live, and until when (ZooKeeper: SessionTrackerImpl.java, ExpiryQueue.java).
 
-A session that nothing is heard of for its time-out expires. Nobody looks at sessions one by one: time is cut into ticks, and a session lies in the
-bucket of the tick in which it would expire, rounded up. Hearing of it moves it to a later bucket; when a tick is over, the whole bucket expires.
+A session that nothing is heard of for its time-out expires. Nobody looks at sessions one by one:
+time is cut into ticks, and a session lies in the bucket of the tick in which it would expire,
+rounded up. Hearing of it moves it to a later bucket; when a tick is over, the whole bucket expires.
 
-    tick 500 ms, time-out 1200 ms, heard at 10 100: 11 300 → bucket 11 500.  Heard again at 11 000: 12 200 → bucket 12 500.
+    tick 500 ms, time-out 1200 ms, heard at 10 100: 11 300 → bucket 11 500.  Heard again at 11 000:
+    12 200 → bucket 12 500.
 
-Touch is O(1), a tick O(sessions that expire). A session therefore lives up to one tick longer than its time-out, never shorter.
+Touch is O(1), a tick O(sessions that expire). A session therefore lives up to one tick longer than
+its time-out, never shorter.
 """
 
 from typing import Final
@@ -16,9 +19,11 @@ _MASK: Final = (1 << 64) - 1
 
 
 def first_session_id(server_id: int, now_ms: int) -> int:
-    """Where a server's session ids begin: its id in the top byte, then five bytes of the clock, then two to count.
+    """Where a server's session ids begin: its id in the top byte, then five bytes of the clock,
+    then two to count.
 
-    A restarted server begins above all its old ids, without having to remember them (SessionTrackerImpl.initializeNextSessionId).
+    A restarted server begins above all its old ids, without having to remember them
+    (SessionTrackerImpl.initializeNextSessionId).
     """
     first = (((now_ms << 24) & _MASK) >> 8 & 0x00FF_FFFF_FFFF_FFFF) | (server_id & 0x7F) << 56
     return max(first, 1)  # 0 is no session
@@ -27,7 +32,8 @@ def first_session_id(server_id: int, now_ms: int) -> int:
 def password_for(session_id: int) -> bytes:
     """16 bytes that a client must show to take up its session again.
 
-    A pure function of the id, as in ZooKeeper, so that it need not be kept: it keeps strangers out by accident, not by intent.
+    A pure function of the id, as in ZooKeeper, so that it need not be kept: it keeps strangers out
+    by accident, not by intent.
     """
     words = []
     state = (session_id ^ 0xB3415C00) & _MASK
@@ -40,7 +46,9 @@ def password_for(session_id: int) -> bytes:
 
 
 class Session:
-    """One session: its time-out and the tick at which it expires unless it is heard of. `cnxn` is its connection's number, -1 without one."""
+    """One session: its time-out and the tick at which it expires unless it is heard of. `cnxn` is
+    its connection's number, -1 without one.
+    """
 
     __slots__ = ("cnxn", "expires_at", "id", "timeout_ms")
 
@@ -52,7 +60,9 @@ class Session:
 
 
 class SessionTracker:
-    """All live sessions in buckets by tick. `now_ms` is monotonic time. Owned by the ZooKeeperServer."""
+    """All live sessions in buckets by tick. `now_ms` is monotonic time. Owned by the
+    ZooKeeperServer.
+    """
 
     def __init__(self, tick_time_ms: int, now_ms: int) -> None:
         if tick_time_ms < 1:
@@ -70,7 +80,9 @@ class SessionTracker:
         return min(max(asked_ms, self.min_timeout_ms), self.max_timeout_ms)
 
     def add(self, session_id: int, timeout_ms: int, now_ms: int) -> Session:
-        session = self.sessions[session_id] = Session(session_id, timeout_ms, self._round(now_ms + timeout_ms))
+        session = self.sessions[session_id] = Session(
+            session_id, timeout_ms, self._round(now_ms + timeout_ms)
+        )
         self._buckets.setdefault(session.expires_at, {})[session_id] = None
         return session
 
@@ -97,7 +109,9 @@ class SessionTracker:
             self._leave_bucket(session)
 
     def poll(self, now_ms: int) -> list[int]:
-        """The sessions whose tick is over, oldest first; they stay tracked until they are removed."""
+        """The sessions whose tick is over, oldest first; they stay tracked until they are
+        removed.
+        """
         expired: list[int] = []
         while now_ms >= self.next_expiration_ms:
             expired.extend(self._buckets.get(self.next_expiration_ms, ()))

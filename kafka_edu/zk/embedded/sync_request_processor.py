@@ -1,7 +1,9 @@
 """Nothing is said before it is safe: group commit (ZooKeeper: SyncRequestProcessor.java).
 
-The server's effects come here in order. A transaction is written to the log; every effect behind it, answers to reads too, waits until the log is on
-disk. While one fsync runs, whatever arrives gathers for the next: under load many requests share one fsync, and a lone request pays just its own.
+The server's effects come here in order. A transaction is written to the log; every effect behind
+it, answers to reads too, waits until the log is on disk. While one fsync runs, whatever arrives
+gathers for the next: under load many requests share one fsync, and a lone request pays just its
+own.
 
     effects → here: written and forced, in a worker → perform (ServerCnxnFactory)
 
@@ -32,7 +34,9 @@ class RunBlocking(Protocol):
 
 
 class SyncRequestProcessor:
-    """Owns the log's files while the server runs. One task writes; `on_failure` is called, once, if the disk fails: the server must then stop."""
+    """Owns the log's files while the server runs. One task writes; `on_failure` is called, once, if
+    the disk fails: the server must then stop.
+    """
 
     def __init__(
         self,
@@ -64,7 +68,9 @@ class SyncRequestProcessor:
         self._failed = False
 
     def submit(self, effects: Sequence[Effect], *, is_request: bool = True) -> None:
-        """Take the effects of one request or tick; they are performed in order, now or when they are safe."""
+        """Take the effects of one request or tick; they are performed in order, now or when they
+        are safe.
+        """
         if self._failed:
             return
         started_ns = self._time.nanoseconds()
@@ -107,13 +113,18 @@ class SyncRequestProcessor:
                 waiting, self._waiting = self._waiting, []
                 started_ns, self._started_ns = self._started_ns, []
                 if frames:
-                    await self._run_blocking(_Batch(self._log, self._first_zxid, frames, self._force_sync))
+                    await self._run_blocking(
+                        _Batch(self._log, self._first_zxid, frames, self._force_sync)
+                    )
                 self._server.stats.outstanding -= len(started_ns)
                 self._perform(waiting)
                 now_ns = self._time.nanoseconds()
                 for one in started_ns:
                     self._server.stats.served((now_ns - one) // 1000)
-                if self._server.txns_applied >= self._snap_count or self._log.log_size >= SNAP_SIZE_BYTES:
+                if (
+                    self._server.txns_applied >= self._snap_count
+                    or self._log.log_size >= SNAP_SIZE_BYTES
+                ):
                     await self._snapshot()
         except OSError as error:
             self._failed = True
@@ -124,7 +135,8 @@ class SyncRequestProcessor:
     async def _snapshot(self) -> None:
         """The tree is copied on the loop (a list of tuples), encoded and written in the worker.
 
-        Transactions that are applied but not yet logged are in the copy too; they are then logged behind it, and skipped by a replay.
+        Transactions that are applied but not yet logged are in the copy too; they are then logged
+        behind it, and skipped by a replay.
         """
         server = self._server
         server.txns_applied = 0
@@ -144,7 +156,9 @@ class SyncRequestProcessor:
 class _Batch:
     """What the worker does for one group of transactions."""
 
-    def __init__(self, log: FileTxnSnapLog, first_zxid: int, frames: Sequence[bytes], force_sync: bool) -> None:
+    def __init__(
+        self, log: FileTxnSnapLog, first_zxid: int, frames: Sequence[bytes], force_sync: bool
+    ) -> None:
         self._log = log
         self._first_zxid = first_zxid
         self._frames = frames

@@ -1,7 +1,8 @@
 """Transactions: what a write came to, as the log keeps it (ZooKeeper's txn.jute).
 
-A request says what is wanted ("delete /a if its version is 3"); a transaction says what happens ("/a is gone"). Applying one asks nothing and
-can fail on nothing, so the log can be replayed. A request that failed leaves an ErrorTxn, for it used up a zxid.
+A request says what is wanted ("delete /a if its version is 3"); a transaction says what happens
+("/a is gone"). Applying one asks nothing and can fail on nothing, so the log can be replayed. A
+request that failed leaves an ErrorTxn, for it used up a zxid.
 """
 
 from typing import NamedTuple
@@ -11,7 +12,9 @@ from kafka_edu.zk.zk_client import ZkErrorCode
 
 
 class TxnHeader(NamedTuple):
-    """Who (`session_id`, its request `cxid`), as which change (`zxid`), at what wall time (`time_ms`)."""
+    """Who (`session_id`, its request `cxid`), as which change (`zxid`), at what wall time
+    (`time_ms`).
+    """
 
     session_id: int
     cxid: int
@@ -20,7 +23,9 @@ class TxnHeader(NamedTuple):
 
 
 class CreateTxn(NamedTuple):
-    """`parent_creates` is the parent's count of creates after this one: replaying a create twice changes nothing."""
+    """`parent_creates` is the parent's count of creates after this one: replaying a create twice
+    changes nothing.
+    """
 
     path: str
     data: bytes | None

@@ -1,4 +1,6 @@
-"""Transactions and nodes as bytes on disk: jute records in a format of our own (one byte of type, then the fields in their order)."""
+"""Transactions and nodes as bytes on disk: jute records in a format of our own (one byte of type,
+then the fields in their order).
+"""
 
 from enum import IntEnum
 
@@ -45,7 +47,12 @@ class TxnType(IntEnum):
 
 
 def encode_txn(header: TxnHeader, txn: Txn) -> bytes:
-    head = encode_long(header.session_id) + encode_int(header.cxid) + encode_long(header.zxid) + encode_long(header.time_ms)
+    head = (
+        encode_long(header.session_id)
+        + encode_int(header.cxid)
+        + encode_long(header.zxid)
+        + encode_long(header.time_ms)
+    )
     return head + _encode(txn)
 
 
@@ -58,13 +65,30 @@ def decode_txn(record: bytes) -> tuple[TxnHeader, Txn]:
 def _encode(txn: Txn) -> bytes:
     match txn:
         case CreateTxn(path, data, acl, owner, creates):
-            return bytes([TxnType.CREATE]) + encode_string(path) + encode_buffer(data) + encode_acl(acl) + encode_long(owner) + encode_int(creates)
+            return (
+                bytes([TxnType.CREATE])
+                + encode_string(path)
+                + encode_buffer(data)
+                + encode_acl(acl)
+                + encode_long(owner)
+                + encode_int(creates)
+            )
         case DeleteTxn(path):
             return bytes([TxnType.DELETE]) + encode_string(path)
         case SetDataTxn(path, data, version):
-            return bytes([TxnType.SET_DATA]) + encode_string(path) + encode_buffer(data) + encode_int(version)
+            return (
+                bytes([TxnType.SET_DATA])
+                + encode_string(path)
+                + encode_buffer(data)
+                + encode_int(version)
+            )
         case SetAclTxn(path, acl, version):
-            return bytes([TxnType.SET_ACL]) + encode_string(path) + encode_acl(acl) + encode_int(version)
+            return (
+                bytes([TxnType.SET_ACL])
+                + encode_string(path)
+                + encode_acl(acl)
+                + encode_int(version)
+            )
         case CheckTxn(path):
             return bytes([TxnType.CHECK]) + encode_string(path)
         case MultiTxn(txns):
@@ -94,7 +118,9 @@ def _decode(d: Decoder) -> Txn:
 def _decode_op(type_: int, d: Decoder) -> OpTxn:
     match type_:
         case TxnType.CREATE:
-            return CreateTxn(d.read_string(), d.read_buffer(), decode_acl(d), d.read_long(), d.read_int())
+            return CreateTxn(
+                d.read_string(), d.read_buffer(), decode_acl(d), d.read_long(), d.read_int()
+            )
         case TxnType.DELETE:
             return DeleteTxn(d.read_string())
         case TxnType.SET_DATA:
@@ -118,4 +144,6 @@ def decode_row(d: Decoder) -> NodeRow:
     path, data, acl = d.read_string(), d.read_buffer(), decode_acl(d)
     czxid, mzxid, pzxid, ctime, mtime, owner = (d.read_long() for _ in range(6))
     version, creates, aversion = (d.read_int() for _ in range(3))
-    return NodeRow(path, data, acl, czxid, mzxid, pzxid, ctime, mtime, version, creates, aversion, owner)
+    return NodeRow(
+        path, data, acl, czxid, mzxid, pzxid, ctime, mtime, version, creates, aversion, owner
+    )

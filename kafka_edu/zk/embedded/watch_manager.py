@@ -1,8 +1,10 @@
 """One-shot watches: who wants to be told about which path (ZooKeeper: WatchManager.java).
 
-The server keeps two: data watches (set by getData and by exists, for a node there or not) and child watches (set by getChildren). A watcher is a
-connection, not a session: when the connection goes, its watches go, and the client sets them again on its next one (SetWatches).
-A watch fires once and is gone. Whoever is told is told in the order in which the watches were set, so that a run can be repeated.
+The server keeps two: data watches (set by getData and by exists, for a node there or not) and child
+watches (set by getChildren). A watcher is a connection, not a session: when the connection goes,
+its watches go, and the client sets them again on its next one (SetWatches). A watch fires once and
+is gone. Whoever is told is told in the order in which the watches were set, so that a run can be
+repeated.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -17,7 +19,9 @@ _NOBODY: Final[dict[int, None]] = {}
 
 
 class WatchManager:
-    """Watches of one kind, kept both ways: path → watchers and watcher → paths. All operations O(what they touch)."""
+    """Watches of one kind, kept both ways: path → watchers and watcher → paths. All operations
+    O(what they touch).
+    """
 
     def __init__(self, kind: WatchKind, notify: Callable[[int, WatchedEvent], None]) -> None:
         self.kind = kind
@@ -41,8 +45,12 @@ class WatchManager:
         if self.trace:
             self.trace(WatchSet(path, self.kind, watcher))
 
-    def trigger(self, path: str, event_type: WatchType, zxid: int, already_told: Collection[int] = ()) -> Collection[int]:
-        """Fire and forget the watches on `path`, for the change `zxid`; returns the watchers, told now or by `already_told` (a deletion tells each connection once)."""
+    def trigger(
+        self, path: str, event_type: WatchType, zxid: int, already_told: Collection[int] = ()
+    ) -> Collection[int]:
+        """Fire and forget the watches on `path`, for the change `zxid`; returns the watchers, told
+        now or by `already_told` (a deletion tells each connection once).
+        """
         watchers = self._watchers.pop(path, None)
         if watchers is None:
             return _NOBODY
@@ -58,7 +66,14 @@ class WatchManager:
         """Notify one watcher, whose watch is not set, or is not set any more."""
         if self.trace:
             self.trace(
-                WatchFired(path=event.path, kind=self.kind, cnxn=watcher, type=event.type.name, session_id=self.session_of(watcher), zxid=zxid)
+                WatchFired(
+                    path=event.path,
+                    kind=self.kind,
+                    cnxn=watcher,
+                    type=event.type.name,
+                    session_id=self.session_of(watcher),
+                    zxid=zxid,
+                )
             )
         self._notify(watcher, event)
 

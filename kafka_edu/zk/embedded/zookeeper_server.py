@@ -1,14 +1,19 @@
-"""The deterministic heart of a ZooKeeper: requests in, effects out (ZooKeeper: ZooKeeperServer.java, FinalRequestProcessor.java).
+"""The deterministic heart of a ZooKeeper: requests in, effects out (ZooKeeper:
+ZooKeeperServer.java, FinalRequestProcessor.java).
 
-Everything happens in one order, the order of zxids. A write is prepared (checked, turned into a transaction), logged, applied, answered:
+Everything happens in one order, the order of zxids. A write is prepared (checked, turned into a
+transaction), logged, applied, answered:
 
     request → PrepRequestProcessor → AppendTxn → DataTree.apply → Notify … → Reply
 
-The server performs nothing: it returns effects in the order in which the world may see them, and the host performs them. A host with a disk
-writes each AppendTxn and holds back whatever stands behind it until that is safe; a simulator just delivers. Since notices stand before the
-answer of the write that caused them, and all later answers behind, a client hears of a watch before it can read the change.
+The server performs nothing: it returns effects in the order in which the world may see them, and
+the host performs them. A host with a disk writes each AppendTxn and holds back whatever stands
+behind it until that is safe; a simulator just delivers. Since notices stand before the answer of
+the write that caused them, and all later answers behind, a client hears of a watch before it can
+read the change.
 
-Two clocks are handed in: `now_ms` (monotonic) drives the sessions, `wall_ms` is written into znodes.
+Two clocks are handed in: `now_ms` (monotonic) drives the sessions, `wall_ms` is written into
+znodes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -57,11 +62,28 @@ from kafka_edu.zk.embedded.proto import (
 )
 from kafka_edu.zk.embedded.server_stats import ServerStats
 from kafka_edu.zk.embedded.session_tracker import SessionTracker, first_session_id, password_for
-from kafka_edu.zk.embedded.txn import CloseSessionTxn, CreateSessionTxn, CreateTxn, DeleteTxn, ErrorTxn, MultiTxn, OpTxn, Txn, TxnHeader
+from kafka_edu.zk.embedded.txn import (
+    CloseSessionTxn,
+    CreateSessionTxn,
+    CreateTxn,
+    DeleteTxn,
+    ErrorTxn,
+    MultiTxn,
+    OpTxn,
+    Txn,
+    TxnHeader,
+)
 from kafka_edu.zk.zk_client import Stat, WatchedEvent, ZkError, ZkErrorCode
 
 NO_SESSION_PASSWORD: Final = bytes(16)
-_WRITES: Final = (CreateRequest, DeleteRequest, SetDataRequest, SetAclRequest, CheckVersionRequest, MultiRequest)
+_WRITES: Final = (
+    CreateRequest,
+    DeleteRequest,
+    SetDataRequest,
+    SetAclRequest,
+    CheckVersionRequest,
+    MultiRequest,
+)
 
 
 class Reply(NamedTuple):
@@ -104,15 +126,27 @@ Effect = Reply | ConnectReply | Notify | CloseCnxn | AppendTxn
 
 
 class ZooKeeperServer:
-    """The tree, the sessions and the connections of one standalone server. Owned by one task; next hop: the host that performs the effects."""
+    """The tree, the sessions and the connections of one standalone server. Owned by one task; next
+    hop: the host that performs the effects.
+    """
 
-    def __init__(self, *, tick_time_ms: int, now_ms: int, wall_ms: int, server_id: int = 0, trace: Tracer | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        tick_time_ms: int,
+        now_ms: int,
+        wall_ms: int,
+        server_id: int = 0,
+        trace: Tracer | None = None,
+    ) -> None:
         self.tree = DataTree(self._notify)
         self.sessions = SessionTracker(tick_time_ms, now_ms)
         self.cnxns: dict[int, ServerCnxn] = {}
         self.stats = ServerStats()
         self.txns_applied = 0
-        """Transactions since the start or the last snapshot's reset: when the next snapshot is due."""
+        """Transactions since the start or the last snapshot's reset: when the next snapshot is
+        due.
+        """
         self._next_session_id = first_session_id(server_id, wall_ms)
         self._last_cnxn = 0
         self._effects: list[Effect] = []
@@ -122,10 +156,14 @@ class ZooKeeperServer:
         for watches in (self.tree.data_watches, self.tree.child_watches):
             watches.session_of = self._session_of
         self._disconnected: dict[int, int] = {}
-        """Session without a connection → the number of its SessionDisconnected: what its expiry is caused by."""
+        """Session without a connection → the number of its SessionDisconnected: what its expiry is
+        caused by.
+        """
         self._tracer = trace
 
-    def load_snapshot(self, zxid: int, sessions: Mapping[int, int], rows: Iterable[NodeRow]) -> None:
+    def load_snapshot(
+        self, zxid: int, sessions: Mapping[int, int], rows: Iterable[NodeRow]
+    ) -> None:
         """Take a snapshot's state; before any `replay`."""
         for session_id, timeout_ms in sessions.items():
             self.sessions.add(session_id, timeout_ms, self._now_ms)
@@ -138,7 +176,9 @@ class ZooKeeperServer:
         self._apply(header, txn)
 
     def start(self, now_ms: int) -> None:
-        """Recovery is over: sessions that were alive get their whole time-out once more, and from now on everything is traced."""
+        """Recovery is over: sessions that were alive get their whole time-out once more, and from
+        now on everything is traced.
+        """
         self.revive_sessions(now_ms)
         self.txns_applied = 0
         self._trace = self._tracer
@@ -169,15 +209,23 @@ class ZooKeeperServer:
         if session is not None and session.cnxn == cnxn_id:
             session.cnxn = -1
             if self._trace:
-                self._disconnected[session.id] = self._trace(SessionDisconnected(session.id, cnxn_id, reason))
+                self._disconnected[session.id] = self._trace(
+                    SessionDisconnected(session.id, cnxn_id, reason)
+                )
 
-    def connect(self, cnxn_id: int, request: ConnectRequest, now_ms: int, wall_ms: int) -> list[Effect]:
-        """A new session, or an old one on a new connection; a client that knows a later zxid than ours is sent away."""
+    def connect(
+        self, cnxn_id: int, request: ConnectRequest, now_ms: int, wall_ms: int
+    ) -> list[Effect]:
+        """A new session, or an old one on a new connection; a client that knows a later zxid than
+        ours is sent away.
+        """
         cnxn = self._begin(cnxn_id, now_ms)
         if cnxn is None:
             return self._effects
         if request.last_zxid_seen > self.tree.last_processed_zxid:
-            self._refuse(cnxn, request, f"it has seen zxid {request.last_zxid_seen:#x}, which is ahead of us")
+            self._refuse(
+                cnxn, request, f"it has seen zxid {request.last_zxid_seen:#x}, which is ahead of us"
+            )
             return self._effects
         timeout_ms = self.sessions.negotiate(request.timeout_ms)
         if request.session_id == 0:
@@ -185,11 +233,20 @@ class ZooKeeperServer:
         elif not self._reopen_session(cnxn, request, timeout_ms):
             return self._effects
         passwd = password_for(cnxn.session_id)
-        self._effects.append(ConnectReply(cnxn_id, ConnectResponse(0, timeout_ms, cnxn.session_id, passwd, self._read_only(request))))
+        self._effects.append(
+            ConnectReply(
+                cnxn_id,
+                ConnectResponse(0, timeout_ms, cnxn.session_id, passwd, self._read_only(request)),
+            )
+        )
         return self._effects
 
-    def request(self, cnxn_id: int, xid: int, request: Request, now_ms: int, wall_ms: int) -> list[Effect]:
-        """One request of a connected client. O(1) in the size of the tree, but for those that list or count."""
+    def request(
+        self, cnxn_id: int, xid: int, request: Request, now_ms: int, wall_ms: int
+    ) -> list[Effect]:
+        """One request of a connected client. O(1) in the size of the tree, but for those that list
+        or count.
+        """
         cnxn = self._begin(cnxn_id, now_ms)
         if cnxn is None:
             return self._effects
@@ -211,7 +268,11 @@ class ZooKeeperServer:
         self._effects.append(Reply(cnxn_id, xid, zxid, code, body))
         if self._trace is not None and self._trace.hops:
             path = request[0] if request and isinstance(request[0], str) else ""
-            self._trace(ZkRequestServed(cnxn.session_id, cnxn_id, xid, type(request).__name__, path, zxid, code.name))
+            self._trace(
+                ZkRequestServed(
+                    cnxn.session_id, cnxn_id, xid, type(request).__name__, path, zxid, code.name
+                )
+            )
         if isinstance(request, CloseSessionRequest):
             self._close_cnxn(cnxn_id, "session closed")
         elif isinstance(request, UnservedRequest) and request.hang_up:
@@ -221,7 +282,9 @@ class ZooKeeperServer:
         return self._effects
 
     def tick(self, now_ms: int, wall_ms: int) -> list[Effect]:
-        """Expire the sessions whose time is over. Call it at `sessions.next_expiration_ms`, or later."""
+        """Expire the sessions whose time is over. Call it at `sessions.next_expiration_ms`, or
+        later.
+        """
         self._effects = []
         self._now_ms = now_ms
         for session_id in self.sessions.poll(now_ms):
@@ -229,7 +292,9 @@ class ZooKeeperServer:
         return self._effects
 
     def expire_session(self, session_id: int, now_ms: int, wall_ms: int) -> list[Effect]:
-        """Expire a session at once, as if nothing had been heard of it: a fault to inject. Nothing happens if there is none."""
+        """Expire a session at once, as if nothing had been heard of it: a fault to inject. Nothing
+        happens if there is none.
+        """
         self._effects = []
         self._now_ms = now_ms
         if session_id in self.sessions.sessions:
@@ -303,14 +368,20 @@ class ZooKeeperServer:
     def _end_session(self, session_id: int, cxid: int, wall_ms: int) -> None:
         self._log(session_id, cxid, wall_ms, CloseSessionTxn())
 
-    def _write(self, cnxn: ServerCnxn, xid: int, request: WriteRequest, wall_ms: int) -> tuple[ZkErrorCode, Response | None]:
+    def _write(
+        self, cnxn: ServerCnxn, xid: int, request: WriteRequest, wall_ms: int
+    ) -> tuple[ZkErrorCode, Response | None]:
         try:
             txn = PrepRequestProcessor(self.tree, cnxn.session_id, cnxn.identities).prepare(request)
         except MultiFailed as failed:
             self._log(cnxn.session_id, xid, wall_ms, ErrorTxn(failed.code))
             count = len(request.ops) if isinstance(request, MultiRequest) else 0
             behind = count - failed.index - 1
-            codes = [ZkErrorCode.OK] * failed.index + [failed.code] + [ZkErrorCode.RUNTIME_INCONSISTENCY] * behind
+            codes = (
+                [ZkErrorCode.OK] * failed.index
+                + [failed.code]
+                + [ZkErrorCode.RUNTIME_INCONSISTENCY] * behind
+            )
             return ZkErrorCode.OK, MultiResponse(tuple(map(ErrorResult, codes)))
         except ZkError as error:
             self._log(cnxn.session_id, xid, wall_ms, ErrorTxn(error.code))
@@ -319,7 +390,16 @@ class ZooKeeperServer:
         self._effects.append(AppendTxn(header, txn))
         stats = self._apply(header, txn)
         if isinstance(request, MultiRequest):
-            return ZkErrorCode.OK, MultiResponse(tuple(map(_multi_result, request.ops, txn.txns if isinstance(txn, MultiTxn) else (), stats)))
+            return ZkErrorCode.OK, MultiResponse(
+                tuple(
+                    map(
+                        _multi_result,
+                        request.ops,
+                        txn.txns if isinstance(txn, MultiTxn) else (),
+                        stats,
+                    )
+                )
+            )
         result = _multi_result(request, txn, stats[0])
         return ZkErrorCode.OK, result if isinstance(result, CreateResponse | StatResponse) else None
 
@@ -344,7 +424,13 @@ class ZooKeeperServer:
                 self.sessions.remove(header.session_id)
                 self._disconnected.pop(header.session_id, None)
                 if self._trace:
-                    told = self._trace(SessionClosed(header.session_id, header.zxid, len(self.tree.ephemerals.get(header.session_id, ()))))
+                    told = self._trace(
+                        SessionClosed(
+                            header.session_id,
+                            header.zxid,
+                            len(self.tree.ephemerals.get(header.session_id, ())),
+                        )
+                    )
                     with self._trace.because(told):
                         self.tree.kill_session(header)
                 else:
@@ -358,12 +444,27 @@ class ZooKeeperServer:
     def _snapshot_events(self) -> Iterable[Event]:
         for session in self.sessions.sessions.values():
             peer = self.cnxns[session.cnxn].peer if session.cnxn in self.cnxns else ""
-            yield SessionSnapshot(session.id, session.cnxn, peer, session.timeout_ms, session.expires_at - self._now_ms)
+            yield SessionSnapshot(
+                session.id,
+                session.cnxn,
+                peer,
+                session.timeout_ms,
+                session.expires_at - self._now_ms,
+            )
         for row in self.tree.rows():
             data = row.data or b""
             shown = data[:MAX_TRACED_DATA].decode("utf-8", "replace")
             count = self.tree.nodes[row.path].num_children
-            yield ZnodeSnapshot(row.path, row.czxid, row.mzxid, row.version, row.ephemeral_owner, len(data), count, shown)
+            yield ZnodeSnapshot(
+                row.path,
+                row.czxid,
+                row.mzxid,
+                row.version,
+                row.ephemeral_owner,
+                len(data),
+                count,
+                shown,
+            )
         for manager in (self.tree.data_watches, self.tree.child_watches):
             for path, cnxn_id in manager.items():
                 yield WatchSnapshot(path, manager.kind, cnxn_id)
@@ -389,7 +490,9 @@ def _multi_result(request: object, txn: OpTxn | MultiTxn, stat: Stat | None) -> 
     """What one op that happened is answered with."""
     match txn:
         case CreateTxn(path):
-            return CreateResponse(path, stat if isinstance(request, CreateRequest) and request.with_stat else None)
+            return CreateResponse(
+                path, stat if isinstance(request, CreateRequest) and request.with_stat else None
+            )
         case DeleteTxn():
             return DeleteResult()
         case _ if stat is not None:

@@ -31,7 +31,9 @@ def golden_file(version: str, peer: str) -> Path:
 def recorded(version: str, peer: str) -> dict[int, tuple[str, str]]:
     """Return code → (name, class) for kafka, code → (class, message) for zookeeper."""
     lines = golden_file(version, peer).read_text(encoding="utf-8").splitlines()
-    return {int(code): (first, second) for code, first, second in (line.split(" ", 2) for line in lines)}
+    return {
+        int(code): (first, second) for code, first, second in (line.split(" ", 2) for line in lines)
+    }
 
 
 if __name__ == "__main__":

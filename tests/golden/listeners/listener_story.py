@@ -1,4 +1,5 @@
-"""Three brokers of which each is to be reached otherwise, and what Metadata tells by each door (spec B4).
+"""Three brokers of which each is to be reached otherwise, and what Metadata tells by each door
+(spec B4).
 
 broker   INSIDE (between brokers too)   OUTSIDE
 0        advertised                     advertised, under a name of its own
@@ -10,8 +11,16 @@ from collections.abc import Mapping
 from typing import Final
 
 from kafka_edu.common.errors import Errors
-from kafka_edu.protocol.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
-from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from kafka_edu.protocol.messages.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreateTopicsRequest,
+)
+from kafka_edu.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
 
 BROKERS: Final = 3
 TOPIC: Final = "t"
@@ -22,7 +31,9 @@ VERSIONS: Final = (0, 1, 5, 6)
 DOORS: Final = (("INSIDE", 0), ("OUTSIDE", 0), ("OUTSIDE", 2))
 
 
-def properties(broker: int, inside: Mapping[int, int], outside: Mapping[int, int]) -> dict[str, str]:
+def properties(
+    broker: int, inside: Mapping[int, int], outside: Mapping[int, int]
+) -> dict[str, str]:
     """The broker's listeners; `inside` and `outside` are ports by broker."""
     here = f"INSIDE://127.0.0.1:{inside[broker]}"
     listeners = here if broker == 1 else f"{here},OUTSIDE://127.0.0.1:{outside[broker]}"
@@ -40,8 +51,13 @@ def properties(broker: int, inside: Mapping[int, int], outside: Mapping[int, int
 
 def create_topic() -> CreateTopicsRequest:
     """Version 2, to the controller."""
-    assignments = [CreatableReplicaAssignment(partition_index=i, broker_ids=list(brokers)) for i, brokers in enumerate(ASSIGNMENT)]
-    topic = CreatableTopic(name=TOPIC, num_partitions=-1, replication_factor=-1, assignments=assignments, configs=[])
+    assignments = [
+        CreatableReplicaAssignment(partition_index=i, broker_ids=list(brokers))
+        for i, brokers in enumerate(ASSIGNMENT)
+    ]
+    topic = CreatableTopic(
+        name=TOPIC, num_partitions=-1, replication_factor=-1, assignments=assignments, configs=[]
+    )
     return CreateTopicsRequest(topics=[topic], timeout_ms=20_000)
 
 
@@ -51,11 +67,17 @@ def metadata() -> MetadataRequest:
 
 def told(response: MetadataResponse, inside: Mapping[int, int]) -> list[str]:
     """Brokers and partitions of an answer as lines, with ports told by name."""
-    names = {port: f"inside-{broker}" for broker, port in inside.items()} | {OUTSIDE_PORT: "outside"}
-    lines = [f"  broker {b.node_id} {b.host}:{names[b.port]}" for b in sorted(response.brokers, key=lambda b: b.node_id)]
+    names = {port: f"inside-{broker}" for broker, port in inside.items()} | {
+        OUTSIDE_PORT: "outside"
+    }
+    lines = [
+        f"  broker {b.node_id} {b.host}:{names[b.port]}"
+        for b in sorted(response.brokers, key=lambda b: b.node_id)
+    ]
     for p in sorted(response.topics[0].partitions, key=lambda p: p.partition_index):
         error = Errors.of(p.error_code).name
         lines.append(
-            f"  {TOPIC}-{p.partition_index} {error} leader {p.leader_id} replicas {p.replica_nodes} isr {p.isr_nodes} offline {p.offline_replicas}"
+            f"  {TOPIC}-{p.partition_index} {error} leader {p.leader_id} replicas {p.replica_nodes}"
+            f" isr {p.isr_nodes} offline {p.offline_replicas}"
         )
     return lines

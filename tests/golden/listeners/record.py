@@ -1,6 +1,8 @@
-"""Asks Apache Kafka about listeners, and writes its answers beside this file: `python -m tests.golden.listeners.record`.
+"""Asks Apache Kafka about listeners, and writes its answers beside this file: `python -m
+tests.golden.listeners.record`.
 
-kafka-VERSION-configs.txt: a line for each of cases.txt. kafka-VERSION-metadata.txt: what Metadata tells by each door of listener_story's brokers.
+kafka-VERSION-configs.txt: a line for each of cases.txt. kafka-VERSION-metadata.txt: what Metadata
+tells by each door of listener_story's brokers.
 """
 
 import contextlib
@@ -33,13 +35,19 @@ class TwoDoors(ApacheKafka):
 
     def _write(self, name: str, properties: Mapping[str, object]) -> None:
         kind, _, number = name.partition("-")
-        own = story.properties(int(number), dict(enumerate(self.ports)), self.outside) if kind == "broker" else {}
+        own = (
+            story.properties(int(number), dict(enumerate(self.ports)), self.outside)
+            if kind == "broker"
+            else {}
+        )
         super()._write(name, {**properties, **own})
 
 
 def ask(port: int, request: Message, version: int) -> Message:
     line = SocketLine("127.0.0.1", port)
-    line.send(b"".join(bytes(part_bytes(part)) for part in encode_request(request, version, 1, "record")))
+    line.send(
+        b"".join(bytes(part_bytes(part)) for part in encode_request(request, version, 1, "record"))
+    )
     answer = line.receive()
     line.close()
     assert answer is not None, "it closed the connection"
@@ -71,7 +79,10 @@ def metadata_by_doors(jars: Path) -> list[str]:
             for version in story.VERSIONS:
                 response = ask(port, story.metadata(), version)
                 assert isinstance(response, MetadataResponse)
-                lines += [f"{listener} of {broker}, version {version}", *story.told(response, inside)]
+                lines += [
+                    f"{listener} of {broker}, version {version}",
+                    *story.told(response, inside),
+                ]
     return lines
 
 
@@ -81,7 +92,10 @@ def await_in_sync(inside: Mapping[int, int]) -> None:
     def leaders(port: int) -> list[int]:
         response = ask(port, story.metadata(), 6)
         assert isinstance(response, MetadataResponse)
-        return [p.leader_id for p in sorted(response.topics[0].partitions, key=lambda p: p.partition_index)]
+        return [
+            p.leader_id
+            for p in sorted(response.topics[0].partitions, key=lambda p: p.partition_index)
+        ]
 
     for port in inside.values():
         wait_for(lambda port=port: leaders(port) == [a[0] for a in story.ASSIGNMENT], "leaders")  # type: ignore[misc]  # mypy does not type a lambda's default
@@ -89,16 +103,35 @@ def await_in_sync(inside: Mapping[int, int]) -> None:
 
 def configs(jars: Path) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(["javac", "-nowarn", "-cp", f"{jars}/*", "-d", folder, str(HERE / "ListenerConfigs.java")], check=True)
+        subprocess.run(
+            [
+                "javac",
+                "-nowarn",
+                "-cp",
+                f"{jars}/*",
+                "-d",
+                folder,
+                str(HERE / "ListenerConfigs.java"),
+            ],
+            check=True,
+        )
         command = ["java", "-cp", f"{folder}:{jars}/*", "ListenerConfigs"]
-        return subprocess.run(command, input=(HERE / "cases.txt").read_text(), check=True, capture_output=True, text=True).stdout
+        return subprocess.run(
+            command,
+            input=(HERE / "cases.txt").read_text(),
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
 
 
 def main() -> None:
     for version in RELEASES:
         jars = kafka_jars(version)
         (HERE / f"kafka-{version}-configs.txt").write_text(configs(jars))
-        (HERE / f"kafka-{version}-metadata.txt").write_text("\n".join(metadata_by_doors(jars)) + "\n")
+        (HERE / f"kafka-{version}-metadata.txt").write_text(
+            "\n".join(metadata_by_doors(jars)) + "\n"
+        )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""Record a log folder as a real broker writes it: `record.py BOOTSTRAP LOG_DIR TARGET`, against a running Apache Kafka whose log dir is LOG_DIR.
+"""Record a log folder as a real broker writes it: `record.py BOOTSTRAP LOG_DIR TARGET`, against a
+running Apache Kafka whose log dir is LOG_DIR.
 
-Makes the topic `golden` with small segments, writes batches of every codec to it (idempotent and not), copies the folder as it stands, which is what
-kill -9 leaves, to TARGET/running; run it again with `after` behind the arguments when the broker has been stopped cleanly: copies to TARGET/clean.
+Makes the topic `golden` with small segments, writes batches of every codec to it (idempotent and
+not), copies the folder as it stands, which is what kill -9 leaves, to TARGET/running; run it again
+with `after` behind the arguments when the broker has been stopped cleanly: copies to TARGET/clean.
 """
 
 import json
@@ -12,7 +14,12 @@ from pathlib import Path
 from confluent_kafka import Message, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-TOPIC_CONFIG = {"segment.bytes": "4096", "index.interval.bytes": "256", "segment.index.bytes": "960", "retention.ms": "-1"}
+TOPIC_CONFIG = {
+    "segment.bytes": "4096",
+    "index.interval.bytes": "256",
+    "segment.index.bytes": "960",
+    "retention.ms": "-1",
+}
 
 
 def produce(bootstrap: str) -> list[tuple[int, int, str, str]]:
@@ -22,13 +29,27 @@ def produce(bootstrap: str) -> list[tuple[int, int, str, str]]:
         written.append((m.offset(), m.timestamp()[1], m.key().decode(), m.value().decode()))
 
     for number, codec in enumerate(["none", "gzip", "snappy", "lz4", "zstd", "none"]):
-        producer = Producer({"bootstrap.servers": bootstrap, "compression.type": codec, "enable.idempotence": number % 2 == 1, "linger.ms": 5000})
+        producer = Producer(
+            {
+                "bootstrap.servers": bootstrap,
+                "compression.type": codec,
+                "enable.idempotence": number % 2 == 1,
+                "linger.ms": 5000,
+            }
+        )
         for batch in range(4):
             for i in range(batch * 3 + 1):
                 key, value = f"k{i}", f"{codec}-{batch}-{i}-" + "x" * (20 * batch)
                 timestamp = 1_600_000_000_000 + number * 60_000 + batch * 1000 + i
                 headers = [("codec", codec)] if i == 0 else []
-                producer.produce("golden", value, key, timestamp=timestamp, headers=headers, on_delivery=delivered)
+                producer.produce(
+                    "golden",
+                    value,
+                    key,
+                    timestamp=timestamp,
+                    headers=headers,
+                    on_delivery=delivered,
+                )
             assert producer.flush(600) == 0
     return sorted(written)
 
@@ -39,8 +60,12 @@ def main() -> None:
         shutil.copytree(log_dir / "golden-0", target / "clean")
         return
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    admin.create_topics([NewTopic("golden", 1, 1, config=TOPIC_CONFIG)], operation_timeout=600, request_timeout=600)["golden"].result(600)
-    (target / "records.json").write_text(json.dumps(produce(bootstrap), indent=0).replace(",\n", ",").replace("],[", "],\n["))
+    admin.create_topics(
+        [NewTopic("golden", 1, 1, config=TOPIC_CONFIG)], operation_timeout=600, request_timeout=600
+    )["golden"].result(600)
+    (target / "records.json").write_text(
+        json.dumps(produce(bootstrap), indent=0).replace(",\n", ",").replace("],[", "],\n[")
+    )
     shutil.copytree(log_dir / "golden-0", target / "running")
 
 

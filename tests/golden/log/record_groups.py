@@ -1,7 +1,9 @@
-"""Record what Apache Kafka writes of groups: `python -m tests.golden.log.record_groups` (see README.md).
+"""Record what Apache Kafka writes of groups: `python -m tests.golden.log.record_groups` (see
+README.md).
 
-One partition of `__consumer_offsets`, by 2.8.2 and by 2.0.1: a dynamic member, a static one where there are such, commits, a commit that says how long it
-is to be kept, a transaction's commits, tombstones of a deleted group. The segment of the stopped broker goes to `groups-<version>.log`.
+One partition of `__consumer_offsets`, by 2.8.2 and by 2.0.1: a dynamic member, a static one where
+there are such, commits, a commit that says how long it is to be kept, a transaction's commits,
+tombstones of a deleted group. The segment of the stopped broker goes to `groups-<version>.log`.
 """
 
 import shutil
@@ -13,8 +15,16 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from kafka_edu.protocol.messages.delete_groups import DeleteGroupsRequest
 from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest
-from kafka_edu.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic
-from kafka_edu.protocol.messages.write_txn_markers import WritableTxnMarker, WritableTxnMarkerTopic, WriteTxnMarkersRequest
+from kafka_edu.protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+from kafka_edu.protocol.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
 from tests.interop.answers import ListeningBroker
 from tests.interop.questions.asking import Asker
 from tests.interop.questions.groups import commit, describe, join, leave, subscription, sync
@@ -32,15 +42,33 @@ SETTINGS: Final = [
 
 def write(port: int, *, old: bool) -> None:
     asker = Asker(ListeningBroker("127.0.0.1", port))
-    topics = [CreatableTopic(name=name, num_partitions=2, replication_factor=1, assignments=[], configs=[]) for name in ("t", "u")]
+    topics = [
+        CreatableTopic(
+            name=name, num_partitions=2, replication_factor=1, assignments=[], configs=[]
+        )
+        for name in ("t", "u")
+    ]
     asker.ask("create", CreateTopicsRequest(topics=topics, timeout_ms=5_000), 2)
-    asker.ask("find", FindCoordinatorRequest(key="g"), 1, until=lambda answer: answer.error_code == Errors.NONE)
-    asker.ask("ready", describe("g"), 0, until=lambda answer: answer.groups[0].error_code == Errors.NONE)
+    asker.ask(
+        "find",
+        FindCoordinatorRequest(key="g"),
+        1,
+        until=lambda answer: answer.error_code == Errors.NONE,
+    )
+    asker.ask(
+        "ready", describe("g"), 0, until=lambda answer: answer.groups[0].error_code == Errors.NONE
+    )
     protocols = {"range": subscription("t", "u"), "roundrobin": subscription("t", version=0)}
     member = asker.ask("join", join("g", protocols=protocols), 2).member_id
     asker.ask("sync", sync("g", 1, member, {member: b"\0\0assigned"}), 1)
-    asker.ask("commit", commit("g", 7, generation=1, member=member, metadata="ünder"), 3 if old else 7)
-    asker.ask("commit for a while", commit("g", 8, generation=1, member=member, partition=1, retention_time_ms=60_000), 3)
+    asker.ask(
+        "commit", commit("g", 7, generation=1, member=member, metadata="ünder"), 3 if old else 7
+    )
+    asker.ask(
+        "commit for a while",
+        commit("g", 8, generation=1, member=member, partition=1, retention_time_ms=60_000),
+        3,
+    )
     asker.ask("commit without a group", commit("alone", 9, topic="u"), 3 if old else 7)
     if not old:
         static = asker.ask("static", join("s", instance="the-instance"), 5).member_id
@@ -55,10 +83,20 @@ def write(port: int, *, old: bool) -> None:
 
 
 def transactional(asker: Asker, producer_id: int, committed: bool | None) -> None:
-    """A producer's offsets of partition 1 of u, and the marker that ends its transaction; None leaves it open."""
-    partition = TxnOffsetCommitRequestPartition(partition_index=1, committed_offset=100 + producer_id, committed_metadata="")
+    """A producer's offsets of partition 1 of u, and the marker that ends its transaction; None
+    leaves it open.
+    """
+    partition = TxnOffsetCommitRequestPartition(
+        partition_index=1, committed_offset=100 + producer_id, committed_metadata=""
+    )
     topics = [TxnOffsetCommitRequestTopic(name="u", partitions=[partition])]
-    request = TxnOffsetCommitRequest(transactional_id="x", group_id="alone", producer_id=producer_id, producer_epoch=1, topics=topics)
+    request = TxnOffsetCommitRequest(
+        transactional_id="x",
+        group_id="alone",
+        producer_id=producer_id,
+        producer_epoch=1,
+        topics=topics,
+    )
     asker.ask("commit in a transaction", request, 0)
     if committed is not None:
         marker = WritableTxnMarker(

@@ -1,7 +1,9 @@
-"""Record what Apache Kafka writes of transactions: `python -m tests.golden.log.record_transactions` (see README.md).
+"""Record what Apache Kafka writes of transactions: `python -m tests.golden.log.record_transactions`
+(see README.md).
 
-One partition with small segments; transactions of two producers that overlap, commit and abort, some across segments. The folder of the stopped
-broker goes to `transactions/`, and `aborted.json` beside it says which aborted transactions the broker told a read_committed fetch from each offset.
+One partition with small segments; transactions of two producers that overlap, commit and abort,
+some across segments. The folder of the stopped broker goes to `transactions/`, and `aborted.json`
+beside it says which aborted transactions the broker told a read_committed fetch from each offset.
 """
 
 import json
@@ -12,12 +14,22 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from benchmarks.apache_kafka import SMALL, apache_kafka, kafka_jars
-from kafka_edu.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from kafka_edu.protocol.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+)
 from tests.interop.answers import ListeningBroker
 from tests.interop.questions.asking import Asker
 
 TARGET = Path(__file__).parent / "transactions"
-TOPIC_CONFIG = {"segment.bytes": "1200", "index.interval.bytes": "200", "segment.index.bytes": "960", "retention.ms": "-1"}
+TOPIC_CONFIG = {
+    "segment.bytes": "1200",
+    "index.interval.bytes": "200",
+    "segment.index.bytes": "960",
+    "retention.ms": "-1",
+}
 STATE_PARTITIONS = 2
 SETTINGS = [
     "log.cleaner.dedupe.buffer.size=4194304",
@@ -27,13 +39,18 @@ SETTINGS = [
 ]
 SIZES = (120, 300, 700, 100_000)
 #: producer, and what it does: b(egin), w(rite), c(ommit), a(bort).
-STORY = "1b 1w 2b 2w 1w 1a 2w 2w 1b 1w 2a 1w 1w 1c 2b 2w 1b 1w 2w 2w 2w 2w 1a 2w 2w 1b 1w 1w 1w 1a 2a 1b 1w 2b 2w 2w 1a 2c 1b 1w 1a 2b 2w"
+STORY = (
+    "1b 1w 2b 2w 1w 1a 2w 2w 1b 1w 2a 1w 1w 1c 2b 2w 1b 1w 2w 2w 2w 2w 1a 2w 2w 1b 1w 1w 1w 1a 2a"
+    " 1b 1w 2b 2w 2w 1a 2c 1b 1w 1a 2b 2w"
+)
 
 
 def write(bootstrap: str) -> None:
     producers = {}
     for name in "12":
-        producers[name] = Producer({"bootstrap.servers": bootstrap, "transactional.id": f"golden-{name}", "linger.ms": 0})
+        producers[name] = Producer(
+            {"bootstrap.servers": bootstrap, "transactional.id": f"golden-{name}", "linger.ms": 0}
+        )
         producers[name].init_transactions(60)
     for i, step in enumerate(STORY.split()):
         producer, act = producers[step[0]], step[1]
@@ -49,13 +66,19 @@ def write(bootstrap: str) -> None:
 
 
 def aborted(port: int) -> list[object]:
-    """(offset, size, high watermark, LSO, [(producer id, first offset)]) of read_committed fetches."""
+    """(offset, size, high watermark, LSO, [(producer id, first offset)]) of read_committed
+    fetches.
+    """
     asker, told = Asker(ListeningBroker("127.0.0.1", port)), []
     for size in SIZES:
         for offset in range(200):
-            wanted = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=size, log_start_offset=-1)
+            wanted = FetchPartition(
+                partition=0, fetch_offset=offset, partition_max_bytes=size, log_start_offset=-1
+            )
             topics = [FetchTopic(topic="golden", partitions=[wanted])]
-            request = FetchRequest(replica_id=-1, max_wait_ms=0, min_bytes=0, isolation_level=1, topics=topics)
+            request = FetchRequest(
+                replica_id=-1, max_wait_ms=0, min_bytes=0, isolation_level=1, topics=topics
+            )
             response: FetchResponse = asker.ask("fetch", request, 11)
             answer = response.responses[0].partition_responses[0]
             if answer.error_code:
@@ -69,15 +92,23 @@ def main() -> None:
     shutil.rmtree(TARGET, ignore_errors=True)
     with apache_kafka(kafka_jars(), 1, SETTINGS, java=SMALL) as kafka:
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
-        admin.create_topics([NewTopic("golden", 1, 1, config=TOPIC_CONFIG)], operation_timeout=60, request_timeout=60)["golden"].result(60)
+        admin.create_topics(
+            [NewTopic("golden", 1, 1, config=TOPIC_CONFIG)],
+            operation_timeout=60,
+            request_timeout=60,
+        )["golden"].result(60)
         write(kafka.bootstrap)
         told = aborted(kafka.ports[0])
         kafka.stop(0)
-        shutil.copytree(kafka.log_dir(0) / "golden-0", TARGET, ignore=shutil.ignore_patterns("*.lock"))
+        shutil.copytree(
+            kafka.log_dir(0) / "golden-0", TARGET, ignore=shutil.ignore_patterns("*.lock")
+        )
         for partition in range(STATE_PARTITIONS):
             name = f"__transaction_state-{partition}"
             shutil.copyfile(kafka.log_dir(0) / name / f"{0:020d}.log", TARGET / f"{name}.records")
-    (TARGET / "aborted.json").write_text("[\n" + ",\n".join(json.dumps(row) for row in told) + "\n]\n")
+    (TARGET / "aborted.json").write_text(
+        "[\n" + ",\n".join(json.dumps(row) for row in told) + "\n]\n"
+    )
 
 
 main()

@@ -1,8 +1,10 @@
-"""Prints what was written to a ZooKeeper, in order, from its transaction log: one JSON object a line (see README.md).
+"""Prints what was written to a ZooKeeper, in order, from its transaction log: one JSON object a
+line (see README.md).
 
     python read_zookeeper_log.py DATA_DIR > recording.jsonl
 
-Reading the log, and not the tree, shows also what lives for a moment only, who wrote it together with what, and in which order.
+Reading the log, and not the tree, shows also what lives for a moment only, who wrote it together
+with what, and in which order.
 """
 
 import json
@@ -16,7 +18,9 @@ CREATE, DELETE, SET_DATA, CHECK, MULTI, CREATE2 = 1, 2, 5, 13, 14, 15
 
 
 class Jute:
-    """ZooKeeper's serialisation: big-endian numbers, byte strings with a length before them, -1 for null."""
+    """ZooKeeper's serialisation: big-endian numbers, byte strings with a length before them, -1 for
+    null.
+    """
 
     def __init__(self, data: bytes) -> None:
         self.data = data

@@ -1,13 +1,15 @@
 """Questions to brokers: one module a theme, each asked of a broker of its own that has nothing yet.
 
-A module has `SETTINGS` (server properties beyond COMMON), perhaps BESIDE_CONTROLLER (there are two brokers, and the one that is not the controller is
-asked), `DIFFERENT` (label of a step → why this broker answers otherwise than Apache Kafka 2.8.2)
-and `ask_all(asker)`, which asks; see `asking.Asker`. It is entered in MODULES by its name. What Apache Kafka answers is recorded by
+A module has `SETTINGS` (server properties beyond COMMON), perhaps BESIDE_CONTROLLER (there are two
+brokers, and the one that is not the controller is asked), `DIFFERENT` (label of a step → why this
+broker answers otherwise than Apache Kafka 2.8.2) and `ask_all(asker)`, which asks; see
+`asking.Asker`. It is entered in MODULES by its name. What Apache Kafka answers is recorded by
 
     python -m tests.golden.record_answers [NAME …]
 
-into tests/golden/answers/NAME.jsonl, and replayed from there: without Java against the simulated broker (tests/unit/server/test_golden_answers.py),
-and against a broker process and Apache Kafka itself (tests/interop/test_answers_beside_apache_kafka.py).
+into tests/golden/answers/NAME.jsonl, and replayed from there: without Java against the simulated
+broker (tests/unit/server/test_golden_answers.py), and against a broker process and Apache Kafka
+itself (tests/interop/test_answers_beside_apache_kafka.py).
 """
 
 import importlib
@@ -60,4 +62,10 @@ class Questions(NamedTuple):
 
 def load(name: str) -> Questions:
     module = importlib.import_module(f"tests.interop.questions.{name}")
-    return Questions(name, COMMON | module.SETTINGS, getattr(module, "BESIDE_CONTROLLER", False), module.DIFFERENT, module.ask_all)
+    return Questions(
+        name,
+        COMMON | module.SETTINGS,
+        getattr(module, "BESIDE_CONTROLLER", False),
+        module.DIFFERENT,
+        module.ask_all,
+    )

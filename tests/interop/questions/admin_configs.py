@@ -5,17 +5,28 @@ from typing import Any, Final
 
 from kafka_edu.protocol.messages import alter_configs, incremental_alter_configs
 from kafka_edu.protocol.messages.alter_configs import AlterConfigsRequest
-from kafka_edu.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from kafka_edu.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+)
 from kafka_edu.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from tests.interop.questions.admin_topics import create
 from tests.interop.questions.asking import Asker
 
 #: So that the defaults, which are 2.0.1's here, are the same on both sides.
-SETTINGS: Final = {"message.max.bytes": "1000012", "log.message.format.version": "2.8-IV1", "num.io.threads": "8"}
+SETTINGS: Final = {
+    "message.max.bytes": "1000012",
+    "log.message.format.version": "2.8-IV1",
+    "num.io.threads": "8",
+}
 DIFFERENT: Final = {
-    "all of a topic, DescribeConfigsRequest v4": "the default of log.message.format.version is 2.0.1's",
+    "all of a topic, DescribeConfigsRequest v4": (
+        "the default of log.message.format.version is 2.0.1's"
+    ),
     "all of the topic now, DescribeConfigsRequest v4": "likewise",
-    "keys of security, DescribeConfigsRequest v4": "they cannot be changed while the broker runs, and are read-only here",
+    "keys of security, DescribeConfigsRequest v4": (
+        "they cannot be changed while the broker runs, and are read-only here"
+    ),
     **dict.fromkeys(
         [
             *(f"type {kind}, DescribeConfigsRequest v4" for kind in (0, 1, 3, 99)),
@@ -23,14 +34,25 @@ DIFFERENT: Final = {
         ],
         "what an error means in general is said in our words",
     ),
-    "all of the broker with synonyms, DescribeConfigsRequest v4": "some defaults are 2.0.1's, and some keys cannot be changed here",
-    "alter leader.replication.throttled.replicas to 'x', AlterConfigsRequest v2": "Kafka names the key twice",
-    "alter log.retention.ms of broker '0' to '0', AlterConfigsRequest v2": "Kafka's words are Scala's `requirement failed`",
+    "all of the broker with synonyms, DescribeConfigsRequest v4": (
+        "some defaults are 2.0.1's, and some keys cannot be changed here"
+    ),
+    "alter leader.replication.throttled.replicas to 'x', AlterConfigsRequest v2": (
+        "Kafka names the key twice"
+    ),
+    "alter log.retention.ms of broker '0' to '0', AlterConfigsRequest v2": (
+        "Kafka's words are Scala's `requirement failed`"
+    ),
     **dict.fromkeys(
-        [f"alter num.io.threads of broker '0' to '{number}', AlterConfigsRequest v2" for number in (100, 1)],
+        [
+            f"alter num.io.threads of broker '0' to '{number}', AlterConfigsRequest v2"
+            for number in (100, 1)
+        ],
         "Kafka wraps the sentence into another exception's, whose class it names",
     ),
-    "operation 0 on logger root of broker '0' with 'LOUD', IncrementalAlterConfigsRequest v1": "levels in order, not as a set's hash has them",
+    "operation 0 on logger root of broker '0' with 'LOUD', IncrementalAlterConfigsRequest v1": (
+        "levels in order, not as a set's hash has them"
+    ),
 }
 ALL_KEYS: Final = "all of the broker with synonyms"
 TOPIC: Final = 2
@@ -53,27 +75,55 @@ KEYS: Final = (
 )
 
 
-def describe(kind: int, name: str, keys: Sequence[str] | None = None, *, synonyms: bool = False, documented: bool = False) -> DescribeConfigsRequest:
-    resource = DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=None if keys is None else list(keys))
-    return DescribeConfigsRequest(resources=[resource], include_synonyms=synonyms, include_documentation=documented)
+def describe(
+    kind: int,
+    name: str,
+    keys: Sequence[str] | None = None,
+    *,
+    synonyms: bool = False,
+    documented: bool = False,
+) -> DescribeConfigsRequest:
+    resource = DescribeConfigsResource(
+        resource_type=kind,
+        resource_name=name,
+        configuration_keys=None if keys is None else list(keys),
+    )
+    return DescribeConfigsRequest(
+        resources=[resource], include_synonyms=synonyms, include_documentation=documented
+    )
 
 
-def alter(kind: int, name: str, *configs: tuple[str, str | None], validate_only: bool = False) -> AlterConfigsRequest:
+def alter(
+    kind: int, name: str, *configs: tuple[str, str | None], validate_only: bool = False
+) -> AlterConfigsRequest:
     given = [alter_configs.AlterableConfig(name=key, value=value) for key, value in configs]
-    resource = alter_configs.AlterConfigsResource(resource_type=kind, resource_name=name, configs=given)
+    resource = alter_configs.AlterConfigsResource(
+        resource_type=kind, resource_name=name, configs=given
+    )
     return AlterConfigsRequest(resources=[resource], validate_only=validate_only)
 
 
-def change(kind: int, name: str, *ops: tuple[str, int, str | None], validate_only: bool = False) -> IncrementalAlterConfigsRequest:
-    given = [incremental_alter_configs.AlterableConfig(name=key, config_operation=op, value=value) for key, op, value in ops]
-    resource = incremental_alter_configs.AlterConfigsResource(resource_type=kind, resource_name=name, configs=given)
+def change(
+    kind: int, name: str, *ops: tuple[str, int, str | None], validate_only: bool = False
+) -> IncrementalAlterConfigsRequest:
+    given = [
+        incremental_alter_configs.AlterableConfig(name=key, config_operation=op, value=value)
+        for key, op, value in ops
+    ]
+    resource = incremental_alter_configs.AlterConfigsResource(
+        resource_type=kind, resource_name=name, configs=given
+    )
     return IncrementalAlterConfigsRequest(resources=[resource], validate_only=validate_only)
 
 
 def told(**values: str) -> Any:
-    """Until the broker tells these values, of keys with underscores for dots: a change is taken up a little after it is answered."""
+    """Until the broker tells these values, of keys with underscores for dots: a change is taken up
+    a little after it is answered.
+    """
     wanted = {key.replace("_", "."): value for key, value in values.items()}
-    return lambda response: {config.name: config.value for config in response.results[0].configs} == wanted
+    return lambda response: (
+        {config.name: config.value for config in response.results[0].configs} == wanted
+    )
 
 
 def ask_all(asker: Asker) -> None:
@@ -90,13 +140,21 @@ def ask_all(asker: Asker) -> None:
 
 def ask_describe(asker: Asker) -> None:
     for version in range(5):
-        asker.ask("a topic's retention", describe(TOPIC, "t", ["retention.ms", "segment.ms"]), version)
+        asker.ask(
+            "a topic's retention", describe(TOPIC, "t", ["retention.ms", "segment.ms"]), version
+        )
         asker.ask("some keys of the broker", describe(BROKER, "0", KEYS), version)
     asker.ask("all of a topic", describe(TOPIC, "t", synonyms=True), 4)
     asker.ask("no keys of a topic", describe(TOPIC, "t", []), 4)
     asker.ask("an unknown key", describe(TOPIC, "t", ["no.such.key"]), 4)
-    asker.ask("some keys of the broker with synonyms", describe(BROKER, "0", KEYS, synonyms=True), 4)
-    asker.ask("keys of security", describe(BROKER, "0", ["ssl.key.password", "principal.builder.class"]), 4)
+    asker.ask(
+        "some keys of the broker with synonyms", describe(BROKER, "0", KEYS, synonyms=True), 4
+    )
+    asker.ask(
+        "keys of security",
+        describe(BROKER, "0", ["ssl.key.password", "principal.builder.class"]),
+        4,
+    )
     asker.ask("what is set for all brokers", describe(BROKER, "", synonyms=True), 4)
     for name in ("nope", "a b", ""):
         asker.ask(f"topic {name!r}", describe(TOPIC, name), 4)
@@ -109,20 +167,38 @@ def ask_describe(asker: Asker) -> None:
     both = [*describe(TOPIC, "t", ["retention.ms"]).resources, *describe(TOPIC, "nope").resources]
     asker.ask("two topics", DescribeConfigsRequest(resources=both), 4)
     asker.ask("one topic twice", DescribeConfigsRequest(resources=both[:1] * 2), 4)
-    asker.ask("a topic and a type that is none", DescribeConfigsRequest(resources=[*both, *describe(99, "x").resources]), 4)
+    asker.ask(
+        "a topic and a type that is none",
+        DescribeConfigsRequest(resources=[*both, *describe(99, "x").resources]),
+        4,
+    )
 
 
 def ask_everything(asker: Asker) -> None:
-    """The documentation on request; and all keys of a broker, which tests/unit/server/test_described_keys.py compares one by one."""
+    """The documentation on request; and all keys of a broker, which
+    tests/unit/server/test_described_keys.py compares one by one.
+    """
     for version in range(5):
-        asker.ask("some keys with documentation", describe(BROKER, "0", KEYS[:3], documented=True), version)
-    asker.ask("a topic's key with documentation", describe(TOPIC, "t", ["retention.ms"], documented=True), 4)
+        asker.ask(
+            "some keys with documentation",
+            describe(BROKER, "0", KEYS[:3], documented=True),
+            version,
+        )
+    asker.ask(
+        "a topic's key with documentation",
+        describe(TOPIC, "t", ["retention.ms"], documented=True),
+        4,
+    )
     asker.ask(ALL_KEYS, describe(BROKER, "0", synonyms=True), 4)
 
 
 def ask_alter_topic(asker: Asker) -> None:
     for version in range(3):
-        asker.ask("alter", alter(TOPIC, "t", ("retention.ms", f"{2000 + version}"), ("segment.bytes", "100000")), version)
+        asker.ask(
+            "alter",
+            alter(TOPIC, "t", ("retention.ms", f"{2000 + version}"), ("segment.bytes", "100000")),
+            version,
+        )
     asker.ask("now", describe(TOPIC, "t", ["retention.ms", "segment.bytes"], synonyms=True), 4)
     asker.ask("only asked", alter(TOPIC, "t", ("retention.ms", "9"), validate_only=True), 2)
     asker.ask("now", describe(TOPIC, "t", ["retention.ms"]), 4)
@@ -139,7 +215,9 @@ def ask_alter_topic(asker: Asker) -> None:
         ("segment.bytes", "99999999999"),
     ):
         asker.ask(f"alter {key} to {value!r}", alter(TOPIC, "t", (key, value)), 2)
-    asker.ask("alter one key twice", alter(TOPIC, "t", ("retention.ms", "1"), ("retention.ms", "2")), 2)
+    asker.ask(
+        "alter one key twice", alter(TOPIC, "t", ("retention.ms", "1"), ("retention.ms", "2")), 2
+    )
     asker.ask("now", describe(TOPIC, "t", ["retention.ms"]), 4)
     for name in ("nope", "a b", ""):
         asker.ask(f"alter topic {name!r}", alter(TOPIC, name, ("retention.ms", "1")), 2)
@@ -152,11 +230,31 @@ def ask_alter_topic(asker: Asker) -> None:
 
 def ask_alter_broker(asker: Asker) -> None:
     asker.ask("alter the broker", alter(BROKER, "0", ("log.retention.ms", "600000")), 2)
-    asker.ask("the broker now", describe(BROKER, "0", ["log.retention.ms"], synonyms=True), 4, until=told(log_retention_ms="600000"))
-    asker.ask("alter all brokers", alter(BROKER, "", ("log.retention.ms", "700000"), ("log.segment.bytes", "200000")), 2)
-    asker.ask("all brokers now", describe(BROKER, "", synonyms=True), 4, until=told(log_retention_ms="700000", log_segment_bytes="200000"))
-    asker.ask("the broker now", describe(BROKER, "0", ["log.retention.ms", "log.segment.bytes"], synonyms=True), 4)
-    asker.ask("a topic now", describe(TOPIC, "t", ["retention.ms", "segment.bytes"], synonyms=True), 4)
+    asker.ask(
+        "the broker now",
+        describe(BROKER, "0", ["log.retention.ms"], synonyms=True),
+        4,
+        until=told(log_retention_ms="600000"),
+    )
+    asker.ask(
+        "alter all brokers",
+        alter(BROKER, "", ("log.retention.ms", "700000"), ("log.segment.bytes", "200000")),
+        2,
+    )
+    asker.ask(
+        "all brokers now",
+        describe(BROKER, "", synonyms=True),
+        4,
+        until=told(log_retention_ms="700000", log_segment_bytes="200000"),
+    )
+    asker.ask(
+        "the broker now",
+        describe(BROKER, "0", ["log.retention.ms", "log.segment.bytes"], synonyms=True),
+        4,
+    )
+    asker.ask(
+        "a topic now", describe(TOPIC, "t", ["retention.ms", "segment.bytes"], synonyms=True), 4
+    )
     for name, key, value in (
         ("0", "broker.id", "3"),
         ("", "auto.create.topics.enable", "true"),
@@ -173,21 +271,47 @@ def ask_alter_broker(asker: Asker) -> None:
         ("0", "num.io.threads", "x"),
         ("0", "leader.replication.throttled.rate", "x"),
     ):
-        asker.ask(f"alter {key} of broker {name!r} to {value!r}", alter(BROKER, name, (key, value)), 2)
-    asker.ask("an unknown key of the broker", alter(BROKER, "0", ("no.such.key", "1"), ("compression.type", "gzip")), 2)
+        asker.ask(
+            f"alter {key} of broker {name!r} to {value!r}", alter(BROKER, name, (key, value)), 2
+        )
     asker.ask(
-        "an unknown key, described", describe(BROKER, "0", ["compression.type", "no.such.key"], synonyms=True), 4, until=lambda r: _source(r) == 2
+        "an unknown key of the broker",
+        alter(BROKER, "0", ("no.such.key", "1"), ("compression.type", "gzip")),
+        2,
+    )
+    asker.ask(
+        "an unknown key, described",
+        describe(BROKER, "0", ["compression.type", "no.such.key"], synonyms=True),
+        4,
+        until=lambda r: _source(r) == 2,
     )
     asker.ask("a throttle", alter(BROKER, "0", ("leader.replication.throttled.rate", "1000")), 2)
     key = "leader.replication.throttled.rate"
-    asker.ask("a throttle, described", describe(BROKER, "0", [key], synonyms=True), 4, until=lambda r: bool(r.results[0].configs))
+    asker.ask(
+        "a throttle, described",
+        describe(BROKER, "0", [key], synonyms=True),
+        4,
+        until=lambda r: bool(r.results[0].configs),
+    )
     asker.ask("reset the broker", alter(BROKER, "0"), 2)
     asker.ask("reset all brokers", alter(BROKER, ""), 2)
-    asker.ask("the broker now", describe(BROKER, "0", ["log.retention.ms"], synonyms=True), 4, until=told(log_retention_ms="-1"))
+    asker.ask(
+        "the broker now",
+        describe(BROKER, "0", ["log.retention.ms"], synonyms=True),
+        4,
+        until=told(log_retention_ms="-1"),
+    )
 
 
 def _source(response: Any) -> int:
-    return next((c.config_source for c in response.results[0].configs if (c.name, c.value) == ("compression.type", "gzip")), 0)
+    return next(
+        (
+            c.config_source
+            for c in response.results[0].configs
+            if (c.name, c.value) == ("compression.type", "gzip")
+        ),
+        0,
+    )
 
 
 def ask_change_topic(asker: Asker) -> None:
@@ -213,9 +337,15 @@ def ask_change_topic(asker: Asker) -> None:
         ("no.such.key", APPEND, "1"),
         ("retention.ms", DELETE, "x"),
     ):
-        asker.ask(f"operation {op} on {key} with {value!r}", change(TOPIC, "t", (key, op, value)), 1)
+        asker.ask(
+            f"operation {op} on {key} with {value!r}", change(TOPIC, "t", (key, op, value)), 1
+        )
         asker.ask("the lists now", describe(TOPIC, "t", ["cleanup.policy", throttled]), 4)
-    asker.ask("one key twice", change(TOPIC, "t", ("retention.ms", SET, "1"), ("retention.ms", DELETE, None)), 1)
+    asker.ask(
+        "one key twice",
+        change(TOPIC, "t", ("retention.ms", SET, "1"), ("retention.ms", DELETE, None)),
+        1,
+    )
     asker.ask("no operations", change(TOPIC, "t"), 1)
     asker.ask("only asked", change(TOPIC, "t", ("retention.ms", SET, "1"), validate_only=True), 1)
     asker.ask("of an unknown topic", change(TOPIC, "nope", ("retention.ms", SET, "1")), 1)
@@ -227,7 +357,9 @@ def ask_change_topic(asker: Asker) -> None:
 
 
 def ask_change_broker(asker: Asker) -> None:
-    asker.ask("append to the broker's", change(BROKER, "0", ("log.cleanup.policy", APPEND, "compact")), 1)
+    asker.ask(
+        "append to the broker's", change(BROKER, "0", ("log.cleanup.policy", APPEND, "compact")), 1
+    )
     policy = describe(BROKER, "0", ["log.cleanup.policy"], synonyms=True)
     asker.ask("the broker's policy", policy, 4, until=told(log_cleanup_policy="delete,compact"))
     for name, key, op, value in (
@@ -240,7 +372,11 @@ def ask_change_broker(asker: Asker) -> None:
         ("0", "log.cleanup.policy", DELETE, None),
         ("", "log.cleanup.policy", DELETE, None),
     ):
-        asker.ask(f"operation {op} on {key} of broker {name!r} with {value!r}", change(BROKER, name, (key, op, value)), 1)
+        asker.ask(
+            f"operation {op} on {key} of broker {name!r} with {value!r}",
+            change(BROKER, name, (key, op, value)),
+            1,
+        )
     asker.ask("the broker's policy", policy, 4, until=told(log_cleanup_policy="delete"))
 
 
@@ -255,8 +391,14 @@ def ask_loggers(asker: Asker) -> None:
         ("", "root", SET, "DEBUG"),
         ("0", "root", SET, "WARN"),
     ):
-        asker.ask(f"operation {op} on logger {key} of broker {name!r} with {value!r}", change(LOGGER, name, (key, op, value)), 1)
+        asker.ask(
+            f"operation {op} on logger {key} of broker {name!r} with {value!r}",
+            change(LOGGER, name, (key, op, value)),
+            1,
+        )
     asker.ask("the root logger", describe(LOGGER, "0", ["root"]), 4)
     asker.ask("only asked", change(LOGGER, "0", ("root", SET, "DEBUG"), validate_only=True), 1)
     asker.ask("the root logger", describe(LOGGER, "0", ["root"], synonyms=True), 1)
-    asker.ask("the root logger with documentation", describe(LOGGER, "0", ["root"], documented=True), 4)
+    asker.ask(
+        "the root logger with documentation", describe(LOGGER, "0", ["root"], documented=True), 4
+    )

@@ -3,14 +3,25 @@
 import math
 from typing import Final
 
-from kafka_edu.protocol.messages.alter_client_quotas import AlterClientQuotasRequest, AlterClientQuotasRequestEntry, EntityData, OpData
+from kafka_edu.protocol.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasRequestEntry,
+    EntityData,
+    OpData,
+)
 from kafka_edu.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
-from kafka_edu.protocol.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest
-from kafka_edu.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest, UserName
+from kafka_edu.protocol.messages.describe_client_quotas import (
+    ComponentData,
+    DescribeClientQuotasRequest,
+)
+from kafka_edu.protocol.messages.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+    UserName,
+)
 from tests.interop.questions.asking import Asker
 
 SETTINGS: Final[dict[str, str]] = {}
@@ -19,27 +30,45 @@ EXACT, DEFAULT, ANY = 0, 1, 2
 Entity = list[tuple[str, str | None]]
 
 
-def quotas(*entries: tuple[Entity, dict[str, float | None]], validate_only: bool = False) -> AlterClientQuotasRequest:
+def quotas(
+    *entries: tuple[Entity, dict[str, float | None]], validate_only: bool = False
+) -> AlterClientQuotasRequest:
     listed = [
         AlterClientQuotasRequestEntry(
             entity=[EntityData(entity_type=kind, entity_name=name) for kind, name in entity],
-            ops=[OpData(key=key, value=value or 0.0, remove=value is None) for key, value in values.items()],
+            ops=[
+                OpData(key=key, value=value or 0.0, remove=value is None)
+                for key, value in values.items()
+            ],
         )
         for entity, values in entries
     ]
     return AlterClientQuotasRequest(entries=listed, validate_only=validate_only)
 
 
-def described(*components: tuple[str, int, str | None], strict: bool = False) -> DescribeClientQuotasRequest:
+def described(
+    *components: tuple[str, int, str | None], strict: bool = False
+) -> DescribeClientQuotasRequest:
     return DescribeClientQuotasRequest(
-        components=[ComponentData(entity_type=kind, match_type=match_type, match=match) for kind, match_type, match in components], strict=strict
+        components=[
+            ComponentData(entity_type=kind, match_type=match_type, match=match)
+            for kind, match_type, match in components
+        ],
+        strict=strict,
     )
 
 
-def credentials(*upsertions: tuple[str, int, int, bytes, bytes], delete: tuple[tuple[str, int], ...] = ()) -> AlterUserScramCredentialsRequest:
+def credentials(
+    *upsertions: tuple[str, int, int, bytes, bytes], delete: tuple[tuple[str, int], ...] = ()
+) -> AlterUserScramCredentialsRequest:
     return AlterUserScramCredentialsRequest(
-        deletions=[ScramCredentialDeletion(name=name, mechanism=mechanism) for name, mechanism in delete],
-        upsertions=[ScramCredentialUpsertion(name=n, mechanism=m, iterations=i, salt=s, salted_password=p) for n, m, i, s, p in upsertions],
+        deletions=[
+            ScramCredentialDeletion(name=name, mechanism=mechanism) for name, mechanism in delete
+        ],
+        upsertions=[
+            ScramCredentialUpsertion(name=n, mechanism=m, iterations=i, salt=s, salted_password=p)
+            for n, m, i, s, p in upsertions
+        ],
     )
 
 
@@ -57,7 +86,10 @@ def ask_quotas(asker: Asker) -> None:
     for version in (0, 1):
         asker.ask("a user's", quotas(([("user", "u")], {"producer_byte_rate": 1000.0})), version)
     right: list[tuple[Entity, dict[str, float | None]]] = [
-        ([("user", "u"), ("client-id", "c")], {"consumer_byte_rate": 2000.0, "request_percentage": 12.5}),
+        (
+            [("user", "u"), ("client-id", "c")],
+            {"consumer_byte_rate": 2000.0, "request_percentage": 12.5},
+        ),
         ([("client-id", "c")], {"request_percentage": 50.0}),
         ([("user", None)], {"producer_byte_rate": 1.0}),
         ([("client-id", None)], {"producer_byte_rate": 2.0}),
@@ -94,10 +126,22 @@ def ask_quotas(asker: Asker) -> None:
     for entity, values in wrong:
         asker.ask(f"wrong quota of {entity}: {values}", quotas((entity, values)), 1)
     q: Entity = [("user", "q")]
-    asker.ask("one entity twice", quotas((q, {"producer_byte_rate": 1.0}), (q, {"producer_byte_rate": 2.0})), 1)
-    asker.ask("one right, one wrong", quotas((q, {"producer_byte_rate": 3.0}), ([("foo", "q")], {"producer_byte_rate": 2.0})), 1)
+    asker.ask(
+        "one entity twice",
+        quotas((q, {"producer_byte_rate": 1.0}), (q, {"producer_byte_rate": 2.0})),
+        1,
+    )
+    asker.ask(
+        "one right, one wrong",
+        quotas((q, {"producer_byte_rate": 3.0}), ([("foo", "q")], {"producer_byte_rate": 2.0})),
+        1,
+    )
     asker.ask("no entities", quotas(), 1)
-    asker.ask("only asked", quotas(([("user", "asked")], {"producer_byte_rate": 3.0}), validate_only=True), 1)
+    asker.ask(
+        "only asked",
+        quotas(([("user", "asked")], {"producer_byte_rate": 3.0}), validate_only=True),
+        1,
+    )
     for version in (0, 1):
         asker.ask("all quotas", described(), version)
     for components, strict in (
@@ -120,7 +164,9 @@ def ask_quotas(asker: Asker) -> None:
         ([("ip", ANY, None), ("user", ANY, None)], False),
         ([], True),
     ):
-        asker.ask(f"quotas of {components}, strict {strict}", described(*components, strict=strict), 1)
+        asker.ask(
+            f"quotas of {components}, strict {strict}", described(*components, strict=strict), 1
+        )
     asker.ask("take one away", quotas(([("user", "u")], {"producer_byte_rate": None})), 1)
     asker.ask("what is left", described(("user", EXACT, "u")), 1)
 
@@ -145,8 +191,16 @@ def ask_credentials(asker: Asker) -> None:
     asker.ask("one twice", credentials(al, al), 0)
     asker.ask("written and deleted", credentials(al, delete=(("al", 1),)), 0)
     asker.ask("both mechanisms", credentials(al, ("al", 2, 4096, b"s", b"p")), 0)
-    asker.ask("one user right, one wrong", credentials(("ok", 1, 4096, b"s", b"p"), ("wrong", 0, 4096, b"s", b"p")), 0)
-    asker.ask("one user's right and wrong", credentials(("cc", 1, 4096, b"s", b"p"), ("cc", 0, 4096, b"s", b"p")), 0)
+    asker.ask(
+        "one user right, one wrong",
+        credentials(("ok", 1, 4096, b"s", b"p"), ("wrong", 0, 4096, b"s", b"p")),
+        0,
+    )
+    asker.ask(
+        "one user's right and wrong",
+        credentials(("cc", 1, 4096, b"s", b"p"), ("cc", 0, 4096, b"s", b"p")),
+        0,
+    )
     asker.ask("no changes", credentials(), 0)
     asker.ask("all credentials", DescribeUserScramCredentialsRequest(users=None), 0)
     asker.ask("all credentials, by no names", users(), 0)

@@ -1,35 +1,72 @@
-"""DeleteTopics, CreatePartitions, DeleteRecords, DescribeLogDirs, AlterReplicaLogDirs, DescribeCluster."""
+"""DeleteTopics, CreatePartitions, DeleteRecords, DescribeLogDirs, AlterReplicaLogDirs,
+DescribeCluster.
+"""
 
 import uuid
 from collections.abc import Sequence
 from typing import Final
 
-from kafka_edu.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDir, AlterReplicaLogDirsRequest, AlterReplicaLogDirTopic
-from kafka_edu.protocol.messages.create_partitions import CreatePartitionsAssignment, CreatePartitionsRequest, CreatePartitionsTopic
-from kafka_edu.protocol.messages.create_topics import CreatableTopic, CreateableTopicConfig, CreateTopicsRequest
-from kafka_edu.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
+from kafka_edu.protocol.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
+from kafka_edu.protocol.messages.create_partitions import (
+    CreatePartitionsAssignment,
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
+from kafka_edu.protocol.messages.create_topics import (
+    CreatableTopic,
+    CreateableTopicConfig,
+    CreateTopicsRequest,
+)
+from kafka_edu.protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
 from kafka_edu.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from kafka_edu.protocol.messages.describe_cluster import DescribeClusterRequest
-from kafka_edu.protocol.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
-from kafka_edu.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kafka_edu.protocol.messages.describe_log_dirs import (
+    DescribableLogDirTopic,
+    DescribeLogDirsRequest,
+)
+from kafka_edu.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
 from kafka_edu.protocol.messages.metadata import MetadataRequest
-from kafka_edu.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kafka_edu.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
 from kafka_edu.protocol.types import ZERO_UUID
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 from tests.interop.questions.asking import Asker
 
 SETTINGS: Final[dict[str, str]] = {}
-DIFFERENT: Final = {"create y, CreateTopicsRequest v7": "defaults are 2.0.1's: max.message.bytes 1000012, message.format.version 2.0-IV1"}
+DIFFERENT: Final = {
+    "create y, CreateTopicsRequest v7": (
+        "defaults are 2.0.1's: max.message.bytes 1000012, message.format.version 2.0-IV1"
+    )
+}
 NOW: Final = 1_700_000_000_000
 
 
-def create(name: str, partitions: int = 1, configs: dict[str, str] | None = None) -> CreateTopicsRequest:
+def create(
+    name: str, partitions: int = 1, configs: dict[str, str] | None = None
+) -> CreateTopicsRequest:
     topic = CreatableTopic(
         name=name,
         num_partitions=partitions,
         replication_factor=1,
-        configs=[CreateableTopicConfig(name=key, value=value) for key, value in (configs or {}).items()],
+        configs=[
+            CreateableTopicConfig(name=key, value=value) for key, value in (configs or {}).items()
+        ],
     )
     return CreateTopicsRequest(topics=[topic], timeout_ms=10_000)
 
@@ -39,33 +76,69 @@ def delete(*names: str, timeout_ms: int = 10_000) -> DeleteTopicsRequest:
 
 
 def delete_v6(*topics: tuple[str | None, uuid.UUID]) -> DeleteTopicsRequest:
-    return DeleteTopicsRequest(topics=[DeleteTopicState(name=name, topic_id=topic_id) for name, topic_id in topics], timeout_ms=10_000)
+    return DeleteTopicsRequest(
+        topics=[DeleteTopicState(name=name, topic_id=topic_id) for name, topic_id in topics],
+        timeout_ms=10_000,
+    )
 
 
 def extend(
-    *names: str, count: int, assignments: Sequence[Sequence[int]] | None = None, timeout_ms: int = 10_000, validate_only: bool = False
+    *names: str,
+    count: int,
+    assignments: Sequence[Sequence[int]] | None = None,
+    timeout_ms: int = 10_000,
+    validate_only: bool = False,
 ) -> CreatePartitionsRequest:
-    given = None if assignments is None else [CreatePartitionsAssignment(broker_ids=list(ids)) for ids in assignments]
+    given = (
+        None
+        if assignments is None
+        else [CreatePartitionsAssignment(broker_ids=list(ids)) for ids in assignments]
+    )
     topics = [CreatePartitionsTopic(name=name, count=count, assignments=given) for name in names]
-    return CreatePartitionsRequest(topics=topics, timeout_ms=timeout_ms, validate_only=validate_only)
+    return CreatePartitionsRequest(
+        topics=topics, timeout_ms=timeout_ms, validate_only=validate_only
+    )
 
 
-def delete_records(*partitions: tuple[str, int, int], timeout_ms: int = 10_000) -> DeleteRecordsRequest:
-    topics = [DeleteRecordsTopic(name=name, partitions=[DeleteRecordsPartition(partition_index=p, offset=offset)]) for name, p, offset in partitions]
+def delete_records(
+    *partitions: tuple[str, int, int], timeout_ms: int = 10_000
+) -> DeleteRecordsRequest:
+    topics = [
+        DeleteRecordsTopic(
+            name=name, partitions=[DeleteRecordsPartition(partition_index=p, offset=offset)]
+        )
+        for name, p, offset in partitions
+    ]
     return DeleteRecordsRequest(topics=topics, timeout_ms=timeout_ms)
 
 
 def log_dirs(*topics: tuple[str, list[int]]) -> DescribeLogDirsRequest:
-    return DescribeLogDirsRequest(topics=[DescribableLogDirTopic(topic=name, partition_index=partitions) for name, partitions in topics])
+    return DescribeLogDirsRequest(
+        topics=[
+            DescribableLogDirTopic(topic=name, partition_index=partitions)
+            for name, partitions in topics
+        ]
+    )
 
 
 def move(path: str, topic: str, *partitions: int) -> AlterReplicaLogDirsRequest:
-    return AlterReplicaLogDirsRequest(dirs=[AlterReplicaLogDir(path=path, topics=[AlterReplicaLogDirTopic(name=topic, partitions=list(partitions))])])
+    return AlterReplicaLogDirsRequest(
+        dirs=[
+            AlterReplicaLogDir(
+                path=path, topics=[AlterReplicaLogDirTopic(name=topic, partitions=list(partitions))]
+            )
+        ]
+    )
 
 
 def first_offset(topic: str) -> ListOffsetsRequest:
     return ListOffsetsRequest(
-        replica_id=-1, topics=[ListOffsetsTopic(name=topic, partitions=[ListOffsetsPartition(partition_index=0, timestamp=-2)])]
+        replica_id=-1,
+        topics=[
+            ListOffsetsTopic(
+                name=topic, partitions=[ListOffsetsPartition(partition_index=0, timestamp=-2)]
+            )
+        ],
     )
 
 
@@ -79,7 +152,11 @@ def ask_all(asker: Asker) -> None:
 
 def ask_cluster(asker: Asker) -> None:
     asker.ask("the cluster", DescribeClusterRequest(), 0)
-    asker.ask("the cluster and what I may", DescribeClusterRequest(include_cluster_authorized_operations=True), 0)
+    asker.ask(
+        "the cluster and what I may",
+        DescribeClusterRequest(include_cluster_authorized_operations=True),
+        0,
+    )
 
 
 def ask_log_dirs(asker: Asker) -> None:
@@ -113,17 +190,28 @@ def ask_create_partitions(asker: Asker) -> None:
     asker.ask("extend twice", extend("p", "p", count=9), 1)
     asker.ask("extend nothing", CreatePartitionsRequest(topics=[], timeout_ms=1000), 1)
     for assignments in ([[0]], [[0], [0]], [[7]], [[]], [[0, 0]], [], [[-1]], [[0, 1]]):
-        asker.ask(f"extend to {assignments}", extend("p", count=7, assignments=assignments, validate_only=True), 1)
+        asker.ask(
+            f"extend to {assignments}",
+            extend("p", count=7, assignments=assignments, validate_only=True),
+            1,
+        )
     asker.ask("extend without time", extend("p", count=7, timeout_ms=0), 1)
     asker.ask("extend with less than no time", extend("p", count=8, timeout_ms=-1), 1)
-    asker.ask("the topics", MetadataRequest(topics=None), 4, until=lambda r: sum(len(t.partitions) for t in r.topics) == 11)
+    asker.ask(
+        "the topics",
+        MetadataRequest(topics=None),
+        4,
+        until=lambda r: sum(len(t.partitions) for t in r.topics) == 11,
+    )
 
 
 def ask_delete_records(asker: Asker) -> None:
     asker.ask("create", create("r", 2), 4)
     asker.ask("create compacted", create("c", 1, {"cleanup.policy": "compact"}), 4)
     records = build_batch([Record(i, NOW + i, b"k", b"v") for i in range(10)])
-    data = [TopicProduceData(name="r", partition_data=[PartitionProduceData(index=0, records=records)])]
+    data = [
+        TopicProduceData(name="r", partition_data=[PartitionProduceData(index=0, records=records)])
+    ]
     asker.ask("ten records", ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=data), 7)
     for version in range(3):
         asker.ask(f"up to {3 + version}", delete_records(("r", 0, 3 + version)), version)
@@ -158,4 +246,9 @@ def ask_delete_topics(asker: Asker) -> None:
     asker.ask("delete nothing", delete(), 5)
     asker.ask("create z", create("z"), 4)
     asker.ask("delete with less than no time", delete("z", timeout_ms=-1), 5)
-    asker.ask("until it is gone", MetadataRequest(topics=None), 4, until=lambda r: all(t.name != "z" for t in r.topics))
+    asker.ask(
+        "until it is gone",
+        MetadataRequest(topics=None),
+        4,
+        until=lambda r: all(t.name != "z" for t in r.topics),
+    )

@@ -2,18 +2,25 @@
 
 A recording is a list of steps, each a JSON object:
 
-    step      the question's name, the request's type and version; counted (#2, #3 …) where the same is asked again
-    on        the connection, by a name of the asker's; each is opened when first used, and again when it was closed
+    step      the question's name, the request's type and version; counted (#2, #3 …) where the same
+    is asked again
+    on        the connection, by a name of the asker's; each is opened when first used, and again
+    when it was closed
     request   the whole frame, with its size, as hex; absent where only a late answer is read
-    answer    `normalised`; "closed" for the end of the connection; absent where the answer is read later, or there is none
+    answer    `normalised`; "closed" for the end of the connection; absent where the answer is read
+    later, or there is none
     of        key and version of the request that is answered
     decoded   `answer` holds the records themselves, not only how many bytes they take
     words     `answer` holds the texts for people word by word, not only whether there is one
-    own       what the broker made for itself in this answer (member ids, fetch sessions …) and later requests may repeat, as hex
-    until     the question was repeated until this answer came, for a broker needs its time (a coordinator to be found, say)
-    raw       the frame is no request: of an answer only the first six bytes count, and the connection is closed behind it
+    own       what the broker made for itself in this answer (member ids, fetch sessions …) and
+    later requests may repeat, as hex
+    until     the question was repeated until this answer came, for a broker needs its time (a
+    coordinator to be found, say)
+    raw       the frame is no request: of an answer only the first six bytes count, and the
+    connection is closed behind it
 
-A replay sends the recorded bytes; where they hold what the recorded broker made for itself, what the replayed one made takes its place.
+A replay sends the recorded bytes; where they hold what the recorded broker made for itself, what
+the replayed one made takes its place.
 """
 
 import json
@@ -26,7 +33,15 @@ from typing import Any, Final, NamedTuple
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.headers import decode_response, encode_request
 from kafka_edu.protocol.schema import Message
-from tests.interop.answers import CLOSED, Broker, Line, decoded_records, normalised, own_bytes, size_of_records
+from tests.interop.answers import (
+    CLOSED,
+    Broker,
+    Line,
+    decoded_records,
+    normalised,
+    own_bytes,
+    size_of_records,
+)
 
 Step = dict[str, Any]
 #: Size, key, version, correlation id, and the length of a client id that is null.
@@ -49,11 +64,20 @@ class Asker:
         """Compare the texts for people word by word, from the next question on."""
 
     def ask(
-        self, name: str, request: Message, version: int, *, on: str = "", until: Callable[[Any], bool] | None = None, decoded: bool = False
+        self,
+        name: str,
+        request: Message,
+        version: int,
+        *,
+        on: str = "",
+        until: Callable[[Any], bool] | None = None,
+        decoded: bool = False,
     ) -> Any:  # whoever asks knows the type of the answer
-        """Ask and return the answer, None when the broker closed the connection instead. `decoded`: records are compared, not only their size.
+        """Ask and return the answer, None when the broker closed the connection instead. `decoded`:
+        records are compared, not only their size.
 
-        With `until`, ask again until it holds: only the last answer is kept. Raises AssertionError when it never holds.
+        With `until`, ask again until it holds: only the last answer is kept. Raises AssertionError
+        when it never holds.
         """
         for _ in range(RETRIES):
             step = self._step(name, request, version, on)
@@ -96,15 +120,28 @@ class Asker:
         step["answer"] = raw_answer(self._broker, frame)
         self._keep(step)
 
-    def ask_body(self, name: str, request: type[Message], version: int, body: bytes) -> Any:  # whoever asks knows the type of the answer
-        """Ask with a body that no encoder writes: `request` says which request it is meant to be. The rest is as in `ask`."""
+    def ask_body(
+        self, name: str, request: type[Message], version: int, body: bytes
+    ) -> Any:  # whoever asks knows the type of the answer
+        """Ask with a body that no encoder writes: `request` says which request it is meant to be.
+        The rest is as in `ask`.
+        """
         if request.KEY is None:
             raise ValueError(f"{request.__name__} is no request")
         self._correlation_id += 1
         tags = b"\0" if request.KEY.is_flexible(version) else b""
         size = HEADER_WITHOUT_CLIENT_ID.size - 4 + len(tags) + len(body)
-        frame = HEADER_WITHOUT_CLIENT_ID.pack(size, request.KEY, version, self._correlation_id, -1) + tags + body
-        step: Step = {"step": f"{name}, {request.__name__} v{version}", "on": "", "request": frame.hex(), "of": [int(request.KEY), version]}
+        frame = (
+            HEADER_WITHOUT_CLIENT_ID.pack(size, request.KEY, version, self._correlation_id, -1)
+            + tags
+            + body
+        )
+        step: Step = {
+            "step": f"{name}, {request.__name__} v{version}",
+            "on": "",
+            "request": frame.hex(),
+            "of": [int(request.KEY), version],
+        }
         line = self._line("")
         line.send(frame)
         response = self._receive(step, line, "")
@@ -132,8 +169,16 @@ class Asker:
         if request.KEY is None:
             raise ValueError(f"{type(request).__name__} is no request")
         self._correlation_id += 1
-        frame = b"".join(bytes(part_bytes(part)) for part in encode_request(request, version, self._correlation_id, "answers"))
-        return {"step": f"{name}, {type(request).__name__} v{version}", "on": on, "request": frame.hex(), "of": [int(request.KEY), version]}
+        frame = b"".join(
+            bytes(part_bytes(part))
+            for part in encode_request(request, version, self._correlation_id, "answers")
+        )
+        return {
+            "step": f"{name}, {type(request).__name__} v{version}",
+            "on": on,
+            "request": frame.hex(),
+            "of": [int(request.KEY), version],
+        }
 
     def _line(self, on: str) -> Line:
         if on not in self._lines:
@@ -162,7 +207,11 @@ class Asker:
 
 def _as_recorded(step: Step, response: Message) -> object:
     """An answer in the form that this step keeps."""
-    return normalised(response, records=decoded_records if step.get("decoded") else size_of_records, words=step.get("words", False))
+    return normalised(
+        response,
+        records=decoded_records if step.get("decoded") else size_of_records,
+        words=step.get("words", False),
+    )
 
 
 def raw_answer(broker: Broker, frame: bytes) -> str:
@@ -241,7 +290,10 @@ class Replay:
         for recorded, ours in self._ours.items():
             if recorded != ours and recorded in frame:
                 if len(recorded) != len(ours):
-                    raise ValueError(f"{recorded!r} cannot be replaced by {ours!r}: a frame holds its length before it")
+                    raise ValueError(
+                        f"{recorded!r} cannot be replaced by {ours!r}: a frame holds its length"
+                        " before it"
+                    )
                 frame = frame.replace(recorded, ours)
         return frame
 
@@ -259,7 +311,9 @@ def golden_path(name: str) -> Path:
 
 
 def write_steps(name: str, steps: list[Step]) -> None:
-    golden_path(name).write_text("".join(f"{json.dumps(step, ensure_ascii=False)}\n" for step in steps), encoding="utf-8")
+    golden_path(name).write_text(
+        "".join(f"{json.dumps(step, ensure_ascii=False)}\n" for step in steps), encoding="utf-8"
+    )
 
 
 def read_steps(name: str) -> list[Step]:

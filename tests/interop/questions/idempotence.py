@@ -1,7 +1,7 @@
 """Idempotent producers (KIP-98): sequences, duplicates, epochs, and the state that describes them.
 
-Producer ids are made up: a broker takes one that nobody was given for a new one, and a checksum over an id that each broker made for itself could not be
-replayed.
+Producer ids are made up: a broker takes one that nobody was given for a new one, and a checksum
+over an id that each broker made for itself could not be replayed.
 """
 
 from typing import Final
@@ -19,13 +19,20 @@ TOPIC: Final = "i"
 LARGEST: Final = 2**31 - 1
 
 
-def of(producer: int, epoch: int, sequence: int, count: int = 1, *, partition: int = 0, acks: int = -1) -> ProduceRequest:
+def of(
+    producer: int, epoch: int, sequence: int, count: int = 1, *, partition: int = 0, acks: int = -1
+) -> ProduceRequest:
     records = batch(count, producer_id=producer, producer_epoch=epoch, base_sequence=sequence)
     return produce(records, topic=TOPIC, partition=partition, acks=acks)
 
 
 def describe() -> DescribeProducersRequest:
-    return DescribeProducersRequest(topics=[TopicRequest(name=TOPIC, partition_indexes=[0, 1, 9]), TopicRequest(name="nope", partition_indexes=[0])])
+    return DescribeProducersRequest(
+        topics=[
+            TopicRequest(name=TOPIC, partition_indexes=[0, 1, 9]),
+            TopicRequest(name="nope", partition_indexes=[0]),
+        ]
+    )
 
 
 def ask_all(asker: Asker) -> None:
@@ -35,9 +42,15 @@ def ask_all(asker: Asker) -> None:
         _sequences(asker, version, 1000 * version)
         _epochs(asker, version, 1000 * version + 100)
     for version in (0, 2, 3, 4):
-        asker.ask("an id", InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000), version)
+        asker.ask(
+            "an id",
+            InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000),
+            version,
+        )
     for version in (3, 4):
-        asked = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000, producer_id=7, producer_epoch=3)
+        asked = InitProducerIdRequest(
+            transactional_id=None, transaction_timeout_ms=60_000, producer_id=7, producer_epoch=3
+        )
         asker.ask("an id, with one at hand", asked, version)
     asker.ask("who has produced", describe(), 0)
 
@@ -65,10 +78,18 @@ def _sequences(asker: Asker, version: int, producer: int) -> None:
     ask("behind which comes 0", of(producer + 4, 0, 0))
     ask("over the end", of(producer + 5, 0, LARGEST, 3))
     ask("and on from there", of(producer + 5, 0, 2))
-    compressed = batch(2, producer_id=producer + 6, producer_epoch=0, base_sequence=0, compression=CompressionType.GZIP)
+    compressed = batch(
+        2,
+        producer_id=producer + 6,
+        producer_epoch=0,
+        base_sequence=0,
+        compression=CompressionType.GZIP,
+    )
     for name in ("compressed", "compressed, again"):
         ask(name, produce(compressed, topic=TOPIC))
-    transactional = batch(1, producer_id=producer + 7, producer_epoch=0, base_sequence=0, is_transactional=True)
+    transactional = batch(
+        1, producer_id=producer + 7, producer_epoch=0, base_sequence=0, is_transactional=True
+    )
     ask("in a transaction, without a transactional id", produce(transactional, topic=TOPIC))
     without = batch(1, base_sequence=0)
     ask("a sequence without an id", produce(without, topic=TOPIC))

@@ -1,6 +1,8 @@
-"""Each field of each request at an odd value, one at a time: nothing, null, twice the same, negative, the largest, a number or name that nobody has.
+"""Each field of each request at an odd value, one at a time: nothing, null, twice the same,
+negative, the largest, a number or name that nobody has.
 
-The requests are good ones otherwise. Which values are odd follows from a field's type; so a field that is added here is asked for everywhere.
+The requests are good ones otherwise. Which values are odd follows from a field's type; so a field
+that is added here is asked for everywhere.
 """
 
 import copy
@@ -9,18 +11,39 @@ from typing import Any, Final
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.protocol.fields import Field
-from kafka_edu.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest, ReassignablePartition, ReassignableTopic
-from kafka_edu.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDir, AlterReplicaLogDirsRequest, AlterReplicaLogDirTopic
-from kafka_edu.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+from kafka_edu.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from kafka_edu.protocol.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
+from kafka_edu.protocol.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
 from kafka_edu.protocol.messages.delete_groups import DeleteGroupsRequest
-from kafka_edu.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
+from kafka_edu.protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
 from kafka_edu.protocol.messages.describe_cluster import DescribeClusterRequest
-from kafka_edu.protocol.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
+from kafka_edu.protocol.messages.describe_log_dirs import (
+    DescribableLogDirTopic,
+    DescribeLogDirsRequest,
+)
 from kafka_edu.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from kafka_edu.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_edu.protocol.messages.list_groups import ListGroupsRequest
-from kafka_edu.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest, ListPartitionReassignmentsTopics
+from kafka_edu.protocol.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsTopics,
+)
 from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from kafka_edu.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from kafka_edu.protocol.schema import Message, Struct
@@ -29,7 +52,15 @@ from tests.interop.questions.admin_configs import TOPIC, alter, change, describe
 from tests.interop.questions.admin_quotas import credentials, described, quotas, users
 from tests.interop.questions.asking import Asker
 from tests.interop.questions.basics import batch, create, epoch_end, fetch, offsets, produce
-from tests.interop.questions.groups import commit, heartbeat, join, leave, offset_delete, sync, wait_for_the_coordinator
+from tests.interop.questions.groups import (
+    commit,
+    heartbeat,
+    join,
+    leave,
+    offset_delete,
+    sync,
+    wait_for_the_coordinator,
+)
 from tests.interop.questions.groups import describe as describe_groups
 from tests.interop.questions.offsets import fetch as fetch_committed
 from tests.interop.questions.transactions import add, add_offsets, commit_offsets, end, init
@@ -38,16 +69,28 @@ SETTINGS: Final[dict[str, str]] = {}
 DIFFERENT: Final = {
     **dict.fromkeys(
         [
-            *(f"resources.configuration_keys {keys}, DescribeConfigsRequest v{version}" for keys in (None, []) for version in (0, 4)),
+            *(
+                f"resources.configuration_keys {keys}, DescribeConfigsRequest v{version}"
+                for keys in (None, [])
+                for version in (0, 4)
+            ),
             *(
                 f"{name}, CreateTopicsRequest v7"
-                for name in ("as it should be", "topics.name 'nobody'", "topics.num_partitions -1", "topics.configs []", "topics.configs of 2")
+                for name in (
+                    "as it should be",
+                    "topics.name 'nobody'",
+                    "topics.num_partitions -1",
+                    "topics.configs []",
+                    "topics.configs of 2",
+                )
             ),
         ],
         "defaults are 2.0.1's: max.message.bytes 1000012, message.format.version 2.0-IV1",
     ),
     **{
-        f"topics.assignments.partition_index {index}, CreateTopicsRequest v{version}": "INVALID_REPLICA_ASSIGNMENT: it is the client's error"
+        f"topics.assignments.partition_index {index}, CreateTopicsRequest v{version}": (
+            "INVALID_REPLICA_ASSIGNMENT: it is the client's error"
+        )
         for index in (-(2**31), -2, -1)
         for version in (1, 4)
     },
@@ -61,10 +104,16 @@ ODD: Final[dict[str, tuple[object, ...]]] = {
     "float64": (-1.0, float("inf")),
 }
 ODD_NAMES: Final = ("", "a b", "nobody")
-#: What is passed over: the record formats have questions of their own, and a time-out only makes an answer late.
+#: What is passed over: the record formats have questions of their own, and a time-out only makes an
+#: answer late.
 PASSED_OVER: Final = {"records", "max_wait_ms", "timeout_ms", "topic_names"}
-#: What cannot be asked: a member that joins waits for the others; a resource named twice, and a count of -2**31, are not answered.
-UNANSWERED: Final = {("JoinGroupRequest", "group_instance_id"), ("AlterConfigsRequest", "resources"), ("CreatePartitionsTopic", "count")}
+#: What cannot be asked: a member that joins waits for the others; a resource named twice, and a
+#: count of -2**31, are not answered.
+UNANSWERED: Final = {
+    ("JoinGroupRequest", "group_instance_id"),
+    ("AlterConfigsRequest", "resources"),
+    ("CreatePartitionsTopic", "count"),
+}
 
 
 def requests() -> Iterator[tuple[Message, tuple[int, ...]]]:
@@ -94,32 +143,76 @@ def requests() -> Iterator[tuple[Message, tuple[int, ...]]]:
     yield describe(TOPIC, "t", ["retention.ms"]), (0, 1, 4)
     yield alter(TOPIC, "t", ("retention.ms", "1000000"), validate_only=True), (0, 2)
     yield change(TOPIC, "t", ("retention.ms", 0, "1000000"), validate_only=True), (0, 1)
-    yield DescribeLogDirsRequest(topics=[DescribableLogDirTopic(topic="t", partition_index=[0])]), (0, 2)
+    yield (
+        DescribeLogDirsRequest(topics=[DescribableLogDirTopic(topic="t", partition_index=[0])]),
+        (0, 2),
+    )
     yield DescribeProducersRequest(topics=[TopicRequest(name="t", partition_indexes=[0])]), (0,)
     yield DescribeClusterRequest(), (0,)
     yield described(("user", 0, "u")), (0, 1)
     yield quotas(([("user", "u")], {"producer_byte_rate": 1000.0}), validate_only=True), (0, 1)
     yield users("u"), (0,)
     yield credentials(("u", 1, 4096, b"salt", b"password"), delete=(("v", 1),)), (0,)
-    yield UpdateFeaturesRequest(timeout_ms=1000, feature_updates=[FeatureUpdateKey(feature="f", max_version_level=1)]), (0,)
-    yield ListPartitionReassignmentsRequest(timeout_ms=1000, topics=[ListPartitionReassignmentsTopics(name="t", partition_indexes=[0])]), (0,)
     yield (
-        AlterPartitionReassignmentsRequest(
-            timeout_ms=1000, topics=[ReassignableTopic(name="t", partitions=[ReassignablePartition(partition_index=0, replicas=[0])])]
+        UpdateFeaturesRequest(
+            timeout_ms=1000, feature_updates=[FeatureUpdateKey(feature="f", max_version_level=1)]
         ),
         (0,),
     )
-    yield ElectLeadersRequest(election_type=0, topic_partitions=[TopicPartitions(topic="t", partition_id=[0])], timeout_ms=1000), (0, 1, 2)
     yield (
-        AlterReplicaLogDirsRequest(dirs=[AlterReplicaLogDir(path="/nowhere", topics=[AlterReplicaLogDirTopic(name="t", partitions=[0])])]),
+        ListPartitionReassignmentsRequest(
+            timeout_ms=1000,
+            topics=[ListPartitionReassignmentsTopics(name="t", partition_indexes=[0])],
+        ),
+        (0,),
+    )
+    yield (
+        AlterPartitionReassignmentsRequest(
+            timeout_ms=1000,
+            topics=[
+                ReassignableTopic(
+                    name="t", partitions=[ReassignablePartition(partition_index=0, replicas=[0])]
+                )
+            ],
+        ),
+        (0,),
+    )
+    yield (
+        ElectLeadersRequest(
+            election_type=0,
+            topic_partitions=[TopicPartitions(topic="t", partition_id=[0])],
+            timeout_ms=1000,
+        ),
+        (0, 1, 2),
+    )
+    yield (
+        AlterReplicaLogDirsRequest(
+            dirs=[
+                AlterReplicaLogDir(
+                    path="/nowhere", topics=[AlterReplicaLogDirTopic(name="t", partitions=[0])]
+                )
+            ]
+        ),
         (1, 2),
     )
     yield create("new", configs={"retention.ms": "1000"}, validate_only=True), (1, 4, 7)
     yield create("new", partitions=-1, factor=-1, assignments={0: [0]}, validate_only=True), (1, 4)
-    yield CreatePartitionsRequest(topics=[CreatePartitionsTopic(name="t", count=3, assignments=None)], timeout_ms=1000, validate_only=True), (0, 3)
+    yield (
+        CreatePartitionsRequest(
+            topics=[CreatePartitionsTopic(name="t", count=3, assignments=None)],
+            timeout_ms=1000,
+            validate_only=True,
+        ),
+        (0, 3),
+    )
     yield (
         DeleteRecordsRequest(
-            topics=[DeleteRecordsTopic(name="t", partitions=[DeleteRecordsPartition(partition_index=0, offset=0)])], timeout_ms=1000
+            topics=[
+                DeleteRecordsTopic(
+                    name="t", partitions=[DeleteRecordsPartition(partition_index=0, offset=0)]
+                )
+            ],
+            timeout_ms=1000,
         ),
         (0, 2),
     )
@@ -127,19 +220,26 @@ def requests() -> Iterator[tuple[Message, tuple[int, ...]]]:
 
 
 def odd(message: Message, version: int) -> Iterator[tuple[str, Message]]:
-    """The request with one field at one odd value, and which and what; only fields that this version has."""
+    """The request with one field at one odd value, and which and what; only fields that this
+    version has.
+    """
     for path, found in _fields(message, version):
         for value in _odd_values(found, _at(message, path), version):
             changed = copy.deepcopy(message)
             holder = _at(changed, path[:-1])
             setattr(holder, str(path[-1]), value)
-            yield f"{'.'.join(str(step) for step in path if isinstance(step, str))} {_shown(value)}", changed
+            yield (
+                f"{'.'.join(str(step) for step in path if isinstance(step, str))} {_shown(value)}",
+                changed,
+            )
 
 
 Path = tuple[str | int, ...]
 
 
-def _fields(struct: Struct | Message, version: int, path: Path = ()) -> Iterator[tuple[Path, Field]]:
+def _fields(
+    struct: Struct | Message, version: int, path: Path = ()
+) -> Iterator[tuple[Path, Field]]:
     """Every field, also of the first element of each list."""
     for found in type(struct).FIELDS:
         if not found.versions.has(version) or found.name in PASSED_OVER:
@@ -177,15 +277,29 @@ def _odd_values(found: Field, value: Any, version: int) -> Iterator[object]:
 
 
 def _shown(value: object) -> str:
-    return f"of {len(value)}" if isinstance(value, list) and value and isinstance(value[0], Struct) else repr(value)
+    return (
+        f"of {len(value)}"
+        if isinstance(value, list) and value and isinstance(value[0], Struct)
+        else repr(value)
+    )
 
 
 def ask_all(asker: Asker) -> None:
     asker.ask("create", create("t", partitions=2), 4)
     asker.ask("produce", produce(batch(3)), 7)
     wait_for_the_coordinator(asker)
-    asker.ask("find the coordinator of a", FindCoordinatorRequest(key="a", key_type=1), 1, until=lambda answer: answer.error_code == Errors.NONE)
-    asker.ask("is the coordinator of a ready", init("a"), 0, until=lambda answer: answer.error_code == Errors.NONE)
+    asker.ask(
+        "find the coordinator of a",
+        FindCoordinatorRequest(key="a", key_type=1),
+        1,
+        until=lambda answer: answer.error_code == Errors.NONE,
+    )
+    asker.ask(
+        "is the coordinator of a ready",
+        init("a"),
+        0,
+        until=lambda answer: answer.error_code == Errors.NONE,
+    )
     for request, versions in requests():
         for version in sorted({versions[0], versions[-1]}):
             asker.ask("as it should be", request, version)

@@ -1,20 +1,43 @@
-"""Committed offsets: OffsetCommit and OffsetFetch in every version, in `__consumer_offsets` and (v0) in ZooKeeper, right and wrong."""
+"""Committed offsets: OffsetCommit and OffsetFetch in every version, in `__consumer_offsets` and
+(v0) in ZooKeeper, right and wrong.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from kafka_edu.protocol.messages.delete_groups import DeleteGroupsRequest
-from kafka_edu.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from kafka_edu.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 from kafka_edu.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from tests.interop.questions.asking import Asker
-from tests.interop.questions.groups import commit, create_topics, describe, heartbeat, join, sync, wait_for_the_coordinator
+from tests.interop.questions.groups import (
+    commit,
+    create_topics,
+    describe,
+    heartbeat,
+    join,
+    sync,
+    wait_for_the_coordinator,
+)
 
 SETTINGS: Final = {"offset.metadata.max.bytes": "20"}
 DIFFERENT: Final[dict[str, str]] = {}
 
 
-def fetch(group: str, topics: Mapping[str, Sequence[int]] | None, *, require_stable: bool = False) -> OffsetFetchRequest:
-    asked = None if topics is None else [OffsetFetchRequestTopic(name=name, partition_indexes=list(indexes)) for name, indexes in topics.items()]
+def fetch(
+    group: str, topics: Mapping[str, Sequence[int]] | None, *, require_stable: bool = False
+) -> OffsetFetchRequest:
+    asked = (
+        None
+        if topics is None
+        else [
+            OffsetFetchRequestTopic(name=name, partition_indexes=list(indexes))
+            for name, indexes in topics.items()
+        ]
+    )
     return OffsetFetchRequest(group_id=group, topics=asked, require_stable=require_stable)
 
 
@@ -22,7 +45,12 @@ def commit_many(group: str, *entries: tuple[str, int, int]) -> OffsetCommitReque
     """(topic, partition, offset)"""
     topics = [
         OffsetCommitRequestTopic(
-            name=topic, partitions=[OffsetCommitRequestPartition(partition_index=partition, committed_offset=offset, committed_metadata="")]
+            name=topic,
+            partitions=[
+                OffsetCommitRequestPartition(
+                    partition_index=partition, committed_offset=offset, committed_metadata=""
+                )
+            ],
         )
         for topic, partition, offset in entries
     ]
@@ -47,7 +75,9 @@ def in_zookeeper(asker: Asker) -> None:
     asker.ask("the coordinator knows nothing of it", fetch("g", {"t": [0]}), 1)
     asker.ask("commit again", commit("g", 43, metadata=None), 0)
     asker.ask("fetch again", fetch("g", {"t": [0]}), 0)
-    asker.ask("commit to an unknown topic", commit_many("g", ("nope", 0, 1), ("t", 0, 44), ("t", 9, 1)), 0)
+    asker.ask(
+        "commit to an unknown topic", commit_many("g", ("nope", 0, 1), ("t", 0, 44), ("t", 9, 1)), 0
+    )
     asker.ask("commit with a long text", commit("g", 45, metadata="x" * 21), 0)
     asker.ask("commit a negative offset", commit("g", -5), 0)
     asker.ask("fetch the last", fetch("g", {"t": [0]}), 0)
@@ -57,14 +87,24 @@ def in_zookeeper(asker: Asker) -> None:
 def without_members(asker: Asker) -> None:
     for version in range(1, 9):
         asker.ask("commit", commit("h", 100 + version, metadata=f"v{version}"), version)
-        asker.ask("commit for a while", commit("h", 200 + version, retention_time_ms=3_600_000), version)
+        asker.ask(
+            "commit for a while", commit("h", 200 + version, retention_time_ms=3_600_000), version
+        )
         asker.ask("commit without a text", commit("h", 300 + version, metadata=None), version)
         asker.ask("commit with a long text", commit("h", 5, metadata="x" * 21), version)
-        asker.ask("commit to unknown partitions", commit_many("h", ("nope", 0, 1), ("other", 0, 7), ("t", 9, 1)), version)
+        asker.ask(
+            "commit to unknown partitions",
+            commit_many("h", ("nope", 0, 1), ("other", 0, 7), ("t", 9, 1)),
+            version,
+        )
         asker.ask("commit only to unknown ones", commit_many("h", ("nope", 0, 1)), version)
         asker.ask("commit nothing", commit_many("h"), version)
         asker.ask("commit of a generation", commit("h", 1, generation=3, member="m"), version)
-        asker.ask("commit of a generation in no group", commit("none", 1, generation=3, member="m"), version)
+        asker.ask(
+            "commit of a generation in no group",
+            commit("none", 1, generation=3, member="m"),
+            version,
+        )
     for version in range(1, 8):
         asker.ask("fetch", fetch("h", {"t": [0], "other": [0, 1], "nope": [0]}), version)
         asker.ask("fetch of no group", fetch("none", {"t": [0]}), version)
@@ -80,7 +120,9 @@ def without_members(asker: Asker) -> None:
     asker.ask("commit as somebody without a generation", commit("i", 3, member="m"), 7)
     asker.ask("commit to the empty name", commit("", 3), 7)
     asker.ask("fetch from the empty name", fetch("", {"t": [0]}), 7)
-    asker.ask("commit to the empty name with a generation", commit("", 3, generation=1, member="m"), 7)
+    asker.ask(
+        "commit to the empty name with a generation", commit("", 3, generation=1, member="m"), 7
+    )
     asker.ask("describe the empty name", describe(""), 5)
     asker.ask("delete the empty name", DeleteGroupsRequest(groups_names=[""]), 1)
     asker.ask("commit with the epoch of a leader", _with_epoch(commit("i", 8), 5), 6)
@@ -100,8 +142,16 @@ def with_a_member(asker: Asker) -> None:
     asker.ask("the member commits", commit("j", 10, generation=1, member=member), 7)
     asker.ask("a stranger commits", commit("j", 11, generation=1, member="stranger"), 7)
     asker.ask("a client without a generation commits", commit("j", 12), 7)
-    asker.ask("the member commits with another generation", commit("j", 13, generation=2, member=member), 7)
+    asker.ask(
+        "the member commits with another generation",
+        commit("j", 13, generation=2, member=member),
+        7,
+    )
     asker.ask("the member commits without a generation", commit("j", 14, member=member), 7)
-    asker.ask("the member commits with an instance id", commit("j", 15, generation=1, member=member, instance="nobody"), 7)
+    asker.ask(
+        "the member commits with an instance id",
+        commit("j", 15, generation=1, member=member, instance="nobody"),
+        7,
+    )
     asker.ask("fetch", fetch("j", None), 5)
     asker.ask("still a member", heartbeat("j", 1, member), 2)

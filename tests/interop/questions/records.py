@@ -1,4 +1,6 @@
-"""Records of every format and codec, produced by old and new clients into logs of every format, and fetched by old and new clients (P6)."""
+"""Records of every format and codec, produced by old and new clients into logs of every format, and
+fetched by old and new clients (P6).
+"""
 
 import struct
 import zlib
@@ -14,7 +16,16 @@ from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import TimestampType, build_batch
 from tests.interop.questions.admin_configs import alter
 from tests.interop.questions.asking import Asker
-from tests.interop.questions.basics import NOW, batch, create, damaged, epoch_end, fetch, offsets, produce
+from tests.interop.questions.basics import (
+    NOW,
+    batch,
+    create,
+    damaged,
+    epoch_end,
+    fetch,
+    offsets,
+    produce,
+)
 
 SETTINGS: Final[dict[str, str]] = {}
 DIFFERENT: Final[dict[str, str]] = {}
@@ -23,7 +34,12 @@ DIFFERENT: Final[dict[str, str]] = {}
 RELEASES: Final = {0: "0.9.0", 1: "0.10.2", 2: "2.8"}
 #: In which a change of a topic's configuration has reached the broker.
 CHANGE_MS: Final = 1000
-OLD_CODECS: Final = (CompressionType.NONE, CompressionType.GZIP, CompressionType.SNAPPY, CompressionType.LZ4)
+OLD_CODECS: Final = (
+    CompressionType.NONE,
+    CompressionType.GZIP,
+    CompressionType.SNAPPY,
+    CompressionType.LZ4,
+)
 
 
 class Case(NamedTuple):
@@ -37,7 +53,10 @@ def records(count: int = 3, at: int = NOW) -> list[Record]:
 
 
 def with_headers() -> list[Record]:
-    return [record._replace(headers=(("h", b"%d" % record.offset), ("null", None))) for record in records()]
+    return [
+        record._replace(headers=(("h", b"%d" % record.offset), ("null", None)))
+        for record in records()
+    ]
 
 
 def topic_of(magic: int, name: str = "v") -> str:
@@ -65,8 +84,14 @@ def topics() -> Iterator[Case]:
             "asis": {"message.downconversion.enable": "false"},
         }.items():
             topic = topic_of(magic, name)
-            yield Case(f"create {topic}", create(topic, configs={"message.format.version": release, **configs}), (4,))
-    yield Case("create of no release", create("none", configs={"message.format.version": "3.14"}), (4,))
+            yield Case(
+                f"create {topic}",
+                create(topic, configs={"message.format.version": release, **configs}),
+                (4,),
+            )
+    yield Case(
+        "create of no release", create("none", configs={"message.format.version": "3.14"}), (4,)
+    )
 
 
 def every_way() -> Iterator[Case]:
@@ -75,18 +100,42 @@ def every_way() -> Iterator[Case]:
         topic = topic_of(stored)
         for sent, codec in product(RELEASES, OLD_CODECS):
             versions = (1, 2) if sent < 2 else (2, 3, 7)
-            yield Case(f"v{sent} {codec.name} into {topic}", produce(build_records(records(), sent, codec), topic=topic), versions)
-        yield Case(f"v2 with headers into {topic}", produce(build_batch(with_headers()), topic=topic), (2, 3))
+            yield Case(
+                f"v{sent} {codec.name} into {topic}",
+                produce(build_records(records(), sent, codec), topic=topic),
+                versions,
+            )
+        yield Case(
+            f"v2 with headers into {topic}",
+            produce(build_batch(with_headers()), topic=topic),
+            (2, 3),
+        )
         yield Case(f"fetch {topic} before there is zstd", fetch(0, topic=topic), (0, 3))
-        yield Case(f"v2 ZSTD into {topic}", produce(batch(2, compression=CompressionType.ZSTD), topic=topic), (2, 3, 7))
-        yield Case(f"one more into {topic}", produce(build_records(records(), 1, CompressionType.NONE), topic=topic), (2,))
+        yield Case(
+            f"v2 ZSTD into {topic}",
+            produce(batch(2, compression=CompressionType.ZSTD), topic=topic),
+            (2, 3, 7),
+        )
+        yield Case(
+            f"one more into {topic}",
+            produce(build_records(records(), 1, CompressionType.NONE), topic=topic),
+            (2,),
+        )
         for offset in (1, 29, 93, 94, 95, 200):
-            yield Case(f"fetch {topic} from {offset}", fetch(offset, topic=topic, size=400), (1, 2, 3, 4) if offset == 1 else (1, 3))
+            yield Case(
+                f"fetch {topic} from {offset}",
+                fetch(offset, topic=topic, size=400),
+                (1, 2, 3, 4) if offset == 1 else (1, 3),
+            )
         yield Case(f"fetch all of {topic}", fetch(0, topic=topic), (0, 3, 4))
         for size in (0, 1, 17, 60, 150):
-            yield Case(f"fetch {size} bytes of {topic}", fetch(0, topic=topic, size=size), (0, 2, 3, 4))
+            yield Case(
+                f"fetch {size} bytes of {topic}", fetch(0, topic=topic, size=size), (0, 2, 3, 4)
+            )
         for timestamp in (-2, -1, 0, NOW, NOW + 1, NOW + 20, NOW + 21):
-            yield Case(f"offsets of {topic} at {timestamp}", offsets(timestamp, topic=topic), (1, 4))
+            yield Case(
+                f"offsets of {topic} at {timestamp}", offsets(timestamp, topic=topic), (1, 4)
+            )
         yield Case(f"the end of epoch 0 in {topic}", epoch_end(0, topic=topic), (3,))
 
 
@@ -100,18 +149,50 @@ def what_topics_want() -> Iterator[Case]:
                     produce(build_records(records(), sent, codec), topic=topic_of(stored, name)),
                     (version,),
                 )
-        no_key = build_records([Record(i, NOW, b"k" if i == 1 else None, b"v") for i in range(3)], sent, CompressionType.GZIP)
-        yield Case(f"v{sent} without a key into keys{stored}", produce(no_key, topic=topic_of(stored, "keys")), (version,))
+        no_key = build_records(
+            [Record(i, NOW, b"k" if i == 1 else None, b"v") for i in range(3)],
+            sent,
+            CompressionType.GZIP,
+        )
+        yield Case(
+            f"v{sent} without a key into keys{stored}",
+            produce(no_key, topic=topic_of(stored, "keys")),
+            (version,),
+        )
         late = build_records([Record(0, -1, b"k", b"v")], sent)
-        yield Case(f"v{sent} without a time into punctual{stored}", produce(late, topic=topic_of(stored, "punctual")), (version,))
+        yield Case(
+            f"v{sent} without a time into punctual{stored}",
+            produce(late, topic=topic_of(stored, "punctual")),
+            (version,),
+        )
         large = build_records([Record(i, NOW, None, b"x" * 70) for i in range(3)], sent)
-        yield Case(f"v{sent} of many bytes into small{stored}", produce(large, topic=topic_of(stored, "small")), (version,))
-        squeezed = build_records([Record(i, NOW, None, b"x" * 400) for i in range(3)], sent, CompressionType.GZIP)
-        yield Case(f"v{sent} of many bytes, squeezed, into small{stored}", produce(squeezed, topic=topic_of(stored, "small")), (version,))
-    for stored, name in product(RELEASES, ("time", "punctual", "keys", "small", "gzip", "plain", "zstd", "asis")):
-        yield Case(f"fetch {name}{stored}", fetch(0, topic=topic_of(stored, name)), (1, 3, 9, 10) if name in ("zstd", "asis") else (3, 10))
+        yield Case(
+            f"v{sent} of many bytes into small{stored}",
+            produce(large, topic=topic_of(stored, "small")),
+            (version,),
+        )
+        squeezed = build_records(
+            [Record(i, NOW, None, b"x" * 400) for i in range(3)], sent, CompressionType.GZIP
+        )
+        yield Case(
+            f"v{sent} of many bytes, squeezed, into small{stored}",
+            produce(squeezed, topic=topic_of(stored, "small")),
+            (version,),
+        )
+    for stored, name in product(
+        RELEASES, ("time", "punctual", "keys", "small", "gzip", "plain", "zstd", "asis")
+    ):
+        yield Case(
+            f"fetch {name}{stored}",
+            fetch(0, topic=topic_of(stored, name)),
+            (1, 3, 9, 10) if name in ("zstd", "asis") else (3, 10),
+        )
         if name != "time":
-            yield Case(f"offsets of {name}{stored} at the first time", offsets(0, topic=topic_of(stored, name)), (1,))
+            yield Case(
+                f"offsets of {name}{stored} at the first time",
+                offsets(0, topic=topic_of(stored, name)),
+                (1,),
+            )
 
 
 def what_is_wrong() -> Iterator[Case]:
@@ -130,7 +211,10 @@ def what_is_wrong() -> Iterator[Case]:
             yield into(f"v{magic} twice, cut off", one + one[:-1])
             yield into(f"v{magic} of a wrong checksum", damaged(whole, 12, b"\0\0\0\0"))
             yield into(f"v{magic} that is too short", damaged(whole, 8, struct.pack(">i", 13)))
-            yield into(f"v{magic} that is shorter than its fields", damaged(one, 8, struct.pack(">i", 14))[:26])
+            yield into(
+                f"v{magic} that is shorter than its fields",
+                damaged(one, 8, struct.pack(">i", 14))[:26],
+            )
             yield into(f"v{magic} of a negative size", damaged(whole, 8, struct.pack(">i", -5)))
             yield into(f"v{magic} of magic 9", damaged(whole, 16, b"\x09"))
             yield into(f"two wrappers of v{magic}", wrapped + wrapped)
@@ -143,27 +227,61 @@ def what_is_wrong() -> Iterator[Case]:
             yield into(f"v{magic} of garbage", encode_message(0, magic, 1, NOW, None, b"x" * 30))
             yield into(f"v{magic} of nothing", encode_message(0, magic, 1, NOW, None, None))
             yield into(f"v{magic} set of nothing", wrapper(magic, b""))
-            yield into(f"v{magic} in v{magic}", wrapper(magic, build_message_set(records(), magic, CompressionType.GZIP)))
-            yield into(f"v{1 - magic} in v{magic}", wrapper(magic, build_message_set(records(), 1 - magic)))
-            yield into(f"v{magic} with a wrong checksum inside", wrapper(magic, damaged(whole, 12, b"\0\0\0\0")))
+            yield into(
+                f"v{magic} in v{magic}",
+                wrapper(magic, build_message_set(records(), magic, CompressionType.GZIP)),
+            )
+            yield into(
+                f"v{1 - magic} in v{magic}", wrapper(magic, build_message_set(records(), 1 - magic))
+            )
+            yield into(
+                f"v{magic} with a wrong checksum inside",
+                wrapper(magic, damaged(whole, 12, b"\0\0\0\0")),
+            )
             yield into(f"v{magic} cut off inside", wrapper(magic, whole[:-3]))
             yield into(f"v{magic} with offsets that do not ascend", wrapper(magic, one + one + one))
-            yield into(f"v{magic} with a key on the wrapper", encode_message(2, magic, 1, NOW, b"key", compress(CompressionType.GZIP, whole)))
+            yield into(
+                f"v{magic} with a key on the wrapper",
+                encode_message(2, magic, 1, NOW, b"key", compress(CompressionType.GZIP, whole)),
+            )
             yield into(f"v{magic} that sets LogAppendTime", with_bit(one, 17, 8))
             yield into(f"v{magic} with unknown attributes", with_bit(one, 17, 0x70))
-            yield into(f"v{magic} in a wrong lz4 frame", encode_message(0, magic, 3, NOW, None, lz4_of_other_checksum(magic, whole)))
+            yield into(
+                f"v{magic} in a wrong lz4 frame",
+                encode_message(0, magic, 3, NOW, None, lz4_of_other_checksum(magic, whole)),
+            )
         yield into("no bytes", b"", 0, 1, 2)
         yield into("one byte", b"x")
         yield into("a v2 batch of zstd", batch(1, compression=CompressionType.ZSTD), 2)
         yield into("a v2 batch cut off", batch(2)[:-1], 2, 3)
         yield into("two v2 batches", batch(1) * 2, 2, 3)
         yield into("v2 of a wrong checksum", damaged(batch(1), 17, b"\0\0\0\0"), 2, 3)
-        yield into("v2 that sets LogAppendTime", batch(1, timestamp_type=TimestampType.LOG_APPEND_TIME), 2, 3)
-        yield into("v2 of an idempotent producer", batch(1, producer_id=77, producer_epoch=0, base_sequence=0), 3, 8)
-        yield into("v2 of a producer without a sequence", batch(1, producer_id=78, producer_epoch=0), 3)
-        yield into("v2 of a producer without an epoch", batch(1, producer_id=79, producer_epoch=-1, base_sequence=0), 3)
+        yield into(
+            "v2 that sets LogAppendTime",
+            batch(1, timestamp_type=TimestampType.LOG_APPEND_TIME),
+            2,
+            3,
+        )
+        yield into(
+            "v2 of an idempotent producer",
+            batch(1, producer_id=77, producer_epoch=0, base_sequence=0),
+            3,
+            8,
+        )
+        yield into(
+            "v2 of a producer without a sequence", batch(1, producer_id=78, producer_epoch=0), 3
+        )
+        yield into(
+            "v2 of a producer without an epoch",
+            batch(1, producer_id=79, producer_epoch=-1, base_sequence=0),
+            3,
+        )
         yield into("v2 of a producer without an epoch or a sequence", batch(1, producer_id=80), 3)
-        yield into("v2, shifted and compressed", build_batch(shifted(), compression=CompressionType.GZIP), 3)
+        yield into(
+            "v2, shifted and compressed",
+            build_batch(shifted(), compression=CompressionType.GZIP),
+            3,
+        )
         yield into("v2 control batch", batch(1, is_control=True), 3)
         for version in (0, 2, 4):
             yield Case(f"fetch what is left of {topic}", fetch(150, topic=topic), (version,))
@@ -176,7 +294,9 @@ def shifted() -> list[Record]:
 
 
 def wrapper(magic: int, inner: bytes) -> bytes:
-    return encode_message(2, magic, CompressionType.GZIP, NOW, None, compress(CompressionType.GZIP, inner))
+    return encode_message(
+        2, magic, CompressionType.GZIP, NOW, None, compress(CompressionType.GZIP, inner)
+    )
 
 
 def lz4_of_other_checksum(magic: int, inner: bytes) -> bytes:
@@ -187,9 +307,15 @@ def lz4_of_other_checksum(magic: int, inner: bytes) -> bytes:
 def ask_while_the_format_changes(asker: Asker) -> None:
     """One log whose format goes up and back, step by step."""
     asker.ask("create mixed", create("mixed", configs={"message.format.version": "0.9.0"}), 4)
-    for step, (release, magic) in enumerate((("0.9.0", 0), ("0.10.2", 1), ("2.8", 2), ("0.10.2", 1), ("2.8", 2))):
+    for step, (release, magic) in enumerate(
+        (("0.9.0", 0), ("0.10.2", 1), ("2.8", 2), ("0.10.2", 1), ("2.8", 2))
+    ):
         if step:
-            asker.ask(f"alter mixed to {release}", alter(2, "mixed", ("message.format.version", release)), 0)
+            asker.ask(
+                f"alter mixed to {release}",
+                alter(2, "mixed", ("message.format.version", release)),
+                0,
+            )
             asker.pause(CHANGE_MS)
         for codec in (CompressionType.NONE, CompressionType.LZ4):
             asker.ask(

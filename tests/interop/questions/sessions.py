@@ -2,7 +2,12 @@
 
 from typing import Final
 
-from kafka_edu.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
+from kafka_edu.protocol.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchTopic,
+    ForgottenTopic,
+)
 from tests.interop.questions.asking import Asker
 from tests.interop.questions.basics import batch, create, produce
 
@@ -12,11 +17,25 @@ VERSIONS: Final = (7, 11, 12)
 
 
 def fetch(
-    session_id: int, epoch: int, *wanted: tuple[str, int, int], forgotten: tuple[tuple[str, int], ...] = (), size: int = 1 << 20
+    session_id: int,
+    epoch: int,
+    *wanted: tuple[str, int, int],
+    forgotten: tuple[tuple[str, int], ...] = (),
+    size: int = 1 << 20,
 ) -> FetchRequest:
     """Topic, partition and offset of each partition that is wanted."""
     topics = [
-        FetchTopic(topic=topic, partitions=[FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=size, log_start_offset=-1)])
+        FetchTopic(
+            topic=topic,
+            partitions=[
+                FetchPartition(
+                    partition=partition,
+                    fetch_offset=offset,
+                    partition_max_bytes=size,
+                    log_start_offset=-1,
+                )
+            ],
+        )
         for topic, partition, offset in wanted
     ]
     return FetchRequest(
@@ -26,7 +45,9 @@ def fetch(
         session_id=session_id,
         session_epoch=epoch,
         topics=topics,
-        forgotten_topics_data=[ForgottenTopic(topic=topic, partitions=[partition]) for topic, partition in forgotten],
+        forgotten_topics_data=[
+            ForgottenTopic(topic=topic, partitions=[partition]) for topic, partition in forgotten
+        ],
     )
 
 
@@ -60,13 +81,18 @@ def _one_session(asker: Asker, version: int, topic: str) -> None:
     ask("and is wanted again", fetch(session, 8, (topic, 1, 0)))
     ask("with a limit of one byte", fetch(session, 9, (topic, 1, 0), size=1))
     ask("forgotten and wanted at once", fetch(session, 10, (topic, 1, 0), forgotten=((topic, 1),)))
-    ask("one is forgotten that was never there", fetch(session, 11, forgotten=((topic, 7), ("nope", 0))))
+    ask(
+        "one is forgotten that was never there",
+        fetch(session, 11, forgotten=((topic, 7), ("nope", 0))),
+    )
     ask("closed", fetch(session, -1))
     ask("after the end", fetch(session, 12))
 
 
 def _errors(asker: Asker, version: int, topic: str) -> None:
-    session = asker.ask("open for errors", fetch(0, 0, (topic, 0, 0), ("nope", 0, 0), (topic, 9, 0)), version).session_id
+    session = asker.ask(
+        "open for errors", fetch(0, 0, (topic, 0, 0), ("nope", 0, 0), (topic, 9, 0)), version
+    ).session_id
     for epoch in (1, 2):
         asker.ask("an error comes every time", fetch(session, epoch), version)
     asker.ask("a wrong epoch", fetch(session, 7), version)
@@ -74,7 +100,11 @@ def _errors(asker: Asker, version: int, topic: str) -> None:
     asker.ask("an old epoch", fetch(session, 2), version)
     asker.ask("past the end", fetch(session, 4, (topic, 0, 1000)), version)
     asker.ask("past the end, again", fetch(session, 5), version)
-    asker.ask("all are forgotten", fetch(session, 6, forgotten=((topic, 0), (topic, 9), ("nope", 0))), version)
+    asker.ask(
+        "all are forgotten",
+        fetch(session, 6, forgotten=((topic, 0), (topic, 9), ("nope", 0))),
+        version,
+    )
     asker.ask("then the session is gone", fetch(session, 7), version)
 
 
@@ -88,7 +118,9 @@ def _others(asker: Asker, version: int, topic: str) -> None:
     session = asker.ask("open one more", fetch(0, 0, (topic, 0, 0)), version).session_id
     asker.ask("in its place another", fetch(session, 0, (topic, 1, 0)), version)
     asker.ask("the first is gone", fetch(session, 1), version)
-    session = asker.ask("a session may go on", fetch(0, 0, (topic, 0, 0)), version, on="a").session_id
+    session = asker.ask(
+        "a session may go on", fetch(0, 0, (topic, 0, 0)), version, on="a"
+    ).session_id
     asker.ask("on another connection", fetch(session, 1), version, on="b")
     asker.close(on="a")
     asker.ask("when the first one is closed", fetch(session, 2), version, on="b")

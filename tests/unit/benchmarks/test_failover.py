@@ -1,4 +1,6 @@
-"""What `bench failover` makes of what it measured: gaps, percentiles, medians, targets, the table."""
+"""What `bench failover` makes of what it measured: gaps, percentiles, medians, targets, the
+table.
+"""
 
 import contextlib
 import json
@@ -9,8 +11,23 @@ import pytest
 from kazoo.protocol.states import EventType, KeeperState, WatchedEvent
 
 from benchmarks import failover
-from benchmarks.failover import LOSSES, PARTS, Found, Loss, Reaction, percentile, report_of, victim_of
-from benchmarks.failover_peers import Disturbed, ZnodeGone, all_in_sync, all_led_by_others, all_led_by_preferred
+from benchmarks.failover import (
+    LOSSES,
+    PARTS,
+    Found,
+    Loss,
+    Reaction,
+    percentile,
+    report_of,
+    victim_of,
+)
+from benchmarks.failover_peers import (
+    Disturbed,
+    ZnodeGone,
+    all_in_sync,
+    all_led_by_others,
+    all_led_by_preferred,
+)
 from benchmarks.failover_probes import AckTimes
 from benchmarks.failover_table import table
 from kafka_edu.common.errors import Errors
@@ -58,7 +75,13 @@ def test_the_victim():
 
 
 def partition(leader, isr, error=Errors.NONE):
-    return MetadataResponsePartition(error_code=error, partition_index=0, leader_id=leader, replica_nodes=[0, 1, 2], isr_nodes=isr)
+    return MetadataResponsePartition(
+        error_code=error,
+        partition_index=0,
+        leader_id=leader,
+        replica_nodes=[0, 1, 2],
+        isr_nodes=isr,
+    )
 
 
 def test_when_a_topic_is_as_wanted():
@@ -106,8 +129,12 @@ def test_the_report_has_medians_of_both_and_targets_of_ours(tmp_path):
     report = report_of({"ours": found(4.0, 7.0, 0.5), "kafka": found(20.0, 10.0, 3.0)}, 3000, PARTS)
     assert report.figures["ours: creation until every ISR is full, s"] == 4.0
     assert report.figures["kafka: controller-kill, longest gap of a partition, s"] == 10.0
-    assert report.figures["ours: small, znode to first ack, application, median, ms"] == pytest.approx(200)
-    assert report.figures["ours: small, znode to first ack, raw probe, controller killed, median, ms"] == pytest.approx(50)
+    assert report.figures[
+        "ours: small, znode to first ack, application, median, ms"
+    ] == pytest.approx(200)
+    assert report.figures[
+        "ours: small, znode to first ack, raw probe, controller killed, median, ms"
+    ] == pytest.approx(50)
     assert report.holds
     assert {target.name: (target.relation, target.target) for target in report.targets} == {
         "creation until every ISR is full: ours / Apache Kafka 2.8.2": ("<=", 1.0),
@@ -121,7 +148,9 @@ def test_the_report_has_medians_of_both_and_targets_of_ours(tmp_path):
         "small: znode to first ack, application, median, ms": ("<=", 300),
         "small: znode to first ack, raw probe, median, ms": ("<=", 300),
     }
-    assert [target.value for target in report.targets] == pytest.approx([0.2, 2.0, 0.5, 0, 0.5, 7.0, 0.5, 7.0, 200, 100])
+    assert [target.value for target in report.targets] == pytest.approx(
+        [0.2, 2.0, 0.5, 0, 0.5, 7.0, 0.5, 7.0, 200, 100]
+    )
     report.write(tmp_path / "report.json")
     lines = table(tmp_path / "report.json").splitlines()
     assert lines[0] == "| 3,000 partitions | ours | Apache Kafka 2.8.2 |"
@@ -139,7 +168,9 @@ def test_a_target_whose_part_failed_once_does_not_hold_however_well_it_went_befo
     ours.failed[part] += 1
     report = report_of({"ours": ours, "kafka": kafka}, 3000, PARTS)
     assert {target.name for target in report.targets} - holding(report) == {
-        t.name for t in report.targets if t.name.startswith(part + (":" if part != "creation" else ""))
+        t.name
+        for t in report.targets
+        if t.name.startswith(part + (":" if part != "creation" else ""))
     }
     assert report.figures[f"ours: {part}, rounds that failed"] == 1
 
@@ -149,7 +180,9 @@ def test_a_peer_that_failed_or_was_not_measured_is_not_beaten():
     kafka.failed["creation"] += 1
     for peers in ({"kafka": kafka}, {}):
         report = report_of({"ours": found(4.0, 7.0, 0.5), **peers}, 3000, PARTS)
-        assert {target.name for target in report.targets} - holding(report) == {"creation until every ISR is full: ours / Apache Kafka 2.8.2"}
+        assert {target.name for target in report.targets} - holding(report) == {
+            "creation until every ISR is full: ours / Apache Kafka 2.8.2"
+        }
     report = report_of({"kafka": found(20.0, 10.0, 3.0)}, 3000, PARTS)
     assert len(report.targets) == 10
     assert not holding(report)
@@ -170,14 +203,18 @@ def test_what_was_not_measured_is_a_dash(tmp_path):
 
 
 class Script:
-    """In place of the clusters: what each measurement does, in order. `written`: FILE as it is at the beginning of each."""
+    """In place of the clusters: what each measurement does, in order. `written`: FILE as it is at
+    the beginning of each.
+    """
 
     def __init__(self, monkeypatch, file):
         self.fails = {}
         self.done = []
         self.written = []
         self._file = file
-        monkeypatch.setattr(failover, "running_peer", lambda name, jars: contextlib.nullcontext(name))
+        monkeypatch.setattr(
+            failover, "running_peer", lambda name, jars: contextlib.nullcontext(name)
+        )
         monkeypatch.setattr(failover, "kafka_jars", lambda: None)
         monkeypatch.setattr(failover, "measure", self._measure)
 
@@ -204,17 +241,32 @@ def script(monkeypatch, tmp_path):
 def held(file):
     """Part → whether all of its targets hold."""
     targets = json.loads(file.read_text())["targets"]
-    return {part: all(t["holds"] for t in targets if t["name"].split(":")[0].split(" ")[0] == part) for part in PARTS}
+    return {
+        part: all(t["holds"] for t in targets if t["name"].split(":")[0].split(" ")[0] == part)
+        for part in PARTS
+    }
 
 
 def test_rounds_take_turns_and_the_file_grows_with_each_measurement(script, tmp_path):
     file = tmp_path / "failover.json"
     assert failover.main(["--rounds", "2", "--kills", "3", "--json", str(file)]) == 0
     a_round = ["creation", *LOSSES]
-    assert script.done == [(peer, part) for peer in ("ours", "kafka") * 2 for part in a_round] + [("ours", "small"), ("kafka", "small")]
+    assert script.done == [(peer, part) for peer in ("ours", "kafka") * 2 for part in a_round] + [
+        ("ours", "small"),
+        ("kafka", "small"),
+    ]
     assert script.written[0] is False
-    assert all(len(target) == 5 for document in script.written[1:] for target in document["targets"]), "none is missing"
-    assert [sum(t["holds"] for t in document["targets"]) for document in script.written[1:]] == [0, 3, 5, 7, *[8] * 12, 10]
+    assert all(
+        len(target) == 5 for document in script.written[1:] for target in document["targets"]
+    ), "none is missing"
+    assert [sum(t["holds"] for t in document["targets"]) for document in script.written[1:]] == [
+        0,
+        3,
+        5,
+        7,
+        *[8] * 12,
+        10,
+    ]
     assert script.written[10]["figures"]["ours: kill, rounds"] == 1
     assert script.written[11]["figures"]["ours: kill, rounds"] == 2
     assert all(held(file).values())
@@ -226,18 +278,32 @@ def test_a_round_that_fails_ends_and_is_told_and_the_others_go_on(script, tmp_pa
     assert failover.main(["--rounds", "3", "--json", str(file)]) == 1
     assert Counter(script.done)["ours", "controller-kill"] == 2
     assert Counter(script.done)["kafka", "kill"] == 3
-    assert held(file) == {"creation": True, "sigterm": True, "kill": False, "controller-kill": False, "small": True}
+    assert held(file) == {
+        "creation": True,
+        "sigterm": True,
+        "kill": False,
+        "controller-kill": False,
+        "small": True,
+    }
     figures = json.loads(file.read_text())["figures"]
     assert (figures["ours: kill, rounds"], figures["ours: kill, rounds that failed"]) == (2, 1)
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt(), SystemExit(143)])
-def test_a_run_that_is_stopped_has_written_what_it_found_and_shows_no_table(script, tmp_path, capsys, stop):
+def test_a_run_that_is_stopped_has_written_what_it_found_and_shows_no_table(
+    script, tmp_path, capsys, stop
+):
     file = tmp_path / "failover.json"
     script.fails["kafka", "sigterm", 2] = stop
     with pytest.raises(type(stop)):
         failover.main(["--json", str(file)])
-    assert held(file) == {"creation": True, "sigterm": True, "kill": True, "controller-kill": True, "small": False}
+    assert held(file) == {
+        "creation": True,
+        "sigterm": True,
+        "kill": True,
+        "controller-kill": True,
+        "small": False,
+    }
     figures = json.loads(file.read_text())["figures"]
     assert (figures["ours: sigterm, rounds"], figures["kafka: sigterm, rounds"]) == (2, 1)
     assert "kafka: sigterm, rounds that failed" not in figures
@@ -246,7 +312,11 @@ def test_a_run_that_is_stopped_has_written_what_it_found_and_shows_no_table(scri
 
 def test_where_nothing_can_be_measured_nothing_holds(script, tmp_path):
     file = tmp_path / "failover.json"
-    script.fails = {("ours", part, n): TimeoutError("no cluster") for part in ("creation", "small") for n in range(1, 4)}
+    script.fails = {
+        ("ours", part, n): TimeoutError("no cluster")
+        for part in ("creation", "small")
+        for n in range(1, 4)
+    }
     assert failover.main(["--peer", "ours", "--json", str(file)]) == 2
     assert not any(held(file).values())
 

@@ -6,7 +6,16 @@ import time
 import pytest
 
 from benchmarks import zk_pipeline
-from benchmarks.zk_pipeline import IN_FLIGHT, PLAIN, TICKS_A_SECOND, Clock, Cost, cpu_seconds, measure, report_of
+from benchmarks.zk_pipeline import (
+    IN_FLIGHT,
+    PLAIN,
+    TICKS_A_SECOND,
+    Clock,
+    Cost,
+    cpu_seconds,
+    measure,
+    report_of,
+)
 
 
 def test_the_curve_and_its_targets():
@@ -21,8 +30,13 @@ def test_the_curve_and_its_targets():
 
 
 def test_when_a_round_failed_no_target_holds_and_the_figures_stay():
-    ways = {PLAIN: [Cost(120.0, 60.0, 30.0)]} | {f"{n} in flight": [Cost(1.0, 40.0, 20.0)] for n in IN_FLIGHT}
-    for report, figures in ((report_of({"read": ways, "write": ways}, failed=True), 50), (report_of({}), 0)):
+    ways = {PLAIN: [Cost(120.0, 60.0, 30.0)]} | {
+        f"{n} in flight": [Cost(1.0, 40.0, 20.0)] for n in IN_FLIGHT
+    }
+    for report, figures in (
+        (report_of({"read": ways, "write": ways}, failed=True), 50),
+        (report_of({}), 0),
+    ):
         assert [(target.value, target.holds) for target in report.targets] == [(None, False)] * 2
         assert len(report.figures) == figures
 
@@ -39,7 +53,8 @@ def test_each_round_takes_every_way_and_the_first_round_does_not_count():
 
     clock = Clock(os.getpid(), requests=1)
     so_far = [
-        {way: [cost.wall for cost in costs] for way, costs in found["read"].items()} for found in measure({"a": way("a"), "b": way("b")}, clock, 2)
+        {way: [cost.wall for cost in costs] for way, costs in found["read"].items()}
+        for found in measure({"a": way("a"), "b": way("b")}, clock, 2)
     ]
     assert runs == ["a", "b"] * 3
     assert so_far == [{"a": [3], "b": [4]}, {"a": [3, 5], "b": [4, 6]}]
@@ -63,5 +78,7 @@ def test_the_cpu_of_a_process_is_what_it_took_itself_and_what_the_kernel_took_fo
         while os.times().system - began.system < 0.05 or os.times().user - began.user < 0.05:
             zeros.read(1 << 20)
             sum(range(10_000))
-    assert cpu_seconds(os.getpid()) - before >= 0.1 - 2 / TICKS_A_SECOND, "user and system, of 50 ms each; each is counted in ticks"
+    assert cpu_seconds(os.getpid()) - before >= 0.1 - 2 / TICKS_A_SECOND, (
+        "user and system, of 50 ms each; each is counted in ticks"
+    )
     assert cpu_seconds(2**22 + 1) == 0.0, "there is no such process"

@@ -31,7 +31,12 @@ def test_tells_the_numbers_of_the_book() -> None:
     assert numbers["clock"] == [[3, 3], [2, 25], [1, 40]]
     assert "450 ms 450 ms is due, and runs" in " ".join(text.split())
     assert "Errata" in text
-    assert numbers["cost"] == {"tasks": 300, "wake_ups": 301, "ticks": 30_900, "moves_a_task": pytest.approx(1.5, abs=0.1)}
+    assert numbers["cost"] == {
+        "tasks": 300,
+        "wake_ups": 301,
+        "ticks": 30_900,
+        "moves_a_task": pytest.approx(1.5, abs=0.1),
+    }
 
 
 def test_each_event_is_told_at_its_time() -> None:

@@ -1,4 +1,6 @@
-"""What chapter 02 shows of a live broker, from the events that a real timer and purgatory tell, as they come over a socket."""
+"""What chapter 02 shows of a live broker, from the events that a real timer and purgatory tell, as
+they come over a socket.
+"""
 
 import io
 

@@ -62,7 +62,10 @@ def test_blocks_are_read_with_their_marks(newcomer: ModuleType) -> None:
     ("text", "complaint"),
     [
         ("```\n./kafka-edu demo\n```\n", "page.md:1: this block shows commands and is not marked"),
-        ("```text\n$ ./kafka-edu demo\n```\n", "page.md:1: this block shows commands and is not marked"),
+        (
+            "```text\n$ ./kafka-edu demo\n```\n",
+            "page.md:1: this block shows commands and is not marked",
+        ),
         ("a\n\n    ./kafka-edu demo\n", "page.md:3: an indented block shows a command"),
         ("```sh no-check\n./kafka-edu demo\n```\n", "page.md:1: `sh no-check` needs a reason"),
         ("```sh fast\n./kafka-edu demo\n```\n", "page.md:1: unknown mark `sh fast`"),
@@ -78,7 +81,12 @@ def test_no_command_hides(newcomer: ModuleType, text: str, complaint: str) -> No
 def test_the_pages_of_this_checkout_are_marked(newcomer: ModuleType) -> None:
     blocks = newcomer.read_pages(ROOT)
     assert blocks[0].page == "README.md"
-    commands = {command.split("  ")[0] for block in blocks if block.kind == "run" for command in block.commands}
+    commands = {
+        command.split("  ")[0]
+        for block in blocks
+        if block.kind == "run"
+        for command in block.commands
+    }
     assert {"./kafka-edu demo", "./kafka-edu test", "./kafka-edu spark status-codes"} <= commands
 
 
@@ -96,24 +104,33 @@ def somebody(newcomer: ModuleType, tmp_path: Path) -> object:
         ("exit 3", "exit status 3"),
         ("false | cat", "exit status 1"),
         ("python3 -c '1/0' || true", "a stack trace in its output"),
-        ("printf '\\tat org.apache.spark.Main.main(Main.java:7)\\n'", "a stack trace in its output"),
+        (
+            "printf '\\tat org.apache.spark.Main.main(Main.java:7)\\n'",
+            "a stack trace in its output",
+        ),
         ("java -version", "exit status 127"),
         ('test "$(ls -A "$HOME")" = "" && test -z "${KAFKA_EDU_HOME:-}"', ""),
     ],
 )
-def test_each_way_to_fail_is_seen(newcomer: ModuleType, somebody: object, command: str, failure: str) -> None:
+def test_each_way_to_fail_is_seen(
+    newcomer: ModuleType, somebody: object, command: str, failure: str
+) -> None:
     assert somebody.run("page.md", 1, command).failure == failure  # type: ignore[attr-defined]
 
 
 def test_a_server_must_stay_and_end_at_ctrl_c(newcomer: ModuleType, somebody: object) -> None:
-    good = somebody.serve("page.md", 1, "echo listening; trap 'exit 0' INT; while :; do sleep 0.05; done")  # type: ignore[attr-defined]
+    good = somebody.serve(
+        "page.md", 1, "echo listening; trap 'exit 0' INT; while :; do sleep 0.05; done"
+    )  # type: ignore[attr-defined]
     gone = somebody.serve("page.md", 1, "exit 4")  # type: ignore[attr-defined]
     somebody.stop_servers()  # type: ignore[attr-defined]
     assert good.failure == ""
     assert gone.failure == "it should serve, and ended with status 4"
 
 
-def test_a_process_that_is_left_is_found(newcomer: ModuleType, somebody: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_is_left_is_found(
+    newcomer: ModuleType, somebody: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(newcomer, "LEAVE_TIMEOUT_S", 0.0)  # this one never ends by itself
     if not Path("/proc/self/environ").exists():
         pytest.skip("no /proc on this system: processes left are not looked for")

@@ -12,7 +12,12 @@ from pathlib import Path
 import pytest
 
 from kafka_edu.cli.action_server import MAX_LINE_BYTES, ActionRefused, ActionServer, Answer, Request
-from kafka_edu.common.action_client import ActionAddress, ActionClient, ActionRefusedError, NoSupervisorError
+from kafka_edu.common.action_client import (
+    ActionAddress,
+    ActionClient,
+    ActionRefusedError,
+    NoSupervisorError,
+)
 from kafka_edu.common.private_file import write_private_json
 
 
@@ -60,7 +65,18 @@ def test_wrong_token_is_refused_and_disconnected() -> None:
             client.ask("kill", broker=0)
 
 
-@pytest.mark.parametrize("line", [b"hello\n", b"[]\n", b"{}\n", b'"x"\n', b'{"token": 7, "action": "kill"}\n', b"\xff\xfe\n", b"null\n"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"hello\n",
+        b"[]\n",
+        b"{}\n",
+        b'"x"\n',
+        b'{"token": 7, "action": "kill"}\n',
+        b"\xff\xfe\n",
+        b"null\n",
+    ],
+)
 def test_nonsense_ends_that_connection_alone(line: bytes) -> None:
     with serving() as address:
         with socket.create_connection((address.host, address.port), 5) as wire:

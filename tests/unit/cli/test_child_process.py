@@ -1,4 +1,6 @@
-"""Children as the supervisor sees them: every way to end, pausing, and that none outlives its parent."""
+"""Children as the supervisor sees them: every way to end, pausing, and that none outlives its
+parent.
+"""
 
 import asyncio
 import os
@@ -18,7 +20,10 @@ from tests.cluster.processes import is_alive
 from tests.waiting import PATIENCE_S, wait_for
 
 WAITS = "import time; print('up', flush=True); time.sleep(60)"
-STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
+STUBBORN = (
+    "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True);"
+    " time.sleep(60)"
+)
 
 
 class Names:
@@ -46,7 +51,14 @@ class Bench:
         self.ended: list[str] = []
         trace = Tracer(-1, SystemTime())
         trace.add_sink(self.told)
-        self.child = ChildProcess("broker-7", 7, ["--exec", sys.executable, "-c", code], self.log, trace, lambda child: self.ended.append(child.name))
+        self.child = ChildProcess(
+            "broker-7",
+            7,
+            ["--exec", sys.executable, "-c", code],
+            self.log,
+            trace,
+            lambda child: self.ended.append(child.name),
+        )
 
     async def up(self) -> None:
         """Start it and wait for its first word."""
@@ -103,7 +115,9 @@ def test_an_end_that_nobody_asked_for_is_told_with_its_last_words(tmp_path: Path
         assert bench.child.last_words() == "the disk is full"
         await bench.child.start()
         await bench.child.wait()
-        assert bench.child.last_words() == "the disk is full", "of this start alone, though the log holds both"
+        assert bench.child.last_words() == "the disk is full", (
+            "of this start alone, though the log holds both"
+        )
 
     bench = run(tmp_path, "import sys; print('the disk is full'); sys.exit(3)", story)
     assert bench.log.read_text().count("full") == 2
@@ -150,7 +164,10 @@ def test_a_paused_child_can_be_stopped_and_killed(tmp_path: Path) -> None:
     run(tmp_path, WAITS, story)
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="this system has no /proc: memory is not shown there")
+@pytest.mark.skipif(
+    not Path("/proc/self/status").exists(),
+    reason="this system has no /proc: memory is not shown there",
+)
 def test_memory(tmp_path: Path) -> None:
     async def story(bench: Bench) -> None:
         assert bench.child.rss_anon() is None
@@ -168,17 +185,17 @@ def test_a_child_dies_with_its_parent(tmp_path: Path, module: list[str]) -> None
     """The parent is killed with SIGKILL, so that it cannot clean up."""
     (tmp_path / "this_waits.py").write_text(WAITS.replace("'up'", "__name__"))
     parent = (
-        "import os, subprocess, sys, time\n"
-        "from kafka_edu.cli.python_process import python_command\n"
-        f"command = python_command('kafka_edu.cli.supervised_child', str(os.getpid()), *{module!r})\n"
-        "child = subprocess.Popen(command, stdout=subprocess.PIPE)\n"
-        "child.stdout.readline()\n"
-        "print(child.pid, flush=True)\n"
-        "time.sleep(60)\n"
+        "import os, subprocess, sys, time\nfrom kafka_edu.cli.python_process import"
+        " python_command\ncommand = python_command('kafka_edu.cli.supervised_child',"
+        f" str(os.getpid()), *{module!r})\nchild = subprocess.Popen(command,"
+        " stdout=subprocess.PIPE)\nchild.stdout.readline()\nprint(child.pid,"
+        " flush=True)\ntime.sleep(60)\n"
     )
     root = Path(__file__).resolve().parents[3]
     environment = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{tmp_path}"}
-    with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE, env=environment) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", parent], stdout=subprocess.PIPE, env=environment
+    ) as process:
         assert process.stdout is not None
         child = int(process.stdout.readline())
         os.kill(child, 0)

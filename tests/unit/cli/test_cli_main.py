@@ -1,4 +1,6 @@
-"""The command line as a whole: unknown and missing commands, benchmarks, the arguments of the test command."""
+"""The command line as a whole: unknown and missing commands, benchmarks, the arguments of the test
+command.
+"""
 
 from pathlib import Path
 
@@ -24,13 +26,17 @@ def test_unknown_command() -> None:
 
 
 def test_command_whose_module_is_missing_says_so() -> None:
-    result = CliRunner().invoke(LazyGroup({"gone": CommandEntry("gone", "nowhere.at.all", "x")}), ["gone"])
+    result = CliRunner().invoke(
+        LazyGroup({"gone": CommandEntry("gone", "nowhere.at.all", "x")}), ["gone"]
+    )
     assert result.exit_code == 1
     assert "not in this installation: there is no module nowhere.at.all" in result.output
 
 
 def test_entry_that_is_no_command_says_so() -> None:
-    result = CliRunner().invoke(LazyGroup({"odd": CommandEntry("odd", "kafka_edu.cli.main", "VERSION")}), ["odd"])
+    result = CliRunner().invoke(
+        LazyGroup({"odd": CommandEntry("odd", "kafka_edu.cli.main", "VERSION")}), ["odd"]
+    )
     assert result.exit_code == 1
     assert "is no click command" in result.output
 
@@ -40,10 +46,19 @@ def one_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "some_benchmarks"
     package.mkdir()
     (package / "__init__.py").write_text("")
-    (package / "sums.py").write_text('NAME = "sums"\nHELP = "adds numbers"\n\n\ndef main(argv: list[str]) -> int:\n    return sum(map(int, argv))\n')
-    (package / "aid.py").write_text('"""Helps the others."""\nraise ImportError("must not be imported to be listed")\n')
+    (package / "sums.py").write_text(
+        'NAME = "sums"\nHELP = "adds numbers"\n\n\ndef main(argv: list[str]) -> int:\n    return'
+        " sum(map(int, argv))\n"
+    )
+    (package / "aid.py").write_text(
+        '"""Helps the others."""\nraise ImportError("must not be imported to be listed")\n'
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(bench_command, "read_group", lambda group: {"some": CommandEntry("some", "some_benchmarks", "")})
+    monkeypatch.setattr(
+        bench_command,
+        "read_group",
+        lambda group: {"some": CommandEntry("some", "some_benchmarks", "")},
+    )
 
 
 @pytest.mark.usefixtures("one_benchmark")
@@ -68,8 +83,12 @@ def test_unknown_benchmark_names_those_there_are() -> None:
 def test_fast_and_slow_make_the_full_suite(tmp_path: Path) -> None:
     tests = tmp_path / "tests"
     (tests / "cluster").mkdir(parents=True)
-    fast, slow, full = (pytest_arguments(tmp_path, part, ("-x",)) for part in (Part.FAST, Part.SLOW, Part.FULL))
-    assert [argument for argument in fast if argument.startswith("--ignore")] == [f"--ignore={tests / folder}" for folder in SLOW_FOLDERS]
+    fast, slow, full = (
+        pytest_arguments(tmp_path, part, ("-x",)) for part in (Part.FAST, Part.SLOW, Part.FULL)
+    )
+    assert [argument for argument in fast if argument.startswith("--ignore")] == [
+        f"--ignore={tests / folder}" for folder in SLOW_FOLDERS
+    ]
     assert fast[-1] == full[-1] == str(tests)
     assert slow[-2:] == ["-x", str(tests / "cluster")], "folders that are not there are left out"
     assert not any(argument.startswith("--ignore") for argument in full)

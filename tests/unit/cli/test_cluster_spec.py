@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from kafka_edu.cli.cluster_spec import PICKED_PORTS, ClusterSpec, ClusterSpecError, Wish, ZooKeeperSpec, _ports_of_others, plan
+from kafka_edu.cli.cluster_spec import (
+    PICKED_PORTS,
+    ClusterSpec,
+    ClusterSpecError,
+    Wish,
+    ZooKeeperSpec,
+    _ports_of_others,
+    plan,
+)
 from kafka_edu.common.cluster_home import ClusterFolder, cluster_home, cluster_names
 from kafka_edu.common.files import OsFileSystem
 from kafka_edu.server.kafka_config import load_config
@@ -28,7 +36,12 @@ def test_three_brokers_and_an_embedded_zookeeper_by_default(tmp_path: Path) -> N
 
 def test_up_again_keeps_what_is_not_said_anew(tmp_path: Path) -> None:
     folder = ClusterFolder.of("a", tmp_path)
-    first = plan("a", Wish(brokers=2, props={"num.partitions": "4"}, broker_props={1: {"broker.rack": "r1"}}), None, tmp_path)
+    first = plan(
+        "a",
+        Wish(brokers=2, props={"num.partitions": "4"}, broker_props={1: {"broker.rack": "r1"}}),
+        None,
+        tmp_path,
+    )
     first.save(folder)
     remembered = ClusterSpec.load(folder)
     assert remembered == first
@@ -52,7 +65,9 @@ def test_clusters_do_not_pick_each_others_ports(tmp_path: Path) -> None:
 
 def test_port_asked_for_counts_up(tmp_path: Path) -> None:
     base = plan("x", Wish(brokers=3), None, tmp_path).brokers[0].port
-    assert [broker.port for broker in plan("a", Wish(brokers=2, port=base), None, tmp_path).brokers] == [base, base + 1]
+    assert [
+        broker.port for broker in plan("a", Wish(brokers=2, port=base), None, tmp_path).brokers
+    ] == [base, base + 1]
 
 
 def test_taken_port_is_refused_with_advice(tmp_path: Path) -> None:
@@ -64,7 +79,12 @@ def test_taken_port_is_refused_with_advice(tmp_path: Path) -> None:
 
 def test_server_properties(tmp_path: Path) -> None:
     folder = ClusterFolder.of("g1", tmp_path / "Ä pfad")
-    spec = plan("g1", Wish(brokers=2, props={"num.partitions": "4"}, broker_props={1: {"num.partitions": "8"}}), None, tmp_path)
+    spec = plan(
+        "g1",
+        Wish(brokers=2, props={"num.partitions": "4"}, broker_props={1: {"num.partitions": "8"}}),
+        None,
+        tmp_path,
+    )
     spec.save(folder)
     text = folder.broker_properties(1).read_text(encoding="ascii")
     values = {key: prop.value for key, prop in parse_properties(text).items()}
@@ -87,13 +107,19 @@ def test_server_properties(tmp_path: Path) -> None:
 def test_a_control_plane_gets_a_listener_of_its_own(tmp_path: Path) -> None:
     """Named for all brokers, and for one alone; a configuration that a broker takes."""
     folder = ClusterFolder.of("c", tmp_path)
-    for wish in (Wish(1, props={"control.plane.listener.name": "CONTROL"}), Wish(1, broker_props={0: {"control.plane.listener.name": "CONTROL"}})):
+    for wish in (
+        Wish(1, props={"control.plane.listener.name": "CONTROL"}),
+        Wish(1, broker_props={0: {"control.plane.listener.name": "CONTROL"}}),
+    ):
         spec = plan("c", wish, None, tmp_path)
         spec.save(folder)
         config, warnings = load_config(str(folder.broker_properties(0)), OsFileSystem())
         assert warnings == []
         assert config.control_plane_listener_name == "CONTROL"
-        assert [(each.listener_name, each.port) for each in config.listeners] == [("PLAINTEXT", spec.brokers[0].port), ("CONTROL", 0)]
+        assert [(each.listener_name, each.port) for each in config.listeners] == [
+            ("PLAINTEXT", spec.brokers[0].port),
+            ("CONTROL", 0),
+        ]
     own = plan("c", Wish(1, props={"listeners": "PLAINTEXT://127.0.0.1:7"}), None, tmp_path)
     assert own.server_properties(0, folder)["listeners"] == "PLAINTEXT://127.0.0.1:7"
 
@@ -122,25 +148,58 @@ def test_an_ensemble_has_three_ports_a_server_and_keeps_them(tmp_path: Path) -> 
 def test_a_spec_from_before_there_were_ensembles(tmp_path: Path) -> None:
     spec = plan("a", Wish(), None, tmp_path)
     (server,) = spec.zookeeper.servers
-    assert ZooKeeperSpec.from_json({"kind": "embedded", "connect": spec.zookeeper.connect, "port": server.port}) == spec.zookeeper
-    assert ZooKeeperSpec.from_json({"kind": "external", "connect": "h:1/a", "port": 0}) == ZooKeeperSpec("external", "h:1/a")
+    assert (
+        ZooKeeperSpec.from_json(
+            {"kind": "embedded", "connect": spec.zookeeper.connect, "port": server.port}
+        )
+        == spec.zookeeper
+    )
+    assert ZooKeeperSpec.from_json(
+        {"kind": "external", "connect": "h:1/a", "port": 0}
+    ) == ZooKeeperSpec("external", "h:1/a")
 
 
 @pytest.mark.parametrize(
     ("brokers", "expected"),
     [
-        (1, {"offsets.topic.replication.factor": "1", "transaction.state.log.replication.factor": "1", "transaction.state.log.min.isr": "1"}),
-        (2, {"offsets.topic.replication.factor": "2", "transaction.state.log.replication.factor": "2"}),
+        (
+            1,
+            {
+                "offsets.topic.replication.factor": "1",
+                "transaction.state.log.replication.factor": "1",
+                "transaction.state.log.min.isr": "1",
+            },
+        ),
+        (
+            2,
+            {
+                "offsets.topic.replication.factor": "2",
+                "transaction.state.log.replication.factor": "2",
+            },
+        ),
         (3, {}),
     ],
 )
-def test_groups_and_transactions_work_with_few_brokers(tmp_path: Path, brokers: int, expected: dict[str, str]) -> None:
-    """By Kafka's defaults their topics want three brokers; on fewer a group would wait for its coordinator for ever."""
+def test_groups_and_transactions_work_with_few_brokers(
+    tmp_path: Path, brokers: int, expected: dict[str, str]
+) -> None:
+    """By Kafka's defaults their topics want three brokers; on fewer a group would wait for its
+    coordinator for ever.
+    """
     folder = ClusterFolder.of("a", tmp_path)
     found = plan("a", Wish(brokers=brokers), None, tmp_path).server_properties(0, folder)
-    assert {key: value for key, value in found.items() if "topic.replication" in key or "transaction.state" in key} == expected
+    assert {
+        key: value
+        for key, value in found.items()
+        if "topic.replication" in key or "transaction.state" in key
+    } == expected
     own = {"offsets.topic.replication.factor": "7"}
-    assert plan("a", Wish(brokers=brokers, props=own), None, tmp_path).server_properties(0, folder).items() >= own.items()
+    assert (
+        plan("a", Wish(brokers=brokers, props=own), None, tmp_path)
+        .server_properties(0, folder)
+        .items()
+        >= own.items()
+    )
 
 
 def test_what_a_person_calls_a_process(tmp_path: Path) -> None:
@@ -149,7 +208,9 @@ def test_what_a_person_calls_a_process(tmp_path: Path) -> None:
     ensemble = plan("b", Wish(brokers=1, zookeeper="apache", zookeepers=3), None, tmp_path)
     assert [ensemble.child_id(f"zookeeper-{number}") for number in (1, 2, 3)] == [-2, -3, -4]
     for text in ("zookeeper", "zookeeper-4", "-2", "broker-0", ""):
-        with pytest.raises(ClusterSpecError, match="there are 0, zookeeper-1, zookeeper-2, zookeeper-3"):
+        with pytest.raises(
+            ClusterSpecError, match="there are 0, zookeeper-1, zookeeper-2, zookeeper-3"
+        ):
             ensemble.child_id(text)
     with pytest.raises(ClusterSpecError, match="there is no broker 1; there are 0"):
         ensemble.child_id("1")
@@ -174,7 +235,17 @@ def test_an_ensemble_neither_grows_nor_shrinks(tmp_path: Path) -> None:
     one = plan("a", Wish(zookeeper="apache"), None, tmp_path)
     with pytest.raises(ClusterSpecError, match="has 1 server with its data, and cannot get 3"):
         plan("a", Wish(zookeepers=3), one, tmp_path)
-    assert len(plan("a", Wish(zookeeper="apache", zookeepers=3), plan("a", Wish(), None, tmp_path), tmp_path).zookeeper.servers) == 3
+    assert (
+        len(
+            plan(
+                "a",
+                Wish(zookeeper="apache", zookeepers=3),
+                plan("a", Wish(), None, tmp_path),
+                tmp_path,
+            ).zookeeper.servers
+        )
+        == 3
+    )
 
 
 def test_zookeeper_elsewhere_with_chroot(tmp_path: Path) -> None:
@@ -183,13 +254,23 @@ def test_zookeeper_elsewhere_with_chroot(tmp_path: Path) -> None:
     assert not spec.zookeeper.ours
 
 
-@pytest.mark.parametrize("text", ["", "nonsense", "host", "host:", "host:0", "host:70000", ":2181", "host:21x/chroot"])
+@pytest.mark.parametrize(
+    "text", ["", "nonsense", "host", "host:", "host:0", "host:70000", ":2181", "host:21x/chroot"]
+)
 def test_zookeeper_that_is_none(text: str) -> None:
     with pytest.raises(ClusterSpecError, match="is no ZooKeeper"):
         ZooKeeperSpec.parse(text)
 
 
-@pytest.mark.parametrize("wish", [Wish(brokers=0), Wish(brokers=101), Wish(brokers=2, broker_props={2: {"a": "b"}}), Wish(brokers=3, port=65_534)])
+@pytest.mark.parametrize(
+    "wish",
+    [
+        Wish(brokers=0),
+        Wish(brokers=101),
+        Wish(brokers=2, broker_props={2: {"a": "b"}}),
+        Wish(brokers=3, port=65_534),
+    ],
+)
 def test_wishes_that_make_no_sense(tmp_path: Path, wish: Wish) -> None:
     with pytest.raises(ClusterSpecError):
         plan("a", wish, None, tmp_path)
@@ -222,4 +303,7 @@ def test_the_api_level_is_a_setting_of_every_broker_that_stays(tmp_path):
     first = plan("a", Wish(props={"num.partitions": "4"}, api_level="2.0"), None, tmp_path)
     assert first.props == {"num.partitions": "4", "edu.api.level": "2.0"}
     assert plan("a", Wish(), first, tmp_path).props == first.props
-    assert plan("a", Wish(api_level="2.8"), first, tmp_path).props == {"num.partitions": "4", "edu.api.level": "2.8"}
+    assert plan("a", Wish(api_level="2.8"), first, tmp_path).props == {
+        "num.partitions": "4",
+        "edu.api.level": "2.8",
+    }

@@ -14,11 +14,22 @@ from kafka_edu.common.transport import Transport
 
 def process(broker: int, state: str = "running") -> ProcessStatus:
     name = "zookeeper" if broker < 0 else f"broker-{broker}"
-    return ProcessStatus(name, broker, state, 0 if state == "stopped" else 1000 + broker, 9092 + broker, 64 << 20, "", "")
+    return ProcessStatus(
+        name,
+        broker,
+        state,
+        0 if state == "stopped" else 1000 + broker,
+        9092 + broker,
+        64 << 20,
+        "",
+        "",
+    )
 
 
 class FakeCluster:
-    """A cluster that is up, with these processes; its brokers take `controller` for the controller."""
+    """A cluster that is up, with these processes; its brokers take `controller` for the
+    controller.
+    """
 
     def __init__(self, processes: Sequence[ProcessStatus], controller: int | None) -> None:
         self.processes = tuple(processes)
@@ -26,17 +37,23 @@ class FakeCluster:
         self.asked: list[int] = []
 
     def status(self) -> ClusterStatus:
-        return ClusterStatus("c", 999, "127.0.0.1:9092", "embedded", "127.0.0.1:2181", 800, 12.0, self.processes)
+        return ClusterStatus(
+            "c", 999, "127.0.0.1:9092", "embedded", "127.0.0.1:2181", 800, 12.0, self.processes
+        )
 
     def close(self) -> None: ...
 
-    async def controller_by_metadata(self, _: Transport, brokers: Sequence[tuple[str, int]]) -> int | None:
+    async def controller_by_metadata(
+        self, _: Transport, brokers: Sequence[tuple[str, int]]
+    ) -> int | None:
         """In the place of readiness.controller_by_metadata."""
         self.asked = [port for _, port in brokers]
         return self.controller
 
 
-def status(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, charset: str = "utf-8") -> tuple[list[str], dict[str, object]]:
+def status(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, charset: str = "utf-8"
+) -> tuple[list[str], dict[str, object]]:
     """The lines of the table that are of processes, and what --json writes."""
     monkeypatch.setenv("KAFKA_EDU_HOME", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "120")
@@ -44,34 +61,52 @@ def status(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     monkeypatch.setattr(cluster_command, "attach", lambda _: cluster)
     monkeypatch.setattr(readiness, "controller_by_metadata", cluster.controller_by_metadata)
     file = tmp_path / "status.json"
-    result = CliRunner(charset=charset).invoke(cluster_command.cluster, ["status", "--name", "c", "--json", str(file)])
+    result = CliRunner(charset=charset).invoke(
+        cluster_command.cluster, ["status", "--name", "c", "--json", str(file)]
+    )
     assert result.exit_code == 0, result.output
-    lines = [line for line in result.output.splitlines() if "broker-" in line or "zookeeper" in line.split("ZooKeeper")[0]]
+    lines = [
+        line
+        for line in result.output.splitlines()
+        if "broker-" in line or "zookeeper" in line.split("ZooKeeper")[0]
+    ]
     return lines, json.loads(file.read_text())
 
 
-@pytest.mark.parametrize(("charset", "mark"), [("utf-8", "broker-1 ♛"), ("ascii", "broker-1 (controller)")])
-def test_the_controller_alone_is_marked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, charset: str, mark: str) -> None:
+@pytest.mark.parametrize(
+    ("charset", "mark"), [("utf-8", "broker-1 ♛"), ("ascii", "broker-1 (controller)")]
+)
+def test_the_controller_alone_is_marked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, charset: str, mark: str
+) -> None:
     cluster = FakeCluster([process(-2), process(0), process(1), process(2)], controller=1)
     lines, written = status(cluster, monkeypatch, tmp_path, charset)
     assert len(lines) == 4
     assert [mark in line for line in lines] == ["broker-1" in line for line in lines]
-    assert not [line for line in lines if "broker-1" not in line and ("♛" in line or "controller" in line)]
+    assert not [
+        line for line in lines if "broker-1" not in line and ("♛" in line or "controller" in line)
+    ]
     assert "?" not in "".join(lines)
     assert written["controller"] == 1
     assert written["up"] is True
 
 
 def test_only_brokers_that_run_are_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    cluster = FakeCluster([process(-2), process(0, "stopped"), process(1, "paused"), process(2)], controller=1)
+    cluster = FakeCluster(
+        [process(-2), process(0, "stopped"), process(1, "paused"), process(2)], controller=1
+    )
     lines, written = status(cluster, monkeypatch, tmp_path)
     assert cluster.asked == [9094]
-    assert [line for line in lines if "broker-1 ♛" in line]  # it is paused, and the controller as long as its session lives
+    assert [
+        line for line in lines if "broker-1 ♛" in line
+    ]  # it is paused, and the controller as long as its session lives
     assert written["controller"] == 1
 
 
 @pytest.mark.parametrize("controller", [None, 0], ids=["nobody answers", "it has stopped"])
-def test_nobody_is_marked_without_a_controller(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, controller: int | None) -> None:
+def test_nobody_is_marked_without_a_controller(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, controller: int | None
+) -> None:
     cluster = FakeCluster([process(-2), process(0, "stopped"), process(1)], controller)
     lines, written = status(cluster, monkeypatch, tmp_path)
     assert len(lines) == 3

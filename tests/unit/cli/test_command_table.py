@@ -1,4 +1,6 @@
-"""The table of commands: the same from a checkout and from metadata, and nothing imported before it is called."""
+"""The table of commands: the same from a checkout and from metadata, and nothing imported before it
+is called.
+"""
 
 import subprocess
 import sys
@@ -15,14 +17,22 @@ def test_checkout_is_this_folder() -> None:
 
 def test_package_names_of_the_wheel_become_folders_of_the_checkout() -> None:
     commands = read_group(COMMANDS)
-    assert (commands["dashboard"].module, commands["dashboard"].attribute) == ("tui.command", "dashboard")
+    assert (commands["dashboard"].module, commands["dashboard"].attribute) == (
+        "tui.command",
+        "dashboard",
+    )
     assert (commands["lab"].module, commands["lab"].attribute) == ("exercises.command", "lab")
-    assert (commands["doctor"].module, commands["doctor"].attribute) == ("kafka_edu.cli.doctor", "doctor")
+    assert (commands["doctor"].module, commands["doctor"].attribute) == (
+        "kafka_edu.cli.doctor",
+        "doctor",
+    )
     assert read_group(BENCHMARKS)["benchmarks"].module == "benchmarks"
 
 
 def test_help_line_is_read_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "loud_command.py").write_text('"""Says one thing.\n\nAnd more."""\nraise SystemExit("imported")\n')
+    (tmp_path / "loud_command.py").write_text(
+        '"""Says one thing.\n\nAnd more."""\nraise SystemExit("imported")\n'
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
     entry = CommandEntry("loud", "loud_command", "loud")
     assert entry.found()
@@ -48,12 +58,18 @@ def test_missing_attribute_is_an_import_error() -> None:
 def test_help_imports_no_command() -> None:
     """`kafka-edu --help` must stay quick: not even rich is needed for it."""
     code = (
-        "import sys; from click.testing import CliRunner; from kafka_edu.cli.main import build\n"
-        "out = CliRunner().invoke(build(), ['--help']).output; assert 'doctor' in out and 'demo' in out, out\n"
-        "loaded = [m for m in sys.modules if m.startswith(('rich', 'textual', 'kazoo', 'confluent', 'kafka_edu.server', 'kafka_edu.cli.demo'))]\n"
-        "assert not loaded, loaded\n"
+        "import sys; from click.testing import CliRunner; from kafka_edu.cli.main import build\nout"
+        " = CliRunner().invoke(build(), ['--help']).output; assert 'doctor' in out and 'demo' in"
+        " out, out\nloaded = [m for m in sys.modules if m.startswith(('rich', 'textual', 'kazoo',"
+        " 'confluent', 'kafka_edu.server', 'kafka_edu.cli.demo'))]\nassert not loaded, loaded\n"
     )
     root = checkout()
     assert root is not None
-    done = subprocess.run([sys.executable, "-P", "-c", code], env={"PYTHONPATH": str(root)}, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        env={"PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr

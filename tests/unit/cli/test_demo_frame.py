@@ -1,4 +1,6 @@
-"""The frame that demos share: the report is shown and written, and the exit code says whether all targets hold."""
+"""The frame that demos share: the report is shown and written, and the exit code says whether all
+targets hold.
+"""
 
 import json
 from pathlib import Path

@@ -5,7 +5,15 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from kafka_edu.cli.demo_ps_pitfall import LONG, PAGE_SIZE, SCRIPT, as_ps_printed_it, command_line, pids_by, ps_pitfall
+from kafka_edu.cli.demo_ps_pitfall import (
+    LONG,
+    PAGE_SIZE,
+    SCRIPT,
+    as_ps_printed_it,
+    command_line,
+    pids_by,
+    ps_pitfall,
+)
 
 
 def test_the_books_pitfall(tmp_path: Path) -> None:
@@ -13,10 +21,26 @@ def test_the_books_pitfall(tmp_path: Path) -> None:
     result = CliRunner().invoke(ps_pitfall, ["--json", str(file)])
     assert result.exit_code == 0, result.output
     report = json.loads(file.read_text())
-    assert report["figures"]["bytes of the command line, short"] < PAGE_SIZE < report["figures"]["bytes of the command line, long"]
-    assert report["figures"]["the same, on Linux before 4.2 (cut at 4096 bytes)"] == {"short": True, "long": False, "bystander": False}
-    assert report["figures"]["the book's remedy, grep kafka, on Linux before 4.2"] == {"short": True, "long": True, "bystander": True}
-    assert report["figures"]["a whole argument kafka.Kafka, as server-stop looks"] == {"short": True, "long": True, "bystander": False}
+    assert (
+        report["figures"]["bytes of the command line, short"]
+        < PAGE_SIZE
+        < report["figures"]["bytes of the command line, long"]
+    )
+    assert report["figures"]["the same, on Linux before 4.2 (cut at 4096 bytes)"] == {
+        "short": True,
+        "long": False,
+        "bystander": False,
+    }
+    assert report["figures"]["the book's remedy, grep kafka, on Linux before 4.2"] == {
+        "short": True,
+        "long": True,
+        "bystander": True,
+    }
+    assert report["figures"]["a whole argument kafka.Kafka, as server-stop looks"] == {
+        "short": True,
+        "long": True,
+        "bystander": False,
+    }
 
 
 def test_it_is_the_cut_that_hides_the_class() -> None:

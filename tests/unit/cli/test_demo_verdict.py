@@ -14,7 +14,12 @@ READ = [Read(0, 10, 0, 200), Read(0, 11, 1, 404), Read(1, 7, 2, 200)]
 def test_all_is_well() -> None:
     verdict = compare(3, ACKED, 0, TRUTH, READ)
     assert (verdict.produced, verdict.acked, verdict.consumed) == (3, 3, 3)
-    assert (verdict.lost, verdict.duplicates, verdict.unacked_but_read, verdict.statuses_agree) == (0, 0, 0, True)
+    assert (verdict.lost, verdict.duplicates, verdict.unacked_but_read, verdict.statuses_agree) == (
+        0,
+        0,
+        0,
+        True,
+    )
 
 
 def test_an_acked_record_that_is_not_there_is_lost() -> None:
@@ -52,7 +57,16 @@ def test_a_record_without_an_ack_may_be_there() -> None:
 
 
 def test_longest_silence_spans_the_kill() -> None:
-    acks = {0: Acked(0, 0, 1.0), 1: Acked(0, 1, 4.9), 2: Acked(0, 2, 5.1), 3: Acked(0, 3, 11.6), 4: Acked(1, 0, 5.0), 5: Acked(1, 1, 20.0)}
-    assert longest_silence(acks, frozenset({0}), 5.0) == pytest.approx(6.5)  # from 5.1, an ack that was on its way, to 11.6
+    acks = {
+        0: Acked(0, 0, 1.0),
+        1: Acked(0, 1, 4.9),
+        2: Acked(0, 2, 5.1),
+        3: Acked(0, 3, 11.6),
+        4: Acked(1, 0, 5.0),
+        5: Acked(1, 1, 20.0),
+    }
+    assert longest_silence(acks, frozenset({0}), 5.0) == pytest.approx(
+        6.5
+    )  # from 5.1, an ack that was on its way, to 11.6
     assert longest_silence(acks, frozenset({0, 1}), 5.0) == pytest.approx(15.0)
     assert longest_silence(acks, frozenset({2}), 5.0) == 0.0

@@ -63,9 +63,15 @@ def test_java_missing_is_a_note_only(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 @pytest.mark.parametrize(
     ("version", "verdict"),
-    [('openjdk version "17.0.15" 2025-04-15', Verdict.OK), ('java version "1.8.0_292"', Verdict.NOTE), ('openjdk version "11.0.2"', Verdict.NOTE)],
+    [
+        ('openjdk version "17.0.15" 2025-04-15', Verdict.OK),
+        ('java version "1.8.0_292"', Verdict.NOTE),
+        ('openjdk version "11.0.2"', Verdict.NOTE),
+    ],
 )
-def test_java_version(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, version: str, verdict: Verdict) -> None:
+def test_java_version(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, version: str, verdict: Verdict
+) -> None:
     program = tmp_path / "bin" / "java"
     program.parent.mkdir()
     program.write_text(f"#!/bin/sh\necho '{version}' >&2\n")
@@ -83,7 +89,9 @@ def test_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "--brokers 1" in finding.advice
 
 
-def test_disk_that_folds_case_and_one_that_does_not(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_disk_that_folds_case_and_one_that_does_not(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     findings = list(check_disk(tmp_path / "home"))
     assert [finding.what for finding in findings] == ["Disk", "File names"]
     assert findings[1].verdict is Verdict.OK
@@ -99,7 +107,9 @@ def test_disk_that_cannot_be_written(tmp_path: Path) -> None:
     assert "KAFKA_EDU_HOME" in finding.advice
 
 
-@pytest.mark.parametrize(("soft", "verdict"), [(100, Verdict.BAD), (1024, Verdict.NOTE), (65_536, Verdict.OK)])
+@pytest.mark.parametrize(
+    ("soft", "verdict"), [(100, Verdict.BAD), (1024, Verdict.NOTE), (65_536, Verdict.OK)]
+)
 def test_file_handles(monkeypatch: pytest.MonkeyPatch, soft: int, verdict: Verdict) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda which: (soft, resource.RLIM_INFINITY))
     (finding,) = check_file_handles()
@@ -111,14 +121,28 @@ def test_loopback() -> None:
     assert finding.verdict is Verdict.OK
 
 
-def test_command_writes_json_and_exits_with_1_when_something_is_bad(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_command_writes_json_and_exits_with_1_when_something_is_bad(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("KAFKA_EDU_HOME", str(tmp_path / "home"))
     file = tmp_path / "doctor.json"
     good = CliRunner().invoke(doctor, ["--json", str(file)])
     assert good.exit_code == 0
     assert "All that `kafka-edu demo` needs is here." in good.output
-    assert {row["what"] for row in json.loads(file.read_text())} >= {"Python", "Java", "Ports", "Memory", "Disk", "File handles", "Locale"}
-    monkeypatch.setattr(doctor_module, "CHECKS", (lambda: iter([Finding("Disk", Verdict.BAD, "full", "clear some")]),))
+    assert {row["what"] for row in json.loads(file.read_text())} >= {
+        "Python",
+        "Java",
+        "Ports",
+        "Memory",
+        "Disk",
+        "File handles",
+        "Locale",
+    }
+    monkeypatch.setattr(
+        doctor_module,
+        "CHECKS",
+        (lambda: iter([Finding("Disk", Verdict.BAD, "full", "clear some")]),),
+    )
     bad = CliRunner().invoke(doctor, [])
     assert bad.exit_code == 1
     assert "clear some" in bad.output

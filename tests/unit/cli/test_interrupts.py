@@ -27,12 +27,21 @@ sys.meta_path.insert(0, Interrupter())
 """
 
 
-def interrupted(tmp_path: Path, at: str, command: list[str], *arguments: str) -> "subprocess.CompletedProcess[str]":
+def interrupted(
+    tmp_path: Path, at: str, command: list[str], *arguments: str
+) -> "subprocess.CompletedProcess[str]":
     """Run the command; SIGINT comes when it imports `at`."""
     (tmp_path / "sitecustomize.py").write_text(SITE)
     environment = python_environment() | {"INTERRUPT_AT": at, "KAFKA_EDU_HOME": str(tmp_path)}
     environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), environment["PYTHONPATH"]])
-    return subprocess.run([*command, *arguments], env=environment, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(
+        [*command, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
 
 
 def started_by_the_script() -> list[str]:
@@ -42,7 +51,9 @@ def started_by_the_script() -> list[str]:
     return [python_command("-")[0], "-S", "-P", str(root / "kafka_edu" / "__main__.py")]
 
 
-@pytest.mark.parametrize("at", ["sitecustomize", "kafka_edu.cli.main", "click", "kafka_edu.cli.command_table", "tomllib"])
+@pytest.mark.parametrize(
+    "at", ["sitecustomize", "kafka_edu.cli.main", "click", "kafka_edu.cli.command_table", "tomllib"]
+)
 def test_while_the_program_starts(tmp_path: Path, at: str) -> None:
     done = interrupted(tmp_path, at, started_by_the_script(), "doctor")
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "stopped\n")
@@ -95,16 +106,27 @@ main.main()
     [
         "raise KeyboardInterrupt",
         "raise click.Abort",
-        "\n    try:\n        raise KeyboardInterrupt\n    except KeyboardInterrupt as stop:\n        raise SystemError('with an exception set') from stop",
-        "\n    try:\n        raise KeyboardInterrupt\n    finally:\n        raise OSError('clean-up')",
+        (
+            "\n    try:\n        raise KeyboardInterrupt\n    except KeyboardInterrupt as stop:\n  "
+            "      raise SystemError('with an exception set') from stop"
+        ),
+        (
+            "\n    try:\n        raise KeyboardInterrupt\n    finally:\n        raise"
+            " OSError('clean-up')"
+        ),
         "import atexit; atexit.register(lambda: 1 / 0); raise KeyboardInterrupt",
-        "import threading, time; threading.Thread(target=time.sleep, args=(600,)).start(); raise KeyboardInterrupt",
+        (
+            "import threading, time; threading.Thread(target=time.sleep, args=(600,)).start();"
+            " raise KeyboardInterrupt"
+        ),
     ],
     ids=["interrupt", "abort", "wrapped", "replaced", "atexit", "a thread that goes on"],
 )
 def test_whatever_becomes_of_the_interrupt(body: str) -> None:
     program = [*python_command("-")[:-2], "-c", COMMAND.replace("BODY", body)]
-    done = subprocess.run(program, env=python_environment(), capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        program, env=python_environment(), capture_output=True, text=True, timeout=60, check=False
+    )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "stopped\n")
 
 
@@ -124,13 +146,37 @@ def test_a_background_job_of_a_script_ignores_it(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("words", [["configs", "--zookeeper", "127.0.0.1:1", "--describe", "--entity-type", "topics", "--entity-name"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        [
+            "configs",
+            "--zookeeper",
+            "127.0.0.1:1",
+            "--describe",
+            "--entity-type",
+            "topics",
+            "--entity-name",
+        ]
+    ],
+)
 def test_an_argument_that_is_not_utf_8_is_said_in_words(words: list[str]) -> None:
-    program = "import sys\nfrom kafka_edu.cli import main\nimport click\n@click.command(context_settings={'ignore_unknown_options': True})\n"
-    program += "@click.argument('words', nargs=-1)\ndef command(words): words[-1].encode()\nmain.build = lambda: command\nmain.main()\n"
+    program = (
+        "import sys\nfrom kafka_edu.cli import main\nimport"
+        " click\n@click.command(context_settings={'ignore_unknown_options': True})\n"
+    )
+    program += (
+        "@click.argument('words', nargs=-1)\ndef command(words): words[-1].encode()\nmain.build ="
+        " lambda: command\nmain.main()\n"
+    )
     command = [*python_command("-")[:-2], "-c", program, *words, b"a\xffb"]
-    done = subprocess.run(command, env=python_environment(), capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (2, "Error: names are UTF-8 in Kafka and ZooKeeper, and this argument is not: a?b\n")
+    done = subprocess.run(
+        command, env=python_environment(), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (
+        2,
+        "Error: names are UTF-8 in Kafka and ZooKeeper, and this argument is not: a?b\n",
+    )
 
 
 FAREWELL = """
@@ -163,13 +209,18 @@ class Ended(NamedTuple):
 def with_farewell(body: str) -> Ended:
     """Run a command whose body ends with `body`, as the program does: by its first module."""
     program = [*python_command("-")[:-2], "-c", FAREWELL.replace("BODY", body)]
-    done = subprocess.run(program, env=python_environment(), capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        program, env=python_environment(), capture_output=True, text=True, timeout=60, check=False
+    )
     return Ended(done.returncode, done.stdout, done.stderr)
 
 
 @pytest.mark.parametrize(
     "body",
-    ["atexit.register(interrupt)", "threading.Thread(target=lambda: (threading.main_thread().join(), interrupt())).start()"],
+    [
+        "atexit.register(interrupt)",
+        "threading.Thread(target=lambda: (threading.main_thread().join(), interrupt())).start()",
+    ],
     ids=["in an atexit function", "while threads are waited for"],
 )
 def test_behind_the_end_of_the_command(body: str) -> None:
@@ -178,7 +229,10 @@ def test_behind_the_end_of_the_command(body: str) -> None:
 
 def test_not_when_python_has_given_the_signal_back() -> None:
     """That comes before its modules are taken apart; the process has ended before both."""
-    body = "globals()['of_a_module'] = type('Last', (), {'__del__': lambda self, kill=os.kill, pid=os.getpid(): kill(pid, 2)})()"
+    body = (
+        "globals()['of_a_module'] = type('Last', (), {'__del__': lambda self, kill=os.kill,"
+        " pid=os.getpid(): kill(pid, 2)})()"
+    )
     assert with_farewell(body) == Ended(0, "done\n", "")
 
 
@@ -189,7 +243,13 @@ def test_not_when_python_has_given_the_signal_back() -> None:
         ("raise SystemExit(3)", Ended(3, "done\n", "")),
         ("raise SystemExit('so it is')", Ended(1, "done\n", "so it is\n")),
         ("atexit.register(print, 'and good-bye')", Ended(0, "done\nand good-bye\n", "")),
-        ("threading.Thread(target=lambda: (threading.main_thread().join(), print('a thread'))).start()", Ended(0, "done\na thread\n", "")),
+        (
+            (
+                "threading.Thread(target=lambda: (threading.main_thread().join(), print('a"
+                " thread'))).start()"
+            ),
+            Ended(0, "done\na thread\n", ""),
+        ),
     ],
 )
 def test_the_end_of_a_command_is_as_python_makes_it(body: str, ended: Ended) -> None:

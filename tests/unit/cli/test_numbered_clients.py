@@ -1,4 +1,6 @@
-"""What the producers of the fault demos write: a record says by its value what it is; and when they write what."""
+"""What the producers of the fault demos write: a record says by its value what it is; and when they
+write what.
+"""
 
 import threading
 

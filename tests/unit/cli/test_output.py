@@ -1,4 +1,6 @@
-"""What the command line does when nobody reads its output, in processes of their own with real pipes."""
+"""What the command line does when nobody reads its output, in processes of their own with real
+pipes.
+"""
 
 import os
 import subprocess
@@ -14,15 +16,26 @@ end_when_output_closes()
 """
 
 
-def run(program: str, *, closed: str = "stdout", environment: dict[str, str] | None = None) -> tuple[int, str]:
-    """Run it with one stream on a pipe whose reader has gone; the exit code, and what the other stream got."""
+def run(
+    program: str, *, closed: str = "stdout", environment: dict[str, str] | None = None
+) -> tuple[int, str]:
+    """Run it with one stream on a pipe whose reader has gone; the exit code, and what the other
+    stream got.
+    """
     reader, writer = os.pipe()
     os.close(reader)
     other = "stderr" if closed == "stdout" else "stdout"
     command = [*python_command("-")[:-2], "-c", PROGRAM + program]
     try:
         streams = {closed: writer, other: subprocess.PIPE}
-        done = subprocess.run(command, env=python_environment() | (environment or {}), text=True, timeout=60, check=False, **streams)  # type: ignore[call-overload]
+        done = subprocess.run(
+            command,
+            env=python_environment() | (environment or {}),
+            text=True,
+            timeout=60,
+            check=False,
+            **streams,
+        )  # type: ignore[call-overload]
     finally:
         os.close(writer)
     return done.returncode, str(getattr(done, other))
@@ -74,12 +87,23 @@ thread.join()
 
 
 def test_a_stream_that_is_not_there_stays_away() -> None:
-    program = "import sys\nsys.stdout = None" + PROGRAM + "assert sys.stdout is None; flush_output()"
+    program = (
+        "import sys\nsys.stdout = None" + PROGRAM + "assert sys.stdout is None; flush_output()"
+    )
     assert run(program) == (0, "")
 
 
-@pytest.mark.parametrize(("encoding", "shown"), [("utf-8", "♛\udcff".encode("utf-8", "surrogateescape")), ("ascii", b"??")])
+@pytest.mark.parametrize(
+    ("encoding", "shown"),
+    [("utf-8", "♛\udcff".encode("utf-8", "surrogateescape")), ("ascii", b"??")],
+)
 def test_what_a_terminal_cannot_show_is_no_error(encoding: str, shown: bytes) -> None:
     command = [*python_command("-")[:-2], "-c", PROGRAM + "sys.stdout.write('\\u265b\\udcff')"]
-    done = subprocess.run(command, env=python_environment() | {"PYTHONIOENCODING": encoding}, capture_output=True, timeout=60, check=True)
+    done = subprocess.run(
+        command,
+        env=python_environment() | {"PYTHONIOENCODING": encoding},
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
     assert done.stdout == shown

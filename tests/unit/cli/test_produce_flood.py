@@ -7,7 +7,12 @@ from kafka_edu.cli.produce_flood import IN_FLIGHT, ProduceFlood, backlog_frame
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.headers import decode_request_header, encode_response
-from kafka_edu.protocol.messages.produce import PartitionProduceResponse, ProduceRequest, ProduceResponse, TopicProduceResponse
+from kafka_edu.protocol.messages.produce import (
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
 from kafka_edu.record.record_batch import read_records
 
 ANSWERS = [Errors.NONE, Errors.NONE, Errors.NOT_LEADER_OR_FOLLOWER, Errors.REQUEST_TIMED_OUT]
@@ -26,7 +31,9 @@ def test_a_request_of_few_bytes_is_much_work() -> None:
 
 def answer(error: Errors) -> bytes:
     partition = PartitionProduceResponse(index=0, error_code=error, base_offset=0)
-    response = ProduceResponse(responses=[TopicProduceResponse(name="t", partition_responses=[partition])])
+    response = ProduceResponse(
+        responses=[TopicProduceResponse(name="t", partition_responses=[partition])]
+    )
     return b"".join(bytes(part_bytes(part)) for part in encode_response(0, 7, 0, response))
 
 
@@ -40,7 +47,9 @@ def test_what_is_answered_is_counted_by_what_it_says() -> None:
         with connection:
             received = 0
             for number, error in enumerate(ANSWERS):
-                while received < (number + IN_FLIGHT) * size:  # the next is there before the last is answered
+                while (
+                    received < (number + IN_FLIGHT) * size
+                ):  # the next is there before the last is answered
                     received += len(connection.recv(1 << 16))
                 got.append(received // size)
                 connection.sendall(answer(error))

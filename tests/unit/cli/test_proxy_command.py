@@ -1,4 +1,6 @@
-"""What `kafka-edu proxy` makes of its options; what the proxy itself does is tested in tests/unit/clients/proxy and tests/unit/sim."""
+"""What `kafka-edu proxy` makes of its options; what the proxy itself does is tested in
+tests/unit/clients/proxy and tests/unit/sim.
+"""
 
 import errno
 import os
@@ -15,7 +17,13 @@ from kafka_edu.clients.proxy.recording import write_recording
 from kafka_edu.clients.proxy.target import Address, TargetState
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.trace.event import Envelope
-from kafka_edu.trace.events.proxy import ProxyAnswered, ProxyRefused, ProxyStarted, ProxyStopped, TargetStateChanged
+from kafka_edu.trace.events.proxy import (
+    ProxyAnswered,
+    ProxyRefused,
+    ProxyStarted,
+    ProxyStopped,
+    TargetStateChanged,
+)
 from tests.unit.clients.proxy.proxy_world import copy_of, partition
 
 
@@ -26,12 +34,21 @@ def recording(tmp_path):
     return path
 
 
-@pytest.mark.parametrize(("text", "address"), [("h:1", Address("h", 1)), ("[::1]:9092", Address("::1", 9092)), ("0.0.0.0:0", Address("0.0.0.0", 0))])
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("h:1", Address("h", 1)),
+        ("[::1]:9092", Address("::1", 9092)),
+        ("0.0.0.0:0", Address("0.0.0.0", 0)),
+    ],
+)
 def test_addresses(text, address):
     assert ADDRESS.convert(text, None, None) == address
 
 
-@pytest.mark.parametrize("text", ["", "h", "h:", ":9092", "h:x", "h:65536", "h:-1", "::1:9092", "h:²"])
+@pytest.mark.parametrize(
+    "text", ["", "h", "h:", ":9092", "h:x", "h:65536", "h:-1", "::1:9092", "h:²"]
+)
 def test_what_is_no_address(text):
     with pytest.raises(click.BadParameter, match=r"is not HOST:PORT, as 127\.0\.0\.1:9092"):
         ADDRESS.convert(text, None, None)
@@ -39,7 +56,13 @@ def test_what_is_no_address(text):
 
 @pytest.mark.parametrize(
     ("text", "named"),
-    [("a=h:1", ("a", "h:1")), ("h:1", ("", "h:1")), ("my-east_2=h:1", ("my-east_2", "h:1")), ("/tmp/a=b", ("", "/tmp/a=b")), ("=h:1", ("", "=h:1"))],
+    [
+        ("a=h:1", ("a", "h:1")),
+        ("h:1", ("", "h:1")),
+        ("my-east_2=h:1", ("my-east_2", "h:1")),
+        ("/tmp/a=b", ("", "/tmp/a=b")),
+        ("=h:1", ("", "=h:1")),
+    ],
 )
 def test_names_before_targets(text, named):
     assert Named("HOST:PORT").convert(text, None, None) == named
@@ -74,10 +97,19 @@ def test_rules_of_options_go_before_those_of_the_file_and_errors_say_where(tmp_p
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--listen", "127.0.0.1:0"], "for which cluster? Give --target HOST:PORT, or --replay FILE"),
+        (
+            ["--listen", "127.0.0.1:0"],
+            "for which cluster? Give --target HOST:PORT, or --replay FILE",
+        ),
         (["--target", "127.0.0.1:1"], "where shall it listen? Give --listen HOST:PORT"),
-        (["--target", "a=h:1", "--target", "b=h:1", "--record", "x"], "--record takes a copy of one --target"),
-        (["--replay", "nowhere.json", "--listen", "127.0.0.1:0"], "cannot read nowhere.json: No such file or directory"),
+        (
+            ["--target", "a=h:1", "--target", "b=h:1", "--record", "x"],
+            "--record takes a copy of one --target",
+        ),
+        (
+            ["--replay", "nowhere.json", "--listen", "127.0.0.1:0"],
+            "cannot read nowhere.json: No such file or directory",
+        ),
     ],
 )
 def test_options_that_make_no_proxy(options, said):
@@ -97,11 +129,14 @@ def test_a_file_that_is_no_recording(tmp_path):
 def test_health_of_a_recording_and_of_nobody(recording):
     result = CliRunner().invoke(proxy, ["--replay", str(recording), "--health"])
     assert result.exit_code == 0
-    assert result.output == (
-        "cluster-1  Recorded  10.0.0.1:9093 says: cluster cluster-a, controller 1, brokers 1 at 10.0.0.1:9093, 2 at 10.0.0.1:9094; "
-        "1 topic, 1 partition, Metadata up to version 11\n"
+    assert (
+        result.output
+        == "cluster-1  Recorded  10.0.0.1:9093 says: cluster cluster-a, controller 1, brokers 1 at"
+        " 10.0.0.1:9093, 2 at 10.0.0.1:9094; 1 topic, 1 partition, Metadata up to version 11\n"
     )
-    result = CliRunner().invoke(proxy, ["--target", "nobody=127.0.0.1:1", "--health", "--timeout-ms", "2000"])
+    result = CliRunner().invoke(
+        proxy, ["--target", "nobody=127.0.0.1:1", "--health", "--timeout-ms", "2000"]
+    )
     assert result.exit_code == 1
     assert result.output.startswith("nobody  Down  127.0.0.1:1: ")
 
@@ -122,16 +157,25 @@ def test_a_target_that_was_not_asked_yet():
 def test_a_port_that_is_taken(recording):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        result = CliRunner().invoke(proxy, ["--replay", str(recording), "--listen", f"127.0.0.1:{port}"])
+        result = CliRunner().invoke(
+            proxy, ["--replay", str(recording), "--listen", f"127.0.0.1:{port}"]
+        )
     assert result.exit_code == 1
-    assert f"the proxy cannot start: cannot listen on 127.0.0.1:{port}: {os.strerror(errno.EADDRINUSE)}\n" in result.output
+    assert (
+        f"the proxy cannot start: cannot listen on 127.0.0.1:{port}:"
+        f" {os.strerror(errno.EADDRINUSE)}\n" in result.output
+    )
 
 
 def test_events_that_cannot_be_written(recording, tmp_path):
     file = tmp_path / "nowhere" / "events"
-    result = CliRunner().invoke(proxy, ["--replay", str(recording), "--listen", "127.0.0.1:0", "--events", str(file)])
+    result = CliRunner().invoke(
+        proxy, ["--replay", str(recording), "--listen", "127.0.0.1:0", "--events", str(file)]
+    )
     assert result.exit_code == 1
-    assert result.output.endswith(f"\nthe proxy cannot start: cannot write {file}: No such file or directory\n")
+    assert result.output.endswith(
+        f"\nthe proxy cannot start: cannot write {file}: No such file or directory\n"
+    )
 
 
 def test_the_proxys_doings_as_lines():
@@ -140,7 +184,9 @@ def test_the_proxys_doings_as_lines():
     for event in (
         ProxyStarted("[::1]:9999", ("east",), ("client=* to=east",)),
         TargetStateChanged("east", "Up", "Down", "nobody answers"),
-        ProxyRefused("c", 1, "", ApiKey.PRODUCE, 7, "PRODUCE is not served: this is a metadata proxy"),
+        ProxyRefused(
+            "c", 1, "", ApiKey.PRODUCE, 7, "PRODUCE is not served: this is a metadata proxy"
+        ),
         ProxyAnswered("c", 1, "web", ApiKey.METADATA, 7, "east", 1, "NONE"),
         ProxyStopped("SIGTERM", ((3, 1200), (18, 2)), 1, 40_000, 5_000_000),
     ):
@@ -149,5 +195,8 @@ def test_the_proxys_doings_as_lines():
         "the proxy listens on [::1]:9999: give it to clients as bootstrap.servers",
         "east: Up → Down: nobody answers",
         "client (no id) refused on PRODUCE: PRODUCE is not served: this is a metadata proxy",
-        "stopped by SIGTERM; answered: METADATA 1,200, API_VERSIONS 2; refused: 1; 40,000 bytes came in, 5,000,000 went out",
+        (
+            "stopped by SIGTERM; answered: METADATA 1,200, API_VERSIONS 2; refused: 1; 40,000 bytes"
+            " came in, 5,000,000 went out"
+        ),
     ]

@@ -1,4 +1,6 @@
-"""What `demo shutdown` reads from recordings: when a partition had no leader, how a broker ended, what its next start read again."""
+"""What `demo shutdown` reads from recordings: when a partition had no leader, how a broker ended,
+what its next start read again.
+"""
 
 from kafka_edu.cli.demo_shutdown import longest_silence
 from kafka_edu.cli.shutdown_story import End, Start, end_of, moves, start_of
@@ -24,9 +26,17 @@ def follows(tp: TopicPartition, epoch: int = 1) -> BecameFollower:
 
 
 def test_a_stopped_broker_ceases_to_lead_when_it_is_told() -> None:
-    events = [told(1, 9_000, leads(T0)), told(0, 5_000, follows(T0)), told(2, 5_500, leads(T1)), told(0, 6_000, follows(T1))]
+    events = [
+        told(1, 9_000, leads(T0)),
+        told(0, 5_000, follows(T0)),
+        told(2, 5_500, leads(T1)),
+        told(0, 6_000, follows(T1)),
+    ]
     found = moves(events, [T0, T1], broker=0, gone_us=1_000)
-    assert found.ms_without_leader == {T0: 4.0, T1: 0}, "of T1 the new leader began before the old one ended"
+    assert found.ms_without_leader == {
+        T0: 4.0,
+        T1: 0,
+    }, "of T1 the new leader began before the old one ended"
     assert (found.median_ms, found.longest_ms) == (2.0, 4.0)
 
 
@@ -35,14 +45,21 @@ def test_a_killed_broker_ceases_to_lead_when_it_is_killed() -> None:
 
 
 def test_only_its_own_leaderships_count_and_only_the_first_move() -> None:
-    events = [told(1, 500, leads(T0)), told(1, 2_000, leads(T0)), told(2, 9_000, leads(T0, 2)), told(1, 2_000, leads(TopicPartition("t", 7)))]
+    events = [
+        told(1, 500, leads(T0)),
+        told(1, 2_000, leads(T0)),
+        told(2, 9_000, leads(T0, 2)),
+        told(1, 2_000, leads(TopicPartition("t", 7))),
+    ]
     assert moves(events, [T0, T1], 0, 1_000).ms_without_leader == {T0: 1.0}
     nothing = moves([], [T0], 0, 0)
     assert (nothing.median_ms, nothing.longest_ms) == (0.0, 0.0)
 
 
 def test_the_end_of_a_broker() -> None:
-    attempts = [told(0, n, ControlledShutdownAttempted(n, 1, "NONE", left)) for n, left in ((1, 3), (2, 1))]
+    attempts = [
+        told(0, n, ControlledShutdownAttempted(n, 1, "NONE", left)) for n, left in ((1, 3), (2, 1))
+    ]
     assert end_of([*attempts, told(0, 9, ServerStopped(0, True, 5))]) == End(2, 1, True)
     assert end_of([]) == End(0, 0, False)
 

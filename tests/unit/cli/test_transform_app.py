@@ -1,4 +1,6 @@
-"""What of `transform_app` needs no broker; the rest is in tests/interop/test_transactions.py, and `demo transactions`."""
+"""What of `transform_app` needs no broker; the rest is in tests/interop/test_transactions.py, and
+`demo transactions`.
+"""
 
 import subprocess
 import sys
@@ -15,6 +17,13 @@ with ending_the_process_after(0.1):
 
 
 def test_a_block_that_waits_for_ever_ends_the_process() -> None:
-    ended = subprocess.run([sys.executable, "-c", WAITS], env=python_environment(), capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run(
+        [sys.executable, "-c", WAITS],
+        env=python_environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert ended.returncode == 1
     assert "Timeout" in ended.stderr

@@ -1,6 +1,12 @@
 """The check that every request is answered in time, or its connection closed."""
 
-from kafka_edu.clients.answer_deadlines import GRACE_MS, AnswerDeadlines, Answers, Pauses, look_at_all
+from kafka_edu.clients.answer_deadlines import (
+    GRACE_MS,
+    AnswerDeadlines,
+    Answers,
+    Pauses,
+    look_at_all,
+)
 
 
 def connection(pauses: Pauses | None = None) -> tuple[AnswerDeadlines, Answers]:
@@ -17,7 +23,7 @@ def test_an_answer_within_the_time_out_and_the_grace_is_in_time() -> None:
     assert answers.longest_ms == {"Produce": 500 + GRACE_MS}
 
 
-def test_a_request_without_an_answer_is_found_once_while_it_waits_and_told_apart_when_it_is_answered_later() -> None:
+def test_a_request_without_an_answer_is_found_once_and_marked_when_it_is_answered_late() -> None:
     wire, answers = connection()
     wire.sent("Fetch", 500, now_ms=0)
     for now_ms in (1600, 1700, 90_000):

@@ -8,7 +8,12 @@ from kafka_edu.protocol.headers import encode_request
 
 
 def requests(seed: int) -> ProbeRequests:
-    return ProbeRequests(random.Random(seed), [TopicPartition("t", 0), TopicPartition("t", 1)], [1, 2, 3], lambda: 1_600_000_000_000)
+    return ProbeRequests(
+        random.Random(seed),
+        [TopicPartition("t", 0), TopicPartition("t", 1)],
+        [1, 2, 3],
+        lambda: 1_600_000_000_000,
+    )
 
 
 def test_each_kind_can_be_encoded_in_the_version_it_is_sent_in() -> None:

@@ -1,4 +1,6 @@
-"""The generated access log: the same for the same seed, truthful, and alike to what a server writes."""
+"""The generated access log: the same for the same seed, truthful, and alike to what a server
+writes.
+"""
 
 import itertools
 import re
@@ -10,7 +12,8 @@ from kafka_edu.clients.web_log import DEFAULT_START_MS, WebLog, day_rhythm
 
 COMBINED = re.compile(
     r"(?P<host>\S+) - (?P<user>\S+) \[(?P<time>\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d \+0000)\] "
-    r'"(?P<method>[A-Z]+) (?P<path>\S+) HTTP/1\.1" (?P<status>\d{3}) (?P<size>\d+|-) "(?P<referrer>[^"]+)" "(?P<agent>[^"]+)"'
+    r'"(?P<method>[A-Z]+) (?P<path>\S+) HTTP/1\.1" (?P<status>\d{3}) (?P<size>\d+|-)'
+    r' "(?P<referrer>[^"]+)" "(?P<agent>[^"]+)"'
 )
 
 
@@ -26,12 +29,16 @@ def parsed() -> tuple[WebLog, list[dict[str, str]]]:
 
 
 def test_same_seed_same_lines() -> None:
-    first, second, other = ([line.text for line in itertools.islice(WebLog(seed), 500)] for seed in (1, 1, 2))
+    first, second, other = (
+        [line.text for line in itertools.islice(WebLog(seed), 500)] for seed in (1, 1, 2)
+    )
     assert first == second
     assert first != other
 
 
-def test_truth_is_what_a_reader_of_the_lines_finds(parsed: tuple[WebLog, list[dict[str, str]]]) -> None:
+def test_truth_is_what_a_reader_of_the_lines_finds(
+    parsed: tuple[WebLog, list[dict[str, str]]],
+) -> None:
     log, rows = parsed
     assert log.truth.lines == len(rows)
     assert log.truth.by_status == Counter(int(row["status"]) for row in rows)
@@ -39,7 +46,9 @@ def test_truth_is_what_a_reader_of_the_lines_finds(parsed: tuple[WebLog, list[di
     assert log.truth.by_path == Counter(row["path"] for row in rows)
     assert log.truth.visitors == {row["host"] for row in rows}
     assert log.truth.bytes_sent == sum(int(row["size"]) for row in rows if row["size"] != "-")
-    assert sum(log.truth.errors_by_minute.values()) == sum(count for status, count in log.truth.by_status.items() if status >= 500)
+    assert sum(log.truth.errors_by_minute.values()) == sum(
+        count for status, count in log.truth.by_status.items() if status >= 500
+    )
     assert sum(log.truth.by_minute.values()) == len(rows)
 
 
@@ -67,7 +76,9 @@ def test_errors_come_in_bursts() -> None:
 
 
 def test_popular_pages_follow_zipf(parsed: tuple[WebLog, list[dict[str, str]]]) -> None:
-    """The page of rank 1 is asked for about 2 ** 1.1 times as often as that of rank 2, counting pages alone."""
+    """The page of rank 1 is asked for about 2 ** 1.1 times as often as that of rank 2, counting
+    pages alone.
+    """
     log, _ = parsed
     first, second = (log.truth.by_path[path] for path in ("/", "/cart"))
     assert 2 < first / second < 5  # /cart is of rank 3: 3 ** 1.1 = 3.35

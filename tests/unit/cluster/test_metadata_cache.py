@@ -34,7 +34,10 @@ def state(partition, leader, replicas, topic="", isr=None):
 
 
 def broker(broker_id, *listeners):
-    end_points = [UpdateMetadataEndpoint(port=port, host="h", listener=name, security_protocol=0) for name, port in listeners]
+    end_points = [
+        UpdateMetadataEndpoint(port=port, host="h", listener=name, security_protocol=0)
+        for name, port in listeners
+    ]
     return UpdateMetadataBroker(id=broker_id, endpoints=end_points)
 
 
@@ -44,7 +47,9 @@ NO_ID = UUID(int=0)
 def update(brokers, states, topic_id=NO_ID, version=7):
     request = UpdateMetadataRequest(controller_id=1, controller_epoch=4, live_brokers=brokers)
     if version >= 5:
-        request.topic_states = [UpdateMetadataTopicState(topic_name="web", topic_id=topic_id, partition_states=states)]
+        request.topic_states = [
+            UpdateMetadataTopicState(topic_name="web", topic_id=topic_id, partition_states=states)
+        ]
     else:
         request.ungrouped_partition_states = states
     return UpdateMetadataRequest.decode(request.encode(version), version)
@@ -58,15 +63,21 @@ def test_every_version_is_understood(version):
     assert cache.update(update([live], [state(0, 1, [1, 2], "web")], version=version)) == []
     assert cache.controller_id == 1
     assert cache.topics == ["web"]
-    assert cache.get_alive_end_point(1, "PLAINTEXT") == EndPoint("h", 9092, "PLAINTEXT", "PLAINTEXT")
-    assert cache.get_leader_end_point(WEB_0, "PLAINTEXT") == EndPoint("h", 9092, "PLAINTEXT", "PLAINTEXT")
+    assert cache.get_alive_end_point(1, "PLAINTEXT") == EndPoint(
+        "h", 9092, "PLAINTEXT", "PLAINTEXT"
+    )
+    assert cache.get_leader_end_point(WEB_0, "PLAINTEXT") == EndPoint(
+        "h", 9092, "PLAINTEXT", "PLAINTEXT"
+    )
     found = cache.get_partition_state(WEB_0)
     assert (found.leader, found.leader_epoch, found.isr, found.replicas) == (1, 9, (1, 2), (1, 2))
 
 
 def test_brokers_are_replaced_and_partitions_merged():
     cache = MetadataCache(1)
-    cache.update(update([broker(2, ("PLAINTEXT", 1)), broker(1, ("PLAINTEXT", 2))], [state(0, 1, [1, 2])]))
+    cache.update(
+        update([broker(2, ("PLAINTEXT", 1)), broker(1, ("PLAINTEXT", 2))], [state(0, 1, [1, 2])])
+    )
     cache.update(update([broker(2, ("PLAINTEXT", 1))], [state(1, 2, [2, 1])]))
     assert [b.id for b in cache.get_alive_brokers()] == [2]
     assert not cache.is_alive(1)
@@ -83,25 +94,44 @@ def test_deleted_partitions_leave_and_with_the_last_the_topic():
     assert cache.topic_id("web") == topic_id
     assert cache.update(update([], [state(0, -2, [1])])) == [WEB_0]
     assert cache.topics == ["web"]
-    assert cache.update(update([], [state(1, -2, [1]), state(7, -2, [1])])) == [TopicPartition("web", 1), TopicPartition("web", 7)]
+    assert cache.update(update([], [state(1, -2, [1]), state(7, -2, [1])])) == [
+        TopicPartition("web", 1),
+        TopicPartition("web", 7),
+    ]
     assert cache.topics == []
     assert cache.topic_id("web") == UUID(int=0)
 
 
 def errors(cache, listener, version):
-    return [(p.error_code, p.leader_id, p.replica_nodes, p.isr_nodes) for p in cache.get_topic_metadata("web", listener, version)]
+    return [
+        (p.error_code, p.leader_id, p.replica_nodes, p.isr_nodes)
+        for p in cache.get_topic_metadata("web", listener, version)
+    ]
 
 
 def test_error_codes_by_version():
     cache = MetadataCache(1)
     live = [broker(1, ("PLAINTEXT", 1), ("OTHER", 2)), broker(2, ("PLAINTEXT", 3))]
-    cache.update(update(live, [state(0, 2, [2, 1]), state(1, 3, [3, 1]), state(2, 1, [1, 3], isr=[1])]))
-    none, no_leader, no_listener = Errors.NONE, Errors.LEADER_NOT_AVAILABLE, Errors.LISTENER_NOT_FOUND
-    assert errors(cache, "PLAINTEXT", 9) == [(none, 2, [2, 1], [2, 1]), (no_leader, -1, [3, 1], [3, 1]), (none, 1, [1, 3], [1])]
+    cache.update(
+        update(live, [state(0, 2, [2, 1]), state(1, 3, [3, 1]), state(2, 1, [1, 3], isr=[1])])
+    )
+    none, no_leader, no_listener = (
+        Errors.NONE,
+        Errors.LEADER_NOT_AVAILABLE,
+        Errors.LISTENER_NOT_FOUND,
+    )
+    assert errors(cache, "PLAINTEXT", 9) == [
+        (none, 2, [2, 1], [2, 1]),
+        (no_leader, -1, [3, 1], [3, 1]),
+        (none, 1, [1, 3], [1]),
+    ]
     assert errors(cache, "OTHER", 6)[0] == (no_listener, -1, [2, 1], [2, 1])
     assert errors(cache, "OTHER", 5)[0] == (no_leader, -1, [2, 1], [2, 1])
     # v0 clients are not shown replicas they cannot reach
-    assert errors(cache, "PLAINTEXT", 0)[1:] == [(no_leader, -1, [1], [1]), (Errors.REPLICA_NOT_AVAILABLE, 1, [1], [1])]
+    assert errors(cache, "PLAINTEXT", 0)[1:] == [
+        (no_leader, -1, [1], [1]),
+        (Errors.REPLICA_NOT_AVAILABLE, 1, [1], [1]),
+    ]
     assert errors(cache, "OTHER", 0)[0] == (no_leader, -1, [1], [1])
 
 

@@ -1,6 +1,16 @@
 import pytest
 
-from kafka_edu.common.config_def import REQUIRED, ConfigDef, ConfigException, ConfigKey, ConfigType, ListOf, NonEmpty, OneOf, Range
+from kafka_edu.common.config_def import (
+    REQUIRED,
+    ConfigDef,
+    ConfigException,
+    ConfigKey,
+    ConfigType,
+    ListOf,
+    NonEmpty,
+    OneOf,
+    Range,
+)
 
 KEYS = ConfigDef(
     [
@@ -18,7 +28,16 @@ KEYS = ConfigDef(
 
 
 def test_texts_become_typed_values_and_the_rest_gets_its_default() -> None:
-    values = KEYS.parse({"connect": " h:1 ", "segment.bytes": "14", "policy": "compact, delete", "enable": "FALSE", "ratio": "0.25", "other": "x"})
+    values = KEYS.parse(
+        {
+            "connect": " h:1 ",
+            "segment.bytes": "14",
+            "policy": "compact, delete",
+            "enable": "FALSE",
+            "ratio": "0.25",
+            "other": "x",
+        }
+    )
     assert values.get_int("segment.bytes") == 14
     assert values.get_list("policy") == ("compact", "delete")
     assert values.get_bool("enable") is False
@@ -47,7 +66,9 @@ def test_texts_become_typed_values_and_the_rest_gets_its_default() -> None:
         ("connect", "", "non-empty"),
     ],
 )
-def test_a_wrong_value_is_refused_by_key_value_and_what_is_allowed(key: str, value: str, allowed: str) -> None:
+def test_a_wrong_value_is_refused_by_key_value_and_what_is_allowed(
+    key: str, value: str, allowed: str
+) -> None:
     with pytest.raises(ConfigException) as refused:
         KEYS.parse({"connect": "h:1", key: value})
     assert refused.value.key == key

@@ -5,7 +5,34 @@ import pytest
 from kafka_edu.common.errors import Errors, KafkaException
 
 #: The codes that a client of 2.8 may retry, as Kafka 2.8.2's own class hierarchy has them.
-RETRIABLE_CODES = {2, 3, 5, 6, 7, 9, 13, 14, 15, 16, 19, 20, 41, 56, 70, 71, 72, 74, 75, 78, 80, 83, 84, 88, 89, 100}
+RETRIABLE_CODES = {
+    2,
+    3,
+    5,
+    6,
+    7,
+    9,
+    13,
+    14,
+    15,
+    16,
+    19,
+    20,
+    41,
+    56,
+    70,
+    71,
+    72,
+    74,
+    75,
+    78,
+    80,
+    83,
+    84,
+    88,
+    89,
+    100,
+}
 
 
 def test_the_table_has_every_code_from_unknown_to_the_last_of_2_8_once() -> None:
@@ -35,6 +62,9 @@ def test_members_survive_pickling() -> None:
 
 
 def test_an_exception_tells_its_code_and_its_own_or_the_tables_sentence() -> None:
-    assert str(KafkaException(Errors.NOT_CONTROLLER)) == "NOT_CONTROLLER: This broker is not the controller."
+    assert (
+        str(KafkaException(Errors.NOT_CONTROLLER))
+        == "NOT_CONTROLLER: This broker is not the controller."
+    )
     own = KafkaException(Errors.INVALID_CONFIG, "segment.bytes: 3 is below 14")
     assert (own.error, own.message) == (Errors.INVALID_CONFIG, "segment.bytes: 3 is below 14")

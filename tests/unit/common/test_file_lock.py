@@ -1,4 +1,6 @@
-"""The lock of a file between real processes: who gets it, who is named, and when the kernel gives it back."""
+"""The lock of a file between real processes: who gets it, who is named, and when the kernel gives
+it back.
+"""
 
 import fcntl
 import os
@@ -14,9 +16,15 @@ from kafka_edu.common.files import FileLockedError, OsFileSystem
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
 
 #: Locks its argument, says so, and waits for the end of its input.
-OURS = "import sys; from kafka_edu.common.files import OsFileSystem; lock = OsFileSystem().lock(sys.argv[1]); print('locked', flush=True); sys.stdin.read()"
+OURS = (
+    "import sys; from kafka_edu.common.files import OsFileSystem; lock ="
+    " OsFileSystem().lock(sys.argv[1]); print('locked', flush=True); sys.stdin.read()"
+)
 #: The lock that Java's FileChannel.tryLock takes, without a word in the file.
-JAVAS = "import fcntl, sys; f = open(sys.argv[1], 'r+'); fcntl.lockf(f, fcntl.LOCK_EX | fcntl.LOCK_NB); print('locked', flush=True); sys.stdin.read()"
+JAVAS = (
+    "import fcntl, sys; f = open(sys.argv[1], 'r+'); fcntl.lockf(f, fcntl.LOCK_EX | fcntl.LOCK_NB);"
+    " print('locked', flush=True); sys.stdin.read()"
+)
 
 
 class Holders:
@@ -25,7 +33,11 @@ class Holders:
         self.running: list[subprocess.Popen[bytes]] = []
 
     def start(self, code: str) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen([sys.executable, "-c", code, str(self.path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, str(self.path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
         self.running.append(process)
         assert process.stdout is not None
         assert process.stdout.readline() == b"locked\n"
@@ -47,7 +59,10 @@ def test_a_second_process_is_refused_touches_nothing_and_names_the_holder(holder
     with pytest.raises(FileLockedError) as refused:
         OsFileSystem().lock(str(holders.path))
     assert refused.value.pid == holder.pid
-    assert (holders.path.stat().st_mtime_ns, holders.path.read_bytes()) == (before[0].st_mtime_ns, before[1])
+    assert (holders.path.stat().st_mtime_ns, holders.path.read_bytes()) == (
+        before[0].st_mtime_ns,
+        before[1],
+    )
 
 
 def test_kill_frees_the_lock_at_once_and_a_stopped_process_keeps_it(holders: Holders) -> None:
@@ -61,8 +76,12 @@ def test_kill_frees_the_lock_at_once_and_a_stopped_process_keeps_it(holders: Hol
     OsFileSystem().lock(str(holders.path)).release()
 
 
-def test_one_process_cannot_lock_twice_and_loses_no_lock_by_closing_the_file(tmp_path: Path) -> None:
-    """What a traditional record lock does not do: it belongs to the process, and goes with the first descriptor that is closed."""
+def test_one_process_cannot_lock_twice_and_loses_no_lock_by_closing_the_file(
+    tmp_path: Path,
+) -> None:
+    """What a traditional record lock does not do: it belongs to the process, and goes with the
+    first descriptor that is closed.
+    """
     path = tmp_path / ".lock"
     lock = OsFileSystem().lock(str(path))
     path.read_bytes()
@@ -74,7 +93,10 @@ def test_one_process_cannot_lock_twice_and_loses_no_lock_by_closing_the_file(tmp
     OsFileSystem().lock(str(path)).release()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the kernel names the holder of a traditional lock only when it is asked by F_OFD_GETLK")
+@pytest.mark.skipif(
+    sys.platform != "linux",
+    reason="the kernel names the holder of a traditional lock only when it is asked by F_OFD_GETLK",
+)
 def test_a_java_broker_and_ours_exclude_each_other(holders: Holders) -> None:
     holders.path.write_text("1\n")  # what a broker of ours wrote that is dead by now
     java = holders.start(JAVAS)

@@ -1,4 +1,6 @@
-"""Files of the operating system: what an append promises, also where one system call cannot do it."""
+"""Files of the operating system: what an append promises, also where one system call cannot do
+it.
+"""
 
 from pathlib import Path
 
@@ -17,14 +19,23 @@ def test_an_append_of_more_parts_than_a_system_call_takes(tmp_path: Path) -> Non
     assert (tmp_path / "log").read_bytes() == b"head" + b"".join(parts)
 
 
-@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="what the kernel was told of a mapping is read from Linux's /proc/self/smaps")
+@pytest.mark.skipif(
+    not Path("/proc/self/smaps").exists(),
+    reason="what the kernel was told of a mapping is read from Linux's /proc/self/smaps",
+)
 def test_the_first_entry_of_an_index_reads_nothing_ahead(tmp_path: Path) -> None:
-    """An index is mapped as long as it may get, all of it a hole: reading ahead there costs the loop a millisecond and fills the page cache."""
+    """An index is mapped as long as it may get, all of it a hole: reading ahead there costs the
+    loop a millisecond and fills the page cache.
+    """
     file = OsFileSystem().open(str(tmp_path / "00000000000000000000.index"))
     file.truncate(10 << 20)
     mapping = file.map(10 << 20)
     mapping[0:8] = b"an entry"
-    told = Path("/proc/self/smaps").read_text().partition(str(tmp_path / "00000000000000000000.index"))[2]
+    told = (
+        Path("/proc/self/smaps")
+        .read_text()
+        .partition(str(tmp_path / "00000000000000000000.index"))[2]
+    )
     found = dict(line.split(":", 1) for line in told.splitlines()[1:30] if ":" in line)
     mapping.close()
     file.close()

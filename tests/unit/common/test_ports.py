@@ -1,4 +1,6 @@
-"""Ports that nobody else has: below those of outgoing connections, never one that is taken or reserved, never one twice."""
+"""Ports that nobody else has: below those of outgoing connections, never one that is taken or
+reserved, never one twice.
+"""
 
 import socket
 from itertools import islice

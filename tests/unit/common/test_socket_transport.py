@@ -14,7 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_edu.common.files import Buffer, OsFile, OsFileSystem
-from kafka_edu.common.socket_transport import MAX_READ_A_CALL, SMALL_REGION_BYTES, FileBytes, SocketTransport
+from kafka_edu.common.socket_transport import (
+    MAX_READ_A_CALL,
+    SMALL_REGION_BYTES,
+    FileBytes,
+    SocketTransport,
+)
 from kafka_edu.common.transport import FileRegion, LazyPart, Wire
 from tests.waiting import PATIENCE_S
 
@@ -92,7 +97,15 @@ def test_parts_and_files_arrive_in_order(tmp_path: Path) -> None:
         file = OsFileSystem().open(str(tmp_path / "log"))
         content = bytes(range(256)) * 40_000
         file.append([content])
-        here.wire.send([b"head", FileRegion(file, 100, 5_000_000), b"middle", FileRegion(file, 0, 0), memoryview(b"tail")])
+        here.wire.send(
+            [
+                b"head",
+                FileRegion(file, 100, 5_000_000),
+                b"middle",
+                FileRegion(file, 0, 0),
+                memoryview(b"tail"),
+            ]
+        )
         expected = b"head" + content[100:5_000_100] + b"middletail"
         await there.until_size(len(expected))
         assert bytes(there.data) == expected
@@ -105,9 +118,11 @@ def test_parts_and_files_arrive_in_order(tmp_path: Path) -> None:
 
 
 class ShortKernel:
-    """Stand in for another kernel: each call of `sendfile` or `sendmsg` takes at most as many bytes as `takes` says next; 0 would block.
+    """Stand in for another kernel: each call of `sendfile` or `sendmsg` takes at most as many bytes
+    as `takes` says next; 0 would block.
 
-    It counts what the calls moved and asked. When `takes` is at its end, each call takes all that the real kernel takes.
+    It counts what the calls moved and asked. When `takes` is at its end, each call takes all that
+    the real kernel takes.
     """
 
     def __init__(self, patch: pytest.MonkeyPatch, takes: Iterable[int] = ()) -> None:
@@ -132,26 +147,44 @@ class ShortKernel:
             self.read += count
             return pread(file, count, position)
 
-        def short_sendmsg(sock: socket.socket, vector: list[Buffer], ancillary: tuple[()], flags: int) -> int:
+        def short_sendmsg(
+            sock: socket.socket, vector: list[Buffer], ancillary: tuple[()], flags: int
+        ) -> int:
             whole = b"".join(vector)
             self.offered.append(len(whole))
             taken = most(len(whole)) if whole else 0
-            return sendmsg(sock, vector if taken == len(whole) else [whole[:taken]], ancillary, flags)
+            return sendmsg(
+                sock, vector if taken == len(whole) else [whole[:taken]], ancillary, flags
+            )
 
         patch.setattr(os, "sendfile", short_sendfile)
         patch.setattr(OsFile, "pread", counted_pread)
         patch.setattr(socket.socket, "sendmsg", short_sendmsg)
 
 
-with_sendfile = pytest.mark.skipif(not hasattr(os, "sendfile"), reason="this system has no sendfile")
+with_sendfile = pytest.mark.skipif(
+    not hasattr(os, "sendfile"), reason="this system has no sendfile"
+)
 
 
 @with_sendfile
-@pytest.mark.parametrize(("size", "by_sendfile"), [(10_000_000, True), (SMALL_REGION_BYTES + 1, True), (SMALL_REGION_BYTES, False), (65_536, False)])
-def test_records_of_more_than_a_batch_never_enter_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, by_sendfile: bool) -> None:
-    """Zero copy, counted (spec S6); and a batch that is as long as producers make them leaves in one call, with what is before and behind it.
+@pytest.mark.parametrize(
+    ("size", "by_sendfile"),
+    [
+        (10_000_000, True),
+        (SMALL_REGION_BYTES + 1, True),
+        (SMALL_REGION_BYTES, False),
+        (65_536, False),
+    ],
+)
+def test_records_of_more_than_a_batch_never_enter_the_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, by_sendfile: bool
+) -> None:
+    """Zero copy, counted (spec S6); and a batch that is as long as producers make them leaves in
+    one call, with what is before and behind it.
 
-    A kernel may take any part of a region. These leave less than a batch of the region, which still must not be read.
+    A kernel may take any part of a region. These leave less than a batch of the region, which still
+    must not be read.
     """
 
     async def main() -> None:
@@ -173,16 +206,24 @@ def test_records_of_more_than_a_batch_never_enter_the_process(tmp_path: Path, mo
 
 
 #: Sizes around the bound, and around what a kernel takes at once.
-SIZES: Final = st.sampled_from([1, 100, 65_536, SMALL_REGION_BYTES, SMALL_REGION_BYTES + 1, 100_000, 300_000])
+SIZES: Final = st.sampled_from(
+    [1, 100, 65_536, SMALL_REGION_BYTES, SMALL_REGION_BYTES + 1, 100_000, 300_000]
+)
 #: What one call of a kernel takes: nothing, a byte, less than a batch, much.
-TAKES: Final = st.lists(st.one_of(st.just(0), st.integers(1, 100), st.integers(1, 300_000)), max_size=30)
+TAKES: Final = st.lists(
+    st.one_of(st.just(0), st.integers(1, 100), st.integers(1, 300_000)), max_size=30
+)
 
 
 @with_sendfile
 @given(regions=st.lists(SIZES, max_size=6), takes=TAKES)
 @settings(max_examples=100)
-def test_every_byte_arrives_in_order_whatever_a_kernel_takes_at_once(regions: list[int], takes: list[int]) -> None:
-    """On any kernel each large region goes by sendfile as a whole, each small one is read as a whole, and the transport's count says so."""
+def test_every_byte_arrives_in_order_whatever_a_kernel_takes_at_once(
+    regions: list[int], takes: list[int]
+) -> None:
+    """On any kernel each large region goes by sendfile as a whole, each small one is read as a
+    whole, and the transport's count says so.
+    """
     large = sum(size for size in regions if size > SMALL_REGION_BYTES)
     small = sum(regions) - large
 
@@ -192,8 +233,22 @@ def test_every_byte_arrives_in_order_whatever_a_kernel_takes_at_once(regions: li
         file = OsFileSystem().open(path)
         content = bytes(range(251)) * 1_200
         file.append([content])
-        parts = [part for i, size in enumerate(regions) for part in (b"part %d" % i, FileRegion(file, i, size))]
-        expected = b"".join(part if isinstance(part, bytes) else content[part.position : part.position + part.length] for part in parts) + b"tail"
+        parts = [
+            part
+            for i, size in enumerate(regions)
+            for part in (b"part %d" % i, FileRegion(file, i, size))
+        ]
+        expected = (
+            b"".join(
+                (
+                    part
+                    if isinstance(part, bytes)
+                    else content[part.position : part.position + part.length]
+                )
+                for part in parts
+            )
+            + b"tail"
+        )
         with pytest.MonkeyPatch.context() as patch:
             kernel = ShortKernel(patch, takes)
             here.wire.send([*parts, b"tail"])
@@ -202,7 +257,10 @@ def test_every_byte_arrives_in_order_whatever_a_kernel_takes_at_once(regions: li
             assert kernel.by_sendfile == large
             assert kernel.read >= small
             assert not kernel.read or small
-            assert (pair.file_bytes.by_sendfile, pair.file_bytes.read) == (kernel.by_sendfile, kernel.read)
+            assert (pair.file_bytes.by_sendfile, pair.file_bytes.read) == (
+                kernel.by_sendfile,
+                kernel.read,
+            )
         here.wire.close()
         await there.until_lost()
         file.close()
@@ -211,8 +269,12 @@ def test_every_byte_arrives_in_order_whatever_a_kernel_takes_at_once(regions: li
         asyncio.run(main(f"{folder}/log"))
 
 
-def test_many_small_regions_are_not_all_read_for_one_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A call that would block has read no more than a bound, because what the kernel leaves must be read again."""
+def test_many_small_regions_are_not_all_read_for_one_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call that would block has read no more than a bound, because what the kernel leaves must be
+    read again.
+    """
 
     async def main() -> None:
         here, there = await Pair().open()
@@ -230,7 +292,9 @@ def test_many_small_regions_are_not_all_read_for_one_call(tmp_path: Path, monkey
 
 
 async def fill(ear: Ear) -> int:
-    """Send until the kernel takes no more, however much its buffers hold; return how much was sent."""
+    """Send until the kernel takes no more, however much its buffers hold; return how much was
+    sent.
+    """
     sent = 0
     while not ear.wire.unsent:
         ear.wire.send([bytes(1_000_000)])
@@ -284,7 +348,10 @@ def test_what_is_made_while_it_is_sent_is_made_piece_by_piece() -> None:
         assert here.wire.unsent > 19_000_000
         there.wire.resume_reading()
         await there.until_size(20_000_008)
-        assert bytes(there.data) == b"head" + b"".join(bytes((i,)) * 100_000 for i in range(200)) + b"tail"
+        assert (
+            bytes(there.data)
+            == b"head" + b"".join(bytes((i,)) * 100_000 for i in range(200)) + b"tail"
+        )
         assert here.wire.unsent == 0
         here.wire.close()
         await there.until_lost()
@@ -320,8 +387,12 @@ def test_a_refused_connection_is_an_os_error() -> None:
     asyncio.run(main())
 
 
-def test_data_that_came_during_a_pause_is_read_without_asking_the_selector(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The selector here never tells again of a wire that was taken out of it: what waits must be read all the same."""
+def test_data_that_came_during_a_pause_is_read_without_asking_the_selector(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The selector here never tells again of a wire that was taken out of it: what waits must be
+    read all the same.
+    """
 
     async def main() -> None:
         here, there = await Pair().open()

@@ -1,4 +1,6 @@
-"""Brokers that are nothing but a controller each, on a ZooKeeper in memory, in virtual time. Requests are recorded, and answered at once."""
+"""Brokers that are nothing but a controller each, on a ZooKeeper in memory, in virtual time.
+Requests are recorded, and answered at once.
+"""
 
 import asyncio
 from collections.abc import Coroutine, Sequence
@@ -15,9 +17,21 @@ from kafka_edu.controller.active_controller import ControllerConfig
 from kafka_edu.controller.controller_channel_manager import OnResponse
 from kafka_edu.controller.controller_responses import partitions_to_delete
 from kafka_edu.controller.kafka_controller import KafkaController
-from kafka_edu.protocol.messages.leader_and_isr import LeaderAndIsrPartitionError, LeaderAndIsrRequest, LeaderAndIsrResponse, LeaderAndIsrTopicError
-from kafka_edu.protocol.messages.stop_replica import StopReplicaPartitionError, StopReplicaRequest, StopReplicaResponse
-from kafka_edu.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
+from kafka_edu.protocol.messages.leader_and_isr import (
+    LeaderAndIsrPartitionError,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    LeaderAndIsrTopicError,
+)
+from kafka_edu.protocol.messages.stop_replica import (
+    StopReplicaPartitionError,
+    StopReplicaRequest,
+    StopReplicaResponse,
+)
+from kafka_edu.protocol.messages.update_metadata import (
+    UpdateMetadataRequest,
+    UpdateMetadataResponse,
+)
 from kafka_edu.protocol.schema import Message
 from kafka_edu.sim.memory_transport import MemoryNetwork, MemoryTransport
 from kafka_edu.sim.memory_zk_client import MemoryZkClient
@@ -34,7 +48,9 @@ SESSION_TIMEOUT_MS = 6000
 
 
 class RecordingChannels:
-    """ControllerChannels of which every broker answers at once; `dead_disks` and `undeletable` make them answer badly."""
+    """ControllerChannels of which every broker answers at once; `dead_disks` and `undeletable` make
+    them answer badly.
+    """
 
     def __init__(self, cluster: "ControllerCluster", on_response: OnResponse) -> None:
         self._cluster = cluster
@@ -51,9 +67,13 @@ class RecordingChannels:
     def update_broker(self, broker: Broker) -> None:
         self._cluster.moved.append(broker)
 
-    def send_request(self, broker_id: int, request: Message, api_version: int, partitions: int) -> None:
+    def send_request(
+        self, broker_id: int, request: Message, api_version: int, partitions: int
+    ) -> None:
         if broker_id in self.brokers:
-            type(request).decode(request.encode(api_version), api_version)  # it fits into that version
+            type(request).decode(
+                request.encode(api_version), api_version
+            )  # it fits into that version
             self._cluster.requests.append((broker_id, request))
             asyncio.get_running_loop().call_soon(self._respond, broker_id, request)
 
@@ -68,14 +88,22 @@ class RecordingChannels:
 class ControllerBroker:
     """One broker: a process of the simulation with a ZooKeeper session and a controller."""
 
-    def __init__(self, cluster: "ControllerCluster", broker_id: int, config: ControllerConfig, rack: str | None) -> None:
+    def __init__(
+        self,
+        cluster: "ControllerCluster",
+        broker_id: int,
+        config: ControllerConfig,
+        rack: str | None,
+    ) -> None:
         self.id = broker_id
         self.cluster = cluster
         self.config = config
         self.rack = rack
         self.process = SimProcess(f"broker-{broker_id}")
         self.session = MemoryZkClient(cluster.zookeeper, SESSION_TIMEOUT_MS, f"broker-{broker_id}")
-        self.zk = KafkaZkClient(self.session, cluster.time, inter_broker_protocol=cluster.inter_broker_protocol)
+        self.zk = KafkaZkClient(
+            self.session, cluster.time, inter_broker_protocol=cluster.inter_broker_protocol
+        )
         self.tracer = Tracer(broker_id, cluster.time)
         self.events = RingSink()
         self.tracer.add_sink(self.events)
@@ -93,8 +121,12 @@ class ControllerBroker:
         await self.zk.start(on_watch, on_session, 1000)
         self.first_session = self.zk.session_id
         await self.zk.create_top_level_paths()
-        broker = Broker(self.id, (EndPoint("127.0.0.1", 9092 + self.id, "PLAINTEXT", "PLAINTEXT"),), self.rack)
-        broker = broker._replace(epoch=await self.zk.register_broker(broker, wait_ms=2 * SESSION_TIMEOUT_MS))
+        broker = Broker(
+            self.id, (EndPoint("127.0.0.1", 9092 + self.id, "PLAINTEXT", "PLAINTEXT"),), self.rack
+        )
+        broker = broker._replace(
+            epoch=await self.zk.register_broker(broker, wait_ms=2 * SESSION_TIMEOUT_MS)
+        )
         self.controller = KafkaController(
             self.config,
             self.zk,
@@ -133,7 +165,11 @@ class ControllerCluster:
         self.zookeeper = self.run(make())
         self.hand = MemoryZkClient(self.zookeeper, 60_000, "hand")
         self.run(self.hand.start(lambda _: None, lambda _: None, 1000))
-        self.admin = KafkaZkClient(MemoryZkClient(self.zookeeper, 60_000, "admin"), self.time, inter_broker_protocol=inter_broker_protocol)
+        self.admin = KafkaZkClient(
+            MemoryZkClient(self.zookeeper, 60_000, "admin"),
+            self.time,
+            inter_broker_protocol=inter_broker_protocol,
+        )
         self.run(self.admin.start(lambda _: None, lambda _: None, 1000))
 
     def run(self, coro: Coroutine[object, object, T]) -> T:
@@ -143,10 +179,17 @@ class ControllerCluster:
         self.loop.advance(ms)
         assert self.loop.errors == []
 
-    def start(self, *broker_ids: int, config: ControllerConfig | None = None, racks: bool = False) -> None:
+    def start(
+        self, *broker_ids: int, config: ControllerConfig | None = None, racks: bool = False
+    ) -> None:
         """Start brokers one after the other: the first becomes the controller."""
         for broker_id in broker_ids:
-            broker = ControllerBroker(self, broker_id, config or ControllerConfig(), f"rack-{broker_id}" if racks else None)
+            broker = ControllerBroker(
+                self,
+                broker_id,
+                config or ControllerConfig(),
+                f"rack-{broker_id}" if racks else None,
+            )
             self.brokers[broker_id] = broker
             self.loop.run_until_complete(self.loop.spawn(broker.process, broker.start()))
             self.settle()
@@ -162,10 +205,14 @@ class ControllerCluster:
         (active,) = [broker for broker in self.brokers.values() if broker.controller.is_active]
         return active
 
-    def create_topic(self, topic: str, *replicas: Sequence[int], config: dict[str, str] | None = None) -> None:
+    def create_topic(
+        self, topic: str, *replicas: Sequence[int], config: dict[str, str] | None = None
+    ) -> None:
         async def create() -> None:
             await self.admin.set_or_create_entity_configs("topics", topic, config or {})
-            await self.admin.create_topic_assignment(topic, TopicAssignment.of(dict(enumerate(replicas))))
+            await self.admin.create_topic_assignment(
+                topic, TopicAssignment.of(dict(enumerate(replicas)))
+            )
 
         self.run(create())
         self.settle()
@@ -178,21 +225,28 @@ class ControllerCluster:
             partitions = [TopicPartition(topic, n) for n in assignment.partitions]
             found = await self.admin.get_topic_partition_states(partitions)
             return [
-                f"{tp} leader={s.leader_and_isr.leader} epoch={s.leader_and_isr.leader_epoch} isr={','.join(map(str, s.leader_and_isr.isr))}"
-                f" controller={s.controller_epoch}"
+                f"{tp} leader={s.leader_and_isr.leader} epoch={s.leader_and_isr.leader_epoch}"
+                f" isr={','.join(map(str, s.leader_and_isr.isr))} controller={s.controller_epoch}"
                 for tp, s in found.items()
             ]
 
         return self.run(read())
 
     def write_isr(self, tp: TopicPartition, isr: Sequence[int], *, notify: bool = True) -> None:
-        """As a leader does it: write the ISR, and the notification; that comes up to 2.5 s later, and never if the leader is dead by then."""
+        """As a leader does it: write the ISR, and the notification; that comes up to 2.5 s later,
+        and never if the leader is dead by then.
+        """
 
         async def write() -> None:
             state = (await self.admin.get_topic_partition_states([tp]))[tp]
             current: LeaderAndIsr = state.leader_and_isr
-            new = LeaderIsrAndControllerEpoch(current._replace(isr=tuple(isr)), state.controller_epoch)
-            assert await self.admin.conditional_update_partition_state(tp, new, current.zk_version) == current.zk_version + 1
+            new = LeaderIsrAndControllerEpoch(
+                current._replace(isr=tuple(isr)), state.controller_epoch
+            )
+            assert (
+                await self.admin.conditional_update_partition_state(tp, new, current.zk_version)
+                == current.zk_version + 1
+            )
             if notify:
                 await self.admin.propagate_isr_changes([tp])
 
@@ -213,18 +267,30 @@ class ControllerCluster:
                 errors = [
                     LeaderAndIsrPartitionError(
                         partition_index=p.partition_index,
-                        error_code=Errors.KAFKA_STORAGE_ERROR
-                        if (broker_id, TopicPartition(topic.topic_name, p.partition_index)) in self.dead_disks
-                        else Errors.NONE,
+                        error_code=(
+                            Errors.KAFKA_STORAGE_ERROR
+                            if (broker_id, TopicPartition(topic.topic_name, p.partition_index))
+                            in self.dead_disks
+                            else Errors.NONE
+                        ),
                     )
                     for p in topic.partition_states
                 ]
-                response.topics.append(LeaderAndIsrTopicError(topic_id=topic.topic_id, partition_errors=errors))
+                response.topics.append(
+                    LeaderAndIsrTopicError(topic_id=topic.topic_id, partition_errors=errors)
+                )
             return response
         if isinstance(request, StopReplicaRequest):
-            failed = [tp for tp in partitions_to_delete(request) if (broker_id, tp) in self.undeletable]
+            failed = [
+                tp for tp in partitions_to_delete(request) if (broker_id, tp) in self.undeletable
+            ]
             errors_of = [
-                StopReplicaPartitionError(topic_name=tp.topic, partition_index=tp.partition, error_code=Errors.KAFKA_STORAGE_ERROR) for tp in failed
+                StopReplicaPartitionError(
+                    topic_name=tp.topic,
+                    partition_index=tp.partition,
+                    error_code=Errors.KAFKA_STORAGE_ERROR,
+                )
+                for tp in failed
             ]
             return StopReplicaResponse(error_code=0, partition_errors=errors_of)
         return UpdateMetadataResponse(error_code=0)
@@ -233,17 +299,26 @@ class ControllerCluster:
 def describe(request: Message) -> str:
     if isinstance(request, LeaderAndIsrRequest):
         partitions = [
-            f"{t.topic_name}-{p.partition_index}:{p.leader}/{p.leader_epoch}/{','.join(map(str, p.isr))}{'/new' if p.is_new else ''}"
+            f"{t.topic_name}-{p.partition_index}:{p.leader}/{p.leader_epoch}"
+            f"/{','.join(map(str, p.isr))}{'/new' if p.is_new else ''}"
             for t in request.topic_states
             for p in t.partition_states
         ]
         return f"LeaderAndIsr {' '.join(partitions)}"
     if isinstance(request, UpdateMetadataRequest):
         live = ",".join(str(b.id) for b in request.live_brokers)
-        metadata = [f"{t.topic_name}-{p.partition_index}:{p.leader}/{p.leader_epoch}" for t in request.topic_states for p in t.partition_states]
+        metadata = [
+            f"{t.topic_name}-{p.partition_index}:{p.leader}/{p.leader_epoch}"
+            for t in request.topic_states
+            for p in t.partition_states
+        ]
         return " ".join([f"UpdateMetadata live={live}", *metadata])
     assert isinstance(request, StopReplicaRequest)
-    stops = [f"{t.topic_name}-{p.partition_index}{'/delete' if p.delete_partition else ''}" for t in request.topic_states for p in t.partition_states]
+    stops = [
+        f"{t.topic_name}-{p.partition_index}{'/delete' if p.delete_partition else ''}"
+        for t in request.topic_states
+        for p in t.partition_states
+    ]
     return f"StopReplica {' '.join(stops)}"
 
 

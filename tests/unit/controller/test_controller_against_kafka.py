@@ -1,4 +1,6 @@
-"""The same actions as in tests/golden/zk: our controller must leave the same states as Apache Kafka 2.8.2 did."""
+"""The same actions as in tests/golden/zk: our controller must leave the same states as Apache Kafka
+2.8.2 did.
+"""
 
 import json
 from pathlib import Path
@@ -14,7 +16,9 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "zk"
 
 
 def kafka_states(version: str, step: str) -> list[str]:
-    """The states that a step of the recording left, each as `ControllerCluster.states` writes it, but without the controller's epoch."""
+    """The states that a step of the recording left, each as `ControllerCluster.states` writes it,
+    but without the controller's epoch.
+    """
     recording = json.loads((GOLDEN / f"apache-kafka-{version}.json").read_text())
     last = {}
     for write in recording["steps"][step]:
@@ -22,7 +26,10 @@ def kafka_states(version: str, step: str) -> list[str]:
             _, _, _, topic, _, number, _ = write["path"].split("/")
             fields = json.loads(write["data"])
             isr = ",".join(map(str, fields["isr"]))
-            last[TopicPartition(topic, int(number))] = f"{topic}-{number} leader={fields['leader']} epoch={fields['leader_epoch']} isr={isr}"
+            last[TopicPartition(topic, int(number))] = (
+                f"{topic}-{number} leader={fields['leader']} epoch={fields['leader_epoch']}"
+                f" isr={isr}"
+            )
     return [last[tp] for tp in sorted(last)]
 
 
@@ -31,8 +38,12 @@ def our_states(cluster: "ControllerCluster", topic: str = "golden-a") -> list[st
 
 
 def test_the_life_of_a_topic(cluster: "ControllerCluster") -> None:
-    """Created, grown, a broker killed and back, its preferred leadership given back, another broker shut down in order."""
-    cluster.start(2, 0, 1, config=ControllerConfig(auto_leader_rebalance_enable=False))  # there, too, broker 2 was the controller
+    """Created, grown, a broker killed and back, its preferred leadership given back, another broker
+    shut down in order.
+    """
+    cluster.start(
+        2, 0, 1, config=ControllerConfig(auto_leader_rebalance_enable=False)
+    )  # there, too, broker 2 was the controller
     cluster.create_topic("golden-a", [0, 1, 2], [1, 2, 0], [2, 0, 1])
     assert our_states(cluster) == kafka_states("2.8.2", "create topic with config and assignment")
 
@@ -63,12 +74,17 @@ def test_a_deleted_topic_is_taken_apart_in_the_same_order(cluster: "ControllerCl
     """As 2.0.1 did it: from below, then its configs, the order last."""
     cluster.start(0)
     cluster.create_topic("golden-b", [0])
-    paths = [f"/brokers/topics/golden-b{rest}" for rest in ("", "/partitions", "/partitions/0", "/partitions/0/state")]
+    paths = [
+        f"/brokers/topics/golden-b{rest}"
+        for rest in ("", "/partitions", "/partitions/0", "/partitions/0/state")
+    ]
     paths += ["/config/topics/golden-b", "/admin/delete_topics/golden-b"]
     cluster.run(cluster.admin.create_delete_topic_path("golden-b"))
     gone: list[str] = []
     while len(gone) < len(paths) and cluster.loop.step():
         there = {row.path for row in cluster.zookeeper.server.tree.rows()}
         gone += [path for path in paths if path not in there and path not in gone]
-    recording = json.loads((GOLDEN / "apache-kafka-2.0.1.json").read_text())["steps"]["one broker: delete a topic"]
+    recording = json.loads((GOLDEN / "apache-kafka-2.0.1.json").read_text())["steps"][
+        "one broker: delete a topic"
+    ]
     assert gone == [write["path"] for write in recording if write["op"] == "delete"]

@@ -8,7 +8,10 @@ from kafka_edu.common.transport import Wire
 from kafka_edu.controller.controller_channel_manager import ControllerChannelManager
 from kafka_edu.protocol.framing import FrameReceiver
 from kafka_edu.protocol.headers import decode_request_header, encode_response
-from kafka_edu.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
+from kafka_edu.protocol.messages.update_metadata import (
+    UpdateMetadataRequest,
+    UpdateMetadataResponse,
+)
 from kafka_edu.protocol.schema import Message
 from kafka_edu.sim.memory_transport import MemoryNetwork, MemoryTransport
 from kafka_edu.sim.sim_loop import SimLoop, SimTime
@@ -28,10 +31,16 @@ class Answering:
     def data_received(self, data: memoryview) -> None:
         for frame in self.frames.feed(data):
             header, offset = decode_request_header(frame)
-            self.epochs.append(UpdateMetadataRequest.decode(frame, header.api_version, offset).controller_epoch)
+            self.epochs.append(
+                UpdateMetadataRequest.decode(frame, header.api_version, offset).controller_epoch
+            )
             if not self.silent:
                 response = UpdateMetadataResponse(error_code=0)
-                self.wire.send(encode_response(header.api_key, header.api_version, header.correlation_id, response))
+                self.wire.send(
+                    encode_response(
+                        header.api_key, header.api_version, header.correlation_id, response
+                    )
+                )
 
     def all_sent(self) -> None: ...
 
@@ -51,13 +60,22 @@ class Wires:
 
         async def make() -> ControllerChannelManager:
             return ControllerChannelManager(
-                0, "PLAINTEXT", self.transport, self.time, lambda b, _, r: self.answers.append((b, r)), self.tracer, lambda: 7, socket_timeout_ms
+                0,
+                "PLAINTEXT",
+                self.transport,
+                self.time,
+                lambda b, _, r: self.answers.append((b, r)),
+                self.tracer,
+                lambda: 7,
+                socket_timeout_ms,
             )
 
         self.channels = self.loop.run_until_complete(self.loop.create_task(make()))
 
     def listen(self, silent: bool = False, port: int = 9093) -> None:
-        listening = self.transport.listen("127.0.0.1", port, lambda wire: Answering(wire, self.received, silent))
+        listening = self.transport.listen(
+            "127.0.0.1", port, lambda wire: Answering(wire, self.received, silent)
+        )
         self.loop.run_until_complete(self.loop.create_task(listening))
 
     def call(self, *calls: object) -> None:
@@ -69,11 +87,19 @@ class Wires:
         self.loop.run_until_complete(self.loop.create_task(do()))
 
     def add(self) -> None:
-        self.call(lambda: self.channels.add_broker(Broker(1, (EndPoint("127.0.0.1", 9093, "PLAINTEXT", "PLAINTEXT"),))))
+        self.call(
+            lambda: self.channels.add_broker(
+                Broker(1, (EndPoint("127.0.0.1", 9093, "PLAINTEXT", "PLAINTEXT"),))
+            )
+        )
 
     def send(self, *epochs: int) -> None:
         for epoch in epochs:
-            self.call(lambda e=epoch: self.channels.send_request(1, UpdateMetadataRequest(controller_id=0, controller_epoch=e), 7, 0))
+            self.call(
+                lambda e=epoch: self.channels.send_request(
+                    1, UpdateMetadataRequest(controller_id=0, controller_epoch=e), 7, 0
+                )
+            )
 
     def names(self) -> Sequence[str]:
         return [envelope.name for envelope in self.events.events]
@@ -89,7 +115,11 @@ def test_requests_arrive_in_order_each_after_the_answer_to_the_last() -> None:
     assert wires.answers == [(1, UpdateMetadataResponse(error_code=0))] * 3
     assert wires.names() == ["ControllerRequestSent", "ControllerResponseReceived"] * 3
     assert [envelope.cause for envelope in wires.events.events][::2] == [7, 7, 7]
-    assert [envelope.event[3] for envelope in wires.events.events if envelope.name == "ControllerRequestSent"] == [0, 1, 2]
+    assert [
+        envelope.event[3]
+        for envelope in wires.events.events
+        if envelope.name == "ControllerRequestSent"
+    ] == [0, 1, 2]
 
 
 def test_a_broker_that_is_not_there_yet_gets_everything_later() -> None:
@@ -129,12 +159,20 @@ def test_a_broker_that_listens_elsewhere_gets_there_what_it_has_not_answered() -
     wires.send(1, 2)
     wires.loop.advance(100)
     assert (wires.received, wires.answers) == ([1], [])
-    wires.call(lambda: wires.channels.update_broker(Broker(1, (EndPoint("127.0.0.1", 9999, "PLAINTEXT", "PLAINTEXT"),))))
+    wires.call(
+        lambda: wires.channels.update_broker(
+            Broker(1, (EndPoint("127.0.0.1", 9999, "PLAINTEXT", "PLAINTEXT"),))
+        )
+    )
     wires.loop.advance(1000)
     assert wires.received == [1, 1, 2]
     assert len(wires.answers) == 2
     assert wires.channels.queued == 0
-    wires.call(lambda: wires.channels.update_broker(Broker(1, (EndPoint("127.0.0.1", 9999, "OTHER", "PLAINTEXT"),))))
+    wires.call(
+        lambda: wires.channels.update_broker(
+            Broker(1, (EndPoint("127.0.0.1", 9999, "OTHER", "PLAINTEXT"),))
+        )
+    )
     wires.send(3)
     wires.loop.advance(1000)
     assert wires.received == [1, 1, 2], "without our listener it cannot be told anything"

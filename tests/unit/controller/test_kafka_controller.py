@@ -1,4 +1,6 @@
-"""What the controller does, as transcripts: what happens, what then stands in ZooKeeper, and which broker is told what."""
+"""What the controller does, as transcripts: what happens, what then stands in ZooKeeper, and which
+broker is told what.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -30,7 +32,11 @@ def test_the_first_broker_is_elected_and_tells_the_others(cluster: "ControllerCl
     cluster.start(1, 2, 3)
     assert cluster.controller.id == 1
     assert cluster.controller.controller.epoch == 1
-    assert [broker.controller.active_controller_id for broker in cluster.brokers.values()] == [1, 1, 1]
+    assert [broker.controller.active_controller_id for broker in cluster.brokers.values()] == [
+        1,
+        1,
+        1,
+    ]
     assert cluster.sent() == [
         "1 UpdateMetadata live=1",
         "1 UpdateMetadata live=1,2",
@@ -45,7 +51,10 @@ def test_a_topic_is_created_and_more_partitions_later(cluster: "ControllerCluste
     cluster.start(1, 2, 3)
     cluster.sent()
     cluster.create_topic("t", [1, 2, 3], [2, 3, 1])
-    assert cluster.states() == ["t-0 leader=1 epoch=0 isr=1,2,3 controller=1", "t-1 leader=2 epoch=0 isr=2,3,1 controller=1"]
+    assert cluster.states() == [
+        "t-0 leader=1 epoch=0 isr=1,2,3 controller=1",
+        "t-1 leader=2 epoch=0 isr=2,3,1 controller=1",
+    ]
     everything = "t-0:1/0/1,2,3/new t-1:2/0/2,3,1/new"
     metadata = "UpdateMetadata live=1,2,3 t-0:1/0 t-1:2/0"
     assert cluster.sent() == [
@@ -110,11 +119,19 @@ def test_a_dead_leader_is_replaced_by_ar_order_not_isr_order(cluster: "Controlle
         zk_version=2,
         shutting_down=(),
         why="2 is the first of AR [3, 2, 1] that is alive and in the ISR [1, 3, 2]",
-        passed_over=((3, "it is not alive"), (1, "it could lead too, but stands behind 2 in AR; the order of the ISR does not count")),
+        passed_over=(
+            (3, "it is not alive"),
+            (
+                1,
+                "it could lead too, but stands behind 2 in AR; the order of the ISR does not count",
+            ),
+        ),
     )
 
 
-def test_a_dead_follower_leaves_the_isr_and_comes_back_as_a_follower(cluster: "ControllerCluster") -> None:
+def test_a_dead_follower_leaves_the_isr_and_comes_back_as_a_follower(
+    cluster: "ControllerCluster",
+) -> None:
     cluster.start(1, 2)
     cluster.create_topic("t", [1, 2])
     cluster.kill(2)
@@ -130,7 +147,10 @@ def test_a_dead_follower_leaves_the_isr_and_comes_back_as_a_follower(cluster: "C
         "2 UpdateMetadata live=1,2 t-0:1/1",
     ]
     cluster.write_isr(T0, [1, 2])
-    assert cluster.sent() == ["1 UpdateMetadata live=1,2 t-0:1/1", "2 UpdateMetadata live=1,2 t-0:1/1"]
+    assert cluster.sent() == [
+        "1 UpdateMetadata live=1,2 t-0:1/1",
+        "2 UpdateMetadata live=1,2 t-0:1/1",
+    ]
     assert cluster.run(cluster.admin.get_isr_change_notifications()) == []
 
 
@@ -160,7 +180,9 @@ def test_the_controller_dies_and_another_takes_over(cluster: "ControllerCluster"
     assert cluster.controller.controller.epoch == 2
     assert cluster.controller.id in (2, 3)
     assert cluster.states() == ["t-0 leader=2 epoch=2 isr=2,3 controller=2"]
-    assert {b.controller.active_controller_id for b in cluster.brokers.values()} == {cluster.controller.id}
+    assert {b.controller.active_controller_id for b in cluster.brokers.values()} == {
+        cluster.controller.id
+    }
 
 
 def test_controller_znode_deleted_by_hand(cluster: "ControllerCluster") -> None:
@@ -168,12 +190,24 @@ def test_controller_znode_deleted_by_hand(cluster: "ControllerCluster") -> None:
     cluster.run(cluster.hand.delete("/controller"))
     cluster.settle()
     assert cluster.controller.controller.epoch == 2
-    assert cluster.brokers[1].facts("ControllerResigned") == [ControllerResigned(1, "/controller says None")]
-    assert len(cluster.brokers[1].facts("ControllerElected") + cluster.brokers[2].facts("ControllerElected")) == 2
+    assert cluster.brokers[1].facts("ControllerResigned") == [
+        ControllerResigned(1, "/controller says None")
+    ]
+    assert (
+        len(
+            cluster.brokers[1].facts("ControllerElected")
+            + cluster.brokers[2].facts("ControllerElected")
+        )
+        == 2
+    )
 
 
-@pytest.mark.parametrize("data", [ControllerZNode.encode(2, 0), ControllerZNode.encode(77, 0), b"nonsense", b""])
-def test_controller_znode_written_by_hand_is_a_new_election(cluster: "ControllerCluster", data: bytes) -> None:
+@pytest.mark.parametrize(
+    "data", [ControllerZNode.encode(2, 0), ControllerZNode.encode(77, 0), b"nonsense", b""]
+)
+def test_controller_znode_written_by_hand_is_a_new_election(
+    cluster: "ControllerCluster", data: bytes
+) -> None:
     cluster.start(1, 2)
     cluster.run(cluster.hand.set("/controller", data))
     cluster.settle()
@@ -183,13 +217,17 @@ def test_controller_znode_written_by_hand_is_a_new_election(cluster: "Controller
     assert len(cluster.brokers[1].facts("ControllerResigned")) == 1
 
 
-def test_a_controller_znode_of_nobody_that_names_a_broker_is_removed(cluster: "ControllerCluster") -> None:
+def test_a_controller_znode_of_nobody_that_names_a_broker_is_removed(
+    cluster: "ControllerCluster",
+) -> None:
     cluster.run(cluster.hand.create("/controller", ControllerZNode.encode(1, 0)))
     cluster.start(1)
     assert cluster.controller.controller.epoch == 1
 
 
-def test_the_epoch_written_by_hand_fences_the_controller_until_it_is_elected_anew(cluster: "ControllerCluster") -> None:
+def test_the_epoch_written_by_hand_fences_the_controller_until_it_is_elected_anew(
+    cluster: "ControllerCluster",
+) -> None:
     cluster.start(1)
     cluster.run(cluster.hand.set("/controller_epoch", b"41"))
     cluster.create_topic("t", [1])
@@ -208,7 +246,9 @@ def test_session_expiry_makes_it_resign_and_register_again(cluster: "ControllerC
     epoch = cluster.brokers[1].controller.broker_epoch
     assert epoch > before
     end_points = ("PLAINTEXT://127.0.0.1:9093",)
-    assert cluster.brokers[1].facts("BrokerRegistered") == [(1, epoch, end_points, cluster.brokers[1].zk.session_id)]
+    assert cluster.brokers[1].facts("BrokerRegistered") == [
+        (1, epoch, end_points, cluster.brokers[1].zk.session_id)
+    ]
     assert sorted(cluster.run(cluster.admin.get_all_brokers_in_cluster())) == [1, 2]
     assert cluster.states()[0].startswith("t-0 leader=2")
     assert cluster.states()[0].endswith("controller=2")
@@ -234,21 +274,32 @@ def test_nobody_of_the_isr_is_left_and_unclean_is_off(cluster: "ControllerCluste
     assert cluster.states() == ["t-0 leader=-1 epoch=1 isr=2 controller=1"]
     failed = cluster.controller.facts("LeaderElectionFailed")[-1]
     assert isinstance(failed, LeaderElectionFailed)
-    assert failed.reason == (
-        "nobody of AR [2, 3] is alive and in the ISR [2], and an unclean election is not allowed: the partition waits for its ISR"
+    assert (
+        failed.reason
+        == "nobody of AR [2, 3] is alive and in the ISR [2], and an unclean election is not"
+        " allowed: the partition waits for its ISR"
     )
-    assert failed.passed_over == ((2, "it is not alive"), (3, "it is not in the ISR: it may lack records that were acknowledged"))
+    assert failed.passed_over == (
+        (2, "it is not alive"),
+        (3, "it is not in the ISR: it may lack records that were acknowledged"),
+    )
     cluster.start(2)
     assert cluster.states() == ["t-0 leader=2 epoch=2 isr=2 controller=1"]
 
 
-def test_nobody_of_the_isr_is_left_and_the_topic_allows_unclean(cluster: "ControllerCluster") -> None:
+def test_nobody_of_the_isr_is_left_and_the_topic_allows_unclean(
+    cluster: "ControllerCluster",
+) -> None:
     cluster.start(1, 2, 3)
     cluster.create_topic("t", [2, 3], config={"unclean.leader.election.enable": "true"})
     cluster.write_isr(T0, [2])
     cluster.kill(2)
     assert cluster.states() == ["t-0 leader=3 epoch=1 isr=3 controller=1"]
-    (unclean,) = [e for e in cluster.controller.facts("LeaderElected") if isinstance(e, LeaderElected) and e.unclean]
+    (unclean,) = [
+        e
+        for e in cluster.controller.facts("LeaderElected")
+        if isinstance(e, LeaderElected) and e.unclean
+    ]
     assert (unclean.isr_before, unclean.new_leader) == ((2,), 3)
 
 
@@ -257,7 +308,11 @@ def test_unclean_election_is_allowed_afterwards(cluster: "ControllerCluster") ->
     cluster.create_topic("t", [2, 3])
     cluster.write_isr(T0, [2])
     cluster.kill(2)
-    cluster.run(cluster.admin.set_or_create_entity_configs("topics", "t", {"unclean.leader.election.enable": "true"}))
+    cluster.run(
+        cluster.admin.set_or_create_entity_configs(
+            "topics", "t", {"unclean.leader.election.enable": "true"}
+        )
+    )
     cluster.controller.controller.enable_unclean_leader_election("t")
     cluster.settle()
     assert cluster.states() == ["t-0 leader=3 epoch=2 isr=3 controller=1"]
@@ -275,7 +330,9 @@ def test_unclean_election_by_the_brokers_default(cluster: "ControllerCluster") -
 
 
 def test_controlled_shutdown_and_its_three_cases(cluster: "ControllerCluster") -> None:
-    """The book's: more than one replica and it leads (t-0); more than one and it follows (t-1); one replica (t-2)."""
+    """The book's: more than one replica and it leads (t-0); more than one and it follows (t-1); one
+    replica (t-2).
+    """
     cluster.start(1, 2, 3)
     cluster.create_topic("t", [2, 3, 1], [3, 2, 1], [2])
     cluster.sent()
@@ -300,13 +357,21 @@ def test_controlled_shutdown_and_its_three_cases(cluster: "ControllerCluster") -
 
 
 def test_controlled_shutdown_moves_many_leaderships_in_steps(cluster: "ControllerCluster") -> None:
-    """Each step's orders leave before the next step is written: no partition waits for all others to be moved."""
+    """Each step's orders leave before the next step is written: no partition waits for all others
+    to be moved.
+    """
     cluster.start(1, 2, 3)
     cluster.create_topic("t", *[[2, 3]] * 450)
     cluster.requests.clear()
     assert cluster.run(cluster.controller.controller.controlled_shutdown(2, -1)) == []
-    orders = [r for broker_id, r in cluster.requests if broker_id == 3 and isinstance(r, LeaderAndIsrRequest)]
-    assert [sum(len(topic.partition_states) for topic in order.topic_states) for order in orders] == [100, 100, 100, 100, 50]
+    orders = [
+        r
+        for broker_id, r in cluster.requests
+        if broker_id == 3 and isinstance(r, LeaderAndIsrRequest)
+    ]
+    assert [
+        sum(len(topic.partition_states) for topic in order.topic_states) for order in orders
+    ] == [100, 100, 100, 100, 50]
     assert all(" leader=3 epoch=1 isr=3 " in state for state in cluster.states())
 
 
@@ -320,8 +385,12 @@ def test_controlled_shutdown_leaves_what_nobody_else_can_lead(cluster: "Controll
     assert cluster.states() == ["t-0 leader=1 epoch=1 isr=1 controller=1"]
 
 
-def test_controlled_shutdown_does_not_wait_for_what_is_being_deleted(cluster: "ControllerCluster") -> None:
-    """Nobody moves the leaders of a topic that is queued for deletion, and they are none of those that remain (Kafka: partitionLeadersOnBroker)."""
+def test_controlled_shutdown_does_not_wait_for_what_is_being_deleted(
+    cluster: "ControllerCluster",
+) -> None:
+    """Nobody moves the leaders of a topic that is queued for deletion, and they are none of those
+    that remain (Kafka: partitionLeadersOnBroker).
+    """
     cluster.start(1, 2, 3)
     cluster.create_topic("t", [2, 3])
     term = cluster.controller.controller._term
@@ -356,7 +425,10 @@ def test_a_topic_is_deleted(cluster: "ControllerCluster") -> None:
     assert cluster.run(cluster.hand.exists("/config/topics/t")) is None
     sent = cluster.sent()
     assert sent[:2] == ["1 UpdateMetadata live=1,2 t-0:-2/0", "2 UpdateMetadata live=1,2 t-0:-2/0"]
-    assert [words for words in sent if "delete" in words] == ["1 StopReplica t-0/delete", "2 StopReplica t-0/delete"]
+    assert [words for words in sent if "delete" in words] == [
+        "1 StopReplica t-0/delete",
+        "2 StopReplica t-0/delete",
+    ]
     cluster.create_topic("t", [2, 1])
     assert cluster.states() == ["t-0 leader=2 epoch=0 isr=2,1 controller=1"]
 
@@ -368,7 +440,11 @@ def test_the_deletion_of_a_topic_waits_for_a_dead_broker(cluster: "ControllerClu
     cluster.run(cluster.admin.create_delete_topic_path("t"))
     cluster.settle()
     assert cluster.run(cluster.admin.get_all_topics_in_cluster()) == ["t"]
-    steps = [event.step for event in cluster.controller.facts("TopicDeletionChanged") if isinstance(event, TopicDeletionChanged)]
+    steps = [
+        event.step
+        for event in cluster.controller.facts("TopicDeletionChanged")
+        if isinstance(event, TopicDeletionChanged)
+    ]
     assert steps == ["queued", "started", "ineligible"]
     cluster.start(2)
     assert cluster.run(cluster.admin.get_all_topics_in_cluster()) == []
@@ -387,7 +463,9 @@ def test_a_deletion_survives_its_controller(cluster: "ControllerCluster") -> Non
     assert cluster.run(cluster.admin.get_all_topics_in_cluster()) == []
 
 
-def test_deletion_orders_are_dropped_where_they_are_forbidden_or_mean_nothing(cluster: "ControllerCluster") -> None:
+def test_deletion_orders_are_dropped_where_they_are_forbidden_or_mean_nothing(
+    cluster: "ControllerCluster",
+) -> None:
     cluster.start(1, config=ControllerConfig(delete_topic_enable=False))
     cluster.create_topic("t", [1])
     for topic in ("t", "unknown"):
@@ -405,7 +483,9 @@ def test_preferred_replica_election_by_znode(cluster: "ControllerCluster") -> No
         cluster.kill(2)
         cluster.start(2)
         cluster.write_isr(T0, [1, 2])
-        cluster.run(cluster.admin.create_preferred_replica_election([T0, TopicPartition("unknown", 7)]))
+        cluster.run(
+            cluster.admin.create_preferred_replica_election([T0, TopicPartition("unknown", 7)])
+        )
         cluster.settle()
         assert cluster.states()[0].startswith("t-0 leader=2 ")
         assert cluster.run(cluster.hand.exists("/admin/preferred_replica_election")) is None
@@ -427,7 +507,10 @@ def test_a_dead_disk_takes_its_replicas_offline(cluster: "ControllerCluster") ->
     cluster.dead_disks.add((2, T0))
     cluster.run(cluster.admin.propagate_log_dir_event(2))
     cluster.settle()
-    assert cluster.states() == ["t-0 leader=1 epoch=1 isr=1 controller=1", "t-1 leader=2 epoch=0 isr=2,1 controller=1"]
+    assert cluster.states() == [
+        "t-0 leader=1 epoch=1 isr=1 controller=1",
+        "t-1 leader=2 epoch=0 isr=2,1 controller=1",
+    ]
     assert cluster.run(cluster.admin.get_log_dir_event_notifications()) == []
     metadata = [request for broker_id, request in cluster.requests if broker_id == 1][-1]
     assert [p.offline_replicas for t in metadata.topic_states for p in t.partition_states] == [[2]]  # type: ignore[attr-defined]
@@ -454,7 +537,10 @@ def test_at_level_2_0_the_requests_are_those_of_2_0(cluster_2_0: "ControllerClus
     cluster.create_topic("t", [1])
     first = cluster.requests[1][1]
     assert [p.topic_name for p in first.ungrouped_partition_states] == ["t"]  # type: ignore[attr-defined]
-    assert cluster.run(cluster.hand.get("/brokers/topics/t"))[0] == b'{"version":1,"partitions":{"0":[1]}}'
+    assert (
+        cluster.run(cluster.hand.get("/brokers/topics/t"))[0]
+        == b'{"version":1,"partitions":{"0":[1]}}'
+    )
 
 
 def test_every_fact_of_an_event_names_its_cause(cluster: "ControllerCluster") -> None:
@@ -474,8 +560,22 @@ def test_the_snapshot_is_the_whole_context(cluster: "ControllerCluster") -> None
     cluster.start(1, 2)
     cluster.create_topic("t", [1, 2])
     snapshot = [envelope.event for envelope in cluster.controller.tracer.snapshot()]
-    assert [type(event).__name__ for event in snapshot] == ["ControllerSnapshot", *["ControllerBrokerSnapshot"] * 2, "ControllerPartitionSnapshot"]
-    assert snapshot[-1] == ("t", 0, "OnlinePartition", (1, 2), ("OnlineReplica", "OnlineReplica"), 1, 0, (1, 2), 0)
+    assert [type(event).__name__ for event in snapshot] == [
+        "ControllerSnapshot",
+        *["ControllerBrokerSnapshot"] * 2,
+        "ControllerPartitionSnapshot",
+    ]
+    assert snapshot[-1] == (
+        "t",
+        0,
+        "OnlinePartition",
+        (1, 2),
+        ("OnlineReplica", "OnlineReplica"),
+        1,
+        0,
+        (1, 2),
+        0,
+    )
     (sample,) = [envelope.event for envelope in cluster.controller.tracer.gauges()]
     assert sample == (True, 0, 0, 2, 1, 1, 0, 0, 0, 0)
 

@@ -25,7 +25,9 @@ from kafka_edu.controller.leader_election import (
         ([], [], {1}, None, None),
     ],
 )
-def test_offline_partition(assignment: list[int], isr: list[int], live: set[int], clean: int | None, unclean: int | None) -> None:
+def test_offline_partition(
+    assignment: list[int], isr: list[int], live: set[int], clean: int | None, unclean: int | None
+) -> None:
     assert offline_partition_leader_election(assignment, isr, live, False) == clean
     assert offline_partition_leader_election(assignment, isr, live, True) == unclean
 
@@ -44,18 +46,35 @@ def test_preferred_is_the_first_of_ar_or_nobody() -> None:
 
 def test_controlled_shutdown_passes_over_those_that_are_going() -> None:
     assert controlled_shutdown_partition_leader_election([1, 2, 3], [3, 2, 1], {1, 2, 3}, {1}) == 2
-    assert controlled_shutdown_partition_leader_election([1, 2, 3], [3, 2, 1], {1, 2, 3}, {1, 2}) == 3
-    assert controlled_shutdown_partition_leader_election([1, 2, 3], [1, 2], {1, 2, 3}, {1, 2}) is None
+    assert (
+        controlled_shutdown_partition_leader_election([1, 2, 3], [3, 2, 1], {1, 2, 3}, {1, 2}) == 3
+    )
+    assert (
+        controlled_shutdown_partition_leader_election([1, 2, 3], [1, 2], {1, 2, 3}, {1, 2}) is None
+    )
 
 
 def test_what_becomes_of_the_isr() -> None:
     before = LeaderAndIsr(1, 7, (1, 3, 2), 40)
     offline = elect(ElectionStrategy.OFFLINE_PARTITION, before, (1, 2, 3), {2, 3})
     assert offline == LeaderAndIsr(2, 8, (3, 2), 40)
-    alone = elect(ElectionStrategy.OFFLINE_PARTITION, before._replace(isr=(1,)), (1, 2, 3), {2, 3}, unclean_leader_election_enabled=True)
+    alone = elect(
+        ElectionStrategy.OFFLINE_PARTITION,
+        before._replace(isr=(1,)),
+        (1, 2, 3),
+        {2, 3},
+        unclean_leader_election_enabled=True,
+    )
     assert alone == LeaderAndIsr(2, 8, (2,), 40)
-    assert elect(ElectionStrategy.OFFLINE_PARTITION, before._replace(isr=(1,)), (1, 2, 3), {2, 3}) is None
-    assert elect(ElectionStrategy.PREFERRED_REPLICA, before, (2, 1, 3), {1, 2, 3}) == LeaderAndIsr(2, 8, (1, 3, 2), 40)
-    assert elect(ElectionStrategy.REASSIGN_PARTITION, before, (3, 4), {1, 2, 3}) == LeaderAndIsr(3, 8, (1, 3, 2), 40)
+    assert (
+        elect(ElectionStrategy.OFFLINE_PARTITION, before._replace(isr=(1,)), (1, 2, 3), {2, 3})
+        is None
+    )
+    assert elect(ElectionStrategy.PREFERRED_REPLICA, before, (2, 1, 3), {1, 2, 3}) == LeaderAndIsr(
+        2, 8, (1, 3, 2), 40
+    )
+    assert elect(ElectionStrategy.REASSIGN_PARTITION, before, (3, 4), {1, 2, 3}) == LeaderAndIsr(
+        3, 8, (1, 3, 2), 40
+    )
     going = elect(ElectionStrategy.CONTROLLED_SHUTDOWN, before, (1, 2, 3), {1, 2, 3}, {1})
     assert going == LeaderAndIsr(2, 8, (3, 2), 40)

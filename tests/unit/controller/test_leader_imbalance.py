@@ -1,4 +1,6 @@
-"""auto.leader.rebalance, as a pure function of the context: what is measured, and what is given back."""
+"""auto.leader.rebalance, as a pure function of the context: what is measured, and what is given
+back.
+"""
 
 import pytest
 from hypothesis import given
@@ -12,14 +14,18 @@ from kafka_edu.controller.leader_elections_asked import LeaderImbalance, measure
 from kafka_edu.zk.zk_data import TopicAssignment
 
 
-def context_of(leaders: list[tuple[int, tuple[int, ...]]], live: tuple[int, ...] = (1, 2)) -> ControllerContext:
+def context_of(
+    leaders: list[tuple[int, tuple[int, ...]]], live: tuple[int, ...] = (1, 2)
+) -> ControllerContext:
     """Partitions of "t" with AR [2, 1], each with a leader and an ISR."""
     context = ControllerContext(1, 1)
     context.set_live_brokers(Broker(broker_id, ()) for broker_id in live)
     context.add_topic("t", TopicAssignment.of({number: [2, 1] for number in range(len(leaders))}))
     for number, (leader, isr) in enumerate(leaders):
         state = LeaderAndIsr(leader, 0, isr, 0)
-        context.put_partition_leadership_info(TopicPartition("t", number), LeaderIsrAndControllerEpoch(state, 1))
+        context.put_partition_leadership_info(
+            TopicPartition("t", number), LeaderIsrAndControllerEpoch(state, 1)
+        )
     return context
 
 
@@ -31,11 +37,15 @@ def test_ten_percent_are_borne(elsewhere: int, given_back: int) -> None:
     context = context_of([(1 if number < elsewhere else 2, BOTH) for number in range(10)])
     (measured,) = measure_imbalance(context, 10)
     assert measured[:3] == (2, 10, elsewhere)
-    assert measured.to_give_back == tuple(TopicPartition("t", number) for number in range(given_back))
+    assert measured.to_give_back == tuple(
+        TopicPartition("t", number) for number in range(given_back)
+    )
 
 
 def test_only_where_the_preferred_replica_is_alive_and_in_sync() -> None:
-    assert measure_imbalance(context_of([(1, BOTH), (1, (1,))]), 10) == [LeaderImbalance(2, 2, 2, (TopicPartition("t", 0),))]
+    assert measure_imbalance(context_of([(1, BOTH), (1, (1,))]), 10) == [
+        LeaderImbalance(2, 2, 2, (TopicPartition("t", 0),))
+    ]
     assert measure_imbalance(context_of([(1, BOTH)], live=(1,)), 10)[0].to_give_back == ()
 
 
@@ -49,11 +59,20 @@ def test_not_while_replicas_are_being_moved_nor_of_a_topic_that_is_being_deleted
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from((1, 2)), st.sampled_from((BOTH, (1,), (2,)))).filter(lambda state: state[0] in state[1]), max_size=30),
+    st.lists(
+        st.tuples(st.sampled_from((1, 2)), st.sampled_from((BOTH, (1,), (2,)))).filter(
+            lambda state: state[0] in state[1]
+        ),
+        max_size=30,
+    ),
     st.integers(0, 100),
 )
-def test_what_is_given_back_can_be_led_there_and_is_led_elsewhere(leaders: list[tuple[int, tuple[int, ...]]], allowed: int) -> None:
-    for broker_id, preferred, elsewhere, to_give_back in measure_imbalance(context_of(leaders), allowed):
+def test_what_is_given_back_can_be_led_there_and_is_led_elsewhere(
+    leaders: list[tuple[int, tuple[int, ...]]], allowed: int
+) -> None:
+    for broker_id, preferred, elsewhere, to_give_back in measure_imbalance(
+        context_of(leaders), allowed
+    ):
         assert (broker_id, preferred) == (2, len(leaders))
         assert elsewhere == sum(leader != 2 for leader, _ in leaders)
         for tp in to_give_back:

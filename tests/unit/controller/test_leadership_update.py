@@ -1,4 +1,6 @@
-"""What the controller reads before it writes: nothing twice, and again what others have written since."""
+"""What the controller reads before it writes: nothing twice, and again what others have written
+since.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -29,7 +31,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counter: Counter[str] = Counter()
     get, multi = MemoryZkClient.get, MemoryZkClient.multi
 
-    async def counted_get(self: MemoryZkClient, path: str, *, watch: bool = False) -> tuple[bytes, Stat]:
+    async def counted_get(
+        self: MemoryZkClient, path: str, *, watch: bool = False
+    ) -> tuple[bytes, Stat]:
         if path.endswith("/state"):
             counter["read"] += 1
         return await get(self, path, watch=watch)
@@ -44,8 +48,12 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return counter
 
 
-def test_a_failover_reads_each_state_once(cluster: "ControllerCluster", asked: Counter[str]) -> None:
-    """Of 30 partitions the dead controller led 10, and was in every ISR: 30 states, out of 30 ISRs, 10 elections."""
+def test_a_failover_reads_each_state_once(
+    cluster: "ControllerCluster", asked: Counter[str]
+) -> None:
+    """Of 30 partitions the dead controller led 10, and was in every ISR: 30 states, out of 30 ISRs,
+    10 elections.
+    """
     cluster.start(1, 2, 3, config=ControllerConfig(auto_leader_rebalance_enable=False))
     cluster.create_topic("t", *([[1, 2, 3], [2, 3, 1], [3, 1, 2]] * 10))
     asked.clear()
@@ -53,7 +61,9 @@ def test_a_failover_reads_each_state_once(cluster: "ControllerCluster", asked: C
     assert asked == {"read": 30, "written": 40}
 
 
-def test_a_controlled_shutdown_reads_nothing(cluster: "ControllerCluster", asked: Counter[str]) -> None:
+def test_a_controlled_shutdown_reads_nothing(
+    cluster: "ControllerCluster", asked: Counter[str]
+) -> None:
     """20 leaderships move, and it leaves 10 ISRs where it follows."""
     cluster.start(1, 2, 3)
     cluster.create_topic("t", *([[2, 3], [2, 1], [1, 2]] * 10))
@@ -62,8 +72,12 @@ def test_a_controlled_shutdown_reads_nothing(cluster: "ControllerCluster", asked
     assert asked == {"written": 30}
 
 
-def test_a_dead_broker_leaves_the_isrs_that_the_election_left_it_in(cluster: "ControllerCluster", asked: Counter[str]) -> None:
-    """10 elections take it out of the ISR at once; that it is not in these any more is looked at, for it needs no write; it goes out of 20 others."""
+def test_a_dead_broker_leaves_the_isrs_that_the_election_left_it_in(
+    cluster: "ControllerCluster", asked: Counter[str]
+) -> None:
+    """10 elections take it out of the ISR at once; that it is not in these any more is looked at,
+    for it needs no write; it goes out of 20 others.
+    """
     cluster.start(1, 2, 3)
     cluster.create_topic("t", *([[1, 2, 3], [2, 3, 1], [3, 1, 2]] * 10))
     asked.clear()
@@ -72,8 +86,12 @@ def test_a_dead_broker_leaves_the_isrs_that_the_election_left_it_in(cluster: "Co
 
 
 @pytest.mark.parametrize(("dies", "stays"), [(2, 3), (3, 2)])
-def test_who_joined_the_isr_unseen_counts_when_one_of_it_dies(cluster: "ControllerCluster", dies: int, stays: int) -> None:
-    """By the context nobody is left of the ISR when 2 dies, and nothing is to be written when 3 does."""
+def test_who_joined_the_isr_unseen_counts_when_one_of_it_dies(
+    cluster: "ControllerCluster", dies: int, stays: int
+) -> None:
+    """By the context nobody is left of the ISR when 2 dies, and nothing is to be written when 3
+    does.
+    """
     cluster.start(1, 2, 3)
     cluster.create_topic("t", [2, 3])
     cluster.write_isr(T0, [2])
@@ -84,7 +102,9 @@ def test_who_joined_the_isr_unseen_counts_when_one_of_it_dies(cluster: "Controll
 
 
 def test_who_left_the_isr_unseen_does_not_lead(cluster: "ControllerCluster") -> None:
-    """By the context 3 is in sync; the write that makes it the leader is refused, and by what is read then nobody may lead."""
+    """By the context 3 is in sync; the write that makes it the leader is refused, and by what is
+    read then nobody may lead.
+    """
     cluster.start(1, 2, 3)
     cluster.create_topic("t", [2, 3])
     cluster.write_isr(T0, [2], notify=False)
@@ -92,7 +112,9 @@ def test_who_left_the_isr_unseen_does_not_lead(cluster: "ControllerCluster") -> 
     assert cluster.states() == ["t-0 leader=-1 epoch=1 isr=2 controller=1"]
 
 
-def test_an_unclean_leader_is_not_elected_over_one_who_joined_the_isr_unseen(cluster: "ControllerCluster") -> None:
+def test_an_unclean_leader_is_not_elected_over_one_who_joined_the_isr_unseen(
+    cluster: "ControllerCluster",
+) -> None:
     """By the context 1 would be the first of AR that is alive, and the ISR is dead."""
     cluster.start(1, 2, 3)
     cluster.create_topic("t", [2, 1, 3], config={"unclean.leader.election.enable": "true"})
@@ -102,7 +124,9 @@ def test_an_unclean_leader_is_not_elected_over_one_who_joined_the_isr_unseen(clu
     assert cluster.states() == ["t-0 leader=3 epoch=1 isr=3 controller=1"]
 
 
-def test_the_preferred_leader_that_joined_the_isr_unseen_leads_when_asked(cluster: "ControllerCluster") -> None:
+def test_the_preferred_leader_that_joined_the_isr_unseen_leads_when_asked(
+    cluster: "ControllerCluster",
+) -> None:
     cluster.start(1, 2)
     cluster.create_topic("t", [1, 2])
     cluster.run(cluster.controller.controller.controlled_shutdown(1, -1))
@@ -110,7 +134,9 @@ def test_the_preferred_leader_that_joined_the_isr_unseen_leads_when_asked(cluste
     assert term is not None
     term.context.shutting_down_broker_ids.clear()  # it has thought better of it
     cluster.write_isr(T0, [2, 1], notify=False)
-    (result,) = cluster.run(cluster.controller.controller.elect_leaders([T0], ElectionType.PREFERRED)).values()
+    (result,) = cluster.run(
+        cluster.controller.controller.elect_leaders([T0], ElectionType.PREFERRED)
+    ).values()
     assert (result.error, result.leader) == (0, 1)
 
 
@@ -131,12 +157,16 @@ def test_what_a_later_controller_has_written_ends_the_term(cluster: "ControllerC
     term = cluster.controller.controller._term
     assert term is not None
     term.context.epoch = 0
-    with pytest.raises(ControllerMovedError, match="t-0 was written by the controller of epoch 1; ours is 0"):
+    with pytest.raises(
+        ControllerMovedError, match="t-0 was written by the controller of epoch 1; ours is 0"
+    ):
         cluster.run(LeadershipUpdate(term.context, cluster.admin, [T0]).states())
 
 
 def test_rounds(cluster: "ControllerCluster") -> None:
-    """The first is decided by the context; what was refused or left alone comes again, as it stands in ZooKeeper."""
+    """The first is decided by the context; what was refused or left alone comes again, as it stands
+    in ZooKeeper.
+    """
     cluster.start(1, 2)
     cluster.create_topic("t", [1, 2], [1, 2], [1, 2])
     term = cluster.controller.controller._term
@@ -147,16 +177,27 @@ def test_rounds(cluster: "ControllerCluster") -> None:
     states = cluster.run(update.states())
     assert states == dict.fromkeys([T0, t1, t2], LeaderAndIsr(1, 0, (1, 2), 0))
     first = cluster.run(update.write({tp: states[tp].with_leader(2, (2,)) for tp in (T0, t1)}))
-    assert (first.written[t1].leader_and_isr, first.unchanged, first.failed) == (LeaderAndIsr(2, 1, (2,), 1), [], {})
+    assert (first.written[t1].leader_and_isr, first.unchanged, first.failed) == (
+        LeaderAndIsr(2, 1, (2,), 1),
+        [],
+        {},
+    )
     assert update.remaining == [T0, t2, TopicPartition("gone", 0)]
     states = cluster.run(update.states())
     assert states == {T0: LeaderAndIsr(1, 0, (1,), 1), t2: LeaderAndIsr(1, 0, (1, 2), 0)}
     assert term.context.partition_leadership_info(T0) == (states[T0], 1)
     cluster.write_isr(T0, [1, 2], notify=False)
     second = cluster.run(update.write({T0: states[T0].with_leader(2, (2,))}))
-    assert (second.written, second.unchanged, second.failed) == ({}, [t2, TopicPartition("gone", 0)], {})
+    assert (second.written, second.unchanged, second.failed) == (
+        {},
+        [t2, TopicPartition("gone", 0)],
+        {},
+    )
     assert update.remaining == [T0]
     states = cluster.run(update.states())
     third = cluster.run(update.write({T0: states[T0].with_leader(2, (2, 1))}))
-    assert (third.written[T0].leader_and_isr, third.unchanged) == (LeaderAndIsr(2, 1, (2, 1), 3), [])
+    assert (third.written[T0].leader_and_isr, third.unchanged) == (
+        LeaderAndIsr(2, 1, (2, 1), 3),
+        [],
+    )
     assert update.remaining == []

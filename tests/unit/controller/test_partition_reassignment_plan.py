@@ -9,7 +9,11 @@ from kafka_edu.cluster.topic_assignment import ReplicaAssignment, TopicAssignmen
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.controller_context import ControllerContext
-from kafka_edu.controller.partition_reassignment_plan import list_reassignments, missing_replicas, plan_reassignments
+from kafka_edu.controller.partition_reassignment_plan import (
+    list_reassignments,
+    missing_replicas,
+    plan_reassignments,
+)
 
 T0, T1, NOPE = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("nope", 0)
 
@@ -33,12 +37,16 @@ def test_a_reassignment_a_new_target_over_it_and_its_cancellation() -> None:
         ((1, 2, 3), ReplicaAssignment((1, 2, 3), (3,), ())),
     ],
 )
-def test_order_and_replication_factor_change_the_same_way(target: tuple[int, ...], expected: ReplicaAssignment) -> None:
+def test_order_and_replication_factor_change_the_same_way(
+    target: tuple[int, ...], expected: ReplicaAssignment
+) -> None:
     assert ReplicaAssignment((1, 2)).reassign_to(target) == expected
 
 
 def test_a_replica_leaves_every_set() -> None:
-    assert ReplicaAssignment((3, 1, 2), (3,), (1, 2)).remove_replica(1) == ReplicaAssignment((3, 2), (3,), (2,))
+    assert ReplicaAssignment((3, 1, 2), (3,), (1, 2)).remove_replica(1) == ReplicaAssignment(
+        (3, 2), (3,), (2,)
+    )
 
 
 def test_nobody_goes_before_the_whole_target_is_in_sync() -> None:
@@ -53,13 +61,17 @@ BROKER_LISTS = st.lists(st.integers(0, 7), min_size=1, max_size=5, unique=True)
 
 
 @given(origin=BROKER_LISTS, targets=st.lists(BROKER_LISTS, max_size=4))
-def test_whatever_targets_follow_each_other_the_origin_and_the_last_target_are_known(origin: list[int], targets: list[list[int]]) -> None:
+def test_whatever_targets_follow_each_other_the_origin_and_the_last_target_are_known(
+    origin: list[int], targets: list[list[int]]
+) -> None:
     assignment = ReplicaAssignment(tuple(origin))
     for target in targets:
         assignment = assignment.reassign_to(target)
         replicas, adding, removing = map(set, assignment)
         assert list(assignment.target_replicas) == target
-        assert list(assignment.replicas[: len(target)]) == target, "the preferred leader is the target's"
+        assert list(assignment.replicas[: len(target)]) == target, (
+            "the preferred leader is the target's"
+        )
         assert set(assignment.origin_replicas) == set(origin)
         assert replicas == set(origin) | set(target)
         assert (adding, removing) == (set(target) - set(origin), set(origin) - set(target))
@@ -73,7 +85,12 @@ def test_whatever_targets_follow_each_other_the_origin_and_the_last_target_are_k
 def context() -> ControllerContext:
     context = ControllerContext(1, 1)
     context.set_live_brokers(Broker(broker_id, (), None, 1) for broker_id in (1, 2, 3))
-    context.add_topic("t", TopicAssignment(None, {0: ReplicaAssignment((1, 2)), 1: ReplicaAssignment((3, 1), (3,), ())}))
+    context.add_topic(
+        "t",
+        TopicAssignment(
+            None, {0: ReplicaAssignment((1, 2)), 1: ReplicaAssignment((3, 1), (3,), ())}
+        ),
+    )
     return context
 
 
@@ -87,7 +104,9 @@ def context() -> ControllerContext:
         (None, Errors.NO_REASSIGNMENT_IN_PROGRESS),
     ],
 )
-def test_what_is_refused(context: ControllerContext, target: tuple[int, ...] | None, error: Errors) -> None:
+def test_what_is_refused(
+    context: ControllerContext, target: tuple[int, ...] | None, error: Errors
+) -> None:
     plan = plan_reassignments(context, {T0: target}, new_replicas_must_live=True)
     assert (plan.accepted, plan.refused[T0].error) == ({}, error)
 
@@ -104,9 +123,15 @@ def test_a_replica_that_stays_may_be_dead(context: ControllerContext) -> None:
 
 def test_what_does_not_exist_or_is_about_to_go(context: ControllerContext) -> None:
     unknown = Errors.UNKNOWN_TOPIC_OR_PARTITION
-    assert plan_reassignments(context, {NOPE: (1,)}, new_replicas_must_live=True).refused[NOPE].error is unknown
+    assert (
+        plan_reassignments(context, {NOPE: (1,)}, new_replicas_must_live=True).refused[NOPE].error
+        is unknown
+    )
     context.topics_to_be_deleted.add("t")
-    assert plan_reassignments(context, {T0: (1,)}, new_replicas_must_live=True).refused[T0].error is unknown
+    assert (
+        plan_reassignments(context, {T0: (1,)}, new_replicas_must_live=True).refused[T0].error
+        is unknown
+    )
 
 
 def test_only_what_moves_can_be_cancelled_and_is_listed(context: ControllerContext) -> None:

@@ -1,4 +1,6 @@
-"""Reassignments phase by phase: what then stands in ZooKeeper, and which broker is told what. The test plays the leaders: it writes the ISRs."""
+"""Reassignments phase by phase: what then stands in ZooKeeper, and which broker is told what. The
+test plays the leaders: it writes the ISRs.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -8,7 +10,11 @@ from kafka_edu.cluster.topic_assignment import ReplicaAssignment
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.trace.events.controller import LeaderElected, TopicDeletionChanged
-from kafka_edu.trace.events.reassignment import ReassignmentCompleted, ReassignmentSnapshot, ReassignmentStarted
+from kafka_edu.trace.events.reassignment import (
+    ReassignmentCompleted,
+    ReassignmentSnapshot,
+    ReassignmentStarted,
+)
 from kafka_edu.zk.zk_data import ReassignPartitionsZNode
 
 if TYPE_CHECKING:
@@ -26,7 +32,9 @@ PHASES = (
 PHASES += ("ReassignmentCompleted", "ReassignmentOrderShrunk", "ReassignmentRefused")
 
 
-def alter(cluster: "ControllerCluster", wanted: dict[TopicPartition, list[int] | None]) -> list[Errors]:
+def alter(
+    cluster: "ControllerCluster", wanted: dict[TopicPartition, list[int] | None]
+) -> list[Errors]:
     results = cluster.run(cluster.controller.controller.alter_partition_reassignments(wanted))
     cluster.settle()
     return [result.error for result in results.values()]
@@ -42,7 +50,9 @@ def ordered(cluster: "ControllerCluster") -> dict[TopicPartition, tuple[int, ...
 
 
 def assignment(cluster: "ControllerCluster", tp: TopicPartition = T0) -> ReplicaAssignment:
-    return cluster.run(cluster.admin.get_assignment_for_topics([tp.topic]))[tp.topic].partitions[tp.partition]
+    return cluster.run(cluster.admin.get_assignment_for_topics([tp.topic]))[tp.topic].partitions[
+        tp.partition
+    ]
 
 
 def listed(cluster: "ControllerCluster") -> dict[TopicPartition, ReplicaAssignment]:
@@ -54,7 +64,11 @@ def phases(cluster: "ControllerCluster", since: int = 0) -> list[str]:
 
 
 def steps(cluster: "ControllerCluster") -> list[str]:
-    return [e.step for e in cluster.controller.facts("TopicDeletionChanged") if isinstance(e, TopicDeletionChanged)]
+    return [
+        e.step
+        for e in cluster.controller.facts("TopicDeletionChanged")
+        if isinstance(e, TopicDeletionChanged)
+    ]
 
 
 def test_a_partition_moves_and_its_leader_with_it(cluster: "ControllerCluster") -> None:
@@ -103,9 +117,15 @@ def test_a_partition_moves_and_its_leader_with_it(cluster: "ControllerCluster") 
         "ReassignmentReplicasStopped",
         "ReassignmentCompleted",
     ]
-    (started,) = [e for e in cluster.controller.facts("ReassignmentStarted") if isinstance(e, ReassignmentStarted)]
+    (started,) = [
+        e
+        for e in cluster.controller.facts("ReassignmentStarted")
+        if isinstance(e, ReassignmentStarted)
+    ]
     assert started == ("t", 0, "api", (1, 2), (3, 4, 1, 2), (3, 4), (1, 2))
-    elected = [e for e in cluster.controller.facts("LeaderElected") if isinstance(e, LeaderElected)][-1]
+    elected = [
+        e for e in cluster.controller.facts("LeaderElected") if isinstance(e, LeaderElected)
+    ][-1]
     assert (elected.strategy, elected.old_leader, elected.new_leader) == ("ReassignPartition", 1, 3)
 
 
@@ -134,7 +154,9 @@ def test_another_order_of_the_same_brokers_is_done_at_once(cluster: "ControllerC
     assert not [words for words in cluster.sent() if "StopReplica" in words]
 
 
-def test_a_cancellation_stops_the_new_replicas_and_all_is_as_before(cluster: "ControllerCluster") -> None:
+def test_a_cancellation_stops_the_new_replicas_and_all_is_as_before(
+    cluster: "ControllerCluster",
+) -> None:
     cluster.start(1, 2, 3, 4)
     cluster.create_topic("t", [1, 2])
     alter(cluster, {T0: [3, 4]})
@@ -143,7 +165,10 @@ def test_a_cancellation_stops_the_new_replicas_and_all_is_as_before(cluster: "Co
     assert alter(cluster, {T0: None}) == [Errors.NONE]
     assert assignment(cluster) == ReplicaAssignment((1, 2))
     assert cluster.states()[0].endswith("isr=1,2 controller=1")
-    assert {w for w in cluster.sent() if "delete" in w} == {"3 StopReplica t-0/delete", "4 StopReplica t-0/delete"}
+    assert {w for w in cluster.sent() if "delete" in w} == {
+        "3 StopReplica t-0/delete",
+        "4 StopReplica t-0/delete",
+    }
     assert listed(cluster) == {}
     assert alter(cluster, {T0: None}) == [Errors.NO_REASSIGNMENT_IN_PROGRESS]
 
@@ -165,21 +190,31 @@ def test_an_order_by_znode_shrinks_entry_by_entry(cluster: "ControllerCluster") 
     cluster.start(1, 2, 3)
     cluster.create_topic("t", [1], [1], [1])
     order(cluster, {T0: [2], T1: [3], T2: [1], TopicPartition("nope", 0): [1]})
-    assert ordered(cluster) == {T0: (2,), T1: (3,)}, "what does not exist, and what is there already, is out"
+    assert ordered(cluster) == {
+        T0: (2,),
+        T1: (3,),
+    }, "what does not exist, and what is there already, is out"
     cluster.write_isr(T0, [1, 2])
     assert ordered(cluster) == {T1: (3,)}
     cluster.write_isr(T1, [1, 3])
     assert ordered(cluster) is None
     order(cluster, {T0: [3]})
-    assert assignment(cluster) == ReplicaAssignment((3, 2), (3,), (2,)), "the next order is seen too"
+    assert assignment(cluster) == ReplicaAssignment((3, 2), (3,), (2,)), (
+        "the next order is seen too"
+    )
 
 
-def test_an_order_by_hand_that_would_delete_every_replica_is_not_taken(cluster: "ControllerCluster") -> None:
+def test_an_order_by_hand_that_would_delete_every_replica_is_not_taken(
+    cluster: "ControllerCluster",
+) -> None:
     cluster.start(1)
     cluster.create_topic("t", [1], [1])
     order(cluster, {T0: [], T1: [1, 1]})
     assert ordered(cluster) is None
-    assert (assignment(cluster), assignment(cluster, T1)) == (ReplicaAssignment((1,)), ReplicaAssignment((1,)))
+    assert (assignment(cluster), assignment(cluster, T1)) == (
+        ReplicaAssignment((1,)),
+        ReplicaAssignment((1,)),
+    )
 
 
 def test_entries_that_are_added_by_hand_are_begun(cluster: "ControllerCluster") -> None:
@@ -188,13 +223,22 @@ def test_entries_that_are_added_by_hand_are_begun(cluster: "ControllerCluster") 
     order(cluster, {T0: [2]})
 
     async def write() -> None:
-        await cluster.hand.set(ReassignPartitionsZNode.PATH, ReassignPartitionsZNode.encode({T0: [2], T1: [2]}))
+        await cluster.hand.set(
+            ReassignPartitionsZNode.PATH, ReassignPartitionsZNode.encode({T0: [2], T1: [2]})
+        )
 
     cluster.run(write())
     cluster.settle()
     assert set(listed(cluster)) == {T0, T1}
-    starts = [e for e in cluster.controller.facts("ReassignmentStarted") if isinstance(e, ReassignmentStarted)]
-    assert [(e.partition, e.ordered_by) for e in starts] == [(0, "znode"), (1, "znode")], "the running one is not begun again"
+    starts = [
+        e
+        for e in cluster.controller.facts("ReassignmentStarted")
+        if isinstance(e, ReassignmentStarted)
+    ]
+    assert [(e.partition, e.ordered_by) for e in starts] == [
+        (0, "znode"),
+        (1, "znode"),
+    ], "the running one is not begun again"
 
 
 def test_an_order_that_is_deleted_by_hand_leaves_the_watch(cluster: "ControllerCluster") -> None:
@@ -227,7 +271,9 @@ def test_the_next_controller_goes_on(cluster: "ControllerCluster") -> None:
     assert cluster.states()[0].endswith("isr=3,4 controller=2")
 
 
-def test_an_order_that_nobody_read_is_taken_up_by_the_next_controller(cluster: "ControllerCluster") -> None:
+def test_an_order_that_nobody_read_is_taken_up_by_the_next_controller(
+    cluster: "ControllerCluster",
+) -> None:
     cluster.start(1, 2, 3)
     cluster.create_topic("t", [2], [2])
     cluster.loop.kill(cluster.brokers.pop(1).process)
@@ -238,12 +284,16 @@ def test_an_order_that_nobody_read_is_taken_up_by_the_next_controller(cluster: "
     assert (assignment(cluster), ordered(cluster)) == (ReplicaAssignment((3,)), None)
 
 
-def test_below_2_4_the_order_is_all_that_a_new_controller_has(cluster_2_0: "ControllerCluster") -> None:
+def test_below_2_4_the_order_is_all_that_a_new_controller_has(
+    cluster_2_0: "ControllerCluster",
+) -> None:
     cluster = cluster_2_0
     cluster.start(1, 2, 3)
     cluster.create_topic("t", [2])
     order(cluster, {T0: [3]})
-    assert assignment(cluster) == ReplicaAssignment((3, 2)), "the znode of that time has no word for who comes and goes"
+    assert assignment(cluster) == ReplicaAssignment((3, 2)), (
+        "the znode of that time has no word for who comes and goes"
+    )
     cluster.kill(1)
     cluster.write_isr(T0, [2, 3])
     assert (assignment(cluster), ordered(cluster)) == (ReplicaAssignment((3,)), None)
@@ -262,7 +312,9 @@ def test_a_new_broker_that_dies_is_waited_for(cluster: "ControllerCluster") -> N
     assert assignment(cluster) == ReplicaAssignment((1, 3))
 
 
-def test_the_leader_dies_and_one_of_the_old_replicas_leads_until_the_target_has_arrived(cluster: "ControllerCluster") -> None:
+def test_the_leader_dies_and_one_of_the_old_replicas_leads_until_the_target_has_arrived(
+    cluster: "ControllerCluster",
+) -> None:
     cluster.start(1, 2, 3, 4)
     cluster.create_topic("t", [4, 2])
     alter(cluster, {T0: [3, 2]})
@@ -273,7 +325,9 @@ def test_the_leader_dies_and_one_of_the_old_replicas_leads_until_the_target_has_
     assert cluster.states()[0].startswith("t-0 leader=2 ")
 
 
-def test_a_topic_is_deleted_only_when_its_partitions_have_arrived(cluster: "ControllerCluster") -> None:
+def test_a_topic_is_deleted_only_when_its_partitions_have_arrived(
+    cluster: "ControllerCluster",
+) -> None:
     cluster.start(1, 2, 3)
     cluster.create_topic("t", [1])
     alter(cluster, {T0: [2]})
@@ -289,7 +343,9 @@ def test_a_topic_is_deleted_only_when_its_partitions_have_arrived(cluster: "Cont
 
 
 def test_many_partitions_arrive_in_one_event(cluster: "ControllerCluster") -> None:
-    """Their watches fire in a burst; one event deals with all, and each broker gets one request a step."""
+    """Their watches fire in a burst; one event deals with all, and each broker gets one request a
+    step.
+    """
     cluster.start(1, 2)
     cluster.create_topic("t", *([1] for _ in range(50)))
     partitions = [TopicPartition("t", number) for number in range(50)]
@@ -300,14 +356,22 @@ def test_many_partitions_arrive_in_one_event(cluster: "ControllerCluster") -> No
     async def write() -> None:
         for tp, state in (await cluster.admin.get_topic_partition_states(partitions)).items():
             new = state._replace(leader_and_isr=state.leader_and_isr._replace(isr=(1, 2)))
-            await cluster.admin.conditional_update_partition_state(tp, new, state.leader_and_isr.zk_version)
+            await cluster.admin.conditional_update_partition_state(
+                tp, new, state.leader_and_isr.zk_version
+            )
 
     cluster.run(write())
     cluster.settle(1000)
     completed = cluster.controller.facts("ReassignmentCompleted")
-    assert sorted(e.partition for e in completed if isinstance(e, ReassignmentCompleted)) == list(range(50))
+    assert sorted(e.partition for e in completed if isinstance(e, ReassignmentCompleted)) == list(
+        range(50)
+    )
     assert listed(cluster) == {}
-    dealt_with = [e for e in cluster.controller.facts("ControllerEventStarted")[before:] if "IsrChange" in str(e)]
+    dealt_with = [
+        e
+        for e in cluster.controller.facts("ControllerEventStarted")[before:]
+        if "IsrChange" in str(e)
+    ]
     assert len(dealt_with) < 25
 
 
@@ -331,12 +395,16 @@ def test_who_begins_to_look_sees_what_moves(cluster: "ControllerCluster") -> Non
     alter(cluster, {T0: [2]})
     term = cluster.controller.controller._term
     assert term is not None
-    assert [e for e in term.snapshot() if isinstance(e, ReassignmentSnapshot)] == [("t", 0, (2, 1), (2,), (1,))]
+    assert [e for e in term.snapshot() if isinstance(e, ReassignmentSnapshot)] == [
+        ("t", 0, (2, 1), (2,), (1,))
+    ]
 
 
 @pytest.mark.parametrize("delay", range(0, 60, 2))
 def test_a_controller_may_die_at_any_moment(cluster: "ControllerCluster", delay: int) -> None:
-    """Killed so many tenths of a millisecond after the last replica has joined: the next one leaves the partition where it was to go."""
+    """Killed so many tenths of a millisecond after the last replica has joined: the next one leaves
+    the partition where it was to go.
+    """
     cluster.start(1, 2, 3, 4)
     cluster.create_topic("t", [2, 3])
     order(cluster, {T0: [4, 3]})
@@ -344,13 +412,19 @@ def test_a_controller_may_die_at_any_moment(cluster: "ControllerCluster", delay:
     async def join() -> None:
         state = (await cluster.admin.get_topic_partition_states([T0]))[T0]
         new = state._replace(leader_and_isr=state.leader_and_isr._replace(isr=(2, 3, 4)))
-        await cluster.admin.conditional_update_partition_state(T0, new, state.leader_and_isr.zk_version)
+        await cluster.admin.conditional_update_partition_state(
+            T0, new, state.leader_and_isr.zk_version
+        )
 
     cluster.run(join())
     cluster.loop.advance(delay / 10)
     cluster.kill(1)
     cluster.settle(1000)
-    assert (assignment(cluster), ordered(cluster), listed(cluster)) == (ReplicaAssignment((4, 3)), None, {})
+    assert (assignment(cluster), ordered(cluster), listed(cluster)) == (
+        ReplicaAssignment((4, 3)),
+        None,
+        {},
+    )
     (state,) = cluster.states()
     assert set(state.split("isr=")[1].split(" ")[0].split(",")) == {"3", "4"}
     assert state.split(" ")[1] in ("leader=3", "leader=4")

@@ -6,21 +6,46 @@ from random import Random
 import pytest
 
 from kafka_edu.common.errors import Errors, KafkaException
-from kafka_edu.controller.replica_assignment import assign_replicas_to_brokers, rack_alternated_broker_list
+from kafka_edu.controller.replica_assignment import (
+    assign_replicas_to_brokers,
+    rack_alternated_broker_list,
+)
 
 RACKS = {0: "rack1", 1: "rack3", 2: "rack3", 3: "rack2", 4: "rack2", 5: "rack1"}
 
 
 def test_without_racks_the_table_of_the_docstring() -> None:
-    assignment = assign_replicas_to_brokers(dict.fromkeys(range(5)), 10, 3, Random(0), fixed_start_index=0)
-    assert [assignment[p] for p in range(5)] == [(0, 1, 2), (1, 2, 3), (2, 3, 4), (3, 4, 0), (4, 0, 1)]
-    assert [assignment[p] for p in range(5, 10)] == [(0, 2, 3), (1, 3, 4), (2, 4, 0), (3, 0, 1), (4, 1, 2)]
+    assignment = assign_replicas_to_brokers(
+        dict.fromkeys(range(5)), 10, 3, Random(0), fixed_start_index=0
+    )
+    assert [assignment[p] for p in range(5)] == [
+        (0, 1, 2),
+        (1, 2, 3),
+        (2, 3, 4),
+        (3, 4, 0),
+        (4, 0, 1),
+    ]
+    assert [assignment[p] for p in range(5, 10)] == [
+        (0, 2, 3),
+        (1, 3, 4),
+        (2, 4, 0),
+        (3, 0, 1),
+        (4, 1, 2),
+    ]
 
 
 def test_with_racks_as_kafka_documents_it() -> None:
     assert rack_alternated_broker_list(RACKS) == [0, 3, 1, 5, 4, 2]
     assignment = assign_replicas_to_brokers(RACKS, 7, 3, Random(0), fixed_start_index=0)
-    assert list(assignment.values()) == [(0, 3, 1), (3, 1, 5), (1, 5, 4), (5, 4, 2), (4, 2, 0), (2, 0, 3), (0, 4, 2)]
+    assert list(assignment.values()) == [
+        (0, 3, 1),
+        (3, 1, 5),
+        (1, 5, 4),
+        (5, 4, 2),
+        (4, 2, 0),
+        (2, 0, 3),
+        (0, 4, 2),
+    ]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -42,7 +67,9 @@ def test_more_replicas_than_racks_and_uneven_racks() -> None:
 def test_partitions_are_added_behind_those_there_are() -> None:
     brokers = dict.fromkeys([10, 11, 12])
     all_at_once = assign_replicas_to_brokers(brokers, 6, 2, Random(0), fixed_start_index=1)
-    added = assign_replicas_to_brokers(brokers, 2, 2, Random(0), fixed_start_index=1, start_partition_id=4)
+    added = assign_replicas_to_brokers(
+        brokers, 2, 2, Random(0), fixed_start_index=1, start_partition_id=4
+    )
     assert list(added) == [4, 5]
     assert [replicas[0] for replicas in added.values()] == [all_at_once[4][0], all_at_once[5][0]]
 
@@ -59,7 +86,9 @@ def test_partitions_are_added_behind_those_there_are() -> None:
         ({}, 1, 1, Errors.INVALID_REPLICATION_FACTOR),
     ],
 )
-def test_what_cannot_be_assigned(racks: dict[int, str | None], partitions: int, factor: int, error: Errors) -> None:
+def test_what_cannot_be_assigned(
+    racks: dict[int, str | None], partitions: int, factor: int, error: Errors
+) -> None:
     with pytest.raises(KafkaException) as refused:
         assign_replicas_to_brokers(racks, partitions, factor, Random(0))
     assert refused.value.error is error

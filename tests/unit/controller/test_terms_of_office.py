@@ -1,4 +1,6 @@
-"""Coming into office and leaving it: what is left of a term (nothing), and what else changes while it lasts."""
+"""Coming into office and leaving it: what is left of a term (nothing), and what else changes while
+it lasts.
+"""
 
 import asyncio
 import contextlib
@@ -34,8 +36,15 @@ def watches_of(cluster: "ControllerCluster", broker_id: int) -> list[str]:
     """What a broker has set in ZooKeeper and not been told of, by path."""
     tree = cluster.zookeeper.server.tree
     session = cluster.brokers[broker_id].zk.session_id
-    (cnxn,) = [c for c, found in cluster.zookeeper.server.cnxns.items() if found.session_id == session]
-    return sorted(path for manager in (tree.data_watches, tree.child_watches) for path, watcher in manager.items() if watcher == cnxn)
+    (cnxn,) = [
+        c for c, found in cluster.zookeeper.server.cnxns.items() if found.session_id == session
+    ]
+    return sorted(
+        path
+        for manager in (tree.data_watches, tree.child_watches)
+        for path, watcher in manager.items()
+        if watcher == cnxn
+    )
 
 
 ALWAYS = ["/controller"]
@@ -62,7 +71,9 @@ def test_only_the_controller_watches_the_cluster(cluster: "ControllerCluster") -
 
 
 def test_resignation_frees_everything(cluster: "ControllerCluster") -> None:
-    """Tasks, timers, channels, context; and a watch that is left in ZooKeeper, which cannot be told to forget it, is spent once and not set again."""
+    """Tasks, timers, channels, context; and a watch that is left in ZooKeeper, which cannot be told
+    to forget it, is spent once and not set again.
+    """
     cluster.start(1, 2)
     cluster.create_topic("t", [1, 2])
     old = cluster.brokers[1].controller
@@ -71,7 +82,11 @@ def test_resignation_frees_everything(cluster: "ControllerCluster") -> None:
     assert old._rebalance_timer is not None
     tasks_in_office = {task.get_name() for task in asyncio.all_tasks(cluster.loop)}
     assert "auto-leader-rebalance-task" in tasks_in_office
-    left, timer, context = weakref.ref(term), weakref.ref(old._rebalance_timer), weakref.ref(term.context)
+    left, timer, context = (
+        weakref.ref(term),
+        weakref.ref(old._rebalance_timer),
+        weakref.ref(term.context),
+    )
     channels = weakref.ref(term._channels)
     del term
     cluster.loop.pause(cluster.brokers[1].process)
@@ -90,12 +105,18 @@ def test_resignation_frees_everything(cluster: "ControllerCluster") -> None:
     cluster.create_topic("u", [1, 2])
     cluster.run(cluster.admin.create_delete_topic_path("t"))
     cluster.settle()
-    assert len(cluster.brokers[1].facts("ControllerEventQueued")) == before, "out of office nothing but /controller is listened to"
+    assert len(cluster.brokers[1].facts("ControllerEventQueued")) == before, (
+        "out of office nothing but /controller is listened to"
+    )
     assert set(watches_of(cluster, 1)) < set(IN_OFFICE)
-    assert not {"/brokers/topics", "/brokers/topics/t", "/admin/delete_topics"} & set(watches_of(cluster, 1))
+    assert not {"/brokers/topics", "/brokers/topics/t", "/admin/delete_topics"} & set(
+        watches_of(cluster, 1)
+    )
 
 
-def test_the_same_broker_elected_again_has_one_timer_and_one_set_of_watches(cluster: "ControllerCluster") -> None:
+def test_the_same_broker_elected_again_has_one_timer_and_one_set_of_watches(
+    cluster: "ControllerCluster",
+) -> None:
     cluster.start(1, config=ControllerConfig(leader_imbalance_check_interval_seconds=1))
     for _ in range(5):
         cluster.run(cluster.hand.delete("/controller"))
@@ -111,20 +132,39 @@ def test_the_same_broker_elected_again_has_one_timer_and_one_set_of_watches(clus
     assert len(watched) == len(set(watched))
 
 
-@pytest.mark.parametrize("data", [ControllerZNode.encode(77, 0), ControllerZNode.encode(2, 0), b"nonsense", b'{"version":1}', b"\xff\x00"])
-def test_a_controller_znode_without_a_session_behind_it_goes(cluster: "ControllerCluster", data: bytes) -> None:
-    """Made by hand without -e while there is a controller: it would stay for ever, and nobody would rule."""
+@pytest.mark.parametrize(
+    "data",
+    [
+        ControllerZNode.encode(77, 0),
+        ControllerZNode.encode(2, 0),
+        b"nonsense",
+        b'{"version":1}',
+        b"\xff\x00",
+    ],
+)
+def test_a_controller_znode_without_a_session_behind_it_goes(
+    cluster: "ControllerCluster", data: bytes
+) -> None:
+    """Made by hand without -e while there is a controller: it would stay for ever, and nobody would
+    rule.
+    """
     cluster.start(1, 2)
     cluster.run(cluster.hand.multi([DeleteOp("/controller"), CreateOp("/controller", data)]))
     cluster.settle()
     assert cluster.controller.controller.epoch == 2
-    everybody = [event for broker in cluster.brokers.values() for event in broker.facts("ControllerElected")]
+    everybody = [
+        event for broker in cluster.brokers.values() for event in broker.facts("ControllerElected")
+    ]
     assert sorted(everybody) == [ControllerElected(1, 1), ControllerElected(2, 2)]
 
 
 @pytest.mark.parametrize("gap_ms", [0.0, 0.5, 1.0, 1.5, 2.0, 3.0])
-def test_a_controller_znode_that_is_written_and_gone_before_anybody_looks(cluster: "ControllerCluster", gap_ms: float) -> None:
-    """The watch tells of the write; what is found is nothing, and of that nobody will be told again."""
+def test_a_controller_znode_that_is_written_and_gone_before_anybody_looks(
+    cluster: "ControllerCluster", gap_ms: float
+) -> None:
+    """The watch tells of the write; what is found is nothing, and of that nobody will be told
+    again.
+    """
     cluster.start(1, 2)
 
     async def write_twice() -> None:
@@ -138,13 +178,17 @@ def test_a_controller_znode_that_is_written_and_gone_before_anybody_looks(cluste
     assert cluster.controller.controller.epoch >= 2
 
 
-def test_a_corrupt_controller_znode_that_was_there_first_goes_too(cluster: "ControllerCluster") -> None:
+def test_a_corrupt_controller_znode_that_was_there_first_goes_too(
+    cluster: "ControllerCluster",
+) -> None:
     cluster.run(cluster.hand.create("/controller", b"{"))
     cluster.start(1, 2)
     assert cluster.controller.controller.epoch == 1
 
 
-def test_a_corrupt_controller_znode_with_a_session_behind_it_is_waited_out(cluster: "ControllerCluster") -> None:
+def test_a_corrupt_controller_znode_with_a_session_behind_it_is_waited_out(
+    cluster: "ControllerCluster",
+) -> None:
     """It is not ours to delete: whoever made it is there."""
     other = MemoryZkClient(cluster.zookeeper, 6_000, "somebody")
     cluster.run(other.start(lambda _: None, lambda _: None, 1000))
@@ -156,7 +200,9 @@ def test_a_corrupt_controller_znode_with_a_session_behind_it_is_waited_out(clust
     assert cluster.controller.controller.epoch == 1
 
 
-def test_a_broker_whose_id_was_taken_while_its_session_was_lost_ends(cluster: "ControllerCluster") -> None:
+def test_a_broker_whose_id_was_taken_while_its_session_was_lost_ends(
+    cluster: "ControllerCluster",
+) -> None:
     """Registered nowhere it would go on serving what it led, and nobody would miss it."""
     cluster.start(1, 2)
     data, _ = cluster.run(cluster.hand.get("/brokers/ids/2"))
@@ -170,23 +216,31 @@ def test_a_broker_whose_id_was_taken_while_its_session_was_lost_ends(cluster: "C
     assert str(error) == "while our session was lost, another broker has registered as 2"
 
 
-def test_a_broker_that_changes_its_listeners_is_told_of_and_reached_there(cluster: "ControllerCluster") -> None:
+def test_a_broker_that_changes_its_listeners_is_told_of_and_reached_there(
+    cluster: "ControllerCluster",
+) -> None:
     cluster.start(1, 2)
     data, _ = cluster.run(cluster.hand.get("/brokers/ids/2"))
     epoch = cluster.brokers[2].controller.broker_epoch
     cluster.run(cluster.hand.set("/brokers/ids/2", data.replace(b"9094", b"9999")))
     cluster.settle()
     assert cluster.controller.facts("BrokerListenersChanged") == [
-        BrokerListenersChanged(2, epoch, ("PLAINTEXT://127.0.0.1:9094",), ("PLAINTEXT://127.0.0.1:9999",))
+        BrokerListenersChanged(
+            2, epoch, ("PLAINTEXT://127.0.0.1:9094",), ("PLAINTEXT://127.0.0.1:9999",)
+        )
     ]
     assert [broker.end_points[0].port for broker in cluster.moved] == [9999]
     cluster.run(cluster.hand.set("/brokers/ids/2", data.replace(b"9094", b"9999")))
     cluster.settle()
-    assert len(cluster.controller.facts("BrokerListenersChanged")) == 1, "the same listeners are no news"
+    assert len(cluster.controller.facts("BrokerListenersChanged")) == 1, (
+        "the same listeners are no news"
+    )
 
 
 def test_a_bounce_is_not_hidden_by_a_change_of_listeners(cluster: "ControllerCluster") -> None:
-    """The watch told of a write; by the time it is looked at, the znode is another life's: that broker must fail and start."""
+    """The watch told of a write; by the time it is looked at, the znode is another life's: that
+    broker must fail and start.
+    """
     cluster.start(1, 2)
     cluster.create_topic("t", [2, 1])
     data, _ = cluster.run(cluster.hand.get("/brokers/ids/2"))
@@ -205,15 +259,23 @@ def test_a_transition_that_is_refused_is_told(cluster: "ControllerCluster") -> N
     term = cluster.controller.controller._term
     assert term is not None
     replicas = term.context.replicas_for_topic("t")
-    cluster.run(term._replicas.handle_state_changes(replicas, ReplicaState.DELETION_STARTED, "a test"))
+    cluster.run(
+        term._replicas.handle_state_changes(replicas, ReplicaState.DELETION_STARTED, "a test")
+    )
     assert cluster.controller.facts("StateChangeRefused") == [
-        StateChangeRefused("t", 0, 1, "OnlineReplica", "ReplicaDeletionStarted", "the table has no such transition")
+        StateChangeRefused(
+            "t", 0, 1, "OnlineReplica", "ReplicaDeletionStarted", "the table has no such transition"
+        )
     ]
     assert term.context.replica_state(replicas[0]) is ReplicaState.ONLINE
 
 
-def test_auto_leader_rebalance_keeps_to_its_interval_and_its_percentage(cluster: "ControllerCluster") -> None:
-    """leader.imbalance.check.interval.seconds 300, first after 5 s; leader.imbalance.per.broker.percentage 10: one of ten may be led elsewhere, two not."""
+def test_auto_leader_rebalance_keeps_to_its_interval_and_its_percentage(
+    cluster: "ControllerCluster",
+) -> None:
+    """leader.imbalance.check.interval.seconds 300, first after 5 s;
+    leader.imbalance.per.broker.percentage 10: one of ten may be led elsewhere, two not.
+    """
     cluster.start(1, 2)
     cluster.create_topic("t", *([2, 1],) * 10)
     started = cluster.time.milliseconds()
@@ -222,7 +284,10 @@ def test_auto_leader_rebalance_keeps_to_its_interval_and_its_percentage(cluster:
         async def lead() -> None:
             partitions = [TopicPartition("t", n) for n in numbers]
             states = await cluster.admin.get_topic_partition_states(partitions)
-            wanted = {tp: state.leader_and_isr.with_leader(1, state.leader_and_isr.isr) for tp, state in states.items()}
+            wanted = {
+                tp: state.leader_and_isr.with_leader(1, state.leader_and_isr.isr)
+                for tp, state in states.items()
+            }
             epoch = await cluster.admin.get_controller_epoch()
             assert epoch is not None
             await cluster.admin.update_leader_and_isr(wanted, *epoch)
@@ -232,7 +297,11 @@ def test_auto_leader_rebalance_keeps_to_its_interval_and_its_percentage(cluster:
         cluster.settle()
 
     def measured() -> list[LeaderImbalanceMeasured]:
-        return [e for e in cluster.controller.facts("LeaderImbalanceMeasured") if isinstance(e, LeaderImbalanceMeasured)]
+        return [
+            e
+            for e in cluster.controller.facts("LeaderImbalanceMeasured")
+            if isinstance(e, LeaderImbalanceMeasured)
+        ]
 
     lead_elsewhere(3)
     cluster.settle(300_000)
@@ -243,8 +312,12 @@ def test_auto_leader_rebalance_keeps_to_its_interval_and_its_percentage(cluster:
     assert measured()[-1] == LeaderImbalanceMeasured(2, 10, 2, 10, 2)
     assert cluster.states()[3] == "t-3 leader=2 epoch=2 isr=2,1 controller=1"
     assert cluster.states()[7] == "t-7 leader=2 epoch=2 isr=2,1 controller=1"
-    assert cluster.controller.facts("ElectionsHeld") == [ElectionsHeld("auto.leader.rebalance", "preferred", 2, 2, ())]
-    rounds = [e for e in cluster.controller.facts("ControllerEventStarted") if "AutoPreferred" in str(e)]
+    assert cluster.controller.facts("ElectionsHeld") == [
+        ElectionsHeld("auto.leader.rebalance", "preferred", 2, 2, ())
+    ]
+    rounds = [
+        e for e in cluster.controller.facts("ControllerEventStarted") if "AutoPreferred" in str(e)
+    ]
     assert len(rounds) == 1 + (cluster.time.milliseconds() - started - 5_000) // 300_000
 
 
@@ -255,8 +328,13 @@ def test_auto_leader_rebalance_leaves_what_is_not_in_sync(cluster: "ControllerCl
     cluster.start(2)
     cluster.write_isr(TopicPartition("t", 1), [1, 2])
     cluster.settle(310_000)
-    assert [words.partition(" epoch")[0] for words in cluster.states()] == ["t-0 leader=1", "t-1 leader=2"]
-    assert [e for e in cluster.controller.facts("ElectionsHeld") if isinstance(e, ElectionsHeld)][-1].elected == 1
+    assert [words.partition(" epoch")[0] for words in cluster.states()] == [
+        "t-0 leader=1",
+        "t-1 leader=2",
+    ]
+    assert [e for e in cluster.controller.facts("ElectionsHeld") if isinstance(e, ElectionsHeld)][
+        -1
+    ].elected == 1
 
 
 def test_elections_that_are_asked_for_say_what_came_of_each(cluster: "ControllerCluster") -> None:
@@ -265,9 +343,20 @@ def test_elections_that_are_asked_for_say_what_came_of_each(cluster: "Controller
     asked = [T0, TopicPartition("t", 1), TopicPartition("gone", 0)]
     cluster.run(cluster.admin.create_preferred_replica_election(asked))
     cluster.settle()
-    refused = (("t-0", "ELECTION_NOT_NEEDED"), ("t-1", "ELECTION_NOT_NEEDED"), ("gone-0", "UNKNOWN_TOPIC_OR_PARTITION"))
+    refused = (
+        ("t-0", "ELECTION_NOT_NEEDED"),
+        ("t-1", "ELECTION_NOT_NEEDED"),
+        ("gone-0", "UNKNOWN_TOPIC_OR_PARTITION"),
+    )
     (held,) = [e for e in cluster.controller.facts("ElectionsHeld") if isinstance(e, ElectionsHeld)]
-    assert (held.trigger, held.election_type, held.asked, held.elected) == ("/admin/preferred_replica_election", "preferred", 3, 0)
+    assert (held.trigger, held.election_type, held.asked, held.elected) == (
+        "/admin/preferred_replica_election",
+        "preferred",
+        3,
+        0,
+    )
     assert sorted(held.refused) == sorted(refused)
     results = cluster.run(cluster.controller.controller.elect_leaders([T0], ElectionType.UNCLEAN))
-    assert {str(tp): result.error.name for tp, result in results.items()} == {"t-0": "ELECTION_NOT_NEEDED"}
+    assert {str(tp): result.error.name for tp, result in results.items()} == {
+        "t-0": "ELECTION_NOT_NEEDED"
+    }

@@ -5,7 +5,15 @@ from kafka_edu.coordinator.coordinator_type import java_hash, partition_for
 
 @pytest.mark.parametrize(
     ("text", "code"),
-    [("", 0), ("a", 97), ("test", 3556498), ("console-consumer-12345", 158455506), ("ä€", 15432), ("😀", 1772899), ("polygenelubricants", -(2**31))],
+    [
+        ("", 0),
+        ("a", 97),
+        ("test", 3556498),
+        ("console-consumer-12345", 158455506),
+        ("ä€", 15432),
+        ("😀", 1772899),
+        ("polygenelubricants", -(2**31)),
+    ],
 )
 def test_the_hash_is_javas(text: str, code: int) -> None:
     assert java_hash(text) == code

@@ -1,9 +1,10 @@
-"""Learner's files that try to fake their grade, each by another door of the process that judges. None gets a pass.
+"""Learner's files that try to fake their grade, each by another door of the process that judges.
+None gets a pass.
 
-Each file puts every task into the next bucket but one, whatever its deadline, and tries to have that go unnoticed. The
-broker is stood in for by a process of its own that installs the file as a broker does, because a file that reached that
-process would spoil it. It tells what a grader asks: when a task of 350 ms ran, how often the learner's code was asked,
-and which failures were told.
+Each file puts every task into the next bucket but one, whatever its deadline, and tries to have
+that go unnoticed. The broker is stood in for by a process of its own that installs the file as a
+broker does, because a file that reached that process would spoil it. It tells what a grader asks:
+when a task of 350 ms ran, how often the learner's code was asked, and which failures were told.
 """
 
 import json
@@ -21,7 +22,8 @@ from kafka_edu.common.learner import Learner, LearnerFailure
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 
-#: As a broker does it: install first, then import what the seam is in; the tracer tells of the learner's code.
+#: As a broker does it: install first, then import what the seam is in; the tracer tells of the
+#: learner's code.
 JUDGE: Final = """
 import json, sys
 from kafka_edu.common.seams import LearnerError, install
@@ -59,13 +61,15 @@ for _ in range(100):
         break
     time.advance(max(due_ms - time.hi_res_clock_ms(), 0))
     timer.advance_clock(time.hi_res_clock_ms())
-(sampled,) = [envelope.event.calls for envelope in trace.gauges() if envelope.name == "LearnerSampled"]
+gauges = [envelope for envelope in trace.gauges() if envelope.name == "LearnerSampled"]
+(sampled,) = [envelope.event.calls for envelope in gauges]
 print("\\n" + json.dumps({"ran": ran, "calls": sampled, "told": told}))
 for code in codes:
     code.close()
 """
 
-#: Places a task two ticks ahead and says that nothing is left over: it runs at 2 ms, whatever its deadline.
+#: Places a task two ticks ahead and says that nothing is left over: it runs at 2 ms, whatever its
+#: deadline.
 WRONG: Final = """
 class TimingWheel:
     def __init__(self, tick_ms, wheel_size, start_ms, level=1):
@@ -85,7 +89,8 @@ class TimingWheel:
 FIND: Final = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
 
 ATTACKS: Final = {
-    "the adapter": """
+    "the adapter": (
+        """
 import kafka_edu.timer.learner_timing_wheel as adapter
 from kafka_edu.timer.timing_wheel import TimingWheel as Shipped
 def adapt(code):
@@ -94,34 +99,44 @@ def adapt(code):
         return Shipped(*arguments, **keywords)
     return make
 adapter.adapt = adapt
-""",
-    "the methods of the adapter's class": """
+"""
+    ),
+    "the methods of the adapter's class": (
+        """
 from kafka_edu.timer.learner_timing_wheel import LearnerTimingWheel
 from kafka_edu.timer.timing_wheel import TimingWheel as Shipped
 LearnerTimingWheel.add = Shipped.add
 LearnerTimingWheel.advance_clock = Shipped.advance_clock
-""",
-    "the shipped module in sys.modules": """
+"""
+    ),
+    "the shipped module in sys.modules": (
+        """
 import types
 import kafka_edu.timer.timing_wheel
 fake = types.ModuleType("kafka_edu.timer.learner_timing_wheel")
 fake.adapt = lambda code: kafka_edu.timer.timing_wheel.TimingWheel
 sys.modules["kafka_edu.timer.learner_timing_wheel"] = fake
-""",
-    "the door by which learner's code is called": """
+"""
+    ),
+    "the door by which learner's code is called": (
+        """
 import kafka_edu.common.seams as seams
 for name in ("ask", "call", "make"):
     setattr(seams.LearnerCode, name, lambda self, *arguments, **keywords: None)
 seams.LearnerCode.failed = lambda self, error: None
-""",
-    "builtins": """
+"""
+    ),
+    "builtins": (
+        """
 import builtins
 real = builtins.isinstance
 builtins.isinstance = lambda one, kind: kind is not int or real(one, kind)
 builtins.divmod = lambda a, b: (0, 0)
 builtins.callable = lambda one: False
-""",
-    "the events": """
+"""
+    ),
+    "the events": (
+        """
 import kafka_edu.trace.tracer as tracer
 import kafka_edu.trace.learner_trace as learner_trace
 tracer.Tracer.__call__ = lambda self, event, *rest: 0
@@ -130,8 +145,10 @@ import kafka_edu.trace.events.timer as timer
 class Quiet:
     def __init__(self, *arguments): pass
 timer.TimerTaskExpired = Quiet
-""",
-    "the frames of its caller": """
+"""
+    ),
+    "the frames of its caller": (
+        """
 frame = sys._getframe()
 while frame is not None:
     for name in ("install", "wanted", "adapt", "serve", "answer"):
@@ -141,8 +158,10 @@ while frame is not None:
     frame = frame.f_back
 import __main__
 __main__.ran = [350]
-""",
-    "objects found by the garbage collector": """
+"""
+    ),
+    "objects found by the garbage collector": (
+        """
 import gc
 for one in gc.get_objects():
     if type(one).__name__ == "LearnerCode":
@@ -150,13 +169,21 @@ for one in gc.get_objects():
     if isinstance(one, dict) and "adapt" in one:
         from kafka_edu.timer.timing_wheel import TimingWheel as Shipped
         one["adapt"] = lambda code: Shipped
-""",
+"""
+    ),
 }
 
 
 def judged(file: Path) -> dict[str, Any]:
     """Return what the judging process saw of a learner's file."""
-    done = subprocess.run([sys.executable, "-c", JUDGE, str(file)], cwd=ROOT, env=python_environment(), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", JUDGE, str(file)],
+        cwd=ROOT,
+        env=python_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout.rstrip().rpartition("\n")[2])
     return found
@@ -179,7 +206,9 @@ def test_the_judge_sees_what_is_wrong_and_what_is_right(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("door", ATTACKS)
 def test_a_file_that_tampers_is_judged_by_its_answers(tmp_path: Path, door: str) -> None:
-    """What it swaps is its own process's. Its wheel is asked, its answers are carried out, and the events tell of them."""
+    """What it swaps is its own process's. Its wheel is asked, its answers are carried out, and the
+    events tell of them.
+    """
     found = judged(written(tmp_path, FIND + ATTACKS[door] + WRONG))
     if "refused" in found:  # what it broke was its own process, which could not go on
         assert "timing_wheel.py" in found["refused"]
@@ -208,7 +237,13 @@ def forge(data):
 
 @pytest.mark.parametrize(
     "data",
-    ['b\'{"value": [1, 5, 0]}\\n{"value": [1, 5, 0]}\\n\'', "b'no answer\\n'", "b'[' * 60000 + b'\\n'", "b'x' * 200000", "b'3\\n'"],
+    [
+        'b\'{"value": [1, 5, 0]}\\n{"value": [1, 5, 0]}\\n\'',
+        "b'no answer\\n'",
+        "b'[' * 60000 + b'\\n'",
+        "b'x' * 200000",
+        "b'3\\n'",
+    ],
     ids=["two answers", "no JSON", "deep", "endless", "a number"],
 )
 def test_who_forges_answers_is_ended_and_told(tmp_path: Path, data: str) -> None:
@@ -226,7 +261,10 @@ def test_who_forges_answers_is_ended_and_told(tmp_path: Path, data: str) -> None
 
 
 def test_who_sleeps_is_ended(tmp_path: Path) -> None:
-    file = written(tmp_path, "import time\nclass TimingWheel:\n    def __init__(self, *_):\n        time.sleep(3600)\n")
+    file = written(
+        tmp_path,
+        "import time\nclass TimingWheel:\n    def __init__(self, *_):\n        time.sleep(3600)\n",
+    )
     learner = Learner(file, "TimingWheel", wall_limit_s=0.1)
     try:
         with pytest.raises(LearnerFailure, match=r"did not come back within 0.1 s"):
@@ -237,7 +275,10 @@ def test_who_sleeps_is_ended(tmp_path: Path) -> None:
 
 def test_the_process_of_a_loop_ends_with_the_one_that_asks(tmp_path: Path) -> None:
     """A broker that is killed leaves no learner's process behind, even one that hangs for ever."""
-    loop = "    def add(self, expiration_ms):\n        while True:\n            try:\n                while True: pass\n            except BaseException: pass\n"
+    loop = (
+        "    def add(self, expiration_ms):\n        while True:\n            try:\n               "
+        " while True: pass\n            except BaseException: pass\n"
+    )
     file = written(tmp_path, WRONG.partition("    def add")[0] + loop)
     learner = Learner(file, "TimingWheel", wall_limit_s=0.2)
     process = learner.start()
@@ -251,10 +292,20 @@ def test_the_process_of_a_loop_ends_with_the_one_that_asks(tmp_path: Path) -> No
     assert process.returncode == 0, "it ended of itself"
 
 
-def test_the_public_tests_keep_their_results_to_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The learner's process does not know where they are written, and a setting of pytest leaves no test out."""
+def test_the_public_tests_keep_their_results_to_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The learner's process does not know where they are written, and a setting of pytest leaves no
+    test out.
+    """
     monkeypatch.setenv("PYTEST_ADDOPTS", "-k test_due")
-    source = 'import os\nif [name for name in os.environ if name.startswith(("KAFKA_EDU", "PYTEST"))]:\n    raise KeyError("judge")\n'
-    verdict = check_public(find_exercise("02-1"), written(tmp_path, source + find_exercise("02-1").solution.read_text(encoding="utf-8")))
+    source = (
+        'import os\nif [name for name in os.environ if name.startswith(("KAFKA_EDU", "PYTEST"))]:\n'
+        '    raise KeyError("judge")\n'
+    )
+    verdict = check_public(
+        find_exercise("02-1"),
+        written(tmp_path, source + find_exercise("02-1").solution.read_text(encoding="utf-8")),
+    )
     assert len(verdict.public) == 11
     assert verdict.public_passed

@@ -1,4 +1,6 @@
-"""The lab: what is asked can be met, what is wrong fails for its own reason, and what was not done does not pass (spec E2)."""
+"""The lab: what is asked can be met, what is wrong fails for its own reason, and what was not done
+does not pass (spec E2).
+"""
 
 import json
 from collections.abc import Iterator
@@ -9,7 +11,13 @@ from click.testing import CliRunner
 
 from exercises.command import lab
 from exercises.runner.check import Verdict, check_public, objection
-from exercises.runner.manifest import ROOT, Exercise, UnknownExerciseError, find_exercise, load_manifest
+from exercises.runner.manifest import (
+    ROOT,
+    Exercise,
+    UnknownExerciseError,
+    find_exercise,
+    load_manifest,
+)
 from exercises.runner.public_tests import Outcome
 from exercises.runner.verdict import Step
 from exercises.runner.workplace import Workplace
@@ -48,13 +56,35 @@ def test_the_reference_passes_the_public_tests() -> None:
 @pytest.mark.parametrize(
     ("name", "test", "reason", "passes"),
     [
-        ("ex01_no_overflow.py", "test_350_ms", r"answered \(1, 10, 0\).*\(2, 17, 10\): 350 ms are beyond level 1", "test_8_and_19_ms"),
-        ("ex01_slot_by_delay.py", "test_8_and_19_ms", r"answered \(1, 8, 0\).*\(1, 10, 0\).*from time 0, not from the hand", "test_350_ms"),
-        ("ex01_rounded_up.py", "test_350_ms", r"answered \(2, 18, -10\).*comes due 10 ms after the task", "test_ends_of_level_1"),
-        ("ex01_end_included.py", "test_ends_of_level_1", r"answered \(1, 0, 0\).*slot 0 is under the hand", "test_450_ms"),
+        (
+            "ex01_no_overflow.py",
+            "test_350_ms",
+            r"answered \(1, 10, 0\).*\(2, 17, 10\): 350 ms are beyond level 1",
+            "test_8_and_19_ms",
+        ),
+        (
+            "ex01_slot_by_delay.py",
+            "test_8_and_19_ms",
+            r"answered \(1, 8, 0\).*\(1, 10, 0\).*from time 0, not from the hand",
+            "test_350_ms",
+        ),
+        (
+            "ex01_rounded_up.py",
+            "test_350_ms",
+            r"answered \(2, 18, -10\).*comes due 10 ms after the task",
+            "test_ends_of_level_1",
+        ),
+        (
+            "ex01_end_included.py",
+            "test_ends_of_level_1",
+            r"answered \(1, 0, 0\).*slot 0 is under the hand",
+            "test_450_ms",
+        ),
     ],
 )
-def test_each_wrong_one_fails_for_its_own_reason(name: str, test: str, reason: str, passes: str) -> None:
+def test_each_wrong_one_fails_for_its_own_reason(
+    name: str, test: str, reason: str, passes: str
+) -> None:
     failed = failures(check_public(EXERCISE, WRONG / name))
     assert passes not in failed
     with pytest.raises(AssertionError, match=reason):
@@ -112,9 +142,15 @@ CLASS = "class TimingWheel:\n    def __init__(self, *args): pass\n    def add(se
 @pytest.mark.parametrize(
     ("learner_of", "told"),
     [
-        (CLASS + "        while True: pass\n", r"add\(350\): did not come back within 0.5 s.*line 4"),
+        (
+            CLASS + "        while True: pass\n",
+            r"add\(350\): did not come back within 0.5 s.*line 4",
+        ),
         (CLASS + "        return 1 // 0\n", r"add\(350\): ZeroDivisionError.*line 4"),
-        (CLASS + "        import os; os._exit(3)\n", r"add\(350\): ended the process \(exit code 3\)"),
+        (
+            CLASS + "        import os; os._exit(3)\n",
+            r"add\(350\): ended the process \(exit code 3\)",
+        ),
         (CLASS + "        return object()\n", r"add\(350\): TypeError.*JSON"),
         ("class TimingWheel\n", r"SyntaxError.*line 1"),
         ("", "does not define TimingWheel"),
@@ -129,7 +165,9 @@ def test_whatever_the_learner_does_is_told(learner_of: Learner, told: str) -> No
         ask(learner_of)
 
 
-@pytest.mark.parametrize("learner_of", [CLASS + "        print('hello'); return (1, 2, [3])\n"], indirect=True)
+@pytest.mark.parametrize(
+    "learner_of", [CLASS + "        print('hello'); return (1, 2, [3])\n"], indirect=True
+)
 def test_what_the_learner_prints_does_not_disturb(learner_of: Learner) -> None:
     assert ask(learner_of) == (1, 2, (3,))
 
@@ -154,21 +192,32 @@ def test_start_hint_and_list(tmp_path: Path) -> None:
 
 
 def test_check_tells_and_remembers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    live_steps = [Step("fetches time out when they should", True, "6 timed out"), Step("your add did it", True, "asked 9 times")]
+    live_steps = [
+        Step("fetches time out when they should", True, "6 timed out"),
+        Step("your add did it", True, "asked 9 times"),
+    ]
 
     class Live:
         def check_live(self, file: Path, say: object) -> list[Step]:
             return live_steps
 
     def public(exercise: Exercise, file: Path) -> Verdict:
-        return Verdict(exercise.id, str(file), "", (Outcome("test_2_ms", "2 ms go into slot 2", True, ""),), None)
+        return Verdict(
+            exercise.id,
+            str(file),
+            "",
+            (Outcome("test_2_ms", "2 ms go into slot 2", True, ""),),
+            None,
+        )
 
     monkeypatch.setattr("exercises.command.live_part", lambda _: Live())
     monkeypatch.setattr("exercises.command.check_public", public)
     work = Workplace(EXERCISE, tmp_path)
     work.start()
     report = tmp_path / "report.json"
-    result = CliRunner().invoke(lab, ["check", "02-1", "--dir", str(tmp_path), "--json", str(report)])
+    result = CliRunner().invoke(
+        lab, ["check", "02-1", "--dir", str(tmp_path), "--json", str(report)]
+    )
     assert result.exit_code == 0
     assert "02-1 passed" in result.output
     assert work.passed
@@ -182,11 +231,15 @@ def test_check_tells_and_remembers(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert not work.passed
 
 
-def test_a_check_that_fails_in_public_does_not_start_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_that_fails_in_public_does_not_start_a_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def never(_: Exercise) -> None:
         raise AssertionError("the live part was run")
 
     monkeypatch.setattr("exercises.command.live_part", never)
-    result = CliRunner().invoke(lab, ["check", "02-1", str(WRONG / "ex01_rounded_up.py"), "--dir", str(tmp_path)])
+    result = CliRunner().invoke(
+        lab, ["check", "02-1", str(WRONG / "ex01_rounded_up.py"), "--dir", str(tmp_path)]
+    )
     assert result.exit_code == 1
     assert "comes due 10 ms after the task" in result.output.replace("\n", " ")

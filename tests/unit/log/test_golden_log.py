@@ -1,4 +1,6 @@
-"""A log that Apache Kafka 2.8.2 wrote, read by ours; and ours, held against it byte for byte (spec S1; see tests/golden/log/README.md)."""
+"""A log that Apache Kafka 2.8.2 wrote, read by ours; and ours, held against it byte for byte (spec
+S1; see tests/golden/log/README.md).
+"""
 
 import json
 import shutil
@@ -22,7 +24,14 @@ from kafka_edu.record.record_batch import check_crc, iter_headers, read_records
 from kafka_edu.trace.events.log import LogLoaded, LogRecovered
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "log"
-CONFIG = LogConfig.parse({"segment.bytes": "4096", "index.interval.bytes": "256", "segment.index.bytes": "960", "retention.ms": "-1"})
+CONFIG = LogConfig.parse(
+    {
+        "segment.bytes": "4096",
+        "index.interval.bytes": "256",
+        "segment.index.bytes": "960",
+        "retention.ms": "-1",
+    }
+)
 NOW = 1_600_000_400_000
 WRITTEN = [tuple(row) for row in json.loads((GOLDEN / "records.json").read_text())]
 
@@ -56,8 +65,12 @@ def records(log: Log) -> list[Record]:
 def test_every_record_is_read(tmp_path: Path, state: str) -> None:
     log, events = load(tmp_path, state)
     found = records(log)
-    assert [(r.offset, r.timestamp, (r.key or b"").decode(), (r.value or b"").decode()) for r in found] == WRITTEN
-    assert [r.headers[0] for r in found if r.headers][::4] == [("codec", c) for c in (b"none", b"gzip", b"snappy", b"lz4", b"zstd", b"none")]
+    assert [
+        (r.offset, r.timestamp, (r.key or b"").decode(), (r.value or b"").decode()) for r in found
+    ] == WRITTEN
+    assert [r.headers[0] for r in found if r.headers][::4] == [
+        ("codec", c) for c in (b"none", b"gzip", b"snappy", b"lz4", b"zstd", b"none")
+    ]
     assert [s.base_offset for s in log.segments] == [0, 100]
     assert log.leader_epoch_cache.entries == [(0, 0)]
     kinds = [type(e) for e in events]
@@ -81,22 +94,42 @@ def test_producers_are_those_of_kafka_s_snapshot(tmp_path: Path) -> None:
     shutil.copytree(GOLDEN / "clean", tmp_path / "other")
     for snapshot in (tmp_path / "other").glob("*.snapshot"):
         snapshot.unlink()
-    ours, _ = load_log(TopicPartition("golden", 0), str(tmp_path), str(tmp_path / "other"), OsFileSystem(), CONFIG, now_ms=NOW)
+    ours, _ = load_log(
+        TopicPartition("golden", 0),
+        str(tmp_path),
+        str(tmp_path / "other"),
+        OsFileSystem(),
+        CONFIG,
+        now_ms=NOW,
+    )
     producers = ours.producer_state_manager.producers
     assert sorted(producers) == sorted(entry.producer_id for entry in kafka_s)
     for entry in kafka_s:
         mine = producers[entry.producer_id]
-        assert (mine.producer_epoch, mine.batches[-1], mine.last_timestamp) == (entry.producer_epoch, entry.batches[-1], entry.last_timestamp)
+        assert (mine.producer_epoch, mine.batches[-1], mine.last_timestamp) == (
+            entry.producer_epoch,
+            entry.batches[-1],
+            entry.last_timestamp,
+        )
     ours.close()
     again = decode_snapshot((tmp_path / "other" / f"{132:020d}.snapshot").read_bytes())
-    assert [(e.producer_id, list(e.batches)) for e in sorted(again, key=lambda e: e.producer_id)] == [
-        (e.producer_id, list(e.batches)) for e in sorted(kafka_s, key=lambda e: e.producer_id)
-    ]
+    assert [
+        (e.producer_id, list(e.batches)) for e in sorted(again, key=lambda e: e.producer_id)
+    ] == [(e.producer_id, list(e.batches)) for e in sorted(kafka_s, key=lambda e: e.producer_id)]
 
 
 def test_the_same_batches_give_the_same_files(tmp_path: Path) -> None:
-    """What the producers sent, appended here by a leader of epoch 0, and a clean end: batches, offset indexes and checkpoints are Kafka's, byte for byte."""
-    log, _ = load_log(TopicPartition("golden", 0), str(tmp_path), str(tmp_path / "golden-0"), OsFileSystem(), CONFIG, now_ms=NOW)
+    """What the producers sent, appended here by a leader of epoch 0, and a clean end: batches,
+    offset indexes and checkpoints are Kafka's, byte for byte.
+    """
+    log, _ = load_log(
+        TopicPartition("golden", 0),
+        str(tmp_path),
+        str(tmp_path / "golden-0"),
+        OsFileSystem(),
+        CONFIG,
+        now_ms=NOW,
+    )
     for segment in (0, 100):
         data = (GOLDEN / "clean" / f"{segment:020d}.log").read_bytes()
         for at, header in iter_headers(data):
@@ -106,12 +139,21 @@ def test_the_same_batches_give_the_same_files(tmp_path: Path) -> None:
             assert log.append_as_leader(sent, 0, NOW).first_offset == header.base_offset
     log.close()
     ours, kafka_s = (
-        {p.name: p.read_bytes() for p in folder.iterdir() if p.suffix in (".log", ".index", ".timeindex")}
+        {
+            p.name: p.read_bytes()
+            for p in folder.iterdir()
+            if p.suffix in (".log", ".index", ".timeindex")
+        }
         for folder in (tmp_path / "golden-0", GOLDEN / "clean")
     )
     assert ours == kafka_s
-    assert (tmp_path / "golden-0" / "leader-epoch-checkpoint").read_bytes() == (GOLDEN / "clean" / "leader-epoch-checkpoint").read_bytes()
-    snapshots = [sorted(p.name for p in folder.glob("*.snapshot")) for folder in (tmp_path / "golden-0", GOLDEN / "clean")]
+    assert (tmp_path / "golden-0" / "leader-epoch-checkpoint").read_bytes() == (
+        GOLDEN / "clean" / "leader-epoch-checkpoint"
+    ).read_bytes()
+    snapshots = [
+        sorted(p.name for p in folder.glob("*.snapshot"))
+        for folder in (tmp_path / "golden-0", GOLDEN / "clean")
+    ]
     assert snapshots[0] == snapshots[1]
 
 
@@ -138,6 +180,10 @@ def test_kafka_s_batches_are_converted_for_old_consumers(tmp_path: Path, magic: 
         data = segment.log.pread(segment.size, 0)
         for at, header in iter_headers(data):
             if header.compression is not CompressionType.ZSTD:
-                old = part_bytes(lazily_down_converted(data[at : at + header.size_in_bytes], magic, 0))
-                assert [r.value for r in read_all(old)] == [row[3].encode() for row in WRITTEN[header.base_offset : header.next_offset]]
+                old = part_bytes(
+                    lazily_down_converted(data[at : at + header.size_in_bytes], magic, 0)
+                )
+                assert [r.value for r in read_all(old)] == [
+                    row[3].encode() for row in WRITTEN[header.base_offset : header.next_offset]
+                ]
     log.close()

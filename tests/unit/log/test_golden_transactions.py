@@ -1,4 +1,6 @@
-"""Transactions as Apache Kafka 2.8.2 wrote them, and ours, held against them byte for byte (spec X2; see tests/golden/log/README.md)."""
+"""Transactions as Apache Kafka 2.8.2 wrote them, and ours, held against them byte for byte (spec
+X2; see tests/golden/log/README.md).
+"""
 
 import json
 import shutil
@@ -13,13 +15,25 @@ from kafka_edu.log.append_origin import AppendOrigin
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_loader import load_log
-from kafka_edu.record.control_record import build_end_transaction_marker, read_end_transaction_marker
+from kafka_edu.record.control_record import (
+    build_end_transaction_marker,
+    read_end_transaction_marker,
+)
 from kafka_edu.record.record_batch import HEADER_START, iter_headers
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "log" / "transactions"
-CONFIG = LogConfig.parse({"segment.bytes": "1200", "index.interval.bytes": "200", "segment.index.bytes": "960", "retention.ms": "-1"})
+CONFIG = LogConfig.parse(
+    {
+        "segment.bytes": "1200",
+        "index.interval.bytes": "200",
+        "segment.index.bytes": "960",
+        "retention.ms": "-1",
+    }
+)
 TOLD = [tuple(row) for row in json.loads((GOLDEN / "aborted.json").read_text())]
-"""Offset, size, high watermark, LSO, aborted transactions: what Apache Kafka told read_committed readers."""
+"""Offset, size, high watermark, LSO, aborted transactions: what Apache Kafka told read_committed
+readers.
+"""
 FILES = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
 NOW = 1_700_000_000_000
 
@@ -44,7 +58,9 @@ def files(folder: Path, suffixes: tuple[str, ...] = FILES) -> dict[str, bytes]:
 
 
 def test_the_same_batches_give_the_same_files(tmp_path: Path) -> None:
-    """Batches and markers as they were sent, appended here: segments, all three indexes and the snapshots are Kafka's, byte for byte."""
+    """Batches and markers as they were sent, appended here: segments, all three indexes and the
+    snapshots are Kafka's, byte for byte.
+    """
     log = open_log(tmp_path / "golden-0")
     markers = 0
     for path in sorted(GOLDEN.glob("*.log")):
@@ -54,11 +70,20 @@ def test_the_same_batches_give_the_same_files(tmp_path: Path) -> None:
             if header.is_control:
                 marker = read_end_transaction_marker(batch)
                 assert marker is not None
-                built = build_end_transaction_marker(marker, header.producer_id, header.producer_epoch, header.max_timestamp)
-                assert built[HEADER_START.size :] == batch[HEADER_START.size :], "a marker of ours is Kafka's, byte for byte"
+                built = build_end_transaction_marker(
+                    marker, header.producer_id, header.producer_epoch, header.max_timestamp
+                )
+                assert built[HEADER_START.size :] == batch[HEADER_START.size :], (
+                    "a marker of ours is Kafka's, byte for byte"
+                )
                 markers += 1
             sent = HEADER_START.pack(0, header.batch_length, -1) + batch[HEADER_START.size :]
-            info = log.append_as_leader(sent, 0, NOW, origin=AppendOrigin.COORDINATOR if header.is_control else AppendOrigin.CLIENT)
+            info = log.append_as_leader(
+                sent,
+                0,
+                NOW,
+                origin=AppendOrigin.COORDINATOR if header.is_control else AppendOrigin.CLIENT,
+            )
             assert info.first_offset == header.base_offset
             log.on_high_watermark_incremented(log.log_end_offset)
     log.close()
@@ -68,10 +93,11 @@ def test_the_same_batches_give_the_same_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("clean", [True, False])
 def test_read_committed_readers_are_told_what_kafka_told(tmp_path: Path, clean: bool) -> None:
-    """Out of Kafka's own files; and, after a crash, out of an index that recovery has made anew from the batches.
+    """Out of Kafka's own files; and, after a crash, out of an index that recovery has made anew
+    from the batches.
 
-    Where a piece ends exactly where an index entry points, Kafka's search may take the entry behind it, and tell of a transaction that begins behind
-    the piece: readers do not mind.
+    Where a piece ends exactly where an index entry points, Kafka's search may take the entry behind
+    it, and tell of a transaction that begins behind the piece: readers do not mind.
     """
     shutil.copytree(GOLDEN, tmp_path / "golden-0")
     if not clean:
@@ -82,10 +108,18 @@ def test_read_committed_readers_are_told_what_kafka_told(tmp_path: Path, clean: 
         log.on_high_watermark_incremented(high_watermark)
         assert log.last_stable_offset == stable
         data = log.read(offset, size, max_offset=stable, min_one_message=True)
-        told = [[a.producer_id, a.first_offset] for a in log.aborted_transactions(offset, data)] if len(data.records) else []
+        told = (
+            [[a.producer_id, a.first_offset] for a in log.aborted_transactions(offset, data)]
+            if len(data.records)
+            else []
+        )
         index = log.segments[log.segments.floor(offset)].offset_index
-        piece_end = data.fetch_offset_metadata.relative_position_in_segment + part_size(data.records)
+        piece_end = data.fetch_offset_metadata.relative_position_in_segment + part_size(
+            data.records
+        )
         on_an_entry = piece_end in [index.entry(n).position for n in range(index.entries)]
-        assert told == (aborted if not on_an_entry else [each for each in aborted if each in told]), (offset, size)
+        assert told == (
+            aborted if not on_an_entry else [each for each in aborted if each in told]
+        ), (offset, size)
     log.close()
     assert files(tmp_path / "golden-0", (".txnindex",)) == files(GOLDEN, (".txnindex",))

@@ -1,4 +1,6 @@
-"""An index on a full disk: an error that takes the log dir offline, and not a signal that ends the broker."""
+"""An index on a full disk: an error that takes the log dir offline, and not a signal that ends the
+broker.
+"""
 
 import subprocess
 import sys
@@ -6,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-#: Mounts a disk of 1 MB on its argument, makes two empty indexes of 10 MB there, which are holes, fills the disk, and adds entries.
+#: Mounts a disk of 1 MB on its argument, makes two empty indexes of 10 MB there, which are holes,
+#: fills the disk, and adds entries.
 SCRIPT = """
 import contextlib, sys
 from pathlib import Path
@@ -20,7 +23,9 @@ mounts = enter()
 if mounts.refused:
     sys.exit("skip: " + mounts.refused)
 mounts.small_disk(folder, 1024 * 1024)
-offsets, times = (kind(OsFileSystem(), f"{folder}/0.{kind.__name__}", 0) for kind in (OffsetIndex, TimeIndex))
+offsets, times = (
+    kind(OsFileSystem(), f"{folder}/0.{kind.__name__}", 0) for kind in (OffsetIndex, TimeIndex)
+)
 for index in (offsets, times):
     index.resize(10 * 1024 * 1024)
 ballast = (folder / "ballast").open("wb", buffering=0)
@@ -43,8 +48,18 @@ print(offsets.entries, offsets.lookup(1500).offset, times.entries, times.lookup(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a small disk of its own needs Linux")
 def test_an_entry_for_which_there_is_no_room_is_an_error(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", SCRIPT, str(tmp_path)], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     if done.stderr.startswith("skip: "):
         pytest.skip(done.stderr.removeprefix("skip: ").strip())
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines() == ["No space left on device", "No space left on device", "1999 1500 1999 700"]
+    assert done.stdout.splitlines() == [
+        "No space left on device",
+        "No space left on device",
+        "1999 1500 1999 700",
+    ]

@@ -3,7 +3,13 @@ import pytest
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.checkpoint_file import CorruptCheckpointError
 from kafka_edu.log.leader_epoch_file_cache import LeaderEpochFileCache
-from kafka_edu.log.log_file_names import delete_dir_name, is_delete_dir, offset_of, parse_topic_partition, segment_file
+from kafka_edu.log.log_file_names import (
+    delete_dir_name,
+    is_delete_dir,
+    offset_of,
+    parse_topic_partition,
+    segment_file,
+)
 from kafka_edu.log.offset_checkpoint_file import OffsetCheckpointFile
 from kafka_edu.sim.memory_file_system import MemoryFile, MemoryFileSystem
 
@@ -86,7 +92,9 @@ def test_the_file_of_an_epoch_without_records_may_wait() -> None:
     assert file_system.read(PATH) == b"0\n2\n0 0\n1 7\n"
     epochs.assign(2, 9, later=True)
     epochs.truncate_from_end(7)
-    assert file_system.read(PATH) == b"0\n1\n0 0\n", "what is cut is written at once, and what waited with it"
+    assert file_system.read(PATH) == b"0\n1\n0 0\n", (
+        "what is cut is written at once, and what waited with it"
+    )
 
 
 class CountingFileSystem(MemoryFileSystem):
@@ -137,7 +145,18 @@ def test_an_empty_file_is_as_kafka_makes_it() -> None:
     assert OffsetCheckpointFile("/c", file_system).read() == {}
 
 
-@pytest.mark.parametrize("content", [b"1\n0\n", b"0\n2\nweb 0 1\n", b"0\n1\nweb 0\n", b"0\n1\nweb zero 1\n", b"0", b"x\n", b"\xff\xfe"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"1\n0\n",
+        b"0\n2\nweb 0 1\n",
+        b"0\n1\nweb 0\n",
+        b"0\n1\nweb zero 1\n",
+        b"0",
+        b"x\n",
+        b"\xff\xfe",
+    ],
+)
 def test_a_torn_checkpoint_is_refused(content: bytes) -> None:
     file_system = MemoryFileSystem()
     file_system.write_atomically("/c", content)
@@ -150,7 +169,14 @@ def test_names() -> None:
     assert offset_of("00000000000000368769.timeindex") == 368769
     assert offset_of("leader-epoch-checkpoint") is None
     assert parse_topic_partition("a-b-3") == ("a-b", 3)
-    for folder in ("web", "-0", "web-", "web-x", "lost+found", "web-0.0123456789abcdef0123456789abcdef-delete"):
+    for folder in (
+        "web",
+        "-0",
+        "web-",
+        "web-x",
+        "lost+found",
+        "web-0.0123456789abcdef0123456789abcdef-delete",
+    ):
         assert parse_topic_partition(folder) is None
     name = delete_dir_name(TopicPartition("t" * 249, 0), 7)
     assert len(name) == 255

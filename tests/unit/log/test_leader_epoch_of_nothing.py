@@ -1,4 +1,6 @@
-"""What a leader-epoch cache without entries answers: a client may ask for any epoch, also for one that cannot be."""
+"""What a leader-epoch cache without entries answers: a client may ask for any epoch, also for one
+that cannot be.
+"""
 
 from pathlib import Path
 

@@ -12,17 +12,33 @@ from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.record.compression import CompressionType
 from kafka_edu.record.legacy import build_message_set
 from kafka_edu.record.record import Record
-from kafka_edu.record.record_batch import TimestampType, build_batch, check_crc, compute_crc, iter_headers, parse_header, read_records
+from kafka_edu.record.record_batch import (
+    TimestampType,
+    build_batch,
+    check_crc,
+    compute_crc,
+    iter_headers,
+    parse_header,
+    read_records,
+)
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
 
 NOW = 1_600_000_000_000
 
 
 def batch(count: int = 1, timestamp: int = NOW, size: int = 10, **options: int) -> bytes:
-    return build_batch([Record(i, timestamp, b"k%d" % i, b"v" * size) for i in range(count)], **options)  # type: ignore[arg-type]
+    return build_batch(
+        [Record(i, timestamp, b"k%d" % i, b"v" * size) for i in range(count)], **options
+    )  # type: ignore[arg-type]
 
 
-def open_log(file_system: MemoryFileSystem | None = None, *, clean: bool = False, recovery_point: int = 0, **config: str) -> Log:
+def open_log(
+    file_system: MemoryFileSystem | None = None,
+    *,
+    clean: bool = False,
+    recovery_point: int = 0,
+    **config: str,
+) -> Log:
     keys = {key.replace("_", "."): value for key, value in config.items()}
     log, _ = load_log(
         TopicPartition("t", 0),
@@ -50,12 +66,11 @@ def offsets(log: Log, start: int = 0) -> list[int]:
     while start < log.log_end_offset:
         data = part_bytes(log.read(start, 10_000_000).records)
         for position, header in iter_headers(data):
-            found += [r.offset for r in read_records(data[position : position + header.size_in_bytes])]
+            found += [
+                r.offset for r in read_records(data[position : position + header.size_in_bytes])
+            ]
         start = found[-1] + 1
     return found
-
-
-# --- append ---
 
 
 def test_a_leader_gives_offsets_and_touches_nothing_but_the_header() -> None:
@@ -63,11 +78,21 @@ def test_a_leader_gives_offsets_and_touches_nothing_but_the_header() -> None:
     sent = [batch(3), batch(2, compression=CompressionType.LZ4)]
     first = log.append_as_leader(memoryview(sent[0]), 4, NOW)
     second = log.append_as_leader(sent[1], 5, NOW)
-    assert (first.first_offset, first.last_offset, second.first_offset, second.last_offset) == (0, 2, 3, 4)
+    assert (first.first_offset, first.last_offset, second.first_offset, second.last_offset) == (
+        0,
+        2,
+        3,
+        4,
+    )
     assert first.log_append_time == -1
     stored = part_bytes(log.read(0, 1 << 20).records)
     (_, one), (at, two) = iter_headers(stored)
-    assert (one.base_offset, one.partition_leader_epoch, two.base_offset, two.partition_leader_epoch) == (0, 4, 3, 5)
+    assert (
+        one.base_offset,
+        one.partition_leader_epoch,
+        two.base_offset,
+        two.partition_leader_epoch,
+    ) == (0, 4, 3, 5)
     assert bytes(stored[16:at]) == sent[0][16:], "from the magic on, byte for byte"
     assert bytes(stored[at + 16 :]) == sent[1][16:]
     check_crc(stored[at:], two)
@@ -95,7 +120,9 @@ def test_old_messages_become_one_v2_batch(magic: int, codec: CompressionType) ->
     ((_, header),) = iter_headers(stored)
     assert header.compression is codec
     check_crc(stored, header)
-    assert [(r.offset, r.timestamp, r.value) for r in read_records(stored)] == [(i, NOW if magic else -1, b"v%d" % i) for i in range(3)]
+    assert [(r.offset, r.timestamp, r.value) for r in read_records(stored)] == [
+        (i, NOW if magic else -1, b"v%d" % i) for i in range(3)
+    ]
 
 
 def test_nothing_to_append_is_no_error_to_old_producers() -> None:
@@ -147,7 +174,12 @@ def test_bad_batches_are_refused_as_kafka_refuses_them(sent: bytes, error: Error
 
 def test_what_kafka_does_not_check_is_taken() -> None:
     log = open_log()
-    for sent in (damaged(35, ">q", 5), damaged(27, ">q", -5), damaged(21, ">h", 0x4000), batch(2, producer_id=9, base_sequence=0)):
+    for sent in (
+        damaged(35, ">q", 5),
+        damaged(27, ">q", -5),
+        damaged(21, ">h", 0x4000),
+        batch(2, producer_id=9, base_sequence=0),
+    ):
         log.append_as_leader(sent, 0, NOW)
     log.append_as_leader(batch() + batch()[:-1], 0, NOW)
     assert log.log_end_offset == 9
@@ -167,7 +199,11 @@ def test_a_compacted_topic_wants_keys() -> None:
     log = open_log(cleanup_policy="compact")
     log.append_as_leader(batch(2), 0, NOW)
     with pytest.raises(KafkaException) as refused:
-        log.append_as_leader(build_batch([Record(i, NOW, b"k" if i % 50 else None, b"v") for i in range(100)]), 0, NOW)
+        log.append_as_leader(
+            build_batch([Record(i, NOW, b"k" if i % 50 else None, b"v") for i in range(100)]),
+            0,
+            NOW,
+        )
     assert refused.value.error is Errors.INVALID_RECORD
     assert [e.batch_index for e in refused.value.record_errors] == [0, 50]  # type: ignore[attr-defined]
 
@@ -182,7 +218,13 @@ def test_times_too_far_from_the_broker_s_are_refused() -> None:
 
 def test_a_topic_s_own_codec_is_what_lies_on_disk() -> None:
     log = open_log(compression_type="gzip")
-    log.append_as_leader(batch(50, compression=CompressionType.LZ4, producer_id=3, producer_epoch=0, base_sequence=0), 0, NOW)
+    log.append_as_leader(
+        batch(
+            50, compression=CompressionType.LZ4, producer_id=3, producer_epoch=0, base_sequence=0
+        ),
+        0,
+        NOW,
+    )
     stored = part_bytes(log.read(0, 1 << 20).records)
     header = parse_header(stored)
     assert header.compression is CompressionType.GZIP
@@ -208,7 +250,9 @@ def test_a_follower_stores_what_it_gets_byte_for_byte() -> None:
     assert bytes(part_bytes(follower.read(0, 1 << 20).records)) == data
     assert follower.leader_epoch_cache.entries == leader.leader_epoch_cache.entries
     one, other = follower.active_segment.offset_index, leader.active_segment.offset_index
-    assert [one.entry(i) for i in range(one.entries)] == [other.entry(i) for i in range(other.entries)]
+    assert [one.entry(i) for i in range(one.entries)] == [
+        other.entry(i) for i in range(other.entries)
+    ]
 
 
 def test_a_follower_refuses_what_does_not_follow() -> None:
@@ -222,9 +266,6 @@ def test_a_follower_refuses_what_does_not_follow() -> None:
     with pytest.raises(KafkaException) as refused:
         open_log().append_as_follower(data, NOW)
     assert refused.value.error is Errors.CORRUPT_MESSAGE
-
-
-# --- read ---
 
 
 def test_a_read_names_a_piece_of_the_file_and_copies_nothing() -> None:
@@ -244,7 +285,9 @@ def test_a_read_stops_at_the_batch_of_the_high_watermark() -> None:
     log = filled(4)
     one = log.active_segment.size // 4
     assert part_size(log.read(0, 1 << 20, max_offset=6).records) == 2 * one
-    assert part_size(log.read(0, 1 << 20, max_offset=7).records) == 2 * one, "the batch of offset 7 begins at 6"
+    assert part_size(log.read(0, 1 << 20, max_offset=7).records) == 2 * one, (
+        "the batch of offset 7 begins at 6"
+    )
     assert part_size(log.read(6, 1 << 20, max_offset=6).records) == 0
     assert part_size(log.read(9, 1 << 20, max_offset=6).records) == 0
     assert part_size(log.read(12, 1 << 20).records) == 0
@@ -286,17 +329,26 @@ def test_every_offset_is_found_in_every_segment_with_and_without_memory_of_recen
         place = log.convert_to_offset_metadata(offset)
         header = parse_header(part_bytes(log.read(offset, 1 << 20).records))
         assert header.base_offset == offset // 3 * 3
-        assert place.segment_base_offset == log.read(offset, 1).fetch_offset_metadata.segment_base_offset
+        assert (
+            place.segment_base_offset
+            == log.read(offset, 1).fetch_offset_metadata.segment_base_offset
+        )
     assert offsets(log) == list(range(180))
 
 
 def test_records_are_found_by_time() -> None:
     log = open_log(segment_bytes="1000", index_interval_bytes="150")
     for i in range(40):
-        log.append_as_leader(build_batch([Record(j, NOW + 10 * i + j, None, b"v" * 30) for j in range(3)]), 7, NOW)
+        log.append_as_leader(
+            build_batch([Record(j, NOW + 10 * i + j, None, b"v" * 30) for j in range(3)]), 7, NOW
+        )
     for i in (0, 1, 17, 39):
         for j in range(3):
-            assert log.fetch_offset_by_timestamp(NOW + 10 * i + j) == (NOW + 10 * i + j, 3 * i + j, 7)
+            assert log.fetch_offset_by_timestamp(NOW + 10 * i + j) == (
+                NOW + 10 * i + j,
+                3 * i + j,
+                7,
+            )
     assert log.fetch_offset_by_timestamp(NOW + 5) == (NOW + 10, 3, 7)
     assert log.fetch_offset_by_timestamp(0) == (NOW, 0, 7)
     assert log.fetch_offset_by_timestamp(-3) == (NOW, 0, 7)
@@ -308,9 +360,6 @@ def test_records_are_found_by_time() -> None:
     assert log.fetch_offset_by_timestamp(NOW) == (NOW + 162, 50, 7)
 
 
-# --- roll, retention ---
-
-
 def test_the_four_conditions_of_a_new_segment() -> None:
     by_size = filled(10, segment_bytes="500")
     assert [s.base_offset for s in by_size.segments] == [0, 12, 24]
@@ -320,7 +369,8 @@ def test_the_four_conditions_of_a_new_segment() -> None:
     assert [s.base_offset for s in by_time.segments] == [0, 2, 4]
     by_index = filled(10, segment_index_bytes="36", index_interval_bytes="0")
     assert [s.base_offset for s in by_index.segments] == [0, 9, 18, 27], (
-        "three batches: the first one needs no entry, and the time index keeps one of its three slots"
+        "three batches: the first one needs no entry, and the time index keeps one of its three"
+        " slots"
     )
     by_offset = open_log()
     far = bytearray(batch(1))
@@ -351,7 +401,9 @@ def test_retention_by_time_by_size_and_by_start_offset() -> None:
     assert [s.base_offset for s in by_time.segments] == [12, 24]
     assert by_time.log_start_offset == 12
     by_time.delete_old_segments(NOW + 5000)
-    assert [s.base_offset for s in by_time.segments] == [30], "all are too old: an empty one takes their place"
+    assert [s.base_offset for s in by_time.segments] == [30], (
+        "all are too old: an empty one takes their place"
+    )
     by_size = filled(10, segment_bytes="500", retention_bytes="600")
     by_size.delete_old_segments(NOW)
     assert [s.base_offset for s in by_size.segments] == [12, 24]
@@ -399,9 +451,6 @@ def test_the_log_start_offset_does_not_pass_the_high_watermark() -> None:
     assert not log.maybe_increment_log_start_offset(4)
 
 
-# --- truncate ---
-
-
 @pytest.mark.parametrize("offset", range(31))
 def test_truncation_leaves_a_prefix(offset: int) -> None:
     log = filled(10, segment_bytes="500", index_interval_bytes="100")
@@ -416,7 +465,9 @@ def test_truncation_leaves_a_prefix(offset: int) -> None:
 def test_truncation_forgets_epochs_producers_and_the_recovery_point() -> None:
     log = open_log()
     for epoch in range(4):
-        log.append_as_leader(batch(2, producer_id=epoch, producer_epoch=0, base_sequence=0), epoch, NOW)
+        log.append_as_leader(
+            batch(2, producer_id=epoch, producer_epoch=0, base_sequence=0), epoch, NOW
+        )
     log.flush()
     log.on_high_watermark_incremented(8)
     log.truncate_to(4, NOW)
@@ -428,15 +479,17 @@ def test_truncation_forgets_epochs_producers_and_the_recovery_point() -> None:
 def test_truncating_fully_starts_anew() -> None:
     log = filled(10, segment_bytes="500")
     log.truncate_fully_and_start_at(100, NOW)
-    assert (log.log_start_offset, log.log_end_offset, log.high_watermark, log.recovery_point) == (100, 100, 100, 100)
+    assert (log.log_start_offset, log.log_end_offset, log.high_watermark, log.recovery_point) == (
+        100,
+        100,
+        100,
+        100,
+    )
     assert log.append_as_leader(batch(1), 3, NOW).first_offset == 100
     below = filled(10)
     below.maybe_increment_log_start_offset(6)
     below.truncate_to(3, NOW)
     assert (below.log_start_offset, below.log_end_offset) == (3, 3)
-
-
-# --- disk ---
 
 
 def test_a_full_disk_is_a_storage_error_and_leaves_no_half_batch() -> None:

@@ -22,18 +22,25 @@ def test_every_dir_is_created_and_locked_and_a_bad_one_is_set_aside() -> None:
     assert dirs.live == ["/a", "/b"]
     assert list(dirs.failed) == ["/bad"]
     assert dirs.failures().startswith("/bad: ")
-    assert [envelope.event for envelope in ring.events] == [LogDirLocked(log_dir="/a"), LogDirLocked(log_dir="/b")]
+    assert [envelope.event for envelope in ring.events] == [
+        LogDirLocked(log_dir="/a"),
+        LogDirLocked(log_dir="/b"),
+    ]
 
 
-def test_a_dir_in_use_is_named_with_its_holder_and_no_other_dir_stays_locked(tmp_path: Path) -> None:
+def test_a_dir_in_use_is_named_with_its_holder_and_no_other_dir_stays_locked(
+    tmp_path: Path,
+) -> None:
     first, second = str(tmp_path / "first"), str(tmp_path / "second")
     running = LogDirs([second], OsFileSystem())
     running.open()
     with pytest.raises(LogDirInUseError) as refused:
         LogDirs([first, second], OsFileSystem()).open()
-    assert str(refused.value) == (
-        f"Failed to acquire lock on file .lock in {second}. A Kafka instance in another process or thread is using this directory. "
-        f"The lock is held by process {os.getpid()}. Stop that broker first, or give this one other log.dirs."
+    assert (
+        str(refused.value)
+        == f"Failed to acquire lock on file .lock in {second}. A Kafka instance in another process"
+        f" or thread is using this directory. The lock is held by process {os.getpid()}. Stop"
+        " that broker first, or give this one other log.dirs."
     )
     LogDirs([first], OsFileSystem()).open()
 

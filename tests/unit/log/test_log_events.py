@@ -27,8 +27,17 @@ NOW = 1_600_000_000_000
 
 
 def watched(level: Level = Level.STATE) -> tuple[Log, RingSink]:
-    config = LogConfig.parse({"segment.bytes": "400", "segment.index.bytes": "480", "index.interval.bytes": "100", "retention.ms": "10"})
-    log, _ = load_log(TopicPartition("t", 1), "/d", "/d/t-1", MemoryFileSystem(), config, now_ms=NOW)
+    config = LogConfig.parse(
+        {
+            "segment.bytes": "400",
+            "segment.index.bytes": "480",
+            "index.interval.bytes": "100",
+            "retention.ms": "10",
+        }
+    )
+    log, _ = load_log(
+        TopicPartition("t", 1), "/d", "/d/t-1", MemoryFileSystem(), config, now_ms=NOW
+    )
     trace, ring = Tracer(0, MockTime()), RingSink(level=level)
     trace.add_sink(ring)
     log.watch(trace)
@@ -37,7 +46,12 @@ def watched(level: Level = Level.STATE) -> tuple[Log, RingSink]:
 
 def batch(sequence: int = -1) -> bytes:
     producer = 5 if sequence >= 0 else -1
-    return build_batch([Record(0, NOW, b"k", b"v" * 20)], producer_id=producer, producer_epoch=min(sequence, 0), base_sequence=sequence)
+    return build_batch(
+        [Record(0, NOW, b"k", b"v" * 20)],
+        producer_id=producer,
+        producer_epoch=min(sequence, 0),
+        base_sequence=sequence,
+    )
 
 
 def told(ring: RingSink) -> list[Event]:
@@ -51,7 +65,10 @@ def test_each_change_is_told_once_by_its_door() -> None:
     size = len(batch())
     for _ in range(5):
         log.append_as_leader(batch(), 3, NOW)
-    assert told(ring) == [LeaderEpochAssigned("t", 1, 3, 0), SegmentRolled("t", 1, 4, "size", 0, 4 * size)]
+    assert told(ring) == [
+        LeaderEpochAssigned("t", 1, 3, 0),
+        SegmentRolled("t", 1, 4, "size", 0, 4 * size),
+    ]
     log.append_as_leader(batch(0), 3, NOW)
     log.append_as_leader(batch(0), 3, NOW)
     assert told(ring) == [DuplicateBatch("t", 1, 5, 0, 0, 5)]
@@ -59,7 +76,10 @@ def test_each_change_is_told_once_by_its_door() -> None:
     assert told(ring) == [LogFlushed("t", 1, 6)]
     log.on_high_watermark_incremented(5)
     log.delete_old_segments(NOW + 11)
-    assert told(ring) == [SegmentDeleted("t", 1, 0, 4 * size, "retention by time"), LogStartOffsetIncremented("t", 1, 0, 4)]
+    assert told(ring) == [
+        SegmentDeleted("t", 1, 0, 4 * size, "retention by time"),
+        LogStartOffsetIncremented("t", 1, 0, 4),
+    ]
     log.truncate_to(5, NOW)
     assert told(ring) == [LogTruncated("t", 1, 6, 5, size, False)]
     log.truncate_to(5, NOW)

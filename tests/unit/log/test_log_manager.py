@@ -16,7 +16,14 @@ from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
 from kafka_edu.trace.event import Event
-from kafka_edu.trace.events.log import LogDirFailed, LogLoaded, LogRecovered, LogState, SegmentFilesRemoved, SegmentRolled
+from kafka_edu.trace.events.log import (
+    LogDirFailed,
+    LogLoaded,
+    LogRecovered,
+    LogState,
+    SegmentFilesRemoved,
+    SegmentRolled,
+)
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
 from tests.waiting import PATIENCE_S
@@ -24,7 +31,13 @@ from tests.waiting import PATIENCE_S
 T = TypeVar("T")
 A, B, C = (TopicPartition("t", i) for i in range(3))
 CONFIG = LogConfig.parse(
-    {"segment.bytes": "400", "segment.index.bytes": "480", "retention.bytes": "150", "retention.ms": "-1", "file.delete.delay.ms": "5000"}
+    {
+        "segment.bytes": "400",
+        "segment.index.bytes": "480",
+        "retention.bytes": "150",
+        "retention.ms": "-1",
+        "file.delete.delay.ms": "5000",
+    }
 )
 
 
@@ -66,7 +79,9 @@ class Broker:
         log = self.logs.get_log(tp)
         assert log is not None
         for _ in range(batches):
-            log.append_as_leader(build_batch([Record(0, 5, b"k", b"v" * 20)]), 0, self.time.milliseconds())
+            log.append_as_leader(
+                build_batch([Record(0, 5, b"k", b"v" * 20)]), 0, self.time.milliseconds()
+            )
 
 
 def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -101,7 +116,9 @@ def test_a_clean_end_and_a_new_start_find_everything_and_recover_nothing() -> No
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_logs_are_flushed_and_closed_by_as_many_workers_as_each_dir_has(workers: int) -> None:
-    """num.recovery.threads.per.data.dir. The loop does none of it: it would stand still while thousands of logs are closed."""
+    """num.recovery.threads.per.data.dir. The loop does none of it: it would stand still while
+    thousands of logs are closed.
+    """
 
     async def scenario() -> None:
         disk = MemoryFileSystem()
@@ -112,7 +129,13 @@ def test_logs_are_flushed_and_closed_by_as_many_workers_as_each_dir_has(workers:
         async def in_a_worker(call: Callable[[], T]) -> T:
             nonlocal on_the_loop
             owner = getattr(call, "__self__", None)
-            kind = "close" if isinstance(owner, Log) else "flush" if "flush" in getattr(call, "__qualname__", "") else ""
+            kind = (
+                "close"
+                if isinstance(owner, Log)
+                else "flush"
+                if "flush" in getattr(call, "__qualname__", "")
+                else ""
+            )
             at_work.append(kind)
             if kind:
                 most[kind] = max(most[kind], at_work.count(kind))
@@ -125,7 +148,15 @@ def test_logs_are_flushed_and_closed_by_as_many_workers_as_each_dir_has(workers:
                 on_the_loop = True
                 at_work.remove(kind)
 
-        logs = LogManager(("/a", "/b"), disk, StillTime(), CONFIG, in_a_worker, None, recovery_threads_per_data_dir=workers)
+        logs = LogManager(
+            ("/a", "/b"),
+            disk,
+            StillTime(),
+            CONFIG,
+            in_a_worker,
+            None,
+            recovery_threads_per_data_dir=workers,
+        )
         await logs.load_logs()
         for number in range(10):
             log = logs.get_or_create_log(TopicPartition("t", number))
@@ -168,7 +199,9 @@ def test_a_disk_that_fails_at_the_end_leaves_its_dir_unclean() -> None:
         dirs = {failing.log_dir, "/a" if failing.log_dir == "/b" else "/b"}
         assert len(dirs) == 2
         assert not disk.exists(f"{failing.log_dir}/.kafka_cleanshutdown")
-        assert all(disk.exists(f"{other}/.kafka_cleanshutdown") for other in dirs - {failing.log_dir})
+        assert all(
+            disk.exists(f"{other}/.kafka_cleanshutdown") for other in dirs - {failing.log_dir}
+        )
         assert [event.log_dir for event in broker.told(LogDirFailed)] == [failing.log_dir]
 
     run(scenario)
@@ -187,7 +220,11 @@ def test_after_a_crash_logs_are_recovered_from_their_checkpoints() -> None:
         again = Broker(disk)
         await again.logs.load_logs()
         (recovered,) = again.told(LogRecovered)
-        assert (recovered.recovery_point, recovered.segments, recovered.log_end_offset) == (8, 1, 11)
+        assert (recovered.recovery_point, recovered.segments, recovered.log_end_offset) == (
+            8,
+            1,
+            11,
+        )
 
     run(scenario)
 
@@ -235,7 +272,9 @@ def test_files_of_epochs_are_written_by_a_worker() -> None:
         logs[0].append_as_leader(build_batch([Record(0, 5, b"k", b"v")]), 5, 0)
         assert not any(map(disk.exists, files)), "the loop does not wait for the disk"
         await settle()
-        assert disk.read(files[0]) == b"0\n1\n5 0\n", "soon after its first record, without being asked"
+        assert disk.read(files[0]) == b"0\n1\n5 0\n", (
+            "soon after its first record, without being asked"
+        )
         broker.logs.write_leader_epochs()
         broker.logs.delete_log(B)
         await settle()
@@ -253,7 +292,9 @@ def test_files_of_epochs_are_written_by_a_worker() -> None:
 
 
 @pytest.mark.parametrize("turns", range(6))
-def test_the_file_of_an_epoch_is_written_at_whatever_turn_of_the_loop_the_epoch_begins(turns: int) -> None:
+def test_the_file_of_an_epoch_is_written_at_whatever_turn_of_the_loop_the_epoch_begins(
+    turns: int,
+) -> None:
     """Also in the turn in which the task that wrote the one before it ends."""
 
     async def scenario() -> None:
@@ -265,7 +306,9 @@ def test_the_file_of_an_epoch_is_written_at_whatever_turn_of_the_loop_the_epoch_
             await asyncio.sleep(0)
         broker.produce(B)
         await settle()
-        assert [disk.read(f"{log.directory}/leader-epoch-checkpoint") for log in logs] == [b"0\n1\n0 0\n"] * 2
+        assert [disk.read(f"{log.directory}/leader-epoch-checkpoint") for log in logs] == [
+            b"0\n1\n0 0\n"
+        ] * 2
 
     run(scenario)
 
@@ -368,7 +411,9 @@ def test_a_new_log_goes_once_where_it_is_wished_and_nowhere_else_if_that_dir_has
             broker.logs.prefer_log_dir(tp, "/b")
         assert broker.logs.get_or_create_log(A).log_dir == "/b"
         broker.logs.delete_log(A)
-        assert broker.logs.get_or_create_log(A).log_dir == "/a", "the wish was for the log that is gone"
+        assert broker.logs.get_or_create_log(A).log_dir == "/a", (
+            "the wish was for the log that is gone"
+        )
         broker.logs.handle_log_dir_failure("/b", OSError(5, "Input/output error"))
         with pytest.raises(KafkaException) as refused:
             broker.logs.get_or_create_log(B)
@@ -405,7 +450,9 @@ def test_a_failed_dir_takes_only_its_own_logs_offline() -> None:
 
 @pytest.mark.parametrize("held", ["/a", "/b"])
 def test_log_dirs_are_recovered_side_by_side(held: str) -> None:
-    """The recovery of one dir is held until the other dir is done: one after another they would never end."""
+    """The recovery of one dir is held until the other dir is done: one after another they would
+    never end.
+    """
 
     async def scenario() -> None:
         disk = MemoryFileSystem()
@@ -427,7 +474,10 @@ def test_log_dirs_are_recovered_side_by_side(held: str) -> None:
 
         logs = LogManager(("/a", "/b"), disk, StillTime(), CONFIG, in_a_worker)
         await logs.load_logs()
-        assert {tp: (log.log_dir, log.log_end_offset) for tp, log in logs.logs.items()} == {A: ("/a", 3), B: ("/b", 3)}
+        assert {tp: (log.log_dir, log.log_end_offset) for tp, log in logs.logs.items()} == {
+            A: ("/a", 3),
+            B: ("/b", 3),
+        }
 
     run(scenario)
 
@@ -453,7 +503,14 @@ def test_each_dir_has_its_own_recovery_threads(workers: int) -> None:
             at_work -= 1
             return result
 
-        await LogManager(("/a", "/b"), disk, StillTime(), CONFIG, in_a_worker, recovery_threads_per_data_dir=workers).load_logs()
+        await LogManager(
+            ("/a", "/b"),
+            disk,
+            StillTime(),
+            CONFIG,
+            in_a_worker,
+            recovery_threads_per_data_dir=workers,
+        ).load_logs()
         assert most == 2 * workers
 
     run(scenario)
@@ -464,7 +521,9 @@ def test_a_partition_in_two_dirs_is_an_error_that_names_both() -> None:
         disk = MemoryFileSystem()
         for folder in ("/a/t-0", "/b/t-0"):
             disk.make_dirs(folder)
-        with pytest.raises(KafkaException, match="Duplicate log directories found: /b/t-0 and /a/t-0"):
+        with pytest.raises(
+            KafkaException, match="Duplicate log directories found: /b/t-0 and /a/t-0"
+        ):
             await Broker(disk, "/a", "/b").logs.load_logs()
 
     run(scenario)
@@ -526,7 +585,12 @@ def test_a_snapshot_tells_every_log() -> None:
         broker.produce(A, 5)
         (state,) = [e.event for e in broker.trace.snapshot()]
         assert isinstance(state, LogState)
-        assert (state.topic, state.partition, state.log_end_offset, [s[0] for s in state.segments]) == ("t", 0, 5, [0, 4])
+        assert (
+            state.topic,
+            state.partition,
+            state.log_end_offset,
+            [s[0] for s in state.segments],
+        ) == ("t", 0, 5, [0, 4])
         assert len(broker.trace.gauges()) == 1
         assert len(broker.trace.gauges()) == 0, "nothing has changed since"
 

@@ -1,4 +1,6 @@
-"""Logs of message.format.version before 0.11: what they store, what they refuse, what followers and readers get of them."""
+"""Logs of message.format.version before 0.11: what they store, what they refuse, what followers and
+readers get of them.
+"""
 
 import pytest
 
@@ -20,10 +22,22 @@ CODECS = [CompressionType.NONE, CompressionType.GZIP, CompressionType.SNAPPY, Co
 RECORDS = [Record(i, NOW + i, b"k%d" % i, b"v" * 20) for i in range(3)]
 
 
-def open_log(magic: int = 1, *, disk: MemoryFileSystem | None = None, clean: bool = False, **config: str) -> Log:
-    keys = {"message.format.version": RELEASES.get(magic, "2.0")} | {key.replace("_", "."): value for key, value in config.items()}
+def open_log(
+    magic: int = 1, *, disk: MemoryFileSystem | None = None, clean: bool = False, **config: str
+) -> Log:
+    keys = {"message.format.version": RELEASES.get(magic, "2.0")} | {
+        key.replace("_", "."): value for key, value in config.items()
+    }
     tp = TopicPartition("t", 0)
-    return load_log(tp, "/d", "/d/t-0", disk or MemoryFileSystem(), LogConfig.parse(keys), clean_shutdown=clean, now_ms=NOW)[0]
+    return load_log(
+        tp,
+        "/d",
+        "/d/t-0",
+        disk or MemoryFileSystem(),
+        LogConfig.parse(keys),
+        clean_shutdown=clean,
+        now_ms=NOW,
+    )[0]
 
 
 def stored(log: Log) -> tuple[list[BatchHeader], list[Record]]:
@@ -34,7 +48,9 @@ def stored(log: Log) -> tuple[list[BatchHeader], list[Record]]:
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("sent", [0, 1, 2])
 @pytest.mark.parametrize("magic", [0, 1])
-def test_whatever_comes_is_stored_in_the_log_s_format(magic: int, sent: int, codec: CompressionType) -> None:
+def test_whatever_comes_is_stored_in_the_log_s_format(
+    magic: int, sent: int, codec: CompressionType
+) -> None:
     log = open_log(magic)
     for i in range(3):
         info = log.append_as_leader(build_records(RECORDS, sent, codec), 5, NOW)
@@ -50,7 +66,10 @@ def test_whatever_comes_is_stored_in_the_log_s_format(magic: int, sent: int, cod
 @pytest.mark.parametrize("codec", CODECS)
 def test_log_append_time(codec: CompressionType) -> None:
     log = open_log(1, message_timestamp_type="LogAppendTime")
-    assert log.append_as_leader(build_records(RECORDS, 1, codec), 0, NOW + 50).log_append_time == NOW + 50
+    assert (
+        log.append_as_leader(build_records(RECORDS, 1, codec), 0, NOW + 50).log_append_time
+        == NOW + 50
+    )
     headers, records = stored(log)
     assert {h.timestamp_type for h in headers} == {TimestampType.LOG_APPEND_TIME}
     assert {r.timestamp for r in records} == {NOW + 50}
@@ -59,7 +78,10 @@ def test_log_append_time(codec: CompressionType) -> None:
 def test_what_older_messages_cannot_hold_is_refused() -> None:
     log = open_log(1)
     for sent, error in (
-        (build_records([RECORDS[0]._replace(headers=(("h", b""),))], 2), Errors.UNKNOWN_SERVER_ERROR),
+        (
+            build_records([RECORDS[0]._replace(headers=(("h", b""),))], 2),
+            Errors.UNKNOWN_SERVER_ERROR,
+        ),
         (build_records(RECORDS, 2, CompressionType.ZSTD), Errors.UNKNOWN_SERVER_ERROR),
     ):
         with pytest.raises(KafkaException) as refused:
@@ -70,18 +92,28 @@ def test_what_older_messages_cannot_hold_is_refused() -> None:
 
 def test_a_follower_has_the_same_bytes_and_rolls_where_it_must() -> None:
     disk = MemoryFileSystem()
-    leader, follower = open_log(1), open_log(1, disk=disk, segment_bytes="400", segment_index_bytes="120", index_interval_bytes="50")
+    leader, follower = (
+        open_log(1),
+        open_log(
+            1, disk=disk, segment_bytes="400", segment_index_bytes="120", index_interval_bytes="50"
+        ),
+    )
     for codec in CODECS * 3:
         leader.append_as_leader(build_records(RECORDS, 1, codec), 0, NOW)
     while follower.log_end_offset < leader.log_end_offset:
-        follower.append_as_follower(part_bytes(leader.read(follower.log_end_offset, 300, min_one_message=True).records), NOW)
+        follower.append_as_follower(
+            part_bytes(leader.read(follower.log_end_offset, 300, min_one_message=True).records), NOW
+        )
     assert stored(follower) == stored(leader)
     assert len(follower.segments) > 3
     follower.close()
     again = open_log(1, disk=disk, clean=True, segment_bytes="400", segment_index_bytes="120")
     assert again.log_end_offset == 36
     for offset in range(36):
-        assert offset in [r.offset for r in read_all(part_bytes(again.read(offset, 300, min_one_message=True).records))]
+        assert offset in [
+            r.offset
+            for r in read_all(part_bytes(again.read(offset, 300, min_one_message=True).records))
+        ]
 
 
 def test_times_are_looked_up_in_v1_and_not_in_v0() -> None:

@@ -17,11 +17,19 @@ from kafka_edu.trace.events.log import LogLoaded, LogRecovered
 
 NOW = 1_600_000_000_000
 D = "/d/t-0"
-CONFIG = LogConfig.parse({"segment.bytes": "640", "segment.index.bytes": "480", "index.interval.bytes": "100"})
+CONFIG = LogConfig.parse(
+    {"segment.bytes": "640", "segment.index.bytes": "480", "index.interval.bytes": "100"}
+)
 FIRST, SECOND = f"{D}/00000000000000000000", f"{D}/00000000000000000014"
 
 
-def load(disk: MemoryFileSystem, *, clean: bool = False, recovery_point: int = 0, log_start_offset: int = 0) -> tuple[Log, list[Event]]:
+def load(
+    disk: MemoryFileSystem,
+    *,
+    clean: bool = False,
+    recovery_point: int = 0,
+    log_start_offset: int = 0,
+) -> tuple[Log, list[Event]]:
     return load_log(
         TopicPartition("t", 0),
         "/d",
@@ -40,7 +48,12 @@ def written(*, clean: bool = False) -> tuple[MemoryFileSystem, Log]:
     disk = MemoryFileSystem()
     log, _ = load(disk)
     for i in range(20):
-        batch = build_batch([Record(j, NOW + i, b"k", b"v" * 5) for j in range(2)], producer_id=1, producer_epoch=0, base_sequence=2 * i)
+        batch = build_batch(
+            [Record(j, NOW + i, b"k", b"v" * 5) for j in range(2)],
+            producer_id=1,
+            producer_epoch=0,
+            base_sequence=2 * i,
+        )
         log.append_as_leader(batch, i // 12, NOW + i)
     if clean:
         log.close()
@@ -62,7 +75,11 @@ def stored(log: Log) -> list[int]:
 
 
 def entries(log: Log) -> list[tuple[object, ...]]:
-    return [tuple(index.entry(i) for i in range(index.entries)) for segment in log.segments for index in (segment.offset_index, segment.time_index)]
+    return [
+        tuple(index.entry(i) for i in range(index.entries))
+        for segment in log.segments
+        for index in (segment.offset_index, segment.time_index)
+    ]
 
 
 def test_after_a_clean_end_nothing_is_read_again() -> None:
@@ -86,7 +103,9 @@ def test_after_a_kill_everything_is_checked_and_the_indexes_are_the_same_again()
     assert entries(log)[:2] == had[:2]
     assert entries(log)[4] == had[4]
     assert (log.log_end_offset, log.recovery_point) == (40, 0)
-    assert log.append_as_leader(build_batch([Record(0, NOW, None, b"x")]), 1, NOW).first_offset == 40
+    assert (
+        log.append_as_leader(build_batch([Record(0, NOW, None, b"x")]), 1, NOW).first_offset == 40
+    )
 
 
 def test_only_segments_from_the_recovery_point_on_are_read() -> None:
@@ -108,7 +127,11 @@ def test_a_torn_tail_is_cut_off() -> None:
     assert log.producer_state_manager.producers[1].last_sequence == 37
 
 
-@pytest.mark.parametrize("garbage", [b"\0" * 500, b"\xff" * 500, b"abc", bytes(range(256)), b"\0" * 16 + b"\x02" + b"\0" * 80], ids=range(5))
+@pytest.mark.parametrize(
+    "garbage",
+    [b"\0" * 500, b"\xff" * 500, b"abc", bytes(range(256)), b"\0" * 16 + b"\x02" + b"\0" * 80],
+    ids=range(5),
+)
 def test_a_garbage_tail_is_cut_off(garbage: bytes) -> None:
     disk, log = written()
     disk.open(log.active_segment.log.path).append([garbage])
@@ -125,8 +148,12 @@ def test_behind_a_bad_batch_nothing_counts_not_even_later_segments() -> None:
     log, _ = load(disk)
     assert [s.base_offset for s in log.segments] == [0, 14]
     assert stored(log) == list(range(log.log_end_offset)) == list(range(18))
-    assert not [n for n in disk.list(D) if n.startswith("00000000000000000028.")], "its files and its snapshot are gone"
-    assert log.leader_epoch_cache.entries == [(0, 0)], "the second leader's records are gone, and so is its epoch"
+    assert not [n for n in disk.list(D) if n.startswith("00000000000000000028.")], (
+        "its files and its snapshot are gone"
+    )
+    assert log.leader_epoch_cache.entries == [(0, 0)], (
+        "the second leader's records are gone, and so is its epoch"
+    )
 
 
 def test_a_flipped_bit_below_the_recovery_point_is_not_looked_for() -> None:
@@ -137,7 +164,9 @@ def test_a_flipped_bit_below_the_recovery_point_is_not_looked_for() -> None:
 
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex"])
-@pytest.mark.parametrize("content", [None, b"", b"\0" * 480, b"abc"], ids=["missing", "empty", "full length", "torn"])
+@pytest.mark.parametrize(
+    "content", [None, b"", b"\0" * 480, b"abc"], ids=["missing", "empty", "full length", "torn"]
+)
 def test_a_bad_index_is_built_again(suffix: str, content: bytes | None) -> None:
     disk, before = written(clean=True)
     good, _ = load(disk, clean=True)
@@ -179,12 +208,21 @@ def test_a_torn_epoch_checkpoint_is_made_again_from_the_batches() -> None:
 
 def test_leftovers_are_cleared_away() -> None:
     disk, _ = written()
-    for name in ("00000000000000000099.log.deleted", "00000000000000000000.log.cleaned", "leader-epoch-checkpoint.tmp", "00000000000000000077.index"):
+    for name in (
+        "00000000000000000099.log.deleted",
+        "00000000000000000000.log.cleaned",
+        "leader-epoch-checkpoint.tmp",
+        "00000000000000000077.index",
+    ):
         disk.open(f"{D}/{name}").append([b"x"])
     disk.open(f"{D}/partition.metadata").append([b"version: 0"])
     load(disk)
     left = disk.list(D)
-    assert not [n for n in left if n.endswith((".deleted", ".cleaned", ".tmp")) or n.startswith("00000000000000000077")]
+    assert not [
+        n
+        for n in left
+        if n.endswith((".deleted", ".cleaned", ".tmp")) or n.startswith("00000000000000000077")
+    ]
     assert "partition.metadata" in left, "what is not ours stays"
 
 
@@ -198,7 +236,9 @@ def test_a_compacted_segment_that_was_being_put_in_place_is_put_there() -> None:
     log, _ = load(disk, clean=True)
     assert [s.base_offset for s in log.segments] == [0, 28]
     assert stored(log)[:4] == [0, 1, 26, 27]
-    assert next(iter_headers(part_bytes(log.read(5, 10_000).records)))[1].base_offset == 26, "reading goes on behind the gap"
+    assert next(iter_headers(part_bytes(log.read(5, 10_000).records)))[1].base_offset == 26, (
+        "reading goes on behind the gap"
+    )
 
 
 def test_a_log_start_offset_behind_all_records_begins_anew_there() -> None:
@@ -211,16 +251,25 @@ def test_a_log_start_offset_behind_all_records_begins_anew_there() -> None:
 
 
 @pytest.mark.parametrize("codec", [CompressionType.NONE, CompressionType.LZ4])
-def test_a_log_that_mixes_formats_is_recovered_and_cut_where_it_is_torn(codec: CompressionType) -> None:
+def test_a_log_that_mixes_formats_is_recovered_and_cut_where_it_is_torn(
+    codec: CompressionType,
+) -> None:
     disk = MemoryFileSystem()
     disk.make_dirs(D)
-    entries = [build_records([Record(3 * n + i, 5 + n, b"k", b"v" * 60) for i in range(3)], n % 3, codec) for n in range(9)]
-    disk.open(FIRST + ".log").append([*entries, build_records([Record(27, 99, None, b"torn")], 1)[:-1]])
+    entries = [
+        build_records([Record(3 * n + i, 5 + n, b"k", b"v" * 60) for i in range(3)], n % 3, codec)
+        for n in range(9)
+    ]
+    disk.open(FIRST + ".log").append(
+        [*entries, build_records([Record(27, 99, None, b"torn")], 1)[:-1]]
+    )
     log, events = load(disk)
     assert log.log_end_offset == 27
     assert any(isinstance(event, LogRecovered) and event.truncated_bytes == 37 for event in events)
     for offset in range(27):
-        assert offset in [r.offset for r in read_all(part_bytes(log.read(offset, 1 << 20).records))[:3]]
+        assert offset in [
+            r.offset for r in read_all(part_bytes(log.read(offset, 1 << 20).records))[:3]
+        ]
     found = log.fetch_offset_by_timestamp(9)
     assert found is not None
     assert (found.offset, found.timestamp) == (12, 9), "v1; the v0 messages before have no time"
@@ -228,7 +277,9 @@ def test_a_log_that_mixes_formats_is_recovered_and_cut_where_it_is_torn(codec: C
     again, _ = load(disk, clean=True)
     assert again.log_end_offset == 27
     again.truncate_to(10, NOW)
-    assert again.log_end_offset == (10 if codec is CompressionType.NONE else 9), "a v1 wrapper goes as a whole"
+    assert again.log_end_offset == (10 if codec is CompressionType.NONE else 9), (
+        "a v1 wrapper goes as a whole"
+    )
 
 
 def test_power_failure_loses_only_what_was_not_flushed() -> None:

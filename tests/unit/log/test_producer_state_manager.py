@@ -7,8 +7,16 @@ from kafka_edu.log.log import Log
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_loader import load_log
 from kafka_edu.log.producer_state_entry import BatchMetadata, ProducerStateEntry
-from kafka_edu.log.producer_state_manager import CorruptSnapshotError, decode_snapshot, encode_snapshot
-from kafka_edu.record.control_record import ControlRecordType, EndTransactionMarker, build_end_transaction_marker
+from kafka_edu.log.producer_state_manager import (
+    CorruptSnapshotError,
+    decode_snapshot,
+    encode_snapshot,
+)
+from kafka_edu.record.control_record import (
+    ControlRecordType,
+    EndTransactionMarker,
+    build_end_transaction_marker,
+)
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
@@ -19,18 +27,49 @@ MAX = 2**31 - 1
 
 def open_log(file_system: MemoryFileSystem | None = None, *, clean: bool = False) -> Log:
     config = LogConfig.parse({"segment.bytes": "400", "segment.index.bytes": "1000"})
-    return load_log(TopicPartition("t", 0), "/d", "/d/t-0", file_system or MemoryFileSystem(), config, clean_shutdown=clean, now_ms=NOW)[0]
+    return load_log(
+        TopicPartition("t", 0),
+        "/d",
+        "/d/t-0",
+        file_system or MemoryFileSystem(),
+        config,
+        clean_shutdown=clean,
+        now_ms=NOW,
+    )[0]
 
 
-def send(log: Log, sequence: int, *, epoch: int = 0, count: int = 1, producer: int = 9, transactional: bool = False) -> tuple[int, int]:
+def send(
+    log: Log,
+    sequence: int,
+    *,
+    epoch: int = 0,
+    count: int = 1,
+    producer: int = 9,
+    transactional: bool = False,
+) -> tuple[int, int]:
     records = [Record(i, NOW, b"k", b"v") for i in range(count)]
-    batch = build_batch(records, producer_id=producer, producer_epoch=epoch, base_sequence=sequence, is_transactional=transactional)
+    batch = build_batch(
+        records,
+        producer_id=producer,
+        producer_epoch=epoch,
+        base_sequence=sequence,
+        is_transactional=transactional,
+    )
     info = log.append_as_leader(batch, 0, NOW)
     return info.first_offset, info.last_offset
 
 
-def end(log: Log, producer: int, how: ControlRecordType = ControlRecordType.ABORT, *, epoch: int = 0, coordinator_epoch: int = 0) -> int:
-    marker = build_end_transaction_marker(EndTransactionMarker(how, coordinator_epoch), producer, epoch, NOW)
+def end(
+    log: Log,
+    producer: int,
+    how: ControlRecordType = ControlRecordType.ABORT,
+    *,
+    epoch: int = 0,
+    coordinator_epoch: int = 0,
+) -> int:
+    marker = build_end_transaction_marker(
+        EndTransactionMarker(how, coordinator_epoch), producer, epoch, NOW
+    )
     return log.append_as_leader(marker, 0, NOW, origin=AppendOrigin.COORDINATOR).first_offset
 
 
@@ -47,10 +86,17 @@ def test_the_last_five_batches_are_known_again() -> None:
     for i in range(6):
         assert send(log, 2 * i, count=2) == (2 * i, 2 * i + 1)
     for i in range(1, 6):
-        assert send(log, 2 * i, count=2) == (2 * i, 2 * i + 1), "answered with the first copy's offsets"
+        assert send(log, 2 * i, count=2) == (
+            2 * i,
+            2 * i + 1,
+        ), "answered with the first copy's offsets"
     assert log.log_end_offset == 12
-    assert refused(log, 0, count=2) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, "a duplicate older than five batches"
-    assert refused(log, 10, count=1) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, "half of a batch is no duplicate"
+    assert refused(log, 0, count=2) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, (
+        "a duplicate older than five batches"
+    )
+    assert refused(log, 10, count=1) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, (
+        "half of a batch is no duplicate"
+    )
 
 
 def test_a_gap_is_out_of_order() -> None:
@@ -114,19 +160,32 @@ def test_a_snapshot_with_a_wrong_checksum_is_thrown_away() -> None:
         send(log, i)
     log.close()
     newest = max(name for name in file_system.list("/d/t-0") if name.endswith(".snapshot"))
-    file_system.write_atomically(f"/d/t-0/{newest}", file_system.read(f"/d/t-0/{newest}")[:-1] + b"\x01")
+    file_system.write_atomically(
+        f"/d/t-0/{newest}", file_system.read(f"/d/t-0/{newest}")[:-1] + b"\x01"
+    )
     again = open_log(file_system, clean=True)
     assert send(again, 19) == (19, 19)
 
 
 def test_snapshots_have_kafka_s_form() -> None:
     entry = ProducerStateEntry(1, 2)
-    entry.add_batch(2, BatchMetadata(last_sequence=30, last_offset=40, offset_delta=5, timestamp=60))
+    entry.add_batch(
+        2, BatchMetadata(last_sequence=30, last_offset=40, offset_delta=5, timestamp=60)
+    )
     data = encode_snapshot([entry])
     assert data[:2].hex() == "0001"
-    assert data[6:].hex() == "00000001" + "000000000000000100020000001e000000000000002800000005000000000000003cffffffffffffffffffffffff"
+    assert (
+        data[6:].hex()
+        == "00000001"
+        + "000000000000000100020000001e000000000000002800000005000000000000003cffffffffffffffffffffffff"  # noqa: E501
+    )
     (read,) = decode_snapshot(data)
-    assert (read.producer_id, read.producer_epoch, list(read.batches), read.last_timestamp) == (1, 2, list(entry.batches), 60)
+    assert (read.producer_id, read.producer_epoch, list(read.batches), read.last_timestamp) == (
+        1,
+        2,
+        list(entry.batches),
+        60,
+    )
     for bad in (b"", data[:-1], b"\x00\x02" + data[2:], data + b"\0"):
         with pytest.raises(CorruptSnapshotError):
             decode_snapshot(bad)

@@ -1,4 +1,6 @@
-"""segment.jitter.ms: segments of many logs, all begun at once, do not all roll at once (Kafka: LogSegment.rollJitterMs)."""
+"""segment.jitter.ms: segments of many logs, all begun at once, do not all roll at once (Kafka:
+LogSegment.rollJitterMs).
+"""
 
 import asyncio
 from random import Random
@@ -32,8 +34,16 @@ class Fixed(Random):
 
 
 def open_log(jitter_ms: int, random: Random | None) -> Log:
-    config = LogConfig.parse({"segment.ms": str(SEGMENT_MS), "segment.jitter.ms": str(jitter_ms), "segment.index.bytes": "1000"})
-    log, _ = load_log(TopicPartition("t", 0), "/d", "/d/t-0", MemoryFileSystem(), config, now_ms=NOW)
+    config = LogConfig.parse(
+        {
+            "segment.ms": str(SEGMENT_MS),
+            "segment.jitter.ms": str(jitter_ms),
+            "segment.index.bytes": "1000",
+        }
+    )
+    log, _ = load_log(
+        TopicPartition("t", 0), "/d", "/d/t-0", MemoryFileSystem(), config, now_ms=NOW
+    )
     if random is not None:
         log.jitter_rolls(random)
     return log
@@ -69,7 +79,9 @@ def test_without_a_jitter_nothing_is_drawn(jitter_ms: int, random: Random | None
 
 
 def test_the_log_manager_hands_its_random_to_every_log() -> None:
-    """Loaded and new logs; and log.roll.jitter.ms reaches them as a topic's segment.jitter.ms (test_kafka_config)."""
+    """Loaded and new logs; and log.roll.jitter.ms reaches them as a topic's segment.jitter.ms
+    (test_kafka_config).
+    """
 
     async def inline(work):  # type: ignore[no-untyped-def]
         return work()

@@ -1,4 +1,6 @@
-"""Open, decided and settled transactions in a log: the last stable offset, the transaction index, fencing, truncation, restart."""
+"""Open, decided and settled transactions in a log: the last stable offset, the transaction index,
+fencing, truncation, restart.
+"""
 
 import pytest
 
@@ -23,7 +25,9 @@ def entries(log: Log) -> list[AbortedTxn]:
     return [entry for segment in log.segments for entry in segment.txn_index.entries()]
 
 
-def test_the_last_stable_offset_waits_for_the_oldest_transaction_and_for_its_marker_to_be_replicated() -> None:
+def test_the_last_stable_offset_waits_for_the_oldest_transaction_and_its_replicated_marker() -> (
+    None
+):
     log = open_log()
     send(log, 0, producer=1)
     send(log, 0, producer=2, transactional=True)
@@ -33,7 +37,9 @@ def test_the_last_stable_offset_waits_for_the_oldest_transaction_and_for_its_mar
     assert replicated(log) == 1, "producer 2 is older"
     end(log, 2, COMMIT)
     log.on_high_watermark_incremented(4)
-    assert log.last_stable_offset == 1, "the marker lies at 4, and the high watermark has not passed it"
+    assert log.last_stable_offset == 1, (
+        "the marker lies at 4, and the high watermark has not passed it"
+    )
     assert replicated(log) == 5
 
 
@@ -44,7 +50,10 @@ def test_the_index_says_where_the_last_stable_offset_comes_to_lie() -> None:
     end(log, 2)
     end(log, 1)
     end(log, 1)
-    assert entries(log) == [AbortedTxn(2, 1, 2, 0), AbortedTxn(1, 0, 3, 4)], "a marker without a transaction is not indexed"
+    assert entries(log) == [
+        AbortedTxn(2, 1, 2, 0),
+        AbortedTxn(1, 0, 3, 4),
+    ], "a marker without a transaction is not indexed"
 
 
 def test_what_a_read_committed_reader_is_told() -> None:
@@ -58,8 +67,13 @@ def test_what_a_read_committed_reader_is_told() -> None:
     assert len(log.segments) > 2
     replicated(log)
     told = log.aborted_transactions(1, log.read(1, 80))
-    assert [(a.producer_id, a.first_offset) for a in told] == [(2, 1), (1, 0)], "both reach into the range, though they end in later segments"
-    assert log.aborted_transactions(14, log.read(14, 1000)) == [AbortedTxn(1, 0, 14, 15)], "producer 2's ended at 13"
+    assert [(a.producer_id, a.first_offset) for a in told] == [
+        (2, 1),
+        (1, 0),
+    ], "both reach into the range, though they end in later segments"
+    assert log.aborted_transactions(14, log.read(14, 1000)) == [AbortedTxn(1, 0, 14, 15)], (
+        "producer 2's ended at 13"
+    )
 
 
 def test_markers_are_fenced_by_producer_epoch_and_by_coordinator_epoch() -> None:
@@ -76,7 +90,9 @@ def test_markers_are_fenced_by_producer_epoch_and_by_coordinator_epoch() -> None
         except KafkaException as refusal:
             found = refusal.error
         assert found is error
-    assert end(log, 77, epoch=0, coordinator_epoch=0) == 2, "of an unknown producer nothing is asked"
+    assert end(log, 77, epoch=0, coordinator_epoch=0) == 2, (
+        "of an unknown producer nothing is asked"
+    )
 
 
 def test_a_marker_of_a_newer_epoch_fences_the_producer() -> None:
@@ -156,13 +172,17 @@ def test_events_tell_what_holds_readers_back_and_what_was_aborted() -> None:
     log.watch(Quiet())  # type: ignore[arg-type]
     send(log, 0, producer=1)
     replicated(log)
-    assert [e for e in told if isinstance(e, LastStableOffsetMoved)] == [], "the high watermark's shadow is not told at level state"
+    assert [e for e in told if isinstance(e, LastStableOffsetMoved)] == [], (
+        "the high watermark's shadow is not told at level state"
+    )
     send(log, 0, producer=2, transactional=True)
     send(log, 1, producer=1)
     replicated(log)
     end(log, 2)
     replicated(log)
-    assert [e for e in told if isinstance(e, LastStableOffsetMoved | AbortedTransactionIndexed)] == [
+    assert [
+        e for e in told if isinstance(e, LastStableOffsetMoved | AbortedTransactionIndexed)
+    ] == [
         AbortedTransactionIndexed("t", 0, 2, 1, 3, 4),
         LastStableOffsetMoved("t", 0, 1, 4, 4),
     ]

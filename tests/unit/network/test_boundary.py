@@ -1,4 +1,6 @@
-"""A bug that shows while one connection is worked for closes that connection, and costs no other request its answer."""
+"""A bug that shows while one connection is worked for closes that connection, and costs no other
+request its answer.
+"""
 
 import asyncio
 import logging
@@ -41,17 +43,27 @@ async def _ask(bench: Bench, client_id: str) -> NetworkClient:
 
 def _sends_that_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     send = Processor._send
-    monkeypatch.setattr(Processor, "_send", _fail_once_for_broken(send, lambda _, request, parts: request.header.client_id))
+    monkeypatch.setattr(
+        Processor,
+        "_send",
+        _fail_once_for_broken(send, lambda _, request, parts: request.header.client_id),
+    )
 
 
 def _sent_that_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     sent = Processor.on_all_sent
-    monkeypatch.setattr(Processor, "on_all_sent", _fail_once_for_broken(sent, lambda _, channel: channel.client_id))
+    monkeypatch.setattr(
+        Processor, "on_all_sent", _fail_once_for_broken(sent, lambda _, channel: channel.client_id)
+    )
 
 
 def _headers_that_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     decode = processor_module.decode_request_header
-    monkeypatch.setattr(processor_module, "decode_request_header", _fail_once_for_broken(decode, lambda frame: decode(frame)[0].client_id))
+    monkeypatch.setattr(
+        processor_module,
+        "decode_request_header",
+        _fail_once_for_broken(decode, lambda frame: decode(frame)[0].client_id),
+    )
 
 
 @pytest.mark.parametrize("inject", [_sends_that_fail, _sent_that_fail, _headers_that_fail])
@@ -64,7 +76,9 @@ def test_a_bug_in_a_hop_closes_its_connection_and_the_others_are_answered(
     wanted = [1 if inject is _headers_that_fail else 7]
 
     async def answer_all_at_once(request: Request) -> None:
-        """Seven responses in one batch, or as many as came: among them that of the connection that meets the bug."""
+        """Seven responses in one batch, or as many as came: among them that of the connection that
+        meets the bug.
+        """
         batch.append(request)
         if len(batch) == wanted[0]:
             bench.channel.begin_handling()
@@ -76,11 +90,19 @@ def test_a_bug_in_a_hop_closes_its_connection_and_the_others_are_answered(
     bench.start(answer_all_at_once)
 
     async def main() -> list[object]:
-        clients = [await _ask(bench, client_id) for client_id in ("a", "b", "c", BROKEN, "d", "e", "f")]
-        first = await asyncio.gather(*(client.send(ApiVersionsRequest(), 0, 5000) for client in clients), return_exceptions=True)
+        clients = [
+            await _ask(bench, client_id) for client_id in ("a", "b", "c", BROKEN, "d", "e", "f")
+        ]
+        first = await asyncio.gather(
+            *(client.send(ApiVersionsRequest(), 0, 5000) for client in clients),
+            return_exceptions=True,
+        )
         monkeypatch.undo()
         wanted[0] = 1
-        second = await asyncio.gather(*(client.send(ApiVersionsRequest(), 0, 5000) for client in clients if client.connected), return_exceptions=True)
+        second = await asyncio.gather(
+            *(client.send(ApiVersionsRequest(), 0, 5000) for client in clients if client.connected),
+            return_exceptions=True,
+        )
         assert len(second) == 6
         assert all(isinstance(answer, ApiVersionsResponse) for answer in second)
         return list(first)
@@ -94,7 +116,9 @@ def test_a_bug_in_a_hop_closes_its_connection_and_the_others_are_answered(
     (failed,) = bench.told(ConnectionFailed)
     assert isinstance(failed, ConnectionFailed)
     assert failed.error == "_Bug: injected"
-    assert [e.connection_id for e in bench.told(ConnectionClosed) if isinstance(e, ConnectionClosed)] == [failed.connection_id]
+    assert [
+        e.connection_id for e in bench.told(ConnectionClosed) if isinstance(e, ConnectionClosed)
+    ] == [failed.connection_id]
     assert "_Bug: injected" in caplog.text
     assert "Traceback" in caplog.text
 
@@ -105,7 +129,12 @@ def test_a_processors_task_that_dies_is_told() -> None:
 
     async def main() -> None:
         processor = Processor(
-            9, bench.time, bench.channel, None, listener_name="PLAINTEXT", on_failure=lambda name, error: failures.append((name, error))
+            9,
+            bench.time,
+            bench.channel,
+            None,
+            listener_name="PLAINTEXT",
+            on_failure=lambda name, error: failures.append((name, error)),
         )
         processor.start()
         processor.channels["broken"] = None  # type: ignore[assignment]
@@ -126,10 +155,15 @@ def test_who_waits_for_room_gets_it_in_turn_and_is_not_overtaken() -> None:
     async def main() -> None:
         channel = RequestChannel(MockTime(), 1)
         assert channel.try_send_request(request("first"))
-        waiting = [asyncio.create_task(channel.send_request(request(name))) for name in ("second", "given up", "third")]
+        waiting = [
+            asyncio.create_task(channel.send_request(request(name)))
+            for name in ("second", "given up", "third")
+        ]
         await asyncio.sleep(0)
         taken.append((await channel.receive_request()).connection_id)
-        assert not channel.try_send_request(request("pushy")), "the place was promised to who waited"
+        assert not channel.try_send_request(request("pushy")), (
+            "the place was promised to who waited"
+        )
         await asyncio.sleep(0)
         taken.append((await channel.receive_request()).connection_id)
         waiting[1].cancel()  # it has its place, and will not take it

@@ -17,7 +17,12 @@ from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.headers import encode_response
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_edu.trace.event import Event, Level
-from kafka_edu.trace.events.network import AcceptingPaused, AcceptingResumed, ConnectionClosed, ConnectionRefused
+from kafka_edu.trace.events.network import (
+    AcceptingPaused,
+    AcceptingResumed,
+    ConnectionClosed,
+    ConnectionRefused,
+)
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
 
@@ -61,7 +66,12 @@ class Server:
         while True:
             request = await self.channel.receive_request()
             header = request.header
-            answer = encode_response(ApiKey.API_VERSIONS, header.api_version, header.correlation_id, ApiVersionsResponse(api_keys=[]))
+            answer = encode_response(
+                ApiKey.API_VERSIONS,
+                header.api_version,
+                header.correlation_id,
+                ApiVersionsResponse(api_keys=[]),
+            )
             self.channel.send_response(request, answer)
 
     def events(self, kind: type[Event]) -> list[Event]:
@@ -139,7 +149,9 @@ def test_one_too_many_waits_until_another_goes() -> None:
 
 
 def test_a_burst_never_passes_the_limit() -> None:
-    """They are all in the kernel's queue before the first is accepted: one turn of the loop could accept them all."""
+    """They are all in the kernel's queue before the first is accepted: one turn of the loop could
+    accept them all.
+    """
 
     async def main() -> None:
         async with Server(ConnectionLimits(max_connections=3)) as server:
@@ -174,9 +186,13 @@ def test_a_listener_has_a_limit_of_its_own() -> None:
     run(main)
 
 
-def test_the_listener_between_brokers_is_served_above_the_limit_and_the_longest_silent_client_goes() -> None:
+def test_the_brokers_listener_is_served_above_the_limit_and_the_longest_silent_client_goes() -> (
+    None
+):
     async def main() -> None:
-        async with Server(ConnectionLimits(max_connections=2, max_per_listener={INSIDE: 10}), (INSIDE, OUTSIDE)) as server:
+        async with Server(
+            ConnectionLimits(max_connections=2, max_per_listener={INSIDE: 10}), (INSIDE, OUTSIDE)
+        ) as server:
             silent, active = await server.client(), await server.client()
             address = silent.local
             server.make_silent(silent)
@@ -192,7 +208,7 @@ def test_the_listener_between_brokers_is_served_above_the_limit_and_the_longest_
     run(main)
 
 
-def test_a_limit_that_is_lowered_closes_the_longest_silent_and_one_that_is_raised_lets_those_in_who_wait() -> None:
+def test_a_lower_limit_closes_the_longest_silent_and_a_higher_one_accepts_waiting_clients() -> None:
     async def main() -> None:
         async with Server(ConnectionLimits()) as server:
             clients = [await server.client() for _ in range(4)]
@@ -212,10 +228,15 @@ def test_a_limit_that_is_lowered_closes_the_longest_silent_and_one_that_is_raise
     ("limits", "says"),
     [
         (ConnectionLimits(max_per_ip=1), "1 connections from 127.0.0.1 (max.connections.per.ip)"),
-        (ConnectionLimits(max_per_ip=9, per_ip_overrides={"127.0.0.1": 1}), "1 connections from 127.0.0.1 (max.connections.per.ip.overrides)"),
+        (
+            ConnectionLimits(max_per_ip=9, per_ip_overrides={"127.0.0.1": 1}),
+            "1 connections from 127.0.0.1 (max.connections.per.ip.overrides)",
+        ),
     ],
 )
-def test_one_too_many_from_an_address_is_closed_at_once_on_whatever_listener(limits: ConnectionLimits, says: str) -> None:
+def test_one_too_many_from_an_address_is_closed_at_once_on_whatever_listener(
+    limits: ConnectionLimits, says: str
+) -> None:
     async def main() -> None:
         async with Server(limits, (INSIDE, OUTSIDE)) as server:
             first = await server.client(INSIDE)
@@ -233,7 +254,9 @@ def test_one_too_many_from_an_address_is_closed_at_once_on_whatever_listener(lim
 
 
 def test_an_address_of_the_overrides_has_only_its_own_limit() -> None:
-    quotas = ConnectionQuotas(ConnectionLimits(max_per_ip=0, per_ip_overrides={"10.0.0.1": 2}), [OUTSIDE])
+    quotas = ConnectionQuotas(
+        ConnectionLimits(max_per_ip=0, per_ip_overrides={"10.0.0.1": 2}), [OUTSIDE]
+    )
     assert quotas.take(OUTSIDE, "10.0.0.2") != ""
     assert [quotas.take(OUTSIDE, "10.0.0.1") for _ in range(2)] == ["", ""]
     assert quotas.take(OUTSIDE, "10.0.0.1") != ""

@@ -1,4 +1,6 @@
-"""The request path between a client and the request channel, on simulated wires: order, muting, back pressure, and hostile bytes."""
+"""The request path between a client and the request channel, on simulated wires: order, muting,
+back pressure, and hostile bytes.
+"""
 
 import asyncio
 import random
@@ -14,7 +16,11 @@ from kafka_edu.network.connection_quotas import ConnectionLimits
 from kafka_edu.network.data_plane_request_channel import DataPlaneRequestChannel
 from kafka_edu.network.network_client import NetworkClient
 from kafka_edu.network.request_channel import Request, RequestChannel
-from kafka_edu.network.socket_server import CONTROL_PLANE_QUEUED_REQUESTS, ControlPlane, SocketServer
+from kafka_edu.network.socket_server import (
+    CONTROL_PLANE_QUEUED_REQUESTS,
+    ControlPlane,
+    SocketServer,
+)
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.headers import RequestHeader, encode_request, encode_response
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -25,14 +31,21 @@ from kafka_edu.trace.events.network import ConnectionClosed, ConnectionRefused, 
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
 
-CONNECTION = SimpleNamespace(connection_id="here-there-0", client_address="127.0.0.1", listener_name="PLAINTEXT")
+CONNECTION = SimpleNamespace(
+    connection_id="here-there-0", client_address="127.0.0.1", listener_name="PLAINTEXT"
+)
 
 
 class Bench:
     """A server with one listener in a simulation, and whatever handler a test gives it."""
 
     def __init__(
-        self, *, capacity: int = 500, max_connections_per_ip: int = 100, max_idle_ms: int = 600_000, max_request_size: int = 1 << 20
+        self,
+        *,
+        capacity: int = 500,
+        max_connections_per_ip: int = 100,
+        max_idle_ms: int = 600_000,
+        max_request_size: int = 1 << 20,
     ) -> None:
         self.loop = SimLoop()
         self.time = SimTime(self.loop)
@@ -53,7 +66,9 @@ class Bench:
             max_request_size=max_request_size,
         )
 
-    def start(self, handler: Callable[[Request], Awaitable[None]] | None, handlers: int = 1) -> None:
+    def start(
+        self, handler: Callable[[Request], Awaitable[None]] | None, handlers: int = 1
+    ) -> None:
         async def begin() -> None:
             await self.server.bind()
             self.server.start_processing()
@@ -70,7 +85,13 @@ class Bench:
 
     async def answer(self, request: Request) -> None:
         self.channel.send_response(
-            request, encode_response(ApiKey.API_VERSIONS, request.header.api_version, request.header.correlation_id, ApiVersionsResponse(api_keys=[]))
+            request,
+            encode_response(
+                ApiKey.API_VERSIONS,
+                request.header.api_version,
+                request.header.correlation_id,
+                ApiVersionsResponse(api_keys=[]),
+            ),
         )
 
     async def client(self) -> NetworkClient:
@@ -157,7 +178,9 @@ def test_an_unanswered_request_closes_the_client() -> None:
 
 
 def test_each_request_has_a_deadline_of_its_own() -> None:
-    """There is one alarm a connection: set for the earliest, and again when that one was answered."""
+    """There is one alarm a connection: set for the earliest, and again when that one was
+    answered.
+    """
     bench = Bench()
     bench.start(None)
 
@@ -187,7 +210,9 @@ def test_each_request_has_a_deadline_of_its_own() -> None:
 
 
 def test_whom_a_handler_answers_is_told_when_it_has_done_its_part() -> None:
-    """All responses for the connections of one processor go out together, at once; one that comes when no handler works, with the loop's next turn."""
+    """All responses for the connections of one processor go out together, at once; one that comes
+    when no handler works, with the loop's next turn.
+    """
     bench = Bench()
     bench.start(None)
 
@@ -196,7 +221,9 @@ def test_whom_a_handler_answers_is_told_when_it_has_done_its_part() -> None:
 
     async def main() -> None:
         clients = [await bench.client() for _ in range(4)]  # two processors, two each
-        answers = [asyncio.ensure_future(client.send(ApiVersionsRequest(), 0, 1000)) for client in clients]
+        answers = [
+            asyncio.ensure_future(client.send(ApiVersionsRequest(), 0, 1000)) for client in clients
+        ]
         requests = [await bench.channel.receive_request() for _ in clients]
         bench.channel.begin_handling()
         for request in requests[:3]:
@@ -255,7 +282,15 @@ def test_a_frame_never_finished_is_idle_in_the_end_and_a_waiting_request_is_not(
     async def main() -> None:
         slow, patient = await bench.client(), await bench.client()
         assert slow._wire is not None
-        slow._wire.send([b"".join(bytes(p) for p in encode_request(ApiVersionsRequest(), 0, 1, "x") if not isinstance(p, tuple))[:9]])
+        slow._wire.send(
+            [
+                b"".join(
+                    bytes(p)
+                    for p in encode_request(ApiVersionsRequest(), 0, 1, "x")
+                    if not isinstance(p, tuple)
+                )[:9]
+            ]
+        )
         answer = asyncio.create_task(patient.send(ApiVersionsRequest(), 0, 60_000))
         await bench.time.sleep(20_000)
         assert not slow.connected
@@ -267,7 +302,11 @@ def test_a_frame_never_finished_is_idle_in_the_end_and_a_waiting_request_is_not(
 def test_a_frame_that_comes_byte_by_byte_must_be_complete_in_time() -> None:
     bench = Bench(max_idle_ms=10_000)
     bench.start(bench.answer)
-    frame = b"".join(bytes(p) for p in encode_request(ApiVersionsRequest(), 0, 1, "x" * 100) if not isinstance(p, tuple))
+    frame = b"".join(
+        bytes(p)
+        for p in encode_request(ApiVersionsRequest(), 0, 1, "x" * 100)
+        if not isinstance(p, tuple)
+    )
 
     async def main() -> None:
         clients = [await bench.client() for _ in range(3)]
@@ -275,14 +314,20 @@ def test_a_frame_that_comes_byte_by_byte_must_be_complete_in_time() -> None:
         assert slow is not None
         assert slower is not None
         for at in range(20):
-            slow.send([frame[at * 10 : at * 10 + 10]])  # whole after 8 s; what is answered then, this client did not ask for: it leaves
+            slow.send(
+                [frame[at * 10 : at * 10 + 10]]
+            )  # whole after 8 s; what is answered then, this client did not ask for: it leaves
             slower.send([frame[at : at + 1]])
             await clients[2].send(ApiVersionsRequest(), 0, 1000)
             await bench.time.sleep(700)
         assert clients[2]._wire is steady
 
     bench.loop.run_until_complete(main())
-    reasons = [closed.reason for closed in bench.told(ConnectionClosed) if isinstance(closed, ConnectionClosed)]
+    reasons = [
+        closed.reason
+        for closed in bench.told(ConnectionClosed)
+        if isinstance(closed, ConnectionClosed)
+    ]
     assert reasons == ["closed by the other side", "idle for 10000 ms (connections.max.idle.ms)"]
 
 
@@ -299,8 +344,15 @@ def test_who_does_not_read_the_answer_is_closed_and_who_reads_slowly_is_not() ->
         for client in clients:
             bench.loop.create_task(client.send(ApiVersionsRequest(), 0, 1_000_000))
         await bench.time.sleep(100)
-        channels = [channel for processor in bench.server.processors for channel in processor.channels.values()]
-        slow, stuck = (next(channel for channel in channels if channel.wire.peer == client.local) for client in clients)
+        channels = [
+            channel
+            for processor in bench.server.processors
+            for channel in processor.channels.values()
+        ]
+        slow, stuck = (
+            next(channel for channel in channels if channel.wire.peer == client.local)
+            for client in clients
+        )
         assert isinstance(slow.wire, MemoryWire)
         assert isinstance(stuck.wire, MemoryWire)
         slow.wire.unsent = stuck.wire.unsent = 1000  # as if the kernel took no more
@@ -330,14 +382,27 @@ def test_one_connection_too_many_is_refused() -> None:
 
 
 def test_the_control_plane_has_a_door_a_processor_and_a_queue_of_its_own() -> None:
-    """The data plane's queue is full and nobody works it off; what comes by the other listener is not behind it (KIP-291)."""
+    """The data plane's queue is full and nobody works it off; what comes by the other listener is
+    not behind it (KIP-291).
+    """
     loop = SimLoop()
     time = SimTime(loop)
     network = MemoryNetwork(loop, random.Random(7))
     data, control = RequestChannel(time, 1), RequestChannel(time, CONTROL_PLANE_QUEUED_REQUESTS)
-    end_points = [EndPoint("127.0.0.1", port, name, "PLAINTEXT") for port, name in ((9092, "PLAINTEXT"), (9093, "CONTROL"))]
+    end_points = [
+        EndPoint("127.0.0.1", port, name, "PLAINTEXT")
+        for port, name in ((9092, "PLAINTEXT"), (9093, "CONTROL"))
+    ]
     plane = ControlPlane("CONTROL", control)
-    server = SocketServer(end_points, network.transport(), time, data, None, num_network_threads=2, control_plane=plane)
+    server = SocketServer(
+        end_points,
+        network.transport(),
+        time,
+        data,
+        None,
+        num_network_threads=2,
+        control_plane=plane,
+    )
     assert [len(server.acceptors[name].processors) for name in ("PLAINTEXT", "CONTROL")] == [2, 1]
     server.resize_processors(5)
     assert [len(server.acceptors[name].processors) for name in ("PLAINTEXT", "CONTROL")] == [5, 1]
@@ -360,15 +425,21 @@ def test_the_control_plane_has_a_door_a_processor_and_a_queue_of_its_own() -> No
     server.shutdown()
 
 
-def test_where_there_is_a_control_plane_the_loop_turns_between_two_requests_of_the_data_plane() -> None:
-    """Three handlers find twenty requests; what became ready meanwhile has its turn after each, and no request is lost or out of order."""
+def test_where_there_is_a_control_plane_the_loop_turns_between_two_requests_of_the_data_plane() -> (
+    None
+):
+    """Three handlers find twenty requests; what became ready meanwhile has its turn after each, and
+    no request is lost or out of order.
+    """
     order: list[str] = []
 
     async def scenario(make: Callable[[MockTime, int], RequestChannel]) -> None:
         channel = make(MockTime(), 100)
         order.clear()
         for number in range(20):
-            assert channel.try_send_request(Request(CONNECTION, RequestHeader(3, 0, number, None), b"", 0, 0))
+            assert channel.try_send_request(
+                Request(CONNECTION, RequestHeader(3, 0, number, None), b"", 0, 0)
+            )
 
         async def handle() -> None:
             while True:

@@ -1,4 +1,6 @@
-"""With edu.max.pipelined.requests above 1 a connection's produces wait side by side, and their answers keep the order of the requests."""
+"""With edu.max.pipelined.requests above 1 a connection's produces wait side by side, and their
+answers keep the order of the requests.
+"""
 
 import random
 from collections.abc import Callable
@@ -15,20 +17,38 @@ from kafka_edu.network.socket_server import SocketServer
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.headers import decode_request_header, encode_request, encode_response
 from kafka_edu.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from kafka_edu.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
+from kafka_edu.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
 from kafka_edu.protocol.produce_peek import is_acknowledged_produce
 from kafka_edu.sim.memory_transport import MemoryNetwork
 from kafka_edu.sim.sim_loop import SimLoop, SimTime
 
 
-def produce(correlation_id: int, *, acks: int = -1, version: int = 9, transactional_id: str | None = None, records: bytes = b"records") -> bytes:
+def produce(
+    correlation_id: int,
+    *,
+    acks: int = -1,
+    version: int = 9,
+    transactional_id: str | None = None,
+    records: bytes = b"records",
+) -> bytes:
     request = ProduceRequest(
         transactional_id=transactional_id if version >= 3 else None,
         acks=acks,
         timeout_ms=30_000,
-        topic_data=[TopicProduceData(name="t", partition_data=[PartitionProduceData(index=0, records=records)])],
+        topic_data=[
+            TopicProduceData(
+                name="t", partition_data=[PartitionProduceData(index=0, records=records)]
+            )
+        ],
     )
-    return b"".join(bytes(part) for part in encode_request(request, version, correlation_id, "somebody"))  # type: ignore[arg-type]
+    return b"".join(
+        bytes(part) for part in encode_request(request, version, correlation_id, "somebody")
+    )  # type: ignore[arg-type]
 
 
 def heartbeat(correlation_id: int) -> bytes:
@@ -99,8 +119,15 @@ class Bench:
     def answer(self, index: int) -> None:
         request = self.handled[index]
         header = request.header
-        response = ProduceResponse(responses=[]) if header.api_key == ApiKey.PRODUCE else HeartbeatResponse()
-        self.respond(request, encode_response(header.api_key, header.api_version, header.correlation_id, response))
+        response = (
+            ProduceResponse(responses=[])
+            if header.api_key == ApiKey.PRODUCE
+            else HeartbeatResponse()
+        )
+        self.respond(
+            request,
+            encode_response(header.api_key, header.api_version, header.correlation_id, response),
+        )
 
     def respond(self, request: Request, parts: list[Part] | None) -> None:
         async def send() -> None:
@@ -138,7 +165,9 @@ def test_answers_leave_in_the_order_of_the_requests() -> None:
     assert bench.answered == [1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("other", [heartbeat(2), produce(2, acks=0)], ids=["another kind", "acks=0"])
+@pytest.mark.parametrize(
+    "other", [heartbeat(2), produce(2, acks=0)], ids=["another kind", "acks=0"]
+)
 def test_nothing_else_starts_beside_a_produce(other: bytes) -> None:
     bench = Bench(10)
     bench.send(produce(1), other, produce(3))
@@ -188,9 +217,15 @@ def test_a_connection_that_goes_takes_its_held_answers_with_it() -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.data(), st.integers(1, 6), st.lists(st.sampled_from("ppphz"), min_size=1, max_size=30))
-def test_whatever_comes_each_is_answered_once_and_in_order(data: st.DataObject, limit: int, kinds: list[str]) -> None:
+def test_whatever_comes_each_is_answered_once_and_in_order(
+    data: st.DataObject, limit: int, kinds: list[str]
+) -> None:
     bench = Bench(limit)
-    make: dict[str, Callable[[int], bytes]] = {"p": produce, "h": heartbeat, "z": lambda number: produce(number, acks=0)}
+    make: dict[str, Callable[[int], bytes]] = {
+        "p": produce,
+        "h": heartbeat,
+        "z": lambda number: produce(number, acks=0),
+    }
     frames = [make[kind](number) for number, kind in enumerate(kinds)]
     done: set[int] = set()
     while frames or len(done) < len(kinds):
@@ -215,9 +250,13 @@ def test_whatever_comes_each_is_answered_once_and_in_order(data: st.DataObject, 
 @pytest.mark.parametrize("transactional_id", [None, "", "an id"])
 def test_acks_are_found_in_every_version(version: int, transactional_id: str | None) -> None:
     for acks in (-1, 1):
-        assert is_acknowledged_produce(produce(7, acks=acks, version=version, transactional_id=transactional_id)[4:])
+        assert is_acknowledged_produce(
+            produce(7, acks=acks, version=version, transactional_id=transactional_id)[4:]
+        )
     for acks in (0, 2, -2):
-        assert not is_acknowledged_produce(produce(7, acks=acks, version=version, transactional_id=transactional_id)[4:])
+        assert not is_acknowledged_produce(
+            produce(7, acks=acks, version=version, transactional_id=transactional_id)[4:]
+        )
 
 
 def test_what_is_no_produce_or_is_cut_off_is_none() -> None:

@@ -1,4 +1,6 @@
-"""queued.max.request.bytes: with the pool exhausted nobody begins another request, and nobody waits for ever."""
+"""queued.max.request.bytes: with the pool exhausted nobody begins another request, and nobody waits
+for ever.
+"""
 
 import asyncio
 import random
@@ -58,7 +60,10 @@ class Bench:
     async def answer(self, request: Request) -> None:
         """What a handler does."""
         version, number = request.header.api_version, request.header.correlation_id
-        self.channel.send_response(request, encode_response(ApiKey.API_VERSIONS, version, number, ApiVersionsResponse(api_keys=[])))
+        self.channel.send_response(
+            request,
+            encode_response(ApiKey.API_VERSIONS, version, number, ApiVersionsResponse(api_keys=[])),
+        )
         request.release_memory()
 
     def run(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -74,7 +79,10 @@ def test_with_the_pool_exhausted_no_request_begins_until_one_is_done() -> None:
 
     async def main() -> None:
         clients = [await bench.client() for _ in range(5)]
-        asked = [asyncio.ensure_future(client.send(ApiVersionsRequest(), 0, 60_000)) for client in clients]
+        asked = [
+            asyncio.ensure_future(client.send(ApiVersionsRequest(), 0, 60_000))
+            for client in clients
+        ]
         await bench.time.sleep(100)
         assert bench.channel.queue_size == 2
         assert bench.pool.available == 0
@@ -104,7 +112,9 @@ def test_what_a_client_sends_ahead_takes_no_memory_before_its_turn() -> None:
 
     async def main() -> None:
         ahead, other = await bench.client(), await bench.client()
-        asked = [asyncio.ensure_future(ahead.send(ApiVersionsRequest(), 0, 60_000)) for _ in range(20)]
+        asked = [
+            asyncio.ensure_future(ahead.send(ApiVersionsRequest(), 0, 60_000)) for _ in range(20)
+        ]
         await bench.time.sleep(100)
         assert bench.pool.available == SIZE
         asked.append(asyncio.ensure_future(other.send(ApiVersionsRequest(), 0, 60_000)))
@@ -170,7 +180,13 @@ def test_every_request_is_answered_in_order_and_all_memory_comes_back_whatever_t
 
         async def main(bench: Bench = bench) -> None:
             clients = [await bench.client() for _ in range(6)]
-            await asyncio.gather(*(client.send(ApiVersionsRequest(), 0, 600_000) for _ in range(30) for client in clients))
+            await asyncio.gather(
+                *(
+                    client.send(ApiVersionsRequest(), 0, 600_000)
+                    for _ in range(30)
+                    for client in clients
+                )
+            )
             assert bench.pool.available == bench.pool.size
             assert bench.pool.waiting == 0
 

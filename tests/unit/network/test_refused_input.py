@@ -1,4 +1,6 @@
-"""A connection that is closed for its input leaves a line in the log: from whom, what came, and which rule it breaks."""
+"""A connection that is closed for its input leaves a line in the log: from whom, what came, and
+which rule it breaks.
+"""
 
 import logging
 import struct
@@ -40,7 +42,9 @@ def sent(bench: Bench, *frames: bytes) -> None:
 
     async def main() -> None:
         for frame in frames:
-            wire: Wire = await bench.network.transport().connect("127.0.0.1", 9092, lambda wire: Stranger(), 1000)
+            wire: Wire = await bench.network.transport().connect(
+                "127.0.0.1", 9092, lambda wire: Stranger(), 1000
+            )
             wire.send([frame])
             await bench.time.sleep(10)
 
@@ -54,14 +58,32 @@ def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
 @pytest.mark.parametrize(
     ("frame", "rule", "came"),
     [
-        (b"GET / HTTP/1.1\r\n", "a frame of 1195725856 bytes is announced", "4 bytes that begin with 'GET '"),
-        (struct.pack(">i", -1), "a frame of -1 bytes is announced", "4 bytes that begin with ff ff ff ff"),
+        (
+            b"GET / HTTP/1.1\r\n",
+            "a frame of 1195725856 bytes is announced",
+            "4 bytes that begin with 'GET '",
+        ),
+        (
+            struct.pack(">i", -1),
+            "a frame of -1 bytes is announced",
+            "4 bytes that begin with ff ff ff ff",
+        ),
         (UNREADABLE, "unreadable request header", "12 bytes that begin with 00 12 00 00"),
-        (struct.pack(">ihhih", 10, 3, 8, 7, -1), "version 8 is not served", "METADATA (3) version 8, correlation id 7, 10 bytes"),
-        (struct.pack(">ihhih", 10, 999, 0, 7, -1), "unreadable request header: unknown api key 999", "10 bytes that begin with 03 e7 00 00 00 00"),
+        (
+            struct.pack(">ihhih", 10, 3, 8, 7, -1),
+            "version 8 is not served",
+            "METADATA (3) version 8, correlation id 7, 10 bytes",
+        ),
+        (
+            struct.pack(">ihhih", 10, 999, 0, 7, -1),
+            "unreadable request header: unknown api key 999",
+            "10 bytes that begin with 03 e7 00 00 00 00",
+        ),
     ],
 )
-def test_it_says_what_came_and_which_rule_it_breaks(caplog: pytest.LogCaptureFixture, frame: bytes, rule: str, came: str) -> None:
+def test_it_says_what_came_and_which_rule_it_breaks(
+    caplog: pytest.LogCaptureFixture, frame: bytes, rule: str, came: str
+) -> None:
     bench = Bench()
     refuse_all(bench)
     with caplog.at_level(logging.WARNING):
@@ -69,7 +91,9 @@ def test_it_says_what_came_and_which_rule_it_breaks(caplog: pytest.LogCaptureFix
     (line,) = lines(caplog)
     (closed,) = bench.told(ConnectionClosed)
     assert isinstance(closed, ConnectionClosed)
-    assert line.startswith(f"connection {closed.connection_id} (no client id yet) is closed for its input: {rule}")
+    assert line.startswith(
+        f"connection {closed.connection_id} (no client id yet) is closed for its input: {rule}"
+    )
     assert line.endswith(f"What came: {came}") or f"What came: {came} " in line
     assert rule in closed.reason
 
@@ -83,7 +107,9 @@ def test_it_names_the_client(caplog: pytest.LogCaptureFixture) -> None:
     assert "(client id 'app')" in line
 
 
-def test_the_log_is_not_filled_and_says_how_many_lines_are_missing(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_is_not_filled_and_says_how_many_lines_are_missing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     bench = Bench()
     refuse_all(bench)
     with caplog.at_level(logging.WARNING):

@@ -11,7 +11,9 @@ def test_what_is_advertised_can_be_encoded_and_decoded() -> None:
 
 
 def test_level_2_8_goes_as_far_as_the_messages_do() -> None:
-    assert {key: in_2_8 for key, (_, in_2_8) in MAX_VERSIONS.items()} == {key: pair.max_version for key, pair in REGISTRY.items()}
+    assert {key: in_2_8 for key, (_, in_2_8) in MAX_VERSIONS.items()} == {
+        key: pair.max_version for key, pair in REGISTRY.items()
+    }
 
 
 #: Highest versions of Kafka 2.0.0.
@@ -63,13 +65,19 @@ IN_2_0_0 = {
 
 
 def test_level_2_0_is_kafka_2_0_0s() -> None:
-    assert {key: in_2_0 for key, (in_2_0, _) in MAX_VERSIONS.items() if in_2_0 is not None} == IN_2_0_0
-    assert API_LEVELS["2.0"] == {key: (0, highest) for key, highest in IN_2_0_0.items() if key in SERVED}
+    assert {
+        key: in_2_0 for key, (in_2_0, _) in MAX_VERSIONS.items() if in_2_0 is not None
+    } == IN_2_0_0
+    assert API_LEVELS["2.0"] == {
+        key: (0, highest) for key, highest in IN_2_0_0.items() if key in SERVED
+    }
 
 
 def test_the_table_knows_every_key_of_2_8_and_2_0_had_the_first_43() -> None:
     assert set(MAX_VERSIONS) == set(ApiKey)
-    assert [key for key, (in_2_0, _) in MAX_VERSIONS.items() if in_2_0 is not None] == list(range(43))
+    assert [key for key, (in_2_0, _) in MAX_VERSIONS.items() if in_2_0 is not None] == list(
+        range(43)
+    )
 
 
 def test_tables_are_in_the_order_of_the_keys_and_begin_at_0() -> None:
@@ -79,4 +87,6 @@ def test_tables_are_in_the_order_of_the_keys_and_begin_at_0() -> None:
 
 
 def test_no_key_of_2_0_was_flexible_then() -> None:
-    assert not any(key.is_flexible(in_2_0) for key, (in_2_0, _) in MAX_VERSIONS.items() if in_2_0 is not None)
+    assert not any(
+        key.is_flexible(in_2_0) for key, (in_2_0, _) in MAX_VERSIONS.items() if in_2_0 is not None
+    )

@@ -21,7 +21,11 @@ def test_whole_frames_come_out_at_once_in_order() -> None:
 def test_frames_may_be_cut_anywhere(step: int) -> None:
     receiver = FrameReceiver(100)
     stream = _sized(b"a", b"hello world", b"x" * 100, b"z")
-    frames = [frame for at in range(0, len(stream), step) for frame in _feed(receiver, stream[at : at + step])]
+    frames = [
+        frame
+        for at in range(0, len(stream), step)
+        for frame in _feed(receiver, stream[at : at + step])
+    ]
     assert frames == [b"a", b"hello world", b"x" * 100, b"z"]
 
 
@@ -36,7 +40,9 @@ def test_the_buffer_that_was_fed_may_be_overwritten() -> None:
 
 @pytest.mark.parametrize("size", [0, -1, -(2**31), 101, 2**31 - 1])
 def test_a_bad_size_ends_the_stream_after_the_frames_before_it(size: int) -> None:
-    with pytest.raises(InvalidReceive, match=f"a frame of {size} bytes is announced; 1 to 100") as caught:
+    with pytest.raises(
+        InvalidReceive, match=f"a frame of {size} bytes is announced; 1 to 100"
+    ) as caught:
         _feed(FrameReceiver(100), _sized(b"good") + size.to_bytes(4, "big", signed=True) + b"rest")
     assert caught.value.frames == [b"good"]
 

@@ -11,10 +11,18 @@ from kafka_edu.protocol.headers import (
     request_header_version,
     response_header_version,
 )
-from kafka_edu.protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from kafka_edu.protocol.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+)
 from kafka_edu.protocol.messages.controlled_shutdown import ControlledShutdownRequest
 from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataResponse
-from kafka_edu.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kafka_edu.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
 from kafka_edu.protocol.types import ProtocolError
 
 
@@ -40,7 +48,9 @@ def _frame(parts: list[Part]) -> bytes:
         (ApiKey.SASL_HANDSHAKE, 1, 1, 0),
     ],
 )
-def test_header_versions_follow_the_key_and_version(key: ApiKey, version: int, request_header: int, response_header: int) -> None:
+def test_header_versions_follow_the_key_and_version(
+    key: ApiKey, version: int, request_header: int, response_header: int
+) -> None:
     assert request_header_version(key, version) == request_header
     assert response_header_version(key, version) == response_header
 
@@ -56,12 +66,19 @@ def test_a_request_travels_as_one_frame() -> None:
 def test_controlled_shutdown_0_has_no_client_id() -> None:
     frame = _frame(encode_request(ControlledShutdownRequest(broker_id=3), 0, 1, "lost"))
     assert frame.hex(" ") == "00 07 00 00 00 00 00 01 00 00 00 03"
-    assert decode_request_header(frame) == (RequestHeader(ApiKey.CONTROLLED_SHUTDOWN, 0, 1, None), 8)
+    assert decode_request_header(frame) == (
+        RequestHeader(ApiKey.CONTROLLED_SHUTDOWN, 0, 1, None),
+        8,
+    )
 
 
 def test_the_head_joins_the_first_part_and_records_stay_whole() -> None:
     records = b"r" * 50
-    request = ProduceRequest(topic_data=[TopicProduceData(name="t", partition_data=[PartitionProduceData(records=records)])])
+    request = ProduceRequest(
+        topic_data=[
+            TopicProduceData(name="t", partition_data=[PartitionProduceData(records=records)])
+        ]
+    )
     parts = encode_request(request, 7, 1, None)
     assert parts[1] is records
     assert len(parts) == 2
@@ -73,7 +90,9 @@ def test_the_head_joins_the_first_part_and_records_stay_whole() -> None:
     [("ffff", None), ("fffe", None), ("8000", None), ("0000", ""), ("0002ff61", "\ufffda")],
     ids=["null", "minus 2", "lowest", "empty", "no UTF-8"],
 )
-def test_a_client_id_of_any_negative_length_is_null_and_of_any_bytes_is_text(tail: str, client_id: str | None) -> None:
+def test_a_client_id_of_any_negative_length_is_null_and_of_any_bytes_is_text(
+    tail: str, client_id: str | None
+) -> None:
     frame = bytes.fromhex("0003 0001 00000005" + tail)
     header, body = decode_request_header(frame)
     assert header.client_id == client_id
@@ -115,8 +134,12 @@ def test_an_unknown_key_is_refused(key: int) -> None:
 
 
 def test_an_unknown_version_is_left_to_the_caller() -> None:
-    assert decode_request_header(bytes.fromhex("0003 7fff 00000005 ffff 00"))[0].api_version == 0x7FFF
-    assert decode_request_header(bytes.fromhex("0012 ffff 00000005 ffff"))[0] == RequestHeader(18, -1, 5, None)
+    assert (
+        decode_request_header(bytes.fromhex("0003 7fff 00000005 ffff 00"))[0].api_version == 0x7FFF
+    )
+    assert decode_request_header(bytes.fromhex("0012 ffff 00000005 ffff"))[0] == RequestHeader(
+        18, -1, 5, None
+    )
 
 
 def test_a_client_id_that_is_too_long_is_refused() -> None:
@@ -133,7 +156,9 @@ def test_only_requests_are_encoded_as_requests() -> None:
 
 
 def test_a_flexible_response_has_tags_in_its_header_but_api_versions_has_not() -> None:
-    assert _frame(encode_response(ApiKey.METADATA, 9, 5, MetadataResponse()))[:5].hex() == "0000000500"
+    assert (
+        _frame(encode_response(ApiKey.METADATA, 9, 5, MetadataResponse()))[:5].hex() == "0000000500"
+    )
     frame = _frame(encode_response(ApiKey.API_VERSIONS, 3, 5, ApiVersionsResponse()))
     assert frame.hex(" ") == "00 00 00 05 00 00 01 00 00 00 00 00"
 

@@ -1,4 +1,6 @@
-"""Our codecs against bytes that Apache Kafka 2.8.2 wrote (tests/golden/protocol/README.md says how)."""
+"""Our codecs against bytes that Apache Kafka 2.8.2 wrote (tests/golden/protocol/README.md says
+how).
+"""
 
 import base64
 import json
@@ -13,15 +15,28 @@ import pytest
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import Field, StructMeta
-from kafka_edu.protocol.headers import decode_request_header, decode_response, encode_request, encode_response
+from kafka_edu.protocol.headers import (
+    decode_request_header,
+    decode_response,
+    encode_request,
+    encode_response,
+)
 from kafka_edu.protocol.messages import REGISTRY
-from kafka_edu.protocol.messages.consumer_protocol import ConsumerProtocolAssignment, ConsumerProtocolSubscription
+from kafka_edu.protocol.messages.consumer_protocol import (
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
+)
 from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import ArrayType, Bytes, ProtocolError, Records, Uuid
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "protocol" / "messages-2.8.2.jsonl"
 MESSAGES: dict[str, type[Message]] = {
-    cls.__name__: cls for cls in (*(cls for pair in REGISTRY.values() for cls in pair[:2]), ConsumerProtocolSubscription, ConsumerProtocolAssignment)
+    cls.__name__: cls
+    for cls in (
+        *(cls for pair in REGISTRY.values() for cls in pair[:2]),
+        ConsumerProtocolSubscription,
+        ConsumerProtocolAssignment,
+    )
 }
 
 
@@ -35,7 +50,9 @@ def _load() -> dict[str, list[Recorded]]:
     recorded = defaultdict(list)
     for line in GOLDEN.read_text().splitlines():
         entry = json.loads(line)
-        recorded[entry["message"]].append(Recorded(entry["version"], bytes.fromhex(entry["hex"]), entry["json"]))
+        recorded[entry["message"]].append(
+            Recorded(entry["version"], bytes.fromhex(entry["hex"]), entry["json"])
+        )
     return dict(recorded)
 
 
@@ -75,11 +92,15 @@ def _object(struct: StructMeta, values: dict[str, object]) -> object:
 def test_every_message_was_recorded_in_every_version() -> None:
     assert {name for name in RECORDED if not name.endswith("Header")} == set(MESSAGES)
     for name, cls in MESSAGES.items():
-        assert sorted({each.version for each in RECORDED[name]}) == list(range(cls.VALID.lowest, cls.VALID.highest + 1))
+        assert sorted({each.version for each in RECORDED[name]}) == list(
+            range(cls.VALID.lowest, cls.VALID.highest + 1)
+        )
 
 
 @pytest.mark.parametrize("name", MESSAGES)
-def test_kafkas_bytes_decode_to_the_values_they_were_made_of_and_encode_to_the_same_bytes(name: str) -> None:
+def test_kafkas_bytes_decode_to_the_values_they_were_made_of_and_encode_to_the_same_bytes(
+    name: str,
+) -> None:
     cls = MESSAGES[name]
     for version, data, values in RECORDED[name]:
         made = _object(cls, values)
@@ -110,7 +131,9 @@ def test_a_message_cut_at_any_byte_is_refused(name: str) -> None:
     cls = MESSAGES[name]
     for version, data, _ in RECORDED[name]:
         for length in range(len(data)):
-            assert _refused(cls, version, data[:length]), f"v{version} cut to {length} of {len(data)} bytes"
+            assert _refused(cls, version, data[:length]), (
+                f"v{version} cut to {length} of {len(data)} bytes"
+            )
 
 
 def _headers(name: str) -> Iterator[tuple[int, bytes, int, int, str | None]]:

@@ -1,4 +1,6 @@
-"""The declarative schema: what a declaration means, on a small message that uses every type and rule."""
+"""The declarative schema: what a declaration means, on a small message that uses every type and
+rule.
+"""
 
 import copy
 import pickle
@@ -13,10 +15,20 @@ from kafka_edu.common.files import OsFileSystem
 from kafka_edu.common.transport import FileRegion, Part, part_bytes
 from kafka_edu.protocol import codegen
 from kafka_edu.protocol.fields import Versions, field
-from kafka_edu.protocol.messages.fetch import EpochEndOffset, FetchablePartitionResponse, FetchableTopicResponse, FetchRequest, FetchResponse
+from kafka_edu.protocol.messages.fetch import (
+    EpochEndOffset,
+    FetchablePartitionResponse,
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+)
 from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from kafka_edu.protocol.messages.offset_fetch import OffsetFetchRequest
-from kafka_edu.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kafka_edu.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
 from kafka_edu.protocol.schema import Message, Struct, structs_of
 from kafka_edu.protocol.types import (
     Array,
@@ -101,7 +113,10 @@ def test_a_fixed_layout_is_what_the_declaration_says() -> None:
         text: str | None = field(String, "0+", "", nullable="0+")
         many: list[int] = field(Array(Int8), "0+", "")
 
-    assert Plain(small=1, text="ab", many=[3, 4]).encode(0).hex(" ") == "00 01 00 02 61 62 00 00 00 02 03 04"
+    assert (
+        Plain(small=1, text="ab", many=[3, 4]).encode(0).hex(" ")
+        == "00 01 00 02 61 62 00 00 00 02 03 04"
+    )
     assert Plain(small=1, text=None).encode(0).hex(" ") == "00 01 ff ff 00 00 00 00"
 
 
@@ -121,7 +136,13 @@ def test_a_flexible_layout_has_lengths_plus_one_and_tags_in_order() -> None:
 
 def test_what_is_left_out_gets_its_default_and_nobody_elses() -> None:
     first, second = Sample(), Sample()
-    assert (first.gone, first.tagged, first.maybe_blob, first.names, first.one.since_1) == (5, "none", None, [], 7)
+    assert (first.gone, first.tagged, first.maybe_blob, first.names, first.one.since_1) == (
+        5,
+        "none",
+        None,
+        [],
+        7,
+    )
     first.numbers.append(1)
     first.one.name = "mine"
     assert second.numbers == []
@@ -142,7 +163,10 @@ def test_messages_are_compared_by_value_and_cannot_be_keys() -> None:
 
 def test_messages_are_shown_with_names_and_copied() -> None:
     assert repr(Inner(name="a")) == "Inner(name='a', since_1=7)"
-    assert repr(PartitionProduceData(index=1, records=b"abc")) == "PartitionProduceData(index=1, records=<3 bytes>)"
+    assert (
+        repr(PartitionProduceData(index=1, records=b"abc"))
+        == "PartitionProduceData(index=1, records=<3 bytes>)"
+    )
     assert copy.deepcopy(FULL) == pickle.loads(pickle.dumps(FULL)) == FULL
 
 
@@ -158,7 +182,10 @@ def test_an_unknown_version_is_the_callers_mistake() -> None:
 
 
 def test_a_set_field_that_the_version_lacks_is_an_error_unless_it_may_be_ignored() -> None:
-    with pytest.raises(KafkaException, match=r"Sample.tagged = 'x' cannot be sent in version 1: it is part of versions 2\+") as caught:
+    with pytest.raises(
+        KafkaException,
+        match=r"Sample.tagged = 'x' cannot be sent in version 1: it is part of versions 2\+",
+    ) as caught:
         Sample(tagged="x").encode(1)
     assert caught.value.error is Errors.UNSUPPORTED_VERSION
     with pytest.raises(KafkaException, match=r"Sample\.gone = 6"):
@@ -179,7 +206,10 @@ def test_metadata_asks_for_all_topics_by_an_empty_list_first_and_by_null_later()
     assert MetadataRequest.decode(b"\xff\xff\xff\xff", 1).topics is None
     with pytest.raises(ProtocolError, match="length -1 means null, which is not allowed here"):
         MetadataRequest.decode(b"\xff\xff\xff\xff", 0)
-    assert MetadataRequest(topics=[MetadataRequestTopic(name="web")]).encode(0).hex() == "000000010003" + b"web".hex()
+    assert (
+        MetadataRequest(topics=[MetadataRequestTopic(name="web")]).encode(0).hex()
+        == "000000010003" + b"web".hex()
+    )
 
 
 def test_numbers_that_do_not_fit_are_refused() -> None:
@@ -190,16 +220,31 @@ def test_numbers_that_do_not_fit_are_refused() -> None:
 def test_strings_are_utf_8_of_at_most_32767_bytes_and_bad_bytes_become_fffd() -> None:
     for version in (0, 2):
         for name in ("x" * 32767, ""):
-            assert Sample.decode(Sample(one=Inner(name=name), maybe_blob=b"").encode(version), version).one.name == name
+            assert (
+                Sample.decode(
+                    Sample(one=Inner(name=name), maybe_blob=b"").encode(version), version
+                ).one.name
+                == name
+            )
         with pytest.raises(ProtocolError, match="a string of 32768 bytes"):
             Sample(one=Inner(name="x" * 32768), maybe_blob=b"").encode(version)
-    assert MetadataRequest.decode(b"\0\0\0\1\0\2a\xff", 0).topics == [MetadataRequestTopic(name="a\ufffd")]
+    assert MetadataRequest.decode(b"\0\0\0\1\0\2a\xff", 0).topics == [
+        MetadataRequestTopic(name="a\ufffd")
+    ]
 
 
 def test_records_are_passed_through_uncopied_as_parts_of_their_own() -> None:
     records: Part = b"r" * 100
     request = ProduceRequest(
-        topic_data=[TopicProduceData(name="t", partition_data=[PartitionProduceData(records=records), PartitionProduceData(index=1)])]
+        topic_data=[
+            TopicProduceData(
+                name="t",
+                partition_data=[
+                    PartitionProduceData(records=records),
+                    PartitionProduceData(index=1),
+                ],
+            )
+        ]
     )
     parts = request.encode_parts(7)
     assert [len(part_bytes(part)) for part in parts] == [2 + 2 + 4 + 4 + 3 + 4 + 8, 100, 8]
@@ -215,7 +260,12 @@ def test_records_may_lie_in_a_file(tmp_path: object) -> None:
     file = OsFileSystem().open(f"{tmp_path}/log")
     file.append([b"0123456789"])
     response = FetchResponse(
-        responses=[FetchableTopicResponse(topic="t", partition_responses=[FetchablePartitionResponse(record_set=FileRegion(file, 2, 5))])]
+        responses=[
+            FetchableTopicResponse(
+                topic="t",
+                partition_responses=[FetchablePartitionResponse(record_set=FileRegion(file, 2, 5))],
+            )
+        ]
     )
     parts = response.encode_parts(12)
     assert parts[1] == FileRegion(file, 2, 5)
@@ -228,7 +278,12 @@ def test_records_may_lie_in_a_file(tmp_path: object) -> None:
 def test_a_struct_under_a_tag_is_sent_only_if_it_says_something() -> None:
     quiet = FetchablePartitionResponse()
     loud = FetchablePartitionResponse(diverging_epoch=EpochEndOffset(epoch=3, end_offset=120))
-    sizes = [len(FetchResponse(responses=[FetchableTopicResponse(partition_responses=[each])]).encode(12)) for each in (quiet, loud)]
+    sizes = [
+        len(
+            FetchResponse(responses=[FetchableTopicResponse(partition_responses=[each])]).encode(12)
+        )
+        for each in (quiet, loud)
+    ]
     assert sizes[1] - sizes[0] == 2 + 4 + 8 + 1
 
 
@@ -253,7 +308,10 @@ def test_a_known_tag_ends_where_its_value_ends_whatever_its_size_says() -> None:
 
 @pytest.mark.parametrize("count", ["ffffffff0f", "8080808008"])
 def test_a_negative_count_of_tags_is_none(count: str) -> None:
-    assert FetchRequest.decode(FetchRequest().encode(12)[:-1] + bytes.fromhex(count), 12).cluster_id is None
+    assert (
+        FetchRequest.decode(FetchRequest().encode(12)[:-1] + bytes.fromhex(count), 12).cluster_id
+        is None
+    )
 
 
 @pytest.mark.parametrize("length", ["ffffffff0f", "8180808008"])
@@ -263,10 +321,15 @@ def test_a_length_below_minus_one_is_null_where_null_may_be(length: str) -> None
         OffsetFetchRequest.decode(bytes.fromhex(length) + b"\1\0", 6)
 
 
-@pytest.mark.parametrize(("version", "count"), [(0, b"\x7f\xff\xff\xff"), (9, b"\xff\xff\xff\xff\x07"), (0, b"\0\0\0\x09"), (9, b"\x09")])
+@pytest.mark.parametrize(
+    ("version", "count"),
+    [(0, b"\x7f\xff\xff\xff"), (9, b"\xff\xff\xff\xff\x07"), (0, b"\0\0\0\x09"), (9, b"\x09")],
+)
 def test_an_announced_count_is_refused_before_memory_is_taken(version: int, count: bytes) -> None:
     tracemalloc.start()
-    with pytest.raises(ProtocolError, match=r"MetadataRequest\.topics: .* announced, but only 8 bytes are left"):
+    with pytest.raises(
+        ProtocolError, match=r"MetadataRequest\.topics: .* announced, but only 8 bytes are left"
+    ):
         MetadataRequest.decode(count + b"\0" * 8, version)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -274,18 +337,35 @@ def test_an_announced_count_is_refused_before_memory_is_taken(version: int, coun
 
 
 def test_versions_are_written_as_in_kafkas_definitions() -> None:
-    assert [str(Versions.parse(text)) for text in ("0+", "3", "8-10", "none")] == ["0+", "3", "8-10", "none"]
-    assert [Versions.parse("8-10").has(version) for version in (7, 8, 10, 11)] == [False, True, True, False]
+    assert [str(Versions.parse(text)) for text in ("0+", "3", "8-10", "none")] == [
+        "0+",
+        "3",
+        "8-10",
+        "none",
+    ]
+    assert [Versions.parse("8-10").has(version) for version in (7, 8, 10, 11)] == [
+        False,
+        True,
+        True,
+        False,
+    ]
     assert not Versions.parse("none").has(0)
 
 
 def test_structs_are_found_in_order() -> None:
-    assert [struct.__name__ for struct in structs_of(ProduceRequest)] == ["TopicProduceData", "PartitionProduceData"]
+    assert [struct.__name__ for struct in structs_of(ProduceRequest)] == [
+        "TopicProduceData",
+        "PartitionProduceData",
+    ]
 
 
 def test_neighbours_of_fixed_size_share_one_call() -> None:
-    assert "o.acks, o.timeout_ms, n3 = unpack_hii(b, p)" in codegen.decoder_source(ProduceRequest, 7, False)
-    assert "put(pack_hii(o.acks, o.timeout_ms, n" in codegen.encoder_source(ProduceRequest, 7, False)
+    assert "o.acks, o.timeout_ms, n3 = unpack_hii(b, p)" in codegen.decoder_source(
+        ProduceRequest, 7, False
+    )
+    assert "put(pack_hii(o.acks, o.timeout_ms, n" in codegen.encoder_source(
+        ProduceRequest, 7, False
+    )
 
 
 def test_a_traceback_shows_the_generated_line() -> None:

@@ -12,7 +12,10 @@ from kafka_edu.protocol.types import (
 )
 
 
-@pytest.mark.parametrize(("value", "data"), [(0, "00"), (1, "01"), (127, "7f"), (128, "8001"), (300, "ac02"), (0xFFFF_FFFF, "ffffffff0f")])
+@pytest.mark.parametrize(
+    ("value", "data"),
+    [(0, "00"), (1, "01"), (127, "7f"), (128, "8001"), (300, "ac02"), (0xFFFF_FFFF, "ffffffff0f")],
+)
 def test_an_unsigned_varint_has_seven_bits_a_byte_lowest_first(value: int, data: str) -> None:
     assert unsigned_varint(value).hex() == data
     assert read_unsigned_varint(b"x" + bytes.fromhex(data) + b"x", 1) == (value, 1 + len(data) // 2)

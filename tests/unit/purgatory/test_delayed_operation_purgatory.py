@@ -31,7 +31,9 @@ class WaitsForOffset(DelayedOperation):
 
     __slots__ = ("answers", "at_least", "hw", "then")
 
-    def __init__(self, delay_ms: int, at_least: int, hw: list[int], then: Callable[[], Any] = lambda: None) -> None:
+    def __init__(
+        self, delay_ms: int, at_least: int, hw: list[int], then: Callable[[], Any] = lambda: None
+    ) -> None:
         super().__init__(delay_ms)
         self.at_least = at_least
         self.hw = hw
@@ -53,7 +55,11 @@ class WaitsForOffset(DelayedOperation):
         self.answers.append("expired")
 
     def why_waiting(self) -> tuple[Requirement, ...]:
-        return (Requirement("web-0", "high watermark", self.at_least, self.hw[0], (("broker 2", self.hw[0]),)),)
+        return (
+            Requirement(
+                "web-0", "high watermark", self.at_least, self.hw[0], (("broker 2", self.hw[0]),)
+            ),
+        )
 
 
 class Told:
@@ -95,7 +101,9 @@ def test_completes_at_once_when_it_can(purgatory: Purgatory, hw: list[int]) -> N
     assert purgatory.completed[CompletedBy.AT_ONCE] == 1
 
 
-def test_completes_by_an_event_and_leaves_the_timer(purgatory: Purgatory, hw: list[int], time: MockTime) -> None:
+def test_completes_by_an_event_and_leaves_the_timer(
+    purgatory: Purgatory, hw: list[int], time: MockTime
+) -> None:
     operation = WaitsForOffset(30_000, 4, hw)
     assert not purgatory.try_complete_else_watch(operation, (KEY,))
     assert purgatory.check_and_complete(KEY) == 0
@@ -110,7 +118,9 @@ def test_completes_by_an_event_and_leaves_the_timer(purgatory: Purgatory, hw: li
     assert purgatory.check_and_complete(KEY) == 0
 
 
-def test_completes_by_time_out_never_early(purgatory: Purgatory, hw: list[int], time: MockTime) -> None:
+def test_completes_by_time_out_never_early(
+    purgatory: Purgatory, hw: list[int], time: MockTime
+) -> None:
     operation = WaitsForOffset(30_000, 4, hw)
     purgatory.try_complete_else_watch(operation, (KEY,))
     time.advance(29_999)
@@ -142,7 +152,9 @@ def test_a_time_out_of_zero_completes_inside_the_call(purgatory: Purgatory, hw: 
     assert purgatory.completed[CompletedBy.TIMEOUT] == 1
 
 
-def test_an_operation_under_two_keys_is_completed_by_either(purgatory: Purgatory, hw: list[int]) -> None:
+def test_an_operation_under_two_keys_is_completed_by_either(
+    purgatory: Purgatory, hw: list[int]
+) -> None:
     operation = WaitsForOffset(30_000, 4, hw)
     purgatory.try_complete_else_watch(operation, (KEY, OTHER))
     assert purgatory.watched == 2
@@ -154,7 +166,9 @@ def test_an_operation_under_two_keys_is_completed_by_either(purgatory: Purgatory
     assert purgatory.watched == 0
 
 
-def test_cancel_for_key_returns_what_waits_uncompleted(purgatory: Purgatory, hw: list[int], time: MockTime) -> None:
+def test_cancel_for_key_returns_what_waits_uncompleted(
+    purgatory: Purgatory, hw: list[int], time: MockTime
+) -> None:
     operations = [WaitsForOffset(100, 4 + n, hw) for n in range(3)]
     for operation in operations:
         purgatory.try_complete_else_watch(operation, (KEY,))
@@ -170,7 +184,9 @@ def test_purges_the_completed_after_the_interval(time: MockTime, hw: list[int]) 
     told = Told()
     trace = Tracer(1, time)
     trace.add_sink(told)
-    purgatory = DelayedOperationPurgatory[WaitsForOffset]("Fetch", time.hi_res_clock_ms, trace, purge_interval=10)
+    purgatory = DelayedOperationPurgatory[WaitsForOffset](
+        "Fetch", time.hi_res_clock_ms, trace, purge_interval=10
+    )
     operations = [WaitsForOffset(30_000, 4, hw) for _ in range(11)]
     for operation in operations:
         purgatory.try_complete_else_watch(operation, (KEY,))
@@ -184,7 +200,9 @@ def test_purges_the_completed_after_the_interval(time: MockTime, hw: list[int]) 
     assert told.of(PurgatoryPurged) == [PurgatoryPurged("Fetch", 11, 0)]
 
 
-def test_a_completion_that_completes_others_is_worked_off_in_the_same_call(purgatory: Purgatory, hw: list[int]) -> None:
+def test_a_completion_that_completes_others_is_worked_off_in_the_same_call(
+    purgatory: Purgatory, hw: list[int]
+) -> None:
     def raise_hw() -> None:
         hw[0] += 1
         assert purgatory.check_and_complete(KEY) == 0, "inside another check it waits in line"
@@ -227,7 +245,9 @@ def test_an_operation_needs_a_key(purgatory: Purgatory, hw: list[int]) -> None:
         purgatory.try_complete_else_watch(WaitsForOffset(1, 1, hw), ())
 
 
-def test_an_operation_that_raises_leaves_the_purgatory_usable(purgatory: Purgatory, hw: list[int]) -> None:
+def test_an_operation_that_raises_leaves_the_purgatory_usable(
+    purgatory: Purgatory, hw: list[int]
+) -> None:
     def fail() -> None:
         raise RuntimeError("a bug")
 
@@ -249,18 +269,27 @@ def test_tells_what_waits_why_and_what_completed_it(time: MockTime, hw: list[int
     operation = WaitsForOffset(30_000, 4, hw)
     purgatory.try_complete_else_watch(operation, (KEY,))
     why = (Requirement("web-0", "high watermark", 4, 2, (("broker 2", 2),)),)
-    assert told.of(OperationWatched) == [OperationWatched("Produce", 1, "wait for 4", ("web-0",), 31_000, why)]
+    assert told.of(OperationWatched) == [
+        OperationWatched("Produce", 1, "wait for 4", ("web-0",), 31_000, why)
+    ]
     time.advance(412)
     gauges = [e.event for e in trace.gauges()]
     assert PurgatorySampled("Produce", 1, 1, 1, 0, 0, 0, 0) in gauges
-    assert WaitingOperationSampled("Produce", 1, "wait for 4", ("web-0",), 412, 31_000, why) in gauges
+    assert (
+        WaitingOperationSampled("Produce", 1, "wait for 4", ("web-0",), 412, 31_000, why) in gauges
+    )
     snapshot = [e.event for e in trace.snapshot()]
     assert PurgatorySnapshot("Produce", 1, 1, 1, 0, 0, 0, 0) in snapshot
-    assert WaitingOperationSnapshot("Produce", 1, "wait for 4", ("web-0",), 412, 31_000, why) in snapshot
+    assert (
+        WaitingOperationSnapshot("Produce", 1, "wait for 4", ("web-0",), 412, 31_000, why)
+        in snapshot
+    )
     hw[0] = 4
     with trace.because(77):
         purgatory.check_and_complete(KEY)
-    assert told.of(OperationCompleted) == [OperationCompleted("Produce", 1, "wait for 4", "event", "web-0", 412)]
+    assert told.of(OperationCompleted) == [
+        OperationCompleted("Produce", 1, "wait for 4", "event", "web-0", 412)
+    ]
     assert told.envelopes[-1].cause == 77
 
 
@@ -268,7 +297,9 @@ def test_names_at_most_fifty_the_longest_waiting_first(time: MockTime, hw: list[
     trace = Tracer(1, time)
     purgatory = DelayedOperationPurgatory[WaitsForOffset]("Produce", time.hi_res_clock_ms, trace)
     for n in range(60):
-        purgatory.try_complete_else_watch(WaitsForOffset(30_000, 4, hw), (TopicPartition("web", n % 7), TopicPartition("web", 7)))
+        purgatory.try_complete_else_watch(
+            WaitsForOffset(30_000, 4, hw), (TopicPartition("web", n % 7), TopicPartition("web", 7))
+        )
     named = [e.event for e in trace.gauges() if isinstance(e.event, WaitingOperationSampled)]
     assert [event.operation for event in named] == list(range(1, 51))
 
@@ -297,7 +328,9 @@ class Breaks(WaitsForOffset):
 
 @pytest.mark.parametrize("where", ["try_complete", "on_complete"])
 @pytest.mark.parametrize("somebodys", [True, False])
-def test_an_operations_bug_costs_its_own_request_and_not_the_others(time: MockTime, hw: list[int], where: str, somebodys: bool) -> None:
+def test_an_operations_bug_costs_its_own_request_and_not_the_others(
+    time: MockTime, hw: list[int], where: str, somebodys: bool
+) -> None:
     purgatory = DelayedOperationPurgatory[WaitsForOffset]("Produce", time.hi_res_clock_ms)
     failures: list[Exception] = []
     elsewhere = WaitsForOffset(500, 3, hw)
@@ -315,16 +348,29 @@ def test_an_operations_bug_costs_its_own_request_and_not_the_others(time: MockTi
     else:
         with pytest.raises(ZeroDivisionError):
             purgatory.check_and_complete(KEY)
-    assert [operation.answers for operation in (before, broken, after, elsewhere)] == [["answer"], [], ["answer"], ["answer"]]
+    assert [operation.answers for operation in (before, broken, after, elsewhere)] == [
+        ["answer"],
+        [],
+        ["answer"],
+        ["answer"],
+    ]
     assert purgatory.num_delayed == 0
-    assert purgatory.advance_clock(time.hi_res_clock_ms() + 1000) == 0, "what has failed is not answered by its time-out too"
+    assert purgatory.advance_clock(time.hi_res_clock_ms() + 1000) == 0, (
+        "what has failed is not answered by its time-out too"
+    )
 
 
 @pytest.mark.parametrize("somebodys", [True, False])
-def test_a_bug_when_the_time_is_up_leaves_the_other_time_outs_alone(time: MockTime, hw: list[int], somebodys: bool) -> None:
+def test_a_bug_when_the_time_is_up_leaves_the_other_time_outs_alone(
+    time: MockTime, hw: list[int], somebodys: bool
+) -> None:
     purgatory = DelayedOperationPurgatory[WaitsForOffset]("Produce", time.hi_res_clock_ms)
     failures: list[Exception] = []
-    before, broken, after = WaitsForOffset(500, 9, hw), Breaks(500, "on_complete", hw), WaitsForOffset(500, 9, hw)
+    before, broken, after = (
+        WaitsForOffset(500, 9, hw),
+        Breaks(500, "on_complete", hw),
+        WaitsForOffset(500, 9, hw),
+    )
     if somebodys:
         broken.on_failure = failures.append
     for operation in (before, broken, after):
@@ -340,7 +386,9 @@ def test_a_bug_when_the_time_is_up_leaves_the_other_time_outs_alone(time: MockTi
     assert before.answers == after.answers == ["answer", "expired"]
 
 
-def test_an_operation_that_could_not_be_told_of_is_not_answered_later(time: MockTime, hw: list[int]) -> None:
+def test_an_operation_that_could_not_be_told_of_is_not_answered_later(
+    time: MockTime, hw: list[int]
+) -> None:
     tracer = Tracer(1, time)
     tracer.add_sink(Told())
     purgatory = DelayedOperationPurgatory[WaitsForOffset]("Produce", time.hi_res_clock_ms, tracer)

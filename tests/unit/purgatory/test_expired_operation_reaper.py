@@ -1,4 +1,6 @@
-"""The reaper waits for the next bucket, at most 200 ms a round, and wakes for an earlier one. Time here moves only when the test moves it."""
+"""The reaper waits for the next bucket, at most 200 ms a round, and wakes for an earlier one. Time
+here moves only when the test moves it.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -13,7 +15,9 @@ from kafka_edu.purgatory.expired_operation_reaper import ExpiredOperationReaper
 
 
 class StepTime(MockTime):
-    """Sleeps last until `step` has moved the clock past them; it remembers how long each was to be."""
+    """Sleeps last until `step` has moved the clock past them; it remembers how long each was to
+    be.
+    """
 
     def __init__(self) -> None:
         super().__init__(0)
@@ -57,7 +61,10 @@ class Operation(DelayedOperation):
         self.answered_ms = self.time.hi_res_clock_ms()
 
 
-Scenario = Callable[[StepTime, DelayedOperationPurgatory[Operation], ExpiredOperationReaper], Coroutine[Any, Any, None]]
+Scenario = Callable[
+    [StepTime, DelayedOperationPurgatory[Operation], ExpiredOperationReaper],
+    Coroutine[Any, Any, None],
+]
 
 
 def run(scenario: Scenario) -> None:
@@ -75,7 +82,9 @@ async def raises(awaitable: Awaitable[None], match: str) -> None:
 
 
 def test_an_idle_reaper_looks_every_200_ms() -> None:
-    async def scenario(time: StepTime, _: DelayedOperationPurgatory[Operation], reaper: ExpiredOperationReaper) -> None:
+    async def scenario(
+        time: StepTime, _: DelayedOperationPurgatory[Operation], reaper: ExpiredOperationReaper
+    ) -> None:
         reaper.start()
         await settle()
         await time.step(200)
@@ -87,7 +96,11 @@ def test_an_idle_reaper_looks_every_200_ms() -> None:
 
 
 def test_sleeps_until_the_bucket_when_it_is_nearer_than_200_ms() -> None:
-    async def scenario(time: StepTime, purgatory: DelayedOperationPurgatory[Operation], reaper: ExpiredOperationReaper) -> None:
+    async def scenario(
+        time: StepTime,
+        purgatory: DelayedOperationPurgatory[Operation],
+        reaper: ExpiredOperationReaper,
+    ) -> None:
         operation = Operation(30, time)
         purgatory.try_complete_else_watch(operation, ("key",))
         reaper.start()
@@ -106,7 +119,11 @@ def test_sleeps_until_the_bucket_when_it_is_nearer_than_200_ms() -> None:
 
 
 def test_wakes_when_an_earlier_bucket_comes_in() -> None:
-    async def scenario(time: StepTime, purgatory: DelayedOperationPurgatory[Operation], reaper: ExpiredOperationReaper) -> None:
+    async def scenario(
+        time: StepTime,
+        purgatory: DelayedOperationPurgatory[Operation],
+        reaper: ExpiredOperationReaper,
+    ) -> None:
         reaper.start()
         await settle()
         await time.step(50)
@@ -124,7 +141,11 @@ def test_wakes_when_an_earlier_bucket_comes_in() -> None:
 
 
 def test_does_not_wake_for_a_bucket_that_is_due_after_it_would_look_anyway() -> None:
-    async def scenario(time: StepTime, purgatory: DelayedOperationPurgatory[Operation], reaper: ExpiredOperationReaper) -> None:
+    async def scenario(
+        time: StepTime,
+        purgatory: DelayedOperationPurgatory[Operation],
+        reaper: ExpiredOperationReaper,
+    ) -> None:
         reaper.start()
         await settle()
         purgatory.try_complete_else_watch(Operation(5_000, time), ("key",))
@@ -139,7 +160,11 @@ def test_does_not_wake_for_a_bucket_that_is_due_after_it_would_look_anyway() -> 
 
 
 def test_after_shutdown_nothing_expires() -> None:
-    async def scenario(time: StepTime, purgatory: DelayedOperationPurgatory[Operation], reaper: ExpiredOperationReaper) -> None:
+    async def scenario(
+        time: StepTime,
+        purgatory: DelayedOperationPurgatory[Operation],
+        reaper: ExpiredOperationReaper,
+    ) -> None:
         operation = Operation(7, time)
         purgatory.try_complete_else_watch(operation, ("key",))
         reaper.start()
@@ -155,7 +180,11 @@ def test_after_shutdown_nothing_expires() -> None:
 
 
 def test_a_bug_in_an_operation_ends_the_reaper_and_is_raised_at_shutdown() -> None:
-    async def scenario(time: StepTime, purgatory: DelayedOperationPurgatory[Operation], reaper: ExpiredOperationReaper) -> None:
+    async def scenario(
+        time: StepTime,
+        purgatory: DelayedOperationPurgatory[Operation],
+        reaper: ExpiredOperationReaper,
+    ) -> None:
         purgatory.try_complete_else_watch(Operation(7, time, fails=True), ("key",))
         task = reaper.start()
         await settle()

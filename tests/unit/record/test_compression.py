@@ -5,7 +5,13 @@ import pytest
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.record import compression
-from kafka_edu.record.compression import CompressionError, CompressionType, compress, compression_type, decompress
+from kafka_edu.record.compression import (
+    CompressionError,
+    CompressionType,
+    compress,
+    compression_type,
+    decompress,
+)
 
 CODECS = [c for c in CompressionType if c]
 TEXT = b"GET /index.html 200\n" * 10_000 + os.urandom(5000)
@@ -43,7 +49,10 @@ def test_snappy_is_framed_as_snappy_java_does() -> None:
     packed = compress(CompressionType.SNAPPY, b"abc" * 20_000)
     assert packed[:16].hex() == "82534e41505059000000000100000001"
     first = int.from_bytes(packed[16:20], "big")
-    assert bytes(cramjam.snappy.decompress_raw(packed[20 : 20 + first])) == (b"abc" * 20_000)[: 32 * 1024]
+    assert (
+        bytes(cramjam.snappy.decompress_raw(packed[20 : 20 + first]))
+        == (b"abc" * 20_000)[: 32 * 1024]
+    )
 
 
 def test_a_raw_snappy_block_is_read_too() -> None:
@@ -60,11 +69,20 @@ def test_lz4_frames_have_independent_blocks_and_others_are_refused() -> None:
 
 
 def test_lz4_in_message_format_v0_has_the_wrong_checksum_that_its_readers_expect() -> None:
-    right, wrong = compress(CompressionType.LZ4, b"abc"), compress(CompressionType.LZ4, b"abc", magic=0)
+    right, wrong = (
+        compress(CompressionType.LZ4, b"abc"),
+        compress(CompressionType.LZ4, b"abc", magic=0),
+    )
     assert [i for i in range(len(right)) if right[i] != wrong[i]] == [6]
-    assert decompress(CompressionType.LZ4, wrong, 0) == decompress(CompressionType.LZ4, right, 0) == b"abc"
+    assert (
+        decompress(CompressionType.LZ4, wrong, 0)
+        == decompress(CompressionType.LZ4, right, 0)
+        == b"abc"
+    )
     with pytest.raises(CompressionError, match="descriptor"):
         decompress(CompressionType.LZ4, wrong, 1)
-    assert right[6] == (compression._xxh32_short(right[4:6]) >> 8) & 0xFF, "the lz4 library and our xxHash agree on the right one"
+    assert right[6] == (compression._xxh32_short(right[4:6]) >> 8) & 0xFF, (
+        "the lz4 library and our xxHash agree on the right one"
+    )
     assert compression._xxh32_short(b"") == 0x02CC5D05
     assert compression._xxh32_short(b"abc") == 0x32D153FF

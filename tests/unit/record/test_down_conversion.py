@@ -3,7 +3,11 @@ import pytest
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.transport import FileRegion, part_bytes, part_size
 from kafka_edu.record.compression import CompressionType
-from kafka_edu.record.control_record import ControlRecordType, EndTransactionMarker, build_end_transaction_marker
+from kafka_edu.record.control_record import (
+    ControlRecordType,
+    EndTransactionMarker,
+    build_end_transaction_marker,
+)
 from kafka_edu.record.down_conversion import CHUNK_BYTES, lazily_down_converted
 from kafka_edu.record.legacy import build_message_set
 from kafka_edu.record.memory_records import build_records, read_all
@@ -12,7 +16,12 @@ from kafka_edu.record.record_batch import build_batch, iter_headers
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
 
 RECORDS = [Record(50 + i, 1000 + i, b"k%d" % i, b"v%d" % i, (("h", b"h" * 40),)) for i in range(4)]
-OLD_CODECS = [CompressionType.NONE, CompressionType.GZIP, CompressionType.SNAPPY, CompressionType.LZ4]
+OLD_CODECS = [
+    CompressionType.NONE,
+    CompressionType.GZIP,
+    CompressionType.SNAPPY,
+    CompressionType.LZ4,
+]
 
 
 def converted(stored: bytes, magic: int, first_offset: int = 0) -> bytes:
@@ -36,23 +45,37 @@ def test_the_records_are_the_same_without_headers(magic: int, codec: Compression
 
 
 def test_a_log_of_mixed_formats() -> None:
-    stored = [build_records([r._replace(offset=10 * n + i) for i, r in enumerate(RECORDS)], n % 3) for n in range(6)]
+    stored = [
+        build_records([r._replace(offset=10 * n + i) for i, r in enumerate(RECORDS)], n % 3)
+        for n in range(6)
+    ]
     for magic in (0, 1):
         data = converted(b"".join(stored), magic)
-        assert [r.offset for r in read_all(data)] == [10 * n + i for n in range(6) for i in range(4)]
+        assert [r.offset for r in read_all(data)] == [
+            10 * n + i for n in range(6) for i in range(4)
+        ]
         assert {header.magic for _, header in iter_headers(data)} <= set(range(magic + 1))
     assert converted(stored[0], 0) == stored[0], "what is old enough stays as it is"
 
 
 def test_it_begins_at_the_first_offset_and_leaves_out_markers() -> None:
-    marker = build_end_transaction_marker(EndTransactionMarker(ControlRecordType.ABORT, 0), 1, 0, 0, offset=54)
-    assert [r.offset for r in read_all(converted(marker + build_batch(RECORDS) + marker, 1, 52))] == [52, 53]
-    assert [r.offset for r in read_all(converted(build_batch(RECORDS, compression=CompressionType.GZIP), 1, 52))] == [50, 51, 52, 53]
+    marker = build_end_transaction_marker(
+        EndTransactionMarker(ControlRecordType.ABORT, 0), 1, 0, 0, offset=54
+    )
+    assert [
+        r.offset for r in read_all(converted(marker + build_batch(RECORDS) + marker, 1, 52))
+    ] == [52, 53]
+    assert [
+        r.offset
+        for r in read_all(converted(build_batch(RECORDS, compression=CompressionType.GZIP), 1, 52))
+    ] == [50, 51, 52, 53]
     assert read_all(converted(marker, 1)) == []
 
 
 def test_zstd_is_refused_if_it_comes_first_and_else_ends_the_answer() -> None:
-    zstd = build_batch([r._replace(offset=60 + r.offset) for r in RECORDS], compression=CompressionType.ZSTD)
+    zstd = build_batch(
+        [r._replace(offset=60 + r.offset) for r in RECORDS], compression=CompressionType.ZSTD
+    )
     with pytest.raises(KafkaException) as refused:
         lazily_down_converted(zstd, 1, 0)
     assert refused.value.error is Errors.UNSUPPORTED_COMPRESSION_TYPE
@@ -64,7 +87,9 @@ def test_an_answer_that_grows_is_cut_off_and_one_that_shrinks_is_filled_up() -> 
     many = [Record(i, 1000 + i, None, b"") for i in range(200)]
     batches = build_batch(many), build_batch([r._replace(offset=200 + r.offset) for r in many])
     data = converted(b"".join(batches), 1)
-    assert len(data) == len(build_message_set(many, 1)), "the first entry is whole, however large it has become"
+    assert len(data) == len(build_message_set(many, 1)), (
+        "the first entry is whole, however large it has become"
+    )
     assert read_all(data) == many
     headers = [Record(0, 1000, None, b"", tuple((f"header-{i}", b"x" * 50) for i in range(20)))]
     data = converted(build_batch(headers), 1)
@@ -97,7 +122,11 @@ def test_a_file_is_converted_piece_by_piece() -> None:
 
 
 def test_a_batch_that_cannot_be_read_breaks_the_answer_off() -> None:
-    bad = bytearray(build_batch([r._replace(offset=r.offset + 10) for r in RECORDS], compression=CompressionType.GZIP))
+    bad = bytearray(
+        build_batch(
+            [r._replace(offset=r.offset + 10) for r in RECORDS], compression=CompressionType.GZIP
+        )
+    )
     bad[70:] = bytes(len(bad) - 70)
     part = lazily_down_converted(build_batch(RECORDS) + bytes(bad), 1, 0)
     with pytest.raises(OSError, match="gzip"):

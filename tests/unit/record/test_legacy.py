@@ -1,13 +1,24 @@
 import pytest
 
 from kafka_edu.record.compression import CompressionType
-from kafka_edu.record.legacy import build_message_set, encode_message, inner_records, iter_messages, read_old_produce
+from kafka_edu.record.legacy import (
+    build_message_set,
+    encode_message,
+    inner_records,
+    iter_messages,
+    read_old_produce,
+)
 from kafka_edu.record.record import InvalidRecordError, Record
 from kafka_edu.record.record_batch import CorruptRecordError, build_batch
 
 V1 = [Record(i, 1000 + i, b"k%d" % i, b"v%d" % i) for i in range(4)]
 V0 = [r._replace(timestamp=-1) for r in V1]
-OLD_CODECS = [CompressionType.NONE, CompressionType.GZIP, CompressionType.SNAPPY, CompressionType.LZ4]
+OLD_CODECS = [
+    CompressionType.NONE,
+    CompressionType.GZIP,
+    CompressionType.SNAPPY,
+    CompressionType.LZ4,
+]
 
 
 @pytest.mark.parametrize("codec", OLD_CODECS)

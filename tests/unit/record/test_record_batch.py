@@ -5,7 +5,12 @@ import pytest
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.record.compression import CompressionType
-from kafka_edu.record.control_record import ControlRecordType, EndTransactionMarker, build_end_transaction_marker, read_end_transaction_marker
+from kafka_edu.record.control_record import (
+    ControlRecordType,
+    EndTransactionMarker,
+    build_end_transaction_marker,
+    read_end_transaction_marker,
+)
 from kafka_edu.record.record import InvalidRecordError, Record, append_varint, read_varint
 from kafka_edu.record.record_batch import (
     HEADER_BYTES,
@@ -40,8 +45,17 @@ def test_the_header_holds_what_was_built() -> None:
     )
     header = parse_header(batch)
     assert header.size_in_bytes == len(batch)
-    assert (header.base_offset, header.last_offset, header.next_offset, header.records_count) == (0, 2, 3, 3)
-    assert (header.base_timestamp, header.max_timestamp, header.partition_leader_epoch) == (1000, 1001, 5)
+    assert (header.base_offset, header.last_offset, header.next_offset, header.records_count) == (
+        0,
+        2,
+        3,
+        3,
+    )
+    assert (header.base_timestamp, header.max_timestamp, header.partition_leader_epoch) == (
+        1000,
+        1001,
+        5,
+    )
     assert header.compression is CompressionType.GZIP
     assert header.timestamp_type is TimestampType.CREATE_TIME
     assert header.is_transactional
@@ -66,7 +80,9 @@ def test_a_small_record_takes_fifteen_bytes() -> None:
 
 
 def test_a_batch_as_apache_kafka_wrote_it() -> None:
-    """One record, key `k`, value `v`, recorded by hand from the format's description and checked by Kafka's DumpLogSegments (see golden/log)."""
+    """One record, key `k`, value `v`, recorded by hand from the format's description and checked by
+    Kafka's DumpLogSegments (see golden/log).
+    """
     batch = build_batch([Record(0, 0, b"k", b"v")])
     assert batch[HEADER_BYTES:] == unhexlify("10000000026b027600")
     assert struct.unpack_from(">i", batch, 8) == (len(batch) - 12,)
@@ -80,7 +96,9 @@ def test_headers_are_walked_and_a_partial_batch_is_left_out() -> None:
     assert list(iter_headers(b"")) == []
 
 
-@pytest.mark.parametrize(("at", "value"), [(16, b"\x03"), (8, b"\0\0\0\x05"), (8, b"\xff" * 4), (8, b"\0\0\0\x20")])
+@pytest.mark.parametrize(
+    ("at", "value"), [(16, b"\x03"), (8, b"\0\0\0\x05"), (8, b"\xff" * 4), (8, b"\0\0\0\x20")]
+)
 def test_a_wrong_magic_or_size_is_corrupt(at: int, value: bytes) -> None:
     batch = bytearray(build_batch(RECORDS))
     batch[at : at + len(value)] = value
@@ -118,7 +136,17 @@ def test_a_damaged_record_is_read_or_refused_as_an_invalid_record(position: int)
 
 @pytest.mark.parametrize(
     ("number", "coded"),
-    [(0, "00"), (-1, "01"), (1, "02"), (63, "7e"), (-64, "7f"), (64, "8001"), (8191, "fe7f"), (2**31 - 1, "feffffff0f"), (-(2**31), "ffffffff0f")],
+    [
+        (0, "00"),
+        (-1, "01"),
+        (1, "02"),
+        (63, "7e"),
+        (-64, "7f"),
+        (64, "8001"),
+        (8191, "fe7f"),
+        (2**31 - 1, "feffffff0f"),
+        (-(2**31), "ffffffff0f"),
+    ],
 )
 def test_varints_are_zigzag(number: int, coded: str) -> None:
     out = bytearray()
@@ -140,7 +168,13 @@ def test_sequences_wrap() -> None:
 
 
 def test_a_marker_ends_a_transaction() -> None:
-    batch = build_end_transaction_marker(EndTransactionMarker(ControlRecordType.COMMIT, 4), producer_id=9, producer_epoch=1, timestamp=77, offset=12)
+    batch = build_end_transaction_marker(
+        EndTransactionMarker(ControlRecordType.COMMIT, 4),
+        producer_id=9,
+        producer_epoch=1,
+        timestamp=77,
+        offset=12,
+    )
     header = parse_header(batch)
     assert header.is_control
     assert header.is_transactional

@@ -16,7 +16,9 @@ P = ParamSpec("P")
 
 
 def in_loop(test: Callable[P, None]) -> Callable[P, None]:
-    """Run a synchronous test inside an event loop: the log manager starts a task when it has something to remove from the disk."""
+    """Run a synchronous test inside an event loop: the log manager starts a task when it has
+    something to remove from the disk.
+    """
 
     @functools.wraps(test)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -42,12 +44,16 @@ def log_config(min_isr: int = 1) -> LogConfig:
 
 
 class _LogManagerWithoutWorkers(LogManager):
-    """A log manager that needs no event loop. No worker ever writes a file of leader epochs, so a restart finds epochs in the batches only."""
+    """A log manager that needs no event loop. No worker ever writes a file of leader epochs, so a
+    restart finds epochs in the batches only.
+    """
 
     def write_leader_epochs(self) -> None:
         pass
 
 
 def open_log_manager(file_system: FileSystem, time: Time, min_isr: int = 1) -> LogManager:
-    """A log manager that has loaded nothing yet: it opens a log that is on the disk when it is asked to create it."""
+    """A log manager that has loaded nothing yet: it opens a log that is on the disk when it is
+    asked to create it.
+    """
     return _LogManagerWithoutWorkers([LOG_DIR], file_system, time, log_config(min_isr), run_now)

@@ -1,7 +1,9 @@
-"""Brokers that replicate, without network, tasks or ZooKeeper: each step is called for, so a test can stand between any two of them.
+"""Brokers that replicate, without network, tasks or ZooKeeper: each step is called for, so a test
+can stand between any two of them.
 
-Real are ReplicaManager, Partition, Log, ReplicaFetcher, FetchManager and the purgatories. Played here are the controller (`elect`), ZooKeeper (a
-dict with versions), and the wire (requests are encoded and decoded, so that what a version lacks is lost).
+Real are ReplicaManager, Partition, Log, ReplicaFetcher, FetchManager and the purgatories. Played
+here are the controller (`elect`), ZooKeeper (a dict with versions), and the wire (requests are
+encoded and decoded, so that what a version lacks is lost).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,7 +41,10 @@ from kafka_edu.replication.delayed_produce import DelayedProduce, ProducePartiti
 from kafka_edu.replication.fetch_manager import FetchManager
 from kafka_edu.replication.fetch_params import FetchParams, PartitionFetch
 from kafka_edu.replication.fetch_session_cache import FetchSessionCache
-from kafka_edu.replication.high_watermark_checkpoints import HIGH_WATERMARK_FILENAME, HighWatermarkCheckpoints
+from kafka_edu.replication.high_watermark_checkpoints import (
+    HIGH_WATERMARK_FILENAME,
+    HighWatermarkCheckpoints,
+)
 from kafka_edu.replication.isr_store import IsrProposal
 from kafka_edu.replication.log_read_result import LogReadResult
 from kafka_edu.replication.partition import Partition
@@ -57,22 +62,34 @@ T = TopicPartition("t", 0)
 
 def batch(*values: str) -> bytes:
     """A producer's batch of these values."""
-    return build_batch([Record(i, 1_600_000_000_000, None, value.encode()) for i, value in enumerate(values)])
+    return build_batch(
+        [Record(i, 1_600_000_000_000, None, value.encode()) for i, value in enumerate(values)]
+    )
 
 
 class DirectFetchers:
-    """In place of ReplicaFetcherManager: keeps the fetchers, and leaves it to the test when they run."""
+    """In place of ReplicaFetcherManager: keeps the fetchers, and leaves it to the test when they
+    run.
+    """
 
     def __init__(self, broker: "ModelBroker") -> None:
         self._broker = broker
         self.by_leader: dict[int, ReplicaFetcher] = {}
 
-    def add_fetcher_for_partitions(self, partitions: Sequence[Partition], live_leaders: Mapping[int, tuple[str, int]]) -> None:
+    def add_fetcher_for_partitions(
+        self, partitions: Sequence[Partition], live_leaders: Mapping[int, tuple[str, int]]
+    ) -> None:
         for partition in partitions:
             fetcher = self.by_leader.get(partition.leader)
             if fetcher is None:
                 broker = self._broker
-                fetcher = ReplicaFetcher(partition.leader, broker.config, broker.logs, broker.manager.on_storage_error, broker.trace)
+                fetcher = ReplicaFetcher(
+                    partition.leader,
+                    broker.config,
+                    broker.logs,
+                    broker.manager.on_storage_error,
+                    broker.trace,
+                )
                 self.by_leader[partition.leader] = fetcher
             fetcher.add(partition)
 
@@ -81,13 +98,17 @@ class DirectFetchers:
             fetcher.remove(topic_partitions)
 
     def shutdown_idle_fetcher_threads(self) -> None:
-        self.by_leader = {leader: fetcher for leader, fetcher in self.by_leader.items() if len(fetcher)}
+        self.by_leader = {
+            leader: fetcher for leader, fetcher in self.by_leader.items() if len(fetcher)
+        }
 
 
 class ModelBroker:
     """One broker with one log dir."""
 
-    def __init__(self, broker_id: int, time: MockTime, config: ReplicationConfig, min_isr: int) -> None:
+    def __init__(
+        self, broker_id: int, time: MockTime, config: ReplicationConfig, min_isr: int
+    ) -> None:
         self.id = broker_id
         self.time = time
         self.disk = MemoryFileSystem()
@@ -104,9 +125,15 @@ class ModelBroker:
     def _start(self) -> None:
         self.logs: LogManager = open_log_manager(self.disk, self.time, self.min_isr)
         self.fetchers = DirectFetchers(self)
-        self.produce_purgatory = DelayedOperationPurgatory[DelayedProduce]("Produce", self.time.hi_res_clock_ms, self.trace)
-        self.fetch_purgatory = DelayedOperationPurgatory[DelayedFetch]("Fetch", self.time.hi_res_clock_ms, self.trace)
-        self.delete_records_purgatory = DelayedOperationPurgatory[DelayedDeleteRecords]("DeleteRecords", self.time.hi_res_clock_ms, self.trace)
+        self.produce_purgatory = DelayedOperationPurgatory[DelayedProduce](
+            "Produce", self.time.hi_res_clock_ms, self.trace
+        )
+        self.fetch_purgatory = DelayedOperationPurgatory[DelayedFetch](
+            "Fetch", self.time.hi_res_clock_ms, self.trace
+        )
+        self.delete_records_purgatory = DelayedOperationPurgatory[DelayedDeleteRecords](
+            "DeleteRecords", self.time.hi_res_clock_ms, self.trace
+        )
         self.sessions = FetchManager(FetchSessionCache(10, Random(self.id)))
         self.manager = ReplicaManager(
             self.config,
@@ -124,10 +151,14 @@ class ModelBroker:
         )
 
     def restart(self, high_watermark: int) -> None:
-        """kill -9 and start: the logs stay, and of the rest what was checkpointed: this high watermark."""
+        """kill -9 and start: the logs stay, and of the rest what was checkpointed: this high
+        watermark.
+        """
         self.alive = True
         self.proposals.clear()
-        OffsetCheckpointFile(f"{LOG_DIR}/{HIGH_WATERMARK_FILENAME}", self.disk).write({T: high_watermark})
+        OffsetCheckpointFile(f"{LOG_DIR}/{HIGH_WATERMARK_FILENAME}", self.disk).write(
+            {T: high_watermark}
+        )
         self._start()
 
     @property
@@ -151,9 +182,15 @@ class ModelBroker:
     def values(self) -> list[str]:
         """Every record in the log, as text."""
         found = []
-        data = part_bytes(self.log.read(self.log.log_start_offset, 1 << 20, max_offset=None, min_one_message=True).records)
+        data = part_bytes(
+            self.log.read(
+                self.log.log_start_offset, 1 << 20, max_offset=None, min_one_message=True
+            ).records
+        )
         for position, header in iter_headers(data):
-            for record in read_records(memoryview(data)[position : position + header.size_in_bytes]):
+            for record in read_records(
+                memoryview(data)[position : position + header.size_in_bytes]
+            ):
                 found.append(bytes(record.value or b"").decode())
         return found
 
@@ -187,13 +224,24 @@ class Produced:
 
 
 class Cluster:
-    """Brokers 0 … n-1 and one partition, t-0, on all of them. After every `elect` the first epoch is 0."""
+    """Brokers 0 … n-1 and one partition, t-0, on all of them. After every `elect` the first epoch
+    is 0.
+    """
 
-    def __init__(self, brokers: int = 2, *, min_isr: int = 1, wait_ms: int = 0, protocol: tuple[int, int] = (2, 0)) -> None:
+    def __init__(
+        self,
+        brokers: int = 2,
+        *,
+        min_isr: int = 1,
+        wait_ms: int = 0,
+        protocol: tuple[int, int] = (2, 0),
+    ) -> None:
         self.time = MockTime()
         self.brokers: list[ModelBroker] = []
         for i in range(brokers):
-            config = ReplicationConfig(i, replica_fetch_wait_max_ms=wait_ms, inter_broker_protocol_version=protocol)
+            config = ReplicationConfig(
+                i, replica_fetch_wait_max_ms=wait_ms, inter_broker_protocol_version=protocol
+            )
             self.brokers.append(ModelBroker(i, self.time, config, min_isr))
         self.state = LeaderAndIsr(-1, -1, (), 0)
         self.versions = fetcher_versions(protocol)
@@ -202,10 +250,20 @@ class Cluster:
     def leader(self) -> ModelBroker:
         return self.brokers[self.state.leader]
 
-    def elect(self, leader: int, isr: Iterable[int], *, told: Iterable[int] | None = None) -> list[LeaderAndIsrResponse]:
-        """The controller writes a new leader and ISR, and tells the live brokers (or only those in `told`)."""
-        self.state = LeaderAndIsr(leader, self.state.leader_epoch + 1, tuple(isr), self.state.zk_version + 1)
-        return [self.tell(b) for b in (range(len(self.brokers)) if told is None else told) if self.brokers[b].alive]
+    def elect(
+        self, leader: int, isr: Iterable[int], *, told: Iterable[int] | None = None
+    ) -> list[LeaderAndIsrResponse]:
+        """The controller writes a new leader and ISR, and tells the live brokers (or only those in
+        `told`).
+        """
+        self.state = LeaderAndIsr(
+            leader, self.state.leader_epoch + 1, tuple(isr), self.state.zk_version + 1
+        )
+        return [
+            self.tell(b)
+            for b in (range(len(self.brokers)) if told is None else told)
+            if self.brokers[b].alive
+        ]
 
     def tell(self, broker_id: int, *, controller_epoch: int = 1) -> LeaderAndIsrResponse:
         """LeaderAndIsr with the current state, to one broker."""
@@ -230,9 +288,15 @@ class Cluster:
                     ],
                 )
             ],
-            live_leaders=[LeaderAndIsrLiveLeader(broker_id=b.id, host_name="h", port=1) for b in self.brokers if b.alive],
+            live_leaders=[
+                LeaderAndIsrLiveLeader(broker_id=b.id, host_name="h", port=1)
+                for b in self.brokers
+                if b.alive
+            ],
         )
-        return self.brokers[broker_id].manager.become_leader_or_follower(LeaderAndIsrRequest.decode(request.encode(4), 4), 4)
+        return self.brokers[broker_id].manager.become_leader_or_follower(
+            LeaderAndIsrRequest.decode(request.encode(4), 4), 4
+        )
 
     def settle_isr(self) -> None:
         """ZooKeeper answers what has been proposed: a compare-and-set on the version."""
@@ -246,24 +310,36 @@ class Cluster:
                 else:
                     broker.manager.isr_written(proposal, None)
 
-    def produce(self, *values: str, acks: int = -1, timeout_ms: int = 30_000, to: int | None = None) -> Produced:
+    def produce(
+        self, *values: str, acks: int = -1, timeout_ms: int = 30_000, to: int | None = None
+    ) -> Produced:
         answer = Produced()
         broker = self.leader if to is None else self.brokers[to]
         broker.manager.append_records(timeout_ms, acks, {T: batch(*values)}, answer, api_version=8)
         return answer
 
-    def consume(self, offset: int = 0, *, max_wait_ms: int = 0, min_bytes: int = 1, api_version: int = 10) -> list[LogReadResult]:
+    def consume(
+        self, offset: int = 0, *, max_wait_ms: int = 0, min_bytes: int = 1, api_version: int = 10
+    ) -> list[LogReadResult]:
         """A consumer's fetch from the leader; the list fills when it is answered."""
         answer: list[LogReadResult] = []
         params = FetchParams(-1, max_wait_ms, min_bytes, 1 << 20, api_version)
         infos = [(T, PartitionFetch(offset, -1, 1 << 20))]
-        self.leader.manager.fetch_messages(params, infos, lambda results: answer.extend(read for _, read in results))
+        self.leader.manager.fetch_messages(
+            params, infos, lambda results: answer.extend(read for _, read in results)
+        )
         return answer
 
     def fetcher(self, follower: int) -> ReplicaFetcher | None:
-        """The follower's fetcher towards whom it takes for the leader; None if it follows nobody."""
+        """The follower's fetcher towards whom it takes for the leader; None if it follows
+        nobody.
+        """
         broker = self.brokers[follower]
-        return broker.fetchers.by_leader.get(broker.partition.leader) if broker.manager.get_partition(T) else None
+        return (
+            broker.fetchers.by_leader.get(broker.partition.leader)
+            if broker.manager.get_partition(T)
+            else None
+        )
 
     def look_up_epochs(self, follower: int) -> None:
         """The follower's OffsetForLeaderEpoch round, if it has one to make."""
@@ -275,24 +351,32 @@ class Cluster:
         if not wanted:
             return
         version = self.versions.offset_for_leader_epoch
-        request = OffsetForLeaderEpochRequest.decode(fetcher.epochs_request(wanted).encode(version), version)
+        request = OffsetForLeaderEpochRequest.decode(
+            fetcher.epochs_request(wanted).encode(version), version
+        )
         results = []
         for topic in request.topics:
             for p in topic.partitions:
                 answer = EpochEndOffset(partition=p.partition)
                 try:
                     end = self.brokers[fetcher.leader].manager.last_offset_for_leader_epoch(
-                        TopicPartition(topic.topic, p.partition), p.leader_epoch, p.current_leader_epoch
+                        TopicPartition(topic.topic, p.partition),
+                        p.leader_epoch,
+                        p.current_leader_epoch,
                     )
                     answer.leader_epoch, answer.end_offset = end
                 except KafkaException as failure:
                     answer.error_code = failure.error
                 results.append(OffsetForLeaderTopicResult(topic=topic.topic, partitions=[answer]))
-        response = OffsetForLeaderEpochResponse.decode(OffsetForLeaderEpochResponse(topics=results).encode(version), version)
+        response = OffsetForLeaderEpochResponse.decode(
+            OffsetForLeaderEpochResponse(topics=results).encode(version), version
+        )
         fetcher.on_epochs(wanted, response, self.time.hi_res_clock_ms())
 
     def send_fetch(self, follower: int) -> list[FetchResponse]:
-        """The follower's fetch reaches the leader; the answer, when there is one, is in the list: not yet processed."""
+        """The follower's fetch reaches the leader; the answer, when there is one, is in the list:
+        not yet processed.
+        """
         fetcher = self.fetcher(follower)
         request = fetcher.fetch_request() if fetcher is not None else None
         if fetcher is None or request is None:
@@ -302,19 +386,38 @@ class Cluster:
         request = FetchRequest.decode(request.encode(version), version)
         wanted = {
             TopicPartition(t.topic, p.partition): PartitionFetch(
-                p.fetch_offset, p.log_start_offset, p.partition_max_bytes, p.current_leader_epoch, p.last_fetched_epoch
+                p.fetch_offset,
+                p.log_start_offset,
+                p.partition_max_bytes,
+                p.current_leader_epoch,
+                p.last_fetched_epoch,
             )
             for t in request.topics
             for p in t.partitions
         }
-        forgotten = [TopicPartition(t.topic, p) for t in request.forgotten_topics_data for p in t.partitions]
+        forgotten = [
+            TopicPartition(t.topic, p) for t in request.forgotten_topics_data for p in t.partitions
+        ]
         now_ms = self.time.hi_res_clock_ms()
-        context = leader.sessions.new_context(request.session_id, request.session_epoch, wanted, forgotten, from_follower=True, now_ms=now_ms)
-        params = FetchParams(follower, request.max_wait_ms, request.min_bytes, request.max_bytes, version)
+        context = leader.sessions.new_context(
+            request.session_id,
+            request.session_epoch,
+            wanted,
+            forgotten,
+            from_follower=True,
+            now_ms=now_ms,
+        )
+        params = FetchParams(
+            follower, request.max_wait_ms, request.min_bytes, request.max_bytes, version
+        )
         answer: list[FetchResponse] = []
 
         def respond(results: list[tuple[TopicPartition, LogReadResult]]) -> None:
-            answer.append(FetchResponse.decode(context.response(results, self.time.hi_res_clock_ms()).encode(version), version))
+            answer.append(
+                FetchResponse.decode(
+                    context.response(results, self.time.hi_res_clock_ms()).encode(version), version
+                )
+            )
 
         leader.manager.fetch_messages(params, context.infos(), respond, context.session)
         return answer
@@ -346,6 +449,10 @@ class Cluster:
     def line(self) -> str:
         """`HW 1, LEO 2, remote 1 | HW 0, LEO 1`: leader, then the other live brokers."""
         leader = self.leader
-        remote = " ".join(str(f.log_end_offset.message_offset) for b in self.brokers if (f := leader.partition.follower(b.id)) is not None)
+        remote = " ".join(
+            str(f.log_end_offset.message_offset)
+            for b in self.brokers
+            if (f := leader.partition.follower(b.id)) is not None
+        )
         followers = [f"HW {b.hw}, LEO {b.leo}" for b in self.brokers if b is not leader and b.alive]
         return " | ".join([f"HW {leader.hw}, LEO {leader.leo}, remote {remote}", *followers])

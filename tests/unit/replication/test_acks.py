@@ -38,12 +38,20 @@ def test_figures_6_9_to_6_11_both_followers_must_have_messages_3_and_4() -> None
     answer = cluster.produce("3", "4")
     lines = [cluster.line()]  # 6-9: in the leader's log only
     cluster.fetch(1)
-    lines.append(cluster.line())  # 6-10: follower 1 has them; the leader learns that by its next fetch
+    lines.append(
+        cluster.line()
+    )  # 6-10: follower 1 has them; the leader learns that by its next fetch
     cluster.fetch(1)
     assert answer.error() is None
     [waiting] = cluster.leader.produce_purgatory.waiting()
     [requirement] = waiting.why_waiting()
-    assert requirement == ("t-0", "high watermark", 5, 3, (("broker 0", 5), ("broker 1", 5), ("broker 2", 3)))
+    assert requirement == (
+        "t-0",
+        "high watermark",
+        5,
+        3,
+        (("broker 0", 5), ("broker 1", 5), ("broker 2", 3)),
+    )
     cluster.fetch(2)
     cluster.fetch(2)  # 6-11: follower 2 as well
     lines.append(cluster.line())
@@ -103,7 +111,9 @@ def test_one_partition_in_error_leaves_the_others_alone() -> None:
     cluster.elect(0, (0, 1))
     answer = Produced()
     unknown = TopicPartition("nowhere", 0)
-    cluster.leader.manager.append_records(30_000, -1, {unknown: batch("x"), T: batch("a")}, answer, api_version=8)
+    cluster.leader.manager.append_records(
+        30_000, -1, {unknown: batch("x"), T: batch("a")}, answer, api_version=8
+    )
     assert answer.error() is None
     for _ in range(2):
         cluster.fetch(1)
@@ -126,7 +136,9 @@ def test_figure_6_13_a_fetch_with_nothing_new_waits_and_reads_a_second_time() ->
     ]
     cluster.produce("a", acks=1)  # the event: the leader's log has grown
     assert len(one) == len(two) == 1
-    assert part_size(one[0].responses[0].partition_responses[0].record_set or b"") == len(batch("a"))
+    assert part_size(one[0].responses[0].partition_responses[0].record_set or b"") == len(
+        batch("a")
+    )
     cluster.receive(1, one)
     cluster.receive(2, two)
     assert cluster.brokers[1].leo == cluster.brokers[2].leo == 1

@@ -1,4 +1,6 @@
-"""LeaderAndIsr, StopReplica and UpdateMetadata: fences, roles, and what is created and deleted (spec C8)."""
+"""LeaderAndIsr, StopReplica and UpdateMetadata: fences, roles, and what is created and deleted
+(spec C8).
+"""
 
 from uuid import UUID
 
@@ -41,9 +43,14 @@ def test_an_older_controller_is_refused_whole_and_a_newer_one_fences_it() -> Non
     refused = cluster.tell(0, controller_epoch=4)
     assert (refused.error_code, refused.partition_errors) == (Errors.STALE_CONTROLLER_EPOCH, [])
     assert cluster.leader.partition.leader_epoch == 1
-    assert manager.stop_replicas(StopReplicaRequest(controller_epoch=4), 0).error_code == Errors.STALE_CONTROLLER_EPOCH
+    assert (
+        manager.stop_replicas(StopReplicaRequest(controller_epoch=4), 0).error_code
+        == Errors.STALE_CONTROLLER_EPOCH
+    )
     with pytest.raises(KafkaException) as stale:
-        manager.maybe_update_metadata_cache(UpdateMetadataRequest(controller_id=0, controller_epoch=4))
+        manager.maybe_update_metadata_cache(
+            UpdateMetadataRequest(controller_id=0, controller_epoch=4)
+        )
     assert stale.value.error is Errors.STALE_CONTROLLER_EPOCH
     assert manager.controller_epoch == 5
 
@@ -62,24 +69,41 @@ def test_new_logs_are_those_that_a_controller_of_today_wants_here_and_that_are_n
     cluster.elect(0, (0, 1))
     manager = cluster.leader.manager
     states = [
-        LeaderAndIsrPartitionState(topic_name="t", partition_index=i, leader=0, leader_epoch=9, isr=[0], replicas=[7 if i == 2 else 0], is_new=i == 1)
+        LeaderAndIsrPartitionState(
+            topic_name="t",
+            partition_index=i,
+            leader=0,
+            leader_epoch=9,
+            isr=[0],
+            replicas=[7 if i == 2 else 0],
+            is_new=i == 1,
+        )
         for i in range(4)
     ]
 
     def new_logs(controller_epoch: int) -> list[tuple[TopicPartition, bool]]:
-        request = LeaderAndIsrRequest(controller_epoch=controller_epoch, ungrouped_partition_states=states)
+        request = LeaderAndIsrRequest(
+            controller_epoch=controller_epoch, ungrouped_partition_states=states
+        )
         return manager.new_logs(LeaderAndIsrRequest.decode(request.encode(1), 1))
 
-    assert [(tp.partition, is_new) for tp, is_new in new_logs(1)] == [(1, True), (3, False)], "0 is there, 2 is elsewhere"
+    assert [(tp.partition, is_new) for tp, is_new in new_logs(1)] == [
+        (1, True),
+        (3, False),
+    ], "0 is there, 2 is elsewhere"
     assert new_logs(0) == []
 
 
 def test_a_partition_whose_replicas_are_elsewhere_is_unknown() -> None:
     cluster = Cluster(1)
-    state = LeaderAndIsrPartitionState(topic_name="t", partition_index=0, leader=7, leader_epoch=0, isr=[7], replicas=[7, 8])
+    state = LeaderAndIsrPartitionState(
+        topic_name="t", partition_index=0, leader=7, leader_epoch=0, isr=[7], replicas=[7, 8]
+    )
     request = LeaderAndIsrRequest(controller_epoch=1, ungrouped_partition_states=[state])
     manager = cluster.brokers[0].manager
-    response = manager.become_leader_or_follower(LeaderAndIsrRequest.decode(request.encode(0), 0), 0)
+    response = manager.become_leader_or_follower(
+        LeaderAndIsrRequest.decode(request.encode(0), 0), 0
+    )
     assert error_of(response) is Errors.UNKNOWN_TOPIC_OR_PARTITION
     assert manager.get_partition(T) is None
 
@@ -87,10 +111,20 @@ def test_a_partition_whose_replicas_are_elsewhere_is_unknown() -> None:
 def test_v5_answers_by_topic_id() -> None:
     cluster = Cluster(1)
     states = [
-        LeaderAndIsrPartitionState(partition_index=i, leader=0, leader_epoch=0, isr=[0], replicas=[0] if i else [9], is_new=True) for i in range(3)
+        LeaderAndIsrPartitionState(
+            partition_index=i,
+            leader=0,
+            leader_epoch=0,
+            isr=[0],
+            replicas=[0] if i else [9],
+            is_new=True,
+        )
+        for i in range(3)
     ]
     topic = LeaderAndIsrTopicState(topic_name="t", topic_id=TOPIC_ID, partition_states=states)
-    response = cluster.brokers[0].manager.become_leader_or_follower(LeaderAndIsrRequest(controller_epoch=1, topic_states=[topic]), 5)
+    response = cluster.brokers[0].manager.become_leader_or_follower(
+        LeaderAndIsrRequest(controller_epoch=1, topic_states=[topic]), 5
+    )
     assert response.partition_errors == []
     [answer] = response.topics
     assert answer.topic_id == TOPIC_ID
@@ -115,7 +149,11 @@ def test_leader_then_follower_then_leader() -> None:
     assert broker.partition.is_leader
     assert broker.fetchers.by_leader == {}
     names = [envelope.name for envelope in broker.ring.events]
-    assert [n for n in names if n.startswith("Became")] == ["BecameLeader", "BecameFollower", "BecameLeader"]
+    assert [n for n in names if n.startswith("Became")] == [
+        "BecameLeader",
+        "BecameFollower",
+        "BecameLeader",
+    ]
 
 
 def test_a_partition_without_a_leader_waits() -> None:
@@ -132,12 +170,19 @@ def test_a_partition_without_a_leader_waits() -> None:
 def stop(version: int, *, delete: bool, leader_epoch: int = -1) -> StopReplicaRequest:
     if version == 0:
         partition = StopReplicaPartitionV0(topic_name=T.topic, partition_index=T.partition)
-        return StopReplicaRequest(controller_epoch=1, delete_partitions=delete, ungrouped_partitions=[partition])
+        return StopReplicaRequest(
+            controller_epoch=1, delete_partitions=delete, ungrouped_partitions=[partition]
+        )
     if version < 3:
         topic = StopReplicaTopicV1(name=T.topic, partition_indexes=[T.partition])
         return StopReplicaRequest(controller_epoch=1, delete_partitions=delete, topics=[topic])
-    state = StopReplicaPartitionState(partition_index=T.partition, leader_epoch=leader_epoch, delete_partition=delete)
-    return StopReplicaRequest(controller_epoch=1, topic_states=[StopReplicaTopicState(topic_name=T.topic, partition_states=[state])])
+    state = StopReplicaPartitionState(
+        partition_index=T.partition, leader_epoch=leader_epoch, delete_partition=delete
+    )
+    return StopReplicaRequest(
+        controller_epoch=1,
+        topic_states=[StopReplicaTopicState(topic_name=T.topic, partition_states=[state])],
+    )
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
@@ -196,7 +241,10 @@ def test_a_failed_disk_takes_only_its_partition_offline() -> None:
     assert cluster.produce("b").error() is Errors.KAFKA_STORAGE_ERROR
     cluster.elect(0, (0, 1))
     assert broker.manager.get_partition(T) is None
-    assert broker.manager.stop_replicas(stop(2, delete=True), 2).partition_errors[0].error_code == Errors.KAFKA_STORAGE_ERROR
+    assert (
+        broker.manager.stop_replicas(stop(2, delete=True), 2).partition_errors[0].error_code
+        == Errors.KAFKA_STORAGE_ERROR
+    )
     assert not broker.manager.is_offline(T)
 
 
@@ -213,8 +261,16 @@ def test_snapshots_and_gauges_tell_what_a_dashboard_shows() -> None:
 
 def test_a_controller_may_name_a_partition_of_another_topic_too() -> None:
     cluster = Cluster(1)
-    states = [LeaderAndIsrPartitionState(partition_index=0, leader=0, leader_epoch=0, isr=[0], replicas=[0], is_new=True)]
-    topics = [LeaderAndIsrTopicState(topic_name=name, partition_states=states) for name in ("a", "b")]
+    states = [
+        LeaderAndIsrPartitionState(
+            partition_index=0, leader=0, leader_epoch=0, isr=[0], replicas=[0], is_new=True
+        )
+    ]
+    topics = [
+        LeaderAndIsrTopicState(topic_name=name, partition_states=states) for name in ("a", "b")
+    ]
     manager = cluster.brokers[0].manager
-    manager.become_leader_or_follower(LeaderAndIsrRequest(controller_epoch=1, topic_states=topics), 4)
+    manager.become_leader_or_follower(
+        LeaderAndIsrRequest(controller_epoch=1, topic_states=topics), 4
+    )
     assert list(manager.all_partitions) == [TopicPartition("a", 0), TopicPartition("b", 0)]

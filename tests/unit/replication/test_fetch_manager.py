@@ -6,23 +6,47 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.log.transaction_index import AbortedTxn
-from kafka_edu.protocol.messages.fetch import AbortedTransaction, FetchPartition, FetchRequest, FetchResponse, FetchTopic
-from kafka_edu.replication.fetch_manager import FetchManager, IncrementalFetchContext, SessionErrorContext, SessionlessFetchContext
+from kafka_edu.protocol.messages.fetch import (
+    AbortedTransaction,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+)
+from kafka_edu.replication.fetch_manager import (
+    FetchManager,
+    IncrementalFetchContext,
+    SessionErrorContext,
+    SessionlessFetchContext,
+)
 from kafka_edu.replication.fetch_params import PartitionFetch
 from kafka_edu.replication.fetch_session_cache import FetchSessionCache
-from kafka_edu.replication.fetch_session_handler import FINAL_EPOCH, MAX_EPOCH, FetchSessionHandler, next_epoch
+from kafka_edu.replication.fetch_session_handler import (
+    FINAL_EPOCH,
+    MAX_EPOCH,
+    FetchSessionHandler,
+    next_epoch,
+)
 from kafka_edu.replication.log_read_result import EpochAndOffset, LogReadResult, failed_read
 
 A, B, C = (TopicPartition("t", i) for i in range(3))
 WANTED = PartitionFetch(0, -1, 1000)
 
 
-def read(records: bytes = b"", hw: int = 0, log_start: int = 0, diverging: EpochAndOffset | None = None) -> LogReadResult:
-    return LogReadResult(Errors.NONE, records, len(records), LogOffsetMetadata(0), hw, log_start, 9, hw, diverging)
+def read(
+    records: bytes = b"", hw: int = 0, log_start: int = 0, diverging: EpochAndOffset | None = None
+) -> LogReadResult:
+    return LogReadResult(
+        Errors.NONE, records, len(records), LogOffsetMetadata(0), hw, log_start, 9, hw, diverging
+    )
 
 
 def told(response: FetchResponse) -> list[TopicPartition]:
-    return [TopicPartition(topic.topic, p.partition) for topic in response.responses for p in topic.partition_responses]
+    return [
+        TopicPartition(topic.topic, p.partition)
+        for topic in response.responses
+        for p in topic.partition_responses
+    ]
 
 
 class Client:
@@ -33,9 +57,15 @@ class Client:
         self.state = {tp: read() for tp in (A, B, C)}
 
     def fetch(
-        self, session_id: int, epoch: int, wanted: dict[TopicPartition, PartitionFetch], forget: tuple[TopicPartition, ...] = ()
+        self,
+        session_id: int,
+        epoch: int,
+        wanted: dict[TopicPartition, PartitionFetch],
+        forget: tuple[TopicPartition, ...] = (),
     ) -> FetchResponse:
-        context = self.manager.new_context(session_id, epoch, wanted, forget, from_follower=False, now_ms=0)
+        context = self.manager.new_context(
+            session_id, epoch, wanted, forget, from_follower=False, now_ms=0
+        )
         return context.response([(tp, self.state[tp]) for tp, _ in context.infos()], 0)
 
 
@@ -122,22 +152,32 @@ def test_a_fetch_that_overtakes_a_waiting_one_makes_that_one_fail() -> None:
     session_id = client.fetch(0, 0, {A: WANTED}).session_id
     waiting = client.manager.new_context(session_id, 1, {}, (), from_follower=False, now_ms=0)
     client.fetch(session_id, 2, {})
-    assert waiting.response([(A, client.state[A])], 0).error_code == Errors.INVALID_FETCH_SESSION_EPOCH
+    assert (
+        waiting.response([(A, client.state[A])], 0).error_code == Errors.INVALID_FETCH_SESSION_EPOCH
+    )
 
 
 def test_the_contexts_are_those_of_the_table() -> None:
     client = Client()
     session_id = client.fetch(0, 0, {A: WANTED}).session_id
     new = client.manager.new_context
-    assert isinstance(new(session_id, 1, {}, (), from_follower=False, now_ms=0), IncrementalFetchContext)
-    assert isinstance(new(0, -1, {A: WANTED}, (), from_follower=False, now_ms=0), SessionlessFetchContext)
+    assert isinstance(
+        new(session_id, 1, {}, (), from_follower=False, now_ms=0), IncrementalFetchContext
+    )
+    assert isinstance(
+        new(0, -1, {A: WANTED}, (), from_follower=False, now_ms=0), SessionlessFetchContext
+    )
     assert isinstance(new(99, 4, {}, (), from_follower=False, now_ms=0), SessionErrorContext)
 
 
 def test_aborted_transactions_are_null_for_read_uncommitted_and_a_list_for_read_committed() -> None:
     manager = FetchManager(FetchSessionCache(1, Random(1)))
     aborted = (AbortedTxn(producer_id=7, first_offset=3, last_offset=9, last_stable_offset=10),)
-    for found, expected in ((None, None), ((), []), (aborted, [AbortedTransaction(producer_id=7, first_offset=3)])):
+    for found, expected in (
+        (None, None),
+        ((), []),
+        (aborted, [AbortedTransaction(producer_id=7, first_offset=3)]),
+    ):
         context = manager.new_context(0, -1, {A: WANTED}, (), from_follower=False, now_ms=0)
         response = context.response([(A, read()._replace(aborted_transactions=found))], 0)
         assert response.responses[0].partition_responses[0].aborted_transactions == expected
@@ -153,7 +193,9 @@ def test_the_two_ends_of_a_session_agree_through_changes_and_losses() -> None:
 
     def round_trip() -> FetchResponse:
         data = handler.build()
-        response = client.fetch(data.session_id, data.session_epoch, dict(data.to_send), tuple(data.to_forget))
+        response = client.fetch(
+            data.session_id, data.session_epoch, dict(data.to_send), tuple(data.to_forget)
+        )
         handler.handle_response(Errors.of(response.error_code), response.session_id)
         return response
 
@@ -180,17 +222,39 @@ def test_the_two_ends_of_a_session_agree_through_changes_and_losses() -> None:
     assert data.to_send == []
 
 
-def test_1000_idle_partitions_cost_24_kb_a_full_fetch_and_some_tens_of_bytes_an_incremental_one() -> None:
-    """Book 000 §6.1: 1000 × 24 B ≈ 24 KB: partition 4, offset 8, log start 8, max bytes 4; the leader epoch of v9 makes it 28."""
-    partitions = [FetchPartition(partition=i, fetch_offset=0, log_start_offset=0, partition_max_bytes=1 << 20) for i in range(1000)]
-    empty = FetchRequest(replica_id=1, max_wait_ms=500, min_bytes=1, max_bytes=10 << 20, session_id=5, session_epoch=1)
+def test_1000_idle_partitions_cost_24_kb_in_a_full_fetch_and_tens_of_bytes_in_a_session() -> None:
+    """Book 000 §6.1: 1000 × 24 B ≈ 24 KB: partition 4, offset 8, log start 8, max bytes 4; the
+    leader epoch of v9 makes it 28.
+    """
+    partitions = [
+        FetchPartition(partition=i, fetch_offset=0, log_start_offset=0, partition_max_bytes=1 << 20)
+        for i in range(1000)
+    ]
+    empty = FetchRequest(
+        replica_id=1,
+        max_wait_ms=500,
+        min_bytes=1,
+        max_bytes=10 << 20,
+        session_id=5,
+        session_epoch=1,
+    )
     for version, size in ((8, 24), (11, 28)):
-        full = FetchRequest(replica_id=1, max_wait_ms=500, min_bytes=1, session_epoch=0, topics=[FetchTopic(topic="t", partitions=partitions)])
+        full = FetchRequest(
+            replica_id=1,
+            max_wait_ms=500,
+            min_bytes=1,
+            session_epoch=0,
+            topics=[FetchTopic(topic="t", partitions=partitions)],
+        )
         assert 1000 * size < len(full.encode(version)) < 1000 * size + 60
         assert len(empty.encode(version)) < 40
     manager = FetchManager(FetchSessionCache(1, Random(1)))
     tps = [TopicPartition("t", i) for i in range(1000)]
-    first = manager.new_context(0, 0, dict.fromkeys(tps, WANTED), (), from_follower=True, now_ms=0).response([(tp, read()) for tp in tps], 0)
+    first = manager.new_context(
+        0, 0, dict.fromkeys(tps, WANTED), (), from_follower=True, now_ms=0
+    ).response([(tp, read()) for tp in tps], 0)
     assert len(first.encode(8)) > 1000 * 38
-    idle = manager.new_context(first.session_id, 1, {}, (), from_follower=True, now_ms=0).response([(tp, read()) for tp in tps], 0)
+    idle = manager.new_context(first.session_id, 1, {}, (), from_follower=True, now_ms=0).response(
+        [(tp, read()) for tp in tps], 0
+    )
     assert len(idle.encode(8)) < 20

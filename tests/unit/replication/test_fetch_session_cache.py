@@ -9,7 +9,9 @@ from kafka_edu.replication.fetch_session_cache import EVICTION_MS, FetchSessionC
 
 
 def partitions(count: int) -> dict[TopicPartition, CachedPartition]:
-    return {TopicPartition("t", i): CachedPartition(PartitionFetch(0, -1, 1000)) for i in range(count)}
+    return {
+        TopicPartition("t", i): CachedPartition(PartitionFetch(0, -1, 1000)) for i in range(count)
+    }
 
 
 def create(cache: FetchSessionCache, now_ms: int, size: int, *, privileged: bool = False) -> int:

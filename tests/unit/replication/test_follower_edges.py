@@ -6,7 +6,11 @@ import pytest
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.log.offset_checkpoint_file import OffsetCheckpointFile
-from kafka_edu.protocol.messages.fetch import FetchablePartitionResponse, FetchableTopicResponse, FetchResponse
+from kafka_edu.protocol.messages.fetch import (
+    FetchablePartitionResponse,
+    FetchableTopicResponse,
+    FetchResponse,
+)
 from kafka_edu.replication.high_watermark_checkpoints import HIGH_WATERMARK_FILENAME
 from kafka_edu.trace.events.replication import UncleanTruncation
 from tests.unit.replication.logs import LOG_DIR, in_loop
@@ -42,12 +46,22 @@ def test_after_an_unclean_election_a_follower_that_is_ahead_is_cut_to_the_leader
     assert cluster.brokers[0].hw == 0
     [unclean] = cluster.brokers[0].events("UncleanTruncation")
     assert unclean == UncleanTruncation(
-        topic="t", partition=0, leader=1, leader_epoch=1, before=3, after=0, high_watermark=3, records=3, exact=True
+        topic="t",
+        partition=0,
+        leader=1,
+        leader_epoch=1,
+        before=3,
+        after=0,
+        high_watermark=3,
+        records=3,
+        exact=True,
     ), "it led alone in the ISR until the election, so it knows that these three are all"
 
 
 def test_records_above_the_high_watermark_do_not_count_as_lost() -> None:
-    """Broker 0 led with broker 1 in the ISR. One record was committed; two were appended that nobody had acknowledged with acks=all."""
+    """Broker 0 led with broker 1 in the ISR. One record was committed; two were appended that
+    nobody had acknowledged with acks=all.
+    """
     cluster = Cluster(brokers=3)
     cluster.elect(0, (0, 1))
     cluster.produce("committed", acks=1)
@@ -62,7 +76,9 @@ def test_records_above_the_high_watermark_do_not_count_as_lost() -> None:
     [unclean] = cluster.brokers[0].events("UncleanTruncation")
     assert (unclean.before, unclean.after, unclean.high_watermark) == (3, 0, 1)
     assert unclean.records == 1, "the log end counts what was never committed"
-    assert not unclean.exact, "broker 1 was in the ISR too: it may have led in between, and committed more"
+    assert not unclean.exact, (
+        "broker 1 was in the ISR too: it may have led in between, and committed more"
+    )
 
 
 def test_a_followers_count_is_what_is_lost_at_least() -> None:
@@ -80,7 +96,10 @@ def test_a_followers_count_is_what_is_lost_at_least() -> None:
     cluster.fetch(1)
     cluster.fetch(1)
     [unclean] = cluster.brokers[1].events("UncleanTruncation")
-    assert (unclean.records, unclean.exact) == (1, False), "two were committed; the follower knows of one"
+    assert (unclean.records, unclean.exact) == (
+        1,
+        False,
+    ), "two were committed; the follower knows of one"
 
 
 def test_what_is_cut_above_the_high_watermark_was_never_promised() -> None:
@@ -130,14 +149,22 @@ def test_another_error_leaves_the_partition_aside_for_the_whole_back_off() -> No
     response = FetchResponse(
         responses=[
             FetchableTopicResponse(
-                topic=T.topic, partition_responses=[FetchablePartitionResponse(partition=T.partition, error_code=Errors.UNKNOWN_SERVER_ERROR)]
+                topic=T.topic,
+                partition_responses=[
+                    FetchablePartitionResponse(
+                        partition=T.partition, error_code=Errors.UNKNOWN_SERVER_ERROR
+                    )
+                ],
             )
         ]
     )
     assert fetcher.fetch_request() is not None
     now_ms = cluster.time.hi_res_clock_ms()
     fetcher.on_fetch(response, now_ms, now_ms)
-    assert cluster.brokers[1].events("FetcherPartitionDelayed")[-1][3:] == (Errors.UNKNOWN_SERVER_ERROR.name, 1_000)
+    assert cluster.brokers[1].events("FetcherPartitionDelayed")[-1][3:] == (
+        Errors.UNKNOWN_SERVER_ERROR.name,
+        1_000,
+    )
     assert fetcher.next_resume_ms == now_ms + 1_000
 
 
@@ -189,7 +216,13 @@ def test_list_offsets_v0_names_segments_and_the_end() -> None:
         cluster.produce(str(i), acks=1)
     manager = cluster.leader.manager
     now_ms = cluster.time.milliseconds()
-    for timestamp, replica_id, expected in ((-1, -2, [4, 0]), (-2, -2, [0]), (now_ms, -2, [4, 0]), (now_ms - 1, -2, []), (-1, -1, [0, 0])):
+    for timestamp, replica_id, expected in (
+        (-1, -2, [4, 0]),
+        (-2, -2, [0]),
+        (now_ms, -2, [4, 0]),
+        (now_ms - 1, -2, []),
+        (-1, -1, [0, 0]),
+    ):
         assert manager.legacy_fetch_offsets(T, timestamp, 10, replica_id) == expected
     assert manager.legacy_fetch_offsets(T, -1, 1, -2) == [4]
     assert manager.legacy_fetch_offsets(T, -1, 0, -2) == []

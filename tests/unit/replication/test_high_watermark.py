@@ -19,14 +19,18 @@ def test_the_book_table_one_record_two_replicas() -> None:
     assert cluster.line() == "HW 0, LEO 1, remote 0 | HW 0, LEO 1"
     answer = cluster.send_fetch(1)  # from 1: by that the leader knows that the follower has it
     assert cluster.line() == "HW 1, LEO 1, remote 1 | HW 0, LEO 1"
-    cluster.receive(1, answer)  # Kafka 2.0 reads the HW before it counts the fetch: this answer still says 0
+    cluster.receive(
+        1, answer
+    )  # Kafka 2.0 reads the HW before it counts the fetch: this answer still says 0
     assert cluster.line() == "HW 1, LEO 1, remote 1 | HW 0, LEO 1"
     cluster.fetch(1)
     assert cluster.line() == "HW 1, LEO 1, remote 1 | HW 1, LEO 1"
 
 
 def test_a_fetch_that_waited_brings_the_mark_that_it_raised_itself() -> None:
-    """The table as the book prints it: the second fetch finds nothing, waits in the purgatory, and reads again when its time is up."""
+    """The table as the book prints it: the second fetch finds nothing, waits in the purgatory, and
+    reads again when its time is up.
+    """
     cluster = Cluster(wait_ms=500)
     cluster.elect(0, (0, 1))
     cluster.look_up_epochs(1)
@@ -57,7 +61,9 @@ def test_hw_8_leo_15_consumers_see_what_lies_below_8() -> None:
     cluster.fetch(1)
     assert cluster.line() == "HW 8, LEO 15, remote 15 8 | HW 8, LEO 15 | HW 8, LEO 8"
     [read] = cluster.consume(0)
-    assert [header.base_offset for _, header in iter_headers(part_bytes(read.records))] == list(range(8))
+    assert [header.base_offset for _, header in iter_headers(part_bytes(read.records))] == list(
+        range(8)
+    )
     assert (read.high_watermark, read.last_stable_offset, read.log_end_offset) == (8, 8, 15)
     [empty] = cluster.consume(8)
     assert (empty.error, empty.size_in_bytes) == (Errors.NONE, 0)
@@ -101,7 +107,9 @@ def test_a_leader_alone_commits_at_once() -> None:
 
 
 def test_a_follower_that_has_caught_up_of_late_holds_the_mark_though_it_is_no_member() -> None:
-    """Without that rule a returning replica would be left behind by every append and could never join (errata of 001: not min(HW, LEOs))."""
+    """Without that rule a returning replica would be left behind by every append and could never
+    join (errata of 001: not min(HW, LEOs)).
+    """
     cluster = Cluster()
     cluster.elect(0, (0,))
     cluster.fetch(1)  # caught up now; the ISR change waits for ZooKeeper

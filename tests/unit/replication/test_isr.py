@@ -18,7 +18,12 @@ def follower(broker_id: int, caught_up_ms: int, leo: int = 0) -> Replica:
 
 @pytest.mark.parametrize(("now_ms", "out"), [(10_000, ()), (10_001, (2,)), (15_000, (2,))])
 def test_ten_seconds_is_not_yet_more_than_ten_seconds(now_ms: int, out: tuple[int, ...]) -> None:
-    assert out_of_sync_replicas((1, 2, 3), [follower(2, 0), follower(3, 9_000), follower(4, NEVER_MS)], now_ms, 10_000) == out
+    assert (
+        out_of_sync_replicas(
+            (1, 2, 3), [follower(2, 0), follower(3, 9_000), follower(4, NEVER_MS)], now_ms, 10_000
+        )
+        == out
+    )
 
 
 def test_joining_needs_all_that_is_committed_and_all_that_the_leader_began_with() -> None:
@@ -29,10 +34,27 @@ def test_joining_needs_all_that_is_committed_and_all_that_the_leader_began_with(
 
 def test_the_mark_waits_for_members_and_for_those_who_have_caught_up_of_late() -> None:
     leader = LogOffsetMetadata(15)
-    assert leader_high_watermark(leader, (1, 2, 3), [follower(2, 0, 8), follower(3, 0, 15)], 0, 10_000).message_offset == 8
-    assert leader_high_watermark(leader, (1, 3), [follower(2, 0, 8), follower(3, 0, 15)], 10_000, 10_000).message_offset == 8
-    assert leader_high_watermark(leader, (1, 3), [follower(2, 0, 8), follower(3, 0, 15)], 10_001, 10_000).message_offset == 15
-    assert leader_high_watermark(leader, (1, 2), [follower(2, 0, -1)], 0, 10_000).message_offset == -1
+    assert (
+        leader_high_watermark(
+            leader, (1, 2, 3), [follower(2, 0, 8), follower(3, 0, 15)], 0, 10_000
+        ).message_offset
+        == 8
+    )
+    assert (
+        leader_high_watermark(
+            leader, (1, 3), [follower(2, 0, 8), follower(3, 0, 15)], 10_000, 10_000
+        ).message_offset
+        == 8
+    )
+    assert (
+        leader_high_watermark(
+            leader, (1, 3), [follower(2, 0, 8), follower(3, 0, 15)], 10_001, 10_000
+        ).message_offset
+        == 15
+    )
+    assert (
+        leader_high_watermark(leader, (1, 2), [follower(2, 0, -1)], 0, 10_000).message_offset == -1
+    )
 
 
 def test_caught_up_means_having_what_the_leader_had_at_the_fetch_before() -> None:
@@ -42,7 +64,9 @@ def test_caught_up_means_having_what_the_leader_had_at_the_fetch_before() -> Non
     assert replica.last_caught_up_time_ms == 0
     replica.update_fetch_state(LogOffsetMetadata(10), 0, 200, 20)  # has what the leader had at 100
     assert replica.last_caught_up_time_ms == 100
-    replica.update_fetch_state(LogOffsetMetadata(15), 0, 300, 30)  # does not have what it had at 200
+    replica.update_fetch_state(
+        LogOffsetMetadata(15), 0, 300, 30
+    )  # does not have what it had at 200
     assert replica.last_caught_up_time_ms == 100
     replica.update_fetch_state(LogOffsetMetadata(30), 0, 400, 30)
     assert replica.last_caught_up_time_ms == 400
@@ -145,7 +169,9 @@ def test_an_answer_after_the_controller_has_spoken_changes_nothing() -> None:
 
 
 def test_a_new_leader_lets_a_follower_in_only_at_its_first_offset() -> None:
-    """KAFKA-6361: above the high watermark is not enough, for the mark may lag behind what was committed under the leader before."""
+    """KAFKA-6361: above the high watermark is not enough, for the mark may lag behind what was
+    committed under the leader before.
+    """
     cluster = Cluster(3)
     cluster.elect(0, (0, 1))
     for _ in range(2):

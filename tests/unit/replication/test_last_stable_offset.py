@@ -1,12 +1,23 @@
-"""What read_committed readers see of a replicated partition: bounded by the last stable offset, woken when it moves, also after a change of leaders."""
+"""What read_committed readers see of a replicated partition: bounded by the last stable offset,
+woken when it moves, also after a change of leaders.
+"""
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.log.append_origin import AppendOrigin
 from kafka_edu.log.log import LATEST_TIMESTAMP
-from kafka_edu.record.control_record import ControlRecordType, EndTransactionMarker, build_end_transaction_marker
+from kafka_edu.record.control_record import (
+    ControlRecordType,
+    EndTransactionMarker,
+    build_end_transaction_marker,
+)
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
-from kafka_edu.replication.fetch_params import READ_COMMITTED, READ_UNCOMMITTED, FetchParams, PartitionFetch
+from kafka_edu.replication.fetch_params import (
+    READ_COMMITTED,
+    READ_UNCOMMITTED,
+    FetchParams,
+    PartitionFetch,
+)
 from kafka_edu.replication.log_read_result import LogReadResult
 from tests.unit.replication.logs import in_loop
 from tests.unit.replication.replication_cluster import Cluster, Produced, T
@@ -21,20 +32,34 @@ def append(cluster: Cluster, batch: bytes, origin: AppendOrigin = AppendOrigin.C
 
 
 def write(cluster: Cluster, sequence: int, producer: int = 7) -> Produced:
-    batch = build_batch([Record(0, NOW, b"k", b"v")], producer_id=producer, producer_epoch=0, base_sequence=sequence, is_transactional=True)
+    batch = build_batch(
+        [Record(0, NOW, b"k", b"v")],
+        producer_id=producer,
+        producer_epoch=0,
+        base_sequence=sequence,
+        is_transactional=True,
+    )
     return append(cluster, batch)
 
 
 def end(cluster: Cluster, kind: ControlRecordType, producer: int = 7) -> Produced:
-    return append(cluster, build_end_transaction_marker(EndTransactionMarker(kind, 0), producer, 0, NOW), AppendOrigin.COORDINATOR)
+    return append(
+        cluster,
+        build_end_transaction_marker(EndTransactionMarker(kind, 0), producer, 0, NOW),
+        AppendOrigin.COORDINATOR,
+    )
 
 
-def fetch(cluster: Cluster, offset: int, wait_ms: int = 0, isolation: int = READ_COMMITTED) -> list[LogReadResult]:
+def fetch(
+    cluster: Cluster, offset: int, wait_ms: int = 0, isolation: int = READ_COMMITTED
+) -> list[LogReadResult]:
     """Filled when it is answered."""
     answer: list[LogReadResult] = []
     params = FetchParams(-1, wait_ms, 1, 1 << 20, 10, isolation)
     infos = [(T, PartitionFetch(offset, -1, 1 << 20))]
-    cluster.leader.manager.fetch_messages(params, infos, lambda results: answer.extend(read for _, read in results))
+    cluster.leader.manager.fetch_messages(
+        params, infos, lambda results: answer.extend(read for _, read in results)
+    )
     return answer
 
 
@@ -73,9 +98,14 @@ def test_the_latest_committed_offset_is_the_last_stable_one() -> None:
     cluster.produce("a")
     write(cluster, 0)
     replicate(cluster)
-    found = [cluster.leader.manager.fetch_offset_for_timestamp(T, LATEST_TIMESTAMP, -1, -1, isolation) for isolation in (0, 1)]
+    found = [
+        cluster.leader.manager.fetch_offset_for_timestamp(T, LATEST_TIMESTAMP, -1, -1, isolation)
+        for isolation in (0, 1)
+    ]
     assert [each.offset for each in found if each] == [2, 1]
-    by_time = cluster.leader.manager.fetch_offset_for_timestamp(T, NOW + 10**9, -1, -1, READ_COMMITTED)
+    by_time = cluster.leader.manager.fetch_offset_for_timestamp(
+        T, NOW + 10**9, -1, -1, READ_COMMITTED
+    )
     assert by_time is None
 
 
@@ -92,7 +122,9 @@ def test_a_new_leader_knows_open_transactions_and_what_was_aborted() -> None:
     replicate(cluster)
     [read] = fetch(cluster, 0)
     assert read.last_stable_offset == 2
-    assert [(a.producer_id, a.first_offset, a.last_offset) for a in read.aborted_transactions or ()] == [(7, 0, 1)]
+    assert [
+        (a.producer_id, a.first_offset, a.last_offset) for a in read.aborted_transactions or ()
+    ] == [(7, 0, 1)]
     assert write(cluster, 2, producer=8).error() is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
     assert write(cluster, 0, producer=8).base_offset == 2, "known again by the new leader"
     end(cluster, ControlRecordType.COMMIT, producer=8)

@@ -1,4 +1,6 @@
-"""What leader epochs keep that the high watermark lost (spec R4; book 001, Leader Epoch 登场; KIP-101, KIP-279)."""
+"""What leader epochs keep that the high watermark lost (spec R4; book 001, Leader Epoch 登场;
+KIP-101, KIP-279).
+"""
 
 from collections.abc import Callable
 
@@ -17,7 +19,11 @@ TRUNCATION = "kafka_edu.replication.replica_fetcher.offset_truncation_state"
 
 
 def truncate_to_high_watermark(
-    leader_epoch: int, leader_end_offset: int, high_watermark: int, log_end_offset: int, end_offset_for: Callable[[int], tuple[int, int]]
+    leader_epoch: int,
+    leader_end_offset: int,
+    high_watermark: int,
+    log_end_offset: int,
+    end_offset_for: Callable[[int], tuple[int, int]],
 ) -> OffsetTruncationState:
     """What followers did before 0.11."""
     del leader_epoch, leader_end_offset, end_offset_for
@@ -25,7 +31,9 @@ def truncate_to_high_watermark(
 
 
 def b_restarts_a_dies_b_leads_a_returns(protocol: tuple[int, int]) -> Cluster:
-    """The seed's picture. A (0) leads, B (1) follows; both have m0 and m1, A knows that both are committed, B only of m0."""
+    """The seed's picture. A (0) leads, B (1) follows; both have m0 and m1, A knows that both are
+    committed, B only of m0.
+    """
     cluster = Cluster(protocol=protocol)
     a, b = cluster.brokers
     cluster.elect(0, (0, 1))
@@ -54,7 +62,10 @@ def test_leader_epochs_keep_the_record(protocol: tuple[int, int]) -> None:
     a, b = cluster.brokers
     assert a.values() == b.values() == ["m0", "m1"]
     cluster.produce("m2", acks=1)
-    assert cluster.leader.partition.last_offset_for_leader_epoch(-1, 0, True) == (0, 2)  # <1, 2>: epoch 0 ended there
+    assert cluster.leader.partition.last_offset_for_leader_epoch(-1, 0, True) == (
+        0,
+        2,
+    )  # <1, 2>: epoch 0 ended there
     cluster.fetch(0)
     assert a.values() == ["m0", "m1", "m2"]
 
@@ -63,12 +74,16 @@ def test_high_watermark_truncation_loses_the_record(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(TRUNCATION, truncate_to_high_watermark)
     cluster = b_restarts_a_dies_b_leads_a_returns((2, 0))
     a, b = cluster.brokers
-    assert b.values() == ["m0"]  # B cut m1, which A had acknowledged, and led before it could fetch it again
+    assert b.values() == [
+        "m0"
+    ]  # B cut m1, which A had acknowledged, and led before it could fetch it again
     assert a.values() == ["m0"]  # A's end lay behind B's, and so it cut m1 too: gone from both
 
 
 def both_die_and_b_comes_back_first(protocol: tuple[int, int]) -> Cluster:
-    """KIP-101's second scenario: A has m0 and m1, B only m0. Both die; B returns first, leads, and takes another m1; then A returns."""
+    """KIP-101's second scenario: A has m0 and m1, B only m0. Both die; B returns first, leads, and
+    takes another m1; then A returns.
+    """
     cluster = Cluster(protocol=protocol)
     a, b = cluster.brokers
     cluster.elect(0, (0, 1))
@@ -80,7 +95,9 @@ def both_die_and_b_comes_back_first(protocol: tuple[int, int]) -> Cluster:
     b.restart(high_watermark=1)
     cluster.elect(1, (1,))
     cluster.produce("m1 of B", acks=1)
-    a.restart(high_watermark=2)  # B had flushed nothing: what A held committed lay in B's page cache
+    a.restart(
+        high_watermark=2
+    )  # B had flushed nothing: what A held committed lay in B's page cache
     cluster.tell(0)
     for _ in range(3):
         cluster.fetch(0)
@@ -104,7 +121,9 @@ def test_high_watermark_truncation_lets_the_logs_diverge(monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_fast_elections_need_more_than_one_round(protocol: tuple[int, int]) -> None:
-    """KIP-279: the follower's last epoch is one that the leader never had, and the leader's answer one that the follower never had."""
+    """KIP-279: the follower's last epoch is one that the leader never had, and the leader's answer
+    one that the follower never had.
+    """
     cluster = Cluster(protocol=protocol)
     a, b = cluster.brokers
     cluster.elect(0, (0, 1))  # epoch 0
@@ -157,11 +176,26 @@ def test_fetch_v12_tells_where_the_logs_part_and_gives_no_records() -> None:
     cluster.elect(0, (0,))
     cluster.produce("3", acks=1)
     read = cluster.leader.partition.read_records
-    options = {"only_from_leader": True, "isolation": FetchIsolation.LOG_END, "min_one_message": True, "hard_limit": False}
+    options = {
+        "only_from_leader": True,
+        "isolation": FetchIsolation.LOG_END,
+        "min_one_message": True,
+        "hard_limit": False,
+    }
     past_the_end = read(9, 1000, current_leader_epoch=1, last_fetched_epoch=0, **options)
-    assert (past_the_end.error, past_the_end.diverging_epoch, past_the_end.size_in_bytes) == (Errors.NONE, (0, 3), 0)
-    assert read(3, 1000, current_leader_epoch=1, last_fetched_epoch=0, **options).diverging_epoch is None
-    assert read(4, 1000, current_leader_epoch=1, last_fetched_epoch=1, **options).diverging_epoch is None
+    assert (past_the_end.error, past_the_end.diverging_epoch, past_the_end.size_in_bytes) == (
+        Errors.NONE,
+        (0, 3),
+        0,
+    )
+    assert (
+        read(3, 1000, current_leader_epoch=1, last_fetched_epoch=0, **options).diverging_epoch
+        is None
+    )
+    assert (
+        read(4, 1000, current_leader_epoch=1, last_fetched_epoch=1, **options).diverging_epoch
+        is None
+    )
     with pytest.raises(KafkaException) as newer:
         read(4, 1000, current_leader_epoch=1, last_fetched_epoch=5, **options)
     assert newer.value.error is Errors.OFFSET_OUT_OF_RANGE
@@ -189,7 +223,9 @@ def own(entries: list[tuple[int, int]], leo: int) -> Callable[[int], tuple[int, 
         ((-1, -1), (100, True)),  # the leader knows nothing that old: the high watermark
     ],
 )
-def test_where_a_follower_with_epochs_0_and_1_cuts(leader_answer: tuple[int, int], expected: tuple[int, bool]) -> None:
+def test_where_a_follower_with_epochs_0_and_1_cuts(
+    leader_answer: tuple[int, int], expected: tuple[int, bool]
+) -> None:
     state = offset_truncation_state(*leader_answer, 100, 130, own([(0, 0), (1, 120)], 130))
     assert (state.offset, state.complete) == expected
 
@@ -203,9 +239,13 @@ epoch_logs = st.lists(st.integers(0, 3), max_size=12).map(sorted)
 
 
 @given(epoch_logs, epoch_logs, st.integers(0, 12))
-def test_truncation_ends_and_leaves_a_common_prefix(leader: list[int], follower: list[int], hw: int) -> None:
-    """Logs as lists of epochs. Two records at one offset with the same epoch are the same record: that is what an epoch means. So make the
-    logs agree up to the first difference, as real ones do, and check that asking until `complete` leaves just the common prefix."""
+def test_truncation_ends_and_leaves_a_common_prefix(
+    leader: list[int], follower: list[int], hw: int
+) -> None:
+    """Logs as lists of epochs. Two records at one offset with the same epoch are the same record:
+    that is what an epoch means. So make the logs agree up to the first difference, as real ones do,
+    and check that asking until `complete` leaves just the common prefix.
+    """
     common = 0
     while common < min(len(leader), len(follower)) and leader[common] == follower[common]:
         common += 1
@@ -223,7 +263,9 @@ def test_truncation_ends_and_leaves_a_common_prefix(leader: list[int], follower:
         assert rounds < 20
         asked = follower[-1] if follower else -1
         answer = own(entries(leader), len(leader))(asked)
-        state = offset_truncation_state(*answer, min(hw, len(follower)), len(follower), own(entries(follower), len(follower)))
+        state = offset_truncation_state(
+            *answer, min(hw, len(follower)), len(follower), own(entries(follower), len(follower))
+        )
         follower = follower[: state.offset]
         if state.complete:
             break
@@ -233,7 +275,9 @@ def test_truncation_ends_and_leaves_a_common_prefix(leader: list[int], follower:
 
 
 def test_a_truncated_follower_forgets_the_answer_on_its_way() -> None:
-    """The controller gives the partition to another leader while a fetch is on its way: its answer must not be appended."""
+    """The controller gives the partition to another leader while a fetch is on its way: its answer
+    must not be appended.
+    """
     cluster = Cluster()
     cluster.elect(0, (0, 1))
     cluster.produce("a", acks=1)

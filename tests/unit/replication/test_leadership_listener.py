@@ -30,7 +30,11 @@ def test_elected_once_resigned_and_removed() -> None:
     cluster.elect(1, (0, 1))
     assert listener.told[1:] == [("resigned", 0, 2)]
     stop = StopReplicaRequest(
-        controller_epoch=9, delete_partitions=True, ungrouped_partitions=[StopReplicaPartitionV0(topic_name=T.topic, partition_index=T.partition)]
+        controller_epoch=9,
+        delete_partitions=True,
+        ungrouped_partitions=[
+            StopReplicaPartitionV0(topic_name=T.topic, partition_index=T.partition)
+        ],
     )
     manager.stop_replicas(stop, 0)
     assert listener.told[2:] == [("resigned", 0, None)]

@@ -14,16 +14,31 @@ NOW = 9000
 
 
 def log_of(release: str, now_ms: int) -> Log:
-    """Segments from 0, 10 and 20, whose newest records are of 1000, 1500 and 2000; the log ends at 25."""
+    """Segments from 0, 10 and 20, whose newest records are of 1000, 1500 and 2000; the log ends at
+    25.
+    """
     clock = [0]
     disk = MemoryFileSystem(now_ms=lambda: clock[0])
-    log, _ = load_log(TopicPartition("t", 0), "/d", "/d/t-0", disk, LogConfig.parse({"message.format.version": release}), now_ms=now_ms)
+    log, _ = load_log(
+        TopicPartition("t", 0),
+        "/d",
+        "/d/t-0",
+        disk,
+        LogConfig.parse({"message.format.version": release}),
+        now_ms=now_ms,
+    )
     for time, count in ((1000, 10), (1500, 10), (2000, 5)):
         if log.log_end_offset:
             log.roll(time)
         clock[0] = time
         log.append_as_leader(
-            build_records([Record(i, time - 10 + i, None, b"v") for i in range(count - 1)] + [Record(count - 1, time, None, b"v")], 1), 0, time
+            build_records(
+                [Record(i, time - 10 + i, None, b"v") for i in range(count - 1)]
+                + [Record(count - 1, time, None, b"v")],
+                1,
+            ),
+            0,
+            time,
         )
     return log
 
@@ -44,7 +59,9 @@ def log_of(release: str, now_ms: int) -> Log:
     ],
 )
 def test_where_segments_begin(release: str, timestamp: int, count: int, offsets: list[int]) -> None:
-    """Messages of v0 have no time: there a segment is as old as its file, which was written to at the same times."""
+    """Messages of v0 have no time: there a segment is as old as its file, which was written to at
+    the same times.
+    """
     assert legacy_offsets_before(log_of(release, 0), timestamp, count, None, NOW) == offsets
 
 
@@ -54,9 +71,14 @@ def test_a_negative_number_of_offsets_is_refused() -> None:
     assert refused.value.error is Errors.UNKNOWN_SERVER_ERROR
 
 
-def test_the_end_of_an_empty_segment_does_not_count_and_consumers_see_no_further_than_the_high_watermark() -> None:
+def test_an_empty_segments_end_does_not_count_and_consumers_see_up_to_the_high_watermark() -> None:
     log = log_of("2.0", 0)
     assert legacy_offsets_before(log, -1, 5, 17, NOW) == [17, 10, 0]
     assert legacy_offsets_before(log, -1, 5, 25, NOW) == [25, 20, 10, 0]
     log.roll(NOW)
-    assert legacy_offsets_before(log, -1, 5, None, NOW) == [25, 20, 10, 0], "the empty segment begins there"
+    assert legacy_offsets_before(log, -1, 5, None, NOW) == [
+        25,
+        20,
+        10,
+        0,
+    ], "the empty segment begins there"

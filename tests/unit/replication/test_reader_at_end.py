@@ -1,4 +1,6 @@
-"""A reader that has read all there is costs next to nothing, and misses nothing (replication/reader_at_end.py)."""
+"""A reader that has read all there is costs next to nothing, and misses nothing
+(replication/reader_at_end.py).
+"""
 
 from collections.abc import Callable
 
@@ -6,7 +8,12 @@ import pytest
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.replication.fetch_params import READ_COMMITTED, READ_UNCOMMITTED, FetchParams, PartitionFetch
+from kafka_edu.replication.fetch_params import (
+    READ_COMMITTED,
+    READ_UNCOMMITTED,
+    FetchParams,
+    PartitionFetch,
+)
 from kafka_edu.replication.log_read_result import LogReadResult
 from kafka_edu.replication.partition import Partition
 from tests.unit.replication.replication_cluster import Cluster, T
@@ -36,11 +43,15 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[TopicPartition]:
     return made
 
 
-def consumer(cluster: Cluster, wanted: PartitionFetch, isolation: int = READ_UNCOMMITTED) -> LogReadResult:
+def consumer(
+    cluster: Cluster, wanted: PartitionFetch, isolation: int = READ_UNCOMMITTED
+) -> LogReadResult:
     """A fetch in a session, which keeps `wanted`."""
     answer: list[LogReadResult] = []
     params = FetchParams(-1, 0, 1, 1 << 20, 10, isolation)
-    cluster.leader.manager.fetch_messages(params, [(T, wanted)], lambda results: answer.extend(r for _, r in results))
+    cluster.leader.manager.fetch_messages(
+        params, [(T, wanted)], lambda results: answer.extend(r for _, r in results)
+    )
     return answer[0]
 
 

@@ -1,4 +1,6 @@
-"""In a large session a reader that has read all there is rests until its partition changes, and misses nothing. Here a session of one is large."""
+"""In a large session a reader that has read all there is rests until its partition changes, and
+misses nothing. Here a session of one is large.
+"""
 
 import pytest
 
@@ -29,7 +31,9 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def resting_cluster(wait_ms: int = 0, protocol: tuple[int, int] = (2, 0)) -> Cluster:
-    """Three brokers that all have two records, all committed; the partition rests in both followers' sessions."""
+    """Three brokers that all have two records, all committed; the partition rests in both
+    followers' sessions.
+    """
     cluster = Cluster(3, wait_ms=wait_ms, protocol=protocol)
     cluster.elect(0, (0, 1, 2))
     for _ in range(2):
@@ -113,7 +117,9 @@ def test_all_are_looked_at_now_and_then(looked_at: list[int]) -> None:
     looked_at.clear()
     cluster.fetch(1)
     cluster.step(LOOK_AT_ALL_MS)
-    cluster.leader.log.maybe_increment_log_start_offset(1)  # as retention does it: no door of Partition
+    cluster.leader.log.maybe_increment_log_start_offset(
+        1
+    )  # as retention does it: no door of Partition
     cluster.fetch(1)
     cluster.fetch(1)
     assert looked_at == [0, 1, 1], "that of the log start is news, and what has news stays awake"
@@ -190,7 +196,9 @@ def test_readers_of_ended_sessions_do_not_gather() -> None:
     assert len(cluster.leader.partition._delayed.resting) < 12
 
 
-def test_in_a_small_session_all_stay_awake(monkeypatch: pytest.MonkeyPatch, looked_at: list[int]) -> None:
+def test_in_a_small_session_all_stay_awake(
+    monkeypatch: pytest.MonkeyPatch, looked_at: list[int]
+) -> None:
     monkeypatch.setattr(FetchSession, "REST_FROM", 2)
     cluster = Cluster(2)
     cluster.elect(0, (0, 1))

@@ -29,7 +29,9 @@ from tests.unit.replication.replication_cluster import Cluster, ModelBroker, T
 
 
 class LeaderEnd:
-    """The leader's end of a connection: answers Fetch and OffsetForLeaderEpoch from a ModelBroker, at once or when there is something."""
+    """The leader's end of a connection: answers Fetch and OffsetForLeaderEpoch from a ModelBroker,
+    at once or when there is something.
+    """
 
     def __init__(self, wire: Wire, leader: ModelBroker, seen: list[str]) -> None:
         self._wire = wire
@@ -46,17 +48,27 @@ class LeaderEnd:
                 self._fetch(FetchRequest.decode(frame, version, offset), version, correlation_id)
             else:
                 response = self._epochs(OffsetForLeaderEpochRequest.decode(frame, version, offset))
-                self._wire.send(encode_response(ApiKey.OFFSET_FOR_LEADER_EPOCH, version, correlation_id, response))
+                self._wire.send(
+                    encode_response(
+                        ApiKey.OFFSET_FOR_LEADER_EPOCH, version, correlation_id, response
+                    )
+                )
 
     def _fetch(self, request: FetchRequest, version: int, correlation_id: int) -> None:
         wanted = {
-            TopicPartition(t.topic, p.partition): PartitionFetch(p.fetch_offset, p.log_start_offset, p.partition_max_bytes)
+            TopicPartition(t.topic, p.partition): PartitionFetch(
+                p.fetch_offset, p.log_start_offset, p.partition_max_bytes
+            )
             for t in request.topics
             for p in t.partitions
         }
         now_ms = self._leader.time.hi_res_clock_ms()
-        context = self._leader.sessions.new_context(request.session_id, request.session_epoch, wanted, [], from_follower=True, now_ms=now_ms)
-        params = FetchParams(request.replica_id, request.max_wait_ms, request.min_bytes, request.max_bytes, version)
+        context = self._leader.sessions.new_context(
+            request.session_id, request.session_epoch, wanted, [], from_follower=True, now_ms=now_ms
+        )
+        params = FetchParams(
+            request.replica_id, request.max_wait_ms, request.min_bytes, request.max_bytes, version
+        )
 
         def respond(results: list[tuple[TopicPartition, LogReadResult]]) -> None:
             response: FetchResponse = context.response(results, now_ms)
@@ -68,8 +80,12 @@ class LeaderEnd:
         [topic] = request.topics
         [asked] = topic.partitions
         epoch, end_offset = self._leader.manager.last_offset_for_leader_epoch(T, asked.leader_epoch)
-        answer = EpochEndOffset(partition=asked.partition, leader_epoch=epoch, end_offset=end_offset)
-        return OffsetForLeaderEpochResponse(topics=[OffsetForLeaderTopicResult(topic=topic.topic, partitions=[answer])])
+        answer = EpochEndOffset(
+            partition=asked.partition, leader_epoch=epoch, end_offset=end_offset
+        )
+        return OffsetForLeaderEpochResponse(
+            topics=[OffsetForLeaderTopicResult(topic=topic.topic, partitions=[answer])]
+        )
 
     def all_sent(self) -> None: ...
 
@@ -94,7 +110,15 @@ def test_a_fetcher_connects_truncates_fetches_backs_off_and_connects_again() -> 
     async def scenario() -> None:
         listener = await transport.listen("leader", 9092, accept)
         fetcher = follower.fetchers.by_leader[0]
-        thread = ReplicaFetcherThread(fetcher, 0, follower.config, SimTime(loop), transport, lambda: ("leader", listener.port), follower.trace)
+        thread = ReplicaFetcherThread(
+            fetcher,
+            0,
+            follower.config,
+            SimTime(loop),
+            transport,
+            lambda: ("leader", listener.port),
+            follower.trace,
+        )
         task = asyncio.get_running_loop().create_task(thread.run())
         await asyncio.sleep(0.1)
         assert seen[:2] == ["OFFSET_FOR_LEADER_EPOCH", "FETCH"]
@@ -126,7 +150,9 @@ def test_a_fetcher_connects_truncates_fetches_backs_off_and_connects_again() -> 
 
 
 def test_versions_follow_the_inter_broker_protocol() -> None:
-    assert [tuple(fetcher_versions(v)) for v in ((1, 1), (2, 0), (2, 1), (2, 4), (2, 7), (2, 8), (3, 0))] == [
+    assert [
+        tuple(fetcher_versions(v)) for v in ((1, 1), (2, 0), (2, 1), (2, 4), (2, 7), (2, 8), (3, 0))
+    ] == [
         (8, 1, 3),
         (8, 1, 3),
         (10, 2, 4),
@@ -150,7 +176,9 @@ class FlakyStore:
         if self.calls <= self.failures:
             raise ZkError(ZkErrorCode.CONNECTION_LOSS)
 
-    async def conditional_update_partition_state(self, _: TopicPartition, __: LeaderIsrAndControllerEpoch, ___: int, /) -> int | None:
+    async def conditional_update_partition_state(
+        self, _: TopicPartition, __: LeaderIsrAndControllerEpoch, ___: int, /
+    ) -> int | None:
         self._call()
         return self.version
 
@@ -158,7 +186,9 @@ class FlakyStore:
         self._call()
 
 
-PROPOSAL = IsrProposal(T, LeaderIsrAndControllerEpoch(LeaderAndIsr(0, 0, (0,), 3), 1), (0, 1), "test")
+PROPOSAL = IsrProposal(
+    T, LeaderIsrAndControllerEpoch(LeaderAndIsr(0, 0, (0,), 3), 1), (0, 1), "test"
+)
 
 
 def test_a_lost_answer_is_asked_for_again_while_the_proposal_stands() -> None:
@@ -168,7 +198,10 @@ def test_a_lost_answer_is_asked_for_again_while_the_proposal_stands() -> None:
         failed: list[str] = []
         writer = IsrWriter(store, SimTime(loop), lambda name, _, failed=failed: failed.append(name))  # type: ignore[misc]
         answers: list[int | None] = []
-        writer.connect(lambda _, store=store, n=wanted_for: store.calls < n, lambda _, version, a=answers: a.append(version))  # type: ignore[misc]
+        writer.connect(
+            lambda _, store=store, n=wanted_for: store.calls < n,
+            lambda _, version, a=answers: a.append(version),
+        )  # type: ignore[misc]
 
         async def scenario(writer: IsrWriter = writer) -> None:
             writer.propose(PROPOSAL)

@@ -80,7 +80,9 @@ class Harness:
         return connection
 
     def send(self, request: Message, version: int, client_id: str = "test") -> FakeConnection:
-        return self.send_frame(b"".join(map(part_bytes, encode_request(request, version, 7, client_id)))[4:])
+        return self.send_frame(
+            b"".join(map(part_bytes, encode_request(request, version, 7, client_id)))[4:]
+        )
 
     def ask(self, request: Message, version: int, client_id: str = "test") -> Message:
         connection = self.send(request, version, client_id)
@@ -90,24 +92,51 @@ class Harness:
     def read(self, connection: FakeConnection, request: Message, version: int) -> Message:
         (parts,) = connection.answers
         assert parts is not None
-        correlation_id, response = decode_response(request.KEY, version, b"".join(map(part_bytes, parts))[4:])
+        correlation_id, response = decode_response(
+            request.KEY, version, b"".join(map(part_bytes, parts))[4:]
+        )
         assert correlation_id == 7
         return response
 
-    def learn(self, brokers: dict[int, int], partitions: dict[tuple[str, int], tuple[int, list[int]]], controller_id: int = 1) -> None:
+    def learn(
+        self,
+        brokers: dict[int, int],
+        partitions: dict[tuple[str, int], tuple[int, list[int]]],
+        controller_id: int = 1,
+    ) -> None:
         """Tell the metadata cache: broker → port, partition → (leader, replicas)."""
         topics: dict[str, UpdateMetadataTopicState] = {}
         for (topic, partition), (leader, replicas) in partitions.items():
             state = UpdateMetadataPartitionState(
-                partition_index=partition, controller_epoch=1, leader=leader, leader_epoch=3, isr=replicas, zk_version=0, replicas=replicas
+                partition_index=partition,
+                controller_epoch=1,
+                leader=leader,
+                leader_epoch=3,
+                isr=replicas,
+                zk_version=0,
+                replicas=replicas,
             )
-            topics.setdefault(topic, UpdateMetadataTopicState(topic_name=topic, partition_states=[])).partition_states.append(state)
+            topics.setdefault(
+                topic, UpdateMetadataTopicState(topic_name=topic, partition_states=[])
+            ).partition_states.append(state)
         live = [
-            UpdateMetadataBroker(id=b, endpoints=[UpdateMetadataEndpoint(port=port, host="localhost", listener="PLAINTEXT", security_protocol=0)])
+            UpdateMetadataBroker(
+                id=b,
+                endpoints=[
+                    UpdateMetadataEndpoint(
+                        port=port, host="localhost", listener="PLAINTEXT", security_protocol=0
+                    )
+                ],
+            )
             for b, port in brokers.items()
         ]
         self.cache.update(
-            UpdateMetadataRequest(controller_id=controller_id, controller_epoch=1, topic_states=list(topics.values()), live_brokers=live)
+            UpdateMetadataRequest(
+                controller_id=controller_id,
+                controller_epoch=1,
+                topic_states=list(topics.values()),
+                live_brokers=live,
+            )
         )
 
 

@@ -1,8 +1,9 @@
 """Which keys of the configuration the broker reads, found in its source.
 
-A key counts as read when code outside the configuration's own modules uses the attribute of KafkaConfig, or of LogConfig for a topic's key, that comes
-from it; or reads it by its name. What only checks, describes or validates a value is no use of it. Values are handed on in small config tuples
-(ReplicationConfig and its kin): of those, each field must be used in turn (`unread_fields`).
+A key counts as read when code outside the configuration's own modules uses the attribute of
+KafkaConfig, or of LogConfig for a topic's key, that comes from it; or reads it by its name. What
+only checks, describes or validates a value is no use of it. Values are handed on in small config
+tuples (ReplicationConfig and its kin): of those, each field must be used in turn (`unread_fields`).
 """
 
 import ast
@@ -48,8 +49,14 @@ HANDED_ON: Final = {
 
 @functools.cache
 def modules() -> tuple[tuple[Path, ast.Module], ...]:
-    """All of kafka_edu, parsed, but for the tools and the simulator: what they read, no broker reads."""
-    paths = [path for path in sorted(ROOT.rglob("*.py")) if path.relative_to(ROOT).parts[0] not in NO_PART_OF_A_BROKER]
+    """All of kafka_edu, parsed, but for the tools and the simulator: what they read, no broker
+    reads.
+    """
+    paths = [
+        path
+        for path in sorted(ROOT.rglob("*.py"))
+        if path.relative_to(ROOT).parts[0] not in NO_PART_OF_A_BROKER
+    ]
     return tuple((path, ast.parse(path.read_text(encoding="utf-8"))) for path in paths)
 
 
@@ -63,11 +70,17 @@ def _name(node: ast.expr) -> str:
 
 
 def _keys_and_names(node: ast.AST) -> tuple[set[str], set[str]]:
-    """The keys that the code names in order to read them, and the attributes of `self` that it uses."""
+    """The keys that the code names in order to read them, and the attributes of `self` that it
+    uses.
+    """
     keys: set[str] = set()
     names: set[str] = set()
     if isinstance(node, ast.Call) and _name(node.func) in TELLS:
-        told = [arg for arg in node.args if not (isinstance(arg, ast.Constant) and arg.value in CONFIG_DEF)]
+        told = [
+            arg
+            for arg in node.args
+            if not (isinstance(arg, ast.Constant) and arg.value in CONFIG_DEF)
+        ]
         children: list[ast.AST] = [*told, *node.keywords]
         if _name(node.func) not in ("ConfigException", "_refuse"):
             names.add(_name(node.func))
@@ -77,7 +90,11 @@ def _keys_and_names(node: ast.AST) -> tuple[set[str], set[str]]:
         return keys, names  # whether it is set is no value
     if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in CONFIG_DEF:
         keys.add(node.value)
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+    if (
+        isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+    ):
         names.add(node.attr)
     for child in children:
         more_keys, more_names = _keys_and_names(child)
@@ -90,7 +107,11 @@ def kafka_config_attributes() -> Mapping[str, frozenset[str]]:
     """Attribute of KafkaConfig -> the keys that it comes from, whatever lies between."""
     module = ast.parse(KAFKA_CONFIG.read_text(encoding="utf-8"))
     functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
-    (config,) = (node for node in module.body if isinstance(node, ast.ClassDef) and node.name == "KafkaConfig")
+    (config,) = (
+        node
+        for node in module.body
+        if isinstance(node, ast.ClassDef) and node.name == "KafkaConfig"
+    )
     keys: dict[str, set[str]] = {}
     uses: dict[str, set[str]] = {}
     for node in config.body:
@@ -99,11 +120,23 @@ def kafka_config_attributes() -> Mapping[str, frozenset[str]]:
             keys[_name(node.targets[0])] = {str(key)}
         elif isinstance(node, ast.FunctionDef) and node.name == "__init__":
             for line in node.body:
-                targets = line.targets if isinstance(line, ast.Assign) else [line.target] if isinstance(line, ast.AnnAssign) else []
+                targets = (
+                    line.targets
+                    if isinstance(line, ast.Assign)
+                    else [line.target]
+                    if isinstance(line, ast.AnnAssign)
+                    else []
+                )
                 for target in targets:
                     keys[_name(target)], uses[_name(target)] = _keys_and_names(line)
-                    uses[_name(target)] |= {_name(call.func) for call in ast.walk(line) if isinstance(call, ast.Call)}
-        elif isinstance(node, ast.FunctionDef) and node.name not in ("_check", "_refuse", "topic_defaults"):
+                    uses[_name(target)] |= {
+                        _name(call.func) for call in ast.walk(line) if isinstance(call, ast.Call)
+                    }
+        elif isinstance(node, ast.FunctionDef) and node.name not in (
+            "_check",
+            "_refuse",
+            "topic_defaults",
+        ):
             keys[node.name], uses[node.name] = _keys_and_names(node)
     for name, function in functions.items():
         if name == "_connection_limits":
@@ -126,16 +159,26 @@ def log_config_attributes() -> Mapping[str, str]:
         if isinstance(call, ast.Call) and _name(call.func) == "LogConfig":
             for keyword in call.keywords:
                 for node in ast.walk(keyword.value):
-                    if isinstance(node, ast.Constant) and node.value in TOPIC_CONFIG and keyword.arg is not None:
+                    if (
+                        isinstance(node, ast.Constant)
+                        and node.value in TOPIC_CONFIG
+                        and keyword.arg is not None
+                    ):
                         found[keyword.arg] = str(node.value)
-                    if isinstance(node, ast.Name) and node.id == "policy" and keyword.arg is not None:
+                    if (
+                        isinstance(node, ast.Name)
+                        and node.id == "policy"
+                        and keyword.arg is not None
+                    ):
                         found[keyword.arg] = "cleanup.policy"
     return found
 
 
 @functools.cache
 def attributes_used() -> frozenset[tuple[str, str]]:
-    """(the name before the dot, attribute), for each attribute that code outside the configuration's modules reads."""
+    """(the name before the dot, attribute), for each attribute that code outside the
+    configuration's modules reads.
+    """
     return frozenset(
         (_name(node.value), node.attr)
         for path, module in modules()
@@ -146,7 +189,9 @@ def attributes_used() -> frozenset[tuple[str, str]]:
 
 
 def read_by_name() -> set[str]:
-    """Keys that code outside the configuration's modules reads by name: `values.get_int("offsets.load.buffer.size")`."""
+    """Keys that code outside the configuration's modules reads by name:
+    `values.get_int("offsets.load.buffer.size")`.
+    """
     found: set[str] = set()
     for path, module in modules():
         if path in OF_THE_CONFIGURATION:
@@ -176,7 +221,9 @@ def keys_read() -> tuple[set[str], set[str]]:
 
 
 def unread_fields() -> set[str]:
-    """Fields of the tuples of HANDED_ON that no code uses: a setting that comes so far and no further."""
+    """Fields of the tuples of HANDED_ON that no code uses: a setting that comes so far and no
+    further.
+    """
     used = {attribute for _, attribute in attributes_used()}
     unread: set[str] = set()
     for path, name in HANDED_ON.items():

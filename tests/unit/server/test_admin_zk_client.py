@@ -13,7 +13,9 @@ class FakeZk:
     """Three live brokers, of which the third does not tell its rack."""
 
     async def get_all_brokers_in_cluster(self):
-        return {number: Broker(number, (), rack) for number, rack in ((1, "a"), (2, "b"), (3, None))}
+        return {
+            number: Broker(number, (), rack) for number, rack in ((1, "a"), (2, "b"), (3, None))
+        }
 
 
 def racks(mode, among=None):

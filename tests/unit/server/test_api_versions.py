@@ -15,7 +15,11 @@ def serving(harness):
 
 
 def names(version=3, name="librdkafka", software="2.3.0"):
-    return ApiVersionsRequest(client_software_name=name, client_software_version=software) if version >= 3 else ApiVersionsRequest()
+    return (
+        ApiVersionsRequest(client_software_name=name, client_software_version=software)
+        if version >= 3
+        else ApiVersionsRequest()
+    )
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
@@ -24,7 +28,9 @@ def test_lists_what_is_served_in_order(harness, version):
     keys = [entry.api_key for entry in response.api_keys]
     assert response.error_code == Errors.NONE
     assert keys == sorted(keys)
-    assert {entry.api_key: (entry.min_version, entry.max_version) for entry in response.api_keys}[ApiKey.PRODUCE] == (0, 9)
+    assert {entry.api_key: (entry.min_version, entry.max_version) for entry in response.api_keys}[
+        ApiKey.PRODUCE
+    ] == (0, 9)
 
 
 def test_level_2_0_is_kafka_2_0s_table(harness_at):
@@ -40,11 +46,15 @@ def test_an_unknown_version_gets_a_v0_body_that_says_which_there_are(harness, ve
     frame = struct.pack(">hhih", ApiKey.API_VERSIONS, version, 77, -1) + b"\x00whatever comes"
     connection = serving(harness).send_frame(frame)
     (parts,) = connection.answers
-    assert b"".join(map(part_bytes, parts))[4:] == struct.pack(">ihi", 77, Errors.UNSUPPORTED_VERSION, 1) + struct.pack(">hhh", 18, 0, 3)
+    assert b"".join(map(part_bytes, parts))[4:] == struct.pack(
+        ">ihi", 77, Errors.UNSUPPORTED_VERSION, 1
+    ) + struct.pack(">hhh", 18, 0, 3)
     assert not connection.closed
 
 
-@pytest.mark.parametrize(("name", "software"), [("", "1"), ("-x", "1"), ("x", ""), ("x y", "1"), ("x", "1.")])
+@pytest.mark.parametrize(
+    ("name", "software"), [("", "1"), ("-x", "1"), ("x", ""), ("x y", "1"), ("x", "1.")]
+)
 def test_a_bad_software_name_is_an_invalid_request(harness, name, software):
     response = serving(harness).ask(names(3, name, software), 3)
     assert (response.error_code, response.api_keys) == (Errors.INVALID_REQUEST, [])

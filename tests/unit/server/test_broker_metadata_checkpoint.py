@@ -22,7 +22,11 @@ async def generated() -> int:
     return 1001
 
 
-def settle(stored: dict[str, BrokerMetadata], configured: int, generate: Callable[[], Awaitable[int]] | None = generated) -> tuple[int, IdSource]:
+def settle(
+    stored: dict[str, BrokerMetadata],
+    configured: int,
+    generate: Callable[[], Awaitable[int]] | None = generated,
+) -> tuple[int, IdSource]:
     return asyncio.run(settle_broker_id(stored, configured, generate))
 
 
@@ -37,11 +41,23 @@ def test_written_in_kafkas_format_and_read_back(tmp_path: Path) -> None:
 
 
 def test_reads_what_kafka_2_0_wrote(tmp_path: Path) -> None:
-    (tmp_path / "meta.properties").write_text("#\n#Tue Aug 28 10:31:05 CST 2018\nversion=0\nbroker.id=3\n")
-    assert read_broker_metadata([str(tmp_path), str(tmp_path / "new")], OsFileSystem()) == {str(tmp_path): BrokerMetadata(3)}
+    (tmp_path / "meta.properties").write_text(
+        "#\n#Tue Aug 28 10:31:05 CST 2018\nversion=0\nbroker.id=3\n"
+    )
+    assert read_broker_metadata([str(tmp_path), str(tmp_path / "new")], OsFileSystem()) == {
+        str(tmp_path): BrokerMetadata(3)
+    }
 
 
-@pytest.mark.parametrize("text", ["version=1\nbroker.id=3\n", "broker.id=3\n", "version=0\nbroker.id=three\n", "version=0\nbroker.id=\\u12\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "version=1\nbroker.id=3\n",
+        "broker.id=3\n",
+        "version=0\nbroker.id=three\n",
+        "version=0\nbroker.id=\\u12\n",
+    ],
+)
 def test_what_cannot_be_understood_names_the_file(tmp_path: Path, text: str) -> None:
     (tmp_path / "meta.properties").write_text(text)
     with pytest.raises(BrokerMetadataError, match=r"meta\.properties"):

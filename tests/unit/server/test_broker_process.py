@@ -15,7 +15,9 @@ from kafka_edu.server.kafka_config import Setting, make_config
 from kafka_edu.server.kafka_server import KafkaServer
 
 
-def test_the_last_word_of_a_broker_that_failed_is_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_last_word_of_a_broker_that_failed_is_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     """`cluster up` shows the end of its log, and the events that come before it are many."""
 
     async def startup(server: KafkaServer) -> None:
@@ -28,11 +30,18 @@ def test_the_last_word_of_a_broker_that_failed_is_why(tmp_path: Path, monkeypatc
     config, _ = make_config({key: Setting(value, "the test") for key, value in given.items()})
     with caplog.at_level(logging.INFO):
         assert asyncio.run(BrokerProcess(config).run()) == 1
-    assert caplog.messages[-1] == "the broker has stopped, for the reaper failed: RuntimeError: it stumbled"
+    assert (
+        caplog.messages[-1]
+        == "the broker has stopped, for the reaper failed: RuntimeError: it stumbled"
+    )
 
 
-def test_a_second_start_touches_neither_the_events_file_nor_the_recording_of_the_first(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """They are named in server.properties, as the log dirs are: a second start would take them for its own."""
+def test_a_second_start_touches_neither_the_events_file_nor_the_recording_of_the_first(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """They are named in server.properties, as the log dirs are: a second start would take them for
+    its own.
+    """
     events, recording = tmp_path / "events.json", tmp_path / "record"
     events.write_text("where the first tells its events")
     recording.write_text("what the first has recorded")

@@ -1,4 +1,6 @@
-"""What a filter of DescribeClientQuotas that makes no sense is answered: a sentence, and no Python."""
+"""What a filter of DescribeClientQuotas that makes no sense is answered: a sentence, and no
+Python.
+"""
 
 import pytest
 
@@ -10,9 +12,15 @@ from kafka_edu.server.client_quotas import MatchType, QuotaFilter, _unmatched
     [
         (
             QuotaFilter("user", MatchType.EXACT, None),
-            "the filter of user asks for an exact name and has none: name one, or ask for the default or for any",
+            (
+                "the filter of user asks for an exact name and has none: name one, or ask for the"
+                " default or for any"
+            ),
         ),
-        (QuotaFilter("user", 7, "a"), "the filter of user has the match type 7; there are 0 (exact), 1 (default), 2 (any)"),
+        (
+            QuotaFilter("user", 7, "a"),
+            "the filter of user has the match type 7; there are 0 (exact), 1 (default), 2 (any)",
+        ),
     ],
 )
 def test_it_is_said_in_words(wanted: QuotaFilter, says: str) -> None:

@@ -11,7 +11,9 @@ from kafka_edu.server.config_page import page
 from kafka_edu.server.dynamic_broker_config import DYNAMIC
 from kafka_edu.server.kafka_config_keys import CONFIG_DEF
 
-RECORDED: dict[str, Any] = json.loads((Path(__file__).parents[2] / "golden/configuration/keys-2.8.2.json").read_text(encoding="utf-8"))
+RECORDED: dict[str, Any] = json.loads(
+    (Path(__file__).parents[2] / "golden/configuration/keys-2.8.2.json").read_text(encoding="utf-8")
+)
 
 #: Our defaults are Kafka 2.0.1's, unless docs/differences.md says otherwise.
 OTHER_DEFAULTS = {
@@ -31,12 +33,20 @@ OTHER_DEFAULTS = {
 def test_every_key_of_kafka_is_known_with_its_type() -> None:
     for recorded, ours in ((RECORDED["broker"], CONFIG_DEF), (RECORDED["topic"], TOPIC_CONFIG)):
         kafka_has = {name: known["type"] for name, known in recorded.items()}
-        assert {key.name: key.type.value for key in ours if not key.name.startswith("edu.")} == kafka_has
+        assert {
+            key.name: key.type.value for key in ours if not key.name.startswith("edu.")
+        } == kafka_has
 
 
 def test_the_defaults_are_kafkas_but_for_those_of_2_0() -> None:
-    recorded = {name: known["default"] or "" for name, known in RECORDED["broker"].items() if known["default"] != "set"}
-    assert {name for name, default in recorded.items() if CONFIG_DEF.default_text(name) != default} == OTHER_DEFAULTS
+    recorded = {
+        name: known["default"] or ""
+        for name, known in RECORDED["broker"].items()
+        if known["default"] != "set"
+    }
+    assert {
+        name for name, default in recorded.items() if CONFIG_DEF.default_text(name) != default
+    } == OTHER_DEFAULTS
 
 
 def test_what_changes_while_the_broker_runs_here_does_so_in_kafka() -> None:

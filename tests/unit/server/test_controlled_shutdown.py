@@ -1,4 +1,6 @@
-"""The stopping broker's part: which controller it asks, in which words, how often, and what it takes for success (spec G1), in virtual time."""
+"""The stopping broker's part: which controller it asks, in which words, how often, and what it
+takes for success (spec G1), in virtual time.
+"""
 
 from collections.abc import Callable, Collection
 from random import Random
@@ -12,7 +14,11 @@ from kafka_edu.common.transport import Wire
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.framing import FrameReceiver
 from kafka_edu.protocol.headers import decode_request_header, encode_response
-from kafka_edu.protocol.messages.controlled_shutdown import ControlledShutdownRequest, ControlledShutdownResponse, RemainingPartition
+from kafka_edu.protocol.messages.controlled_shutdown import (
+    ControlledShutdownRequest,
+    ControlledShutdownResponse,
+    RemainingPartition,
+)
 from kafka_edu.server.controlled_shutdown import ControlledShutdown, Outcome
 from kafka_edu.sim.memory_transport import MemoryNetwork, MemoryTransport
 from kafka_edu.sim.sim_loop import SimLoop, SimTime
@@ -22,15 +28,20 @@ from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 
 DONE = ControlledShutdownResponse(error_code=Errors.NONE, remaining_partitions=[])
 LEFT = ControlledShutdownResponse(
-    error_code=Errors.NONE, remaining_partitions=[RemainingPartition(topic_name="t", partition_index=n) for n in range(2)]
+    error_code=Errors.NONE,
+    remaining_partitions=[RemainingPartition(topic_name="t", partition_index=n) for n in range(2)],
 )
-MOVED = ControlledShutdownResponse(error_code=Errors.STALE_CONTROLLER_EPOCH, remaining_partitions=[])
+MOVED = ControlledShutdownResponse(
+    error_code=Errors.STALE_CONTROLLER_EPOCH, remaining_partitions=[]
+)
 Answer = ControlledShutdownResponse | str
 """A response; or "silence", or "close"."""
 
 
 class Controller:
-    """A listening broker that answers as it is told, the last answer again and again; a WireReceiver."""
+    """A listening broker that answers as it is told, the last answer again and again; a
+    WireReceiver.
+    """
 
     def __init__(self, world: "World", broker_id: int, *answers: Answer) -> None:
         self.world = world
@@ -47,13 +58,24 @@ class Controller:
             header, offset = decode_request_header(frame)
             assert header.api_key == ApiKey.CONTROLLED_SHUTDOWN
             request = ControlledShutdownRequest.decode(frame, header.api_version, offset)
-            self.world.asked.append((self.world.time.hi_res_clock_ms() - self.world.began_ms, self.id, header.api_version, request))
+            self.world.asked.append(
+                (
+                    self.world.time.hi_res_clock_ms() - self.world.began_ms,
+                    self.id,
+                    header.api_version,
+                    request,
+                )
+            )
             answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
             self.world.after_answer()
             if answer == "close":
                 self.wire.close()
             elif isinstance(answer, ControlledShutdownResponse):
-                self.wire.send(encode_response(header.api_key, header.api_version, header.correlation_id, answer))
+                self.wire.send(
+                    encode_response(
+                        header.api_key, header.api_version, header.correlation_id, answer
+                    )
+                )
 
     def all_sent(self) -> None: ...
 
@@ -86,9 +108,13 @@ class World:
     def broker(self, broker_id: int, *answers: Answer) -> None:
         """A broker that listens, and is registered."""
         port = 9092 + broker_id
-        listening = self.transport.listen("127.0.0.1", port, Controller(self, broker_id, *answers).on_wire)
+        listening = self.transport.listen(
+            "127.0.0.1", port, Controller(self, broker_id, *answers).on_wire
+        )
         self.loop.run_until_complete(self.loop.create_task(listening))
-        self.registered[broker_id] = Broker(broker_id, (EndPoint("127.0.0.1", port, "INTERNAL", "PLAINTEXT"),))
+        self.registered[broker_id] = Broker(
+            broker_id, (EndPoint("127.0.0.1", port, "INTERNAL", "PLAINTEXT"),)
+        )
 
     async def get_controller_id(self) -> int | None:
         if self.zookeeper_is_down:
@@ -103,7 +129,9 @@ class World:
             raise ZkError(ZkErrorCode.CONNECTION_LOSS, "/brokers/ids")
         return sorted(self.live)
 
-    async def get_assignment_for_topics(self, topics: Collection[str]) -> dict[str, TopicAssignment]:
+    async def get_assignment_for_topics(
+        self, topics: Collection[str]
+    ) -> dict[str, TopicAssignment]:
         replicas = {number: ReplicaAssignment(self.replicas) for number in range(2)}
         return {topic: TopicAssignment(None, replicas) for topic in topics}
 
@@ -159,7 +187,9 @@ def test_what_remains_is_asked_for_again_after_the_back_off(world: World) -> Non
 
 
 @pytest.mark.parametrize("answer", [LEFT, MOVED], ids=["remaining", "error"])
-def test_after_the_last_retry_it_gives_up_without_another_back_off(world: World, answer: ControlledShutdownResponse) -> None:
+def test_after_the_last_retry_it_gives_up_without_another_back_off(
+    world: World, answer: ControlledShutdownResponse
+) -> None:
     world.controller_id = 1
     world.broker(1, answer)
     assert not world.shut_down()
@@ -168,7 +198,9 @@ def test_after_the_last_retry_it_gives_up_without_another_back_off(world: World,
 
 
 def test_the_controller_moves_in_the_middle(world: World) -> None:
-    """The first is asked, says that it is none any more, and its successor is found in ZooKeeper by the second try."""
+    """The first is asked, says that it is none any more, and its successor is found in ZooKeeper by
+    the second try.
+    """
     world.controller_id = 1
     world.broker(1, MOVED)
     world.broker(3, DONE)
@@ -196,7 +228,9 @@ def test_the_controller_dies_in_the_middle(world: World) -> None:
     assert "ConnectionError" in str(world.attempts()[0][2])
 
 
-def test_a_controller_that_does_not_answer_is_given_up_after_the_socket_timeout(world: World) -> None:
+def test_a_controller_that_does_not_answer_is_given_up_after_the_socket_timeout(
+    world: World,
+) -> None:
     world.controller_id = 1
     world.broker(1, "silence", DONE)
     assert world.shut_down()
@@ -211,7 +245,9 @@ def test_without_a_controller_it_waits_for_one(world: World) -> None:
 
 
 @pytest.mark.parametrize("listener", ["INTERNAL", None])
-def test_a_controller_that_is_not_registered_or_has_no_such_listener(world: World, listener: str | None) -> None:
+def test_a_controller_that_is_not_registered_or_has_no_such_listener(
+    world: World, listener: str | None
+) -> None:
     world.controller_id = 1
     if listener is None:
         world.registered[1] = Broker(1, (EndPoint("127.0.0.1", 9093, "OTHER", "PLAINTEXT"),))
@@ -234,9 +270,21 @@ def test_zookeeper_is_gone(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("protocol", "version"), [((0, 8), 0), ((0, 9), 1), ((2, 0), 1), ((2, 1), 1), ((2, 2), 2), ((2, 3), 2), ((2, 4), 3), ((2, 8), 3)]
+    ("protocol", "version"),
+    [
+        ((0, 8), 0),
+        ((0, 9), 1),
+        ((2, 0), 1),
+        ((2, 1), 1),
+        ((2, 2), 2),
+        ((2, 3), 2),
+        ((2, 4), 3),
+        ((2, 8), 3),
+    ],
 )
-def test_the_version_goes_by_the_protocol_between_brokers(world: World, protocol: tuple[int, int], version: int) -> None:
+def test_the_version_goes_by_the_protocol_between_brokers(
+    world: World, protocol: tuple[int, int], version: int
+) -> None:
     world.controller_id = 1
     world.broker(1, DONE)
     assert world.shut_down(protocol)
@@ -247,7 +295,9 @@ def test_the_version_goes_by_the_protocol_between_brokers(world: World, protocol
 
 def test_the_broker_epoch_of_a_session_that_changed_meanwhile(world: World) -> None:
     world.controller_id = 1
-    stale = ControlledShutdownResponse(error_code=Errors.STALE_BROKER_EPOCH, remaining_partitions=[])
+    stale = ControlledShutdownResponse(
+        error_code=Errors.STALE_BROKER_EPOCH, remaining_partitions=[]
+    )
     world.broker(1, stale, DONE)
 
     def registered_again() -> None:
@@ -266,7 +316,9 @@ def test_no_retries_at_all(world: World) -> None:
 
 
 def test_no_live_broker_has_a_replica_of_what_remains(world: World) -> None:
-    """Broker 1 is up, but the other replica is on broker 3, which has gone and may come again: it is worth another try, but no warning."""
+    """Broker 1 is up, but the other replica is on broker 3, which has gone and may come again: it
+    is worth another try, but no warning.
+    """
     world.controller_id = 1
     world.live = {1, 2}
     world.broker(1, LEFT)

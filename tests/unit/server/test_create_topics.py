@@ -4,7 +4,12 @@ from random import Random
 import pytest
 
 from kafka_edu.common.errors import Errors
-from kafka_edu.protocol.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateableTopicConfig, CreateTopicsRequest
+from kafka_edu.protocol.messages.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreateableTopicConfig,
+    CreateTopicsRequest,
+)
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
 from kafka_edu.server.admin_manager import AdminManager, TopicDefaults, internal_topics
 from kafka_edu.server.apis.create_topics import CreateTopicsApi
@@ -37,7 +42,12 @@ class World:
         self.zk = FakeZk()
         self.is_controller = True
         self.purgatory = DelayedOperationPurgatory("Topic", harness.time.hi_res_clock_ms)
-        config, _ = make_config({"zookeeper.connect": Setting("z:1", "here"), "log.segment.bytes": Setting("1000", "here")})
+        config, _ = make_config(
+            {
+                "zookeeper.connect": Setting("z:1", "here"),
+                "log.segment.bytes": Setting("1000", "here"),
+            }
+        )
         internal = internal_topics((50, 3, 100), (50, 3, 100), 2)
         self.admin = AdminManager(
             self.zk,
@@ -63,13 +73,20 @@ def topic(name, partitions=1, replicas=1, assignments=None, configs=None):
         name=name,
         num_partitions=partitions,
         replication_factor=replicas,
-        assignments=[CreatableReplicaAssignment(partition_index=n, broker_ids=ids) for n, ids in (assignments or {}).items()],
-        configs=[CreateableTopicConfig(name=key, value=value) for key, value in (configs or {}).items()],
+        assignments=[
+            CreatableReplicaAssignment(partition_index=n, broker_ids=ids)
+            for n, ids in (assignments or {}).items()
+        ],
+        configs=[
+            CreateableTopicConfig(name=key, value=value) for key, value in (configs or {}).items()
+        ],
     )
 
 
 def request(*topics, timeout_ms=0, validate_only=False):
-    return CreateTopicsRequest(topics=list(topics), timeout_ms=timeout_ms, validate_only=validate_only)
+    return CreateTopicsRequest(
+        topics=list(topics), timeout_ms=timeout_ms, validate_only=validate_only
+    )
 
 
 def codes(response):
@@ -106,7 +123,10 @@ def test_time_out_names_who_is_late_and_the_topic_exists(harness, world):
     assert [(r.subject, r.at_least, r.have) for r in waiting.why_waiting()] == [("slow", 1, 0)]
     harness.time.advance(600)
     world.purgatory.advance_clock(harness.time.hi_res_clock_ms())
-    assert codes(harness.read(connection, asked, 5)) == {"fast": Errors.NONE, "slow": Errors.REQUEST_TIMED_OUT}
+    assert codes(harness.read(connection, asked, 5)) == {
+        "fast": Errors.NONE,
+        "slow": Errors.REQUEST_TIMED_OUT,
+    }
     assert sorted(world.zk.topics) == ["fast", "slow"]
 
 
@@ -123,7 +143,9 @@ def test_validate_only_creates_nothing(harness, world):
 
 
 def test_defaults_and_where_configs_come_from(harness, world):
-    (result,) = harness.ask(request(topic("web", -1, -1, configs={"retention.ms": "5"}), validate_only=True), 5).topics
+    (result,) = harness.ask(
+        request(topic("web", -1, -1, configs={"retention.ms": "5"}), validate_only=True), 5
+    ).topics
     assert (result.num_partitions, result.replication_factor) == (4, 2)
     told = {c.name: (c.value, c.config_source) for c in result.configs}
     assert told["retention.ms"] == ("5", 1)

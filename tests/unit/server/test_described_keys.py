@@ -1,4 +1,6 @@
-"""The keys of a broker as DescribeConfigs tells them, one by one beside what Apache Kafka 2.8.2 was recorded to tell."""
+"""The keys of a broker as DescribeConfigs tells them, one by one beside what Apache Kafka 2.8.2 was
+recorded to tell.
+"""
 
 from typing import Any, Final
 
@@ -11,7 +13,8 @@ from tests.interop.questions.asking import Replay, read_steps
 
 Keys = dict[str, dict[str, Any]]
 
-#: Keys that have another default in 2.0.1, whose defaults are ours, or by design (docs/differences.md).
+#: Keys that have another default in 2.0.1, whose defaults are ours, or by design
+#: (docs/differences.md).
 OTHER_DEFAULT: Final = {
     "group.max.session.timeout.ms",
     "host.name",
@@ -52,13 +55,21 @@ def test_every_key_of_kafka_is_there_and_only_our_own_are_added(told: tuple[Keys
 @pytest.mark.parametrize("what", ["config_type", "is_sensitive", "documentation"])
 def test_each_key_has_kafkas_type_and_is_as_secret(told: tuple[Keys, Keys], what: str) -> None:
     kafka, ours = told
-    assert {name: config[what] for name, config in kafka.items()} == {name: ours[name][what] for name in kafka}
+    assert {name: config[what] for name, config in kafka.items()} == {
+        name: ours[name][what] for name in kafka
+    }
 
 
 @pytest.mark.parametrize("what", ["value", "config_source", "synonyms"])
-def test_each_key_has_kafkas_value_but_for_those_that_are_known(told: tuple[Keys, Keys], what: str) -> None:
+def test_each_key_has_kafkas_value_but_for_those_that_are_known(
+    told: tuple[Keys, Keys], what: str
+) -> None:
     kafka, ours = told
-    wrong = {name: (config[what], ours[name][what]) for name, config in kafka.items() if config[what] != ours[name][what]}
+    wrong = {
+        name: (config[what], ours[name][what])
+        for name, config in kafka.items()
+        if config[what] != ours[name][what]
+    }
     assert not wrong.keys() - OTHER_DEFAULT - SET_FOR_THE_TEST, wrong
 
 
@@ -69,4 +80,8 @@ def test_every_known_difference_is_still_one(told: tuple[Keys, Keys]) -> None:
 
 def test_nothing_can_be_changed_here_that_kafka_refuses_to_change(told: tuple[Keys, Keys]) -> None:
     kafka, ours = told
-    assert not {name for name, config in kafka.items() if config["read_only"] and not ours[name]["read_only"]}
+    assert not {
+        name
+        for name, config in kafka.items()
+        if config["read_only"] and not ours[name]["read_only"]
+    }

@@ -1,4 +1,6 @@
-"""A config that was changed reaches all brokers: three of them in virtual time, asked over their wires."""
+"""A config that was changed reaches all brokers: three of them in virtual time, asked over their
+wires.
+"""
 
 from collections.abc import Iterator
 
@@ -7,13 +9,23 @@ import pytest
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.network.network_client import NetworkClient
-from kafka_edu.protocol.messages.alter_configs import AlterableConfig, AlterConfigsRequest, AlterConfigsResource, AlterConfigsResponse
+from kafka_edu.protocol.messages.alter_configs import (
+    AlterableConfig,
+    AlterConfigsRequest,
+    AlterConfigsResource,
+    AlterConfigsResponse,
+)
 from kafka_edu.server import dynamic_config_manager
 from kafka_edu.server.dynamic_broker_config import DEFAULT_ENTITY
 from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.trace.events.controller import BrokerListenersChanged
-from kafka_edu.trace.events.server import BrokerConfigChanged, EntityConfigTaken, HandlerPoolResized, TopicConfigChanged
+from kafka_edu.trace.events.server import (
+    BrokerConfigChanged,
+    EntityConfigTaken,
+    HandlerPoolResized,
+    TopicConfigChanged,
+)
 
 TOPIC, BROKER = 2, 4
 
@@ -32,17 +44,25 @@ class World:
         client = NetworkClient(self.cluster.network.transport(), "admin")
         await client.connect("127.0.0.1", self.cluster.port(to), 1000)
         resource = AlterConfigsResource(
-            resource_type=kind, resource_name=name, configs=[AlterableConfig(name=key, value=value) for key, value in configs.items()]
+            resource_type=kind,
+            resource_name=name,
+            configs=[AlterableConfig(name=key, value=value) for key, value in configs.items()],
         )
         try:
-            response = await client.ask(AlterConfigsRequest(resources=[resource]), 1, AlterConfigsResponse, 30_000)
+            response = await client.ask(
+                AlterConfigsRequest(resources=[resource]), 1, AlterConfigsResponse, 30_000
+            )
         finally:
             client.close()
         return Errors.of(response.responses[0].error_code)
 
     def alter(self, to: int, kind: int, name: str, **configs: str) -> Errors:
         """`configs` with underscores for dots."""
-        error = self.run(self._alter(to, kind, name, {key.replace("_", "."): value for key, value in configs.items()}))
+        error = self.run(
+            self._alter(
+                to, kind, name, {key.replace("_", "."): value for key, value in configs.items()}
+            )
+        )
         self.cluster.advance(1000)
         return error
 
@@ -75,29 +95,51 @@ def world() -> Iterator[World]:
 def test_a_topics_config_reaches_the_logs_of_all_brokers(world: World) -> None:
     assert world.alter(2, TOPIC, "t", retention_ms="1234", min_insync_replicas="2") is Errors.NONE
     for broker_id in (1, 2, 3):
-        assert {(log.config.retention_ms, log.config.min_insync_replicas) for log in world.logs(broker_id)} == {(1234, 2)}
+        assert {
+            (log.config.retention_ms, log.config.min_insync_replicas)
+            for log in world.logs(broker_id)
+        } == {(1234, 2)}
     changes = (("min.insync.replicas", "1", "2"), ("retention.ms", "604800000", "1234"))
-    assert world.told(TopicConfigChanged) == {broker_id: [("t", changes)] for broker_id in (1, 2, 3)}
-    assert {broker_id: events[0][0] for broker_id, events in world.told(EntityConfigTaken).items()} == dict.fromkeys((1, 2, 3), "topics/t")
+    assert world.told(TopicConfigChanged) == {
+        broker_id: [("t", changes)] for broker_id in (1, 2, 3)
+    }
+    assert {
+        broker_id: events[0][0] for broker_id, events in world.told(EntityConfigTaken).items()
+    } == dict.fromkeys((1, 2, 3), "topics/t")
 
 
-def test_all_brokers_settings_are_the_defaults_of_topics_that_do_not_say_otherwise(world: World) -> None:
+def test_all_brokers_settings_are_the_defaults_of_topics_that_do_not_say_otherwise(
+    world: World,
+) -> None:
     world.alter(1, TOPIC, "t", segment_bytes="5000")
-    assert world.alter(3, BROKER, "", log_segment_bytes="9000", log_retention_ms="77") is Errors.NONE
+    assert (
+        world.alter(3, BROKER, "", log_segment_bytes="9000", log_retention_ms="77") is Errors.NONE
+    )
     for broker_id in (1, 2, 3):
-        assert {(log.config.segment_bytes, log.config.retention_ms) for log in world.logs(broker_id)} == {(5000, 77)}
+        assert {
+            (log.config.segment_bytes, log.config.retention_ms) for log in world.logs(broker_id)
+        } == {(5000, 77)}
     assert world.run(world.client.create_topic("new", 1, 3)) is Errors.NONE
     for broker_id in (1, 2, 3):
-        assert {log.config.segment_bytes for log in world.logs(broker_id) if log.topic_partition.topic == "new"} == {9000}
+        assert {
+            log.config.segment_bytes
+            for log in world.logs(broker_id)
+            if log.topic_partition.topic == "new"
+        } == {9000}
 
 
 def test_one_brokers_own_setting_counts_before_all_brokers(world: World) -> None:
     world.alter(1, BROKER, "", log_retention_ms="77")
     assert world.alter(2, BROKER, "2", log_retention_ms="88") is Errors.NONE
-    assert [next(iter({log.config.retention_ms for log in world.logs(broker_id)})) for broker_id in (1, 2, 3)] == [77, 88, 77]
+    assert [
+        next(iter({log.config.retention_ms for log in world.logs(broker_id)}))
+        for broker_id in (1, 2, 3)
+    ] == [77, 88, 77]
     world.alter(2, BROKER, "2")
     assert {log.config.retention_ms for log in world.logs(2)} == {77}
-    assert [changes for ((changes),) in (event for event in world.told(BrokerConfigChanged)[2])][-1] == (("log.retention.ms", "88", "77"),)
+    assert [changes for (changes,) in (event for event in world.told(BrokerConfigChanged)[2])][
+        -1
+    ] == (("log.retention.ms", "88", "77"),)
 
 
 def test_handlers_and_processors_are_resized_while_they_work(world: World) -> None:
@@ -125,47 +167,76 @@ def test_more_fetchers_go_on_where_the_old_ones_were(world: World) -> None:
 
 
 def test_a_broker_is_advertised_elsewhere_while_it_runs_and_all_hear_of_it(world: World) -> None:
-    """Kafka: DynamicListenerConfig, updateBrokerInfo; then the controller's BrokerModifications. Here to where nobody listens, and back."""
+    """Kafka: DynamicListenerConfig, updateBrokerInfo; then the controller's BrokerModifications.
+    Here to where nobody listens, and back.
+    """
     metadata = world.client.metadata
     here = f"PLAINTEXT://127.0.0.1:{world.cluster.port(2)}"
 
-    assert world.alter(2, BROKER, "2", advertised_listeners="PLAINTEXT://elsewhere.example:1234") is Errors.NONE
+    assert (
+        world.alter(2, BROKER, "2", advertised_listeners="PLAINTEXT://elsewhere.example:1234")
+        is Errors.NONE
+    )
     world.cluster.advance(3000)
     (changed,) = world.told(BrokerListenersChanged)[1]
     assert (changed.before, changed.after) == ((here,), ("PLAINTEXT://elsewhere.example:1234",))
     hosts = {broker.node_id: broker.host for broker in world.run(metadata("t")).brokers}
     assert hosts == {1: "127.0.0.1", 2: "elsewhere.example", 3: "127.0.0.1"}
-    assert world.cluster.brokers[2].running._controller.end_points == ("PLAINTEXT://elsewhere.example:1234",)
+    assert world.cluster.brokers[2].running._controller.end_points == (
+        "PLAINTEXT://elsewhere.example:1234",
+    )
     assert world.alter(2, BROKER, "2") is Errors.NONE
     world.cluster.advance(3000)
     assert world.told(BrokerListenersChanged)[1][-1].after == (here,)
     assert {broker.host for broker in world.run(metadata("t")).brokers} == {"127.0.0.1"}
-    assert world.run(world.client.create_topic("back", 1, 3)) is Errors.NONE, "the controller reaches it again"
+    assert world.run(world.client.create_topic("back", 1, 3)) is Errors.NONE, (
+        "the controller reaches it again"
+    )
 
 
-def test_a_broker_stays_advertised_elsewhere_in_its_next_session_and_its_next_life(world: World) -> None:
-    assert world.alter(2, BROKER, "2", advertised_listeners="PLAINTEXT://elsewhere.example:1234") is Errors.NONE
+def test_a_broker_stays_advertised_elsewhere_in_its_next_session_and_its_next_life(
+    world: World,
+) -> None:
+    assert (
+        world.alter(2, BROKER, "2", advertised_listeners="PLAINTEXT://elsewhere.example:1234")
+        is Errors.NONE
+    )
     world.cluster.zookeeper.expire(world.cluster.brokers[2].zk_client.session_id)
     world.cluster.advance(12_000)
-    assert {b.host for b in world.run(world.client.metadata("t")).brokers if b.node_id == 2} == {"elsewhere.example"}
+    assert {b.host for b in world.run(world.client.metadata("t")).brokers if b.node_id == 2} == {
+        "elsewhere.example"
+    }
     world.cluster.kill(2)
     world.cluster.advance(12_000)
     world.cluster.start(2)
     world.cluster.advance(3000)
-    assert {b.host for b in world.run(world.client.metadata("t")).brokers if b.node_id == 2} == {"elsewhere.example"}
+    assert {b.host for b in world.run(world.client.metadata("t")).brokers if b.node_id == 2} == {
+        "elsewhere.example"
+    }
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("", "PLAINTEXT://elsewhere.example:1"), ("2", "OTHER://elsewhere.example:1"), ("2", "PLAINTEXT://0.0.0.0:1"), ("2", "nonsense")],
+    [
+        ("", "PLAINTEXT://elsewhere.example:1"),
+        ("2", "OTHER://elsewhere.example:1"),
+        ("2", "PLAINTEXT://0.0.0.0:1"),
+        ("2", "nonsense"),
+    ],
 )
 def test_where_a_broker_cannot_be_advertised(world: World, name: str, value: str) -> None:
-    assert world.alter(2, BROKER, name, advertised_listeners=value) in (Errors.INVALID_REQUEST, Errors.INVALID_CONFIG)
+    assert world.alter(2, BROKER, name, advertised_listeners=value) in (
+        Errors.INVALID_REQUEST,
+        Errors.INVALID_CONFIG,
+    )
     assert not world.told(BrokerListenersChanged)
 
 
 def test_an_address_that_was_written_by_hand_for_all_brokers_counts_for_none(world: World) -> None:
-    world.write_by_hand(f"brokers/{DEFAULT_ENTITY}", {"advertised.listeners": "PLAINTEXT://elsewhere.example:1", "log.retention.ms": "77"})
+    world.write_by_hand(
+        f"brokers/{DEFAULT_ENTITY}",
+        {"advertised.listeners": "PLAINTEXT://elsewhere.example:1", "log.retention.ms": "77"},
+    )
     world.cluster.advance(3000)
     assert {log.config.retention_ms for b in (1, 2, 3) for log in world.logs(b)} == {77}
     assert not world.told(BrokerListenersChanged)
@@ -201,17 +272,30 @@ def test_what_is_changed_while_a_session_is_lost_is_read_with_the_next(world: Wo
 
 
 def test_wrong_values_written_by_hand_are_left_out(world: World) -> None:
-    world.write_by_hand(f"brokers/{DEFAULT_ENTITY}", {"log.retention.ms": "soon", "log.segment.bytes": "9000", "log.roll.ms": "-5", "broker.id": "9"})
-    world.write_by_hand("topics/t", {"min.insync.replicas": "many", "no.such.key": "1", "retention.ms": "5"})
+    world.write_by_hand(
+        f"brokers/{DEFAULT_ENTITY}",
+        {
+            "log.retention.ms": "soon",
+            "log.segment.bytes": "9000",
+            "log.roll.ms": "-5",
+            "broker.id": "9",
+        },
+    )
+    world.write_by_hand(
+        "topics/t", {"min.insync.replicas": "many", "no.such.key": "1", "retention.ms": "5"}
+    )
     for broker_id in (1, 2, 3):
-        assert {(log.config.segment_bytes, log.config.retention_ms, log.config.min_insync_replicas) for log in world.logs(broker_id)} == {
-            (9000, 5, 1)
-        }
+        assert {
+            (log.config.segment_bytes, log.config.retention_ms, log.config.min_insync_replicas)
+            for log in world.logs(broker_id)
+        } == {(9000, 5, 1)}
         assert world.cluster.brokers[broker_id].running.broker_id == broker_id
 
 
 def test_old_notifications_are_deleted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dynamic_config_manager, "CHANGE_EXPIRATION_MS", 5000)  # a quarter of an hour takes long, even in virtual time
+    monkeypatch.setattr(
+        dynamic_config_manager, "CHANGE_EXPIRATION_MS", 5000
+    )  # a quarter of an hour takes long, even in virtual time
     zk = world.cluster.brokers[1].running._zk
     world.alter(1, TOPIC, "t", retention_ms="1")
     world.cluster.advance(5000)
@@ -228,12 +312,29 @@ def test_thread_pools_are_at_most_halved_or_doubled(world: World, threads: str) 
 def test_limits_of_connections_change_while_the_broker_runs(world):
     """All brokers' max.connections, and one listener's of one broker (KIP-402)."""
     server = world.cluster.brokers[2].running._socket_server
-    assert world.alter(2, BROKER, "", max_connections="50", max_connections_per_ip="40", max_connections_per_ip_overrides="10.0.0.1:3") is Errors.NONE
+    assert (
+        world.alter(
+            2,
+            BROKER,
+            "",
+            max_connections="50",
+            max_connections_per_ip="40",
+            max_connections_per_ip_overrides="10.0.0.1:3",
+        )
+        is Errors.NONE
+    )
     limits = server._quotas.limits
-    assert (limits.max_connections, limits.max_per_ip, limits.per_ip_overrides) == (50, 40, {"10.0.0.1": 3})
+    assert (limits.max_connections, limits.max_per_ip, limits.per_ip_overrides) == (
+        50,
+        40,
+        {"10.0.0.1": 3},
+    )
     assert world.alter(2, BROKER, "2", listener_name_plaintext_max_connections="30") is Errors.NONE
     assert server._quotas.limits.max_per_listener == {"PLAINTEXT": 30}
     assert world.cluster.brokers[1].running._socket_server._quotas.limits.max_per_listener == {}
     assert world.alter(2, BROKER, "2") is Errors.NONE
     assert server._quotas.limits.max_per_listener == {}
-    assert world.alter(2, BROKER, "2", listener_name_plaintext_max_connections="many") is Errors.INVALID_REQUEST
+    assert (
+        world.alter(2, BROKER, "2", listener_name_plaintext_max_connections="many")
+        is Errors.INVALID_REQUEST
+    )

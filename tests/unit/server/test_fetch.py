@@ -7,7 +7,12 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.log.transaction_index import AbortedTxn
-from kafka_edu.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
+from kafka_edu.protocol.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchTopic,
+    ForgottenTopic,
+)
 from kafka_edu.record.compression import CompressionType
 from kafka_edu.record.legacy import build_message_set, iter_messages
 from kafka_edu.record.record import Record
@@ -45,11 +50,26 @@ class FakeReplicaManager:
 
     def fetch_messages(self, params, infos, respond, session=None, on_failure=None):
         self.asked.append((params, list(infos)))
-        respond([(tp, self.reads.get(tp, failed_read(Errors.UNKNOWN_TOPIC_OR_PARTITION))) for tp, _ in infos])
+        respond(
+            [
+                (tp, self.reads.get(tp, failed_read(Errors.UNKNOWN_TOPIC_OR_PARTITION)))
+                for tp, _ in infos
+            ]
+        )
 
 
 def read(records, high_watermark=3):
-    return LogReadResult(Errors.NONE, records, len(records), LogOffsetMetadata(0), high_watermark, 0, high_watermark, high_watermark, None)
+    return LogReadResult(
+        Errors.NONE,
+        records,
+        len(records),
+        LogOffsetMetadata(0),
+        high_watermark,
+        0,
+        high_watermark,
+        high_watermark,
+        None,
+    )
 
 
 @pytest.fixture
@@ -57,12 +77,25 @@ def replicas(harness):
     manager = FakeReplicaManager()
     manager.reads = {WEB_0: read(BATCH), WEB_1: read(b"", 0)}
     manager.sessions = FetchSessionCache(10, Random(1))
-    FetchApi(manager, FetchManager(manager.sessions), harness.time, fetch_max_bytes=50_000).register(harness.apis)
+    FetchApi(
+        manager, FetchManager(manager.sessions), harness.time, fetch_max_bytes=50_000
+    ).register(harness.apis)
     return manager
 
 
-def fetch(*partitions, session=(0, -1), forgotten=(), replica_id=-1, max_bytes=1 << 30, min_bytes=1, isolation=0):
-    wanted = [FetchPartition(partition=p, fetch_offset=offset, partition_max_bytes=1000) for p, offset in partitions]
+def fetch(
+    *partitions,
+    session=(0, -1),
+    forgotten=(),
+    replica_id=-1,
+    max_bytes=1 << 30,
+    min_bytes=1,
+    isolation=0,
+):
+    wanted = [
+        FetchPartition(partition=p, fetch_offset=offset, partition_max_bytes=1000)
+        for p, offset in partitions
+    ]
     return FetchRequest(
         replica_id=replica_id,
         max_wait_ms=100,
@@ -72,12 +105,18 @@ def fetch(*partitions, session=(0, -1), forgotten=(), replica_id=-1, max_bytes=1
         session_id=session[0],
         session_epoch=session[1],
         topics=[FetchTopic(topic="web", partitions=wanted)] if wanted else [],
-        forgotten_topics_data=[ForgottenTopic(topic="web", partitions=list(forgotten))] if forgotten else [],
+        forgotten_topics_data=(
+            [ForgottenTopic(topic="web", partitions=list(forgotten))] if forgotten else []
+        ),
     )
 
 
 def answered(response):
-    return {p.partition: (Errors(p.error_code), bytes(part_bytes(p.record_set))) for t in response.responses for p in t.partition_responses}
+    return {
+        p.partition: (Errors(p.error_code), bytes(part_bytes(p.record_set)))
+        for t in response.responses
+        for p in t.partition_responses
+    }
 
 
 @pytest.mark.parametrize("version", range(4, 13))
@@ -134,7 +173,10 @@ def test_limits(harness, replicas):
     harness.ask(fetch((0, 0), max_bytes=700, min_bytes=800), 3)
     assert (replicas.asked[1][0].max_bytes, replicas.asked[1][0].min_bytes) == (700, 700)
     harness.ask(fetch((0, 0), max_bytes=-1, min_bytes=1), 12)
-    assert (replicas.asked[2][0].max_bytes, replicas.asked[2][0].min_bytes) == (-1, -1), "the log refuses it, if it has something to read"
+    assert (replicas.asked[2][0].max_bytes, replicas.asked[2][0].min_bytes) == (
+        -1,
+        -1,
+    ), "the log refuses it, if it has something to read"
 
 
 @pytest.mark.parametrize("level", [-1, 2])
@@ -164,7 +206,9 @@ def test_a_session_of_which_all_partitions_rest_waits_for_one_to_wake(harness, r
     session_id = harness.ask(fetch((0, 0), (1, 0), session=(0, 0)), 7).session_id
     replicas.sessions.get(session_id).awake.clear()
     harness.ask(fetch(session=(session_id, 1)), 7)
-    assert [infos for _, infos in replicas.asked[1:]] == [[]], "it is the replica manager that lets it wait"
+    assert [infos for _, infos in replicas.asked[1:]] == [[]], (
+        "it is the replica manager that lets it wait"
+    )
 
 
 def test_versions_before_7_have_no_sessions(harness, replicas):
@@ -173,14 +217,21 @@ def test_versions_before_7_have_no_sessions(harness, replicas):
 
 
 def test_read_committed_is_asked_for_as_such_and_told_what_was_aborted(harness, replicas):
-    replicas.reads[WEB_0] = read(BATCH)._replace(last_stable_offset=2, aborted_transactions=(AbortedTxn(7, 1, 2, 3),))
+    replicas.reads[WEB_0] = read(BATCH)._replace(
+        last_stable_offset=2, aborted_transactions=(AbortedTxn(7, 1, 2, 3),)
+    )
     answer = harness.ask(fetch((0, 0), isolation=1), 11).responses[0].partition_responses[0]
     assert replicas.asked[0][0].isolation is FetchIsolation.TXN_COMMITTED
-    assert (answer.last_stable_offset, [(a.producer_id, a.first_offset) for a in answer.aborted_transactions]) == (2, [(7, 1)])
+    assert (
+        answer.last_stable_offset,
+        [(a.producer_id, a.first_offset) for a in answer.aborted_transactions],
+    ) == (2, [(7, 1)])
 
 
 def test_an_unknown_partition_is_an_error_of_its_own(harness, replicas):
-    assert answered(harness.ask(fetch((0, 0), (9, 0)), 12))[9][0] is Errors.UNKNOWN_TOPIC_OR_PARTITION
+    assert (
+        answered(harness.ask(fetch((0, 0), (9, 0)), 12))[9][0] is Errors.UNKNOWN_TOPIC_OR_PARTITION
+    )
 
 
 def test_a_bug_is_told_for_every_partition(harness, replicas):

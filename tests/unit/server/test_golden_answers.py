@@ -1,4 +1,6 @@
-"""What Apache Kafka 2.8.2 was recorded to answer, byte by byte asked of this project's broker in virtual time (tests/golden/answers/README.md)."""
+"""What Apache Kafka 2.8.2 was recorded to answer, byte by byte asked of this project's broker in
+virtual time (tests/golden/answers/README.md).
+"""
 
 import pytest
 
@@ -15,7 +17,9 @@ def test_the_broker_answers_as_apache_kafka_did(name: str) -> None:
     broker.close()
     unknown = [str(each) for each in differences if each.step not in questions.different]
     assert not unknown, "\n".join(unknown)
-    assert {each.step for each in differences} == set(questions.different), "what does not differ any more is to be taken out of DIFFERENT"
+    assert {each.step for each in differences} == set(questions.different), (
+        "what does not differ any more is to be taken out of DIFFERENT"
+    )
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -25,7 +29,9 @@ def test_every_question_was_recorded(name: str) -> None:
     asker = Asker(broker)
     questions.ask_all(asker)
     broker.close()
-    assert [step["step"] for step in asker.steps] == [step["step"] for step in read_steps(name)], f"python -m tests.golden.record_answers {name}"
+    assert [step["step"] for step in asker.steps] == [step["step"] for step in read_steps(name)], (
+        f"python -m tests.golden.record_answers {name}"
+    )
 
 
 def test_every_recording_is_replayed() -> None:

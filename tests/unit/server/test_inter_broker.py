@@ -13,7 +13,11 @@ from kafka_edu.protocol.messages.leader_and_isr import (
     LeaderAndIsrTopicState,
 )
 from kafka_edu.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
-from kafka_edu.protocol.messages.update_metadata import UpdateMetadataPartitionState, UpdateMetadataRequest, UpdateMetadataTopicState
+from kafka_edu.protocol.messages.update_metadata import (
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+    UpdateMetadataTopicState,
+)
 from kafka_edu.server.apis.inter_broker import LOGS_AT_ONCE, InterBrokerApi
 from kafka_edu.server.topic_configs import TopicConfigs
 
@@ -31,7 +35,14 @@ class World:
         self.log_manager = self
         self.epochs_written = 0
         self.configs = TopicConfigs(LogConfig.parse({}), self.fetch)
-        self.api = InterBrokerApi(self, self.controlled_shutdown, lambda: self.broker_epoch, self.configs, self.updated.extend, self.forgotten.extend)
+        self.api = InterBrokerApi(
+            self,
+            self.controlled_shutdown,
+            lambda: self.broker_epoch,
+            self.configs,
+            self.updated.extend,
+            self.forgotten.extend,
+        )
         self.api.register(harness.apis)
 
     async def fetch(self, topics):
@@ -89,14 +100,23 @@ def world(harness):
 def lead(*topics, version, broker_epoch=-1):
     def state(topic=""):
         return LeaderAndIsrPartitionState(
-            topic_name=topic, partition_index=0, controller_epoch=5, leader=1, leader_epoch=0, isr=[1], zk_version=0, replicas=[1]
+            topic_name=topic,
+            partition_index=0,
+            controller_epoch=5,
+            leader=1,
+            leader_epoch=0,
+            isr=[1],
+            zk_version=0,
+            replicas=[1],
         )
 
     request = LeaderAndIsrRequest(controller_id=1, controller_epoch=5, broker_epoch=broker_epoch)
     if version < 2:
         request.ungrouped_partition_states = [state(topic) for topic in topics]
     else:
-        request.topic_states = [LeaderAndIsrTopicState(topic_name=topic, partition_states=[state()]) for topic in topics]
+        request.topic_states = [
+            LeaderAndIsrTopicState(topic_name=topic, partition_states=[state()]) for topic in topics
+        ]
     return request
 
 
@@ -105,21 +125,34 @@ def test_configs_of_new_topics_are_fetched_before_their_logs_are_made(harness, w
     world.overrides = {"a": {"segment.bytes": "77"}}
     assert harness.ask(lead("a", "b", version=version), version).error_code == Errors.NONE
     assert world.done == [("configs", ("a", "b")), ("lead", version)]
-    assert (world.configs.of("a").segment_bytes, world.configs.of("b").segment_bytes) == (77, 1 << 30)
+    assert (world.configs.of("a").segment_bytes, world.configs.of("b").segment_bytes) == (
+        77,
+        1 << 30,
+    )
     harness.ask(lead("a", version=version), version)
     assert world.done[2:] == [("lead", version)]
 
 
-def test_many_new_logs_are_made_before_the_roles_are_taken_with_others_served_in_between(harness, world):
-    """As the controller's requests come over one connection, only a new controller's StopReplica can come in between; it waits for its turn."""
-    world.logs_wanted = [(TopicPartition("a", number), True) for number in range(2 * LOGS_AT_ONCE + 1)]
+def test_many_new_logs_are_made_before_the_roles_are_taken_with_others_served_in_between(
+    harness, world
+):
+    """As the controller's requests come over one connection, only a new controller's StopReplica
+    can come in between; it waits for its turn.
+    """
+    world.logs_wanted = [
+        (TopicPartition("a", number), True) for number in range(2 * LOGS_AT_ONCE + 1)
+    ]
     api = world.api
 
     async def both():
-        leading = asyncio.create_task(api._make_logs_and_lead(Answered(5), lead("a", version=5), []))
+        leading = asyncio.create_task(
+            api._make_logs_and_lead(Answered(5), lead("a", version=5), [])
+        )
         await asyncio.sleep(0)
         made = len(world.done)
-        stopping = api.handle_stop_replica(Answered(1), StopReplicaRequest(controller_id=2, controller_epoch=6, broker_epoch=-1))
+        stopping = api.handle_stop_replica(
+            Answered(1), StopReplicaRequest(controller_id=2, controller_epoch=6, broker_epoch=-1)
+        )
         await asyncio.gather(leading, stopping)
         return made
 
@@ -134,7 +167,9 @@ def test_roles_of_another_request_are_not_taken_while_logs_are_made_for_the_firs
     api = world.api
 
     async def both():
-        world.logs_wanted = [(TopicPartition("a", number), True) for number in range(LOGS_AT_ONCE + 1)]
+        world.logs_wanted = [
+            (TopicPartition("a", number), True) for number in range(LOGS_AT_ONCE + 1)
+        ]
         first = asyncio.create_task(api.handle_leader_and_isr(Answered(5), lead("a", version=5)))
         await asyncio.sleep(0)
         world.logs_wanted = []
@@ -150,7 +185,9 @@ def test_who_was_born_again_while_logs_were_made_takes_no_role_of_the_earlier_li
     world.logs_wanted = [(TopicPartition("a", number), True) for number in range(LOGS_AT_ONCE + 1)]
 
     async def born_again():
-        work = asyncio.create_task(world.api._make_logs_and_lead(Answered(5), lead("a", version=5, broker_epoch=100), []))
+        work = asyncio.create_task(
+            world.api._make_logs_and_lead(Answered(5), lead("a", version=5, broker_epoch=100), [])
+        )
         await asyncio.sleep(0)
         world.broker_epoch = 101
         await work
@@ -165,28 +202,57 @@ def test_a_few_new_logs_are_made_at_once(harness, world):
     harness.ask(lead("a", version=5), 5)
     harness.ask(lead("a", version=5), 5)
     assert [name for name, *_ in world.done] == ["configs", "log", "lead", "lead"]
-    assert world.epochs_written == 2, "behind every LeaderAndIsr the files of new epochs are written"
+    assert world.epochs_written == 2, (
+        "behind every LeaderAndIsr the files of new epochs are written"
+    )
 
 
 def test_a_request_for_an_earlier_life_of_this_broker_is_refused(harness, world):
-    assert harness.ask(lead("a", version=2, broker_epoch=99), 2).error_code == Errors.STALE_BROKER_EPOCH
-    assert harness.ask(StopReplicaRequest(controller_id=1, controller_epoch=5, broker_epoch=99), 1).error_code == Errors.STALE_BROKER_EPOCH
-    assert harness.ask(UpdateMetadataRequest(controller_id=1, controller_epoch=5, broker_epoch=99), 5).error_code == Errors.STALE_BROKER_EPOCH
+    assert (
+        harness.ask(lead("a", version=2, broker_epoch=99), 2).error_code
+        == Errors.STALE_BROKER_EPOCH
+    )
+    assert (
+        harness.ask(
+            StopReplicaRequest(controller_id=1, controller_epoch=5, broker_epoch=99), 1
+        ).error_code
+        == Errors.STALE_BROKER_EPOCH
+    )
+    assert (
+        harness.ask(
+            UpdateMetadataRequest(controller_id=1, controller_epoch=5, broker_epoch=99), 5
+        ).error_code
+        == Errors.STALE_BROKER_EPOCH
+    )
     assert world.done == []
     for epoch in (-1, 100, 101):
-        assert harness.ask(StopReplicaRequest(controller_id=1, controller_epoch=5, broker_epoch=epoch), 1).error_code == Errors.NONE
+        assert (
+            harness.ask(
+                StopReplicaRequest(controller_id=1, controller_epoch=5, broker_epoch=epoch), 1
+            ).error_code
+            == Errors.NONE
+        )
 
 
 @pytest.mark.parametrize("version", range(8))
 def test_update_metadata_wakes_who_waits_for_the_topics(harness, world, version):
     state = UpdateMetadataPartitionState(
-        topic_name="web", partition_index=0, controller_epoch=5, leader=1, leader_epoch=0, isr=[1], zk_version=0, replicas=[1]
+        topic_name="web",
+        partition_index=0,
+        controller_epoch=5,
+        leader=1,
+        leader_epoch=0,
+        isr=[1],
+        zk_version=0,
+        replicas=[1],
     )
     request = UpdateMetadataRequest(controller_id=1, controller_epoch=5)
     if version < 5:
         request.ungrouped_partition_states = [state]
     else:
-        request.topic_states = [UpdateMetadataTopicState(topic_name="web", partition_states=[state])]
+        request.topic_states = [
+            UpdateMetadataTopicState(topic_name="web", partition_states=[state])
+        ]
     assert harness.ask(request, version).error_code == Errors.NONE
     assert world.updated == ["web"]
 
@@ -209,6 +275,11 @@ def test_controlled_shutdown(harness, world, version):
     world.remaining = [TopicPartition("web", 3)]
     response = harness.ask(ControlledShutdownRequest(broker_id=2, broker_epoch=44), version)
     assert response.error_code == Errors.NONE
-    assert [(p.topic_name, p.partition_index) for p in response.remaining_partitions] == [("web", 3)]
+    assert [(p.topic_name, p.partition_index) for p in response.remaining_partitions] == [
+        ("web", 3)
+    ]
     assert world.done == [(2, 44 if version >= 2 else -1)]
-    assert harness.ask(ControlledShutdownRequest(broker_id=9), version).error_code == Errors.BROKER_NOT_AVAILABLE
+    assert (
+        harness.ask(ControlledShutdownRequest(broker_id=9), version).error_code
+        == Errors.BROKER_NOT_AVAILABLE
+    )

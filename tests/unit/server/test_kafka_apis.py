@@ -4,11 +4,18 @@ import pytest
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseTopic
+from kafka_edu.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseTopic,
+)
 
 
 def error_response(request, _version, error, _message):
-    return MetadataResponse(topics=[MetadataResponseTopic(error_code=error, name=t.name) for t in request.topics])
+    return MetadataResponse(
+        topics=[MetadataResponseTopic(error_code=error, name=t.name) for t in request.topics]
+    )
 
 
 def raising(error):
@@ -30,21 +37,30 @@ ASK = MetadataRequest(topics=[MetadataRequestTopic(name="web")])
 
 @pytest.mark.parametrize("make", [raising, awaiting])
 def test_a_known_error_becomes_the_requests_error_response(harness, make):
-    harness.apis.serve(ApiKey.METADATA, MetadataRequest, make(KafkaException(Errors.INVALID_REQUEST)), error_response)
+    harness.apis.serve(
+        ApiKey.METADATA,
+        MetadataRequest,
+        make(KafkaException(Errors.INVALID_REQUEST)),
+        error_response,
+    )
     assert harness.ask(ASK, 5).topics[0].error_code == Errors.INVALID_REQUEST
     assert harness.events("RequestFailed") == []
 
 
 @pytest.mark.parametrize("make", [raising, awaiting])
 def test_a_bug_becomes_unknown_server_error_and_is_told(harness, make):
-    harness.apis.serve(ApiKey.METADATA, MetadataRequest, make(ZeroDivisionError("oops")), error_response)
+    harness.apis.serve(
+        ApiKey.METADATA, MetadataRequest, make(ZeroDivisionError("oops")), error_response
+    )
     assert harness.ask(ASK, 5).topics[0].error_code == Errors.UNKNOWN_SERVER_ERROR
     (event,) = harness.events("RequestFailed")
     assert event[-1] == "ZeroDivisionError: oops"
 
 
 def test_a_bug_in_the_error_response_closes_the_connection(harness):
-    harness.apis.serve(ApiKey.METADATA, MetadataRequest, raising(ZeroDivisionError()), raising_response)
+    harness.apis.serve(
+        ApiKey.METADATA, MetadataRequest, raising(ZeroDivisionError()), raising_response
+    )
     assert harness.send(ASK, 5).closed
     assert len(harness.events("RequestFailed")) == 2
 
@@ -54,12 +70,22 @@ def raising_response(_request, _version, _error, _message):
 
 
 def test_no_error_response_means_close(harness):
-    harness.apis.serve(ApiKey.METADATA, MetadataRequest, raising(KafkaException(Errors.INVALID_REQUEST)), lambda *_: None)
+    harness.apis.serve(
+        ApiKey.METADATA,
+        MetadataRequest,
+        raising(KafkaException(Errors.INVALID_REQUEST)),
+        lambda *_: None,
+    )
     assert "INVALID_REQUEST" in harness.send(ASK, 5).closed
 
 
 def test_a_response_that_cannot_be_encoded_costs_its_own_connection_only(harness):
-    harness.apis.serve(ApiKey.METADATA, MetadataRequest, lambda call, _: call.respond(MetadataResponse(controller_id="one")), error_response)
+    harness.apis.serve(
+        ApiKey.METADATA,
+        MetadataRequest,
+        lambda call, _: call.respond(MetadataResponse(controller_id="one")),
+        error_response,
+    )
     connection = harness.send(ASK, 5)
     assert connection.closed
     assert connection.answers == []
@@ -87,7 +113,9 @@ def test_a_request_is_answered_once(harness):
         (ApiKey.DESCRIBE_ACLS, 0, b"", "does not serve"),
     ],
 )
-def test_what_cannot_be_read_or_is_not_served_costs_the_connection(harness, key, version, body, says):
+def test_what_cannot_be_read_or_is_not_served_costs_the_connection(
+    harness, key, version, body, says
+):
     harness.apis.serve(ApiKey.METADATA, MetadataRequest, raising(AssertionError), error_response)
     tags = b"\x00" if key.is_flexible(version) else b""
     connection = harness.send_frame(struct.pack(">hhih", key, version, 1, -1) + tags + body)
@@ -97,7 +125,12 @@ def test_what_cannot_be_read_or_is_not_served_costs_the_connection(harness, key,
 
 
 def test_requests_are_counted_by_key(harness):
-    harness.apis.serve(ApiKey.METADATA, MetadataRequest, lambda call, _: call.respond(MetadataResponse()), error_response)
+    harness.apis.serve(
+        ApiKey.METADATA,
+        MetadataRequest,
+        lambda call, _: call.respond(MetadataResponse()),
+        error_response,
+    )
     harness.ask(ASK, 5)
     harness.ask(ASK, 9)
     assert harness.apis.requests == {ApiKey.METADATA: 2}
@@ -106,4 +139,6 @@ def test_requests_are_counted_by_key(harness):
 def test_a_key_has_one_handler(harness):
     harness.apis.serve(ApiKey.METADATA, MetadataRequest, raising(AssertionError), error_response)
     with pytest.raises(ValueError, match="METADATA"):
-        harness.apis.serve(ApiKey.METADATA, MetadataRequest, raising(AssertionError), error_response)
+        harness.apis.serve(
+            ApiKey.METADATA, MetadataRequest, raising(AssertionError), error_response
+        )

@@ -5,12 +5,20 @@ import pytest
 from kafka_edu.cluster.broker import EndPoint
 from kafka_edu.common.api_version import record_version, release_of
 from kafka_edu.common.files import OsFileSystem
-from kafka_edu.server.kafka_config import ConfigFileError, KafkaConfig, Setting, load_config, make_config
+from kafka_edu.server.kafka_config import (
+    ConfigFileError,
+    KafkaConfig,
+    Setting,
+    load_config,
+    make_config,
+)
 from kafka_edu.server.kafka_config_keys import CONFIG_DEF
 
 
 def config(**settings: str) -> KafkaConfig:
-    given = {"zookeeper.connect": "127.0.0.1:2181"} | {key.replace("_", "."): value for key, value in settings.items()}
+    given = {"zookeeper.connect": "127.0.0.1:2181"} | {
+        key.replace("_", "."): value for key, value in settings.items()
+    }
     return make_config({key: Setting(value, "test") for key, value in given.items()})[0]
 
 
@@ -23,7 +31,11 @@ def refused(**settings: str) -> str:
 def test_defaults_are_those_of_kafka_2_0() -> None:
     c = config()
     assert (c.num_io_threads, c.num_network_threads, c.queued_max_requests) == (8, 3, 500)
-    assert (c.replica_lag_time_max_ms, c.zookeeper_session_timeout_ms, c.zookeeper_connection_timeout_ms) == (10_000, 6000, 6000)
+    assert (
+        c.replica_lag_time_max_ms,
+        c.zookeeper_session_timeout_ms,
+        c.zookeeper_connection_timeout_ms,
+    ) == (10_000, 6000, 6000)
     assert c.log_dirs == ("/tmp/kafka-logs",)
     assert c.log_retention_ms == 7 * 24 * 3_600_000
     assert c.values.get_int("group.initial.rebalance.delay.ms") == 3000
@@ -57,7 +69,10 @@ CONTROL = {
 def test_a_listener_for_the_control_plane() -> None:
     assert config(**CONTROL).control_plane_listener_name is None
     for name in ("CONTROL", "control"):
-        assert config(**CONTROL, control_plane_listener_name=name).control_plane_listener_name == "CONTROL"
+        assert (
+            config(**CONTROL, control_plane_listener_name=name).control_plane_listener_name
+            == "CONTROL"
+        )
 
 
 @pytest.mark.parametrize(
@@ -65,33 +80,59 @@ def test_a_listener_for_the_control_plane() -> None:
     [
         (
             CONTROL | {"control_plane_listener_name": "OTHER"},
-            "Listener with OTHER defined in control.plane.listener.name not found in listener.security.protocol.map.",
+            (
+                "Listener with OTHER defined in control.plane.listener.name not found in"
+                " listener.security.protocol.map."
+            ),
         ),
         (
-            CONTROL | {"control_plane_listener_name": "CONTROL", "listeners": "PLAINTEXT://127.0.0.1:9092"},
-            "control.plane.listener.name must be a listener name defined in advertised.listeners. "
-            "The valid options based on currently configured listeners are PLAINTEXT",
+            CONTROL
+            | {
+                "control_plane_listener_name": "CONTROL",
+                "listeners": "PLAINTEXT://127.0.0.1:9092",
+            },
+            (
+                "control.plane.listener.name must be a listener name defined in"
+                " advertised.listeners. The valid options based on currently configured listeners"
+                " are PLAINTEXT"
+            ),
         ),
         (
-            CONTROL | {"control_plane_listener_name": "CONTROL", "advertised_listeners": "PLAINTEXT://127.0.0.1:9092"},
-            "control.plane.listener.name must be a listener name defined in advertised.listeners. "
-            "The valid options based on currently configured listeners are PLAINTEXT",
+            CONTROL
+            | {
+                "control_plane_listener_name": "CONTROL",
+                "advertised_listeners": "PLAINTEXT://127.0.0.1:9092",
+            },
+            (
+                "control.plane.listener.name must be a listener name defined in"
+                " advertised.listeners. The valid options based on currently configured listeners"
+                " are PLAINTEXT"
+            ),
         ),
         (
             {"control_plane_listener_name": "PLAINTEXT"},
-            "control.plane.listener.name, when defined, should have a different value from the inter broker listener name. "
-            "Currently they both have the value ListenerName(PLAINTEXT)",
+            (
+                "control.plane.listener.name, when defined, should have a different value from the"
+                " inter broker listener name. Currently they both have the value"
+                " ListenerName(PLAINTEXT)"
+            ),
         ),
     ],
 )
-def test_what_the_control_plane_may_not_be_in_apache_kafkas_words(settings: dict[str, str], says: str) -> None:
+def test_what_the_control_plane_may_not_be_in_apache_kafkas_words(
+    settings: dict[str, str], says: str
+) -> None:
     """As 2.8.2 says them (asked on 2026-11-21)."""
     assert refused(**settings).endswith(says)
 
 
 def test_advertised_listeners_go_before_listeners() -> None:
-    c = config(listeners="PLAINTEXT://0.0.0.0:9092", advertised_listeners="PLAINTEXT://kafka.example:19092")
-    assert c.advertised_listeners({"PLAINTEXT": 9092}) == (EndPoint("kafka.example", 19092, "PLAINTEXT", "PLAINTEXT"),)
+    c = config(
+        listeners="PLAINTEXT://0.0.0.0:9092", advertised_listeners="PLAINTEXT://kafka.example:19092"
+    )
+    assert c.advertised_listeners({"PLAINTEXT": 9092}) == (
+        EndPoint("kafka.example", 19092, "PLAINTEXT", "PLAINTEXT"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,18 +168,28 @@ def test_the_finest_unit_counts() -> None:
 
 def test_errors_and_warnings_name_file_and_line(tmp_path: Path) -> None:
     path = tmp_path / "server.properties"
-    path.write_text("# mine\nzookeeper.connect=127.0.0.1:2181\nnum.partition=3\nnum.io.threads=eight\n")
+    path.write_text(
+        "# mine\nzookeeper.connect=127.0.0.1:2181\nnum.partition=3\nnum.io.threads=eight\n"
+    )
     with pytest.raises(ConfigFileError) as caught:
         load_config(str(path), OsFileSystem())
-    assert str(caught.value).startswith(f"{path}, line 4: Invalid value eight for configuration num.io.threads")
+    assert str(caught.value).startswith(
+        f"{path}, line 4: Invalid value eight for configuration num.io.threads"
+    )
     c, warnings = load_config(str(path), OsFileSystem(), ["num.io.threads=4"])
     assert c.num_io_threads == 4
-    assert warnings == [f"{path}, line 3: num.partition is not a known key, so it is ignored; did you mean num.partitions?"]
+    assert warnings == [
+        f"{path}, line 3: num.partition is not a known key, so it is ignored; did you mean"
+        " num.partitions?"
+    ]
 
 
 def test_everything_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     path = tmp_path / "server.properties"
-    path.write_text("num.io.threads=0\nzookeeper.conect=127.0.0.1:2181\nlog.dirs=/tmp/x\nauto.create.topics.enable=maybe\nbroker.id=\\\n  one\n")
+    path.write_text(
+        "num.io.threads=0\nzookeeper.conect=127.0.0.1:2181\nlog.dirs=/tmp/x\nauto.create.topics.enable=maybe\nbroker.id=\\\n"
+        "  one\n"
+    )
     with pytest.raises(ConfigFileError) as caught:
         load_config(str(path), OsFileSystem(), ["num.partitions=few"])
     lines = str(caught.value).splitlines()
@@ -152,7 +203,9 @@ def test_everything_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
         f"{path}, line 2",
     ]
     assert "zookeeper.connect" in lines[4]
-    assert lines[5].endswith("zookeeper.conect is not a known key, so it is ignored; did you mean zookeeper.connect?")
+    assert lines[5].endswith(
+        "zookeeper.conect is not a known key, so it is ignored; did you mean zookeeper.connect?"
+    )
 
 
 def test_zookeeper_connect_is_needed(tmp_path: Path) -> None:
@@ -170,7 +223,10 @@ def test_releases() -> None:
     assert release_of("2.0.1") == (2, 0)
     assert release_of("4.0") is None
     assert release_of("two") is None
-    assert [record_version(v) for v in ("0.8.2", "0.9.0", "0.10.0", "0.10.2-IV0", "0.11.0", "1.0", "2.8")] == [0, 0, 1, 1, 2, 2, 2]
+    assert [
+        record_version(v)
+        for v in ("0.8.2", "0.9.0", "0.10.0", "0.10.2-IV0", "0.11.0", "1.0", "2.8")
+    ] == [0, 0, 1, 1, 2, 2, 2]
     assert config(inter_broker_protocol_version="2.0-IV1").inter_broker_protocol_version == (2, 0)
 
 
@@ -191,17 +247,26 @@ def test_every_attribute_is_a_key() -> None:
 
 def test_the_jitter_of_rolling_reaches_topics_in_ms() -> None:
     assert config(log_roll_jitter_hours="2").topic_defaults()["segment.jitter.ms"] == 7_200_000
-    assert config(log_roll_jitter_hours="2", log_roll_jitter_ms="5").topic_defaults()["segment.jitter.ms"] == 5
+    assert (
+        config(log_roll_jitter_hours="2", log_roll_jitter_ms="5").topic_defaults()[
+            "segment.jitter.ms"
+        ]
+        == 5
+    )
 
 
 def test_the_limits_of_connections() -> None:
     limits = config(
-        max_connections="7", max_connections_per_ip="0", max_connections_per_ip_overrides="10.0.0.1:3, [::1]:4,localhost:5"
+        max_connections="7",
+        max_connections_per_ip="0",
+        max_connections_per_ip_overrides="10.0.0.1:3, [::1]:4,localhost:5",
     ).connection_limits
     assert limits.max_connections == 7
     assert limits.per_ip_overrides == {"10.0.0.1": 3, "::1": 5, "127.0.0.1": 5}
     given = {"zookeeper.connect": "h:1", "listener.name.inside.max.connections": "2"}
-    assert make_config({key: Setting(value, "test") for key, value in given.items()})[0].connection_limits.max_per_listener == {"INSIDE": 2}
+    assert make_config({key: Setting(value, "test") for key, value in given.items()})[
+        0
+    ].connection_limits.max_per_listener == {"INSIDE": 2}
 
 
 @pytest.mark.parametrize(

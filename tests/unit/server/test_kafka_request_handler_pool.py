@@ -8,7 +8,9 @@ from kafka_edu.network.request_channel import Request, RequestChannel
 from kafka_edu.protocol.headers import RequestHeader
 from kafka_edu.server.kafka_request_handler_pool import KafkaRequestHandlerPool
 
-CONNECTION = SimpleNamespace(connection_id="here-there-0", client_address="127.0.0.1", listener_name="PLAINTEXT")
+CONNECTION = SimpleNamespace(
+    connection_id="here-there-0", client_address="127.0.0.1", listener_name="PLAINTEXT"
+)
 
 
 class World:
@@ -18,7 +20,12 @@ class World:
         self.gate = asyncio.Event()
         self.failed: list[str] = []
         self.pool = KafkaRequestHandlerPool(
-            self.channel, self.handle, MockTime(), None, num_io_threads=size, on_failure=lambda name, _: self.failed.append(name)
+            self.channel,
+            self.handle,
+            MockTime(),
+            None,
+            num_io_threads=size,
+            on_failure=lambda name, _: self.failed.append(name),
         )
         self.pool.start()
 
@@ -27,7 +34,9 @@ class World:
         return self.gate.wait()
 
     def send(self, number: int) -> None:
-        assert self.channel.try_send_request(Request(CONNECTION, RequestHeader(3, 0, number, None), b"", 0, 0))
+        assert self.channel.try_send_request(
+            Request(CONNECTION, RequestHeader(3, 0, number, None), b"", 0, 0)
+        )
 
 
 async def turns(count: int = 5) -> None:

@@ -11,7 +11,9 @@ def test_runs_after_the_delay_and_then_every_period() -> None:
         failures: list[str] = []
         scheduler = KafkaScheduler(time, lambda name, error: failures.append(f"{name}: {error}"))
         runs: list[int] = []
-        scheduler.schedule("tick", lambda: runs.append(time.milliseconds()), delay_ms=100, period_ms=50)
+        scheduler.schedule(
+            "tick", lambda: runs.append(time.milliseconds()), delay_ms=100, period_ms=50
+        )
         scheduler.schedule("once", lambda: runs.append(-1))
         for _ in range(8):
             await asyncio.sleep(0)
@@ -31,7 +33,9 @@ def test_runs_after_the_delay_and_then_every_period() -> None:
 def test_what_a_task_raises_is_told() -> None:
     async def main() -> None:
         failures: list[str] = []
-        scheduler = KafkaScheduler(MockTime(), lambda name, error: failures.append(f"{name}: {error!r}"))
+        scheduler = KafkaScheduler(
+            MockTime(), lambda name, error: failures.append(f"{name}: {error!r}")
+        )
 
         async def broken() -> None:
             raise OSError("disk is gone")

@@ -1,4 +1,6 @@
-"""No key may do nothing silently: a key that is said to work is read, and one that is said to have no effect is not."""
+"""No key may do nothing silently: a key that is said to work is read, and one that is said to have
+no effect is not.
+"""
 
 import sys
 from types import FrameType
@@ -11,11 +13,23 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.log_config import TOPIC_CONFIG, LogConfig
 from kafka_edu.network.network_client import NetworkClient
-from kafka_edu.protocol.messages.alter_configs import AlterableConfig, AlterConfigsRequest, AlterConfigsResource, AlterConfigsResponse
+from kafka_edu.protocol.messages.alter_configs import (
+    AlterableConfig,
+    AlterConfigsRequest,
+    AlterConfigsResource,
+    AlterConfigsResponse,
+)
 from kafka_edu.server.kafka_config_keys import CONFIG_DEF
 from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
-from tests.unit.server.key_readers import KAFKA_CONFIG, LOG_CONFIG, OF_THE_CONFIGURATION, keys_read, log_config_attributes, unread_fields
+from tests.unit.server.key_readers import (
+    KAFKA_CONFIG,
+    LOG_CONFIG,
+    OF_THE_CONFIGURATION,
+    keys_read,
+    log_config_attributes,
+    unread_fields,
+)
 
 READS = {Effect.WORKS, Effect.PARTLY}
 
@@ -27,8 +41,12 @@ def said_to_work(keys: ConfigDef) -> set[str]:
 def test_each_key_of_the_broker_that_works_is_read_and_no_other() -> None:
     broker, _ = keys_read()
     works = said_to_work(CONFIG_DEF)
-    assert works - broker == set(), "said to work, but nothing reads them: give them a gap (config_gaps), or an effect"
-    assert broker - works == set(), "said to have no effect, but something reads them: take them out of config_gaps"
+    assert works - broker == set(), (
+        "said to work, but nothing reads them: give them a gap (config_gaps), or an effect"
+    )
+    assert broker - works == set(), (
+        "said to have no effect, but something reads them: take them out of config_gaps"
+    )
 
 
 def test_each_key_of_a_topic_that_works_is_read_and_no_other() -> None:
@@ -43,9 +61,12 @@ def test_no_setting_is_handed_on_and_then_forgotten() -> None:
 
 
 class Recorder:
-    """Notes each value of a configuration that is read while brokers start, serve, are altered and stop, and what reads it."""
+    """Notes each value of a configuration that is read while brokers start, serve, are altered and
+    stop, and what reads it.
+    """
 
-    #: Of the configuration's own modules: they check and describe, and what they touch is not used thereby.
+    #: Of the configuration's own modules: they check and describe, and what they touch is not used
+    #: thereby.
     CHECKS = frozenset(
         {
             "__init__",
@@ -88,7 +109,9 @@ class Recorder:
         monkeypatch.setattr(LogConfig, "__getattribute__", read_attribute)
 
     def _checks(self, frame: FrameType | None) -> bool:
-        """Whether the reader belongs to the configuration: the functions in a row, from the read outwards, until one is not of its modules."""
+        """Whether the reader belongs to the configuration: the functions in a row, from the read
+        outwards, until one is not of its modules.
+        """
         while frame is not None and frame.f_code.co_filename in self.MODULES | {"<string>"}:
             if frame.f_code.co_name in self.CHECKS:
                 return True
@@ -113,9 +136,14 @@ def live(cluster: SimCluster) -> None:
     async def alter(kind: int, name: str, **configs: str) -> None:
         connection = NetworkClient(cluster.network.transport(), "admin")
         await connection.connect("127.0.0.1", cluster.port(2), 1000)
-        given = [AlterableConfig(name=key.replace("_", "."), value=value) for key, value in configs.items()]
+        given = [
+            AlterableConfig(name=key.replace("_", "."), value=value)
+            for key, value in configs.items()
+        ]
         resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=given)
-        await connection.ask(AlterConfigsRequest(resources=[resource]), 1, AlterConfigsResponse, 30_000)
+        await connection.ask(
+            AlterConfigsRequest(resources=[resource]), 1, AlterConfigsResponse, 30_000
+        )
         connection.close()
 
     run(alter(2, "t", segment_ms="1000", retention_ms="2000"))
@@ -135,8 +163,12 @@ def recorded() -> Any:
     return recorder
 
 
-def test_what_a_living_broker_reads_is_known_to_the_search_of_the_source(recorded: Recorder) -> None:
-    """So the search overlooks nothing that is read in fact; and nothing is read that is said to have no effect."""
+def test_what_a_living_broker_reads_is_known_to_the_search_of_the_source(
+    recorded: Recorder,
+) -> None:
+    """So the search overlooks nothing that is read in fact; and nothing is read that is said to
+    have no effect.
+    """
     broker, topic = keys_read()
     assert recorded.broker - broker == set()
     assert recorded.topic - topic == set()
@@ -147,6 +179,11 @@ def test_what_a_living_broker_reads_is_known_to_the_search_of_the_source(recorde
 def test_a_living_broker_reads_most_of_what_works(recorded: Recorder) -> None:
     """The recorder records: it is no test of nothing."""
     assert len(recorded.broker) > 60
-    assert {"num.io.threads", "replica.lag.time.max.ms", "offsets.topic.num.partitions", "zookeeper.session.timeout.ms"} <= recorded.broker
+    assert {
+        "num.io.threads",
+        "replica.lag.time.max.ms",
+        "offsets.topic.num.partitions",
+        "zookeeper.session.timeout.ms",
+    } <= recorded.broker
     assert {"retention.ms", "segment.ms", "min.insync.replicas", "segment.bytes"} <= recorded.topic
     assert {KAFKA_CONFIG, LOG_CONFIG} <= OF_THE_CONFIGURATION

@@ -1,4 +1,6 @@
-"""Listeners as Apache Kafka takes, advertises and tells them (spec B4); its answers were recorded by tests/golden/listeners/record.py."""
+"""Listeners as Apache Kafka takes, advertises and tells them (spec B4); its answers were recorded
+by tests/golden/listeners/record.py.
+"""
 
 import re
 from pathlib import Path
@@ -20,26 +22,47 @@ VERSIONS = ("2.0.1", "2.8.2")
 #: What we refuse and Kafka does not, each with the reason; docs/differences.md tells of them.
 REFUSED_HERE = {
     "listeners=PLAINTEXT://[::]:9092": "cannot be advertised",
-    "listeners=PLAINTEXT://127.0.0.1:9092;advertised.listeners=PLAINTEXT://[::]:9092": "cannot be advertised",
+    "listeners=PLAINTEXT://127.0.0.1:9092;advertised.listeners=PLAINTEXT://[::]:9092": (
+        "cannot be advertised"
+    ),
     "listeners=PLAINTEXT://127.0.0.1:70000": "the value must be NAME://HOST:PORT",
     "listeners=PLAINTEXT://127.0.0.1:-1": "the value must be NAME://HOST:PORT",
-    "listeners=PLAINTEXT://127.0.0.1:9092;listener.security.protocol.map=PLAINTEXT:PLAINTEXT,PLAINTEXT:SSL": "SSL is not served yet",
+    "listeners=PLAINTEXT://127.0.0.1:9092;listener.security.protocol.map=PLAINTEXT:PLAINTEXT,PLAINTEXT:SSL": (  # noqa: E501
+        "SSL is not served yet"
+    ),
 }
 
 
 def golden(version):
-    return dict(zip(CASES, (GOLDEN / f"kafka-{version}-configs.txt").read_text().splitlines(), strict=True))
+    return dict(
+        zip(CASES, (GOLDEN / f"kafka-{version}-configs.txt").read_text().splitlines(), strict=True)
+    )
 
 
 def said(case):
-    """What our configuration makes of a case, in the words of ListenerConfigs.java; what is wrong is told with its place."""
-    settings = {key: Setting(value, f"line of {key}") for key, _, value in (pair.partition("=") for pair in case.split(";") if pair)}
+    """What our configuration makes of a case, in the words of ListenerConfigs.java; what is wrong
+    is told with its place.
+    """
+    settings = {
+        key: Setting(value, f"line of {key}")
+        for key, _, value in (pair.partition("=") for pair in case.split(";") if pair)
+    }
     try:
-        config, _ = make_config({"zookeeper.connect": Setting("h:1", ""), **{key: s._replace(value=s.value.strip()) for key, s in settings.items()}})
+        config, _ = make_config(
+            {
+                "zookeeper.connect": Setting("h:1", ""),
+                **{key: s._replace(value=s.value.strip()) for key, s in settings.items()},
+            }
+        )
     except ConfigFileError as error:
         return f"refused: {error}"
-    advertised = config.advertised_listeners({end_point.listener_name: end_point.port for end_point in config.listeners})
-    return f"listeners {_shown(config.listeners)} advertised {_shown(advertised)} inter-broker {config.inter_broker_listener_name}"
+    advertised = config.advertised_listeners(
+        {end_point.listener_name: end_point.port for end_point in config.listeners}
+    )
+    return (
+        f"listeners {_shown(config.listeners)} advertised {_shown(advertised)} inter-broker"
+        f" {config.inter_broker_listener_name}"
+    )
 
 
 def _shown(end_points):
@@ -47,13 +70,21 @@ def _shown(end_points):
 
 
 def kafkas(line):
-    """Kafka's line with end points as in a properties file; where it has none for a host, all interfaces, we have loopback."""
+    """Kafka's line with end points as in a properties file; where it has none for a host, all
+    interfaces, we have loopback.
+    """
 
     def end_point(match):
-        host = "127.0.0.1" if match[1] == "null" else f"[{match[1]}]" if ":" in match[1] else match[1]
+        host = (
+            "127.0.0.1" if match[1] == "null" else f"[{match[1]}]" if ":" in match[1] else match[1]
+        )
         return f"{match[3]}://{host}:{match[2]}"
 
-    return re.sub(r"ListenerName\((.*?)\)", r"\1", re.sub(r"EndPoint\((.*?),(-?\d+),ListenerName\((.*?)\),\w+\)", end_point, line))
+    return re.sub(
+        r"ListenerName\((.*?)\)",
+        r"\1",
+        re.sub(r"EndPoint\((.*?),(-?\d+),ListenerName\((.*?)\),\w+\)", end_point, line),
+    )
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -67,7 +98,9 @@ def test_what_kafka_takes_we_take_and_advertise_the_same(case):
     elif ours.startswith("refused: "):
         assert any(line.startswith("refused: ") for line in theirs), (ours, theirs)
     elif case == "listeners=PLAINTEXT://127.0.0.1:9092;advertised.listeners=PLAINTEXT://b:0":
-        assert ours == theirs[-1].replace("b:0", "b:9092")  # Kafka puts the port that was bound in later, when it registers
+        assert ours == theirs[-1].replace(
+            "b:0", "b:9092"
+        )  # Kafka puts the port that was bound in later, when it registers
     else:
         assert ours in theirs, (ours, theirs)
 
@@ -75,16 +108,21 @@ def test_what_kafka_takes_we_take_and_advertise_the_same(case):
 def test_each_reason_to_refuse_is_told_with_its_place_and_what_would_be_right():
     told = {case: said(case) for case in CASES}
     both = "listeners=PLAINTEXT://127.0.0.1:9092;inter.broker.listener.name=PLAINTEXT;security.inter.broker.protocol=PLAINTEXT"
-    assert told[both] == (
-        "refused: line of inter.broker.listener.name: Only one of inter.broker.listener.name and security.inter.broker.protocol should be set."
+    assert (
+        told[both]
+        == "refused: line of inter.broker.listener.name: Only one of inter.broker.listener.name and"
+        " security.inter.broker.protocol should be set."
     )
-    assert told["listeners=PLAINTEXT://0.0.0.0:9092"] == (
-        "refused: line of listeners: PLAINTEXT://0.0.0.0:9092 cannot be advertised: nobody can connect to 0.0.0.0; "
-        "set advertised.listeners to a real address"
+    assert (
+        told["listeners=PLAINTEXT://0.0.0.0:9092"]
+        == "refused: line of listeners: PLAINTEXT://0.0.0.0:9092 cannot be advertised: nobody can"
+        " connect to 0.0.0.0; set advertised.listeners to a real address"
     )
-    assert told["listeners=PLAINTEXT://127.0.0.1:9092;security.inter.broker.protocol=NONSENSE"] == (
-        "refused: line of security.inter.broker.protocol: Invalid value NONSENSE for configuration security.inter.broker.protocol: "
-        "the value must be one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"
+    assert (
+        told["listeners=PLAINTEXT://127.0.0.1:9092;security.inter.broker.protocol=NONSENSE"]
+        == "refused: line of security.inter.broker.protocol: Invalid value NONSENSE for"
+        " configuration security.inter.broker.protocol: the value must be one of PLAINTEXT, SSL,"
+        " SASL_PLAINTEXT, SASL_SSL"
     )
 
 
@@ -117,7 +155,9 @@ def by_doors():
     """The lines that record.py writes, of our brokers."""
     cluster = TwoDoors()
     cluster.start_all()
-    controller = cluster.ask(cluster.inside[0], MetadataRequest(topics=[]), 5, MetadataResponse).controller_id
+    controller = cluster.ask(
+        cluster.inside[0], MetadataRequest(topics=[]), 5, MetadataResponse
+    ).controller_id
     cluster.ask(cluster.inside[controller], story.create_topic(), 2, CreateTopicsResponse)
     cluster.advance(2000)
     lines = []
@@ -125,7 +165,10 @@ def by_doors():
         port = (cluster.inside if listener == "INSIDE" else cluster.outside)[broker]
         for version in story.VERSIONS:
             response = cluster.ask(port, story.metadata(), version, MetadataResponse)
-            lines += [f"{listener} of {broker}, version {version}", *story.told(response, cluster.inside)]
+            lines += [
+                f"{listener} of {broker}, version {version}",
+                *story.told(response, cluster.inside),
+            ]
     return lines
 
 
@@ -134,8 +177,15 @@ def test_the_door_by_which_a_client_comes_decides_what_metadata_tells(by_doors):
 
 
 def test_what_kafka_2_0_told_otherwise(by_doors):
-    """Without a leader that can be reached it told no ISR either; we tell it, as 2.8 does (docs/differences.md)."""
+    """Without a leader that can be reached it told no ISR either; we tell it, as 2.8 does
+    (docs/differences.md).
+    """
     older = (GOLDEN / "kafka-2.0.1-metadata.txt").read_text().splitlines()
-    differ = [(ours, theirs) for ours, theirs in zip(by_doors, older, strict=True) if ours != theirs]
+    differ = [
+        (ours, theirs) for ours, theirs in zip(by_doors, older, strict=True) if ours != theirs
+    ]
     assert differ
-    assert all("leader -1" in ours and re.sub(r"isr \[.*?\]", "isr []", ours) == theirs for ours, theirs in differ)
+    assert all(
+        "leader -1" in ours and re.sub(r"isr \[.*?\]", "isr []", ours) == theirs
+        for ours, theirs in differ
+    )

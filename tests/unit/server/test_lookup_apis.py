@@ -8,8 +8,16 @@ from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.coordinator.transaction.transaction_coordinator import TransactionCoordinator
 from kafka_edu.log.fetch_data_info import TimestampOffset
 from kafka_edu.protocol.messages.init_producer_id import InitProducerIdRequest
-from kafka_edu.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from kafka_edu.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest, OffsetForLeaderPartition, OffsetForLeaderTopic
+from kafka_edu.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from kafka_edu.protocol.messages.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
 from kafka_edu.replication.log_read_result import EpochAndOffset
 from kafka_edu.server.apis.init_producer_id import InitProducerIdApi
 from kafka_edu.server.apis.list_offsets import ListOffsetsApi
@@ -25,7 +33,9 @@ class FakeReplicaManager:
         self.error = None
         self.asked = []
 
-    def fetch_offset_for_timestamp(self, tp, timestamp, replica_id, current_leader_epoch, isolation_level):
+    def fetch_offset_for_timestamp(
+        self, tp, timestamp, replica_id, current_leader_epoch, isolation_level
+    ):
         self.asked.append((str(tp), timestamp, replica_id, current_leader_epoch, isolation_level))
         if self.error:
             raise KafkaException(self.error)
@@ -53,27 +63,47 @@ def replicas(harness):
 
 
 def list_offsets(*timestamps):
-    partitions = [ListOffsetsPartition(partition_index=i, timestamp=t, current_leader_epoch=3) for i, t in timestamps]
-    return ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name="web", partitions=partitions)])
+    partitions = [
+        ListOffsetsPartition(partition_index=i, timestamp=t, current_leader_epoch=3)
+        for i, t in timestamps
+    ]
+    return ListOffsetsRequest(
+        replica_id=-1, topics=[ListOffsetsTopic(name="web", partitions=partitions)]
+    )
 
 
 @pytest.mark.parametrize("version", range(1, 7))
 def test_list_offsets_in_every_version(harness, replicas, version):
     found, missing = harness.ask(list_offsets((0, 1000), (1, 99)), version).topics[0].partitions
-    assert (found.error_code, found.timestamp, found.offset, found.leader_epoch) == (0, 1000, 42, 7 if version >= 4 else -1)
+    assert (found.error_code, found.timestamp, found.offset, found.leader_epoch) == (
+        0,
+        1000,
+        42,
+        7 if version >= 4 else -1,
+    )
     assert (missing.error_code, missing.timestamp, missing.offset) == (0, -1, -1)
     assert replicas.asked[0] == ("web-0", 1000, -1, 3 if version >= 4 else -1, 0)
 
 
 def test_a_partition_asked_for_twice_is_invalid_in_both_places(harness, replicas):
     results = harness.ask(list_offsets((0, -1), (0, -2), (1, -1)), 5).topics[0].partitions
-    assert [Errors(r.error_code) for r in results] == [Errors.INVALID_REQUEST, Errors.INVALID_REQUEST, Errors.NONE]
+    assert [Errors(r.error_code) for r in results] == [
+        Errors.INVALID_REQUEST,
+        Errors.INVALID_REQUEST,
+        Errors.NONE,
+    ]
 
 
 def test_offset_not_available_is_told_by_another_name_before_v5(harness, replicas):
     replicas.error = Errors.OFFSET_NOT_AVAILABLE
-    assert harness.ask(list_offsets((0, -1)), 5).topics[0].partitions[0].error_code == Errors.OFFSET_NOT_AVAILABLE
-    assert harness.ask(list_offsets((0, -1)), 4).topics[0].partitions[0].error_code == Errors.LEADER_NOT_AVAILABLE
+    assert (
+        harness.ask(list_offsets((0, -1)), 5).topics[0].partitions[0].error_code
+        == Errors.OFFSET_NOT_AVAILABLE
+    )
+    assert (
+        harness.ask(list_offsets((0, -1)), 4).topics[0].partitions[0].error_code
+        == Errors.LEADER_NOT_AVAILABLE
+    )
 
 
 def test_version_0_gets_several_offsets(harness, replicas):
@@ -81,25 +111,41 @@ def test_version_0_gets_several_offsets(harness, replicas):
     assert (result.error_code, result.old_style_offsets) == (0, [20, 10, 0])
     assert replicas.asked == [("web-0", -1, 1, -1)]
     replicas.error = Errors.NOT_LEADER_OR_FOLLOWER
-    assert harness.ask(list_offsets((0, -1)), 0).topics[0].partitions[0].error_code == Errors.NOT_LEADER_OR_FOLLOWER
+    assert (
+        harness.ask(list_offsets((0, -1)), 0).topics[0].partitions[0].error_code
+        == Errors.NOT_LEADER_OR_FOLLOWER
+    )
 
 
 def epochs(*leader_epochs):
-    partitions = [OffsetForLeaderPartition(partition=i, leader_epoch=e, current_leader_epoch=4) for i, e in enumerate(leader_epochs)]
-    return OffsetForLeaderEpochRequest(replica_id=2, topics=[OffsetForLeaderTopic(topic="web", partitions=partitions)])
+    partitions = [
+        OffsetForLeaderPartition(partition=i, leader_epoch=e, current_leader_epoch=4)
+        for i, e in enumerate(leader_epochs)
+    ]
+    return OffsetForLeaderEpochRequest(
+        replica_id=2, topics=[OffsetForLeaderTopic(topic="web", partitions=partitions)]
+    )
 
 
 @pytest.mark.parametrize("version", range(5))
 def test_offset_for_leader_epoch_in_every_version(harness, replicas, version):
     (result,) = harness.ask(epochs(3), version).topics[0].partitions
-    assert (result.error_code, result.end_offset, result.leader_epoch) == (0, 120, 2 if version >= 1 else -1)
+    assert (result.error_code, result.end_offset, result.leader_epoch) == (
+        0,
+        120,
+        2 if version >= 1 else -1,
+    )
     assert replicas.asked == [("web-0", 3, 4 if version >= 2 else -1)]
 
 
 def test_offset_for_leader_epoch_errors(harness, replicas):
     replicas.error = Errors.FENCED_LEADER_EPOCH
     (result,) = harness.ask(epochs(3), 4).topics[0].partitions
-    assert (result.error_code, result.end_offset, result.leader_epoch) == (Errors.FENCED_LEADER_EPOCH, -1, -1)
+    assert (result.error_code, result.end_offset, result.leader_epoch) == (
+        Errors.FENCED_LEADER_EPOCH,
+        -1,
+        -1,
+    )
 
 
 class NobodysCoordinator:
@@ -120,7 +166,12 @@ def blocks(harness):
         return taken[-1] * 3, taken[-1] * 3 + 2
 
     coordinator = TransactionCoordinator(
-        CONFIG, NobodysCoordinator(), None, or_unavailable(ProducerIdManager(allocate, harness.trace)), harness.time, None
+        CONFIG,
+        NobodysCoordinator(),
+        None,
+        or_unavailable(ProducerIdManager(allocate, harness.trace)),
+        harness.time,
+        None,
     )
     InitProducerIdApi(coordinator).register(harness.apis)
     return taken
@@ -130,7 +181,9 @@ def blocks(harness):
 def test_every_request_gets_a_new_producer_id(harness, blocks, version):
     asked = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1)
     answers = [harness.ask(asked, version) for _ in range(4)]
-    assert [(a.error_code, a.producer_id, a.producer_epoch) for a in answers] == [(0, i, 0) for i in range(4)]
+    assert [(a.error_code, a.producer_id, a.producer_epoch) for a in answers] == [
+        (0, i, 0) for i in range(4)
+    ]
     assert len(blocks) == 2
 
 
@@ -152,7 +205,9 @@ def test_who_asks_while_a_block_is_on_its_way_shares_it(harness):
 
 def test_what_init_producer_id_refuses(harness, blocks):
     def code(**fields):
-        return Errors(harness.ask(InitProducerIdRequest(transaction_timeout_ms=1, **fields), 4).error_code)
+        return Errors(
+            harness.ask(InitProducerIdRequest(transaction_timeout_ms=1, **fields), 4).error_code
+        )
 
     assert code(transactional_id="") is Errors.INVALID_REQUEST
     assert code(transactional_id=None, producer_id=5) is Errors.INVALID_REQUEST

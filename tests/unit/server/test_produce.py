@@ -3,7 +3,11 @@ import pytest
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.log_append_info import RecordError
-from kafka_edu.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kafka_edu.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
 from kafka_edu.record.compression import CompressionType
 from kafka_edu.record.legacy import build_message_set
 from kafka_edu.record.record import Record
@@ -25,8 +29,12 @@ class FakeReplicaManager:
         self.error = Errors.NONE
         self.refusal = None
 
-    def append_records(self, timeout_ms, required_acks, entries, respond, *, api_version, on_failure):
-        self.calls.append((timeout_ms, required_acks, {tp: bytes(r) for tp, r in entries.items()}, api_version))
+    def append_records(
+        self, timeout_ms, required_acks, entries, respond, *, api_version, on_failure
+    ):
+        self.calls.append(
+            (timeout_ms, required_acks, {tp: bytes(r) for tp, r in entries.items()}, api_version)
+        )
         status = (
             ProducePartitionStatus(self.error, 11, 10, -1, 5)
             if self.error is Errors.NONE
@@ -42,7 +50,9 @@ class FakeReplicaManager:
 @pytest.fixture
 def replicas(harness):
     manager = FakeReplicaManager()
-    harness.learn({1: 9092}, {("web", 0): (1, [1]), ("web", 1): (1, [1]), ("__consumer_offsets", 0): (1, [1])})
+    harness.learn(
+        {1: 9092}, {("web", 0): (1, [1]), ("web", 1): (1, [1]), ("__consumer_offsets", 0): (1, [1])}
+    )
     ProduceApi(manager, harness.cache).register(harness.apis)
     return manager
 
@@ -53,11 +63,20 @@ def produce(*entries, acks=1, transactional_id=None):
     for topic, partition, records in entries:
         data = topics.setdefault(topic, TopicProduceData(name=topic, partition_data=[]))
         data.partition_data.append(PartitionProduceData(index=partition, records=records))
-    return ProduceRequest(transactional_id=transactional_id, acks=acks, timeout_ms=1500, topic_data=list(topics.values()))
+    return ProduceRequest(
+        transactional_id=transactional_id,
+        acks=acks,
+        timeout_ms=1500,
+        topic_data=list(topics.values()),
+    )
 
 
 def errors(response):
-    return {(t.name, p.index): Errors(p.error_code) for t in response.responses for p in t.partition_responses}
+    return {
+        (t.name, p.index): Errors(p.error_code)
+        for t in response.responses
+        for p in t.partition_responses
+    }
 
 
 @pytest.mark.parametrize("version", range(10))
@@ -71,7 +90,13 @@ def test_every_version_reaches_the_replica_manager(harness, replicas, version):
 
 
 def test_one_partitions_error_leaves_the_others_alone(harness, replicas):
-    asked = produce(("web", 0, BATCH), ("web", 7, BATCH), ("none", 0, BATCH), ("__consumer_offsets", 0, BATCH), ("web", 1, b""))
+    asked = produce(
+        ("web", 0, BATCH),
+        ("web", 7, BATCH),
+        ("none", 0, BATCH),
+        ("__consumer_offsets", 0, BATCH),
+        ("web", 1, b""),
+    )
     assert errors(harness.ask(asked, 9)) == {
         ("web", 0): Errors.NONE,
         ("web", 7): Errors.UNKNOWN_TOPIC_OR_PARTITION,
@@ -84,10 +109,18 @@ def test_one_partitions_error_leaves_the_others_alone(harness, replicas):
 
 def test_a_refused_batch_says_from_v8_on_which_records_broke_it(harness, replicas):
     replicas.error = Errors.INVALID_RECORD
-    replicas.refusal = ProducePartitionStatus.failed(Errors.INVALID_RECORD, "no keys", 5, (RecordError(0, "no key"), RecordError(2, "no key")))
+    replicas.refusal = ProducePartitionStatus.failed(
+        Errors.INVALID_RECORD, "no keys", 5, (RecordError(0, "no key"), RecordError(2, "no key"))
+    )
     (answer,) = harness.ask(produce(("web", 0, BATCH)), 8).responses[0].partition_responses
-    assert (answer.error_code, answer.error_message, answer.log_start_offset) == (Errors.INVALID_RECORD, "no keys", 5)
-    assert [(record.batch_index, record.batch_index_error_message) for record in answer.record_errors] == [(0, "no key"), (2, "no key")]
+    assert (answer.error_code, answer.error_message, answer.log_start_offset) == (
+        Errors.INVALID_RECORD,
+        "no keys",
+        5,
+    )
+    assert [
+        (record.batch_index, record.batch_index_error_message) for record in answer.record_errors
+    ] == [(0, "no key"), (2, "no key")]
     (older,) = harness.ask(produce(("web", 0, BATCH)), 7).responses[0].partition_responses
     assert (older.error_code, older.record_errors) == (Errors.INVALID_RECORD, [])
 
@@ -109,7 +142,11 @@ def damaged(at, value, batch=BATCH):
         (damaged(8, b"\x00\x00\x00\x05"), 9, Errors.CORRUPT_MESSAGE),
         (damaged(8, b"\xff\xff\xff\xff"), 9, Errors.CORRUPT_MESSAGE),
         (damaged(8, b"\x00\x00\x00\x14"), 9, Errors.CORRUPT_MESSAGE),
-        (build_batch(RECORDS, compression=CompressionType.ZSTD), 6, Errors.UNSUPPORTED_COMPRESSION_TYPE),
+        (
+            build_batch(RECORDS, compression=CompressionType.ZSTD),
+            6,
+            Errors.UNSUPPORTED_COMPRESSION_TYPE,
+        ),
         (build_batch(RECORDS, compression=CompressionType.ZSTD), 7, Errors.NONE),
     ],
 )
@@ -141,11 +178,15 @@ def test_an_answer_may_come_later(harness, replicas):
 
 
 def test_a_transactional_batch_needs_a_transactional_id(harness, replicas):
-    batch = build_batch(RECORDS, producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True)
+    batch = build_batch(
+        RECORDS, producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True
+    )
     refused = harness.ask(produce(("web", 0, batch), ("web", 1, BATCH)), 9)
     assert set(errors(refused).values()) == {Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED}
     assert replicas.calls == []
-    assert errors(harness.ask(produce(("web", 0, batch), transactional_id="t"), 9)) == {("web", 0): Errors.NONE}
+    assert errors(harness.ask(produce(("web", 0, batch), transactional_id="t"), 9)) == {
+        ("web", 0): Errors.NONE
+    }
 
 
 def test_a_partition_named_twice_counts_once_with_its_last_records(harness, replicas):
@@ -156,4 +197,6 @@ def test_a_partition_named_twice_counts_once_with_its_last_records(harness, repl
 
 def test_a_bug_is_told_for_every_partition(harness, replicas):
     replicas.append_records = None
-    assert set(errors(harness.ask(produce(("web", 0, BATCH), ("web", 1, BATCH)), 9)).values()) == {Errors.UNKNOWN_SERVER_ERROR}
+    assert set(errors(harness.ask(produce(("web", 0, BATCH), ("web", 1, BATCH)), 9)).values()) == {
+        Errors.UNKNOWN_SERVER_ERROR
+    }

@@ -2,7 +2,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_edu.server.properties_file import PropertiesError, decode_properties, format_properties, parse_properties
+from kafka_edu.server.properties_file import (
+    PropertiesError,
+    decode_properties,
+    format_properties,
+    parse_properties,
+)
 
 
 def values(text: str) -> dict[str, str]:
@@ -10,7 +15,13 @@ def values(text: str) -> dict[str, str]:
 
 
 def test_key_ends_at_equals_colon_or_blank() -> None:
-    assert values("a=1\nb: 2\nc 3\nd\n  e  =  5 \n") == {"a": "1", "b": "2", "c": "3", "d": "", "e": "5 "}
+    assert values("a=1\nb: 2\nc 3\nd\n  e  =  5 \n") == {
+        "a": "1",
+        "b": "2",
+        "c": "3",
+        "d": "",
+        "e": "5 ",
+    }
 
 
 def test_comments_and_blank_lines_are_skipped_and_lines_counted() -> None:
@@ -31,7 +42,9 @@ def test_a_comment_cannot_be_continued_but_a_value_may_hold_a_hash() -> None:
 
 
 def test_escapes() -> None:
-    assert values("a\\=b=c\\:d\npath=C:\\\\logs\ntab=\\t.\numlaut=\\u00fc\nface=\\uD83D\\uDE00\nq=\\q") == {
+    assert values(
+        "a\\=b=c\\:d\npath=C:\\\\logs\ntab=\\t.\numlaut=\\u00fc\nface=\\uD83D\\uDE00\nq=\\q"
+    ) == {
         "a=b": "c:d",
         "path": "C:\\logs",
         "tab": "\t.",
@@ -56,7 +69,12 @@ def test_utf8_is_read_as_such_and_everything_else_as_latin_1() -> None:
     assert decode_properties(b"a=\xfc") == "a=ü"
 
 
-@given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), st.text(st.characters(exclude_categories=["Cs"]))))
+@given(
+    st.dictionaries(
+        st.text(st.characters(exclude_categories=["Cs"]), min_size=1),
+        st.text(st.characters(exclude_categories=["Cs"])),
+    )
+)
 def test_what_is_written_is_read_back(settings: dict[str, str]) -> None:
     text = format_properties(settings, "a comment")
     assert text.isascii()

@@ -1,4 +1,6 @@
-"""Each hop of a request in turn is broken, in a whole broker in virtual time; the watchdog names the hop."""
+"""Each hop of a request in turn is broken, in a whole broker in virtual time; the watchdog names
+the hop.
+"""
 
 import logging
 from collections.abc import Callable
@@ -16,7 +18,11 @@ from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages.fetch import FetchRequest
 from kafka_edu.protocol.messages.join_group import JoinGroupRequest
 from kafka_edu.protocol.messages.metadata import MetadataRequest
-from kafka_edu.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kafka_edu.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
 from kafka_edu.protocol.messages.sync_group import SyncGroupRequest
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
 from kafka_edu.record.record import Record
@@ -36,7 +42,11 @@ TIMEOUT_MS = 2_000
 def _no_handler(monkeypatch: pytest.MonkeyPatch, is_ours: Callable[[Any], bool]) -> None:
     """The request is put into a queue that nobody empties."""
     put = RequestChannel._put
-    monkeypatch.setattr(RequestChannel, "_put", lambda self, request: None if is_ours(request) else put(self, request))
+    monkeypatch.setattr(
+        RequestChannel,
+        "_put",
+        lambda self, request: None if is_ours(request) else put(self, request),
+    )
 
 
 def _handler_forgets(monkeypatch: pytest.MonkeyPatch, is_ours: Callable[[Any], bool]) -> None:
@@ -80,16 +90,25 @@ def _nobody_reads(monkeypatch: pytest.MonkeyPatch, is_ours: Callable[[Any], bool
     deliver = MemoryWire._deliver
 
     def deliver_to_others(self: MemoryWire) -> None:
-        if not (isinstance(self._receiver, KafkaChannel) and any(b"ours" in piece for piece in self._arrived)):
+        if not (
+            isinstance(self._receiver, KafkaChannel)
+            and any(b"ours" in piece for piece in self._arrived)
+        ):
             deliver(self)
 
     monkeypatch.setattr(MemoryWire, "_deliver", deliver_to_others)
 
 
 def _of_our_client(cluster: SimCluster) -> list[RequestStuck]:
-    """Fetches of followers stand still with it, where purgatories do. A connection whose first request was never read has no client id."""
+    """Fetches of followers stand still with it, where purgatories do. A connection whose first
+    request was never read has no client id.
+    """
     told = [e.event for e in cluster.facts(RequestStuck)]
-    return [event for event in told if isinstance(event, RequestStuck) and event.client_id in ("ours", "")]
+    return [
+        event
+        for event in told
+        if isinstance(event, RequestStuck) and event.client_id in ("ours", "")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +123,11 @@ def _of_our_client(cluster: SimCluster) -> list[RequestStuck]:
     ],
 )
 def test_a_request_that_stands_still_is_told_with_its_hop(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, inject: Any, hop: str, timeout_ms: int
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    inject: Any,
+    hop: str,
+    timeout_ms: int,
 ) -> None:
     cluster = SimCluster(5, (1, 2))
     cluster.start_all()
@@ -120,8 +143,12 @@ def test_a_request_that_stands_still_is_told_with_its_hop(
         connection = NetworkClient(cluster.network.transport(), "ours")
         await connection.connect("127.0.0.1", cluster.port(leader), 1000)
         batch = build_batch([Record(0, cluster.time.milliseconds(), None, b"v", ())])
-        data = TopicProduceData(name=TP.topic, partition_data=[PartitionProduceData(index=TP.partition, records=batch)])
-        await connection.send(ProduceRequest(acks=-1, timeout_ms=TIMEOUT_MS, topic_data=[data]), 7, 3_600_000)
+        data = TopicProduceData(
+            name=TP.topic, partition_data=[PartitionProduceData(index=TP.partition, records=batch)]
+        )
+        await connection.send(
+            ProduceRequest(acks=-1, timeout_ms=TIMEOUT_MS, topic_data=[data]), 7, 3_600_000
+        )
 
     cluster.loop.spawn(client.process, ask())
     with caplog.at_level(logging.WARNING):
@@ -148,7 +175,9 @@ def test_a_cluster_at_work_has_no_stuck_requests_though_a_broker_stands_still_fo
             cluster.pause(1)
         if round_number == 18:
             cluster.resume(1)
-        answers += [client.produce(TopicPartition("t", p), f"{round_number}", -1, 3_000) for p in range(3)]
+        answers += [
+            client.produce(TopicPartition("t", p), f"{round_number}", -1, 3_000) for p in range(3)
+        ]
         cluster.advance(1000)
     cluster.advance(10_000)
     assert cluster.facts(RequestStuck) == []
@@ -158,10 +187,27 @@ def test_a_cluster_at_work_has_no_stuck_requests_though_a_broker_stands_still_fo
 
 def test_the_time_out_is_the_requests_own() -> None:
     assert timeout_ms_of(ProduceRequest(acks=-1, timeout_ms=700, topic_data=[])) == 700
-    assert timeout_ms_of(FetchRequest(replica_id=-1, max_wait_ms=500, min_bytes=1, topics=[], forgotten_topics_data=[])) == 500
+    assert (
+        timeout_ms_of(
+            FetchRequest(
+                replica_id=-1, max_wait_ms=500, min_bytes=1, topics=[], forgotten_topics_data=[]
+            )
+        )
+        == 500
+    )
     join = JoinGroupRequest(
-        group_id="g", session_timeout_ms=10_000, rebalance_timeout_ms=60_000, member_id="", protocol_type="consumer", protocols=[]
+        group_id="g",
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=60_000,
+        member_id="",
+        protocol_type="consumer",
+        protocols=[],
     )
     assert timeout_ms_of(join) == 60_000
-    assert timeout_ms_of(SyncGroupRequest(group_id="g", generation_id=1, member_id="m", assignments=[])) == MAX_POLL_INTERVAL_MS
+    assert (
+        timeout_ms_of(
+            SyncGroupRequest(group_id="g", generation_id=1, member_id="m", assignments=[])
+        )
+        == MAX_POLL_INTERVAL_MS
+    )
     assert timeout_ms_of(MetadataRequest(topics=[])) is None

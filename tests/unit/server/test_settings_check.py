@@ -1,4 +1,6 @@
-"""What is said of settings that are unknown, have no effect, or ask for protection that is missing."""
+"""What is said of settings that are unknown, have no effect, or ask for protection that is
+missing.
+"""
 
 import pytest
 
@@ -47,35 +49,64 @@ def test_protection_that_is_missing_refuses_the_start_and_says_what_to_do(key):
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("authorizer.class.name", ""), ("zookeeper.set.acl", "false"), ("ssl.client.auth", "none"), ("sasl.enabled.mechanisms", "")],
+    [
+        ("authorizer.class.name", ""),
+        ("zookeeper.set.acl", "false"),
+        ("ssl.client.auth", "none"),
+        ("sasl.enabled.mechanisms", ""),
+    ],
 )
 def test_a_value_that_asks_for_no_protection_is_taken_without_a_word(key, value):
     assert make(**{key: value})[1] == []
 
 
 def test_each_key_without_effect_is_named_once_with_its_place_and_the_reason():
-    settings = {"log.cleaner.threads": "2", "log.cleaner.enable": "true", "quota.window.num": "11", "num.partitions": "3"}
+    settings = {
+        "log.cleaner.threads": "2",
+        "log.cleaner.enable": "true",
+        "quota.window.num": "11",
+        "num.partitions": "3",
+    }
     assert make(**settings)[1] == [
-        "here, log.cleaner.threads: log.cleaner.threads=2 has no effect yet, because there is no log cleaner, so nothing is compacted",
-        "here, log.cleaner.enable: log.cleaner.enable=true has no effect yet, because there is no log cleaner, so nothing is compacted",
-        "here, quota.window.num: quota.window.num=11 has no effect yet, because quotas are stored but not enforced",
+        (
+            "here, log.cleaner.threads: log.cleaner.threads=2 has no effect yet, because there is"
+            " no log cleaner, so nothing is compacted"
+        ),
+        (
+            "here, log.cleaner.enable: log.cleaner.enable=true has no effect yet, because there is"
+            " no log cleaner, so nothing is compacted"
+        ),
+        (
+            "here, quota.window.num: quota.window.num=11 has no effect yet, because quotas are"
+            " stored but not enforced"
+        ),
     ]
 
 
 def test_a_policy_with_compact_works_in_part():
-    ((warning,), (plain)) = make(**{"log.cleanup.policy": "compact,delete"})[1], make(**{"log.cleanup.policy": "delete"})[1]
+    (warning,), plain = (
+        make(**{"log.cleanup.policy": "compact,delete"})[1],
+        make(**{"log.cleanup.policy": "delete"})[1],
+    )
     assert "log.cleanup.policy=compact,delete works in part only" in warning
     assert plain == []
 
 
 @pytest.mark.parametrize(
     ("key", "nearest"),
-    [("num.partition", "num.partitions"), ("min.insync.replica", "min.insync.replicas"), ("log.retention.hour", "log.retention.hours"), ("xyz", "")],
+    [
+        ("num.partition", "num.partitions"),
+        ("min.insync.replica", "min.insync.replicas"),
+        ("log.retention.hour", "log.retention.hours"),
+        ("xyz", ""),
+    ],
 )
 def test_an_unknown_key_is_named_with_the_nearest_right_one(key, nearest):
     (finding,) = check_settings({key: "1"})
     assert finding.key == key
-    assert finding.text == f"{key} is not a known key, so it is ignored" + (f"; did you mean {nearest}?" if nearest else "")
+    assert finding.text == f"{key} is not a known key, so it is ignored" + (
+        f"; did you mean {nearest}?" if nearest else ""
+    )
 
 
 def test_a_key_for_one_listener_is_named_unless_it_works():
@@ -100,7 +131,11 @@ def test_each_refused_key_refuses_with_any_value_that_is_not_harmless():
 
 def test_protection_cannot_be_asked_for_while_the_broker_runs_either():
     dynamic = DynamicBrokerConfig(make()[0])
-    for key in ("listener.name.plaintext.ssl.keystore.location", "super.users", "ssl.keystore.location"):
+    for key in (
+        "listener.name.plaintext.ssl.keystore.location",
+        "super.users",
+        "ssl.keystore.location",
+    ):
         with pytest.raises(ConfigException):
             dynamic.validate({key: "/etc/keystore"}, per_broker=True)
 
@@ -108,9 +143,14 @@ def test_protection_cannot_be_asked_for_while_the_broker_runs_either():
 def test_dynamic_settings_that_do_nothing_are_named_in_the_log_once(caplog):
     dynamic = DynamicBrokerConfig(make()[0])
     for _ in range(2):
-        dynamic.update_broker({"no.such.key": "1", "log.cleaner.threads": "2", "num.io.threads": "4"})
+        dynamic.update_broker(
+            {"no.such.key": "1", "log.cleaner.threads": "2", "num.io.threads": "4"}
+        )
     told = [record.getMessage() for record in caplog.records]
     assert told == [
         "dynamic configuration: no.such.key is not a known key, so it is ignored",
-        "dynamic configuration: log.cleaner.threads=2 has no effect yet, because there is no log cleaner, so nothing is compacted",
+        (
+            "dynamic configuration: log.cleaner.threads=2 has no effect yet, because there is no"
+            " log cleaner, so nothing is compacted"
+        ),
     ]

@@ -1,8 +1,10 @@
-"""Knows the true causes of events in the simulator, by a way that the reader does not know: what is handed over between the parts.
+"""Knows the true causes of events in the simulator, by a way that the reader does not know: what is
+handed over between the parts.
 
-Each hand-over between two processes is wrapped. A notification is the very object that ZooKeeper made for one watch. A request
-to a broker is the very bytes that the controller encoded. A write is named by the request of one session, and by
-the context of the task that made it. So the oracle knows which fact of one process led to which fact of another, whatever their fields say.
+Each hand-over between two processes is wrapped. A notification is the very object that ZooKeeper
+made for one watch. A request to a broker is the very bytes that the controller encoded. A write is
+named by the request of one session, and by the context of the task that made it. So the oracle
+knows which fact of one process led to which fact of another, whatever their fields say.
 """
 
 from collections.abc import Iterator
@@ -23,7 +25,8 @@ from kafka_edu.trace.events.zk import WatchFired, ZnodeChanged, ZnodeCreated
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.embedded.zookeeper_server import Effect, Notify, ZooKeeperServer
 
-#: The fact within which code runs. Unlike `Tracer.cause` it is inherited by the tasks that the code creates.
+#: The fact within which code runs. Unlike `Tracer.cause` it is inherited by the tasks that the code
+#: creates.
 _within: ContextVar[int] = ContextVar("within", default=0)
 
 Place = tuple[int, int]
@@ -65,7 +68,10 @@ class ChainOracle:
             effect = server._effects[-1]
             assert isinstance(effect, Notify)
             if oracle._told and isinstance(oracle._told[-1].event, WatchFired):
-                oracle._notifications[id(effect)] = effect, (oracle._told[-1].broker, oracle._told[-1].seq)
+                oracle._notifications[id(effect)] = (
+                    effect,
+                    (oracle._told[-1].broker, oracle._told[-1].seq),
+                )
 
         def received(client: MemoryZkClient, connection: MemoryConnection, effect: Effect) -> None:
             at = len(oracle._told)

@@ -1,4 +1,6 @@
-"""Clusters whose brokers show clients one release and speak another among themselves (edu.api.level, inter.broker.protocol.version)."""
+"""Clusters whose brokers show clients one release and speak another among themselves
+(edu.api.level, inter.broker.protocol.version).
+"""
 
 import itertools
 
@@ -11,7 +13,10 @@ from kafka_edu.protocol.api_versions_table import API_LEVELS
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_edu.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_edu.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
-from kafka_edu.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
+from kafka_edu.protocol.messages.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+)
 from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.sim.sim_loop import SimProcess
@@ -34,12 +39,24 @@ def acknowledged(answer):
 
 @pytest.mark.parametrize(
     ("levels", "protocol"),
-    [(levels, protocol) for levels in itertools.product(LEVELS, repeat=2) for protocol in PROTOCOLS],
+    [
+        (levels, protocol)
+        for levels in itertools.product(LEVELS, repeat=2)
+        for protocol in PROTOCOLS
+    ],
 )
 def test_a_cluster_of_any_level_and_protocol_serves_elects_and_stops(levels, protocol):
     """The first broker, which is the controller, and the other two have a level each."""
-    own = {1: {"edu.api.level": levels[0]}, 2: {"edu.api.level": levels[1]}, 3: {"edu.api.level": levels[1]}}
-    cluster = SimCluster(11, properties={"inter.broker.protocol.version": protocol, "min.insync.replicas": "2"}, broker_properties=own)
+    own = {
+        1: {"edu.api.level": levels[0]},
+        2: {"edu.api.level": levels[1]},
+        3: {"edu.api.level": levels[1]},
+    }
+    cluster = SimCluster(
+        11,
+        properties={"inter.broker.protocol.version": protocol, "min.insync.replicas": "2"},
+        broker_properties=own,
+    )
     cluster.start_all()
     client = SimClient(cluster)
     assert run(cluster, client.create_topic("t", 1, 3)) is Errors.NONE
@@ -94,13 +111,20 @@ def ask(cluster, request, version, response_type):
 def test_api_versions_shows_the_level_to_everybody(mixed):
     for request, version in ((ApiVersionsRequest(), 2), (ApiVersionsRequest(), 0)):
         answer = ask(mixed, request, version, ApiVersionsResponse)
-        assert {(k.api_key, k.min_version, k.max_version) for k in answer.api_keys} == {(k, *v) for k, v in API_LEVELS["2.0"].items()}
+        assert {(k.api_key, k.min_version, k.max_version) for k in answer.api_keys} == {
+            (k, *v) for k, v in API_LEVELS["2.0"].items()
+        }
 
 
 def test_api_versions_above_the_level_is_answered_with_unsupported_version(mixed):
     """KIP-511: the answer has the form of v0, whatever was asked."""
 
-    answer = ask(mixed, ApiVersionsRequest(client_software_name="test", client_software_version="1"), 3, ApiVersionsResponse)
+    answer = ask(
+        mixed,
+        ApiVersionsRequest(client_software_name="test", client_software_version="1"),
+        3,
+        ApiVersionsResponse,
+    )
     assert answer.error_code == Errors.UNSUPPORTED_VERSION
 
 
@@ -127,6 +151,8 @@ def test_a_client_above_the_level_loses_its_connection(mixed, request_, version,
         (OffsetForLeaderEpochRequest(replica_id=2, topics=[]), 4, OffsetForLeaderEpochResponse),
     ],
 )
-def test_a_follower_is_served_what_the_protocol_between_brokers_says(mixed, request_, version, response_type):
+def test_a_follower_is_served_what_the_protocol_between_brokers_says(
+    mixed, request_, version, response_type
+):
     assert ask(mixed, request_, version, response_type) is not None
     assert mixed.facts(RequestRefused) == []

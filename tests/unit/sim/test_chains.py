@@ -1,4 +1,6 @@
-"""Chains of causes in virtual time: whole, and without a false link. `chain_oracle` knows the true causes by another way."""
+"""Chains of causes in virtual time: whole, and without a false link. `chain_oracle` knows the true
+causes by another way.
+"""
 
 import contextlib
 from collections.abc import Coroutine, Iterator
@@ -24,14 +26,42 @@ from tests.unit.sim.chain_oracle import ChainOracle
 
 CREATE_TOPICS, PRODUCE = 19, 0
 FROM_THE_KILL = [
-    "ActionAsked", "ProcessEnded", "SessionExpired", "SessionClosed", "ZnodeDeleted", "WatchFired", "ZkWatchFired", "ControllerEventQueued",
-    "ControllerEventStarted", "ControllerRequestSent", "RequestReceived", "RequestDequeued", "BecameFollower", "FollowerAppended", "FollowerFetched",
-    "HighWatermarkAdvanced", "OperationCompleted", "ProduceAnswered", "ResponseSent", "RecordAcknowledged",
-]  # fmt: skip
+    "ActionAsked",
+    "ProcessEnded",
+    "SessionExpired",
+    "SessionClosed",
+    "ZnodeDeleted",
+    "WatchFired",
+    "ZkWatchFired",
+    "ControllerEventQueued",
+    "ControllerEventStarted",
+    "ControllerRequestSent",
+    "RequestReceived",
+    "RequestDequeued",
+    "BecameFollower",
+    "FollowerAppended",
+    "FollowerFetched",
+    "HighWatermarkAdvanced",
+    "OperationCompleted",
+    "ProduceAnswered",
+    "ResponseSent",
+    "RecordAcknowledged",
+]
 FROM_THE_REQUEST = [
-    "RequestReceived", "RequestDequeued", "ZnodeCreated", "WatchFired", "ZkWatchFired", "ControllerEventQueued", "ControllerEventStarted",
-    "ControllerRequestSent", "RequestReceived", "RequestDequeued", "MetadataUpdated", "OperationCompleted", "ResponseSent",
-]  # fmt: skip
+    "RequestReceived",
+    "RequestDequeued",
+    "ZnodeCreated",
+    "WatchFired",
+    "ZkWatchFired",
+    "ControllerEventQueued",
+    "ControllerEventStarted",
+    "ControllerRequestSent",
+    "RequestReceived",
+    "RequestDequeued",
+    "MetadataUpdated",
+    "OperationCompleted",
+    "ResponseSent",
+]
 
 
 class World:
@@ -48,7 +78,10 @@ class World:
         self._trace.add_sink(self.cluster.sink)
 
     def create(self, topic: str, partitions: int = 3) -> None:
-        assert self.cluster.run_as(self.client.process, self.client.create_topic(topic, partitions, 3)) is Errors.NONE
+        assert (
+            self.cluster.run_as(self.client.process, self.client.create_topic(topic, partitions, 3))
+            is Errors.NONE
+        )
         self.cluster.advance(2000)
 
     def begin(self, work: Coroutine[Any, Any, object]) -> None:
@@ -69,7 +102,11 @@ class World:
         self.cluster.advance(1500)
         assert answer.acked is not None, answer.failed
         assert answer.acked.error is Errors.NONE
-        self._trace(RecordAcknowledged(client="sim", topic=tp.topic, partition=tp.partition, offset=answer.acked.offset))
+        self._trace(
+            RecordAcknowledged(
+                client="sim", topic=tp.topic, partition=tp.partition, offset=answer.acked.offset
+            )
+        )
         return self.cluster.sink.events[-1]
 
     def history(self) -> History:
@@ -89,7 +126,9 @@ def names(chain: list[Envelope]) -> list[str]:
 
 
 def check_all(world: World) -> dict[LinkKind, int]:
-    """No link of this history is false, and none that the oracle knows is missing; returns how many there are of each kind."""
+    """No link of this history is false, and none that the oracle knows is missing; returns how many
+    there are of each kind.
+    """
     history, counts = world.history(), dict.fromkeys(LinkKind, 0)
     for envelope in history.events:
         links = history.parents(envelope)
@@ -105,9 +144,14 @@ def check_all(world: World) -> dict[LinkKind, int]:
                     assert world.oracle.requests[place] == cause, link
                 case LinkKind.WRITER:
                     proposed = link.cause.event
-                    if isinstance(proposed, IsrChangeProposed):  # a task of its own writes it: no hand-over that the oracle sees
+                    if isinstance(
+                        proposed, IsrChangeProposed
+                    ):  # a task of its own writes it: no hand-over that the oracle sees
                         assert link.key == (
-                            ("path", f"/brokers/topics/{proposed.topic}/partitions/{proposed.partition}/state"),
+                            (
+                                "path",
+                                f"/brokers/topics/{proposed.topic}/partitions/{proposed.partition}/state",
+                            ),
                             ("version", proposed.zk_version + 1),
                         )
                     else:
@@ -161,7 +205,12 @@ def test_also_when_the_controller_itself_becomes_leader(world: World) -> None:
     (tree,) = history.causes_tree(ack)
     [leads] = [node for _, node in tree.walk() if isinstance(node.envelope.event, BecameLeader)]
     chain = history.chain(leads.envelope)
-    assert names(chain)[-4:] == ["ControllerRequestSent", "RequestReceived", "RequestDequeued", "BecameLeader"]
+    assert names(chain)[-4:] == [
+        "ControllerRequestSent",
+        "RequestReceived",
+        "RequestDequeued",
+        "BecameLeader",
+    ]
     assert {e.broker for e in chain[-4:]} == {1}
 
 
@@ -169,8 +218,16 @@ def test_from_create_topics_to_its_response(world: World) -> None:
     for topic in ("a", "b"):
         world.create(topic)
     history = world.history()
-    answers = [e for e in history.events if isinstance(e.event, ResponseSent) and e.event.api_key == CREATE_TOPICS]
-    requests = [e for e in history.events if isinstance(e.event, RequestReceived) and e.event.api_key == CREATE_TOPICS]
+    answers = [
+        e
+        for e in history.events
+        if isinstance(e.event, ResponseSent) and e.event.api_key == CREATE_TOPICS
+    ]
+    requests = [
+        e
+        for e in history.events
+        if isinstance(e.event, RequestReceived) and e.event.api_key == CREATE_TOPICS
+    ]
     assert len(answers) == 2
     for request, answer in zip(requests, answers, strict=True):
         chain = history.chain(answer)
@@ -201,11 +258,16 @@ def test_without_zookeepers_events_the_chain_starts_at_the_watch_and_says_so(wor
     history = History(e for e in world.cluster.sink.events if e.broker != -2)
     chain = history.chain(ack)
     assert names(chain) == FROM_THE_KILL[FROM_THE_KILL.index("ZkWatchFired") :]
-    assert history.beginning(chain[0]) == "this ZooKeeper emits no events: the chain starts at the watch"
+    assert (
+        history.beginning(chain[0])
+        == "this ZooKeeper emits no events: the chain starts at the watch"
+    )
 
 
 def test_a_produce_that_waited_is_told_with_what_ended_its_wait(world: World) -> None:
-    """A follower stands still; the ISR shrinks, and the producer is answered. All this at the default level."""
+    """A follower stands still; the ISR shrinks, and the producer is answered. All this at the
+    default level.
+    """
     world.create("t", 1)
     tp = TopicPartition("t", 0)
     world.produce(tp, "the first of the epoch is told anyway")
@@ -216,10 +278,19 @@ def test_a_produce_that_waited_is_told_with_what_ended_its_wait(world: World) ->
     world.cluster.advance(40_000)
     assert waiting.acked is not None
     history = world.history()
-    answered = [e for e in history.events if isinstance(e.event, ResponseSent) and e.event.api_key == PRODUCE]
+    answered = [
+        e
+        for e in history.events
+        if isinstance(e.event, ResponseSent) and e.event.api_key == PRODUCE
+    ]
     assert len(answered) == 2
     chain = names(history.chain(answered[-1]))
-    assert chain[-4:] == ["HighWatermarkAdvanced", "OperationCompleted", "ProduceAnswered", "ResponseSent"]
+    assert chain[-4:] == [
+        "HighWatermarkAdvanced",
+        "OperationCompleted",
+        "ProduceAnswered",
+        "ResponseSent",
+    ]
     assert "ProcessPaused" in chain
     world.cluster.resume(follower)
     check_all(world)
@@ -232,7 +303,14 @@ def test_a_quick_produce_tells_nothing_at_the_default_level(world: World) -> Non
     told = len(world.cluster.sink.events)
     world.produce(tp, "another")
     kinds = {e.name for e in world.cluster.sink.events[told:]}
-    assert not kinds & {"RequestReceived", "OperationCompleted", "ProduceAnswered", "ResponseSent", "FollowerFetched", "HighWatermarkAdvanced"}, kinds
+    assert not kinds & {
+        "RequestReceived",
+        "OperationCompleted",
+        "ProduceAnswered",
+        "ResponseSent",
+        "FollowerFetched",
+        "HighWatermarkAdvanced",
+    }, kinds
 
 
 def test_at_level_hops_too_no_link_is_false() -> None:
@@ -254,11 +332,20 @@ def test_at_level_hops_too_no_link_is_false() -> None:
 def test_a_role_is_linked_to_its_own_election_when_a_topic_is_created_again(world: World) -> None:
     for _ in range(2):
         world.create("t", 1)
-        assert world.cluster.run_as(world.client.process, world.client.delete_topic("t")) is Errors.NONE
+        assert (
+            world.cluster.run_as(world.client.process, world.client.delete_topic("t"))
+            is Errors.NONE
+        )
         world.cluster.advance(5000)
     history = world.history()
-    roles = [e for e in history.events if isinstance(e.event, BecameLeader | BecameFollower) and e.event.topic == "t"]
-    elections = [e for e in history.events if isinstance(e.event, LeaderElected) and e.event.topic == "t"]
+    roles = [
+        e
+        for e in history.events
+        if isinstance(e.event, BecameLeader | BecameFollower) and e.event.topic == "t"
+    ]
+    elections = [
+        e for e in history.events if isinstance(e.event, LeaderElected) and e.event.topic == "t"
+    ]
     assert (len(elections), len(roles)) == (2, 6)
     for place, role in enumerate(roles):
         [link] = [link for link in history.parents(role) if link.kind is LinkKind.ELECTION]

@@ -1,4 +1,6 @@
-"""A bug injected into one hop of one request, while others are in the same hop: each of the others is answered (docs/answers.md)."""
+"""A bug injected into one hop of one request, while others are in the same hop: each of the others
+is answered (docs/answers.md).
+"""
 
 import asyncio
 from typing import Any
@@ -8,7 +10,12 @@ import pytest
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.network.network_client import NetworkClient
-from kafka_edu.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
+from kafka_edu.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 from kafka_edu.replication.delayed_produce import DelayedProduce
@@ -29,12 +36,16 @@ class _Bug(Exception):
 
 def _produce(cluster: SimCluster, timeout_ms: int = 5_000) -> ProduceRequest:
     batch = build_batch([Record(0, cluster.time.milliseconds(), None, b"v", ())])
-    data = TopicProduceData(name=TP.topic, partition_data=[PartitionProduceData(index=TP.partition, records=batch)])
+    data = TopicProduceData(
+        name=TP.topic, partition_data=[PartitionProduceData(index=TP.partition, records=batch)]
+    )
     return ProduceRequest(acks=-1, timeout_ms=timeout_ms, topic_data=[data])
 
 
 def _in_the_response(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Completed by a follower's fetch, or by a time-out: the answer is made while another connection's request is handled."""
+    """Completed by a follower's fetch, or by a time-out: the answer is made while another
+    connection's request is handled.
+    """
     original = ProduceApi._respond
 
     def respond(self: Any, call: ApiCall, request: Any, results: Any) -> None:
@@ -46,7 +57,9 @@ def _in_the_response(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _in_the_try(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same, in looking whether it is done. It waits in the timer then: the first look was its own handler's."""
+    """The same, in looking whether it is done. It waits in the timer then: the first look was its
+    own handler's.
+    """
     original = DelayedProduce.try_complete
 
     def try_complete(self: DelayedProduce) -> bool:
@@ -64,7 +77,11 @@ def _in_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
     encode = module.encode_response
 
     def encode_response(api_key: int, version: int, correlation_id: int, response: Any) -> Any:
-        if isinstance(response, ProduceResponse) and correlation_id == 0 and response.responses[0].partition_responses[0].base_offset == 3:
+        if (
+            isinstance(response, ProduceResponse)
+            and correlation_id == 0
+            and response.responses[0].partition_responses[0].base_offset == 3
+        ):
             raise _Bug("injected")
         return encode(api_key, version, correlation_id, response)
 
@@ -81,7 +98,9 @@ def _in_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
         (_in_encoding, "time-out"),
     ],
 )
-def test_a_bug_in_one_waiting_produce_leaves_the_others_answered(monkeypatch: pytest.MonkeyPatch, inject: Any, ends_by: str) -> None:
+def test_a_bug_in_one_waiting_produce_leaves_the_others_answered(
+    monkeypatch: pytest.MonkeyPatch, inject: Any, ends_by: str
+) -> None:
     cluster = SimCluster(11, (1, 2, 3))
     cluster.start_all()
     client = SimClient(cluster)
@@ -109,10 +128,16 @@ def test_a_bug_in_one_waiting_produce_leaves_the_others_answered(monkeypatch: py
     broken = answers.pop(3)
     assert isinstance(broken, ConnectionError), broken
     wanted = Errors.NONE if ends_by != "time-out" else Errors.REQUEST_TIMED_OUT
-    assert [Errors.of(answer.responses[0].partition_responses[0].error_code) for answer in answers] == [wanted] * 5
+    assert [
+        Errors.of(answer.responses[0].partition_responses[0].error_code) for answer in answers
+    ] == [wanted] * 5
     failed = cluster.facts(RequestFailed)
-    assert [e.event.error for e in failed if isinstance(e.event, RequestFailed)] == ["_Bug: injected"]
+    assert [e.event.error for e in failed if isinstance(e.event, RequestFailed)] == [
+        "_Bug: injected"
+    ]
     assert {e.event.connection_id for e in failed if isinstance(e.event, RequestFailed)} <= {
-        e.event.connection_id for e in cluster.facts(ConnectionClosed) if isinstance(e.event, ConnectionClosed)
+        e.event.connection_id
+        for e in cluster.facts(ConnectionClosed)
+        if isinstance(e.event, ConnectionClosed)
     }
     cluster.close()

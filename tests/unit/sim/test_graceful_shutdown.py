@@ -1,4 +1,6 @@
-"""SIGTERM to a broker of three, in virtual time: its leaders move first, clients hardly notice, and its next start reads nothing again (spec G1)."""
+"""SIGTERM to a broker of three, in virtual time: its leaders move first, clients hardly notice, and
+its next start reads nothing again (spec G1).
+"""
 
 import gc
 from collections.abc import Awaitable, Mapping
@@ -19,11 +21,20 @@ from kafka_edu.sim.memory_file_system import MemoryFile
 from kafka_edu.sim.sim_client import Answer, SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.trace.event import Envelope
-from kafka_edu.trace.events.controller import ControlledShutdownProcessed, ControllerEventStarted, ControllerResigned, LeaderElected
+from kafka_edu.trace.events.controller import (
+    ControlledShutdownProcessed,
+    ControllerEventStarted,
+    ControllerResigned,
+    LeaderElected,
+)
 from kafka_edu.trace.events.log import LogFlushed, LogLoaded, LogRecovered
 from kafka_edu.trace.events.network import ConnectionClosed
 from kafka_edu.trace.events.replication import IsrExpanded
-from kafka_edu.trace.events.server import BrokerStateChanged, ControlledShutdownAttempted, ServerStopped
+from kafka_edu.trace.events.server import (
+    BrokerStateChanged,
+    ControlledShutdownAttempted,
+    ServerStopped,
+)
 
 #: The book's three cases, for broker 2: it leads, it follows, it is alone.
 LED, FOLLOWED, ALONE = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("alone", 0)
@@ -32,10 +43,16 @@ ASSIGNMENT = {LED: [2, 3, 1], FOLLOWED: [3, 2, 1], ALONE: [2]}
 STUCK = TopicPartition("stuck", 0)
 
 
-def started(assigned: Mapping[TopicPartition, list[int]] = ASSIGNMENT, **properties: str) -> tuple[SimCluster, SimClient]:
-    """As many brokers as the assignment names, with those topics; `properties` with `_` for dots."""
+def started(
+    assigned: Mapping[TopicPartition, list[int]] = ASSIGNMENT, **properties: str
+) -> tuple[SimCluster, SimClient]:
+    """As many brokers as the assignment names, with those topics; `properties` with `_` for
+    dots.
+    """
     brokers = range(1, max(max(ids) for ids in assigned.values()) + 1)
-    cluster = SimCluster(5, tuple(brokers), {key.replace("_", "."): value for key, value in properties.items()})
+    cluster = SimCluster(
+        5, tuple(brokers), {key.replace("_", "."): value for key, value in properties.items()}
+    )
     cluster.start_all()
     client = SimClient(cluster)
 
@@ -43,13 +60,22 @@ def started(assigned: Mapping[TopicPartition, list[int]] = ASSIGNMENT, **propert
         network = NetworkClient(cluster.network.transport(), "script")
         await network.connect("127.0.0.1", cluster.port(1), 1000)
         topics = [
-            CreatableTopic(name=name, num_partitions=-1, replication_factor=-1, assignments=[], configs=[])
+            CreatableTopic(
+                name=name, num_partitions=-1, replication_factor=-1, assignments=[], configs=[]
+            )
             for name in {tp.topic: None for tp in assigned}
         ]
         for topic in topics:
-            of_topic = [(tp.partition, ids) for tp, ids in assigned.items() if tp.topic == topic.name]
-            topic.assignments = [CreatableReplicaAssignment(partition_index=number, broker_ids=ids) for number, ids in of_topic]
-        response = await network.ask(CreateTopicsRequest(topics=topics, timeout_ms=30_000), 4, CreateTopicsResponse, 30_000)
+            of_topic = [
+                (tp.partition, ids) for tp, ids in assigned.items() if tp.topic == topic.name
+            ]
+            topic.assignments = [
+                CreatableReplicaAssignment(partition_index=number, broker_ids=ids)
+                for number, ids in of_topic
+            ]
+        response = await network.ask(
+            CreateTopicsRequest(topics=topics, timeout_ms=30_000), 4, CreateTopicsResponse, 30_000
+        )
         network.close()
         return max(topic.error_code for topic in response.topics)
 
@@ -80,20 +106,45 @@ def test_the_books_steps_in_their_order_and_its_three_cases() -> None:
     assert (processed.led, processed.followed, processed.remaining) == (1, 1, 0)
     (attempt,) = of_broker(cluster, 2, ControlledShutdownAttempted)
     assert attempt.event == ControlledShutdownAttempted(1, 1, "NONE", 0)
-    states = [e for e in of_broker(cluster, 2, BrokerStateChanged) if isinstance(e.event, BrokerStateChanged)]
+    states = [
+        e
+        for e in of_broker(cluster, 2, BrokerStateChanged)
+        if isinstance(e.event, BrokerStateChanged)
+    ]
     life = [e.event.after for e in states if isinstance(e.event, BrokerStateChanged)]
-    assert life == ["Starting", "RunningAsBroker", "PendingControlledShutdown", "BrokerShuttingDown", "NotRunning"]
-    (moved,) = [e for e in cluster.facts(LeaderElected) if isinstance(e.event, LeaderElected) and e.event.strategy == "ControlledShutdown"]
+    assert life == [
+        "Starting",
+        "RunningAsBroker",
+        "PendingControlledShutdown",
+        "BrokerShuttingDown",
+        "NotRunning",
+    ]
+    (moved,) = [
+        e
+        for e in cluster.facts(LeaderElected)
+        if isinstance(e.event, LeaderElected) and e.event.strategy == "ControlledShutdown"
+    ]
     assert isinstance(moved.event, LeaderElected)
-    assert (moved.event.partition, moved.event.old_leader, moved.event.new_leader, moved.event.isr) == (0, 2, 3, (3, 1))
-    assert moved.mono_us <= states[3].mono_us, "the leader has moved before the broker begins to close anything"
+    assert (
+        moved.event.partition,
+        moved.event.old_leader,
+        moved.event.new_leader,
+        moved.event.isr,
+    ) == (0, 2, 3, (3, 1))
+    assert moved.mono_us <= states[3].mono_us, (
+        "the leader has moved before the broker begins to close anything"
+    )
     (stopped,) = of_broker(cluster, 2, ServerStopped)
     assert isinstance(stopped.event, ServerStopped)
     assert stopped.event.clean
     assert cluster.brokers[2].file_system.exists("/data/.kafka_cleanshutdown")
     cluster.advance(100)
     leaders = {tp: cluster.run_as(client.process, client.leader_of(tp)) for tp in ASSIGNMENT}
-    assert leaders == {LED: 3, FOLLOWED: 3, ALONE: -1}, "who is alone goes down with the broker; nothing can be done about it"
+    assert leaders == {
+        LED: 3,
+        FOLLOWED: 3,
+        ALONE: -1,
+    }, "who is alone goes down with the broker; nothing can be done about it"
     for tp in (LED, FOLLOWED):
         produce(cluster, client, tp, "after")
 
@@ -110,7 +161,11 @@ def test_who_still_asks_finds_out_before_logs_are_flushed() -> None:
     cluster.run_as(client.process, connecting)
     cluster.stop(2)
     ends = of_broker(cluster, 2, ConnectionClosed, LogFlushed, ServerStopped)
-    closed = [place for place, e in enumerate(ends) if isinstance(e.event, ConnectionClosed) and e.event.reason == "the broker stops"]
+    closed = [
+        place
+        for place, e in enumerate(ends)
+        if isinstance(e.event, ConnectionClosed) and e.event.reason == "the broker stops"
+    ]
     flushed = [place for place, e in enumerate(ends) if isinstance(e.event, LogFlushed)]
     assert closed
     assert flushed
@@ -119,14 +174,22 @@ def test_who_still_asks_finds_out_before_logs_are_flushed() -> None:
     assert not network.connected
 
 
-def test_a_producer_sees_no_failure_and_a_broker_that_is_going_does_not_follow_what_it_has_given_up() -> None:
-    """One partition cannot be moved, so it takes all three tries. Were the broker to follow what it gave up at the first, it would be in the ISR again
-    within milliseconds, and when it goes every produce with acks=all would wait until it is missed."""
-    cluster, client = started({**ASSIGNMENT, STUCK: [2, 4]}, zookeeper_session_timeout_ms="6000", replica_lag_time_max_ms="30000")
+def test_a_producer_sees_no_failure_and_a_leaving_broker_does_not_follow_what_it_gave_up() -> None:
+    """One partition cannot be moved, so it takes all three tries. Were the broker to follow what it
+    gave up at the first, it would be in the ISR again within milliseconds, and when it goes every
+    produce with acks=all would wait until it is missed.
+    """
+    cluster, client = started(
+        {**ASSIGNMENT, STUCK: [2, 4]},
+        zookeeper_session_timeout_ms="6000",
+        replica_lag_time_max_ms="30000",
+    )
     produce(cluster, client, LED, "before")
     cluster.kill(4)
     cluster.advance(20_000)
-    stopping = cluster.loop.spawn(cluster.brokers[2].process, cluster.brokers[2].running.shutdown("SIGTERM"))
+    stopping = cluster.loop.spawn(
+        cluster.brokers[2].process, cluster.brokers[2].running.shutdown("SIGTERM")
+    )
     began_ms = cluster.time.milliseconds()
     answers: list[Answer] = []
     while not stopping.done():
@@ -139,12 +202,26 @@ def test_a_producer_sees_no_failure_and_a_broker_that_is_going_does_not_follow_w
         cluster.advance(20)
     attempts = [e.event for e in of_broker(cluster, 2, ControlledShutdownAttempted)]
     assert attempts == [ControlledShutdownAttempted(n, 1, "NONE", 1) for n in (1, 2, 3)]
-    assert not [e for e in cluster.facts(IsrExpanded) if isinstance(e.event, IsrExpanded) and e.event.topic == "t" and 2 in e.event.after]
-    refused = [answer.acked.error for answer in answers if answer.acked is not None and answer.acked.error is not Errors.NONE]
-    assert set(refused) <= {Errors.NOT_LEADER_OR_FOLLOWER}, "what tells a producer to ask for the new leader"
+    assert not [
+        e
+        for e in cluster.facts(IsrExpanded)
+        if isinstance(e.event, IsrExpanded) and e.event.topic == "t" and 2 in e.event.after
+    ]
+    refused = [
+        answer.acked.error
+        for answer in answers
+        if answer.acked is not None and answer.acked.error is not Errors.NONE
+    ]
+    assert set(refused) <= {Errors.NOT_LEADER_OR_FOLLOWER}, (
+        "what tells a producer to ask for the new leader"
+    )
     assert len(refused) < 20
     assert not [answer.failed for answer in answers if answer.failed]
-    acked = [answer.acked.value for answer in answers if answer.acked is not None and answer.acked.error is Errors.NONE]
+    acked = [
+        answer.acked.value
+        for answer in answers
+        if answer.acked is not None and answer.acked.error is Errors.NONE
+    ]
     assert len(acked) == len(answers) - len(refused), "every other was acked, the last within 20 ms"
     stored = {value for _, value in cluster.run_as(client.process, client.consume(LED))}
     assert stored >= set(acked)
@@ -176,7 +253,9 @@ class CountingReads:
 
 @pytest.mark.parametrize("how", ["SIGTERM", "kill -9"])
 def test_the_next_start_recovers_nothing_after_sigterm_and_all_after_kill(how: str) -> None:
-    """After a clean end no segment is read: only the headers behind the last index entry, to find the end, as Kafka does (readNextOffset)."""
+    """After a clean end no segment is read: only the headers behind the last index entry, to find
+    the end, as Kafka does (readNextOffset).
+    """
     cluster, client = started()
     for number in range(20):
         produce(cluster, client, ALONE, f"{number} ".ljust(3000, "."))
@@ -201,11 +280,15 @@ def test_the_next_start_recovers_nothing_after_sigterm_and_all_after_kill(how: s
         assert not any(event.clean for event in loaded)
         assert {event.topic for event in recovered} >= {"t", "alone"}
         assert reads.bytes > 20 * 3000
-    assert not cluster.brokers[2].file_system.exists("/data/.kafka_cleanshutdown"), "so that a crash from now on is noticed"
+    assert not cluster.brokers[2].file_system.exists("/data/.kafka_cleanshutdown"), (
+        "so that a crash from now on is noticed"
+    )
 
 
 def test_the_controller_itself_is_stopped() -> None:
-    """It asks itself, and is in office until its leaders have moved; the next controller finds nothing left to do for them."""
+    """It asks itself, and is in office until its leaders have moved; the next controller finds
+    nothing left to do for them.
+    """
     cluster, client = started()
     cluster.stop(1)
     (attempt,) = of_broker(cluster, 1, ControlledShutdownAttempted)
@@ -218,7 +301,9 @@ def test_the_controller_itself_is_stopped() -> None:
 
 
 def test_the_last_broker_asks_once() -> None:
-    """All others are dead: what it leads remains, another try would change nothing, and it stops all the same."""
+    """All others are dead: what it leads remains, another try would change nothing, and it stops
+    all the same.
+    """
     cluster, client = started(zookeeper_session_timeout_ms="6000")
     produce(cluster, client, LED, "before")
     cluster.kill(3)
@@ -229,7 +314,9 @@ def test_the_last_broker_asks_once() -> None:
     attempts = [e.event for e in of_broker(cluster, 2, ControlledShutdownAttempted)]
     assert attempts == [ControlledShutdownAttempted(1, 2, "NONE", 2)]
     assert cluster.time.milliseconds() - began < 1000
-    assert cluster.brokers[2].file_system.exists("/data/.kafka_cleanshutdown"), "its logs are whole nevertheless"
+    assert cluster.brokers[2].file_system.exists("/data/.kafka_cleanshutdown"), (
+        "its logs are whole nevertheless"
+    )
 
 
 def test_controlled_shutdown_can_be_switched_off() -> None:
@@ -239,22 +326,39 @@ def test_controlled_shutdown_can_be_switched_off() -> None:
     assert not cluster.facts(ControlledShutdownAttempted)
     assert cluster.brokers[2].file_system.exists("/data/.kafka_cleanshutdown")
     cluster.advance(1000)
-    strategies = {e.event.strategy for e in cluster.facts(LeaderElected) if isinstance(e.event, LeaderElected) and e.event.old_leader == 2}
+    strategies = {
+        e.event.strategy
+        for e in cluster.facts(LeaderElected)
+        if isinstance(e.event, LeaderElected) and e.event.old_leader == 2
+    }
     assert strategies == {"OfflinePartition"}, "its leaders move when it is gone"
 
 
-@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")  # what the controller had made in its last step
+@pytest.mark.filterwarnings(
+    "ignore:coroutine .* was never awaited"
+)  # what the controller had made in its last step
 def test_the_controller_dies_while_a_broker_is_asking_it() -> None:
-    """The broker that is going finds nobody for a while, then the next controller; here it may be that itself, and it goes all the same."""
+    """The broker that is going finds nobody for a while, then the next controller; here it may be
+    that itself, and it goes all the same.
+    """
     cluster, client = started(zookeeper_session_timeout_ms="6000")
     produce(cluster, client, LED, "before")
-    stopping = cluster.loop.spawn(cluster.brokers[2].process, cluster.brokers[2].running.shutdown("SIGTERM"))
-    while not any(isinstance(e.event, ControllerEventStarted) and e.event.name == "ControlledShutdown" for e in cluster.sink.events[-20:]):
+    stopping = cluster.loop.spawn(
+        cluster.brokers[2].process, cluster.brokers[2].running.shutdown("SIGTERM")
+    )
+    while not any(
+        isinstance(e.event, ControllerEventStarted) and e.event.name == "ControlledShutdown"
+        for e in cluster.sink.events[-20:]
+    ):
         assert cluster.loop.step()
     cluster.kill(1)
     cluster.loop.run_until_complete(stopping, 600_000)
     cluster.loop.kill(cluster.brokers[2].process)
-    attempts = [e.event for e in of_broker(cluster, 2, ControlledShutdownAttempted) if isinstance(e.event, ControlledShutdownAttempted)]
+    attempts = [
+        e.event
+        for e in of_broker(cluster, 2, ControlledShutdownAttempted)
+        if isinstance(e.event, ControlledShutdownAttempted)
+    ]
     assert attempts[0].controller_id == 1
     assert "Error" in attempts[0].error
     assert attempts[-1].controller_id in (2, 3)

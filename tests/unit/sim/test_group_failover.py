@@ -1,4 +1,6 @@
-"""A group outlives its coordinator: three brokers in virtual time, the one that coordinates is killed, or stopped, and another loads the group (spec O2)."""
+"""A group outlives its coordinator: three brokers in virtual time, the one that coordinates is
+killed, or stopped, and another loads the group (spec O2).
+"""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -11,22 +13,43 @@ from kafka_edu.protocol.messages.alter_partition_reassignments import (
     ReassignablePartition,
     ReassignableTopic,
 )
-from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kafka_edu.protocol.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
 from kafka_edu.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from kafka_edu.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from kafka_edu.protocol.messages.join_group import (
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    JoinGroupResponse,
+)
 from kafka_edu.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
-from kafka_edu.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic, OffsetFetchResponse
-from kafka_edu.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
+from kafka_edu.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestTopic,
+    OffsetFetchResponse,
+)
+from kafka_edu.protocol.messages.sync_group import (
+    SyncGroupRequest,
+    SyncGroupRequestAssignment,
+    SyncGroupResponse,
+)
 from kafka_edu.protocol.schema import Message
 from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.sim.sim_loop import SimProcess
-from kafka_edu.trace.events.group import GroupLoaded, GroupsLoaded, GroupStateChanged, GroupsUnloaded, MemberFailed
+from kafka_edu.trace.events.group import (
+    GroupLoaded,
+    GroupsLoaded,
+    GroupStateChanged,
+    GroupsUnloaded,
+    MemberFailed,
+)
 
 R = TypeVar("R", bound=Message)
 PATIENCE_MS = 60_000
@@ -58,7 +81,14 @@ class GroupClient:
 
         return self.cluster.run_as(self.process, body(), 2 * PATIENCE_MS)
 
-    def spawn(self, broker_id: int, request: Message, version: int, response: type[R], then: Callable[[R], None]) -> None:
+    def spawn(
+        self,
+        broker_id: int,
+        request: Message,
+        version: int,
+        response: type[R],
+        then: Callable[[R], None],
+    ) -> None:
         """Ask, and go on; `then` gets the answer."""
 
         async def body() -> None:
@@ -83,14 +113,19 @@ class GroupClient:
         request = self.join_request(group)
         for _ in range(300):
             joined = self.ask(broker_id, request, 3, JoinGroupResponse)
-            if joined.error_code not in (Errors.COORDINATOR_LOAD_IN_PROGRESS, Errors.NOT_COORDINATOR):
+            if joined.error_code not in (
+                Errors.COORDINATOR_LOAD_IN_PROGRESS,
+                Errors.NOT_COORDINATOR,
+            ):
                 break
             self.cluster.advance(100)
         self.member_id, self.generation = joined.member_id, joined.generation_id
         return joined.error_code
 
     def join_request(self, group: str) -> JoinGroupRequest:
-        protocols = [JoinGroupRequestProtocol(name="range", metadata=b"\0\0\0\0\0\1\0\1t\xff\xff\xff\xff")]
+        protocols = [
+            JoinGroupRequestProtocol(name="range", metadata=b"\0\0\0\0\0\1\0\1t\xff\xff\xff\xff")
+        ]
         return JoinGroupRequest(
             group_id=group,
             session_timeout_ms=30_000,
@@ -101,24 +136,47 @@ class GroupClient:
         )
 
     def sync(self, broker_id: int, group: str, assignment: bytes = b"") -> SyncGroupResponse:
-        given = [SyncGroupRequestAssignment(member_id=self.member_id, assignment=assignment)] if assignment else []
-        request = SyncGroupRequest(group_id=group, generation_id=self.generation, member_id=self.member_id, assignments=given)
+        given = (
+            [SyncGroupRequestAssignment(member_id=self.member_id, assignment=assignment)]
+            if assignment
+            else []
+        )
+        request = SyncGroupRequest(
+            group_id=group,
+            generation_id=self.generation,
+            member_id=self.member_id,
+            assignments=given,
+        )
         return self.ask(broker_id, request, 2, SyncGroupResponse)
 
     def heartbeat(self, broker_id: int, group: str) -> int:
-        request = HeartbeatRequest(group_id=group, generation_id=self.generation, member_id=self.member_id)
+        request = HeartbeatRequest(
+            group_id=group, generation_id=self.generation, member_id=self.member_id
+        )
         return self.ask(broker_id, request, 2, HeartbeatResponse).error_code
 
     def commit(self, broker_id: int, group: str, offset: int) -> int:
-        partitions = [OffsetCommitRequestPartition(partition_index=0, committed_offset=offset, committed_metadata="")]
+        partitions = [
+            OffsetCommitRequestPartition(
+                partition_index=0, committed_offset=offset, committed_metadata=""
+            )
+        ]
         topics = [OffsetCommitRequestTopic(name="t", partitions=partitions)]
-        request = OffsetCommitRequest(group_id=group, generation_id=self.generation, member_id=self.member_id, topics=topics)
-        return self.ask(broker_id, request, 5, OffsetCommitResponse).topics[0].partitions[0].error_code
+        request = OffsetCommitRequest(
+            group_id=group, generation_id=self.generation, member_id=self.member_id, topics=topics
+        )
+        return (
+            self.ask(broker_id, request, 5, OffsetCommitResponse).topics[0].partitions[0].error_code
+        )
 
     def fetch(self, broker_id: int, group: str) -> tuple[int, int]:
-        request = OffsetFetchRequest(group_id=group, topics=[OffsetFetchRequestTopic(name="t", partition_indexes=[0])])
+        request = OffsetFetchRequest(
+            group_id=group, topics=[OffsetFetchRequestTopic(name="t", partition_indexes=[0])]
+        )
         answer = self.ask(broker_id, request, 5, OffsetFetchResponse)
-        return answer.error_code, answer.topics[0].partitions[0].committed_offset if answer.topics else -1
+        return answer.error_code, (
+            answer.topics[0].partitions[0].committed_offset if answer.topics else -1
+        )
 
 
 def started() -> tuple[SimCluster, GroupClient, int]:
@@ -153,23 +211,41 @@ def test_a_killed_coordinators_groups_go_on_under_another_without_a_rebalance() 
     assert offset == 42
     assert member.heartbeat(new, "g") == Errors.NONE, "the generation is the same"
     assert member.sync(new, "g").assignment == b"mine"
-    loaded = [e for e in cluster.facts(GroupLoaded) if e.broker == new and isinstance(e.event, GroupLoaded) and e.event.group == "g"]
-    assert [(e.event.state, e.event.generation, e.event.offsets) for e in loaded if isinstance(e.event, GroupLoaded)] == [("Stable", 1, 1)]
+    loaded = [
+        e
+        for e in cluster.facts(GroupLoaded)
+        if e.broker == new and isinstance(e.event, GroupLoaded) and e.event.group == "g"
+    ]
+    assert [
+        (e.event.state, e.event.generation, e.event.offsets)
+        for e in loaded
+        if isinstance(e.event, GroupLoaded)
+    ] == [("Stable", 1, 1)]
     assert any(e.broker == new for e in cluster.facts(GroupsLoaded))
     cluster.advance(29_000)
     assert not cluster.facts(MemberFailed)
     cluster.advance(2_000)
     (failed,) = cluster.facts(MemberFailed)
-    assert failed.broker == new, "the new coordinator expects heartbeats from when it has loaded the group"
+    assert failed.broker == new, (
+        "the new coordinator expects heartbeats from when it has loaded the group"
+    )
 
 
 def test_a_group_moves_with_its_partition_to_other_brokers() -> None:
-    """The coordinator's replica of __consumer_offsets is taken away: of that StopReplica alone tells it, no LeaderAndIsr."""
+    """The coordinator's replica of __consumer_offsets is taken away: of that StopReplica alone
+    tells it, no LeaderAndIsr.
+    """
     cluster, member, coordinator = started()
     others = [broker_id for broker_id in cluster.brokers if broker_id != coordinator]
     wish = ReassignablePartition(partition_index=ord("g") % 3, replicas=others)
-    request = AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(name="__consumer_offsets", partitions=[wish])])
-    controller = next(b.id for b in cluster.brokers.values() if b.running._controller is not None and b.running._controller.is_active)
+    request = AlterPartitionReassignmentsRequest(
+        topics=[ReassignableTopic(name="__consumer_offsets", partitions=[wish])]
+    )
+    controller = next(
+        b.id
+        for b in cluster.brokers.values()
+        if b.running._controller is not None and b.running._controller.is_active
+    )
     answer = member.ask(controller, request, 0, AlterPartitionReassignmentsResponse)
     assert answer.responses[0].partitions[0].error_code == Errors.NONE
     cluster.advance(2_000)
@@ -197,7 +273,9 @@ def test_a_stopping_coordinator_hands_its_groups_over_and_tells_who_waits() -> N
     survivor = next(broker_id for broker_id in cluster.brokers if broker_id != coordinator)
     new = member.coordinator(survivor, "g")
     assert new != coordinator
-    assert member.heartbeat(new, "g") == Errors.NONE, "the rebalance went with the old coordinator; the last stored generation goes on"
+    assert member.heartbeat(new, "g") == Errors.NONE, (
+        "the rebalance went with the old coordinator; the last stored generation goes on"
+    )
     second.member_id = ""
     second.spawn(new, second.join_request("g"), 3, JoinGroupResponse, answers.append)
     cluster.advance(100)
@@ -208,7 +286,9 @@ def test_a_stopping_coordinator_hands_its_groups_over_and_tells_who_waits() -> N
 
 
 def test_the_old_coordinator_knows_nothing_when_it_leads_again() -> None:
-    """What happened meanwhile is in the log, and is read: a deposed coordinator never goes on with what it had in memory."""
+    """What happened meanwhile is in the log, and is read: a deposed coordinator never goes on with
+    what it had in memory.
+    """
     cluster, member, coordinator = started()
     cluster.stop(coordinator)
     survivor = next(broker_id for broker_id in cluster.brokers if broker_id != coordinator)
@@ -225,5 +305,9 @@ def test_the_old_coordinator_knows_nothing_when_it_leads_again() -> None:
             break
         cluster.advance(50)
     assert (error, offset) == (Errors.NONE, 43)
-    states = [e.event for e in cluster.facts(GroupStateChanged) if isinstance(e.event, GroupStateChanged) and e.event.after == "Dead"]
+    states = [
+        e.event
+        for e in cluster.facts(GroupStateChanged)
+        if isinstance(e.event, GroupStateChanged) and e.event.after == "Dead"
+    ]
     assert len(states) == 2, "each coordinator gave the group up when it stopped"

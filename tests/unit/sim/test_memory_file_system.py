@@ -63,7 +63,11 @@ def test_folders(disk: tuple[FileSystem, str]) -> None:
     files.write_atomically(f"{root}/d/f", b"22", sync=False)
     files.open(f"{root}/d/e/g").append([b"3"])
     assert files.list(f"{root}/d") == ["e", "f"]
-    assert (files.is_dir(f"{root}/d/e"), files.is_dir(f"{root}/d/f"), files.exists(f"{root}/d/f")) == (True, False, True)
+    assert (
+        files.is_dir(f"{root}/d/e"),
+        files.is_dir(f"{root}/d/f"),
+        files.exists(f"{root}/d/f"),
+    ) == (True, False, True)
     files.rename(f"{root}/d", f"{root}/n")
     assert files.read(f"{root}/n/f") == b"22"
     assert files.read(f"{root}/n/e/g") == b"3"
@@ -84,7 +88,13 @@ def test_a_crash_cuts_the_write_and_everything_after_it() -> None:
     disk.crash_after(3)
     with pytest.raises(SimulatedCrash):
         file.append([b"abc", b"def"])
-    for call in (lambda: file.append([b"x"]), file.flush, lambda: disk.remove("/a"), lambda: disk.open("/b"), lambda: disk.rename("/a", "/b")):
+    for call in (
+        lambda: file.append([b"x"]),
+        file.flush,
+        lambda: disk.remove("/a"),
+        lambda: disk.open("/b"),
+        lambda: disk.rename("/a", "/b"),
+    ):
         with pytest.raises(SimulatedCrash):
             call()
     assert disk.crashed

@@ -1,4 +1,6 @@
-"""The metadata proxy in virtual time: copies are refreshed, targets fall out and come back, hostile clients cost one connection."""
+"""The metadata proxy in virtual time: copies are refreshed, targets fall out and come back, hostile
+clients cost one connection.
+"""
 
 import asyncio
 
@@ -17,7 +19,14 @@ from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.sim.sim_loop import SimProcess
 from kafka_edu.trace.events.network import ConnectionClosed
-from kafka_edu.trace.events.proxy import MetadataCopied, MetadataCopyFailed, ProxyAnswered, ProxyRefused, ProxyStopped, TargetStateChanged
+from kafka_edu.trace.events.proxy import (
+    MetadataCopied,
+    MetadataCopyFailed,
+    ProxyAnswered,
+    ProxyRefused,
+    ProxyStopped,
+    TargetStateChanged,
+)
 from kafka_edu.trace.tracer import Tracer
 from tests.unit.clients.proxy.proxy_world import copy_of
 
@@ -35,7 +44,10 @@ class Proxied:
         self.process = SimProcess("proxy")
         tracer = Tracer(-4, self.cluster.time)
         tracer.add_sink(self.cluster.sink)
-        made = [Target(name, [Address("127.0.0.1", self.cluster.port(b)) for b in brokers], tracer) for name, brokers in targets]
+        made = [
+            Target(name, [Address("127.0.0.1", self.cluster.port(b)) for b in brokers], tracer)
+            for name, brokers in targets
+        ]
         for name, copy in replayed:
             made.append(Target(name, [], tracer))
             made[-1].play_back(copy)
@@ -93,16 +105,22 @@ def test_the_copy_follows_the_cluster_by_one_refresh():
     proxied.cluster.advance(REFRESH_MS + 100)
     told = proxied.boot()
     assert topics(told) == ["new"]
-    assert [(p.partition_index, p.leader_id > 0, p.leader_epoch) for p in told.topics[0].partitions] == [(0, True, 0), (1, True, 0)]
+    assert [
+        (p.partition_index, p.leader_id > 0, p.leader_epoch) for p in told.topics[0].partitions
+    ] == [(0, True, 0), (1, True, 0)]
     copied = proxied.facts(MetadataCopied)
-    assert {(e.target, e.source, e.version, e.brokers) for e in copied} == {("kafka", "127.0.0.1:9093", 11, (1, 2, 3))}
+    assert {(e.target, e.source, e.version, e.brokers) for e in copied} == {
+        ("kafka", "127.0.0.1:9093", 11, (1, 2, 3))
+    }
     assert copied[-1].partitions == 2
 
 
 def test_the_given_address_is_needed_for_the_first_answer_only():
     proxied = Proxied(targets=(("kafka", (1,)),))
     proxied.cluster.kill(1)
-    proxied.cluster.advance(20_000)  # its session expires too: the copy that a living broker tells has no broker 1
+    proxied.cluster.advance(
+        20_000
+    )  # its session expires too: the copy that a living broker tells has no broker 1
     assert [broker.node_id for broker in proxied.boot().brokers] == [2, 3]
     assert proxied.states() == [("kafka", "Unknown", "Up")]
 
@@ -130,7 +148,10 @@ def test_a_target_that_hangs_is_given_the_time_out_and_no_more():
     before = proxied.cluster.time.milliseconds()
     proxied.cluster.advance(2 * (REFRESH_MS + 3 * TIMEOUT_MS) + 100)
     failed = proxied.cluster.facts(MetadataCopyFailed)
-    assert [round((envelope.wall_ms - before) / 100) for envelope in failed] == [19, 38]  # a refresh and three time-outs; and again
+    assert [round((envelope.wall_ms - before) / 100) for envelope in failed] == [
+        19,
+        38,
+    ]  # a refresh and three time-outs; and again
     assert failed[0].event.reason.count("no answer within 300 ms") == 3
     assert proxied.states()[-1] == ("kafka", "Up", "Down")
     for broker in (1, 2, 3):
@@ -140,7 +161,10 @@ def test_a_target_that_hangs_is_given_the_time_out_and_no_more():
 
 
 def test_the_clients_of_a_cluster_that_died_boot_on_the_other():
-    proxied = Proxied(rules=("client=pinned to=kafka", "to=kafka,tape"), replayed=(("tape", copy_of({}, "played back")),))
+    proxied = Proxied(
+        rules=("client=pinned to=kafka", "to=kafka,tape"),
+        replayed=(("tape", copy_of({}, "played back")),),
+    )
     clients = [f"c{i}" for i in range(12)]
     before = {client: proxied.boot(client).cluster_id for client in clients}
     assert len(set(before.values())) == 2
@@ -148,7 +172,9 @@ def test_the_clients_of_a_cluster_that_died_boot_on_the_other():
         proxied.cluster.kill(broker)
     proxied.cluster.advance(2 * REFRESH_MS + 100)
     assert {proxied.boot(client).cluster_id for client in clients} == {"played back"}
-    assert {e.target for e in proxied.facts(MetadataCopyFailed)} == {"kafka"}, "what is played back is not asked"
+    assert {e.target for e in proxied.facts(MetadataCopyFailed)} == {"kafka"}, (
+        "what is played back is not asked"
+    )
     with pytest.raises(ConnectionError):
         proxied.boot("pinned")
     for broker in (1, 2, 3):
@@ -167,9 +193,16 @@ def test_a_produce_request_closes_its_connection_and_no_other():
     proxied.cluster.run_as(proxied.client, connect())
     with pytest.raises(ConnectionError):
         proxied.boot("lost", ProduceRequest(acks=1, timeout_ms=1, topic_data=[]), 7)
-    assert [(e.client_id, e.reason) for e in proxied.facts(ProxyRefused)] == [("lost", "PRODUCE is not served: this is a metadata proxy")]
-    assert [e.reason for e in proxied.facts(ConnectionClosed) if "metadata proxy" in e.reason] == ["PRODUCE is not served: this is a metadata proxy"]
-    assert proxied.cluster.run_as(proxied.client, stays.send(ApiVersionsRequest(), 0, 1000)).error_code == 0
+    assert [(e.client_id, e.reason) for e in proxied.facts(ProxyRefused)] == [
+        ("lost", "PRODUCE is not served: this is a metadata proxy")
+    ]
+    assert [e.reason for e in proxied.facts(ConnectionClosed) if "metadata proxy" in e.reason] == [
+        "PRODUCE is not served: this is a metadata proxy"
+    ]
+    assert (
+        proxied.cluster.run_as(proxied.client, stays.send(ApiVersionsRequest(), 0, 1000)).error_code
+        == 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -181,7 +214,13 @@ def test_a_produce_request_closes_its_connection_and_no_other():
         b"\0\0\0\x08\x12\x34\0\0\0\0\0\0",
         b"\0\0\0\x0e\0\x03\0\x01\0\0\0\x01\xff\xff\0\0\0\x07",
     ],
-    ids=["an empty frame", "a huge frame", "another protocol", "an unknown key", "a body that ends early"],
+    ids=[
+        "an empty frame",
+        "a huge frame",
+        "another protocol",
+        "an unknown key",
+        "a body that ends early",
+    ],
 )
 def test_what_is_no_request_costs_one_connection(sent):
     proxied = Proxied()
@@ -197,7 +236,9 @@ def test_what_is_no_request_costs_one_connection(sent):
             lost.append(reason)
 
     async def send():
-        wire = await proxied.cluster.network.transport().connect("127.0.0.1", PORT, lambda _: Receiver(), 1000)
+        wire = await proxied.cluster.network.transport().connect(
+            "127.0.0.1", PORT, lambda _: Receiver(), 1000
+        )
         wire.send([sent])
         await asyncio.sleep(0.1)
 
@@ -219,7 +260,9 @@ def test_a_silent_connection_is_closed_after_ten_minutes():
             lost.append(reason)
 
     async def connect():
-        await proxied.cluster.network.transport().connect("127.0.0.1", PORT, lambda _: Receiver(), 1000)
+        await proxied.cluster.network.transport().connect(
+            "127.0.0.1", PORT, lambda _: Receiver(), 1000
+        )
 
     proxied.cluster.run_as(proxied.client, connect())
     proxied.cluster.advance(599_000)
@@ -249,7 +292,10 @@ def test_in_the_end_it_says_what_it_did():
     (stopped,) = proxied.facts(ProxyStopped)
     assert (stopped.reason, stopped.requests, stopped.refused) == ("SIGTERM", ((3, 1), (18, 1)), 0)
     assert (stopped.bytes_in, stopped.bytes_out) == (43, 145)
-    assert [(e.client_id, e.api_key, e.api_version, e.target, e.error) for e in proxied.facts(ProxyAnswered)] == [
+    assert [
+        (e.client_id, e.api_key, e.api_version, e.target, e.error)
+        for e in proxied.facts(ProxyAnswered)
+    ] == [
         ("a", 3, 8, "kafka", "NONE"),
         ("b", 18, 3, "", "NONE"),
     ]

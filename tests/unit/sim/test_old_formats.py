@@ -1,4 +1,6 @@
-"""Replicas of a log of message format v0 or v1: they agree by the high watermark, for such messages name no leader's epoch."""
+"""Replicas of a log of message format v0 or v1: they agree by the high watermark, for such messages
+name no leader's epoch.
+"""
 
 import pytest
 
@@ -15,7 +17,9 @@ LOG = "/data/t-0/00000000000000000000.log"
 
 @pytest.mark.parametrize(("release", "magic"), [("0.9.0", 0), ("0.10.2", 1)])
 def test_replicas_are_the_same_after_the_leader_was_killed(release: str, magic: int) -> None:
-    cluster = SimCluster(5, (1, 2, 3), {"log.message.format.version": release, "min.insync.replicas": "2"})
+    cluster = SimCluster(
+        5, (1, 2, 3), {"log.message.format.version": release, "min.insync.replicas": "2"}
+    )
     cluster.start_all()
     client = SimClient(cluster)
     assert cluster.run_as(client.process, client.create_topic("t", 1, 3)) is Errors.NONE
@@ -41,7 +45,9 @@ def test_replicas_are_the_same_after_the_leader_was_killed(release: str, magic: 
         cluster.start(leader)
         cluster.advance(20_000)
     cluster.advance(10_000)
-    logs = {broker_id: broker.file_system.read(LOG) for broker_id, broker in cluster.brokers.items()}
+    logs = {
+        broker_id: broker.file_system.read(LOG) for broker_id, broker in cluster.brokers.items()
+    }
     cluster.close()
     assert len(set(logs.values())) == 1
     assert {header.magic for _, header in iter_headers(logs[1])} == {magic}

@@ -19,7 +19,11 @@ ROOT = Path(__file__).parents[3]
 
 def documented_hops() -> list[tuple[str, str]]:
     """(where, event) of each row; an operation's event with its purgatory."""
-    rows = re.findall(r"^\| \d+ \| (\w+) \|.*\| `(\w+)`(.*) \|$", (ROOT / "docs" / "produce-path.md").read_text(encoding="utf-8"), re.M)
+    rows = re.findall(
+        r"^\| \d+ \| (\w+) \|.*\| `(\w+)`(.*) \|$",
+        (ROOT / "docs" / "produce-path.md").read_text(encoding="utf-8"),
+        re.M,
+    )
     return [(where, name + purgatory) for where, name, purgatory in rows]
 
 
@@ -27,7 +31,10 @@ def waiting_fetches(events: list[Envelope]) -> int:
     """How many fetches wait for records behind these events."""
     found: dict[type, set[tuple[int, int]]] = {OperationWatched: set(), OperationCompleted: set()}
     for told in events:
-        if isinstance(told.event, OperationWatched | OperationCompleted) and told.event.purgatory == "Fetch":
+        if (
+            isinstance(told.event, OperationWatched | OperationCompleted)
+            and told.event.purgatory == "Fetch"
+        ):
             found[type(told.event)].add((told.broker, told.event.operation))
     return len(found[OperationWatched] - found[OperationCompleted])
 
@@ -39,14 +46,20 @@ def test_the_page_tells_the_hops_in_the_order_in_which_they_happen(seed: int) ->
     client = SimClient(cluster)
     assert cluster.run_as(client.process, client.create_topic("t", 1, 3)) is Errors.NONE
     cluster.advance(1000)
-    while True:  # until a produce meets both followers waiting: now and then one was just answered, and has yet to ask again
+    # until a produce meets both followers waiting: now and then one was just answered, and has yet
+    # to ask again
+    while True:
         before = len(cluster.sink.events)
         answer = client.produce(TopicPartition("t", 0), "hello", -1)
         cluster.advance(100)
         assert answer.acked is not None
         assert answer.acked.error is Errors.NONE
         told = cluster.sink.events[before:]
-        produce = next(e for e in told if isinstance(e.event, RequestReceived) and e.event.api_key == ApiKey.PRODUCE)
+        produce = next(
+            e
+            for e in told
+            if isinstance(e.event, RequestReceived) and e.event.api_key == ApiKey.PRODUCE
+        )
         if waiting_fetches(cluster.sink.events[: before + told.index(produce)]) == 2:
             break
     leader = produce.broker
@@ -62,7 +75,11 @@ def test_the_page_tells_the_hops_in_the_order_in_which_they_happen(seed: int) ->
         purgatory = getattr(envelope.event, "purgatory", "")
         return f"{envelope.name} of {purgatory}" if purgatory else envelope.name
 
-    happened = [("leader" if e.broker == leader else "follower", name(e)) for e in told[told.index(produce) :] if of_this_request(e)]
+    happened = [
+        ("leader" if e.broker == leader else "follower", name(e))
+        for e in told[told.index(produce) :]
+        if of_this_request(e)
+    ]
     hops = documented_hops()
     assert len(hops) == 12
     position = 0
@@ -72,5 +89,7 @@ def test_the_page_tells_the_hops_in_the_order_in_which_they_happen(seed: int) ->
 
 
 def test_every_module_on_the_page_exists() -> None:
-    for module in re.findall(r"`(\w+/[\w/]+\.py)`", (ROOT / "docs" / "produce-path.md").read_text(encoding="utf-8")):
+    for module in re.findall(
+        r"`(\w+/[\w/]+\.py)`", (ROOT / "docs" / "produce-path.md").read_text(encoding="utf-8")
+    ):
         assert (ROOT / "kafka_edu" / module).exists() or (ROOT / module).exists(), module

@@ -1,4 +1,6 @@
-"""The search by seeds: a few seeds hold, one seed gives one run, and each bug that is planted is found."""
+"""The search by seeds: a few seeds hold, one seed gives one run, and each bug that is planted is
+found.
+"""
 
 import asyncio
 from collections import deque
@@ -43,11 +45,14 @@ def test_a_response_that_is_dropped_is_found(monkeypatch: pytest.MonkeyPatch) ->
         return False if responses % 300 == 0 else enqueue(self, request, parts)
 
     monkeypatch.setattr(Processor, "enqueue_response", drops_some)
-    # Which responses are dropped depends on the seed: a follower whose fetch is dropped reconnects, and no client notices.
+    # Which responses are dropped depends on the seed: a follower whose fetch is dropped reconnects,
+    # and no client notices.
     assert any("stuck: " in failures(seed) for seed in range(1, 6))
 
 
-def test_the_rest_of_a_batch_of_responses_that_is_dropped_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rest_of_a_batch_of_responses_that_is_dropped_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     rounds = 0
     process = Processor.process_new_responses
 

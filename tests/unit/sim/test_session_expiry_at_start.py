@@ -1,6 +1,8 @@
-"""A session that expires while its broker starts, at every half millisecond of the start: the broker is there all the same, under the new session.
+"""A session that expires while its broker starts, at every half millisecond of the start: the
+broker is there all the same, under the new session.
 
-Only a request that is under way then fails with SESSION_EXPIRED, and the start with it, as in Kafka.
+Only a request that is under way then fails with SESSION_EXPIRED, and the start with it, as in
+Kafka.
 """
 
 import asyncio
@@ -36,7 +38,10 @@ def session(cluster: SimCluster) -> int:
 
 def owners(cluster: SimCluster) -> set[int]:
     """The sessions of the broker's two ephemerals."""
-    return {cluster.zookeeper.server.tree.node(path).ephemeral_owner for path in ("/brokers/ids/1", "/controller")}
+    return {
+        cluster.zookeeper.server.tree.node(path).ephemeral_owner
+        for path in ("/brokers/ids/1", "/controller")
+    }
 
 
 def start_takes_ms() -> float:
@@ -76,12 +81,18 @@ def test_at_whatever_moment() -> None:
     assert survived > registered_twice > 0
 
 
-def test_between_the_registration_and_the_turn_in_which_the_broker_hears_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A loop that stood still finds both at once, the answer and the end of the session that it is an answer in."""
+def test_between_the_registration_and_the_turn_in_which_the_broker_hears_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A loop that stood still finds both at once, the answer and the end of the session that it is
+    an answer in.
+    """
     register = KafkaZkClient.register_broker
     with one_broker() as cluster:
 
-        async def register_and_hear_late(zk: KafkaZkClient, broker: Broker, wait_ms: float = 0) -> int:
+        async def register_and_hear_late(
+            zk: KafkaZkClient, broker: Broker, wait_ms: float = 0
+        ) -> int:
             epoch = await register(zk, broker, wait_ms)
             monkeypatch.undo()
             cluster.zookeeper.expire(session(cluster))

@@ -1,4 +1,6 @@
-"""Which calls of the disk a broker makes on its loop, and why each of them may stay there. All others are made by workers."""
+"""Which calls of the disk a broker makes on its loop, and why each of them may stay there. All
+others are made by workers.
+"""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -33,15 +35,25 @@ NOT_THE_CALLER = ("sim.memory_file_system", "log.checkpoint_file", "log.offset_c
 
 #: (call, who makes it) → why it is made on the loop.
 NEW_LOG = (
-    "a new log is made before its partition is led or followed; LeaderAndIsr makes a few logs a turn of the loop, as Kafka does on its handler thread"
+    "a new log is made before its partition is led or followed; LeaderAndIsr makes a few logs a"
+    " turn of the loop, as Kafka does on its handler thread"
 )
-ROLL = "the record that does not fit any more waits for the new segment, as in Kafka; once in log.segment.bytes"
-FROZEN = "one rename for each file of a segment that goes, once in log.segment.bytes; its removal is a worker's"
+ROLL = (
+    "the record that does not fit any more waits for the new segment, as in Kafka; once in"
+    " log.segment.bytes"
+)
+FROZEN = (
+    "one rename for each file of a segment that goes, once in log.segment.bytes; its removal is a"
+    " worker's"
+)
 ALLOWED: dict[tuple[str, str], str] = {
     ("list", "log.log_loader._complete_swaps"): NEW_LOG,
     ("list", "log.log_loader._open_segments"): NEW_LOG,
     ("list", "log.log_loader._remove_temporary_files"): NEW_LOG,
-    ("list", "log.producer_state_manager.snapshot_offsets"): "a new log has none; retention and truncation drop the snapshots of what goes",
+    (
+        "list",
+        "log.producer_state_manager.snapshot_offsets",
+    ): "a new log has none; retention and truncation drop the snapshots of what goes",
     ("make_dirs", "log.log_loader.load"): NEW_LOG,
     ("make_dirs", "log.log_manager._make_folder"): NEW_LOG,
     ("open", "log.log_segment.__init__"): ROLL,
@@ -50,7 +62,10 @@ ALLOWED: dict[tuple[str, str], str] = {
     (
         "open",
         "log.abstract_index._back",
-    ): "an index takes room on the disk a page at a time (4 KiB, some 512 entries), so that a full disk is an error and no SIGBUS",
+    ): (
+        "an index takes room on the disk a page at a time (4 KiB, some 512 entries), so that a full"
+        " disk is an error and no SIGBUS"
+    ),
     ("open", "log.producer_state_manager.take_snapshot"): ROLL,
     ("truncate", "log.producer_state_manager.take_snapshot"): ROLL,
     ("rename", "log.producer_state_manager.take_snapshot"): ROLL,
@@ -59,11 +74,17 @@ ALLOWED: dict[tuple[str, str], str] = {
     (
         "rename",
         "log.log_manager.delete_log",
-    ): "a topic of the same name may come at once: the folder must be out of its way; one rename a log, its removal is a worker's",
+    ): (
+        "a topic of the same name may come at once: the folder must be out of its way; one rename a"
+        " log, its removal is a worker's"
+    ),
     (
         "truncate",
         "log.log_segment.truncate_to",
-    ): "the follower may not append before its log is cut; once in an epoch, and only where it had diverged",
+    ): (
+        "the follower may not append before its log is cut; once in an epoch, and only where it had"
+        " diverged"
+    ),
 }
 
 
@@ -78,7 +99,9 @@ class _Audit:
         for cls, name in BLOCKING:
             monkeypatch.setattr(cls, name, self._noted(getattr(cls, name), name))
         run_blocking = SlowDisk.run_blocking
-        monkeypatch.setattr(SlowDisk, "run_blocking", lambda disk, work: run_blocking(disk, self._by_worker(work)))
+        monkeypatch.setattr(
+            SlowDisk, "run_blocking", lambda disk, work: run_blocking(disk, self._by_worker(work))
+        )
 
     def _by_worker(self, work: Callable[[], T]) -> Callable[[], T]:
         def run() -> T:
@@ -115,15 +138,28 @@ def _caller() -> str:
     frame = sys._getframe(2)
     while frame is not None:
         module = str(frame.f_globals.get("__name__", "")).removeprefix("kafka_edu.")
-        if str(frame.f_globals.get("__name__", "")).startswith("kafka_edu.") and module not in NOT_THE_CALLER:
+        if (
+            str(frame.f_globals.get("__name__", "")).startswith("kafka_edu.")
+            and module not in NOT_THE_CALLER
+        ):
             return f"{module}.{frame.f_code.co_name}"
         frame = frame.f_back  # type: ignore[assignment]
     return "?"
 
 
-def test_the_broker_calls_the_disk_on_its_loop_only_where_it_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_broker_calls_the_disk_on_its_loop_only_where_it_is_allowed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     audit = _Audit(monkeypatch)
-    cluster = SimCluster(9, (1, 2, 3), {"log.segment.bytes": "300", "log.retention.bytes": "900", "log.retention.check.interval.ms": "2000"})
+    cluster = SimCluster(
+        9,
+        (1, 2, 3),
+        {
+            "log.segment.bytes": "300",
+            "log.retention.bytes": "900",
+            "log.retention.check.interval.ms": "2000",
+        },
+    )
     cluster.start_all()
     client = SimClient(cluster)
     with audit.on():
@@ -135,7 +171,10 @@ def test_the_broker_calls_the_disk_on_its_loop_only_where_it_is_allowed(monkeypa
             cluster.advance(200)
         leader = cluster.run_as(client.process, client.leader_of(TopicPartition("t", 0)))
         follower = leader % 3 + 1
-        for broker in (follower, (leader + 1) % 3 + 1):  # the leader's last records go nowhere: it truncates when it comes back
+        for broker in (
+            follower,
+            (leader + 1) % 3 + 1,
+        ):  # the leader's last records go nowhere: it truncates when it comes back
             cluster.cut(leader, broker)
         for number in range(3):
             client.produce(TopicPartition("t", 0), f"lost {number}", 1)
@@ -153,7 +192,12 @@ def test_the_broker_calls_the_disk_on_its_loop_only_where_it_is_allowed(monkeypa
             for broker_id in cluster.brokers:
                 connection = NetworkClient(cluster.network.transport(), "admin")
                 await connection.connect("127.0.0.1", cluster.port(broker_id), 1000)
-                answer = await connection.ask(DeleteTopicsRequest(topic_names=["gone"], timeout_ms=5000), 3, DeleteTopicsResponse, 20_000)
+                answer = await connection.ask(
+                    DeleteTopicsRequest(topic_names=["gone"], timeout_ms=5000),
+                    3,
+                    DeleteTopicsResponse,
+                    20_000,
+                )
                 connection.close()
                 if answer.responses[0].error_code == Errors.NONE:
                     return broker_id
@@ -164,5 +208,7 @@ def test_the_broker_calls_the_disk_on_its_loop_only_where_it_is_allowed(monkeypa
         cluster.stop(follower)
     assert audit.flushed_by_workers > 0
     assert {call: count for call, count in audit.found.items() if call not in ALLOWED} == {}
-    assert set(ALLOWED) <= set(audit.found), "what is allowed and not needed any more goes from the list"
+    assert set(ALLOWED) <= set(audit.found), (
+        "what is allowed and not needed any more goes from the list"
+    )
     cluster.close()

@@ -1,4 +1,6 @@
-"""Transactions while brokers are killed, restarted and cut off, at random but from a seed: each is there whole or not at all (spec X2)."""
+"""Transactions while brokers are killed, restarted and cut off, at random but from a seed: each is
+there whole or not at all (spec X2).
+"""
 
 import asyncio
 import gc
@@ -10,12 +12,19 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.network.network_client import NetworkClient
-from kafka_edu.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from kafka_edu.protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+)
 from kafka_edu.protocol.messages.end_txn import EndTxnRequest
 from kafka_edu.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_edu.protocol.messages.init_producer_id import InitProducerIdRequest
-from kafka_edu.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kafka_edu.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
 from kafka_edu.protocol.schema import Message
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch, iter_headers, read_records
@@ -32,7 +41,12 @@ PROPERTIES = {
 PARTITIONS = [TopicPartition("t", i) for i in range(3)]
 TRANSACTIONS = 40
 #: The producer gives a transaction up and begins anew, under the next epoch.
-GIVE_UP = {Errors.PRODUCER_FENCED, Errors.INVALID_PRODUCER_EPOCH, Errors.INVALID_TXN_STATE, Errors.INVALID_PRODUCER_ID_MAPPING}
+GIVE_UP = {
+    Errors.PRODUCER_FENCED,
+    Errors.INVALID_PRODUCER_EPOCH,
+    Errors.INVALID_TXN_STATE,
+    Errors.INVALID_PRODUCER_ID_MAPPING,
+}
 ASK_AGAIN = {
     Errors.NOT_COORDINATOR,
     Errors.COORDINATOR_LOAD_IN_PROGRESS,
@@ -52,7 +66,9 @@ class GivenUp(Exception):
 
 
 class Producer(SimClient):
-    """A transactional producer that asks again until it knows, in virtual time; as a real one does, but bit by bit."""
+    """A transactional producer that asks again until it knows, in virtual time; as a real one does,
+    but bit by bit.
+    """
 
     def __init__(self, cluster: SimCluster) -> None:
         super().__init__(cluster, "producer")
@@ -90,13 +106,19 @@ class Producer(SimClient):
             answer = await self._ask(coordinator, request, version) if coordinator >= 0 else None
             if answer is not None:
                 self.answer = answer
-                error = Errors.of(answer.results[0].results[0].error_code if hasattr(answer, "results") else answer.error_code)
+                error = Errors.of(
+                    answer.results[0].results[0].error_code
+                    if hasattr(answer, "results")
+                    else answer.error_code
+                )
                 if error not in ASK_AGAIN:
                     return error
             await self.cluster.time.sleep(200)
 
     async def _init(self) -> None:
-        error = await self._until_known(InitProducerIdRequest(transactional_id="a", transaction_timeout_ms=20_000), 4)
+        error = await self._until_known(
+            InitProducerIdRequest(transactional_id="a", transaction_timeout_ms=20_000), 4
+        )
         assert error is Errors.NONE, error
         self.producer, self.sequences = (self.answer.producer_id, self.answer.producer_epoch), {}
 
@@ -114,7 +136,10 @@ class Producer(SimClient):
         producer_id, epoch = self.producer
         topic = AddPartitionsToTxnTopic(name="t", partitions=[tp.partition for tp in PARTITIONS])
         named = {"transactional_id": "a", "producer_id": producer_id, "producer_epoch": epoch}
-        if await self._until_known(AddPartitionsToTxnRequest(topics=[topic], **named), 2) is not Errors.NONE:
+        if (
+            await self._until_known(AddPartitionsToTxnRequest(topics=[topic], **named), 2)
+            is not Errors.NONE
+        ):
             raise GivenUp
         for tp in PARTITIONS:
             await self._write(tp, number)
@@ -139,8 +164,12 @@ class Producer(SimClient):
             base_sequence=sequence,
             is_transactional=True,
         )
-        data = TopicProduceData(name="t", partition_data=[PartitionProduceData(index=tp.partition, records=batch)])
-        request = ProduceRequest(transactional_id="a", acks=-1, timeout_ms=10_000, topic_data=[data])
+        data = TopicProduceData(
+            name="t", partition_data=[PartitionProduceData(index=tp.partition, records=batch)]
+        )
+        request = ProduceRequest(
+            transactional_id="a", acks=-1, timeout_ms=10_000, topic_data=[data]
+        )
         while True:
             try:
                 leader = await self.leader_of(tp)
@@ -163,13 +192,27 @@ class Producer(SimClient):
         async def body() -> tuple[bytes, list[tuple[int, int]], int, int]:
             client = NetworkClient(self.cluster.network.transport(), "reader")
             await client.connect("127.0.0.1", self.cluster.port(await self.leader_of(tp)), 1000)
-            wanted = FetchTopic(topic="t", partitions=[FetchPartition(partition=tp.partition, fetch_offset=0, partition_max_bytes=1 << 20)])
-            request = FetchRequest(replica_id=-1, max_wait_ms=0, min_bytes=0, isolation_level=1, topics=[wanted])
+            wanted = FetchTopic(
+                topic="t",
+                partitions=[
+                    FetchPartition(
+                        partition=tp.partition, fetch_offset=0, partition_max_bytes=1 << 20
+                    )
+                ],
+            )
+            request = FetchRequest(
+                replica_id=-1, max_wait_ms=0, min_bytes=0, isolation_level=1, topics=[wanted]
+            )
             answer = (await client.send(request, 11, 10_000)).responses[0].partition_responses[0]
             client.close()
             assert answer.error_code == 0
             aborted = [(a.producer_id, a.first_offset) for a in answer.aborted_transactions]
-            return bytes(part_bytes(answer.record_set)), aborted, answer.last_stable_offset, answer.high_watermark
+            return (
+                bytes(part_bytes(answer.record_set)),
+                aborted,
+                answer.last_stable_offset,
+                answer.high_watermark,
+            )
 
         data, aborted, stable, high_watermark = self.cluster.run_as(self.process, body())
         assert stable == high_watermark, "nothing is left open"
@@ -181,16 +224,23 @@ class Producer(SimClient):
             if header.is_control:
                 aborting.discard(header.producer_id)
             elif header.producer_id not in aborting:
-                values += [int(record.value) for record in read_records(data[position : position + header.size_in_bytes])]
+                values += [
+                    int(record.value)
+                    for record in read_records(data[position : position + header.size_in_bytes])
+                ]
         return values
 
 
 def step_until_decided(cluster: SimCluster, done: asyncio.Task[None]) -> int:
-    """Return in the very step in which a transaction's end is decided: the broker that coordinates it (another, if there is none any more)."""
+    """Return in the very step in which a transaction's end is decided: the broker that coordinates
+    it (another, if there is none any more).
+    """
     decided: list[int] = []
 
     def listen(envelope: Envelope) -> None:
-        if isinstance(envelope.event, TransactionStateChanged) and envelope.event.after.startswith("Prepare"):
+        if isinstance(envelope.event, TransactionStateChanged) and envelope.event.after.startswith(
+            "Prepare"
+        ):
             decided.append(envelope.broker)
 
     cluster.sink.listeners.append(listen)
@@ -200,7 +250,9 @@ def step_until_decided(cluster: SimCluster, done: asyncio.Task[None]) -> int:
     return decided[0] if decided else 1
 
 
-@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")  # a task that a dead broker had made in its last step
+@pytest.mark.filterwarnings(
+    "ignore:coroutine .* was never awaited"
+)  # a task that a dead broker had made in its last step
 @pytest.mark.parametrize("seed", [1, 4])
 def test_each_transaction_is_there_whole_or_not_at_all(seed: int) -> None:
     chance = random.Random(f"transaction faults {seed}")
@@ -230,13 +282,17 @@ def test_each_transaction_is_there_whole_or_not_at_all(seed: int) -> None:
             cluster.pause(victim)
             cluster.advance(chance.choice((500, 3_000, 12_000)))
             cluster.resume(victim)
-        cluster.advance(12_000)  # back in the ISR before the next: two of three must have what was acked
+        cluster.advance(
+            12_000
+        )  # back in the ISR before the next: two of three must have what was acked
     done.result()
     cluster.advance(60_000)
     seen = [producer.read_committed(tp) for tp in PARTITIONS]
     assert seen[0] == seen[1] == seen[2], "all partitions, or none"
     assert len(set(seen[0])) == len(seen[0]), "none twice"
-    assert set(producer.committed) <= set(seen[0]) <= set(producer.committed) | set(producer.uncertain)
+    assert (
+        set(producer.committed) <= set(seen[0]) <= set(producer.committed) | set(producer.uncertain)
+    )
     assert not set(producer.given_up) & set(seen[0])
     assert len(producer.committed) > TRANSACTIONS // 3
     assert cluster.facts(TransactionResumed), "a coordinator died with a transaction decided"
@@ -247,7 +303,9 @@ def test_each_transaction_is_there_whole_or_not_at_all(seed: int) -> None:
 
 @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
 def test_brokers_that_are_stopped_in_good_order_cost_no_transaction() -> None:
-    """A rolling restart, the coordinator each time in the very step in which it has decided: leaders and coordinators hand over (spec G1)."""
+    """A rolling restart, the coordinator each time in the very step in which it has decided:
+    leaders and coordinators hand over (spec G1).
+    """
     cluster = SimCluster(2, (1, 2, 3), PROPERTIES)
     cluster.start_all()
     producer = Producer(cluster)

@@ -1,4 +1,6 @@
-"""Transactions on three brokers in virtual time: the coordinator dies between the decision and the markers, and the next one writes them."""
+"""Transactions on three brokers in virtual time: the coordinator dies between the decision and the
+markers, and the next one writes them.
+"""
 
 import contextlib
 import gc
@@ -9,18 +11,30 @@ import pytest
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.network.network_client import NetworkClient
-from kafka_edu.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from kafka_edu.protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+)
 from kafka_edu.protocol.messages.end_txn import EndTxnRequest
 from kafka_edu.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_edu.protocol.messages.init_producer_id import InitProducerIdRequest
-from kafka_edu.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kafka_edu.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
 from kafka_edu.protocol.schema import Message
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
-from kafka_edu.trace.events.transaction import LastStableOffsetMoved, TransactionMarkersSent, TransactionResumed, TransactionStateChanged
+from kafka_edu.trace.events.transaction import (
+    LastStableOffsetMoved,
+    TransactionMarkersSent,
+    TransactionResumed,
+    TransactionStateChanged,
+)
 
 PROPERTIES = {"transaction.state.log.num.partitions": "3", "replica.lag.time.max.ms": "5000"}
 PARTITIONS = [TopicPartition("t", i) for i in range(3)]
@@ -61,7 +75,10 @@ class Client(SimClient):
             for broker in self.cluster.brokers.values():
                 if broker.server is not None:
                     answer = self.ask(broker.id, FindCoordinatorRequest(key="a", key_type=1), 2)
-                    if answer.error_code == 0 and self.cluster.brokers[answer.node_id].server is not None:
+                    if (
+                        answer.error_code == 0
+                        and self.cluster.brokers[answer.node_id].server is not None
+                    ):
                         return answer.node_id
             self.cluster.advance(500)
         raise AssertionError("no coordinator")
@@ -70,7 +87,11 @@ class Client(SimClient):
         """To the coordinator, until it knows what it is asked for."""
         for _ in range(100):
             answer = self.ask(self.coordinator(), request, version)
-            error = answer.results[0].results[0].error_code if isinstance(answer, Message) and hasattr(answer, "results") else answer.error_code
+            error = (
+                answer.results[0].results[0].error_code
+                if isinstance(answer, Message) and hasattr(answer, "results")
+                else answer.error_code
+            )
             if Errors.of(error) not in (
                 Errors.NOT_COORDINATOR,
                 Errors.COORDINATOR_LOAD_IN_PROGRESS,
@@ -83,13 +104,20 @@ class Client(SimClient):
         raise AssertionError("never answered")
 
     def init(self) -> None:
-        answer = self.retried(InitProducerIdRequest(transactional_id="a", transaction_timeout_ms=60_000), 4)
+        answer = self.retried(
+            InitProducerIdRequest(transactional_id="a", transaction_timeout_ms=60_000), 4
+        )
         self.producer = answer.producer_id, answer.producer_epoch
 
     def begin(self) -> None:
         topic = AddPartitionsToTxnTopic(name="t", partitions=[tp.partition for tp in PARTITIONS])
         producer_id, epoch = self.producer
-        self.retried(AddPartitionsToTxnRequest(transactional_id="a", producer_id=producer_id, producer_epoch=epoch, topics=[topic]), 2)
+        self.retried(
+            AddPartitionsToTxnRequest(
+                transactional_id="a", producer_id=producer_id, producer_epoch=epoch, topics=[topic]
+            ),
+            2,
+        )
         for tp in PARTITIONS:
             batch = build_batch(
                 [Record(0, self.cluster.time.milliseconds(), None, b"v")],
@@ -98,17 +126,38 @@ class Client(SimClient):
                 base_sequence=0,
                 is_transactional=True,
             )
-            data = TopicProduceData(name="t", partition_data=[PartitionProduceData(index=tp.partition, records=batch)])
-            request = ProduceRequest(transactional_id="a", acks=-1, timeout_ms=10_000, topic_data=[data])
+            data = TopicProduceData(
+                name="t", partition_data=[PartitionProduceData(index=tp.partition, records=batch)]
+            )
+            request = ProduceRequest(
+                transactional_id="a", acks=-1, timeout_ms=10_000, topic_data=[data]
+            )
             answer = self.ask(self.cluster.run_as(self.process, self.leader_of(tp)), request, 7)
             assert answer.responses[0].partition_responses[0].error_code == 0
 
     def stable(self, tp: TopicPartition) -> tuple[int, int, int | None]:
-        """(last stable offset, high watermark, aborted transactions) as a read_committed reader is told."""
-        wanted = FetchTopic(topic="t", partitions=[FetchPartition(partition=tp.partition, fetch_offset=0, partition_max_bytes=1 << 20)])
-        request = FetchRequest(replica_id=-1, max_wait_ms=0, min_bytes=0, isolation_level=1, topics=[wanted])
-        answer = self.ask(self.cluster.run_as(self.process, self.leader_of(tp)), request, 11).responses[0].partition_responses[0]
-        return answer.last_stable_offset, answer.high_watermark, len(answer.aborted_transactions or ())
+        """(last stable offset, high watermark, aborted transactions) as a read_committed reader is
+        told.
+        """
+        wanted = FetchTopic(
+            topic="t",
+            partitions=[
+                FetchPartition(partition=tp.partition, fetch_offset=0, partition_max_bytes=1 << 20)
+            ],
+        )
+        request = FetchRequest(
+            replica_id=-1, max_wait_ms=0, min_bytes=0, isolation_level=1, topics=[wanted]
+        )
+        answer = (
+            self.ask(self.cluster.run_as(self.process, self.leader_of(tp)), request, 11)
+            .responses[0]
+            .partition_responses[0]
+        )
+        return (
+            answer.last_stable_offset,
+            answer.high_watermark,
+            len(answer.aborted_transactions or ()),
+        )
 
 
 def started(seed: int) -> tuple[SimCluster, Client]:
@@ -125,22 +174,32 @@ def started(seed: int) -> tuple[SimCluster, Client]:
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_a_coordinator_killed_between_the_decision_and_the_markers_is_replaced_by_one_that_writes_them(commit: bool) -> None:
+def test_a_coordinator_killed_before_the_markers_is_replaced_by_one_that_writes_them(
+    commit: bool,
+) -> None:
     cluster, client = started(5)
     old = client.coordinator()
     producer_id, epoch = client.producer
-    request = EndTxnRequest(transactional_id="a", producer_id=producer_id, producer_epoch=epoch, committed=commit)
+    request = EndTxnRequest(
+        transactional_id="a", producer_id=producer_id, producer_epoch=epoch, committed=commit
+    )
     client.send(old, request, 2)
-    while not any(e.event.after.startswith("Prepare") for e in cluster.facts(TransactionStateChanged)):
+    while not any(
+        e.event.after.startswith("Prepare") for e in cluster.facts(TransactionStateChanged)
+    ):
         assert cluster.loop.step()
-    cluster.kill(old)  # in the very step in which the decision was replicated: no marker has left this broker
+    cluster.kill(
+        old
+    )  # in the very step in which the decision was replicated: no marker has left this broker
     assert not any(e.event.broker != old for e in cluster.facts(TransactionMarkersSent))
     cluster.advance(30_000)
     assert cluster.brokers[old].server is None
     new = client.coordinator()
     assert new != old
     resumed = [e for e in cluster.facts(TransactionResumed) if e.broker == new]
-    assert [(e.event.transactional_id, e.event.state) for e in resumed] == [("a", "PrepareCommit" if commit else "PrepareAbort")]
+    assert [(e.event.transactional_id, e.event.state) for e in resumed] == [
+        ("a", "PrepareCommit" if commit else "PrepareAbort")
+    ]
     assert [client.stable(tp) for tp in PARTITIONS] == [(2, 2, 0 if commit else 1)] * 3
     states = [e.event.after for e in cluster.facts(TransactionStateChanged)]
     assert states[-1] == ("CompleteCommit" if commit else "CompleteAbort")
@@ -149,7 +208,9 @@ def test_a_coordinator_killed_between_the_decision_and_the_markers_is_replaced_b
     assert cluster.facts(LastStableOffsetMoved)
     cluster.close()
     del cluster, client, resumed
-    with warnings.catch_warnings():  # a task that the dead broker had made in its last step never ran
+    with (
+        warnings.catch_warnings()
+    ):  # a task that the dead broker had made in its last step never ran
         warnings.simplefilter("ignore", RuntimeWarning)
         gc.collect()
 
@@ -158,7 +219,12 @@ def test_the_same_seed_gives_the_same_transaction() -> None:
     def run() -> bytes:
         cluster, client = started(9)
         producer_id, epoch = client.producer
-        client.retried(EndTxnRequest(transactional_id="a", producer_id=producer_id, producer_epoch=epoch, committed=True), 2)
+        client.retried(
+            EndTxnRequest(
+                transactional_id="a", producer_id=producer_id, producer_epoch=epoch, committed=True
+            ),
+            2,
+        )
         cluster.advance(2000)
         assert [client.stable(tp) for tp in PARTITIONS] == [(2, 2, 0)] * 3
         try:
@@ -174,7 +240,9 @@ def test_an_overdue_transaction_is_aborted_and_its_producer_fenced() -> None:
     cluster.advance(130_000)
     assert [client.stable(tp) for tp in PARTITIONS] == [(2, 2, 1)] * 3
     producer_id, epoch = client.producer
-    request = EndTxnRequest(transactional_id="a", producer_id=producer_id, producer_epoch=epoch, committed=True)
+    request = EndTxnRequest(
+        transactional_id="a", producer_id=producer_id, producer_epoch=epoch, committed=True
+    )
     assert client.ask(client.coordinator(), request, 2).error_code == Errors.PRODUCER_FENCED
     assert client.ask(client.coordinator(), request, 1).error_code == Errors.INVALID_PRODUCER_EPOCH
     cluster.close()

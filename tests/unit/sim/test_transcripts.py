@@ -1,4 +1,6 @@
-"""Scenarios in virtual time: each transcript goes exactly as it is written, and the same seed gives the same events, byte for byte."""
+"""Scenarios in virtual time: each transcript goes exactly as it is written, and the same seed gives
+the same events, byte for byte.
+"""
 
 import hashlib
 import os
@@ -44,7 +46,12 @@ def test_and_so_it_does_in_another_process_with_other_hashes() -> None:
     )
     digests = {
         subprocess.run(
-            [sys.executable, "-c", script], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True, timeout=100
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=100,
         ).stdout
         for seed in ("1", "2")
     }

@@ -1,7 +1,9 @@
-"""unclean.leader.election.enable (spec L2): what it costs, counted on the replica that loses it, against what an acks=all producer was promised.
+"""unclean.leader.election.enable (spec L2): what it costs, counted on the replica that loses it,
+against what an acks=all producer was promised.
 
-One partition on three brokers, min.insync.replicas 1. The followers die; the leader goes on alone, and acknowledges: each of its records is committed.
-Then it dies, and a follower comes back, which has none of them.
+One partition on three brokers, min.insync.replicas 1. The followers die; the leader goes on alone,
+and acknowledges: each of its records is committed. Then it dies, and a follower comes back, which
+has none of them.
 """
 
 from collections.abc import Iterator
@@ -31,10 +33,17 @@ SWITCHES = [(TOPIC, "t"), (BROKER, "")]
 
 class Story:
     def __init__(self, protocol: str) -> None:
-        self.cluster = SimCluster(7, (1, 2, 3), {"inter.broker.protocol.version": protocol, "auto.leader.rebalance.enable": "false"})
+        self.cluster = SimCluster(
+            7,
+            (1, 2, 3),
+            {"inter.broker.protocol.version": protocol, "auto.leader.rebalance.enable": "false"},
+        )
         self.cluster.start_all()
         self.client = SimClient(self.cluster)
-        assert self.cluster.run_as(self.client.process, self.client.create_topic("t", 1, 3)) is Errors.NONE
+        assert (
+            self.cluster.run_as(self.client.process, self.client.create_topic("t", 1, 3))
+            is Errors.NONE
+        )
         self.cluster.advance(2000)
         self.leader = self.led_by()
         self.others = [broker for broker in self.cluster.brokers if broker != self.leader]
@@ -52,18 +61,33 @@ class Story:
             self.acked.append(answer.acked)
 
     def consumed(self) -> list[str]:
-        return [value for _, value in self.cluster.run_as(self.client.process, self.client.consume(T0))]
+        return [
+            value for _, value in self.cluster.run_as(self.client.process, self.client.consume(T0))
+        ]
 
     def die(self, broker: int) -> None:
         self.cluster.kill(broker)
-        self.cluster.advance(20_000)  # its session, and the rounding of the ZooKeeper that counts it
+        self.cluster.advance(
+            20_000
+        )  # its session, and the rounding of the ZooKeeper that counts it
 
     def switch_on(self, resource_type: int, name: str, at: int | None = None) -> None:
-        """As `kafka-configs --alter --add-config unclean.leader.election.enable=true` does it, from 2.3 on by the brokers."""
-        (alive,) = [broker.id for broker in self.cluster.brokers.values() if broker.server is not None] if at is None else [at]
+        """As `kafka-configs --alter --add-config unclean.leader.election.enable=true` does it, from
+        2.3 on by the brokers.
+        """
+        (alive,) = (
+            [broker.id for broker in self.cluster.brokers.values() if broker.server is not None]
+            if at is None
+            else [at]
+        )
         config = AlterableConfig(name=UNCLEAN, config_operation=0, value="true")
         request = IncrementalAlterConfigsRequest(
-            resources=[AlterConfigsResource(resource_type=resource_type, resource_name=name, configs=[config])], validate_only=False
+            resources=[
+                AlterConfigsResource(
+                    resource_type=resource_type, resource_name=name, configs=[config]
+                )
+            ],
+            validate_only=False,
         )
 
         async def ask() -> IncrementalAlterConfigsResponse:
@@ -76,7 +100,11 @@ class Story:
         self.cluster.advance(2000)
 
     def unclean_truncations(self) -> dict[int, UncleanTruncation]:
-        return {e.broker: e.event for e in self.cluster.facts(UncleanTruncation) if isinstance(e.event, UncleanTruncation)}
+        return {
+            e.broker: e.event
+            for e in self.cluster.facts(UncleanTruncation)
+            if isinstance(e.event, UncleanTruncation)
+        }
 
 
 @pytest.fixture(params=["2.8", "2.0"])
@@ -102,23 +130,37 @@ def leave_it_to_one_that_is_behind(story: Story) -> int:
 
 
 @pytest.mark.parametrize(("resource_type", "name"), SWITCHES)
-def test_the_switch_brings_the_partition_back_and_what_it_loses_is_counted(story: Story, resource_type: int, name: str) -> None:
+def test_the_switch_brings_the_partition_back_and_what_it_loses_is_counted(
+    story: Story, resource_type: int, name: str
+) -> None:
     survivor = leave_it_to_one_that_is_behind(story)
     assert story.led_by() == -1, "it waits for its ISR"
-    (*_, failed) = [e.event for e in story.cluster.facts(LeaderElectionFailed)]
+    *_, failed = [e.event for e in story.cluster.facts(LeaderElectionFailed)]
     assert isinstance(failed, LeaderElectionFailed)
     assert failed.isr == (story.leader,)
-    assert (survivor, "it is not in the ISR: it may lack records that were acknowledged") in failed.passed_over
+    assert (
+        survivor,
+        "it is not in the ISR: it may lack records that were acknowledged",
+    ) in failed.passed_over
 
     story.switch_on(resource_type, name)
     assert story.led_by() == survivor
     elected = story.cluster.facts(LeaderElected)[-1].event
     assert isinstance(elected, LeaderElected)
     assert elected.unclean
-    assert (elected.isr_before, elected.isr, elected.old_leader) == ((story.leader,), (survivor,), -1)
-    assert elected.why.endswith(f"an unclean election is allowed, and {survivor} is the first of AR that is alive: what it lacks is lost")
+    assert (elected.isr_before, elected.isr, elected.old_leader) == (
+        (story.leader,),
+        (survivor,),
+        -1,
+    )
+    assert elected.why.endswith(
+        f"an unclean election is allowed, and {survivor} is the first of AR that is alive: what it"
+        " lacks is lost"
+    )
     story.produce("x")
-    assert not story.unclean_truncations(), "nobody has lost anything yet but the cluster: the former leader is away"
+    assert not story.unclean_truncations(), (
+        "nobody has lost anything yet but the cluster: the former leader is away"
+    )
 
     story.cluster.start(story.leader)
     story.cluster.advance(20_000)
@@ -129,8 +171,12 @@ def test_the_switch_brings_the_partition_back_and_what_it_loses_is_counted(story
     assert told.records == len(lost)
     assert (told.after, told.before) == (lost[0].offset, lost[-1].offset + 1)
     assert (told.leader, told.leader_epoch) == (survivor, elected.leader_epoch)
-    assert told.high_watermark == told.before, "all of them were committed, and its last checkpoint had them"
-    assert not told.exact, "it was started again since: more may have been committed after that checkpoint"
+    assert told.high_watermark == told.before, (
+        "all of them were committed, and its last checkpoint had them"
+    )
+    assert not told.exact, (
+        "it was started again since: more may have been committed after that checkpoint"
+    )
     assert consumed == ["a", "b", "x"]
 
 
@@ -143,7 +189,11 @@ def test_without_it_the_partition_waits_and_nothing_is_lost(story: Story) -> Non
     assert story.led_by() == story.leader
     assert story.consumed() == ["a", "b", "c", "d", "e", "f", "g"]
     assert not story.unclean_truncations()
-    assert not [e for e in story.cluster.facts(LeaderElected) if isinstance(e.event, LeaderElected) and e.event.unclean]
+    assert not [
+        e
+        for e in story.cluster.facts(LeaderElected)
+        if isinstance(e.event, LeaderElected) and e.event.unclean
+    ]
 
 
 def test_every_former_replica_that_loses_records_counts_its_own(story: Story) -> None:
@@ -164,11 +214,16 @@ def test_every_former_replica_that_loses_records_counts_its_own(story: Story) ->
         story.cluster.start(broker)
     story.cluster.advance(20_000)
     assert story.consumed() == ["a"]
-    assert {broker: told.records for broker, told in story.unclean_truncations().items()} == {middle: 2, story.leader: 3}
+    assert {broker: told.records for broker, told in story.unclean_truncations().items()} == {
+        middle: 2,
+        story.leader: 3,
+    }
 
 
 def test_a_leader_that_only_lost_its_session_counts_exactly(story: Story) -> None:
-    """The former leader stands still while another is elected, and goes on: its mark in memory is that of the election."""
+    """The former leader stands still while another is elected, and goes on: its mark in memory is
+    that of the election.
+    """
     survivor, other = story.others
     story.produce("a")
     story.die(survivor)

@@ -1,4 +1,6 @@
-"""The exhibit of C2: both worlds end in the same state, the counts are those of ZooKeeper, and they say what the book says."""
+"""The exhibit of C2: both worlds end in the same state, the counts are those of ZooKeeper, and they
+say what the book says.
+"""
 
 import json
 import re
@@ -25,17 +27,30 @@ def states(world: World) -> dict[TopicPartition, tuple[int, set[int]]]:
     """Leader and ISR of each partition, as they stand in ZooKeeper."""
 
     async def read() -> dict[TopicPartition, tuple[int, set[int]]]:
-        assignments = await world.admin.get_assignment_for_topics(await world.admin.get_all_topics_in_cluster())
-        partitions = [TopicPartition(topic, number) for topic, assignment in assignments.items() for number in assignment.partitions]
+        assignments = await world.admin.get_assignment_for_topics(
+            await world.admin.get_all_topics_in_cluster()
+        )
+        partitions = [
+            TopicPartition(topic, number)
+            for topic, assignment in assignments.items()
+            for number in assignment.partitions
+        ]
         found = await world.admin.get_topic_partition_states(partitions)
         assert len(found) == len(partitions)
-        return {tp: (state.leader_and_isr.leader, set(state.leader_and_isr.isr)) for tp, state in found.items()}
+        return {
+            tp: (state.leader_and_isr.leader, set(state.leader_and_isr.isr))
+            for tp, state in found.items()
+        }
 
     return world.run(read())
 
 
-@pytest.mark.parametrize("events", [EVENTS[: n + 1] for n in range(len(EVENTS))], ids=[name for name, _ in EVENTS])
-def test_both_ways_lead_to_the_same_leaders_and_isrs(events: tuple[tuple[str, Callable[[World], None]], ...]) -> None:
+@pytest.mark.parametrize(
+    "events", [EVENTS[: n + 1] for n in range(len(EVENTS))], ids=[name for name, _ in EVENTS]
+)
+def test_both_ways_lead_to_the_same_leaders_and_isrs(
+    events: tuple[tuple[str, Callable[[World], None]], ...],
+) -> None:
     herd, ours = HerdWorld(BROKERS, PARTITIONS), ControllerWorld(BROKERS, PARTITIONS)
     for _, act in events:
         for world in (herd, ours):
@@ -43,12 +58,16 @@ def test_both_ways_lead_to_the_same_leaders_and_isrs(events: tuple[tuple[str, Ca
             world.settle()
     assert states(herd) == states(ours)
     for tp, (leader, _) in states(herd).items():
-        alive = [broker for broker_id, broker in herd.herd.items() if herd.processes[broker_id].alive]
+        alive = [
+            broker for broker_id, broker in herd.herd.items() if herd.processes[broker_id].alive
+        ]
         assert {broker.leader_of(tp) for broker in alive} == {leader}, "everybody knows"
 
 
 def test_what_is_watched_at_rest() -> None:
-    """Everybody: brokers, topics, each topic, each partition. The controller: seven znodes, each broker, each topic; and all watch /controller."""
+    """Everybody: brokers, topics, each topic, each partition. The controller: seven znodes, each
+    broker, each topic; and all watch /controller.
+    """
     exhibit = measure(BROKERS, PARTITIONS)
     assert exhibit.watches_herd == BROKERS * (2 + 1 + PARTITIONS)
     assert exhibit.watches_ours == 7 + BROKERS + 1 + BROKERS
@@ -60,7 +79,10 @@ def test_a_broker_s_death_wakes_everybody_for_each_partition_or_the_controller_o
     died = herd.measure(lambda world: world.kill(1))
     alive = BROKERS - 1
     assert died.watches_fired >= alive * (1 + len(touched))
-    assert died.brokers_woken in (alive, BROKERS)  # the dead one's connection may still be open when ZooKeeper tells it of its own end
+    assert died.brokers_woken in (
+        alive,
+        BROKERS,
+    )  # the dead one's connection may still be open when ZooKeeper tells it of its own end
     assert died.requests_to_brokers == 0
     told = ours.measure(lambda world: world.kill(1))
     assert told.brokers_woken == 1
@@ -78,27 +100,52 @@ def test_a_change_that_concerns_nobody_wakes_the_herd_all_the_same() -> None:
 def test_the_same_sizes_give_the_same_figures(tmp_path: Path) -> None:
     files = [tmp_path / "one.json", tmp_path / "two.json"]
     for file in files:
-        done = CliRunner().invoke(watches, ["--brokers", "4", "--partitions", "12", "--json", str(file)])
+        done = CliRunner().invoke(
+            watches, ["--brokers", "4", "--partitions", "12", "--json", str(file)]
+        )
         assert done.exit_code == 0, done.output
-        assert "4 brokers, 12 partitions: watches set: 60 where everybody watches, 16 with a controller" in done.output
+        assert (
+            "4 brokers, 12 partitions: watches set: 60 where everybody watches, 16 with a"
+            " controller" in done.output
+        )
         assert "…" not in done.output
     one, two = (json.loads(file.read_text()) for file in files)
     assert one == two
     assert one["name"] == "watches"
-    assert one["figures"]["4 brokers, 12 partitions: one ISR changes, everybody watches: watches that fire"] == 4
+    assert (
+        one["figures"][
+            "4 brokers, 12 partitions: one ISR changes, everybody watches: watches that fire"
+        ]
+        == 4
+    )
     assert all(target["holds"] for target in one["targets"])
 
 
 def test_the_page_s_table_is_what_is_measured() -> None:
-    """docs/watches.md promises the same figures to the last digit; each row is an event and who watches, then the fields of Cost in their order."""
+    """docs/watches.md promises the same figures to the last digit; each row is an event and who
+    watches, then the fields of Cost in their order.
+    """
     page = (Path(__file__).parents[3] / "docs" / "watches.md").read_text(encoding="utf-8")
     exhibit = measure(10, 1_000)
-    assert f"watches set: **{exhibit.watches_herd:,}** where everybody watches, **{exhibit.watches_ours}** with a controller" in page
-    rows = re.findall(r"^\|([^|]*)\| (?:everybody|controller|the next one) ((?:\| [\d.,]+ ){7})\|$", page, re.M)
-    told = [tuple(float(cell.replace(",", "")) for cell in cells.split("|")[1:]) for _, cells in rows]
-    measured = [cost for both in exhibit.costs.values() for cost in both] + [exhibit.controller_dies]
+    in_words = (
+        f"watches set: **{exhibit.watches_herd:,}** where everybody watches,"
+        f" **{exhibit.watches_ours}** with a controller"
+    )
+    assert in_words in " ".join(page.split())
+    rows = re.findall(
+        r"^\|([^|]*)\| (?:everybody|controller|the next one) ((?:\| [\d.,]+ ){7})\|$", page, re.M
+    )
+    told = [
+        tuple(float(cell.replace(",", "")) for cell in cells.split("|")[1:]) for _, cells in rows
+    ]
+    measured = [cost for both in exhibit.costs.values() for cost in both] + [
+        exhibit.controller_dies
+    ]
     assert told == measured
-    assert [name.strip() for name, _ in rows if name.strip()] == [*exhibit.costs, "the controller dies"]
+    assert [name.strip() for name, _ in rows if name.strip()] == [
+        *exhibit.costs,
+        "the controller dies",
+    ]
 
 
 def test_a_world_that_is_settled_stays_so(world: World) -> None:

@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 
 from kafka_edu.spark import java_gateway
-from kafka_edu.spark.java_gateway import LAUNCHER, Java, SparkStartError, find_java, gateway_command, look_at_java, start_java_gateway
+from kafka_edu.spark.java_gateway import (
+    LAUNCHER,
+    Java,
+    SparkStartError,
+    find_java,
+    gateway_command,
+    look_at_java,
+    start_java_gateway,
+)
 
 MODULES = "java.base@21.0.8\\njava.sql@21.0.8\\n"
 
@@ -34,7 +42,10 @@ def spark_home(tmp_path: Path) -> Path:
 def launcher(words: list[str]) -> str:
     """A Java that lists its modules, and prints these words as Spark's launcher does."""
     printed = "".join(f"{word}\\0" for word in words)
-    return f"case \"$*\" in --list-modules) printf '{MODULES}';; *{LAUNCHER}*) printf '\\0\\n{printed}';; *) echo 'Error: no main class' >&2; exit 1;; esac"
+    return (
+        f"case \"$*\" in --list-modules) printf '{MODULES}';; *{LAUNCHER}*) printf"
+        f" '\\0\\n{printed}';; *) echo 'Error: no main class' >&2; exit 1;; esac"
+    )
 
 
 def test_a_java_says_its_version_and_modules(tmp_path: Path) -> None:
@@ -42,12 +53,16 @@ def test_a_java_says_its_version_and_modules(tmp_path: Path) -> None:
     assert look_at_java(program) == Java(program, 21, frozenset({"java.base", "java.sql"}))
 
 
-@pytest.mark.parametrize("script", ["echo 'Unrecognized option: --list-modules' >&2; exit 1", "exit 0"])
+@pytest.mark.parametrize(
+    "script", ["echo 'Unrecognized option: --list-modules' >&2; exit 1", "exit 0"]
+)
 def test_what_cannot_list_its_modules_is_no_java_for_spark(tmp_path: Path, script: str) -> None:
     assert look_at_java(fake_java(tmp_path, script)) is None
 
 
-def test_an_old_java_is_passed_over_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_java_is_passed_over_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     old = fake_java(tmp_path / "old", "echo java.base@11.0.2")
     new = fake_java(tmp_path / "new", "echo java.base@17.0.15")
     monkeypatch.setattr(java_gateway, "_candidates", lambda: iter([old, new]))
@@ -58,29 +73,47 @@ def test_an_old_java_is_passed_over_and_named(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_module_that_this_java_lacks_is_not_asked_for(tmp_path: Path, spark_home: Path) -> None:
-    words = ["/opt/java", "--add-modules=jdk.incubator.vector", "--add-modules=java.sql", "-Xmx1g", "org.apache.spark.deploy.SparkSubmit"]
+    words = [
+        "/opt/java",
+        "--add-modules=jdk.incubator.vector",
+        "--add-modules=java.sql",
+        "-Xmx1g",
+        "org.apache.spark.deploy.SparkSubmit",
+    ]
     java = look_at_java(fake_java(tmp_path / "java", launcher(words)))
     assert java is not None
     assert gateway_command(java, spark_home) == [words[0], *words[2:]]
 
 
-def test_a_jvm_that_ends_at_once_says_why(tmp_path: Path, spark_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_jvm_that_ends_at_once_says_why(
+    tmp_path: Path, spark_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home = tmp_path / "java"
     program = fake_java(home, launcher([str(home / "bin" / "java"), "-Xmx9999g"]))
     monkeypatch.setattr(java_gateway, "_candidates", lambda: iter([program]))
-    monkeypatch.setattr(java_gateway.importlib.util, "find_spec", lambda _: type("Spec", (), {"origin": str(spark_home / "__init__.py")}))
+    monkeypatch.setattr(
+        java_gateway.importlib.util,
+        "find_spec",
+        lambda _: type("Spec", (), {"origin": str(spark_home / "__init__.py")}),
+    )
     monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
     with pytest.raises(SparkStartError, match="did not start: Error: no main class"):
         start_java_gateway()
     assert "PYSPARK_GATEWAY_PORT" not in os.environ
 
 
-def test_ctrl_c_while_the_jvm_starts_leaves_no_jvm(tmp_path: Path, spark_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_while_the_jvm_starts_leaves_no_jvm(
+    tmp_path: Path, spark_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home = tmp_path / "java"
     slow = fake_java(tmp_path / "slow", "exec sleep 600")
     program = fake_java(home, launcher([str(slow)]))
     monkeypatch.setattr(java_gateway, "_candidates", lambda: iter([program]))
-    monkeypatch.setattr(java_gateway.importlib.util, "find_spec", lambda _: type("Spec", (), {"origin": str(spark_home / "__init__.py")}))
+    monkeypatch.setattr(
+        java_gateway.importlib.util,
+        "find_spec",
+        lambda _: type("Spec", (), {"origin": str(spark_home / "__init__.py")}),
+    )
     monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
     started: list[subprocess.Popen[bytes]] = []
     popen = subprocess.Popen

@@ -9,7 +9,13 @@ BASE = {"kafka.bootstrap.servers": "127.0.0.1:9092", "subscribe": "web, logs"}
 
 def test_options_are_those_of_sparks_own_connector() -> None:
     options = parse_options(
-        {**BASE, "startingOffsets": '{"web": {"0": 23, "1": -2}}', "includeHeaders": "true", "maxOffsetsPerTrigger": "100", "kafka.client.id": "me"}
+        {
+            **BASE,
+            "startingOffsets": '{"web": {"0": 23, "1": -2}}',
+            "includeHeaders": "true",
+            "maxOffsetsPerTrigger": "100",
+            "kafka.client.id": "me",
+        }
     )
     assert options.topics == ("logs", "web")
     assert options.assigned is None
@@ -21,7 +27,9 @@ def test_options_are_those_of_sparks_own_connector() -> None:
 
 
 def test_names_of_options_do_not_mind_case() -> None:
-    assert parse_options({"KAFKA.Bootstrap.Servers": "h:1", "ASSIGN": '{"t": [2, 0]}'}).assigned == {"t": [0, 2]}
+    assert parse_options(
+        {"KAFKA.Bootstrap.Servers": "h:1", "ASSIGN": '{"t": [2, 0]}'}
+    ).assigned == {"t": [0, 2]}
 
 
 @pytest.mark.parametrize(
@@ -30,7 +38,10 @@ def test_names_of_options_do_not_mind_case() -> None:
         ({"kafka.bootstrap.servers": ""}, "kafka.bootstrap.servers is missing"),
         ({"subscribe": " , "}, "no topic"),
         ({"assign": '{"t": [0]}'}, "give one of the options subscribe"),
-        ({"startingOffsets": "soon"}, "startingOffsets is 'soon': it must be earliest, latest, or JSON"),
+        (
+            {"startingOffsets": "soon"},
+            "startingOffsets is 'soon': it must be earliest, latest, or JSON",
+        ),
         ({"endingOffsets": "earliest"}, "endingOffsets cannot be earliest"),
         ({"includeHeaders": "maybe"}, "includeHeaders is 'maybe': it must be true or false"),
         ({"maxOffsetsPerTrigger": "0"}, "a number above 0"),

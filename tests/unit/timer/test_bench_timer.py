@@ -53,7 +53,10 @@ def test_writes_figures_and_targets(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert document["name"] == "timer"
     assert document["figures"]["steady state, heap, lazy: entries held"] > 9_500
     assert [target["relation"] for target in document["targets"]] == [">=", ">=", "<="]
-    assert all(set(target) == {"name", "value", "relation", "target", "holds"} for target in document["targets"])
+    assert all(
+        set(target) == {"name", "value", "relation", "target", "holds"}
+        for target in document["targets"]
+    )
     assert "counted steps" in capsys.readouterr().out
 
 
@@ -69,4 +72,10 @@ def test_a_report_says_what_holds() -> None:
 
 
 def test_numbers_are_readable() -> None:
-    assert [number(value) for value in (12, 1234567, 1.8, 0.12345, 1234.5)] == ["12", "1,234,567", "1.8", "0.123", "1,234"]
+    assert [number(value) for value in (12, 1234567, 1.8, 0.12345, 1234.5)] == [
+        "12",
+        "1,234,567",
+        "1.8",
+        "0.123",
+        "1,234",
+    ]

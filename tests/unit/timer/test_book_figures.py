@@ -1,4 +1,6 @@
-"""Every figure that the books give for the timing wheel, run (spec T3). Book: 000 §6.2; 002: §3.4.4."""
+"""Every figure that the books give for the timing wheel, run (spec T3). Book: 000 §6.2; 002:
+§3.4.4.
+"""
 
 from dataclasses import dataclass, field
 
@@ -37,7 +39,9 @@ class Book:
 
     def __post_init__(self) -> None:
         self.time = MockTime(self.start_ms)
-        self.timer = SystemTimer("book", self.time.hi_res_clock_ms, tick_ms=self.tick_ms, wheel_size=self.wheel_size)
+        self.timer = SystemTimer(
+            "book", self.time.hi_res_clock_ms, tick_ms=self.tick_ms, wheel_size=self.wheel_size
+        )
 
     def add(self, name: str, delay_ms: int) -> Named:
         task = Named(name, delay_ms, self)
@@ -65,7 +69,7 @@ def place(wheel: TimingWheel, deadline_ms: int) -> tuple[int, int] | None:
 
 
 def test_000_one_wheel_2_8_and_19_ms() -> None:
-    """图 6-7. 2 ms → 时间格 2; then, at 2 ms, 8 ms → 10 and 19 ms → 1, a bucket that is used again."""
+    """图 6-7. 2 ms → 时间格 2; then, at 2 ms, 8 ms → 10 and 19 ms → 1, a bucket used again."""
     book = Book()
     assert where(book.add("2", 2)) == (1, 2)
     book.until(2)
@@ -79,7 +83,9 @@ def test_000_one_wheel_2_8_and_19_ms() -> None:
 
 
 def test_000_three_levels_350_and_450_ms() -> None:
-    """图 6-8. 350 ms → level 2, bucket 17. 450 ms → level 3, bucket 1, with 446, 455 and 473: all of [400, 800), due at 400."""
+    """图 6-8. 350 ms → level 2, bucket 17. 450 ms → level 3, bucket 1, with 446, 455 and 473: all
+    of [400, 800), due at 400.
+    """
     book = Book()
     assert where(book.add("350", 350)) == (2, 17)
     for ms in (450, 446, 455, 473):
@@ -93,7 +99,9 @@ def test_000_three_levels_350_and_450_ms() -> None:
 
 
 def test_000_demotions_of_450_ms_at_400_440_and_450() -> None:
-    """降级: at 400, 50 ms are left: level 2, [40, 60) from there; at 440, 10 ms are left: level 1, [10, 11); at 450 it is due."""
+    """降级: at 400, 50 ms are left: level 2, [40, 60) from there; at 440, 10 ms are left: level 1,
+    [10, 11); at 450 it is due.
+    """
     book = Book()
     task = book.add("450", 450)
     book.until(399)
@@ -114,7 +122,9 @@ def test_000_demotions_of_450_ms_at_400_440_and_450() -> None:
 
 
 def test_000_a_clock_is_three_wheels_of_60_60_and_12() -> None:
-    """秒钟 1 s x 60, 分钟 1 min x 60, 时钟 1 h x 12. (The book's text has 1 ms for the first: see Errata.)"""
+    """秒钟 1 s x 60, 分钟 1 min x 60, 时钟 1 h x 12. (The book's text has 1 ms for the first: see
+    Errata.)
+    """
     queue = DelayQueue()
     seconds = TimingWheel(SECOND, 60, 0, queue, level=1)
     minutes = seconds.overflow_wheel = TimingWheel(seconds.interval_ms, 60, 0, queue, level=2)
@@ -133,11 +143,17 @@ def test_000_a_clock_is_three_wheels_of_60_60_and_12() -> None:
         due[1].flush()
         seconds.add(entry)
     assert hands == [(3, 3), (2, 25), (1, 40)]
-    assert (seconds.current_time_ms, minutes.current_time_ms, hours.current_time_ms) == (alarm, alarm - 40 * SECOND, 3 * HOUR)
+    assert (seconds.current_time_ms, minutes.current_time_ms, hours.current_time_ms) == (
+        alarm,
+        alarm - 40 * SECOND,
+        3 * HOUR,
+    )
 
 
 def test_002_tasks_a_to_d_and_the_polls_of_200_ms() -> None:
-    """图 3-74. tick 1 s, 8 buckets, polls of at most 200 ms. A is due when added; B and C are in bucket 1, D in 3; 200 … 800 give nothing."""
+    """图 3-74. tick 1 s, 8 buckets, polls of at most 200 ms. A is due when added; B and C are in
+    bucket 1, D in 3; 200 … 800 give nothing.
+    """
     book = Book(tick_ms=SECOND, wheel_size=8)
     assert book.timer.wheel.interval_ms == 8 * SECOND
     book.add("A", 0)
@@ -170,10 +186,14 @@ def test_002_a_poll_need_not_wait_its_whole_200_ms() -> None:
     ("tick_ms", "deadlines", "bucket"),
     [(1, [103], 7), (2, [103], 3), (2, [102, 103], 3), (8, range(120, 128), 7)],
 )
-def test_002_one_deadline_is_in_other_buckets_under_other_ticks(tick_ms: int, deadlines: list[int], bucket: int) -> None:
+def test_002_one_deadline_is_in_other_buckets_under_other_ticks(
+    tick_ms: int, deadlines: list[int], bucket: int
+) -> None:
     """图 3-75. 8 buckets of 1, 2 and 8 ms."""
     wheel = TimingWheel(tick_ms, 8, 100, DelayQueue())
-    assert [place(wheel, deadline_ms) for deadline_ms in deadlines] == [(1, bucket)] * len(deadlines)
+    assert [place(wheel, deadline_ms) for deadline_ms in deadlines] == [(1, bucket)] * len(
+        deadlines
+    )
 
 
 @pytest.mark.parametrize("now_ms", [100, 101, 102])
@@ -187,7 +207,11 @@ def test_002_the_range_of_a_wheel_moves_with_its_hand(now_ms: int, first: int, l
     """图 3-76. At 100: [101..107]; at 101: [102..108]. What is due now is in no bucket."""
     wheel = TimingWheel(1, 8, 100, DelayQueue())
     wheel.advance_clock(now_ms)
-    taken = [deadline_ms for deadline_ms in range(95, 120) if (at := place(wheel, deadline_ms)) is not None and at[0] == 1]
+    taken = [
+        deadline_ms
+        for deadline_ms in range(95, 120)
+        if (at := place(wheel, deadline_ms)) is not None and at[0] == 1
+    ]
     assert taken == list(range(first, last + 1))
     assert place(wheel, now_ms) is None
 
@@ -196,7 +220,10 @@ def test_002_a_task_is_due_exactly_at_its_time() -> None:
     """12:01:00, set at 12:00:00, tick 1 s, 60 buckets: not at 12:01:00.500 and not at 12:01:01."""
     noon = 12 * HOUR
     book = Book(tick_ms=SECOND, wheel_size=60, start_ms=noon)
-    assert place(TimingWheel(SECOND, 60, noon, DelayQueue()), noon + 61 * SECOND) == (2, (noon + MINUTE) // MINUTE % 60), "too far for one wheel"
+    assert place(TimingWheel(SECOND, 60, noon, DelayQueue()), noon + 61 * SECOND) == (
+        2,
+        (noon + MINUTE) // MINUTE % 60,
+    ), "too far for one wheel"
     book.add("12:01:00", MINUTE)
     book.until(59_999)
     assert book.ran == []
@@ -205,7 +232,9 @@ def test_002_a_task_is_due_exactly_at_its_time() -> None:
 
 
 def test_002_20_60_70_120_and_3600_s_on_three_wheels() -> None:
-    """20 s on level 0, 60 and 70 s in bucket 1 of level 1, 120 s in its bucket 2, 3600 s in bucket 1 of level 2. (002 counts levels from 0.)"""
+    """20 s on level 0, 60 and 70 s in bucket 1 of level 1, 120 s in its bucket 2, 3600 s in bucket
+    1 of level 2. (002 counts levels from 0.)
+    """
     book = Book(tick_ms=SECOND, wheel_size=60)
     tasks = [book.add(f"{s} s", s * SECOND) for s in (20, 60, 70, 120, 3600)]
     assert [where(task) for task in tasks] == [(1, 20), (2, 1), (2, 1), (2, 2), (3, 1)]
@@ -216,9 +245,11 @@ def test_002_20_60_70_120_and_3600_s_on_three_wheels() -> None:
 
 
 def test_002_tasks_7_8_and_9_at_time_0_7_and_8() -> None:
-    """图 3-78. Two wheels of 8: ⑦ in 7-8 of level 0, ⑧ and ⑨ in 8-16 of level 1; they come down when level 0 has gone round.
+    """图 3-78. Two wheels of 8: ⑦ in 7-8 of level 0, ⑧ and ⑨ in 8-16 of level 1; they come down
+    when level 0 has gone round.
 
-    002 puts both back into level 0 at time 8. ⑧ is due then, and so it is run in the same step; ⑨ goes into bucket 1.
+    002 puts both back into level 0 at time 8. ⑧ is due then, and so it is run in the same step; ⑨
+    goes into bucket 1.
     """
     book = Book(wheel_size=8)
     seven, eight, nine = book.add("⑦", 7), book.add("⑧", 8), book.add("⑨", 9)

@@ -1,4 +1,6 @@
-"""Learner's code at the seam: it serves, it cannot break the timer, and what it does wrong is told as its own."""
+"""Learner's code at the seam: it serves, it cannot break the timer, and what it does wrong is told
+as its own.
+"""
 
 import importlib
 import textwrap
@@ -17,7 +19,12 @@ from kafka_edu.timer.system_timer import SystemTimer
 from kafka_edu.timer.timer_task import TimerTask
 from kafka_edu.timer.timing_wheel import TimingWheel
 from kafka_edu.trace.event import Envelope, Level
-from kafka_edu.trace.events.learner import LearnerFailed, LearnerInstalled, LearnerSampled, LearnerSnapshot
+from kafka_edu.trace.events.learner import (
+    LearnerFailed,
+    LearnerInstalled,
+    LearnerSampled,
+    LearnerSnapshot,
+)
 from kafka_edu.trace.learner_trace import trace_learner
 from kafka_edu.trace.tracer import Tracer
 
@@ -101,7 +108,16 @@ def live(delays_ms: list[int]) -> list[list[int]]:
 
 def test_a_right_one_serves_in_place_of_ours(tmp_path: Path) -> None:
     code, failures = learner(tmp_path, RIGHT)
-    assert live([2, 0, 350, 450, 446, 30_000, 19, 20]) == [[2], [0], [350], [450], [446], [30_000], [19], [20]]
+    assert live([2, 0, 350, 450, 446, 30_000, 19, 20]) == [
+        [2],
+        [0],
+        [350],
+        [450],
+        [446],
+        [30_000],
+        [19],
+        [20],
+    ]
     assert failures == []
     assert code.calls > 10
 
@@ -157,7 +173,13 @@ def test_a_loop_that_never_ends_is_stopped(tmp_path: Path, monkeypatch: pytest.M
     ],
 )
 def test_an_answer_that_cannot_be_is_told(tmp_path: Path, answer: str, told: str) -> None:
-    _, failures = learner(tmp_path, RIGHT.replace("    def add(self, expiration_ms):", f"    def add(self, expiration_ms):\n        return {answer}"))
+    _, failures = learner(
+        tmp_path,
+        RIGHT.replace(
+            "    def add(self, expiration_ms):",
+            f"    def add(self, expiration_ms):\n        return {answer}",
+        ),
+    )
     assert live([350]) == [[350]]
     assert failures
     with pytest.raises(LearnerError, match=told):
@@ -166,14 +188,21 @@ def test_an_answer_that_cannot_be_is_told(tmp_path: Path, answer: str, told: str
 
 def test_one_bucket_has_one_time(tmp_path: Path) -> None:
     _, failures = learner(
-        tmp_path, RIGHT.replace("    def add(self, expiration_ms):", "    def add(self, expiration_ms):\n        return 1, expiration_ms % 20, 0")
+        tmp_path,
+        RIGHT.replace(
+            "    def add(self, expiration_ms):",
+            "    def add(self, expiration_ms):\n        return 1, expiration_ms % 20, 0",
+        ),
     )
     assert live([10, 350]) == [[10], [350]]
     assert "a bucket has one time" in failures[0].message
 
 
 def test_a_wrong_answer_that_can_be_carried_out_is_carried_out(tmp_path: Path) -> None:
-    _, failures = learner(tmp_path, RIGHT.replace("expiration_ms % self.tick\n", "expiration_ms % self.tick - self.tick + 1\n"))
+    _, failures = learner(
+        tmp_path,
+        RIGHT.replace("expiration_ms % self.tick\n", "expiration_ms % self.tick - self.tick + 1\n"),
+    )
     assert live([2, 350]) == [[2], [359]], "late, for all to see"
     assert failures == []
 
@@ -192,14 +221,24 @@ def test_a_file_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
     assert vars(system_timer)["TimingWheel"] is TimingWheel
 
 
-@pytest.mark.parametrize(("spec", "told"), [("02-1", "is not EXERCISE=FILE"), ("99-9=/x.py", "no seam for exercise '99-9'"), ("02-1=", "is not")])
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("02-1", "is not EXERCISE=FILE"),
+        ("99-9=/x.py", "no seam for exercise '99-9'"),
+        ("02-1=", "is not"),
+    ],
+)
 def test_a_spec_that_means_nothing_is_refused(spec: str, told: str) -> None:
     with pytest.raises(ValueError, match=told):
         parse(spec)
 
 
 def test_a_spec_names_several_files_paths_with_spaces_and_equals() -> None:
-    assert [path for _, path in parse(" 02-1=/a b/c=d.py ; 02-1=/e.py; ")] == [Path("/a b/c=d.py"), Path("/e.py")]
+    assert [path for _, path in parse(" 02-1=/a b/c=d.py ; 02-1=/e.py; ")] == [
+        Path("/a b/c=d.py"),
+        Path("/e.py"),
+    ]
 
 
 class Told:
@@ -221,7 +260,9 @@ def test_installation_and_failures_are_events(tmp_path: Path) -> None:
     replaces = "kafka_edu.timer.system_timer.TimingWheel"
     assert told.events[0] == LearnerInstalled("02-1", replaces, str(code.path))
     assert told.events[1] == LearnerFailed("02-1", "KeyError: 7", str(code.path), 15, 1)
-    assert [e.event for e in trace.snapshot()] == [LearnerSnapshot("02-1", replaces, str(code.path), code.calls, 1)]
+    assert [e.event for e in trace.snapshot()] == [
+        LearnerSnapshot("02-1", replaces, str(code.path), code.calls, 1)
+    ]
     assert [e.event for e in trace.gauges()] == [LearnerSampled("02-1", code.calls, 1)]
 
 

@@ -25,7 +25,9 @@ from kafka_edu.trace.tracer import Tracer
 class Task(TimerTask):
     __slots__ = ("_label", "_run")
 
-    def __init__(self, delay_ms: int, run: Callable[[], Any] = lambda: None, label: str = "task") -> None:
+    def __init__(
+        self, delay_ms: int, run: Callable[[], Any] = lambda: None, label: str = "task"
+    ) -> None:
         super().__init__(delay_ms)
         self._run = run
         self._label = label
@@ -66,7 +68,12 @@ def test_runs_a_task_at_its_time_and_forgets_it() -> None:
     assert advance(timer, time, 1) == 1
     assert ran == [350]
     assert (timer.size, task.entry, timer.next_expiration_ms()) == (0, None, None)
-    assert (timer.inserted_total, timer.expired_total, timer.cancelled_total, timer.demoted_total) == (1, 1, 0, 1)
+    assert (
+        timer.inserted_total,
+        timer.expired_total,
+        timer.cancelled_total,
+        timer.demoted_total,
+    ) == (1, 1, 0, 1)
 
 
 def test_a_task_without_delay_runs_inside_add() -> None:
@@ -226,5 +233,12 @@ def test_gauges_and_snapshot_show_each_level_and_the_next_bucket() -> None:
         ("Produce", 3, 400, 20, 0, level_3, 0, 450),
     ]
     next_bucket = NextBucketSampled("Produce", 2, 17, 340, 2, (("t350", 350), ("t345", 345)))
-    assert [e.event for e in trace.gauges()] == [TimerSampled(*totals), *[WheelSampled(*wheel) for wheel in wheels], next_bucket]
-    assert [e.event for e in trace.snapshot()] == [TimerSnapshot(*totals), *[WheelSnapshot(*wheel) for wheel in wheels]]
+    assert [e.event for e in trace.gauges()] == [
+        TimerSampled(*totals),
+        *[WheelSampled(*wheel) for wheel in wheels],
+        next_bucket,
+    ]
+    assert [e.event for e in trace.snapshot()] == [
+        TimerSnapshot(*totals),
+        *[WheelSnapshot(*wheel) for wheel in wheels],
+    ]

@@ -37,7 +37,10 @@ def test_the_start_is_rounded_down_to_the_tick() -> None:
     assert wheel(1234, tick_ms=100).current_time_ms == 1200
 
 
-@pytest.mark.parametrize(("deadline_ms", "where"), [(19, (1, 19)), (20, (2, 1)), (399, (2, 19)), (400, (3, 1)), (7_999, (3, 19)), (8_000, (4, 1))])
+@pytest.mark.parametrize(
+    ("deadline_ms", "where"),
+    [(19, (1, 19)), (20, (2, 1)), (399, (2, 19)), (400, (3, 1)), (7_999, (3, 19)), (8_000, (4, 1))],
+)
 def test_the_ends_of_each_level(deadline_ms: int, where: tuple[int, int]) -> None:
     assert place(wheel(), deadline_ms) == where
 
@@ -45,7 +48,13 @@ def test_the_ends_of_each_level(deadline_ms: int, where: tuple[int, int]) -> Non
 def test_wheels_are_made_when_a_task_asks_for_them_and_told_lowest_first() -> None:
     made: list[tuple[int, int, int, int]] = []
     lowest = TimingWheel(
-        1, 20, 0, DelayQueue(), on_overflow=lambda above, deadline: made.append((above.level, above.tick_ms, above.interval_ms, deadline))
+        1,
+        20,
+        0,
+        DelayQueue(),
+        on_overflow=lambda above, deadline: made.append(
+            (above.level, above.tick_ms, above.interval_ms, deadline)
+        ),
     )
     place(lowest, 19)
     assert made == []
@@ -79,7 +88,11 @@ def test_advancing_moves_the_hand_of_each_level_by_whole_ticks() -> None:
     lowest.advance_clock(419)
     assert [above.current_time_ms for above in lowest.wheels()] == [419, 400, 400]
     lowest.advance_clock(399)
-    assert [above.current_time_ms for above in lowest.wheels()] == [419, 400, 400], "a hand never moves back"
+    assert [above.current_time_ms for above in lowest.wheels()] == [
+        419,
+        400,
+        400,
+    ], "a hand never moves back"
 
 
 def test_an_overflow_wheel_starts_at_the_time_it_is_made() -> None:

@@ -1,4 +1,6 @@
-"""Links between processes on traces that are made to mislead: a sibling, the latest earlier event, a number that occurs twice."""
+"""Links between processes on traces that are made to mislead: a sibling, the latest earlier event,
+a number that occurs twice.
+"""
 
 from typing import NamedTuple
 
@@ -17,9 +19,26 @@ from kafka_edu.trace.events.controller import (
 )
 from kafka_edu.trace.events.network import RequestReceived, ResponseSent
 from kafka_edu.trace.events.replication import BecameLeader
-from kafka_edu.trace.events.server import BrokerRegistered, ProduceAnswered, RequestDequeued, ServerStarting
-from kafka_edu.trace.events.supervisor import ActionAsked, ProcessEnded, ProcessPaused, ProcessResumed
-from kafka_edu.trace.events.zk import SessionDisconnected, SessionExpired, SessionMoved, WatchFired, ZnodeChanged, ZnodeCreated
+from kafka_edu.trace.events.server import (
+    BrokerRegistered,
+    ProduceAnswered,
+    RequestDequeued,
+    ServerStarting,
+)
+from kafka_edu.trace.events.supervisor import (
+    ActionAsked,
+    ProcessEnded,
+    ProcessPaused,
+    ProcessResumed,
+)
+from kafka_edu.trace.events.zk import (
+    SessionDisconnected,
+    SessionExpired,
+    SessionMoved,
+    WatchFired,
+    ZnodeChanged,
+    ZnodeCreated,
+)
 from kafka_edu.trace.reader import History, Link, link_fault
 
 SUPERVISOR, ZOOKEEPER, CLIENT = -1, -2, -3
@@ -44,10 +63,19 @@ class Story:
         """A new life of a broker: it counts its facts from 1 again."""
         self._seqs[broker] = 0
         self.tell(broker, ServerStarting(api_level="2.8", pid=pid))
-        self.tell(broker, BrokerRegistered(broker_id=broker, broker_epoch=session, end_points=(), session_id=session))
+        self.tell(
+            broker,
+            BrokerRegistered(
+                broker_id=broker, broker_epoch=session, end_points=(), session_id=session
+            ),
+        )
 
     def causes(self, envelope: Envelope, kind: LinkKind | None = None) -> list[Envelope]:
-        return [link.cause for link in self.history.parents(envelope) if kind is None or link.kind is kind]
+        return [
+            link.cause
+            for link in self.history.parents(envelope)
+            if kind is None or link.kind is kind
+        ]
 
 
 @pytest.fixture
@@ -90,42 +118,85 @@ def test_a_watch_below_the_range_is_no_cause(story: Story) -> None:
 
 
 def test_a_watch_that_was_set_again_is_linked_to_the_change_that_was_missed(story: Story) -> None:
-    story.tell(ZOOKEEPER, ZnodeCreated(path="/brokers/topics/a", zxid=80, session_id=1, ephemeral=False, data_length=0, data=""))
-    missed = story.tell(ZOOKEEPER, ZnodeCreated(path="/brokers/topics/b", zxid=81, session_id=1, ephemeral=False, data_length=0, data=""))
+    story.tell(
+        ZOOKEEPER,
+        ZnodeCreated(
+            path="/brokers/topics/a", zxid=80, session_id=1, ephemeral=False, data_length=0, data=""
+        ),
+    )
+    missed = story.tell(
+        ZOOKEEPER,
+        ZnodeCreated(
+            path="/brokers/topics/b", zxid=81, session_id=1, ephemeral=False, data_length=0, data=""
+        ),
+    )
     again = story.tell(ZOOKEEPER, fired("/brokers/topics", 7, 81))
     hears = story.tell(1, notified("/brokers/topics", 7, 79))
     assert story.history.chain(hears) == [missed, again, hears]
 
 
-def sent(correlation_id: int, local: str = "127.0.0.1:5000", broker_id: int = 2) -> ControllerRequestSent:
+def sent(
+    correlation_id: int, local: str = "127.0.0.1:5000", broker_id: int = 2
+) -> ControllerRequestSent:
     return ControllerRequestSent(
-        broker_id=broker_id, api_key=4, api_version=5, correlation_id=correlation_id, local=local, partitions=1, queue_size=1
+        broker_id=broker_id,
+        api_key=4,
+        api_version=5,
+        correlation_id=correlation_id,
+        local=local,
+        partitions=1,
+        queue_size=1,
     )
 
 
 def received(correlation_id: int, peer: str = "127.0.0.1:5000") -> RequestReceived:
     return RequestReceived(
-        connection_id=f"127.0.0.1:9094-{peer}-3", correlation_id=correlation_id, api_key=4, api_version=5, client_id="controller-1", size_bytes=1,
-        processor=0, queue_size=0,
-    )  # fmt: skip
+        connection_id=f"127.0.0.1:9094-{peer}-3",
+        correlation_id=correlation_id,
+        api_key=4,
+        api_version=5,
+        client_id="controller-1",
+        size_bytes=1,
+        processor=0,
+        queue_size=0,
+    )
 
 
 def test_requests_are_linked_by_connection_and_correlation_id_also_to_oneself(story: Story) -> None:
-    first, other, itself = story.tell(1, sent(0)), story.tell(1, sent(0, "127.0.0.1:5001", 3)), story.tell(1, sent(0, "127.0.0.1:5002", 1))
+    first, other, itself = (
+        story.tell(1, sent(0)),
+        story.tell(1, sent(0, "127.0.0.1:5001", 3)),
+        story.tell(1, sent(0, "127.0.0.1:5002", 1)),
+    )
     second = story.tell(1, sent(1))
-    at_two, at_three, at_one = story.tell(2, received(0)), story.tell(3, received(0, "127.0.0.1:5001")), story.tell(1, received(0, "127.0.0.1:5002"))
+    at_two, at_three, at_one = (
+        story.tell(2, received(0)),
+        story.tell(3, received(0, "127.0.0.1:5001")),
+        story.tell(1, received(0, "127.0.0.1:5002")),
+    )
     later = story.tell(2, received(1))
-    assert [story.causes(e) for e in (at_two, at_three, at_one, later)] == [[first], [other], [itself], [second]]
+    assert [story.causes(e) for e in (at_two, at_three, at_one, later)] == [
+        [first],
+        [other],
+        [itself],
+        [second],
+    ]
 
 
 def test_a_port_that_is_used_again_is_another_connection(story: Story) -> None:
     old_sent = story.tell(1, sent(0))
     old_received = story.tell(2, received(0))
-    old_answer = story.tell(2, ResponseSent("127.0.0.1:9094-127.0.0.1:5000-3", 0, 4, 1, 0, 0, 0, 0, 0, 0))
+    old_answer = story.tell(
+        2, ResponseSent("127.0.0.1:9094-127.0.0.1:5000-3", 0, 4, 1, 0, 0, 0, 0, 0, 0)
+    )
     new_sent = story.tell(1, sent(0))
     new_received = story.tell(2, received(0))
-    new_answer = story.tell(2, ResponseSent("127.0.0.1:9094-127.0.0.1:5000-4", 0, 4, 1, 0, 0, 0, 0, 0, 0))
-    answered = ControllerResponseReceived(broker_id=2, api_key=4, correlation_id=0, local="127.0.0.1:5000", error_code=0, took_us=1)
+    new_answer = story.tell(
+        2, ResponseSent("127.0.0.1:9094-127.0.0.1:5000-4", 0, 4, 1, 0, 0, 0, 0, 0, 0)
+    )
+    answered = ControllerResponseReceived(
+        broker_id=2, api_key=4, correlation_id=0, local="127.0.0.1:5000", error_code=0, took_us=1
+    )
     old_heard, new_heard = story.tell(1, answered, old_sent), story.tell(1, answered, new_sent)
     assert story.causes(old_received) == [old_sent]
     assert story.causes(new_received) == [new_sent]
@@ -153,12 +224,17 @@ def test_numbers_of_an_earlier_life_are_not_those_of_this_one(story: Story) -> N
 def test_a_session_ends_with_its_own_process(story: Story) -> None:
     story.starts(1, 100, 7)
     story.starts(2, 200, 8)
-    ended = [story.tell(SUPERVISOR, ProcessEnded(f"broker-{b}", b, pid, 0, "SIGKILL", False)) for b, pid in ((2, 200), (1, 100))]
+    ended = [
+        story.tell(SUPERVISOR, ProcessEnded(f"broker-{b}", b, pid, 0, "SIGKILL", False))
+        for b, pid in ((2, 200), (1, 100))
+    ]
     lost = story.tell(ZOOKEEPER, SessionDisconnected(8, 3, "connection lost"))
     assert story.causes(lost) == [ended[0]]
 
 
-def test_a_connection_that_broke_while_the_process_ran_is_not_linked_to_its_end(story: Story) -> None:
+def test_a_connection_that_broke_while_the_process_ran_is_not_linked_to_its_end(
+    story: Story,
+) -> None:
     story.starts(1, 100, 7)
     broke = story.tell(ZOOKEEPER, SessionDisconnected(7, 3, "connection lost"))
     story.tell(ZOOKEEPER, SessionMoved(7, 4, "127.0.0.1:1", 6000))
@@ -198,7 +274,22 @@ def test_a_pause_is_a_cause_only_while_it_lasts(story: Story) -> None:
 
 def elected(epoch: int, partition: int = 0) -> LeaderElected:
     path = f"/brokers/topics/t/partitions/{partition}/state"
-    return LeaderElected("t", partition, "OfflinePartition", (1, 2), (1, 2), (2,), 1, 2, (2,), epoch, False, 1, path, epoch)
+    return LeaderElected(
+        "t",
+        partition,
+        "OfflinePartition",
+        (1, 2),
+        (1, 2),
+        (2,),
+        1,
+        2,
+        (2,),
+        epoch,
+        False,
+        1,
+        path,
+        epoch,
+    )
 
 
 def leads(epoch: int) -> BecameLeader:
@@ -235,7 +326,10 @@ def test_where_it_cannot_be_decided_there_is_no_link(story: Story) -> None:
 def test_a_write_is_linked_to_what_made_its_own_broker_write(story: Story) -> None:
     story.starts(1, 100, 7)
     story.starts(2, 200, 8)
-    mine, others = story.tell(1, ControllerEventStarted("BrokerChange", "", 1)), story.tell(1, ControllerEventStarted("TopicChange", "", 1))
+    mine, others = (
+        story.tell(1, ControllerEventStarted("BrokerChange", "", 1)),
+        story.tell(1, ControllerEventStarted("TopicChange", "", 1)),
+    )
     path = "/brokers/topics/t/partitions/0/state"
     stray = story.tell(ZOOKEEPER, ZnodeChanged(path, 90, 8, 1, 0, ""))
     election = story.tell(1, elected(1), mine)
@@ -250,7 +344,15 @@ def test_a_write_is_linked_to_what_made_its_own_broker_write(story: Story) -> No
 def test_an_ack_is_linked_to_the_response_that_held_its_offset(story: Story) -> None:
     responses = []
     for number, first in enumerate((0, 10, 20)):
-        answered = story.tell(1, ProduceAnswered("c", number, -1, (("t", 0, first, first + 10, "NONE"), ("t", 1, first, first + 10, "NONE"))))
+        answered = story.tell(
+            1,
+            ProduceAnswered(
+                "c",
+                number,
+                -1,
+                (("t", 0, first, first + 10, "NONE"), ("t", 1, first, first + 10, "NONE")),
+            ),
+        )
         responses.append(story.tell(1, ResponseSent("c", number, 0, 1, 0, 0, 0, 0, 0, 0), answered))
     acks = [story.tell(CLIENT, RecordAcknowledged("p", "t", 0, offset)) for offset in (9, 10, 29)]
     assert [story.causes(ack) for ack in acks] == [[response] for response in responses]
@@ -268,13 +370,19 @@ def test_a_cause_that_is_not_there_is_named(story: Story) -> None:
     lone = Envelope(1, 9, 4, 0, 1, ControllerEventQueued("Startup", "", 1))
     story.history.add(lone)
     assert story.history.is_cut_off(lone)
-    assert story.history.beginning(lone) == "its cause, number 4 of the same process, is not among these events"
+    assert (
+        story.history.beginning(lone)
+        == "its cause, number 4 of the same process, is not among these events"
+    )
 
 
 def test_the_check_of_a_link_does_not_trust_who_made_it(story: Story) -> None:
     watch, hears = story.tell(ZOOKEEPER, fired("/a", 7, 90)), story.tell(1, notified("/a", 7, 90))
     key = (("session", 7), ("path", "/a"), ("type", "CHILDREN_CHANGED"))
-    assert link_fault(Link(LinkKind.WATCH, key, watch, hears)) == "the watch saw zxid 90, which is not above 90"
+    assert (
+        link_fault(Link(LinkKind.WATCH, key, watch, hears))
+        == "the watch saw zxid 90, which is not above 90"
+    )
     other = story.tell(1, notified("/b", 7, 80))
     assert "not on both ends" in link_fault(Link(LinkKind.WATCH, key, watch, other))
     assert "the effect names 0" in link_fault(Link(LinkKind.CAUSE, (), hears, other))

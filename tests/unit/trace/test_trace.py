@@ -91,7 +91,9 @@ def test_an_error_of_carried_work_leaves_the_memory_without_the_garbage_collecto
         except _Failed as failure:
             error = weakref.ref(failure)
         assert error is not None
-        await asyncio.sleep(0)  # the turn of the loop that woke this task holds the future until it ends
+        await asyncio.sleep(
+            0
+        )  # the turn of the loop that woke this task holds the future until it ends
         assert error() is None
 
     gc.collect()
@@ -118,7 +120,7 @@ def test_an_event_survives_the_wire_with_its_types() -> None:
 
 
 def test_fields_are_matched_by_name_and_unknown_events_left_out() -> None:
-    header = b'{"kafka-edu-events":1,"broker":1,"fields":{"ProbeZnode":["zxid","added_later","path"],"Unheard":["x"]}}'
+    header = b'{"kafka-edu-events":1,"broker":1,"fields":{"ProbeZnode":["zxid","added_later","path"],"Unheard":["x"]}}'  # noqa: E501
     decoder = Decoder(header)
     assert decoder.decode(b'[1,1,0,0,0,"Unheard",[1]]') is None
     found = decoder.decode(b'[1,1,0,0,0,"ProbeZnode",[7,"new","/a"]]')
@@ -150,7 +152,12 @@ def test_a_recording_begins_with_a_keyframe_and_bears_a_cut_off_end() -> None:
     tracer(ProbeZnode("/a", 1))
     file.write(b'[1,2,0,0,0,"ProbeZ')
     file.seek(0)
-    assert [e.name for e in read_recording(file)] == ["SnapshotBegins", "ProbeState", "SnapshotEnds", "ProbeZnode"]
+    assert [e.name for e in read_recording(file)] == [
+        "SnapshotBegins",
+        "ProbeState",
+        "SnapshotEnds",
+        "ProbeZnode",
+    ]
 
 
 def test_events_have_documentation_and_plain_fields() -> None:

@@ -14,11 +14,20 @@ class Story:
         self._seq: dict[int, int] = defaultdict(int)
         self.envelopes: list[Envelope] = []
 
-    def tell(self, teller: int, event: Event, after_ms: int = 0, cause: Envelope | None = None) -> Envelope:
+    def tell(
+        self, teller: int, event: Event, after_ms: int = 0, cause: Envelope | None = None
+    ) -> Envelope:
         self.now_ms += after_ms
         known = EVENT_TYPES.get(type(event).__name__)
         if known is not None and known.kind is Kind.FACT:
             self._seq[teller] += 1
-        envelope = Envelope(teller, self._seq[teller], cause.seq if cause else 0, 1_700_000_000_000 + self.now_ms, self.now_ms * 1000, event)
+        envelope = Envelope(
+            teller,
+            self._seq[teller],
+            cause.seq if cause else 0,
+            1_700_000_000_000 + self.now_ms,
+            self.now_ms * 1000,
+            event,
+        )
         self.envelopes.append(envelope)
         return envelope

@@ -1,4 +1,6 @@
-"""The Cluster screen's state from events told by hand: a leader is killed, its session expires, it comes back."""
+"""The Cluster screen's state from events told by hand: a leader is killed, its session expires, it
+comes back.
+"""
 
 from kafka_edu.trace.events.controller import (
     BrokerFailed,
@@ -11,7 +13,14 @@ from kafka_edu.trace.events.controller import (
     ReplicaRemovedFromIsr,
 )
 from kafka_edu.trace.events.network import NetworkSampled
-from kafka_edu.trace.events.replication import BecameFollower, BecameLeader, IsrExpanded, IsrShrunk, PartitionOffsets, PartitionSnapshot
+from kafka_edu.trace.events.replication import (
+    BecameFollower,
+    BecameLeader,
+    IsrExpanded,
+    IsrShrunk,
+    PartitionOffsets,
+    PartitionSnapshot,
+)
 from kafka_edu.trace.events.server import MetadataUpdated
 from kafka_edu.trace.events.supervisor import (
     ProcessEnded,
@@ -30,24 +39,43 @@ from tui.view_model.partition_view import DEAD, IN_ISR, LEADER, NONE, OUT_OF_SYN
 WEB = PartitionKey("web", 0)
 
 
-def snapshot_of_the_controller(story: Story, leader: int = 1, topics: tuple[str, ...] = ("web",)) -> None:
+def snapshot_of_the_controller(
+    story: Story, leader: int = 1, topics: tuple[str, ...] = ("web",)
+) -> None:
     story.tell(0, SnapshotBegins(0))
     story.tell(0, ControllerSnapshot(True, 0, 4, 4, 0))
     for broker in (0, 1, 2):
-        story.tell(0, ControllerBrokerSnapshot(broker, 10 + broker, (f"PLAINTEXT://127.0.0.1:{9092 + broker}",), None, False))
+        story.tell(
+            0,
+            ControllerBrokerSnapshot(
+                broker, 10 + broker, (f"PLAINTEXT://127.0.0.1:{9092 + broker}",), None, False
+            ),
+        )
     states = ("OnlineReplica",) * 3
     for topic in topics:
-        story.tell(0, ControllerPartitionSnapshot(topic, 0, "OnlinePartition", (1, 2, 0), states, leader, 7, (1, 2, 0), 3))
+        story.tell(
+            0,
+            ControllerPartitionSnapshot(
+                topic, 0, "OnlinePartition", (1, 2, 0), states, leader, 7, (1, 2, 0), 3
+            ),
+        )
     story.tell(0, SnapshotEnds(5))
 
 
 def running(story: Story) -> ClusterView:
     """Three brokers; web-0 is led by 1."""
     for broker in (0, 1, 2):
-        story.tell(-1, ProcessSnapshot(f"broker-{broker}", broker, "running", 100 + broker, 9092 + broker))
+        story.tell(
+            -1, ProcessSnapshot(f"broker-{broker}", broker, "running", 100 + broker, 9092 + broker)
+        )
     story.tell(-1, ProcessSnapshot("zookeeper", -2, "running", 99, 2181))
     snapshot_of_the_controller(story)
-    story.tell(1, PartitionSnapshot("web", 0, 1, 7, (1, 2, 0), (1, 2, 0), 0, 80, 100, ((2, 100), (0, 80)), 3, (), 2))
+    story.tell(
+        1,
+        PartitionSnapshot(
+            "web", 0, 1, 7, (1, 2, 0), (1, 2, 0), 0, 80, 100, ((2, 100), (0, 80)), 3, (), 2
+        ),
+    )
     story.tell(0, PartitionSnapshot("web", 0, 1, 7, (), (1, 2, 0), 0, 80, 80, (), 3, (), 2))
     return reduced(story)
 
@@ -68,7 +96,12 @@ def signs(view: ClusterView) -> str:
 def test_who_leads_an_ensemble_and_what_is_left_of_it() -> None:
     story = Story()
     for server, mode in ((1, "follower"), (2, "leader"), (3, "follower")):
-        story.tell(-1, ProcessSnapshot(f"zookeeper-{server}", -1 - server, "running", 90 + server, 2180 + server))
+        story.tell(
+            -1,
+            ProcessSnapshot(
+                f"zookeeper-{server}", -1 - server, "running", 90 + server, 2180 + server
+            ),
+        )
         story.tell(-1, ZooKeeperModeSnapshot(f"zookeeper-{server}", -1 - server, mode))
     view = reduced(story)
     assert (view.zookeepers, view.zookeeper_leader) == ({-2: True, -3: True, -4: True}, 2)
@@ -94,7 +127,14 @@ def test_a_snapshot_gives_the_whole_picture() -> None:
     ]
     p = view.partitions.by_key[WEB]
     assert signs(view) == IN_ISR + LEADER + IN_ISR
-    assert (p.leader_epoch, p.hw, p.leo, p.lag, p.min_isr, p.preferred_is_not_leading) == (7, 80, 100, 20, 2, False)
+    assert (p.leader_epoch, p.hw, p.leo, p.lag, p.min_isr, p.preferred_is_not_leading) == (
+        7,
+        80,
+        100,
+        20,
+        2,
+        False,
+    )
     assert p.behind(0) == 20
     assert view.verdict() == ("ok", "✓ all is well: 1 partition, every replica in sync")
     assert not view.glow.any_glows(), "what one sees for the first time has not changed"
@@ -111,7 +151,26 @@ def test_a_killed_leader_is_dead_at_once_and_leaves_the_cluster_later() -> None:
     assert broker.status(view.glow.now_us) == ("✕ killed (SIGKILL)", "ZooKeeper holds its session")
 
     story.tell(0, BrokerFailed(1, False), after_ms=6_000)
-    story.tell(0, LeaderElected("web", 0, "OfflinePartition", (1, 2, 0), (1, 2, 0), (0, 2), 1, 2, (2, 0), 8, False, 4, "/x", 4), after_ms=5)
+    story.tell(
+        0,
+        LeaderElected(
+            "web",
+            0,
+            "OfflinePartition",
+            (1, 2, 0),
+            (1, 2, 0),
+            (0, 2),
+            1,
+            2,
+            (2, 0),
+            8,
+            False,
+            4,
+            "/x",
+            4,
+        ),
+        after_ms=5,
+    )
     reduced(story, view)
     assert view.glow.glows("epoch", WEB)
     assert view.glow.glows("cell", WEB, 2)
@@ -128,7 +187,25 @@ def test_it_comes_back_out_of_sync_and_then_in_sync() -> None:
     view = running(story)
     story.tell(-1, ProcessEnded("broker-1", 1, 101, -9, "SIGKILL", True))
     story.tell(0, BrokerFailed(1, False))
-    story.tell(0, LeaderElected("web", 0, "OfflinePartition", (1, 2, 0), (1, 2, 0), (0, 2), 1, 2, (2, 0), 8, False, 4, "/x", 4))
+    story.tell(
+        0,
+        LeaderElected(
+            "web",
+            0,
+            "OfflinePartition",
+            (1, 2, 0),
+            (1, 2, 0),
+            (0, 2),
+            1,
+            2,
+            (2, 0),
+            8,
+            False,
+            4,
+            "/x",
+            4,
+        ),
+    )
     story.tell(-1, ProcessStarted("broker-1", 1, 201), after_ms=3_000)
     reduced(story, view)
     assert signs(view) == IN_ISR + DEAD + LEADER, "a process is no member yet"
@@ -171,7 +248,11 @@ def test_a_follower_alone_tells_its_own_end_only() -> None:
     story.tell(1, PartitionOffsets("web", 0, 0, 99, 120, ((2, 120), (0, 90)), 2))
     reduced(story, view)
     p = view.partitions.by_key[WEB]
-    assert (p.hw, p.leo, p.replica_leos[0]) == (99, 120, 95), "broker 0 speaks for itself: the leader's word of it is older"
+    assert (p.hw, p.leo, p.replica_leos[0]) == (
+        99,
+        120,
+        95,
+    ), "broker 0 speaks for itself: the leader's word of it is older"
 
 
 def test_a_deleted_topic_goes_with_the_controllers_next_snapshot() -> None:
@@ -201,7 +282,9 @@ def test_a_new_controller_of_a_higher_epoch_replaces_the_old() -> None:
 
 
 def test_a_new_controller_counts_whom_it_finds_alive() -> None:
-    """The old controller died: nobody tells BrokerFailed of it, for the new one never knew it alive."""
+    """The old controller died: nobody tells BrokerFailed of it, for the new one never knew it
+    alive.
+    """
     story = Story()
     view = running(story)
     story.tell(-1, ProcessEnded("broker-0", 0, 100, 0, "SIGKILL", True))
@@ -216,11 +299,17 @@ def test_rates_are_differences_of_totals_and_begin_anew_with_the_process() -> No
     story = Story()
     view = running(story)
     for i in range(11):
-        story.tell(1, NetworkSampled(2, 500, 0, 9, 10 * i, 1_000_000 * i, 2_000_000 * i), after_ms=100)
+        story.tell(
+            1, NetworkSampled(2, 500, 0, 9, 10 * i, 1_000_000 * i, 2_000_000 * i), after_ms=100
+        )
     reduced(story, view)
     broker = view.brokers[1]
     assert (broker.request_queue, broker.request_queue_capacity, broker.connections) == (2, 500, 9)
-    assert (round(broker.bytes_in.now), round(broker.bytes_out.now), round(broker.requests.now)) == (10_000_000, 20_000_000, 100)
+    assert (
+        round(broker.bytes_in.now),
+        round(broker.bytes_out.now),
+        round(broker.requests.now),
+    ) == (10_000_000, 20_000_000, 100)
     story.tell(1, LinkLost("closed"))
     reduced(story, view)
     assert broker.bytes_in.now == 0

@@ -3,7 +3,17 @@
 import pytest
 
 from kafka_edu.common.words import joined, plural
-from tui.view_model.figures import bar, clock, column, duration, per_second, short_count, size, span, sparkline
+from tui.view_model.figures import (
+    bar,
+    clock,
+    column,
+    duration,
+    per_second,
+    short_count,
+    size,
+    span,
+    sparkline,
+)
 from tui.view_model.rates import Rate
 from tui.widgets.partition_matrix import lag_bar
 

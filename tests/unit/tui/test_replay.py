@@ -40,10 +40,17 @@ def test_it_goes_at_the_recorded_pace_times_the_speed() -> None:
 def test_a_step_stops_at_the_next_fact_and_a_step_back_at_the_one_before() -> None:
     replay = Replay(story().envelopes)
     replay.advance(0)
-    assert ([e.name for e in replay.step()], replay.playing, replay.at_ms) == (["TimerSampled", "ActionAsked"], False, 1_000)
+    assert ([e.name for e in replay.step()], replay.playing, replay.at_ms) == (
+        ["TimerSampled", "ActionAsked"],
+        False,
+        1_000,
+    )
     replay.step()
     back = replay.step_back()
-    assert ([e.name for e in back], replay.at_ms) == (["ActionAsked", "TimerSampled", "ActionAsked"], 1_000)
+    assert ([e.name for e in back], replay.at_ms) == (
+        ["ActionAsked", "TimerSampled", "ActionAsked"],
+        1_000,
+    )
     assert replay.advance(5_000_000) == [], "it stands still"
 
 
@@ -60,7 +67,9 @@ def test_an_empty_recording_is_none() -> None:
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz"])
-def test_what_was_recorded_is_read_again_without_what_is_no_event_of_the_cluster(tmp_path: Path, name: str) -> None:
+def test_what_was_recorded_is_read_again_without_what_is_no_event_of_the_cluster(
+    tmp_path: Path, name: str
+) -> None:
     told = story()
     recorder = Recorder(tmp_path / name, "demo")
     recorder.write([*told.envelopes, Story().tell(0, LinkLost("closed"))])

@@ -1,4 +1,6 @@
-"""What `?` and `o` say must be there: every named class, in the named module; every event registered."""
+"""What `?` and `o` say must be there: every named class, in the named module; every event
+registered.
+"""
 
 import ast
 

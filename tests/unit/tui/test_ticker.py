@@ -1,12 +1,24 @@
-"""The ticker: sentences, their causes, one line for the same thing said of many, and chains across processes."""
+"""The ticker: sentences, their causes, one line for the same thing said of many, and chains across
+processes.
+"""
 
 import inspect
 
 import pytest
 
 from kafka_edu.trace.event import EVENT_TYPES, Kind
-from kafka_edu.trace.events.controller import BrokerFailed, ControllerEventStarted, LeaderElected, LeaderElectionFailed
-from kafka_edu.trace.events.reassignment import ReassignmentCompleted, ReassignmentRefused, ReassignmentStarted, ReassignmentWaits
+from kafka_edu.trace.events.controller import (
+    BrokerFailed,
+    ControllerEventStarted,
+    LeaderElected,
+    LeaderElectionFailed,
+)
+from kafka_edu.trace.events.reassignment import (
+    ReassignmentCompleted,
+    ReassignmentRefused,
+    ReassignmentStarted,
+    ReassignmentWaits,
+)
 from kafka_edu.trace.events.replication import BecameLeader, FetcherFailed, IsrExpanded, IsrShrunk
 from kafka_edu.trace.events.server import ControlledShutdownAttempted
 from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone, ProcessEnded
@@ -19,14 +31,33 @@ from tui.view_model.ticker import Ticker
 
 def elected(partition: int, new: int = 2) -> LeaderElected:
     path = f"/brokers/topics/web/partitions/{partition}/state"
-    return LeaderElected("web", partition, "OfflinePartition", (1, 2, 0), (1, 2, 0), (0, 2), 1, new, (2, 0), 8, False, 4, path, 4)
+    return LeaderElected(
+        "web",
+        partition,
+        "OfflinePartition",
+        (1, 2, 0),
+        (1, 2, 0),
+        (0, 2),
+        1,
+        new,
+        (2, 0),
+        8,
+        False,
+        4,
+        path,
+        4,
+    )
 
 
 def lines(story: Story) -> list[str]:
     ticker = Ticker()
     for envelope in story.envelopes:
         ticker.apply(envelope)
-    return [f"{line.envelope.broker}: {line.text}" + (f" because {line.because}" if line.because else "") for line in ticker.lines]
+    return [
+        f"{line.envelope.broker}: {line.text}"
+        + (f" because {line.because}" if line.because else "")
+        for line in ticker.lines
+    ]
 
 
 def test_elections_of_one_moment_are_one_line_with_their_cause() -> None:
@@ -49,9 +80,17 @@ def test_elections_of_one_moment_are_one_line_with_their_cause() -> None:
         ("PreferredReplica", (2, 1, 0), (0, 1, 2), (), "it is the preferred replica"),
     ],
 )
-def test_why_another_leads(strategy: str, replicas: tuple[int, ...], live: tuple[int, ...], going: tuple[int, ...], reason: str) -> None:
+def test_why_another_leads(
+    strategy: str,
+    replicas: tuple[int, ...],
+    live: tuple[int, ...],
+    going: tuple[int, ...],
+    reason: str,
+) -> None:
     story = Story()
-    story.tell(0, elected(0)._replace(strategy=strategy, replicas=replicas, live=live, shutting_down=going))
+    story.tell(
+        0, elected(0)._replace(strategy=strategy, replicas=replicas, live=live, shutting_down=going)
+    )
     assert lines(story) == [f"0: leader of web-0 1 → 2 because {reason}"]
 
 
@@ -60,7 +99,10 @@ def test_an_election_that_fails_does_not_take_a_leader_away() -> None:
     failed = LeaderElectionFailed("web", 0, "OfflinePartition", (1, 2), (1,), (2,), "nobody may")
     story.tell(0, failed)
     story.tell(0, failed._replace(strategy="PreferredReplica"))
-    assert lines(story) == ["0: ✕ no leader for web-0 because nobody may", "0: no other leader for web-0 because nobody may"]
+    assert lines(story) == [
+        "0: ✕ no leader for web-0 because nobody may",
+        "0: no other leader for web-0 because nobody may",
+    ]
 
 
 def test_a_move_is_told_from_its_order_to_its_end() -> None:
@@ -87,8 +129,14 @@ def test_the_same_thing_much_later_is_another_line() -> None:
 def test_what_is_told_again_and_again_is_one_line_with_a_count() -> None:
     story = Story()
     for _ in range(3):
-        story.tell(0, FetcherFailed(1, "ConnectionRefusedError: [Errno 111] Connect call failed"), after_ms=2_000)
-    assert lines(story) == ["0: cannot fetch from broker 1 (×3) because connection refused: nobody listens there"]
+        story.tell(
+            0,
+            FetcherFailed(1, "ConnectionRefusedError: [Errno 111] Connect call failed"),
+            after_ms=2_000,
+        )
+    assert lines(story) == [
+        "0: cannot fetch from broker 1 (×3) because connection refused: nobody listens there"
+    ]
 
 
 def test_a_broker_that_goes_in_good_order_says_how_it_went() -> None:
@@ -106,8 +154,21 @@ def test_a_broker_that_goes_in_good_order_says_how_it_went() -> None:
 def test_an_isr_grows_on_many_partitions_in_one_line() -> None:
     story = Story()
     for partition in range(2):
-        story.tell(2, IsrExpanded("web", partition, 8, (2, 0), (2, 0, 1), 5, f"1 has caught up: LEO {partition}, HW {partition}"))
-    assert lines(story) == ["2: ISR of web-0, web-1 grows {0,2} → {0,1,2} because broker 1 has caught up"]
+        story.tell(
+            2,
+            IsrExpanded(
+                "web",
+                partition,
+                8,
+                (2, 0),
+                (2, 0, 1),
+                5,
+                f"1 has caught up: LEO {partition}, HW {partition}",
+            ),
+        )
+    assert lines(story) == [
+        "2: ISR of web-0, web-1 grows {0,2} → {0,1,2} because broker 1 has caught up"
+    ]
 
 
 def test_a_cause_without_words_is_passed_over_for_the_one_before() -> None:
@@ -151,11 +212,20 @@ def test_a_chain_goes_from_process_to_process_and_on_to_what_followed() -> None:
     chain = ticker.chain(election)
     assert [(link.envelope, link.depth) for link in chain][:2] == [(failed, 0), (election, 1)]
     assert [link.after_us for link in chain][:2] == [0, 2_000]
-    assert [(link.envelope, link.depth) for link in chain][2:] == [(leads, 2)], "another broker did as it was told: joined by epochs"
+    assert [(link.envelope, link.depth) for link in chain][2:] == [(leads, 2)], (
+        "another broker did as it was told: joined by epochs"
+    )
     assert [link.envelope for link in ticker.chain(leads)] == [failed, election, leads, follows]
 
 
-@pytest.mark.parametrize("name", sorted(name for name, known in EVENT_TYPES.items() if known.kind is Kind.FACT and known.area != "test_trace"))
+@pytest.mark.parametrize(
+    "name",
+    sorted(
+        name
+        for name, known in EVENT_TYPES.items()
+        if known.kind is Kind.FACT and known.area != "test_trace"
+    ),
+)
 def test_every_fact_can_be_said(name: str) -> None:
     """With whatever values: a sentence, of one line, that names something."""
     cls = EVENT_TYPES[name].cls

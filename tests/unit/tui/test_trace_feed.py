@@ -1,4 +1,6 @@
-"""One stream out of many processes: order, a process that goes and comes back, and who is not there yet."""
+"""One stream out of many processes: order, a process that goes and comes back, and who is not there
+yet.
+"""
 
 import asyncio
 import json
@@ -32,7 +34,10 @@ class Teller:
     async def start(self) -> None:
         port = await self._server.listen()
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._path.write_text(json.dumps({"host": "127.0.0.1", "port": port, "token": "secret", "pid": 7}), encoding="utf-8")
+        self._path.write_text(
+            json.dumps({"host": "127.0.0.1", "port": port, "token": "secret", "pid": 7}),
+            encoding="utf-8",
+        )
         self._task = asyncio.create_task(self._server.run())
 
     def end(self) -> None:
@@ -45,8 +50,16 @@ class Teller:
             self._task.cancel()
 
 
-def listening(tmp_path: Path, play: Callable[[ClusterFolder, Callable[[Callable[[Envelope], bool]], Awaitable[Envelope]]], Awaitable[None]]) -> None:
-    """Run a scene with a feed; `until(wanted)` waits for an event out of it, and is what a time-out fails on."""
+def listening(
+    tmp_path: Path,
+    play: Callable[
+        [ClusterFolder, Callable[[Callable[[Envelope], bool]], Awaitable[Envelope]]],
+        Awaitable[None],
+    ],
+) -> None:
+    """Run a scene with a feed; `until(wanted)` waits for an event out of it, and is what a time-out
+    fails on.
+    """
 
     async def run() -> None:
         folder = ClusterFolder(tmp_path / "c")
@@ -72,13 +85,17 @@ def listening(tmp_path: Path, play: Callable[[ClusterFolder, Callable[[Callable[
 
 
 def test_a_process_is_found_heard_lost_and_found_again(tmp_path: Path) -> None:
-    async def play(folder: ClusterFolder, until: Callable[[Callable[[Envelope], bool]], Awaitable[Envelope]]) -> None:
+    async def play(
+        folder: ClusterFolder, until: Callable[[Callable[[Envelope], bool]], Awaitable[Envelope]]
+    ) -> None:
         teller = Teller(folder, 1)
         await teller.start()
         made = await until(lambda e: isinstance(e.event, LinkMade))
         assert (made.broker, made.event) == (1, LinkMade(7))
         teller.tracer(ActionAsked("kill", 1))
-        assert (await until(lambda e: isinstance(e.event, ActionAsked))).event == ActionAsked("kill", 1)
+        assert (await until(lambda e: isinstance(e.event, ActionAsked))).event == ActionAsked(
+            "kill", 1
+        )
         teller.end()
         assert (await until(lambda e: isinstance(e.event, LinkLost))).broker == 1
         again = Teller(folder, 1)
@@ -93,10 +110,16 @@ def test_events_are_held_back_and_handed_on_in_the_order_of_their_time(tmp_path:
     async def run() -> None:
         feed = TraceFeed(ClusterFolder(tmp_path))
         now = now_us()
-        told = [Envelope(broker, 1, 0, 0, now - age_ms * 1000, ActionAsked("kill", broker)) for broker, age_ms in ((0, 400), (1, 600), (2, 100))]
+        told = [
+            Envelope(broker, 1, 0, 0, now - age_ms * 1000, ActionAsked("kill", broker))
+            for broker, age_ms in ((0, 400), (1, 600), (2, 100))
+        ]
         for envelope in told:
             feed._take(envelope)
-        assert [e.broker for e in feed.drain(now)] == [1, 0], "what is younger than a quarter of a second may still be overtaken"
+        assert [e.broker for e in feed.drain(now)] == [
+            1,
+            0,
+        ], "what is younger than a quarter of a second may still be overtaken"
         assert [e.broker for e in feed.drain(now + 200_000)] == [2]
 
     asyncio.run(run())

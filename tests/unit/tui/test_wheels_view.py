@@ -36,12 +36,22 @@ def test_a_slot_before_the_hand_belongs_to_the_next_round() -> None:
 def test_a_timer_is_its_wheels_its_rates_and_its_next_bucket() -> None:
     story = Story()
     for i in range(12):
-        story.tell(1, TimerSampled("Produce", 100 * i, 90 * i, 3, 2, 100 * i + 7, 1000 * i, 999 * i, i, 60 * i), after_ms=100)
+        story.tell(
+            1,
+            TimerSampled(
+                "Produce", 100 * i, 90 * i, 3, 2, 100 * i + 7, 1000 * i, 999 * i, i, 60 * i
+            ),
+            after_ms=100,
+        )
         story.tell(1, WheelSampled("Produce", 1, 1, 20, 90 * i, slots(s16=3), 0, 0))
-        story.tell(1, NextBucketSampled("Produce", 1, 16, 100 * i + 7, 3, (("web-0", 100 * i + 7),)))
+        story.tell(
+            1, NextBucketSampled("Produce", 1, 16, 100 * i + 7, 3, (("web-0", 100 * i + 7),))
+        )
     timer = reduced(story).timers[PRODUCE]
     assert (timer.next_in_ms(), timer.tasks, timer.wheels[1].hand) == (7, 3, 10)
-    assert [round(rate.now) for rate in (timer.inserted, timer.cancelled, timer.expired, timer.demoted)] == [10_000, 9_990, 10, 600]
+    assert [
+        round(rate.now) for rate in (timer.inserted, timer.cancelled, timer.expired, timer.demoted)
+    ] == [10_000, 9_990, 10, 600]
     assert timer.next_bucket is not None
     assert timer.next_bucket.size == 3
 
@@ -70,7 +80,9 @@ def test_only_slots_that_changed_glow() -> None:
 def operation(number: int, deadline_ms: int = 900) -> WaitingOperationSampled:
     holders = (("broker 0", 4), ("broker 1", 4), ("broker 2", 2))
     needs = Requirement("web-0", "high watermark", 4, 2, holders)
-    return WaitingOperationSampled("Produce", number, "DelayedProduce", ("web-0",), 412, deadline_ms, (needs,))
+    return WaitingOperationSampled(
+        "Produce", number, "DelayedProduce", ("web-0",), 412, deadline_ms, (needs,)
+    )
 
 
 def test_what_waits_is_the_last_sample_and_says_who_is_behind() -> None:

@@ -39,7 +39,15 @@ from kafka_edu.zk.embedded.proto import (
     StatResponse,
 )
 from kafka_edu.zk.embedded.txn import CloseSessionTxn, CreateTxn, ErrorTxn
-from kafka_edu.zk.embedded.zookeeper_server import AppendTxn, CloseCnxn, ConnectReply, Effect, Notify, Reply, ZooKeeperServer
+from kafka_edu.zk.embedded.zookeeper_server import (
+    AppendTxn,
+    CloseCnxn,
+    ConnectReply,
+    Effect,
+    Notify,
+    Reply,
+    ZooKeeperServer,
+)
 from kafka_edu.zk.zk_client import Stat, WatchedEvent, WatchType, ZkErrorCode
 
 TICK = 500
@@ -63,9 +71,18 @@ class World:
         self.effects.extend(effects)
         return list(effects)
 
-    def open(self, timeout_ms: int = 2000, session_id: int = 0, passwd: bytes = bytes(16), seen: int = 0) -> "Client":
+    def open(
+        self, timeout_ms: int = 2000, session_id: int = 0, passwd: bytes = bytes(16), seen: int = 0
+    ) -> "Client":
         cnxn = self.server.open_cnxn("127.0.0.1:40000")
-        effects = self.keep(self.server.connect(cnxn, ConnectRequest(0, seen, timeout_ms, session_id, passwd, False), self.now, self.wall))
+        effects = self.keep(
+            self.server.connect(
+                cnxn,
+                ConnectRequest(0, seen, timeout_ms, session_id, passwd, False),
+                self.now,
+                self.wall,
+            )
+        )
         return Client(self, cnxn, effects)
 
     def tick_until(self, now: int) -> list[Effect]:
@@ -87,7 +104,11 @@ class Client:
 
     def ask(self, request: Request) -> Reply:
         self.world.xid += 1
-        effects = self.world.keep(self.world.server.request(self.cnxn, self.world.xid, request, self.world.now, self.world.wall))
+        effects = self.world.keep(
+            self.world.server.request(
+                self.cnxn, self.world.xid, request, self.world.now, self.world.wall
+            )
+        )
         (reply,) = [e for e in effects if isinstance(e, Reply)]
         assert reply.xid == self.world.xid
         return reply
@@ -222,13 +243,18 @@ def test_watches_fire_once_and_before_the_answer(world: World, zk: Client) -> No
     assert world.events(zk) == [WatchedEvent(WatchType.DATA_CHANGED, "/a")]
 
 
-def test_a_deletion_is_told_once_to_a_connection_that_watches_data_and_children(world: World, zk: Client) -> None:
+def test_a_deletion_is_told_once_to_a_connection_that_watches_data_and_children(
+    world: World, zk: Client
+) -> None:
     zk.create("/a")
     zk.ok(GetDataRequest("/a", True))
     zk.ok(GetChildrenRequest("/a", True))
     zk.ok(GetChildrenRequest("/", True))
     zk.ok(DeleteRequest("/a", -1))
-    assert world.events(zk) == [WatchedEvent(WatchType.DELETED, "/a"), WatchedEvent(WatchType.CHILDREN_CHANGED, "/")]
+    assert world.events(zk) == [
+        WatchedEvent(WatchType.DELETED, "/a"),
+        WatchedEvent(WatchType.CHILDREN_CHANGED, "/"),
+    ]
 
 
 def test_only_exists_watches_a_node_that_is_not_there(world: World, zk: Client) -> None:
@@ -267,7 +293,13 @@ def test_multi_is_all_or_nothing(world: World, zk: Client) -> None:
         CreateRequest("/c", b"", OPEN_ACL_UNSAFE, 0),
     )
     body = zk.ok(MultiRequest(ops))
-    assert body == MultiResponse((ErrorResult(ZkErrorCode.OK), ErrorResult(ZkErrorCode.BAD_VERSION), ErrorResult(ZkErrorCode.RUNTIME_INCONSISTENCY)))
+    assert body == MultiResponse(
+        (
+            ErrorResult(ZkErrorCode.OK),
+            ErrorResult(ZkErrorCode.BAD_VERSION),
+            ErrorResult(ZkErrorCode.RUNTIME_INCONSISTENCY),
+        )
+    )
     assert zk.children("/") == ("zookeeper", "a")
     assert world.events(zk) == []
 
@@ -281,7 +313,10 @@ def test_ephemerals_go_with_their_session(world: World, zk: Client) -> None:
     zk.ok(ExistsRequest("/e1", True))
     zk.ok(ExistsRequest("/e2", True))
     other.ok(CloseSessionRequest())
-    assert world.events(zk) == [WatchedEvent(WatchType.DELETED, "/e2"), WatchedEvent(WatchType.DELETED, "/e1")]
+    assert world.events(zk) == [
+        WatchedEvent(WatchType.DELETED, "/e2"),
+        WatchedEvent(WatchType.DELETED, "/e1"),
+    ]
     assert isinstance(world.effects[-1], CloseCnxn)
     assert zk.code(ExistsRequest("/e1", False)) is ZkErrorCode.NO_NODE
 
@@ -302,7 +337,9 @@ def test_sessions_expire_a_tick_after_their_timeout_at_the_latest(world: World) 
 
 
 @pytest.mark.parametrize(("asked", "given"), [(1, 1000), (1500, 1500), (99_999, 10_000)])
-def test_timeouts_are_negotiated_within_2_and_20_ticks(world: World, asked: int, given: int) -> None:
+def test_timeouts_are_negotiated_within_2_and_20_ticks(
+    world: World, asked: int, given: int
+) -> None:
     assert world.open(timeout_ms=asked).replies[0].timeout_ms == given
 
 
@@ -318,10 +355,18 @@ def test_a_session_moves_and_its_old_connection_is_closed(world: World, zk: Clie
 
 
 @pytest.mark.parametrize("wrong", ["password", "session"])
-def test_a_wrong_session_or_password_is_told_and_closed(world: World, zk: Client, wrong: str) -> None:
+def test_a_wrong_session_or_password_is_told_and_closed(
+    world: World, zk: Client, wrong: str
+) -> None:
     session_id = zk.session_id + (7 if wrong == "session" else 0)
-    refused = world.open(session_id=session_id, passwd=zk.passwd if wrong == "session" else b"x" * 16)
-    assert (refused.replies[0].timeout_ms, refused.replies[0].session_id, refused.closed) == (0, 0, True)
+    refused = world.open(
+        session_id=session_id, passwd=zk.passwd if wrong == "session" else b"x" * 16
+    )
+    assert (refused.replies[0].timeout_ms, refused.replies[0].session_id, refused.closed) == (
+        0,
+        0,
+        True,
+    )
 
 
 def test_a_client_from_our_future_is_sent_away(world: World) -> None:
@@ -339,7 +384,11 @@ def test_set_watches_after_a_reconnect(world: World, zk: Client) -> None:
     zk.create("/parent/child")
     zk.create("/came")
     back = world.open(session_id=zk.session_id, passwd=zk.passwd)
-    back.ok(SetWatchesRequest(seen, ("/same", "/set", "/gone"), ("/came", "/never"), ("/parent", "/quiet")))
+    back.ok(
+        SetWatchesRequest(
+            seen, ("/same", "/set", "/gone"), ("/came", "/never"), ("/parent", "/quiet")
+        )
+    )
     assert world.events(back) == [
         WatchedEvent(WatchType.DATA_CHANGED, "/set"),
         WatchedEvent(WatchType.DELETED, "/gone"),
@@ -361,12 +410,19 @@ def test_access_lists(world: World, zk: Client) -> None:
     (entry,) = shown.acl
     assert (entry.scheme, entry.id.split(":")[0]) == ("digest", "ann")
     stranger = world.open()
-    for request in (GetDataRequest("/mine", True), SetDataRequest("/mine", b"", -1), GetAclRequest("/mine"), GetChildrenRequest("/mine", False)):
+    for request in (
+        GetDataRequest("/mine", True),
+        SetDataRequest("/mine", b"", -1),
+        GetAclRequest("/mine"),
+        GetChildrenRequest("/mine", False),
+    ):
         assert stranger.code(request) is ZkErrorCode.NO_AUTH
     assert stranger.code(CreateRequest("/mine/x", b"", OPEN_ACL_UNSAFE, 0)) is ZkErrorCode.NO_AUTH
     assert world.server.tree.data_watches.count == 0
     assert stranger.code(ExistsRequest("/mine", False)) is ZkErrorCode.OK
-    zk.ok(SetAclRequest("/mine", (Acl(1, "world", "anyone"), Acl(30, "ip", "127.0.0.0/8"), entry), 0))
+    zk.ok(
+        SetAclRequest("/mine", (Acl(1, "world", "anyone"), Acl(30, "ip", "127.0.0.0/8"), entry), 0)
+    )
     assert stranger.code(SetDataRequest("/mine", b"", -1)) is ZkErrorCode.OK
     zk.ok(SetAclRequest("/mine", (Acl(1, "world", "anyone"), entry), 1))
     hidden = stranger.ok(GetAclRequest("/mine"))
@@ -405,7 +461,11 @@ def test_replay_gives_the_same_tree(world: World, zk: Client) -> None:
     zk.create("/a/s-", flags=2)
     other.create("/a/e", flags=1)
     zk.ok(SetDataRequest("/a", b"2", 0))
-    zk.ok(MultiRequest((CreateRequest("/m", None, OPEN_ACL_UNSAFE, 0), DeleteRequest("/a/s-0000000000", -1))))
+    zk.ok(
+        MultiRequest(
+            (CreateRequest("/m", None, OPEN_ACL_UNSAFE, 0), DeleteRequest("/a/s-0000000000", -1))
+        )
+    )
     zk.code(DeleteRequest("/none", -1))
     other.ok(CloseSessionRequest())
     again = ZooKeeperServer(tick_time_ms=TICK, now_ms=0, wall_ms=0)

@@ -11,7 +11,16 @@ from kafka_edu.trace.trace_client import EventsAddress, TraceClient
 
 
 def start(folder: Path, *more: str) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "kafka_edu.zk.embedded.main", "--port", "0", "--data-dir", str(folder), *more]
+    command = [
+        sys.executable,
+        "-m",
+        "kafka_edu.zk.embedded.main",
+        "--port",
+        "0",
+        "--data-dir",
+        str(folder),
+        *more,
+    ]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -49,7 +58,9 @@ def test_a_life_from_ready_to_sigterm(tmp_path: Path) -> None:
     _, said = server.communicate(timeout=60)
     assert (server.returncode, said) == (0, "")
     assert not address.exists()
-    assert [path.name for path in sorted(data.iterdir()) if path.name.startswith("snapshot")] == ["snapshot.0000000000000003"]
+    assert [path.name for path in sorted(data.iterdir()) if path.name.startswith("snapshot")] == [
+        "snapshot.0000000000000003"
+    ]
 
 
 def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:

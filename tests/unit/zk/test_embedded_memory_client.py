@@ -9,7 +9,18 @@ import pytest
 from kafka_edu.sim.memory_zk_client import MemoryZkClient
 from kafka_edu.sim.memory_zookeeper import MemoryZooKeeper
 from kafka_edu.sim.sim_loop import SimLoop, SimProcess, SimTime
-from kafka_edu.zk.zk_client import CheckOp, CreateOp, DeleteOp, SessionState, SetDataOp, WatchedEvent, WatchType, ZkClient, ZkError, ZkErrorCode
+from kafka_edu.zk.zk_client import (
+    CheckOp,
+    CreateOp,
+    DeleteOp,
+    SessionState,
+    SetDataOp,
+    WatchedEvent,
+    WatchType,
+    ZkClient,
+    ZkError,
+    ZkErrorCode,
+)
 
 T = TypeVar("T")
 
@@ -31,12 +42,16 @@ class World:
     def run(self, coro: Coroutine[object, object, T]) -> T:
         return self.loop.run_until_complete(self.loop.create_task(coro))
 
-    def client(self, name: str, timeout_ms: int = 3000, process: SimProcess | None = None) -> MemoryZkClient:
+    def client(
+        self, name: str, timeout_ms: int = 3000, process: SimProcess | None = None
+    ) -> MemoryZkClient:
         client = MemoryZkClient(self.zookeeper, timeout_ms, name)
         told: list[object] = []
         self.told[name] = told
         start = client.start(told.append, told.append, 1000)
-        self.loop.run_until_complete(self.loop.spawn(process, start) if process else self.loop.create_task(start))
+        self.loop.run_until_complete(
+            self.loop.spawn(process, start) if process else self.loop.create_task(start)
+        )
         return client
 
 
@@ -52,7 +67,9 @@ def test_it_is_a_zk_client(world: World) -> None:
         assert client.session_id != 0
         path, stat = await client.create("/a", b"1")
         assert (path, stat.data_length) == ("/a", 1)
-        assert (await client.create("/a/s-", b"", ephemeral=True, sequential=True))[0] == "/a/s-0000000000"
+        assert (await client.create("/a/s-", b"", ephemeral=True, sequential=True))[
+            0
+        ] == "/a/s-0000000000"
         assert (await client.get("/a"))[0] == b"1"
         assert (await client.set("/a", b"2", 0)).version == 1
         with pytest.raises(ZkError) as wrong:
@@ -60,7 +77,9 @@ def test_it_is_a_zk_client(world: World) -> None:
         assert (wrong.value.code, wrong.value.path) == (ZkErrorCode.BAD_VERSION, "/a")
         assert await client.exists("/none") is None
         assert (await client.get_children("/"))[0] == ["a", "zookeeper"]
-        results = await client.multi([CreateOp("/m", b""), SetDataOp("/a", b"3"), CheckOp("/a", 2), DeleteOp("/m")])
+        results = await client.multi(
+            [CreateOp("/m", b""), SetDataOp("/a", b"3"), CheckOp("/a", 2), DeleteOp("/m")]
+        )
         assert results[0] == "/m"
         assert results[2:] == [None, None]
         with pytest.raises(ZkError) as failed:
@@ -109,7 +128,12 @@ def test_a_cut_link_expires_the_session_and_a_new_one_follows(world: World) -> N
     assert lost.value.code is ZkErrorCode.CONNECTION_LOSS
     a.mend()
     world.loop.advance(4000)
-    assert world.told["a"] == [SessionState.CONNECTED, SessionState.DISCONNECTED, SessionState.EXPIRED, SessionState.CONNECTED]
+    assert world.told["a"] == [
+        SessionState.CONNECTED,
+        SessionState.DISCONNECTED,
+        SessionState.EXPIRED,
+        SessionState.CONNECTED,
+    ]
     assert a.session_id not in (0, before)
 
 
@@ -143,7 +167,12 @@ def test_a_paused_client_finds_itself_expired(world: World) -> None:
     assert world.told["a"] == [SessionState.CONNECTED]
     a.resume()
     world.loop.advance(1000)
-    assert world.told["a"] == [SessionState.CONNECTED, SessionState.DISCONNECTED, SessionState.EXPIRED, SessionState.CONNECTED]
+    assert world.told["a"] == [
+        SessionState.CONNECTED,
+        SessionState.DISCONNECTED,
+        SessionState.EXPIRED,
+        SessionState.CONNECTED,
+    ]
 
 
 def test_watches_survive_a_restart_of_the_server(world: World) -> None:
@@ -185,7 +214,11 @@ def test_expire_is_told_to_the_client(world: World) -> None:
     a = world.client("a")
     world.zookeeper.expire(a.session_id)
     world.loop.advance(500)
-    assert world.told["a"][1:] == [SessionState.DISCONNECTED, SessionState.EXPIRED, SessionState.CONNECTED]
+    assert world.told["a"][1:] == [
+        SessionState.DISCONNECTED,
+        SessionState.EXPIRED,
+        SessionState.CONNECTED,
+    ]
 
 
 def test_no_server_is_a_connection_loss(world: World) -> None:

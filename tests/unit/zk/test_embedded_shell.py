@@ -1,4 +1,6 @@
-"""The embedded server's shell (connections, group commit, disk) in virtual time, on wires and a disk in memory."""
+"""The embedded server's shell (connections, group commit, disk) in virtual time, on wires and a
+disk in memory.
+"""
 
 import asyncio
 import random
@@ -12,7 +14,14 @@ from kafka_edu.sim.memory_file_system import MemoryFileSystem
 from kafka_edu.sim.memory_transport import MemoryNetwork
 from kafka_edu.sim.sim_loop import SimLoop, SimTime
 from kafka_edu.zk.embedded.file_txn_snap_log import DataDirError, FileTxnSnapLog
-from kafka_edu.zk.embedded.jute import Decoder, encode_bool, encode_buffer, encode_int, encode_long, encode_string
+from kafka_edu.zk.embedded.jute import (
+    Decoder,
+    encode_bool,
+    encode_buffer,
+    encode_int,
+    encode_long,
+    encode_string,
+)
 from kafka_edu.zk.embedded.nio_server_cnxn import MAX_UNSENT_BYTES
 from kafka_edu.zk.embedded.op_code import OpCode
 from kafka_edu.zk.embedded.proto import OPEN_ACL_UNSAFE
@@ -23,7 +32,14 @@ from kafka_edu.zk.zk_client import ZkErrorCode
 
 T = TypeVar("T")
 PORT = 2181
-ASK_FOR_SESSION = encode_int(0) + encode_long(0) + encode_int(10_000) + encode_long(0) + encode_buffer(bytes(16)) + encode_bool(False)
+ASK_FOR_SESSION = (
+    encode_int(0)
+    + encode_long(0)
+    + encode_int(10_000)
+    + encode_long(0)
+    + encode_buffer(bytes(16))
+    + encode_bool(False)
+)
 
 
 async def inline(call: Callable[[], T], /) -> T:
@@ -43,7 +59,9 @@ class World:
     def run(self, work: Awaitable[T]) -> T:
         return self.loop.run_until_complete(work)
 
-    def server(self, *, run_blocking: RunBlocking = inline, snap_count: int = 50_000) -> ServerCnxnFactory:
+    def server(
+        self, *, run_blocking: RunBlocking = inline, snap_count: int = 50_000
+    ) -> ServerCnxnFactory:
         async def start() -> ServerCnxnFactory:
             factory = ServerCnxnFactory(
                 time=self.time,
@@ -101,7 +119,9 @@ class Client:
 
     def take(self) -> list[bytes]:
         frames = []
-        while len(self._data) >= 4 and len(self._data) >= 4 + (size := int.from_bytes(self._data[:4], "big")):
+        while len(self._data) >= 4 and len(self._data) >= 4 + (
+            size := int.from_bytes(self._data[:4], "big")
+        ):
             frames.append(self._data[4 : 4 + size])
             self._data = self._data[4 + size :]
         return frames
@@ -116,7 +136,14 @@ class Client:
 
 
 def create(xid: int, path: str, data: bytes = b"") -> bytes:
-    return encode_int(xid) + encode_int(OpCode.CREATE) + encode_string(path) + encode_buffer(data) + encode_acl(OPEN_ACL_UNSAFE) + encode_int(0)
+    return (
+        encode_int(xid)
+        + encode_int(OpCode.CREATE)
+        + encode_string(path)
+        + encode_buffer(data)
+        + encode_acl(OPEN_ACL_UNSAFE)
+        + encode_int(0)
+    )
 
 
 def exists(xid: int, path: str) -> bytes:
@@ -166,8 +193,12 @@ def test_nothing_is_said_before_it_is_safe_but_pings_are_answered(world: World) 
     assert client.answers() == [(1, ZkErrorCode.OK), (2, ZkErrorCode.OK), (3, ZkErrorCode.NO_NODE)]
 
 
-def test_a_ping_overtakes_writes_that_wait_for_the_disk_but_not_its_own_session(world: World) -> None:
-    """The one may be taken for a sign of life at once; the other would be an answer to somebody who is not yet told that he is let in."""
+def test_a_ping_overtakes_writes_that_wait_for_the_disk_but_not_its_own_session(
+    world: World,
+) -> None:
+    """The one may be taken for a sign of life at once; the other would be an answer to somebody who
+    is not yet told that he is let in.
+    """
     gate = gate_before_the_disk(world)
     known = world.client()
     gate.clear()
@@ -219,7 +250,9 @@ def test_a_restart_brings_back_tree_and_sessions(world: World) -> None:
     again = world.server()
     assert list(again.server.tree.rows()) == rows
     assert list(again.server.sessions.sessions) == sessions
-    assert [name for name in world.files() if name.startswith("snapshot.")] == ["snapshot.0000000000000032"]
+    assert [name for name in world.files() if name.startswith("snapshot.")] == [
+        "snapshot.0000000000000032"
+    ]
 
 
 def test_power_loss_keeps_what_was_answered(world: World) -> None:

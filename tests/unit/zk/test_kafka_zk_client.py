@@ -1,4 +1,6 @@
-"""KafkaZkClient on ZooKeeper in memory: what it asks, how much at once, and what it does when things go wrong."""
+"""KafkaZkClient on ZooKeeper in memory: what it asks, how much at once, and what it does when
+things go wrong.
+"""
 
 import asyncio
 from collections.abc import Coroutine
@@ -14,7 +16,12 @@ from kafka_edu.sim.memory_zookeeper import MemoryZooKeeper
 from kafka_edu.sim.sim_loop import SimLoop, SimTime
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_client import Stat, ZkError, ZkErrorCode
-from kafka_edu.zk.zk_data import ProducerIdBlock, ReassignPartitionsZNode, ReplicaAssignment, TopicAssignment
+from kafka_edu.zk.zk_data import (
+    ProducerIdBlock,
+    ReassignPartitionsZNode,
+    ReplicaAssignment,
+    TopicAssignment,
+)
 from kafka_edu.zk.zk_requests import ControllerMovedError
 
 T = TypeVar("T")
@@ -22,7 +29,9 @@ T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 BROKER = Broker(1, (EndPoint("127.0.0.1", 9092, "PLAINTEXT", "PLAINTEXT"),))
 
 
-def state(leader: int, epoch: int, *isr: int, version: int = 0, controller_epoch: int = 1) -> LeaderIsrAndControllerEpoch:
+def state(
+    leader: int, epoch: int, *isr: int, version: int = 0, controller_epoch: int = 1
+) -> LeaderIsrAndControllerEpoch:
     return LeaderIsrAndControllerEpoch(LeaderAndIsr(leader, epoch, isr, version), controller_epoch)
 
 
@@ -80,14 +89,21 @@ def test_ids_and_the_clusters_name(zk_world: ZkWorld) -> None:
     a = zk_world.client("a")
     assert [zk_world.run(a.generate_broker_id(1000)) for _ in range(3)] == [1001, 1002, 1003]
     assert zk_world.run(a.get_cluster_id()) is None
-    assert [zk_world.run(a.create_or_get_cluster_id(name)) for name in ("first", "second")] == ["first", "first"]
+    assert [zk_world.run(a.create_or_get_cluster_id(name)) for name in ("first", "second")] == [
+        "first",
+        "first",
+    ]
 
 
 def test_producer_id_blocks_never_overlap(zk_world: ZkWorld) -> None:
     a, b = zk_world.client("a"), zk_world.client("b")
 
     async def race() -> list[ProducerIdBlock]:
-        return list(await asyncio.gather(*(client.generate_producer_id_block(n) for n in range(5) for client in (a, b))))
+        return list(
+            await asyncio.gather(
+                *(client.generate_producer_id_block(n) for n in range(5) for client in (a, b))
+            )
+        )
 
     blocks = zk_world.run(race())
     assert sorted(block.start for block in blocks) == [n * 1000 for n in range(10)]
@@ -99,7 +115,11 @@ def test_of_two_candidates_one_is_elected(zk_world: ZkWorld) -> None:
 
     async def race() -> list[tuple[int, int] | BaseException]:
         return list(
-            await asyncio.gather(a.register_controller_and_increment_epoch(1), b.register_controller_and_increment_epoch(2), return_exceptions=True)
+            await asyncio.gather(
+                a.register_controller_and_increment_epoch(1),
+                b.register_controller_and_increment_epoch(2),
+                return_exceptions=True,
+            )
         )
 
     outcome = zk_world.run(race())
@@ -140,25 +160,38 @@ def test_states_are_compared_and_set(zk_world: ZkWorld) -> None:
     assert gone is not None
     assert gone.code is ZkErrorCode.NO_NODE
     zk_world.run(a.create_topic_assignment("t", TopicAssignment.of({0: [1, 2], 1: [1, 2]})))
-    zk_world.run(a.create_topic_partition_states({T0: state(1, 0, 1, 2), T1: state(1, 0, 1, 2)}, version))
+    zk_world.run(
+        a.create_topic_partition_states({T0: state(1, 0, 1, 2), T1: state(1, 0, 1, 2)}, version)
+    )
     assert zk_world.run(a.conditional_update_partition_state(T0, state(1, 0, 1), 0)) == 1
     assert zk_world.run(a.conditional_update_partition_state(T0, state(1, 0, 1, 2), 0)) is None
-    assert zk_world.run(a.conditional_update_partition_state(TopicPartition("no", 0), state(1, 0, 1), 0)) is None
+    assert (
+        zk_world.run(
+            a.conditional_update_partition_state(TopicPartition("no", 0), state(1, 0, 1), 0)
+        )
+        is None
+    )
     new = {tp: LeaderAndIsr(2, 1, (2,), 0) for tp in (T0, T1, TopicPartition("no", 0))}
     result = zk_world.run(a.update_leader_and_isr(new, 1, version))
     assert result.finished == {T1: LeaderAndIsr(2, 1, (2,), 1)}
     assert result.bad_version == [T0]
-    assert {tp: error.code for tp, error in result.failed.items()} == {TopicPartition("no", 0): ZkErrorCode.NO_NODE}
+    assert {tp: error.code for tp, error in result.failed.items()} == {
+        TopicPartition("no", 0): ZkErrorCode.NO_NODE
+    }
     assert zk_world.run(a.create_topic_partition_states({T0: state(9, 9)}, version))[T0] is not None
 
 
 def test_many_requests_are_on_the_way_at_once(zk_world: ZkWorld) -> None:
-    """1,000 states, 1 ms there and back: ten at a time are 100 ms, and one by one would be a second (spec Z6)."""
+    """1,000 states, 1 ms there and back: ten at a time are 100 ms, and one by one would be a second
+    (spec Z6).
+    """
     pipelined, one_by_one = zk_world.client("a"), zk_world.client("b", max_in_flight=1)
     partitions = [TopicPartition("t", n) for n in range(1000)]
     _, version = zk_world.run(pipelined.register_controller_and_increment_epoch(1))
     zk_world.run(pipelined.create_topic_assignment("t", TopicAssignment.of({})))
-    zk_world.run(pipelined.create_topic_partition_states({tp: state(1, 0, 1) for tp in partitions}, version))
+    zk_world.run(
+        pipelined.create_topic_partition_states({tp: state(1, 0, 1) for tp in partitions}, version)
+    )
     took = []
     for client in (pipelined, one_by_one):
         before = zk_world.time.nanoseconds()
@@ -198,7 +231,9 @@ def test_a_write_whose_answer_was_lost_is_recognised(zk_world: ZkWorld) -> None:
     assert zk_world.run(use()) == 1
 
 
-def test_answers_come_in_the_order_of_the_questions(zk_world: ZkWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_come_in_the_order_of_the_questions(
+    zk_world: ZkWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also when the first question has to be asked again."""
     a = zk_world.client("a")
     _, version = zk_world.run(a.register_controller_and_increment_epoch(1))
@@ -206,7 +241,9 @@ def test_answers_come_in_the_order_of_the_questions(zk_world: ZkWorld, monkeypat
     zk_world.run(a.create_topic_partition_states({T0: state(1, 0, 1), T1: state(1, 0, 1)}, version))
     get, asked = MemoryZkClient.get, list[str]()
 
-    async def lost_once(session: MemoryZkClient, path: str, *, watch: bool = False) -> tuple[bytes, Stat]:
+    async def lost_once(
+        session: MemoryZkClient, path: str, *, watch: bool = False
+    ) -> tuple[bytes, Stat]:
         asked.append(path)
         if len(asked) == 1:
             raise ZkError(ZkErrorCode.CONNECTION_LOSS, path)
@@ -217,12 +254,17 @@ def test_answers_come_in_the_order_of_the_questions(zk_world: ZkWorld, monkeypat
     assert len(asked) == 3
 
 
-def test_a_stray_controller_goes_and_one_in_office_stays(zk_world: ZkWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stray_controller_goes_and_one_in_office_stays(
+    zk_world: ZkWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
     a, b = zk_world.client("a"), zk_world.client("b")
     zk_world.run(a.register_controller_and_increment_epoch(1))
     owner = zk_world.sessions["a"].session_id
     zk_world.run(b.delete_stray_controller(owner + 1))
-    assert zk_world.run(b.watch_controller()) == (1, owner), "another made it than the one that was seen"
+    assert zk_world.run(b.watch_controller()) == (
+        1,
+        owner,
+    ), "another made it than the one that was seen"
 
     async def replaced_just_then() -> int:
         """The znode is deleted by hand after its owner was looked at, and somebody is elected."""
@@ -245,13 +287,18 @@ def test_partitions_that_are_added_meanwhile_stay(zk_world: ZkWorld) -> None:
     moving = ReplicaAssignment((2, 1), (2,), (1,))
 
     async def use() -> list[str]:
-        writing = asyncio.create_task(a.update_replica_assignments({T0: moving, TopicPartition("gone", 0): moving}, version))
+        writing = asyncio.create_task(
+            a.update_replica_assignments({T0: moving, TopicPartition("gone", 0): moving}, version)
+        )
         await zk_world.time.sleep(0.7)  # it has been read, and not written yet
         await b.set_topic_assignment("t", TopicAssignment.of({0: [1], 1: [3]}))
         return await writing
 
     assert zk_world.run(use()) == ["gone"]
-    assert zk_world.run(b.get_assignment_for_topics(["t"]))["t"].partitions == {0: moving, 1: ReplicaAssignment((3,))}
+    assert zk_world.run(b.get_assignment_for_topics(["t"]))["t"].partitions == {
+        0: moving,
+        1: ReplicaAssignment((3,)),
+    }
 
 
 def test_what_is_done_leaves_the_order_of_a_reassignment(zk_world: ZkWorld) -> None:
@@ -260,13 +307,20 @@ def test_what_is_done_leaves_the_order_of_a_reassignment(zk_world: ZkWorld) -> N
     zk_world.run(b.create_partition_reassignment({T0: [2], T1: [3]}))
 
     async def use() -> dict[TopicPartition, tuple[int, ...]] | None:
-        removing = asyncio.create_task(a.remove_from_partition_reassignment(lambda tp, replicas: replicas == (2,), version))
+        removing = asyncio.create_task(
+            a.remove_from_partition_reassignment(lambda tp, replicas: replicas == (2,), version)
+        )
         await zk_world.time.sleep(0.7)  # it has been read, and not written yet
-        await zk_world.sessions["b"].set(ReassignPartitionsZNode.PATH, ReassignPartitionsZNode.encode({T0: [2], T1: [3], T2: [4]}))
+        await zk_world.sessions["b"].set(
+            ReassignPartitionsZNode.PATH,
+            ReassignPartitionsZNode.encode({T0: [2], T1: [3], T2: [4]}),
+        )
         return await removing
 
     assert zk_world.run(use()) == {T1: (3,), T2: (4,)}
-    assert zk_world.run(a.remove_from_partition_reassignment(lambda tp, _: False, version)) is None, "nothing was taken out"
+    assert (
+        zk_world.run(a.remove_from_partition_reassignment(lambda tp, _: False, version)) is None
+    ), "nothing was taken out"
     assert zk_world.run(b.get_partition_reassignment()) == {T1: (3,), T2: (4,)}
     assert zk_world.run(a.remove_from_partition_reassignment(lambda *_: True, version)) == {}
     assert zk_world.run(b.get_partition_reassignment()) is None

@@ -1,4 +1,6 @@
-"""The brokers' client without a server: what comes in one read may be many answers, or a part of one. With servers: tests/interop."""
+"""The brokers' client without a server: what comes in one read may be many answers, or a part of
+one. With servers: tests/interop.
+"""
 
 import asyncio
 import gc
@@ -46,7 +48,9 @@ def frame(xid: int, body: bytes = b"") -> bytes:
 
 
 def watch(path: str) -> bytes:
-    return frame(WATCH_XID, encode_int(WatchType.DATA_CHANGED) + encode_int(CONNECTED) + encode_string(path))
+    return frame(
+        WATCH_XID, encode_int(WatchType.DATA_CHANGED) + encode_int(CONNECTED) + encode_string(path)
+    )
 
 
 def read_all(*pieces: bytes) -> tuple[list[str], bool]:
@@ -96,7 +100,9 @@ def test_an_error_leaves_the_memory_without_the_garbage_collector() -> None:
             errors = [weakref.ref(e) for e in (error, error.__context__) if e is not None]
         assert len(errors) == 2, "the one that names the path, and the answer's, which does not"
         del asking
-        await asyncio.sleep(0)  # the turn of the loop that woke this task holds the answer until it ends
+        await asyncio.sleep(
+            0
+        )  # the turn of the loop that woke this task holds the answer until it ends
         assert [error() for error in errors] == [None, None]
 
     gc.collect()

@@ -1,4 +1,6 @@
-"""Quotas of the embedded ZooKeeper: what is below a path is counted with every change, and each writing of the count is told."""
+"""Quotas of the embedded ZooKeeper: what is below a path is counted with every change, and each
+writing of the count is told.
+"""
 
 import pytest
 
@@ -72,7 +74,10 @@ def test_without_its_limits_a_quota_is_gone(tree: Tree) -> None:
     assert tree.counted("/a") == "count=2,bytes=8"
 
 
-@pytest.mark.parametrize("change", [SetDataTxn("/a/b", b"1", 1), CreateTxn("/a/c", b"", OPEN_ACL_UNSAFE, 0, 0), DeleteTxn("/a/b")])
+@pytest.mark.parametrize(
+    "change",
+    [SetDataTxn("/a/b", b"1", 1), CreateTxn("/a/c", b"", OPEN_ACL_UNSAFE, 0, 0), DeleteTxn("/a/b")],
+)
 def test_what_is_no_count_is_counted_anew(tree: Tree, change: OpTxn) -> None:
     other = Tree()
     for path, data in (("/a", b"12345"), ("/a/b", b"123")):

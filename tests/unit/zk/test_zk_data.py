@@ -1,4 +1,6 @@
-"""Kafka's JSON, byte for byte, against what Apache Kafka 2.0.1 and 2.8.2 wrote (tests/golden/zk)."""
+"""Kafka's JSON, byte for byte, against what Apache Kafka 2.0.1 and 2.8.2 wrote
+(tests/golden/zk).
+"""
 
 import json
 import re
@@ -50,7 +52,9 @@ def writes(version: str) -> Iterator[tuple[str, bytes]]:
 
 
 def again(path: str, data: bytes, level: tuple[int, int]) -> bytes | None:
-    """The data decoded and encoded again, by the znode that lies at `path`; None for a path that is not ours."""
+    """The data decoded and encoded again, by the znode that lies at `path`; None for a path that is
+    not ours.
+    """
     timestamp = int(str(decode_object(data).get("timestamp", 0)))
     parent, _, name = path.rpartition("/")
     if path == ControllerZNode.PATH:
@@ -81,14 +85,18 @@ def again(path: str, data: bytes, level: tuple[int, int]) -> bytes | None:
     if parent == LogDirEventNotificationZNode.PARENT:
         return LogDirEventNotificationZNode.encode(LogDirEventNotificationZNode.decode(data) or 0)
     if parent == ConfigEntityChangeNotificationZNode.PARENT:
-        return ConfigEntityChangeNotificationZNode.encode(ConfigEntityChangeNotificationZNode.decode(data) or "")
+        return ConfigEntityChangeNotificationZNode.encode(
+            ConfigEntityChangeNotificationZNode.decode(data) or ""
+        )
     if path.startswith("/config/"):
         return ConfigEntityZNode.encode(ConfigEntityZNode.decode(data))
     return None
 
 
 def by_number(data: bytes) -> bytes:
-    """A topic's JSON with its partitions by number: Kafka writes them in the order of a Scala hash map."""
+    """A topic's JSON with its partitions by number: Kafka writes them in the order of a Scala hash
+    map.
+    """
     fields = json.loads(data)
     fields["partitions"] = dict(sorted(fields["partitions"].items(), key=lambda item: int(item[0])))
     return zk_data.encode_json(fields)
@@ -100,7 +108,11 @@ def test_every_znode_that_kafka_wrote_is_written_the_same(version: str) -> None:
     for path, data in writes(version):
         if path == "/feature":
             continue  # KIP-584's own znode: there are no finalized features to keep
-        expected = by_number(data) if path.count("/") == 3 and path.startswith("/brokers/topics/") else data
+        expected = (
+            by_number(data)
+            if path.count("/") == 3 and path.startswith("/brokers/topics/")
+            else data
+        )
         assert again(path, data, LEVELS[version]) == expected, path
         kinds.add(re.sub(r"\d+|golden-.", "", path))
     assert len(kinds) >= 15
@@ -109,31 +121,50 @@ def test_every_znode_that_kafka_wrote_is_written_the_same(version: str) -> None:
 @pytest.mark.parametrize("version", LEVELS)
 def test_kafka_made_the_same_persistent_paths(version: str) -> None:
     recording = json.loads((GOLDEN / f"apache-kafka-{version}.json").read_text())
-    empty = {w["path"] for w in recording["steps"]["start"] if w["op"] == "create" and w["data"] is None}
+    empty = {
+        w["path"] for w in recording["steps"]["start"] if w["op"] == "create" and w["data"] is None
+    }
     parents = {"/brokers", "/config", "/admin", "/cluster"}
-    ours = {path for path, data in zk_data.persistent_znodes(LEVELS[version]).items() if data is None} | parents
+    ours = {
+        path for path, data in zk_data.persistent_znodes(LEVELS[version]).items() if data is None
+    } | parents
     assert {path for path in empty if not path.startswith("/brokers/ids/")} == ours
 
 
 def test_brokers_of_all_versions() -> None:
-    v1 = BrokerIdZNode.decode(1, b'{"version":1,"host":"localhost","port":9092,"jmx_port":9999,"timestamp":"1"}', 7)
+    v1 = BrokerIdZNode.decode(
+        1, b'{"version":1,"host":"localhost","port":9092,"jmx_port":9999,"timestamp":"1"}', 7
+    )
     assert v1 == Broker(1, (EndPoint("localhost", 9092, "PLAINTEXT", "PLAINTEXT"),), None, 7)
     v3 = b'{"version":3,"host":null,"port":-1,"jmx_port":-1,"timestamp":"1","endpoints":["SSL://[::1]:9093","PLAINTEXT://:9094"],"rack":"r"}'
-    assert BrokerIdZNode.decode(1, v3, 7) == Broker(1, (EndPoint("::1", 9093, "SSL", "SSL"), EndPoint("", 9094, "PLAINTEXT", "PLAINTEXT")), "r", 7)
+    assert BrokerIdZNode.decode(1, v3, 7) == Broker(
+        1,
+        (EndPoint("::1", 9093, "SSL", "SSL"), EndPoint("", 9094, "PLAINTEXT", "PLAINTEXT")),
+        "r",
+        7,
+    )
     named = Broker(1, (EndPoint("h", 1, "IN", "SSL"), EndPoint("i", 2, "OUT", "PLAINTEXT")))
     encoded = BrokerIdZNode.encode(named, 5, (2, 8))
     assert BrokerIdZNode.decode(1, encoded, -1) == named
     assert decode_object(encoded)["host"] == "i"
     assert "rack" not in decode_object(encoded)
-    assert decode_object(BrokerIdZNode.encode(Broker(1, (EndPoint("h", 1, "SSL", "SSL"),)), 5, (2, 0)))["port"] == -1
+    assert (
+        decode_object(
+            BrokerIdZNode.encode(Broker(1, (EndPoint("h", 1, "SSL", "SSL"),)), 5, (2, 0))
+        )["port"]
+        == -1
+    )
 
 
 def test_the_books_controller_znode() -> None:
-    assert ControllerZNode.encode(0, 1529210278988) == b'{"version":1,"brokerid":0,"timestamp":"1529210278988"}'
+    assert (
+        ControllerZNode.encode(0, 1529210278988)
+        == b'{"version":1,"brokerid":0,"timestamp":"1529210278988"}'
+    )
 
 
 def test_a_topic_that_is_being_reassigned_and_one_without_an_id() -> None:
-    data = b'{"partitions":{"0":[2,0,1]},"adding_replicas":{"0":[1]},"removing_replicas":{"0":[2]},"version":3}'
+    data = b'{"partitions":{"0":[2,0,1]},"adding_replicas":{"0":[1]},"removing_replicas":{"0":[2]},"version":3}'  # noqa: E501
     topic = TopicZNode.decode(data)
     assert topic.partitions[0].adding_replicas == (1,)
     assert topic.partitions[0].target_replicas == (0, 1)
@@ -150,9 +181,18 @@ def test_ids_are_kafkas_22_characters() -> None:
 
 
 def test_a_notification_names_each_partition_once_in_order() -> None:
-    data = IsrChangeNotificationZNode.encode([TopicPartition("b", 10), TopicPartition("b", 9), TopicPartition("a", 1)])
-    assert data == b'{"version":1,"partitions":[{"topic":"a","partition":1},{"topic":"b","partition":9},{"topic":"b","partition":10}]}'
-    assert IsrChangeNotificationZNode.decode(data) == [TopicPartition("a", 1), TopicPartition("b", 9), TopicPartition("b", 10)]
+    data = IsrChangeNotificationZNode.encode(
+        [TopicPartition("b", 10), TopicPartition("b", 9), TopicPartition("a", 1)]
+    )
+    assert (
+        data
+        == b'{"version":1,"partitions":[{"topic":"a","partition":1},{"topic":"b","partition":9},{"topic":"b","partition":10}]}'  # noqa: E501
+    )
+    assert IsrChangeNotificationZNode.decode(data) == [
+        TopicPartition("a", 1),
+        TopicPartition("b", 9),
+        TopicPartition("b", 10),
+    ]
 
 
 def test_old_config_change_notifications() -> None:
@@ -160,7 +200,11 @@ def test_old_config_change_notifications() -> None:
     assert ConfigEntityChangeNotificationZNode.decode(old) == "topics/web"
 
 
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3), max_leaves=4)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3),
+    max_leaves=4,
+)
 MEMBERS = [
     "version",
     "brokerid",
@@ -180,7 +224,10 @@ MEMBERS = [
 
 
 @settings(deadline=None, max_examples=40)
-@given(st.binary() | st.dictionaries(st.sampled_from(MEMBERS), JSON, max_size=6).map(zk_data.encode_json))
+@given(
+    st.binary()
+    | st.dictionaries(st.sampled_from(MEMBERS), JSON, max_size=6).map(zk_data.encode_json)
+)
 def test_whatever_is_in_a_znode_nothing_is_raised(data: bytes) -> None:
     for decode in (
         ControllerZNode.decode,
@@ -200,9 +247,16 @@ def test_whatever_is_in_a_znode_nothing_is_raised(data: bytes) -> None:
 
 
 @settings(deadline=None, max_examples=40)
-@given(st.integers(-2, 9), st.integers(0, 1 << 31), st.lists(st.integers(0, 9)), st.integers(0, 1 << 31))
+@given(
+    st.integers(-2, 9),
+    st.integers(0, 1 << 31),
+    st.lists(st.integers(0, 9)),
+    st.integers(0, 1 << 31),
+)
 def test_states_go_round(leader: int, epoch: int, isr: list[int], controller_epoch: int) -> None:
-    state = LeaderIsrAndControllerEpoch(LeaderAndIsr(leader, epoch, tuple(isr), 5), controller_epoch)
+    state = LeaderIsrAndControllerEpoch(
+        LeaderAndIsr(leader, epoch, tuple(isr), 5), controller_epoch
+    )
     assert TopicPartitionStateZNode.decode(TopicPartitionStateZNode.encode(state), 5) == state
 
 
@@ -217,5 +271,12 @@ def test_topics_go_round(replicas: dict[int, list[int]], with_id: bool) -> None:
 def test_deep_and_huge_json_is_no_json() -> None:
     assert decode_object(b"[" * 100_000) == {}
     assert decode_object(b'{"a":' + b"9" * 10_000 + b"}") == {}
-    assert ProducerIdBlockZNode.decode(b'{"version":1,"broker":1,"block_start":"%s","block_end":"1"}' % (b"9" * 30)) is None
-    assert ProducerIdBlockZNode.decode(ProducerIdBlockZNode.encode(ProducerIdBlock(1, 0, 999))) == ProducerIdBlock(1, 0, 999)
+    assert (
+        ProducerIdBlockZNode.decode(
+            b'{"version":1,"broker":1,"block_start":"%s","block_end":"1"}' % (b"9" * 30)
+        )
+        is None
+    )
+    assert ProducerIdBlockZNode.decode(
+        ProducerIdBlockZNode.encode(ProducerIdBlock(1, 0, 999))
+    ) == ProducerIdBlock(1, 0, 999)

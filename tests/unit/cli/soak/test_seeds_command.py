@@ -1,4 +1,6 @@
-"""`soak seeds`: what was tried is kept, not tried again, and a failing seed names the command that plays it again."""
+"""`soak seeds`: what was tried is kept, not tried again, and a failing seed names the command that
+plays it again.
+"""
 
 import json
 from pathlib import Path
@@ -12,7 +14,9 @@ from kafka_edu.sim.seed_search import SeedResult
 
 @pytest.fixture
 def played(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Seeds are not played but noted; number 3 fails, and number 5 is stopped by Ctrl-C the first time."""
+    """Seeds are not played but noted; number 3 fails, and number 5 is stopped by Ctrl-C the first
+    time.
+    """
     numbers: list[int] = []
 
     def play(seed: int) -> SeedResult:
@@ -20,13 +24,25 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         if seed == 5 and numbers.count(5) == 1:
             raise KeyboardInterrupt
         failures = ("stuck: Produce to broker 1",) if seed == 3 else ()
-        return SeedResult(seed, failures, requests=10, answered=9, closed=1, acked=4, longest_wait_ms=1200, virtual_s=100.0, acts=("0 ms  burst",))
+        return SeedResult(
+            seed,
+            failures,
+            requests=10,
+            answered=9,
+            closed=1,
+            acked=4,
+            longest_wait_ms=1200,
+            virtual_s=100.0,
+            acts=("0 ms  burst",),
+        )
 
     monkeypatch.setattr(seeds_command, "play", play)
     return numbers
 
 
-def test_seeds_are_kept_and_the_search_goes_on_where_it_was_stopped(played: list[int], tmp_path: Path) -> None:
+def test_seeds_are_kept_and_the_search_goes_on_where_it_was_stopped(
+    played: list[int], tmp_path: Path
+) -> None:
     state, figures = tmp_path / "seeds.jsonl", tmp_path / "figures.json"
     options = ["--seeds", "6", "--state", str(state), "--json", str(figures)]
     first = CliRunner().invoke(seeds_command.seeds, options)
@@ -42,11 +58,16 @@ def test_seeds_are_kept_and_the_search_goes_on_where_it_was_stopped(played: list
     assert [target["holds"] for target in report["targets"]] == [False, True]
 
 
-def test_half_a_line_at_the_end_is_a_seed_that_was_not_tried(played: list[int], tmp_path: Path) -> None:
+def test_half_a_line_at_the_end_is_a_seed_that_was_not_tried(
+    played: list[int], tmp_path: Path
+) -> None:
     state = tmp_path / "seeds.jsonl"
     CliRunner().invoke(seeds_command.seeds, ["--seeds", "2", "--state", str(state)])
     state.write_text(state.read_text()[:-30])
-    assert CliRunner().invoke(seeds_command.seeds, ["--seeds", "2", "--state", str(state)]).exit_code == 0
+    assert (
+        CliRunner().invoke(seeds_command.seeds, ["--seeds", "2", "--state", str(state)]).exit_code
+        == 0
+    )
     assert played == [1, 2, 2]
 
 

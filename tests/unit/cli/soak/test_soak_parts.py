@@ -1,4 +1,6 @@
-"""The parts of the soak that need no cluster: memory trends, flags, librdkafka's log lines, state, report."""
+"""The parts of the soak that need no cluster: memory trends, flags, librdkafka's log lines, state,
+report.
+"""
 
 import logging
 import subprocess
@@ -14,7 +16,11 @@ from kafka_edu.cli.soak.state import Part, SoakState, SoakStateError
 
 
 def life(megabytes: list[float]) -> Life:
-    return Life(0, 1, tuple(Sample(float(second * 60), mb, 10 + second) for second, mb in enumerate(megabytes)))
+    return Life(
+        0,
+        1,
+        tuple(Sample(float(second * 60), mb, 10 + second) for second, mb in enumerate(megabytes)),
+    )
 
 
 def test_memory_that_grows_only_while_it_warms_up_is_flat() -> None:
@@ -57,9 +63,18 @@ def test_flags_count_each_number_once_and_say_what_is_missing() -> None:
 def test_only_lines_about_requests_in_flight_count_as_time_outs() -> None:
     log = TimeoutLog("producer")
     for text in (
-        "REQTMOUT [soak-producer] [thrd:127.0.0.1:9092/0]: 127.0.0.1:9092/0: Timed out 56 in-flight, 0 retry-queued, 0 out-queue, 0 partially-sent requests",
-        "REQTMOUT [soak-producer] [thrd:127.0.0.1:9092/0]: 127.0.0.1:9092/0: Timed out 0 in-flight, 0 retry-queued, 3 out-queue, 0 partially-sent requests",
-        "FAIL [soak-producer] [thrd:127.0.0.1:9092/0]: 127.0.0.1:9092/0: Connect to ipv4#127.0.0.1:9092 failed: Connection refused",
+        (
+            "REQTMOUT [soak-producer] [thrd:127.0.0.1:9092/0]: 127.0.0.1:9092/0: Timed out 56"
+            " in-flight, 0 retry-queued, 0 out-queue, 0 partially-sent requests"
+        ),
+        (
+            "REQTMOUT [soak-producer] [thrd:127.0.0.1:9092/0]: 127.0.0.1:9092/0: Timed out 0"
+            " in-flight, 0 retry-queued, 3 out-queue, 0 partially-sent requests"
+        ),
+        (
+            "FAIL [soak-producer] [thrd:127.0.0.1:9092/0]: 127.0.0.1:9092/0: Connect to"
+            " ipv4#127.0.0.1:9092 failed: Connection refused"
+        ),
     ):
         log.logger.log(logging.WARNING, text)
     assert len(log.lines) == 1
@@ -67,7 +82,12 @@ def test_only_lines_about_requests_in_flight_count_as_time_outs() -> None:
 
 
 def test_a_state_is_read_as_it_was_written_and_adds_its_parts_up(tmp_path: Path) -> None:
-    state = SoakState([Part("a", seconds=30.0, requests_answered=5, acts={"pause and resume": 1}), Part("b", seconds=12.0, requests_answered=2)])
+    state = SoakState(
+        [
+            Part("a", seconds=30.0, requests_answered=5, acts={"pause and resume": 1}),
+            Part("b", seconds=12.0, requests_answered=2),
+        ]
+    )
     state.save(tmp_path / "state.json")
     again = SoakState.load(tmp_path / "state.json")
     assert again == state
@@ -75,7 +95,10 @@ def test_a_state_is_read_as_it_was_written_and_adds_its_parts_up(tmp_path: Path)
     assert report_of(again).figures["probe requests answered"] == 7
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"version": 99, "parts": []}', '{"version": 1, "parts": [{"no": "such field"}]}'])
+@pytest.mark.parametrize(
+    "text",
+    ["", "{}", '{"version": 99, "parts": []}', '{"version": 1, "parts": [{"no": "such field"}]}'],
+)
 def test_a_file_that_is_no_state_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "other.json"
     path.write_text(text)
@@ -117,7 +140,11 @@ def test_a_process_that_lived_too_short_sets_no_memory_target() -> None:
 
 def test_the_disk_writer_keeps_within_its_bound_and_removes_its_file(tmp_path: Path) -> None:
     noise, bound = tmp_path / "noise", 4 << 20
-    process = subprocess.Popen([sys.executable, "-m", "kafka_edu.cli.soak.noise", "disk", str(noise), str(bound)], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kafka_edu.cli.soak.noise", "disk", str(noise), str(bound)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout is not None
     assert "longest_fsync_ms" in process.stdout.readline()
     assert noise.stat().st_size <= bound

@@ -15,14 +15,31 @@ from kafka_edu.server.entity_configs import sanitized
         (["brokers"], ["0"], "0", "brokers '0'"),
         (["clients"], ["a/b"], "a%2Fb", "client-id 'a/b'"),
         (["users"], [""], "<default>", "default user-principal"),
-        (["users", "clients"], ["alice", "app"], "alice/clients/app", "user-principal 'alice', client-id 'app'"),
-        (["clients", "users"], ["app", "alice"], "alice/clients/app", "user-principal 'alice', client-id 'app'"),
-        (["users", "clients"], ["", ""], "<default>/clients/<default>", "default user-principal, default client-id"),
+        (
+            ["users", "clients"],
+            ["alice", "app"],
+            "alice/clients/app",
+            "user-principal 'alice', client-id 'app'",
+        ),
+        (
+            ["clients", "users"],
+            ["app", "alice"],
+            "alice/clients/app",
+            "user-principal 'alice', client-id 'app'",
+        ),
+        (
+            ["users", "clients"],
+            ["", ""],
+            "<default>/clients/<default>",
+            "default user-principal, default client-id",
+        ),
         (["users", "clients"], ["alice"], "alice/clients", "user-principal 'alice', clients"),
         (["topics"], [], "", "topics"),
     ],
 )
-def test_an_entity_has_a_path_and_a_name(types: list[str], names: list[str], path: str, shown: str) -> None:
+def test_an_entity_has_a_path_and_a_name(
+    types: list[str], names: list[str], path: str, shown: str
+) -> None:
     entity: ConfigEntity = parse_entity(types, names, is_alter=False)
     assert (entity.full_name, str(entity)) == (path, shown)
 

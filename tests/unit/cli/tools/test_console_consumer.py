@@ -1,4 +1,6 @@
-"""How the console consumer ends: by its own limits with 0, by an error of its client with a message and 1."""
+"""How the console consumer ends: by its own limits with 0, by an error of its client with a message
+and 1.
+"""
 
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +19,16 @@ class Consumer:
 
     def __init__(self, **settings: Any) -> None:
         self._records = [
-            SimpleNamespace(topic="t", partition=0, offset=i, key=None, value=b"v%d" % i, timestamp=0, timestamp_type=0) for i in range(2)
+            SimpleNamespace(
+                topic="t",
+                partition=0,
+                offset=i,
+                key=None,
+                value=b"v%d" % i,
+                timestamp=0,
+                timestamp_type=0,
+            )
+            for i in range(2)
         ]
         self.closed = False
 
@@ -40,7 +51,11 @@ class Consumer:
 
 @pytest.mark.parametrize(
     "error",
-    [UnsupportedCodecError("Libraries for lz4 compression codec not found"), RuntimeError("LZ4F_decompress failed"), OSError("socket gone")],
+    [
+        UnsupportedCodecError("Libraries for lz4 compression codec not found"),
+        RuntimeError("LZ4F_decompress failed"),
+        OSError("socket gone"),
+    ],
     ids=["codec", "damaged", "wire"],
 )
 def test_an_error_of_the_client_is_told_and_ends_with_1(
@@ -55,7 +70,9 @@ def test_an_error_of_the_client_is_told_and_ends_with_1(
     assert err.endswith(b"Processed a total of 2 messages\n")
 
 
-def test_its_own_limits_end_with_0(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_its_own_limits_end_with_0(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
     assert run(monkeypatch, "--timeout-ms", "10") == 0
     assert b"TimeoutException" in capfdbinary.readouterr().err
     assert run(monkeypatch, "--max-messages", "1") == 0
@@ -65,7 +82,12 @@ def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
     monkeypatch.setattr(kafka, "KafkaConsumer", Consumer)
     options = ConsumerOptions()
     monkeypatch.setattr(
-        Consumer, "DEFAULT_CONFIG", {"group_id": None, "client_id": "", "session_timeout_ms": 1, "auto_offset_reset": ""}, raising=False
+        Consumer,
+        "DEFAULT_CONFIG",
+        {"group_id": None, "client_id": "", "session_timeout_ms": 1, "auto_offset_reset": ""},
+        raising=False,
     )
-    reading = check(options, options.parser.parse(["--bootstrap-server", "a:1", "--topic", "t", *words]))
+    reading = check(
+        options, options.parser.parse(["--bootstrap-server", "a:1", "--topic", "t", *words])
+    )
     return consume(reading)

@@ -19,7 +19,9 @@ def test_an_error_has_the_class_of_2_0_1_or_else_of_2_8_2(error: Errors) -> None
 
 
 def test_the_recorded_list_has_all_our_codes_and_no_others() -> None:
-    assert {int(error): error.name for error in EXCEPTIONS} == {code: name for code, (name, _) in NEW.items()}
+    assert {int(error): error.name for error in EXCEPTIONS} == {
+        code: name for code, (name, _) in NEW.items()
+    }
 
 
 def test_a_failed_disk_is_a_storage_exception() -> None:
@@ -33,8 +35,12 @@ def test_other_failures_keep_the_class_they_bring() -> None:
 
 
 @pytest.mark.parametrize("version", ["2.0.1", "2.8.2"])
-@pytest.mark.parametrize("code", [code for code in ZkErrorCode if code is not ZkErrorCode.OK], ids=lambda code: code.name)
-def test_an_error_of_zookeeper_has_the_class_and_the_text_of_its_jar(code: ZkErrorCode, version: str) -> None:
+@pytest.mark.parametrize(
+    "code", [code for code in ZkErrorCode if code is not ZkErrorCode.OK], ids=lambda code: code.name
+)
+def test_an_error_of_zookeeper_has_the_class_and_the_text_of_its_jar(
+    code: ZkErrorCode, version: str
+) -> None:
     refused = ZkError(code)
     assert (java_class(refused), text_of(refused)) == recorded(version, "zookeeper")[int(code)]
 

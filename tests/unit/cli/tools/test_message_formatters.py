@@ -1,4 +1,6 @@
-"""What console-consumer's formatters make of a record. Those of internal topics were compared with Kafka's by hand on one log of 2.0.1."""
+"""What console-consumer's formatters make of a record. Those of internal topics were compared with
+Kafka's by hand on one log of 2.0.1.
+"""
 
 import struct
 from typing import NamedTuple
@@ -7,8 +9,18 @@ import pytest
 
 from kafka_edu.cli.tools.message_formatters import formatter
 from kafka_edu.cli.tools.tool import ToolError
-from kafka_edu.protocol.messages.group_metadata_log import GroupMetadataKey, GroupMetadataValue, MemberMetadata, OffsetCommitKey, OffsetCommitValue
-from kafka_edu.protocol.messages.transaction_log import PartitionsSchema, TransactionLogKey, TransactionLogValue
+from kafka_edu.protocol.messages.group_metadata_log import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+    MemberMetadata,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
+from kafka_edu.protocol.messages.transaction_log import (
+    PartitionsSchema,
+    TransactionLogKey,
+    TransactionLogValue,
+)
 from kafka_edu.protocol.schema import Message
 
 OFFSETS = "kafka.coordinator.group.GroupMetadataManager$OffsetsMessageFormatter"
@@ -26,12 +38,18 @@ class Record(NamedTuple):
     offset: int = 0
 
 
-def shown(record: Record, class_name: str = "kafka.tools.DefaultMessageFormatter", **properties: str) -> bytes:
-    return formatter(class_name, {name.replace("_", "."): value for name, value in properties.items()})(record)
+def shown(
+    record: Record, class_name: str = "kafka.tools.DefaultMessageFormatter", **properties: str
+) -> bytes:
+    return formatter(
+        class_name, {name.replace("_", "."): value for name, value in properties.items()}
+    )(record)
 
 
 def versioned(version: int, message: Message) -> bytes:
-    return struct.pack(">h", version) + b"".join(bytes(part) for part in message.encode_parts(version))  # type: ignore[arg-type]
+    return struct.pack(">h", version) + b"".join(
+        bytes(part) for part in message.encode_parts(version)
+    )  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -39,12 +57,24 @@ def versioned(version: int, message: Message) -> bytes:
     [
         (Record(), {}, b"v\n"),
         (Record(), {"print_key": "true"}, b"k\tv\n"),
-        (Record(), {"print_key": "TRUE", "print_value": "false", "print_timestamp": "true"}, b"CreateTime:123\tk\n"),
-        (Record(timestamp_type=1), {"print_timestamp": "true", "key_separator": "|", "line_separator": ";"}, b"LogAppendTime:123|v;"),
+        (
+            Record(),
+            {"print_key": "TRUE", "print_value": "false", "print_timestamp": "true"},
+            b"CreateTime:123\tk\n",
+        ),
+        (
+            Record(timestamp_type=1),
+            {"print_timestamp": "true", "key_separator": "|", "line_separator": ";"},
+            b"LogAppendTime:123|v;",
+        ),
         (Record(timestamp_type=None), {"print_timestamp": "true"}, b"NO_TIMESTAMP\tv\n"),
         (Record(key=None, value=None), {"print_key": "true"}, b"null\tnull\n"),
         (Record(), {"print_value": "false"}, b""),
-        (Record(value=struct.pack(">q", -5)), {"value_deserializer": "org.apache.kafka.common.serialization.LongDeserializer"}, b"-5\n"),
+        (
+            Record(value=struct.pack(">q", -5)),
+            {"value_deserializer": "org.apache.kafka.common.serialization.LongDeserializer"},
+            b"-5\n",
+        ),
         (Record(value=b"\xff\xfe"), {}, b"\xff\xfe\n"),
     ],
 )
@@ -62,20 +92,39 @@ def test_unknown_classes_and_values_that_do_not_fit() -> None:
 
 def test_committed_offsets() -> None:
     key = versioned(1, OffsetCommitKey(group="g", topic="t", partition=2))
-    value = versioned(1, OffsetCommitValue(offset=5, metadata="", commit_timestamp=10, expire_timestamp=20))
-    assert shown(Record(key, value), OFFSETS) == b"[g,t,2]::[OffsetMetadata[5,NO_METADATA],CommitTime 10,ExpirationTime 20]\n"
+    value = versioned(
+        1, OffsetCommitValue(offset=5, metadata="", commit_timestamp=10, expire_timestamp=20)
+    )
+    assert (
+        shown(Record(key, value), OFFSETS)
+        == b"[g,t,2]::[OffsetMetadata[5,NO_METADATA],CommitTime 10,ExpirationTime 20]\n"
+    )
     assert shown(Record(key, None), OFFSETS) == b"[g,t,2]::NULL\n"
     assert shown(Record(key, value), GROUPS) == b""
     assert shown(Record(None, value), OFFSETS) == b""
 
 
 def test_groups() -> None:
-    member = MemberMetadata(member_id="m", client_id="c", client_host="/127.0.0.1", rebalance_timeout=300, session_timeout=10)
+    member = MemberMetadata(
+        member_id="m",
+        client_id="c",
+        client_host="/127.0.0.1",
+        rebalance_timeout=300,
+        session_timeout=10,
+    )
     key = versioned(2, GroupMetadataKey(group="g"))
-    value = versioned(1, GroupMetadataValue(protocol_type="consumer", generation=3, protocol="range", leader="m", members=[member]))
-    assert shown(Record(key, value), GROUPS) == (
-        b"g::GroupMetadata(groupId=g, generation=3, protocolType=Some(consumer), currentState=Stable, members=Map(m -> MemberMetadata(memberId=m, "
-        b"clientId=c, clientHost=/127.0.0.1, sessionTimeoutMs=10, rebalanceTimeoutMs=300, supportedProtocols=List(range), )))\n"
+    value = versioned(
+        1,
+        GroupMetadataValue(
+            protocol_type="consumer", generation=3, protocol="range", leader="m", members=[member]
+        ),
+    )
+    assert (
+        shown(Record(key, value), GROUPS)
+        == b"g::GroupMetadata(groupId=g, generation=3, protocolType=Some(consumer),"
+        b" currentState=Stable, members=Map(m -> MemberMetadata(memberId=m, clientId=c,"
+        b" clientHost=/127.0.0.1, sessionTimeoutMs=10, rebalanceTimeoutMs=300,"
+        b" supportedProtocols=List(range), )))\n"
     )
     assert shown(Record(key, value), OFFSETS) == b""
 
@@ -94,9 +143,11 @@ def test_transactions() -> None:
             transaction_start_timestamp_ms=8,
         ),
     )
-    assert shown(Record(key, value), TRANSACTIONS) == (
-        b"x::TransactionMetadata(transactionalId=x, producerId=7, producerEpoch=1, txnTimeoutMs=60, state=Ongoing, pendingState=None, "
-        b"topicPartitions=Set(t-0, t-1), txnStartTimestamp=8, txnLastUpdateTimestamp=9)\n"
+    assert (
+        shown(Record(key, value), TRANSACTIONS)
+        == b"x::TransactionMetadata(transactionalId=x, producerId=7, producerEpoch=1,"
+        b" txnTimeoutMs=60, state=Ongoing, pendingState=None, topicPartitions=Set(t-0, t-1),"
+        b" txnStartTimestamp=8, txnLastUpdateTimestamp=9)\n"
     )
 
 

@@ -28,7 +28,10 @@ def test_a_date_is_in_utc_unless_it_says_otherwise(text: str, moment: str) -> No
     assert parse_datetime(text) == ms(moment)
 
 
-@pytest.mark.parametrize(("text", "shown"), [("yesterday", "yesterdayZ"), ("2018-01-31T12:00", "2018-01-31T12:00Z"), ("2018T-", "2018T-")])
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("yesterday", "yesterdayZ"), ("2018-01-31T12:00", "2018-01-31T12:00Z"), ("2018T-", "2018T-")],
+)
 def test_what_is_no_date(text: str, shown: str) -> None:
     with pytest.raises(ToolError, match=f'^Unparseable date: "{shown}"$'):
         parse_datetime(text)

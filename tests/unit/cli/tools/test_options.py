@@ -1,4 +1,6 @@
-"""Options as joptsimple reads them (without abbreviations), and its words for what is wrong. Held against the Java tools in tests/interop."""
+"""Options as joptsimple reads them (without abbreviations), and its words for what is wrong. Held
+against the Java tools in tests/interop.
+"""
 
 import pytest
 
@@ -34,7 +36,17 @@ class Parsed:
         self.given = parser.parse(words)
 
 
-@pytest.mark.parametrize("words", [("--topic", "a"), ("--topic=a",), ("-topic", "a"), ("-topic=a",), ("ignored", "--topic", "a"), ("--topic=", "a")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--topic", "a"),
+        ("--topic=a",),
+        ("-topic", "a"),
+        ("-topic=a",),
+        ("ignored", "--topic", "a"),
+        ("--topic=", "a"),
+    ],
+)
 def test_an_option_is_written_in_many_ways(words: tuple[str, ...]) -> None:
     parsed = Parsed(*words)
     assert parsed.given.one(parsed.topic) == "a"
@@ -71,8 +83,16 @@ def test_defaults_several_values_and_separators() -> None:
         (("--foo=bar",), "UnrecognizedOption", "foo is not a recognized option"),
         (("-xy",), "UnrecognizedOption", "x is not a recognized option"),
         (("--topic",), "OptionMissingRequiredArgument", "Option topic requires an argument"),
-        (("--verbose",), "UnavailableOption", "Option(s) [verbose] are unavailable given other options on the command line"),
-        (("--force", "--verbose", "--quiet"), "UnavailableOption", "Option(s) [quiet] are unavailable given other options on the command line"),
+        (
+            ("--verbose",),
+            "UnavailableOption",
+            "Option(s) [verbose] are unavailable given other options on the command line",
+        ),
+        (
+            ("--force", "--verbose", "--quiet"),
+            "UnavailableOption",
+            "Option(s) [quiet] are unavailable given other options on the command line",
+        ),
     ],
 )
 def test_what_cannot_be_parsed(words: tuple[str, ...], kind: str, says: str) -> None:
@@ -89,7 +109,14 @@ def test_a_wrong_number_is_told_when_it_is_asked_for(text: str) -> None:
 
 
 def test_numbers_as_java_reads_them() -> None:
-    assert [java_integer(word) for word in ("0", "-1", "+7", "2147483647", "-2147483648", "٣")] == [0, -1, 7, 2**31 - 1, -(2**31), 3]
+    assert [java_integer(word) for word in ("0", "-1", "+7", "2147483647", "-2147483648", "٣")] == [
+        0,
+        -1,
+        7,
+        2**31 - 1,
+        -(2**31),
+        3,
+    ]
     assert java_long("9223372036854775807") == 2**63 - 1
     for word in ("", "-", "+-1", "x", "1_0", " 1", "²", "2147483648", "-2147483649"):
         with pytest.raises(NumberError) as wrong:
@@ -102,7 +129,10 @@ def test_numbers_as_java_reads_them() -> None:
 def test_one_value_is_asked_for_and_two_are_given() -> None:
     parsed = Parsed("--topic", "a", "--topic", "b")
     assert parsed.given.values(parsed.topic) == ["a", "b"]
-    with pytest.raises(OptionError, match=r"^Found multiple arguments for option topic, but you asked for only one$"):
+    with pytest.raises(
+        OptionError,
+        match=r"^Found multiple arguments for option topic, but you asked for only one$",
+    ):
         parsed.given.value(parsed.topic)
 
 
@@ -118,13 +148,19 @@ def test_what_is_missing_and_what_does_not_go_together() -> None:
 
 def test_key_values() -> None:
     assert parse_key_values(["a=1", "b", "c="]) == {"a": "1", "b": "", "c": ""}
-    with pytest.raises(InvalidPropertiesError, match=r"^Invalid command line properties: a=b=c d=1$"):
+    with pytest.raises(
+        InvalidPropertiesError, match=r"^Invalid command line properties: a=b=c d=1$"
+    ):
         parse_key_values(["a=b=c", "d=1"])
 
 
 def test_the_usage_text_has_two_columns_in_order_of_name() -> None:
     parser = OptionParser()
-    parser.text("zookeeper", "Where ZooKeeper is, which may be explained in more words than one line can hold.", "hosts")
+    parser.text(
+        "zookeeper",
+        "Where ZooKeeper is, which may be explained in more words than one line can hold.",
+        "hosts",
+    )
     parser.integer("batch", "How many.", "size", default=200)
     parser.text("codec", "The codec.", takes=Takes.OPTIONAL)
     parser.flag("all", lambda: "Made when it is shown.")

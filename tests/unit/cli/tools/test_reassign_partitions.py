@@ -1,4 +1,6 @@
-"""reassign-partitions before it asks anybody: its command line, its files, its words. What Kafka's says was asked of 2.0.1 and 2.8.2."""
+"""reassign-partitions before it asks anybody: its command line, its files, its words. What Kafka's
+says was asked of 2.0.1 and 2.8.2.
+"""
 
 import re
 from random import Random
@@ -33,28 +35,73 @@ FILE = "--reassignment-json-file f"
     ("words", "text"),
     [
         (f"{ZK}", "Command must include exactly one action: --generate, --execute or --verify"),
-        (f"{ZK} --execute --verify", "Command must include exactly one action: --generate, --execute or --verify"),
+        (
+            f"{ZK} --execute --verify",
+            "Command must include exactly one action: --generate, --execute or --verify",
+        ),
         ("--verify", 'Missing required argument "[zookeeper]"'),
         ("--list", "Please specify --bootstrap-server"),
         (f"{ZK} --list", 'Option "[zookeeper]" can\'t be used with action "[list]"'),
-        (f"{ZK} {BROKERS} --cancel {FILE}", 'Option "[zookeeper]" can\'t be used with action "[cancel]"'),
-        (f"{ZK} --verify", "If --verify option is used, command must include --reassignment-json-file that was used during the --execute option"),
-        (f"{ZK} --verify {FILE} --throttle 5", 'Option "[verify]" can\'t be used with option"[throttle]"'),
+        (
+            f"{ZK} {BROKERS} --cancel {FILE}",
+            'Option "[zookeeper]" can\'t be used with action "[cancel]"',
+        ),
+        (
+            f"{ZK} --verify",
+            (
+                "If --verify option is used, command must include --reassignment-json-file that was"
+                " used during the --execute option"
+            ),
+        ),
+        (
+            f"{ZK} --verify {FILE} --throttle 5",
+            'Option "[verify]" can\'t be used with option"[throttle]"',
+        ),
         (
             f"{ZK} --generate --broker-list 1",
-            "If --generate option is used, command must include both --topics-to-move-json-file and --broker-list options",
+            (
+                "If --generate option is used, command must include both --topics-to-move-json-file"
+                " and --broker-list options"
+            ),
         ),
         (
             f"{ZK} --execute",
-            "If --execute option is used, command must include --reassignment-json-file that was output during the --generate option",
+            (
+                "If --execute option is used, command must include --reassignment-json-file that"
+                " was output during the --generate option"
+            ),
         ),
-        (f"{ZK} --execute {FILE} --disable-rack-aware", 'Option "[execute]" can\'t be used with option"[disable-rack-aware]"'),
-        (f"{BROKERS}", "Command must include exactly one action: --generate, --execute, --verify, --cancel, --list"),
-        (f"{BROKERS} --list --execute", "Command must include exactly one action: --generate, --execute, --verify, --cancel, --list"),
+        (
+            f"{ZK} --execute {FILE} --disable-rack-aware",
+            'Option "[execute]" can\'t be used with option"[disable-rack-aware]"',
+        ),
+        (
+            f"{BROKERS}",
+            (
+                "Command must include exactly one action: --generate, --execute, --verify,"
+                " --cancel, --list"
+            ),
+        ),
+        (
+            f"{BROKERS} --list --execute",
+            (
+                "Command must include exactly one action: --generate, --execute, --verify,"
+                " --cancel, --list"
+            ),
+        ),
         (f"{BROKERS} --cancel", 'Missing required argument "[reassignment-json-file]"'),
-        (f"{BROKERS} --generate --broker-list 1", 'Missing required argument "[topics-to-move-json-file]"'),
-        (f"{BROKERS} --list {FILE}", 'Option "[reassignment-json-file]" can\'t be used with action "[list]"'),
-        (f"{BROKERS} --verify {FILE} --throttle 5", 'Option "[throttle]" can\'t be used with action "[verify]"'),
+        (
+            f"{BROKERS} --generate --broker-list 1",
+            'Missing required argument "[topics-to-move-json-file]"',
+        ),
+        (
+            f"{BROKERS} --list {FILE}",
+            'Option "[reassignment-json-file]" can\'t be used with action "[list]"',
+        ),
+        (
+            f"{BROKERS} --verify {FILE} --throttle 5",
+            'Option "[throttle]" can\'t be used with action "[verify]"',
+        ),
     ],
 )
 def test_what_goes_with_what(words: str, text: str) -> None:
@@ -66,7 +113,9 @@ def test_what_goes_with_what(words: str, text: str) -> None:
 
 def test_without_words_it_says_what_it_is_for(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 1
-    assert capsys.readouterr().err.startswith("This command moves topic partitions between replicas.\nOption ")
+    assert capsys.readouterr().err.startswith(
+        "This command moves topic partitions between replicas.\nOption "
+    )
 
 
 def test_a_proposal_and_its_log_dirs() -> None:
@@ -83,7 +132,11 @@ def test_a_proposal_and_its_log_dirs() -> None:
     ("text", "java_class", "message"),
     [
         ("{", "kafka.admin.AdminOperationException", "The input string is not a valid JSON"),
-        ('{"version":2}', "kafka.admin.AdminOperationException", "Not supported version field value 2"),
+        (
+            '{"version":2}',
+            "kafka.admin.AdminOperationException",
+            "Not supported version field value 2",
+        ),
         (
             '{"partitions":[{"topic":"t","partition":"0","replicas":[1]}]}',
             "com.fasterxml.jackson.databind.JsonMappingException",
@@ -102,7 +155,10 @@ def test_a_proposal_and_its_log_dirs() -> None:
         (
             '{"partitions":[{"topic":"t","partition":0,"replicas":[1],"log_dirs":["any","any"]}]}',
             "kafka.common.AdminCommandFailedException",
-            "Size of replicas list Vector(1) is different from size of log dirs list Vector(any, any) for partition t-0",
+            (
+                "Size of replicas list Vector(1) is different from size of log dirs list"
+                " Vector(any, any) for partition t-0"
+            ),
         ),
     ],
 )
@@ -120,12 +176,20 @@ def test_files_that_cannot_be_read(text: str, java_class: str, message: str) -> 
         ([(0, [1]), (0, [2])], "Partition reassignment contains duplicate topic partitions: t-0"),
         (
             [(0, [1, 1, 2]), (1, [3, 3])],
-            "Partition replica lists may not contain duplicate entries: t-0 contains multiple entries for 1. t-1 contains multiple entries for 3",
+            (
+                "Partition replica lists may not contain duplicate entries: t-0 contains multiple"
+                " entries for 1. t-1 contains multiple entries for 3"
+            ),
         ),
     ],
 )
-def test_what_is_wrong_in_any_cluster(partitions: list[tuple[int, list[int]]], message: str) -> None:
-    entries = ",".join(f'{{"topic":"t","partition":{number},"replicas":{replicas}}}' for number, replicas in partitions)
+def test_what_is_wrong_in_any_cluster(
+    partitions: list[tuple[int, list[int]]], message: str
+) -> None:
+    entries = ",".join(
+        f'{{"topic":"t","partition":{number},"replicas":{replicas}}}'
+        for number, replicas in partitions
+    )
     with pytest.raises(ToolError, match=message):
         check_proposal(parse_proposal(f'{{"partitions":[{entries}]}}'), "nothing to do")
 
@@ -147,8 +211,12 @@ def test_what_is_generated_can_be_read_again() -> None:
     current = {T0: (0, 1), T1: (1, 0)}
     proposed = propose(current, {2: None, 3: None, 4: None}, Random(1))
     assert parse_proposal(to_json(proposed)).partitions == proposed
-    assert all(len(set(replicas)) == 2 and set(replicas) <= {2, 3, 4} for replicas in proposed.values())
-    assert to_json(current).startswith('{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[0,1],"log_dirs":["any","any"]}')
+    assert all(
+        len(set(replicas)) == 2 and set(replicas) <= {2, 3, 4} for replicas in proposed.values()
+    )
+    assert to_json(current).startswith(
+        '{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[0,1],"log_dirs":["any","any"]}'
+    )
 
 
 def test_throttled_replicas_are_named_by_partition_and_broker() -> None:
@@ -159,7 +227,12 @@ def test_throttled_replicas_are_named_by_partition_and_broker() -> None:
     ("found", "state", "by_zookeeper", "by_brokers"),
     [
         (LogDirs("/b"), COMPLETED, "", "Reassignment of replica t-0-2 completed successfully."),
-        (LogDirs("/a", "/b"), IN_PROGRESS, "", "Reassignment of replica t-0-2 is still in progress."),
+        (
+            LogDirs("/a", "/b"),
+            IN_PROGRESS,
+            "",
+            "Reassignment of replica t-0-2 is still in progress.",
+        ),
         (
             LogDirs("/a", "/c"),
             FAILED,
@@ -181,11 +254,19 @@ def test_throttled_replicas_are_named_by_partition_and_broker() -> None:
         (
             LogDirs("", "/b"),
             FAILED,
-            "Partition t-0 is not found in any live log dir on broker 2. There is likely offline log directory on the broker.",
-            "Partition t-0 is not found in any live log dir on broker 2. There is likely an offline log directory on the broker.",
+            (
+                "Partition t-0 is not found in any live log dir on broker 2. There is likely"
+                " offline log directory on the broker."
+            ),
+            (
+                "Partition t-0 is not found in any live log dir on broker 2. There is likely an"
+                " offline log directory on the broker."
+            ),
         ),
     ],
 )
-def test_how_far_a_replica_is_on_its_way_to_a_log_dir(found: LogDirs | None, state: str, by_zookeeper: str, by_brokers: str) -> None:
+def test_how_far_a_replica_is_on_its_way_to_a_log_dir(
+    found: LogDirs | None, state: str, by_zookeeper: str, by_brokers: str
+) -> None:
     assert log_dir_state(REPLICA, found, "/b") == (state, by_zookeeper)
     assert log_dir_words(REPLICA, found, "/b") == by_brokers

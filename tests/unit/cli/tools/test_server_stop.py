@@ -13,7 +13,11 @@ from tests.waiting import PATIENCE_S
 
 
 def sleeper(*arguments: str) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen([sys.executable, "-c", "import sys; print(flush=True); sys.stdin.read()", *arguments], stdin=-1, stdout=-1)
+    return subprocess.Popen(
+        [sys.executable, "-c", "import sys; print(flush=True); sys.stdin.read()", *arguments],
+        stdin=-1,
+        stdout=-1,
+    )
 
 
 def test_a_broker_is_known_by_a_whole_argument_behind_thousands_of_others(tmp_path: Path) -> None:
@@ -43,4 +47,8 @@ def test_there_is_no_such_broker(tmp_path: Path, capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize("words", [[], ["-daemon"]])
 def test_a_broker_needs_a_file(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 1
-    assert capsys.readouterr().err == "USAGE: kafka-edu server-start [-daemon] server.properties [--override property=value]*\n"
+    assert (
+        capsys.readouterr().err
+        == "USAGE: kafka-edu server-start [-daemon] server.properties [--override"
+        " property=value]*\n"
+    )

@@ -47,8 +47,24 @@ def test_a_file_that_is_not_utf_8_is_no_json(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[" * 100_000, '{"a":' * 100_000, '{"version":NaN}', '{"a":-Infinity}', PARTITION % ('"\\ud800"', 0)],
-    ids=["empty", "unfinished", "deep lists", "deep objects", "NaN", "infinity", "half a surrogate pair"],
+    [
+        "",
+        "{",
+        "[" * 100_000,
+        '{"a":' * 100_000,
+        '{"version":NaN}',
+        '{"a":-Infinity}',
+        PARTITION % ('"\\ud800"', 0),
+    ],
+    ids=[
+        "empty",
+        "unfinished",
+        "deep lists",
+        "deep objects",
+        "NaN",
+        "infinity",
+        "half a surrogate pair",
+    ],
 )
 def test_what_is_no_json(text: str) -> None:
     assert said(lambda: parse_version_1(text)) == NO_JSON
@@ -67,30 +83,49 @@ def test_what_is_no_json(text: str) -> None:
     ],
 )
 def test_what_is_no_int(text: str, received: str) -> None:
-    assert said(lambda: parse_proposal(text)) == f"com.fasterxml.jackson.databind.JsonMappingException: Expected `Int` value, received {received}"
+    assert (
+        said(lambda: parse_proposal(text))
+        == "com.fasterxml.jackson.databind.JsonMappingException: Expected `Int` value, received"
+        f" {received}"
+    )
 
 
 def test_an_offset_is_a_long() -> None:
     text = '{"partitions":[{"topic":"t","partition":0,"offset":%d}]}'
     assert list(parse_offsets(text % (2**63 - 1)).values()) == [2**63 - 1]
-    assert "Expected `Long` value, received 9223372036854775808" in said(lambda: parse_offsets(text % 2**63))
+    assert "Expected `Long` value, received 9223372036854775808" in said(
+        lambda: parse_offsets(text % 2**63)
+    )
 
 
-def test_a_properties_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_properties_file_that_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "f"
     assert said(lambda: load_properties(str(file))) == f"java.nio.file.NoSuchFileException: {file}"
-    assert said(lambda: load_properties(str(tmp_path))) == f"java.io.IOException: {tmp_path}: Is a directory"
+    assert (
+        said(lambda: load_properties(str(tmp_path)))
+        == f"java.io.IOException: {tmp_path}: Is a directory"
+    )
     file.write_bytes(b"client.id=x\na=" + NOT_UTF_8)
     assert load_properties(str(file))["client.id"] == "x"
     monkeypatch.setattr(Path, "read_text", unreadable)
-    assert said(lambda: load_properties(str(file))) == f"java.nio.file.AccessDeniedException: {file}"
-    assert said(lambda: read_text_file(str(file))) == f"java.io.FileNotFoundException: {file} (Permission denied)"
+    assert (
+        said(lambda: load_properties(str(file))) == f"java.nio.file.AccessDeniedException: {file}"
+    )
+    assert (
+        said(lambda: read_text_file(str(file)))
+        == f"java.io.FileNotFoundException: {file} (Permission denied)"
+    )
 
 
 def test_the_words_of_the_system_alone(tmp_path: Path) -> None:
     refused = ConnectionRefusedError(errno.ECONNREFUSED, "Connect call failed ('127.0.0.1', 1)")
     assert cause_of(refused) == "Connection refused"
-    assert cause_of(OSError(errno.EADDRINUSE, "cannot listen on h:1: Address already in use")) == "cannot listen on h:1: Address already in use"
+    assert (
+        cause_of(OSError(errno.EADDRINUSE, "cannot listen on h:1: Address already in use"))
+        == "cannot listen on h:1: Address already in use"
+    )
     assert cause_of(TimeoutError("no answer in time")) == "no answer in time"
     assert text_of(refused) == "Connection refused"
     with pytest.raises(IsADirectoryError) as failed:
@@ -99,7 +134,10 @@ def test_the_words_of_the_system_alone(tmp_path: Path) -> None:
 
 
 def test_a_zookeeper_that_is_no_address() -> None:
-    result = CliRunner().invoke(configs, ["--zookeeper", "foo:bar", "--describe", "--entity-type", "topics", "--entity-name", "t"])
+    result = CliRunner().invoke(
+        configs,
+        ["--zookeeper", "foo:bar", "--describe", "--entity-type", "topics", "--entity-name", "t"],
+    )
     assert result.exit_code == 1
     assert "foo:bar is not host:port[,host:port…][/chroot], as 127.0.0.1:2181" in result.output
 
@@ -116,14 +154,23 @@ class TwoBrokers:
 
 @pytest.mark.parametrize(
     ("asked", "words"),
-    [("0,7", "broker 7 is not in the cluster, which has 0,1"), ("1", f"broker 1 does not answer: {os.strerror(errno.ECONNRESET)}")],
+    [
+        ("0,7", "broker 7 is not in the cluster, which has 0,1"),
+        ("1", f"broker 1 does not answer: {os.strerror(errno.ECONNRESET)}"),
+    ],
 )
-def test_log_dirs_of_a_broker_that_is_not_there(monkeypatch: pytest.MonkeyPatch, asked: str, words: str) -> None:
+def test_log_dirs_of_a_broker_that_is_not_there(
+    monkeypatch: pytest.MonkeyPatch, asked: str, words: str
+) -> None:
     monkeypatch.setattr(brokers, "connect_brokers", lambda *_: contextlib.nullcontext(TwoBrokers()))
-    result = CliRunner().invoke(log_dirs, ["--bootstrap-server", "h:9092", "--describe", "--broker-list", asked])
+    result = CliRunner().invoke(
+        log_dirs, ["--bootstrap-server", "h:9092", "--describe", "--broker-list", asked]
+    )
     assert result.exit_code == 1
     main = 'Exception in thread "main" java.util.concurrent.ExecutionException'
-    assert result.output.splitlines()[1:] == [f"{main}: org.apache.kafka.common.errors.TimeoutException: {words}"]
+    assert result.output.splitlines()[1:] == [
+        f"{main}: org.apache.kafka.common.errors.TimeoutException: {words}"
+    ]
 
 
 def test_a_recording_that_is_none() -> None:
@@ -136,9 +183,18 @@ def test_a_proxy_with_wrong_files(tmp_path: Path) -> None:
     routes = tmp_path / "routes"
     serve = ["--listen", "127.0.0.1:0", "--target", "127.0.0.1:1", "--routes", str(routes)]
     result = CliRunner().invoke(proxy, serve)
-    assert (result.exit_code, result.output) == (1, f"Error: cannot read {routes}: No such file or directory\n")
+    assert (result.exit_code, result.output) == (
+        1,
+        f"Error: cannot read {routes}: No such file or directory\n",
+    )
     routes.write_bytes(NOT_UTF_8)
     result = CliRunner().invoke(proxy, serve)
-    assert (result.exit_code, result.output) == (1, f"Error: cannot read {routes}: it is not UTF-8. Write the rules into a text file.\n")
+    assert (result.exit_code, result.output) == (
+        1,
+        f"Error: cannot read {routes}: it is not UTF-8. Write the rules into a text file.\n",
+    )
     result = CliRunner().invoke(proxy, ["--health", "--target", "127.0.0.1:1"])
-    assert (result.exit_code, result.output) == (1, "cluster-1  Down  127.0.0.1:1: Connection refused\n")
+    assert (result.exit_code, result.output) == (
+        1,
+        "cluster-1  Down  127.0.0.1:1: Connection refused\n",
+    )

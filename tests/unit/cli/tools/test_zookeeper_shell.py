@@ -1,4 +1,6 @@
-"""zookeeper-shell without a server: its words, which release's form they have, its paths and access lists. tests/interop holds it against ZooKeeper's own."""
+"""zookeeper-shell without a server: its words, which release's form they have, its paths and access
+lists. tests/interop holds it against ZooKeeper's own.
+"""
 
 import pytest
 
@@ -91,7 +93,10 @@ def test_access_lists(capsys: pytest.CaptureFixture[str]) -> None:
         Acl(1, "ip", "10.0.0.0/8"),
         Acl(1, "digest", "bob:h"),
     )
-    assert capsys.readouterr().err == "Unknown perm type: z\nbad does not have the form scheme:id:perm\n"
+    assert (
+        capsys.readouterr().err
+        == "Unknown perm type: z\nbad does not have the form scheme:id:perm\n"
+    )
     assert acl_text((Acl(21, "world", "anyone"),)) == "'world,'anyone\n: cra"
 
 
@@ -101,11 +106,21 @@ def test_exceptions_have_javas_names() -> None:
         "org.apache.zookeeper.KeeperException$ConnectionLossException",
         "KeeperErrorCode = ConnectionLoss for /a",
     )
-    assert exception_class(ZkError(ZkErrorCode.INVALID_ACL)) == "org.apache.zookeeper.KeeperException$InvalidACLException"
-    assert message(ZkError(ZkErrorCode.NOT_EMPTY, "/a")) == "KeeperErrorCode = Directory not empty for /a"
+    assert (
+        exception_class(ZkError(ZkErrorCode.INVALID_ACL))
+        == "org.apache.zookeeper.KeeperException$InvalidACLException"
+    )
+    assert (
+        message(ZkError(ZkErrorCode.NOT_EMPTY, "/a"))
+        == "KeeperErrorCode = Directory not empty for /a"
+    )
 
 
-@pytest.mark.parametrize("words", [[], ["--release"], ["--release", "3.6", "h:1"], ["--release", "3.5"]])
-def test_without_a_server_the_usage_is_told(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "words", [[], ["--release"], ["--release", "3.6", "h:1"], ["--release", "3.5"]]
+)
+def test_without_a_server_the_usage_is_told(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(words) == 1
     assert "zookeeper_host:port[/path] [args...]" in capsys.readouterr().err

@@ -6,10 +6,16 @@ from tests.unit.clients.proxy.proxy_world import Proxy, copy_of, partition
 
 @pytest.fixture
 def proxy():
-    """One target, which has answered: web (0: led by 1, 1: without a leader) on brokers 1 and 2, of which 3 is dead."""
+    """One target, which has answered: web (0: led by 1, 1: without a leader) on brokers 1 and 2, of
+    which 3 is dead.
+    """
     made = Proxy(find_coordinator=True)
     topics = {
-        "web": [partition(0, 1, [1, 2]), partition(1, -1, [3], [], Errors.LEADER_NOT_AVAILABLE), partition(2, 2, [2, 3], [2])],
+        "web": [
+            partition(0, 1, [1, 2]),
+            partition(1, -1, [3], [], Errors.LEADER_NOT_AVAILABLE),
+            partition(2, 2, [2, 3], [2]),
+        ],
         "elsewhere": [partition(0, -1, [2], [2], Errors.LISTENER_NOT_FOUND)],
         "__consumer_offsets": [partition(number, 1 + number % 2, [1, 2]) for number in range(50)],
     }

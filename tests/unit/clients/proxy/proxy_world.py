@@ -8,8 +8,18 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.common.time import MockTime
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.protocol.headers import decode_request_header, decode_response, encode_request, encode_response
-from kafka_edu.protocol.messages.metadata import MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic
+from kafka_edu.protocol.headers import (
+    decode_request_header,
+    decode_response,
+    encode_request,
+    encode_response,
+)
+from kafka_edu.protocol.messages.metadata import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
 
@@ -30,15 +40,25 @@ def partition(number, leader, replicas, isr=None, error=Errors.NONE):
     )
 
 
-def copy_of(topics, cluster_id="cluster-a", brokers=(1, 2), version=11, first_port=9092, produce=(0, 9)):
+def copy_of(
+    topics, cluster_id="cluster-a", brokers=(1, 2), version=11, first_port=9092, produce=(0, 9)
+):
     """`topics`: name → partitions."""
     return MetadataCopy(
         MetadataResponse(
-            brokers=[MetadataResponseBroker(node_id=b, host="10.0.0.1", port=first_port + b, rack=f"r{b}") for b in brokers],
+            brokers=[
+                MetadataResponseBroker(
+                    node_id=b, host="10.0.0.1", port=first_port + b, rack=f"r{b}"
+                )
+                for b in brokers
+            ],
             cluster_id=cluster_id,
             controller_id=brokers[0],
             topics=[
-                MetadataResponseTopic(name=name, partitions=partitions, topic_authorized_operations=OPERATIONS) for name, partitions in topics.items()
+                MetadataResponseTopic(
+                    name=name, partitions=partitions, topic_authorized_operations=OPERATIONS
+                )
+                for name, partitions in topics.items()
             ],
             cluster_authorized_operations=OPERATIONS,
         ),
@@ -50,16 +70,25 @@ def copy_of(topics, cluster_id="cluster-a", brokers=(1, 2), version=11, first_po
 
 
 class Proxy:
-    """MetadataProxy between its bytes: requests are encoded as clients encode them, answers are decoded as clients decode them."""
+    """MetadataProxy between its bytes: requests are encoded as clients encode them, answers are
+    decoded as clients decode them.
+    """
 
     def __init__(self, clusters=("a",), rules=(), find_coordinator=False, target_versions=False):
         self.time = MockTime()
         self.ring = RingSink()
         trace = Tracer(-4, self.time)
         trace.add_sink(self.ring)
-        self.targets = {name: Target(name, [Address(f"{name}.example", 9092)], trace) for name in clusters}
+        self.targets = {
+            name: Target(name, [Address(f"{name}.example", 9092)], trace) for name in clusters
+        }
         routes = parse_routes([(f"rule {i}", rule) for i, rule in enumerate(rules, 1)], clusters)
-        self.core = MetadataProxy(list(self.targets.values()), routes, find_coordinator=find_coordinator, target_versions=target_versions)
+        self.core = MetadataProxy(
+            list(self.targets.values()),
+            routes,
+            find_coordinator=find_coordinator,
+            target_versions=target_versions,
+        )
 
     def answer(self, request, version, client_id="test", address="127.0.0.1"):
         """Answer or Refusal."""
@@ -71,7 +100,9 @@ class Proxy:
         """The decoded response."""
         answer = self.answer(request, version, client_id, address)
         assert isinstance(answer, Answer), answer
-        sent = b"".join(map(part_bytes, encode_response(request.KEY, answer.version, 7, answer.response)))[4:]
+        sent = b"".join(
+            map(part_bytes, encode_response(request.KEY, answer.version, 7, answer.response))
+        )[4:]
         correlation_id, response = decode_response(request.KEY, version, sent)
         assert correlation_id == 7
         return response

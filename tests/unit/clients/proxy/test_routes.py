@@ -11,7 +11,12 @@ from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataReques
 from tests.unit.clients.proxy.proxy_world import Proxy, copy_of, partition
 
 CLUSTERS = ("east", "west", "money")
-RULES = ("client=billing-* to=money", "topic=audit.* to=west", "client=probe? topic=ping to=east,west", "to=east,west")
+RULES = (
+    "client=billing-* to=money",
+    "topic=audit.* to=west",
+    "client=probe? topic=ping to=east,west",
+    "to=east,west",
+)
 
 
 def routes(*rules):
@@ -42,16 +47,34 @@ def test_where_a_client_may_be_led_to():
     ("rules", "said"),
     [
         (("client=a",), "line 1: it does not say where to: to=CLUSTER[,CLUSTER…]"),
-        (("to=east", "client=a to=west"), "line 2: client=a to=west never comes to its turn: client=* to=east goes before it (line 1)"),
-        (("client=a to=east", "client=a topic=t to=west", "to=east"), "line 2: client=a topic=t to=west never comes to its turn"),
-        (("topic=t to=east", "client=a topic=t to=west", "to=east"), "line 2: client=a topic=t to=west never comes to its turn: client=* topic=t"),
+        (
+            ("to=east", "client=a to=west"),
+            (
+                "line 2: client=a to=west never comes to its turn: client=* to=east goes before it"
+                " (line 1)"
+            ),
+        ),
+        (
+            ("client=a to=east", "client=a topic=t to=west", "to=east"),
+            "line 2: client=a topic=t to=west never comes to its turn",
+        ),
+        (
+            ("topic=t to=east", "client=a topic=t to=west", "to=east"),
+            "line 2: client=a topic=t to=west never comes to its turn: client=* topic=t",
+        ),
         (("to=north",), "line 1: there is no cluster north, only east, west, money"),
         (("to=east,",), "line 1: there is no cluster (empty name)"),
         (("to=east,east",), "line 1: to names a cluster twice"),
         (("to=east to=west",), "line 1: to is given twice"),
-        (("user=a to=east",), "line 1: user=a is not client=PATTERN, topic=PATTERN or to=CLUSTER[,CLUSTER…]"),
+        (
+            ("user=a to=east",),
+            "line 1: user=a is not client=PATTERN, topic=PATTERN or to=CLUSTER[,CLUSTER…]",
+        ),
         (("client= to=east",), "line 1: client= is not"),
-        (("topic=t to=east",), "no rule says where a request without a topic goes: end with to=CLUSTER"),
+        (
+            ("topic=t to=east",),
+            "no rule says where a request without a topic goes: end with to=CLUSTER",
+        ),
     ],
 )
 def test_wrong_rules_are_refused_with_their_place(rules, said):
@@ -62,14 +85,22 @@ def test_wrong_rules_are_refused_with_their_place(rules, said):
 
 def test_clients_are_spread_and_each_stays():
     asked = routes()
-    chosen = {f"client-{i}": asked.choose(f"client-{i}", "10.0.0.9", None, lambda _: True).cluster for i in range(600)}
+    chosen = {
+        f"client-{i}": asked.choose(f"client-{i}", "10.0.0.9", None, lambda _: True).cluster
+        for i in range(600)
+    }
     assert min(Counter(chosen.values()).values()) > 150
-    assert all(asked.choose(client, "10.0.0.9", None, lambda _: True).cluster == cluster for client, cluster in chosen.items())
+    assert all(
+        asked.choose(client, "10.0.0.9", None, lambda _: True).cluster == cluster
+        for client, cluster in chosen.items()
+    )
 
 
 def test_clients_without_an_id_of_their_own_are_spread_by_address():
     asked = routes()
-    assert {asked.choose("rdkafka", f"10.0.0.{i}", None, lambda _: True).cluster for i in range(40)} == set(CLUSTERS)
+    assert {
+        asked.choose("rdkafka", f"10.0.0.{i}", None, lambda _: True).cluster for i in range(40)
+    } == set(CLUSTERS)
 
 
 @given(st.text(max_size=20), st.text(max_size=20), st.sets(st.sampled_from(CLUSTERS), min_size=1))
@@ -85,7 +116,10 @@ def test_only_the_clients_of_a_cluster_that_is_left_out_move(client, address, li
 def test_who_has_no_route_or_no_living_target_is_told_why():
     asked = routes("client=a to=east", "client=b topic=t to=west")
     assert asked.choose("c", "h", None, lambda _: True).reason == "no route for client c"
-    assert asked.choose("", "h", "t", lambda _: True).reason == "no route for client (no id) and topic t"
+    assert (
+        asked.choose("", "h", "t", lambda _: True).reason
+        == "no route for client (no id) and topic t"
+    )
     assert asked.choose("a", "h", None, lambda _: False).reason == "no target answers of east"
 
 
@@ -96,12 +130,17 @@ def ask(proxy, client_id, *names):
 
 def test_a_client_belongs_to_one_cluster_and_sees_no_topic_of_another():
     proxy = Proxy(("east", "west"), ("topic=audit.* to=west", "to=east"))
-    proxy.targets["east"].copied(copy_of({"web": [partition(0, 1, [1])], "audit.old": [partition(0, 1, [1])]}, "E"), 1)
+    proxy.targets["east"].copied(
+        copy_of({"web": [partition(0, 1, [1])], "audit.old": [partition(0, 1, [1])]}, "E"), 1
+    )
     proxy.targets["west"].copied(copy_of({"audit.log": [partition(0, 2, [2])]}, "W"), 1)
     assert ask(proxy, "c", "audit.log").cluster_id == "W"
     mixed = ask(proxy, "c", "web", "audit.log")
     assert mixed.cluster_id == "E"
-    assert [(t.name, t.error_code) for t in mixed.topics] == [("web", Errors.NONE), ("audit.log", Errors.UNKNOWN_TOPIC_OR_PARTITION)]
+    assert [(t.name, t.error_code) for t in mixed.topics] == [
+        ("web", Errors.NONE),
+        ("audit.log", Errors.UNKNOWN_TOPIC_OR_PARTITION),
+    ]
     assert [t.name for t in ask(proxy, "c").topics] == ["web"]
 
 
@@ -116,7 +155,9 @@ def test_a_target_that_is_down_is_left_out_and_comes_back():
     assert {client: ask(proxy, client).cluster_id for client in clients} == before
     proxy.targets["west"].failed("no answer")
     assert {ask(proxy, client).cluster_id for client in clients} == {"E"}
-    assert proxy.answer(MetadataRequest(topics=None), 5, client_id="pinned") == Refusal("no target answers of west")
+    assert proxy.answer(MetadataRequest(topics=None), 5, client_id="pinned") == Refusal(
+        "no target answers of west"
+    )
     proxy.targets["west"].copied(copy_of({}, "W"), 1)
     assert {client: ask(proxy, client).cluster_id for client in clients} == before
     assert [(e.target, e.before, e.after) for e in proxy.events("TargetStateChanged")] == [

@@ -10,7 +10,12 @@ def test_who_answered_last_is_asked_first_and_the_copys_brokers_last():
     target = Target("t", [Address("boot", 1), Address("10.0.0.1", 9094)], None)
     assert list(map(str, target.to_ask())) == ["boot:1", "10.0.0.1:9094"]
     target.copied(replace(copy_of({}, brokers=(1, 2, 3)), source="10.0.0.1:9093"), 1)
-    assert list(map(str, target.to_ask())) == ["10.0.0.1:9093", "boot:1", "10.0.0.1:9094", "10.0.0.1:9095"]
+    assert list(map(str, target.to_ask())) == [
+        "10.0.0.1:9093",
+        "boot:1",
+        "10.0.0.1:9094",
+        "10.0.0.1:9095",
+    ]
     target.copied(replace(copy_of({}), source="boot:1"), 1)
     assert list(map(str, target.to_ask())) == ["boot:1", "10.0.0.1:9094", "10.0.0.1:9093"]
 

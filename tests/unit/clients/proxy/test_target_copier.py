@@ -1,4 +1,6 @@
-"""What a target is asked, by its version; the target is a proxy itself, which answers from a copy in any version."""
+"""What a target is asked, by its version; the target is a proxy itself, which answers from a copy
+in any version.
+"""
 
 import random
 
@@ -44,7 +46,11 @@ class World:
 
     def asked(self):
         """(key, version) of each request that was answered."""
-        return [(e.event.api_key, e.event.api_version) for e in self.ring.events if isinstance(e.event, ProxyAnswered)]
+        return [
+            (e.event.api_key, e.event.api_version)
+            for e in self.ring.events
+            if isinstance(e.event, ProxyAnswered)
+        ]
 
 
 @pytest.mark.parametrize("version", range(1, 12))
@@ -55,8 +61,14 @@ def test_a_target_is_asked_in_the_newest_version_that_says_all(version):
     assert copy.version == version
     assert copy.source == f"127.0.0.1:{PORT}"
     assert copy.apis == {ApiKey.METADATA: (0, version), ApiKey.API_VERSIONS: (0, 3)}
-    assert [(topic.name, len(topic.partitions)) for topic in copy.response.topics] == [("web", 1), ("log", 0)]
-    told = {copy.response.cluster_authorized_operations, *(topic.topic_authorized_operations for topic in copy.response.topics)}
+    assert [(topic.name, len(topic.partitions)) for topic in copy.response.topics] == [
+        ("web", 1),
+        ("log", 0),
+    ]
+    told = {
+        copy.response.cluster_authorized_operations,
+        *(topic.topic_authorized_operations for topic in copy.response.topics),
+    }
     assert told == {OPERATIONS if version >= 8 else NOT_ASKED}
     assert world.asked() == [(ApiKey.API_VERSIONS, 0), (ApiKey.METADATA, min(version, 10))]
 
@@ -65,7 +77,11 @@ def test_the_connection_stays():
     world = World(copy_of({}))
     world.copy()
     world.copy()
-    assert [key for key, _ in world.asked()] == [ApiKey.API_VERSIONS, ApiKey.METADATA, ApiKey.METADATA]
+    assert [key for key, _ in world.asked()] == [
+        ApiKey.API_VERSIONS,
+        ApiKey.METADATA,
+        ApiKey.METADATA,
+    ]
 
 
 def test_an_answer_without_brokers_is_none():
@@ -73,4 +89,7 @@ def test_an_answer_without_brokers_is_none():
     copy.brokers.clear()
     world = World(copy)
     world.copy()
-    assert (world.target.state, world.target.last_error) == (TargetState.DOWN, f"127.0.0.1:{PORT}: it names no brokers")
+    assert (world.target.state, world.target.last_error) == (
+        TargetState.DOWN,
+        f"127.0.0.1:{PORT}: it names no brokers",
+    )

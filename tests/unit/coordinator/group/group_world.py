@@ -1,4 +1,5 @@
-"""The group coordinator without broker, network and tasks: real are the coordinator, its purgatories and its wheel; the log is a list, the clock is moved.
+"""The group coordinator without broker, network and tasks: real are the coordinator, its
+purgatories and its wheel; the log is a list, the clock is moved.
 
 Members are named by the test; `World.members` translates to the ids that the coordinator gave.
 """
@@ -121,17 +122,27 @@ class ListLog:
 class World:
     """One coordinator that owns every group."""
 
-    def __init__(self, group: GroupConfig | None = None, offsets: OffsetConfig | None = None, seed: int = 1) -> None:
+    def __init__(
+        self, group: GroupConfig | None = None, offsets: OffsetConfig | None = None, seed: int = 1
+    ) -> None:
         self.time = MockTime()
         self.trace = Tracer(1, self.time)
         self.ring = RingSink(10_000)
         self.trace.add_sink(self.ring)
         self.log = ListLog()
-        self.heartbeats = DelayedOperationPurgatory[DelayedHeartbeat]("Heartbeat", self.time.hi_res_clock_ms, self.trace)
-        self.rebalances = DelayedOperationPurgatory[DelayedOperation]("Rebalance", self.time.hi_res_clock_ms, self.trace)
+        self.heartbeats = DelayedOperationPurgatory[DelayedHeartbeat](
+            "Heartbeat", self.time.hi_res_clock_ms, self.trace
+        )
+        self.rebalances = DelayedOperationPurgatory[DelayedOperation](
+            "Rebalance", self.time.hi_res_clock_ms, self.trace
+        )
         config = group or GroupConfig(initial_rebalance_delay_ms=0)
-        self.manager = GroupMetadataManager(offsets or OffsetConfig(), self.log, self.time, lambda: 1, self.trace)
-        rebalancer = GroupRebalancer(config, self.manager, self.heartbeats, self.rebalances, self.time, self.trace)
+        self.manager = GroupMetadataManager(
+            offsets or OffsetConfig(), self.log, self.time, lambda: 1, self.trace
+        )
+        rebalancer = GroupRebalancer(
+            config, self.manager, self.heartbeats, self.rebalances, self.time, self.trace
+        )
         self.coordinator = GroupCoordinator(config, self.manager, rebalancer, Random(seed))
         self.manager.loaded(0, [])
         self.members: dict[str, str] = {}
@@ -146,7 +157,11 @@ class World:
         """Let time pass, and what is due happen when it is due."""
         end = self.time.hi_res_clock_ms() + ms
         while True:
-            due = [at for p in (self.heartbeats, self.rebalances) if (at := p.next_expiration_ms()) is not None and at <= end]
+            due = [
+                at
+                for p in (self.heartbeats, self.rebalances)
+                if (at := p.next_expiration_ms()) is not None and at <= end
+            ]
             now = min(due, default=end)
             self.time.advance(max(now - self.time.hi_res_clock_ms(), 0))
             self.heartbeats.advance_clock(self.time.hi_res_clock_ms())
@@ -155,9 +170,9 @@ class World:
                 return
 
     def events(self, *kinds: type[Event]) -> list[Event]:
-        return [envelope.event for envelope in self.ring.events if isinstance(envelope.event, kinds)]
-
-    # --- what members ask ---
+        return [
+            envelope.event for envelope in self.ring.events if isinstance(envelope.event, kinds)
+        ]
 
     def join(
         self,
@@ -171,7 +186,9 @@ class World:
         kind: str = "consumer",
         new: bool = False,
     ) -> Answer[JoinGroupResult]:
-        """JoinGroup of the member that the test calls `name`; with `new` as one who has no id (any more)."""
+        """JoinGroup of the member that the test calls `name`; with `new` as one who has no id (any
+        more).
+        """
         offered = {"range": subscription("t")} if protocols is None else protocols
         answer = Answer[JoinGroupResult]()
 
@@ -187,13 +204,23 @@ class World:
             member_id="" if new else self.members.get(name, ""),
             group_instance_id=instance,
             protocol_type=kind,
-            protocols=[JoinGroupRequestProtocol(name=each, metadata=metadata) for each, metadata in offered.items()],
+            protocols=[
+                JoinGroupRequestProtocol(name=each, metadata=metadata)
+                for each, metadata in offered.items()
+            ],
         )
-        self.coordinator.handle_join_group(request, CLIENT, require_known_member_id=require_id, respond=respond)
+        self.coordinator.handle_join_group(
+            request, CLIENT, require_known_member_id=require_id, respond=respond
+        )
         return answer
 
     def sync(
-        self, name: str, assignments: Mapping[str, bytes] | None = None, *, generation: int | None = None, instance: str | None = None
+        self,
+        name: str,
+        assignments: Mapping[str, bytes] | None = None,
+        *,
+        generation: int | None = None,
+        instance: str | None = None,
     ) -> Answer[SyncGroupResult]:
         """SyncGroup; `assignments` by the names of members."""
         answer = Answer[SyncGroupResult]()
@@ -203,34 +230,56 @@ class World:
             member_id=self.members.get(name, name),
             group_instance_id=instance,
             assignments=[
-                SyncGroupRequestAssignment(member_id=self.members.get(member, member), assignment=data)
+                SyncGroupRequestAssignment(
+                    member_id=self.members.get(member, member), assignment=data
+                )
                 for member, data in (assignments or {}).items()
             ],
         )
         self.coordinator.handle_sync_group(request, answer.take)
         return answer
 
-    def heartbeat(self, name: str, *, generation: int | None = None, instance: str | None = None) -> Errors:
+    def heartbeat(
+        self, name: str, *, generation: int | None = None, instance: str | None = None
+    ) -> Errors:
         wanted = self.group.generation_id if generation is None else generation
-        return self.coordinator.handle_heartbeat(GROUP, Member(self.members.get(name, name), instance, wanted))
+        return self.coordinator.handle_heartbeat(
+            GROUP, Member(self.members.get(name, name), instance, wanted)
+        )
 
     def leave(self, name: str, instance: str | None = None) -> Errors:
-        error, errors = self.coordinator.handle_leave_group(GROUP, [Member(self.members.get(name, name), instance)])
+        error, errors = self.coordinator.handle_leave_group(
+            GROUP, [Member(self.members.get(name, name), instance)]
+        )
         return errors[0] if error is Errors.NONE else error
 
-    def commit(self, offsets: Mapping[TopicPartition, int], name: str = "", *, generation: int = -1, metadata: str = "") -> Answer[CommitErrors]:
+    def commit(
+        self,
+        offsets: Mapping[TopicPartition, int],
+        name: str = "",
+        *,
+        generation: int = -1,
+        metadata: str = "",
+    ) -> Answer[CommitErrors]:
         answer = Answer[CommitErrors]()
         member = Member(self.members.get(name, name), None, generation)
         now_ms = self.time.milliseconds()
-        values = {tp: OffsetAndMetadata(offset, -1, metadata, now_ms) for tp, offset in offsets.items()}
+        values = {
+            tp: OffsetAndMetadata(offset, -1, metadata, now_ms) for tp, offset in offsets.items()
+        }
         self.coordinator.handle_commit_offsets(GROUP, member, values, answer.take)
         return answer
 
     def committed(self, *, require_stable: bool = False) -> dict[TopicPartition, int | Errors]:
         """What a client reads back: the offset, or why not."""
-        error, found = self.coordinator.handle_fetch_offsets(GROUP, None, require_stable=require_stable)
+        error, found = self.coordinator.handle_fetch_offsets(
+            GROUP, None, require_stable=require_stable
+        )
         assert error is Errors.NONE
-        return {tp: refused or (-1 if value is None else value.offset) for tp, (refused, value) in found.items()}
+        return {
+            tp: refused or (-1 if value is None else value.offset)
+            for tp, (refused, value) in found.items()
+        }
 
     def stable(self, *names: str) -> None:
         """A group of these members, the first leads, each assigned its own name."""

@@ -1,4 +1,6 @@
-"""`__consumer_offsets` as Apache Kafka 2.0.1 and 2.8.2 wrote it (tests/golden/log): what we read of it, and that we write the very same bytes."""
+"""`__consumer_offsets` as Apache Kafka 2.0.1 and 2.8.2 wrote it (tests/golden/log): what we read of
+it, and that we write the very same bytes.
+"""
 
 from pathlib import Path
 
@@ -32,19 +34,40 @@ def test_what_apache_kafka_wrote_is_read(version: str) -> None:
     for position, header in iter_headers(data):
         loader.apply(header, data[position : position + header.size_in_bytes])
     groups = {loaded.group_id: loaded for loaded in loader.groups()}
-    assert set(groups) == ({"g", "alone"} if version == "2.0.1" else {"g", "alone", "s"}), "the deleted group is not there"
+    assert set(groups) == ({"g", "alone"} if version == "2.0.1" else {"g", "alone", "s"}), (
+        "the deleted group is not there"
+    )
     g = make_group(groups["g"], 0, None)
     (member,) = g.members.values()
-    assert (g.state, g.generation_id, g.protocol_type, g.protocol_name) == (GroupState.STABLE, 1, "consumer", "range")
-    assert (member.client_id, member.client_host, member.session_timeout_ms, member.rebalance_timeout_ms) == ("answers", "/127.0.0.1", 10_000, 5_000)
+    assert (g.state, g.generation_id, g.protocol_type, g.protocol_name) == (
+        GroupState.STABLE,
+        1,
+        "consumer",
+        "range",
+    )
+    assert (
+        member.client_id,
+        member.client_host,
+        member.session_timeout_ms,
+        member.rebalance_timeout_ms,
+    ) == ("answers", "/127.0.0.1", 10_000, 5_000)
     assert (member.assignment, g.subscribed_topics) == (b"\0\0assigned", {"t", "u"})
-    committed = {tp: (commit.value.offset, commit.value.metadata) for tp, commit in g.offsets.committed.items()}
+    committed = {
+        tp: (commit.value.offset, commit.value.metadata)
+        for tp, commit in g.offsets.committed.items()
+    }
     assert committed == {TopicPartition("t", 0): (7, "ünder"), TopicPartition("t", 1): (8, "")}
     kept = g.offsets.committed[TopicPartition("t", 1)].value
     assert kept.expire_timestamp == kept.commit_timestamp + 60_000
     alone: LoadedGroup = groups["alone"]
-    assert {tp: commit.value.offset for tp, commit in alone.offsets.items()} == {TopicPartition("u", 0): 9, TopicPartition("u", 1): 105}
-    assert {producer: [c.value.offset for c in offsets.values()] for producer, offsets in alone.pending.items()} == {7: [107]}
+    assert {tp: commit.value.offset for tp, commit in alone.offsets.items()} == {
+        TopicPartition("u", 0): 9,
+        TopicPartition("u", 1): 105,
+    }
+    assert {
+        producer: [c.value.offset for c in offsets.values()]
+        for producer, offsets in alone.pending.items()
+    } == {7: [107]}
     if version == "2.8.2":
         static = make_group(groups["s"], 0, None)
         assert static.static_member_id("the-instance") == static.leader_id
@@ -70,8 +93,12 @@ def test_we_write_the_very_same_bytes(version: str) -> None:
                 assert isinstance(key, GroupKey)
                 assert group_key(key) == record.key
                 if record.value is not None:
-                    group = make_group(LoadedGroup(key, read_group_value(record.value), {}, {}), 0, None)
-                    assignments = {member_id: member.assignment for member_id, member in group.members.items()}
+                    group = make_group(
+                        LoadedGroup(key, read_group_value(record.value), {}, {}), 0, None
+                    )
+                    assignments = {
+                        member_id: member.assignment for member_id, member in group.members.items()
+                    }
                     assert group_value(group, assignments, VERSIONS[version]) == record.value
             seen += 1
         ours = build_batch(

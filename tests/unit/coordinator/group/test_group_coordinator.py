@@ -5,15 +5,22 @@ import pytest
 from kafka_edu.common.errors import Errors
 from kafka_edu.coordinator.group.group_config import GroupConfig
 from kafka_edu.coordinator.group.group_state import GroupState
-from kafka_edu.trace.events.group import GroupStateChanged, MemberFailed, MemberFenced, RebalanceStarted, StaticMemberReplaced
+from kafka_edu.trace.events.group import (
+    GroupStateChanged,
+    MemberFailed,
+    MemberFenced,
+    RebalanceStarted,
+    StaticMemberReplaced,
+)
 from tests.unit.coordinator.group.group_world import GROUP, World, subscription
 
 
 def reasons(world: World) -> list[str]:
-    return [event.reason for event in world.events(RebalanceStarted) if isinstance(event, RebalanceStarted)]
-
-
-# --- the first rebalance ---
+    return [
+        event.reason
+        for event in world.events(RebalanceStarted)
+        if isinstance(event, RebalanceStarted)
+    ]
 
 
 def test_each_newcomer_prolongs_the_initial_delay_up_to_the_rebalance_time_out() -> None:
@@ -46,9 +53,6 @@ def test_a_group_that_nobody_stays_in_becomes_empty() -> None:
     assert world.log.load()[GROUP].value is not None
 
 
-# --- time-outs ---
-
-
 def test_who_does_not_join_again_within_the_rebalance_time_out_is_out() -> None:
     world = World()
     world.stable("a", "b")
@@ -59,7 +63,10 @@ def test_who_does_not_join_again_within_the_rebalance_time_out_is_out() -> None:
         world.heartbeat("b", generation=2)
     assert newcomer.waits, "b promised to come within 60 s"
     world.advance(1_000)
-    assert {member.member_id for member in rejoined.now.members} == {world.members["a"], world.members["c"]}
+    assert {member.member_id for member in rejoined.now.members} == {
+        world.members["a"],
+        world.members["c"],
+    }
     failed = world.events(MemberFailed)[-1]
     assert isinstance(failed, MemberFailed)
     assert failed.reason == "it did not join again within the rebalance time-out"
@@ -111,9 +118,6 @@ def test_heartbeats_are_expected_again_when_the_assignment_is_given() -> None:
     assert not world.group.members
 
 
-# --- pending members (KIP-394) ---
-
-
 def test_a_new_member_is_told_its_id_and_the_rebalance_waits_for_it() -> None:
     world = World()
     world.stable("a")
@@ -148,9 +152,6 @@ def test_a_pending_member_can_leave() -> None:
     assert len(leader.now.members) == 1
 
 
-# --- static members (KIP-345) ---
-
-
 def static_group() -> World:
     world = World()
     world.join("a", instance="ia")
@@ -163,7 +164,12 @@ def test_a_static_member_comes_back_without_a_rebalance_and_its_old_id_is_fenced
     world = static_group()
     old = world.members["a"]
     back = world.join("a", instance="ia", new=True)
-    assert (back.now.error, back.now.generation_id, back.now.leader_id, back.now.members) == (Errors.NONE, 1, old, ())
+    assert (back.now.error, back.now.generation_id, back.now.leader_id, back.now.members) == (
+        Errors.NONE,
+        1,
+        old,
+        (),
+    )
     assert world.group.leader_id == world.members["a"] != old
     assert world.sync("a", instance="ia").now.assignment == b"1"
     assert world.heartbeat(old, instance="ia") is Errors.FENCED_INSTANCE_ID
@@ -224,9 +230,6 @@ def test_a_static_member_leaves_by_its_instance_id_alone() -> None:
     assert not world.group.members
 
 
-# --- sizes, protocols ---
-
-
 def test_a_full_group_takes_nobody_and_keeps_those_it_has() -> None:
     world = World(GroupConfig(initial_rebalance_delay_ms=0, max_size=2))
     world.stable("a", "b")
@@ -245,7 +248,9 @@ def test_the_protocol_that_most_members_like_best_is_chosen() -> None:
         world.join("c", protocols={"own": z, "sticky": y, "range": x}),
     ]
     world.advance(5_000)
-    assert {answer.now.protocol_name for answer in answers} == {"sticky"}, "two of three like it better than range; own is known to one"
+    assert {answer.now.protocol_name for answer in answers} == {"sticky"}, (
+        "two of three like it better than range; own is known to one"
+    )
     assert [member.metadata for member in answers[0].now.members] == [y, y, y]
 
 
@@ -263,9 +268,6 @@ def test_the_session_time_out_has_limits(session_ms: int) -> None:
     assert World().join("a", session_ms=session_ms).now.error is Errors.INVALID_SESSION_TIMEOUT
 
 
-# --- what the log's errors mean ---
-
-
 @pytest.mark.parametrize(
     ("of_log", "told"),
     [
@@ -275,7 +277,9 @@ def test_the_session_time_out_has_limits(session_ms: int) -> None:
         (Errors.MESSAGE_TOO_LARGE, Errors.UNKNOWN_SERVER_ERROR),
     ],
 )
-def test_an_assignment_that_cannot_be_stored_is_void_and_the_group_gathers_again(of_log: Errors, told: Errors) -> None:
+def test_an_assignment_that_cannot_be_stored_is_void_and_the_group_gathers_again(
+    of_log: Errors, told: Errors
+) -> None:
     world = World()
     world.join("a")
     world.log.error = of_log
@@ -294,9 +298,6 @@ def test_an_assignment_that_is_overtaken_by_a_rebalance_is_void() -> None:
     assert waiting.now.error is Errors.REBALANCE_IN_PROGRESS
     world.log.release()
     assert world.group.state is GroupState.PREPARING_REBALANCE
-
-
-# --- another broker coordinates it ---
 
 
 def test_whoever_waits_is_told_when_the_group_goes_to_another_broker() -> None:
@@ -325,8 +326,14 @@ def test_while_it_is_loaded_heartbeats_are_answered_blindly() -> None:
 def test_every_change_of_state_is_told_with_its_cause() -> None:
     world = World()
     world.stable("a")
-    changes = [event.after for event in world.events(GroupStateChanged) if isinstance(event, GroupStateChanged)]
+    changes = [
+        event.after
+        for event in world.events(GroupStateChanged)
+        if isinstance(event, GroupStateChanged)
+    ]
     assert changes == ["PreparingRebalance", "CompletingRebalance", "Stable"]
     by_number = {envelope.seq: envelope for envelope in world.ring.events}
-    started = next(envelope for envelope in world.ring.events if isinstance(envelope.event, RebalanceStarted))
+    started = next(
+        envelope for envelope in world.ring.events if isinstance(envelope.event, RebalanceStarted)
+    )
     assert by_number[started.cause].name == "MemberJoined"

@@ -7,10 +7,21 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.group.group_config import GroupConfig, OffsetConfig
 from kafka_edu.coordinator.group.group_coordinator import Member
 from kafka_edu.coordinator.group.group_loader import GroupLoader, make_group
-from kafka_edu.coordinator.group.group_records import OffsetKey, group_key, group_value, offset_key, offset_value, read_key
+from kafka_edu.coordinator.group.group_records import (
+    OffsetKey,
+    group_key,
+    group_value,
+    offset_key,
+    offset_value,
+    read_key,
+)
 from kafka_edu.coordinator.group.group_state import GroupState
 from kafka_edu.coordinator.group.offset_and_metadata import OffsetAndMetadata
-from kafka_edu.record.control_record import ControlRecordType, EndTransactionMarker, build_end_transaction_marker
+from kafka_edu.record.control_record import (
+    ControlRecordType,
+    EndTransactionMarker,
+    build_end_transaction_marker,
+)
 from kafka_edu.record.record_batch import parse_header
 from kafka_edu.trace.events.group import OffsetsRemoved
 from tests.unit.coordinator.group.group_world import GROUP, Answer, World, subscription
@@ -20,7 +31,12 @@ DAY_MS = 24 * 3_600_000
 PRODUCER = 77
 
 
-def txn_commit(world: World, offsets: dict[TopicPartition, int], member: Member = Member(), epoch: int = 0) -> dict[TopicPartition, Errors]:  # noqa: B008
+NOBODY = Member()
+
+
+def txn_commit(
+    world: World, offsets: dict[TopicPartition, int], member: Member = NOBODY, epoch: int = 0
+) -> dict[TopicPartition, Errors]:
     answer = Answer[dict[TopicPartition, Errors]]()
     values = {tp: OffsetAndMetadata(offset) for tp, offset in offsets.items()}
     world.coordinator.handle_txn_commit_offsets(GROUP, PRODUCER, epoch, member, values, answer.take)
@@ -33,7 +49,10 @@ def test_an_offset_counts_when_the_log_has_it() -> None:
     answer = world.commit({T0: 5})
     assert answer.waits
     assert world.committed() == {}
-    assert world.coordinator.handle_fetch_offsets(GROUP, [T0], require_stable=True)[1][T0][0] is Errors.UNSTABLE_OFFSET_COMMIT
+    assert (
+        world.coordinator.handle_fetch_offsets(GROUP, [T0], require_stable=True)[1][T0][0]
+        is Errors.UNSTABLE_OFFSET_COMMIT
+    )
     world.log.release()
     assert answer.now == {T0: Errors.NONE}
     assert world.committed(require_stable=True) == {T0: 5}
@@ -66,9 +85,6 @@ def test_too_long_a_text_leaves_the_others_alone() -> None:
     world.coordinator.handle_commit_offsets(GROUP, Member(), values, answer.take)
     assert answer.now == {T0: Errors.NONE, T1: Errors.OFFSET_METADATA_TOO_LARGE}
     assert world.committed() == {T0: 2}
-
-
-# --- transactions ---
 
 
 def test_offsets_of_a_transaction_count_when_it_commits() -> None:
@@ -116,11 +132,18 @@ def test_its_batch_is_transactional_and_a_loader_counts_it_after_the_marker() ->
     world.commit({T0: 1})
     txn_commit(world, {T0: 5}, epoch=3)
     header = parse_header(world.log.batches[-1])
-    assert (header.is_transactional, header.producer_id, header.producer_epoch, header.base_sequence) == (True, PRODUCER, 3, 0)
+    assert (
+        header.is_transactional,
+        header.producer_id,
+        header.producer_epoch,
+        header.base_sequence,
+    ) == (True, PRODUCER, 3, 0)
     loaded = world.log.load()[GROUP]
     assert (loaded.offsets[T0].value.offset, loaded.pending[PRODUCER][T0].value.offset) == (1, 5)
     for kind, counts in ((ControlRecordType.COMMIT, 5), (ControlRecordType.ABORT, 1)):
-        world.log.batches.append(build_end_transaction_marker(EndTransactionMarker(kind, 0), PRODUCER, 3, 0))
+        world.log.batches.append(
+            build_end_transaction_marker(EndTransactionMarker(kind, 0), PRODUCER, 3, 0)
+        )
         after = world.log.load()[GROUP]
         assert (after.offsets[T0].value.offset, after.pending) == (counts, {})
         world.log.batches.pop()
@@ -134,9 +157,6 @@ def test_a_new_coordinator_ends_the_transaction_that_its_predecessor_saw_begin()
     assert again.committed() == {}
     again.manager.complete_transaction(PRODUCER, {0}, True)
     assert again.committed() == {T0: 5}
-
-
-# --- expiry (KIP-211) ---
 
 
 def expire(world: World) -> None:
@@ -157,9 +177,16 @@ def test_offsets_of_a_group_without_members_expire_a_week_after_their_commit() -
     world.advance(DAY_MS)
     expire(world)
     assert world.manager.get_group(GROUP) is None
-    assert [event.partitions for event in world.events(OffsetsRemoved) if isinstance(event, OffsetsRemoved)] == [(("t", 0),), (("t", 1),)]
+    assert [
+        event.partitions
+        for event in world.events(OffsetsRemoved)
+        if isinstance(event, OffsetsRemoved)
+    ] == [(("t", 0),), (("t", 1),)]
     tombstones = [record for record in world.log.records() if record.value is None]
-    assert [read_key(record.key or b"") for record in tombstones] == [OffsetKey((GROUP, T0)), OffsetKey((GROUP, T1))]
+    assert [read_key(record.key or b"") for record in tombstones] == [
+        OffsetKey((GROUP, T0)),
+        OffsetKey((GROUP, T1)),
+    ]
     assert world.log.acks[-1] == 0, "tombstones are not waited for"
     assert GROUP not in world.log.load()
 
@@ -181,7 +208,9 @@ def test_offsets_of_a_group_with_members_expire_a_week_after_the_last_has_left()
     world.advance(1)
     expire(world)
     assert world.manager.get_group(GROUP) is None
-    assert group_key(GROUP) in [record.key for record in world.log.records() if record.value is None], "the group has a tombstone too"
+    assert group_key(GROUP) in [
+        record.key for record in world.log.records() if record.value is None
+    ], "the group has a tombstone too"
 
 
 def test_a_stable_group_loses_the_offsets_of_topics_it_does_not_read_any_more() -> None:
@@ -191,7 +220,9 @@ def test_a_stable_group_loses_the_offsets_of_topics_it_does_not_read_any_more() 
     world.sync("a")
     world.commit({T0: 1}, "a", generation=1)
     world.group.offsets.committed = {
-        tp: commit._replace(value=commit.value._replace(commit_timestamp=world.time.milliseconds() - 7 * DAY_MS))
+        tp: commit._replace(
+            value=commit.value._replace(commit_timestamp=world.time.milliseconds() - 7 * DAY_MS)
+        )
         for tp, commit in world.group.offsets.committed.items()
     }
     expire(world)
@@ -201,7 +232,9 @@ def test_a_stable_group_loses_the_offsets_of_topics_it_does_not_read_any_more() 
 
 def test_a_clients_own_time_goes_before_the_brokers() -> None:
     world = World()
-    value = OffsetAndMetadata(1, -1, "", world.time.milliseconds(), world.time.milliseconds() + 1_000)
+    value = OffsetAndMetadata(
+        1, -1, "", world.time.milliseconds(), world.time.milliseconds() + 1_000
+    )
     world.coordinator.handle_commit_offsets(GROUP, Member(), {T0: value}, lambda _: None)
     world.advance(999)
     expire(world)
@@ -231,14 +264,14 @@ def test_offsets_of_a_deleted_topic_go_also_those_of_transactions() -> None:
     assert world.committed() == {U0: 4}
 
 
-# --- deleting ---
-
-
 def test_a_group_with_members_is_not_deleted_and_one_without_is_with_all_it_has() -> None:
     world = World()
     world.stable("a")
     world.commit({T0: 1}, "a", generation=1)
-    assert world.coordinator.handle_delete_groups([GROUP, "none"]) == {GROUP: Errors.NON_EMPTY_GROUP, "none": Errors.GROUP_ID_NOT_FOUND}
+    assert world.coordinator.handle_delete_groups([GROUP, "none"]) == {
+        GROUP: Errors.NON_EMPTY_GROUP,
+        "none": Errors.GROUP_ID_NOT_FOUND,
+    }
     world.leave("a")
     assert world.coordinator.handle_delete_groups([GROUP]) == {GROUP: Errors.NONE}
     assert world.log.load() == {}
@@ -251,11 +284,11 @@ def test_offsets_that_a_consumer_reads_are_not_deleted() -> None:
     world.commit({U0: 1})
     world.stable("a")
     world.commit({T0: 1}, "a", generation=1)
-    assert world.coordinator.handle_delete_offsets(GROUP, [T0, U0]) == (Errors.NONE, {T0: Errors.GROUP_SUBSCRIBED_TO_TOPIC, U0: Errors.NONE})
+    assert world.coordinator.handle_delete_offsets(GROUP, [T0, U0]) == (
+        Errors.NONE,
+        {T0: Errors.GROUP_SUBSCRIBED_TO_TOPIC, U0: Errors.NONE},
+    )
     assert world.committed() == {T0: 1}
-
-
-# --- records ---
 
 
 def test_the_next_coordinator_finds_the_group_as_it_was() -> None:
@@ -268,7 +301,12 @@ def test_the_next_coordinator_finds_the_group_as_it_was() -> None:
     again.manager.loaded(0, [group])
     again.coordinator.on_group_loaded(group)
     again.members = dict(world.members)
-    assert (group.state, group.generation_id, group.leader_id, group.protocol_name) == (GroupState.STABLE, 1, world.members["a"], "range")
+    assert (group.state, group.generation_id, group.leader_id, group.protocol_name) == (
+        GroupState.STABLE,
+        1,
+        world.members["a"],
+        "range",
+    )
     assert again.heartbeat("a", instance="ia") is Errors.NONE
     assert again.sync("a", instance="ia").now.assignment == b"mine"
     assert again.committed() == {T0: 7}
@@ -279,9 +317,12 @@ def test_the_next_coordinator_finds_the_group_as_it_was() -> None:
 
 
 @pytest.mark.parametrize(
-    ("protocol", "offset_version", "group_version"), [((2, 0), 1, 1), ((2, 1), 3, 2), ((2, 2), 3, 2), ((2, 3), 3, 3), ((2, 8), 3, 3)]
+    ("protocol", "offset_version", "group_version"),
+    [((2, 0), 1, 1), ((2, 1), 3, 2), ((2, 2), 3, 2), ((2, 3), 3, 3), ((2, 8), 3, 3)],
 )
-def test_records_are_written_as_the_oldest_broker_can_read_them(protocol: tuple[int, int], offset_version: int, group_version: int) -> None:
+def test_records_are_written_as_the_oldest_broker_can_read_them(
+    protocol: tuple[int, int], offset_version: int, group_version: int
+) -> None:
     world = World(offsets=OffsetConfig(inter_broker_protocol=protocol))
     world.stable("a")
     world.commit({T0: 7}, "a", generation=1)
@@ -292,11 +333,17 @@ def test_records_are_written_as_the_oldest_broker_can_read_them(protocol: tuple[
 
 
 def test_the_bytes_are_kafkas() -> None:
-    """Laid out by hand after the schemas: version, then the fields; strings with an int16 length."""
+    """Laid out by hand after the schemas: version, then the fields; strings with an int16
+    length.
+    """
     assert offset_key("g", T1) == bytes.fromhex("0001 0001 67 0001 74 00000001")
     value = OffsetAndMetadata(7, 2, "m", 1_000, None)
-    assert offset_value(value, (2, 8)) == bytes.fromhex("0003 0000000000000007 00000002 0001 6d 00000000000003e8")
-    assert offset_value(value, (2, 0)) == bytes.fromhex("0001 0000000000000007 0001 6d 00000000000003e8 ffffffffffffffff")
+    assert offset_value(value, (2, 8)) == bytes.fromhex(
+        "0003 0000000000000007 00000002 0001 6d 00000000000003e8"
+    )
+    assert offset_value(value, (2, 0)) == bytes.fromhex(
+        "0001 0000000000000007 0001 6d 00000000000003e8 ffffffffffffffff"
+    )
     assert group_key("g") == bytes.fromhex("0002 0001 67")
     world = World()
     world.stable("a")

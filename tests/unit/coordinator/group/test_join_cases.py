@@ -1,7 +1,8 @@
-"""The cases of seed 002, chapter 6 (figures 6-18 to 6-20), and the four scenarios of seed 001, as Kafka 2.0 plays them.
+"""The cases of seed 002, chapter 6 (figures 6-18 to 6-20), and the four scenarios of seed 001, as
+Kafka 2.0 plays them.
 
-Seed 002 lets a group begin in Stable; since 0.10.2 it begins in Empty (see SPEC, errata). And its case 4 contradicts its own rule 2: once somebody has made the
-group gather, whoever joins waits.
+Seed 002 lets a group begin in Stable; since 0.10.2 it begins in Empty (see SPEC, errata). And its
+case 4 contradicts its own rule 2: once somebody has made the group gather, whoever joins waits.
 """
 
 from kafka_edu.common.errors import Errors
@@ -69,7 +70,10 @@ def test_case_4_a_newcomer_makes_the_group_gather_and_from_then_on_everybody_wai
     assert second.waits
     assert leader.waits
     third = world.join("c")
-    assert (leader.now.leader_id, len(leader.now.members)) == (world.members["a"], 4), "it leads on, whoever began"
+    assert (leader.now.leader_id, len(leader.now.members)) == (
+        world.members["a"],
+        4,
+    ), "it leads on, whoever began"
     assert newcomer.now.members == second.now.members == third.now.members == ()
 
 
@@ -110,14 +114,21 @@ def test_scenario_3_a_member_that_crashes_is_missed_after_its_session_time_out()
         world.advance(1_000)
         assert world.heartbeat("a") is Errors.NONE
     world.advance(1_500)
-    assert world.heartbeat("a") is Errors.REBALANCE_IN_PROGRESS, "10 s after the last sign of life of b"
+    assert world.heartbeat("a") is Errors.REBALANCE_IN_PROGRESS, (
+        "10 s after the last sign of life of b"
+    )
     (failed,) = world.events(MemberFailed)
     assert isinstance(failed, MemberFailed)
-    assert (failed.member, failed.reason) == (world.members["b"], "no heartbeat within the session time-out")
+    assert (failed.member, failed.reason) == (
+        world.members["b"],
+        "no heartbeat within the session time-out",
+    )
     assert world.heartbeat("b") is Errors.UNKNOWN_MEMBER_ID
 
 
-def test_scenario_4_members_may_commit_while_the_group_gathers_but_not_while_it_is_assigned() -> None:
+def test_scenario_4_members_may_commit_while_the_group_gathers_but_not_while_it_is_assigned() -> (
+    None
+):
     world = World()
     world.stable("a", "b")
     world.join("c")

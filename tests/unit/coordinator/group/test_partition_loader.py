@@ -1,4 +1,6 @@
-"""A partition is loaded and unloaded in the background: what comes meanwhile, what is lost meanwhile, and what cannot be read."""
+"""A partition is loaded and unloaded in the background: what comes meanwhile, what is lost
+meanwhile, and what cannot be read.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -33,9 +35,13 @@ class Loading:
         disk = MemoryFileSystem()
         disk.make_dirs(LOG_DIR)
         tp = TopicPartition(GROUP_METADATA_TOPIC_NAME, 0)
-        self.log: Log | None = open_log_manager(disk, self.world.time).get_or_create_log(tp, log_config(), is_new=True)
+        self.log: Log | None = open_log_manager(disk, self.world.time).get_or_create_log(
+            tp, log_config(), is_new=True
+        )
         world = self.world
-        self.loader = PartitionLoader(world.manager, world.coordinator, lambda _: self.log, world.time, 1 << 20, world.trace)
+        self.loader = PartitionLoader(
+            world.manager, world.coordinator, lambda _: self.log, world.time, 1 << 20, world.trace
+        )
 
     def write(self, earlier: World) -> None:
         """What another coordinator has written."""
@@ -52,7 +58,9 @@ class Loading:
         task.cancel()
 
     def committed(self) -> int | Errors:
-        error, found = self.world.coordinator.handle_fetch_offsets(GROUP, [T0], require_stable=False)
+        error, found = self.world.coordinator.handle_fetch_offsets(
+            GROUP, [T0], require_stable=False
+        )
         value = found[T0][1] if error is Errors.NONE else None
         return error if error is not Errors.NONE else -1 if value is None else value.offset
 
@@ -81,7 +89,10 @@ async def test_groups_answer_when_their_partition_is_read() -> None:
     await loading.work()
     assert loading.committed() == 9
     assert loading.world.group.state is GroupState.STABLE
-    assert [type(event) for event in loading.world.events(GroupsLoading, GroupsLoaded)] == [GroupsLoading, GroupsLoaded]
+    assert [type(event) for event in loading.world.events(GroupsLoading, GroupsLoaded)] == [
+        GroupsLoading,
+        GroupsLoaded,
+    ]
 
 
 @in_loop
@@ -104,7 +115,9 @@ async def test_the_end_of_a_transaction_waits_until_its_partition_is_read() -> N
     loading = Loading()
     earlier = World()
     value = {T0: OffsetAndMetadata(7)}
-    earlier.coordinator.handle_txn_commit_offsets(GROUP, PRODUCER, 0, Member(), value, lambda _: None)
+    earlier.coordinator.handle_txn_commit_offsets(
+        GROUP, PRODUCER, 0, Member(), value, lambda _: None
+    )
     loading.write(earlier)
     loading.loader.on_election(0, 4)
     loading.loader.complete_transaction(PRODUCER, frozenset({0}), True)
@@ -113,7 +126,7 @@ async def test_the_end_of_a_transaction_waits_until_its_partition_is_read() -> N
 
 
 @in_loop
-async def test_whoever_waits_is_told_after_the_partition_is_lost_and_it_is_read_anew_afterwards() -> None:
+async def test_waiters_are_notified_when_the_partition_is_lost_and_it_is_read_again_later() -> None:
     loading = Loading()
     earlier = World()
     earlier.stable("a")
@@ -147,7 +160,9 @@ async def test_a_replica_that_is_gone_when_its_turn_comes_is_not_read() -> None:
     loading.log = None
     loading.loader.on_election(0, 4)
     await loading.work()
-    assert loading.committed() is Errors.COORDINATOR_LOAD_IN_PROGRESS, "until the controller says who leads"
+    assert loading.committed() is Errors.COORDINATOR_LOAD_IN_PROGRESS, (
+        "until the controller says who leads"
+    )
 
 
 @in_loop

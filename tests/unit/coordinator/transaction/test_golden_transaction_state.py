@@ -1,11 +1,17 @@
-"""What Apache Kafka 2.8.2 wrote into `__transaction_state`, read and written again, byte for byte (tests/golden/log/README.md)."""
+"""What Apache Kafka 2.8.2 wrote into `__transaction_state`, read and written again, byte for byte
+(tests/golden/log/README.md).
+"""
 
 from pathlib import Path
 
 import pytest
 
 from kafka_edu.coordinator.coordinator_type import partition_for
-from kafka_edu.coordinator.transaction.transaction_records import read_transaction_key, read_transaction_value, transaction_batch
+from kafka_edu.coordinator.transaction.transaction_records import (
+    read_transaction_key,
+    read_transaction_value,
+    transaction_batch,
+)
 from kafka_edu.record.record_batch import HEADER_START, iter_headers, read_records
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "log" / "transactions"
@@ -20,7 +26,10 @@ def test_kafka_s_records_are_read_and_written_again(partition: int) -> None:
         for record in read_records(batch):
             assert record.key is not None
             assert record.value is not None
-            transactional_id, transit = read_transaction_key(record.key), read_transaction_value(record.value)
+            transactional_id, transit = (
+                read_transaction_key(record.key),
+                read_transaction_value(record.value),
+            )
             assert transactional_id is not None
             assert transit is not None
             assert partition_for(transactional_id, 2) == partition

@@ -39,7 +39,9 @@ def in_world(test):
         asyncio.run(main())
 
     asked = inspect.signature(test)
-    run.__signature__ = asked.replace(parameters=list(asked.parameters.values())[1:])  # pytest would take `world` for a fixture
+    run.__signature__ = asked.replace(
+        parameters=list(asked.parameters.values())[1:]
+    )  # pytest would take `world` for a fixture
     return run
 
 
@@ -54,7 +56,9 @@ async def test_a_transaction_from_beginning_to_end(world):
     assert world.end(a) is Errors.NONE
     states = ["Empty", "Ongoing", "Ongoing", "PrepareCommit", "CompleteCommit"]
     assert world.states_logged() == [("a", state) for state in states]
-    assert [(e.before, e.after) for e in world.events(TransactionStateChanged)] == list(zip(["Empty", *states[:-1]], states, strict=True))
+    assert [(e.before, e.after) for e in world.events(TransactionStateChanged)] == list(
+        zip(["Empty", *states[:-1]], states, strict=True)
+    )
     for tp in (DATA[0], DATA[1], OFFSETS):
         assert world.markers_in(tp) == [(1001, 0, "COMMIT", 1)]
     assert world.markers_in(DATA[2]) == []
@@ -97,7 +101,9 @@ async def test_who_may_ask(world):
     assert world.add(UNKNOWN) is Errors.INVALID_PRODUCER_ID_MAPPING
     assert world.add(UNKNOWN, transactional_id="unheard of") is Errors.INVALID_PRODUCER_ID_MAPPING
     assert world.end(UNKNOWN) is Errors.INVALID_PRODUCER_ID_MAPPING
-    assert world.add(a._replace(epoch=1)) is Errors.PRODUCER_FENCED, "an epoch that nobody has yet is no better than an old one"
+    assert world.add(a._replace(epoch=1)) is Errors.PRODUCER_FENCED, (
+        "an epoch that nobody has yet is no better than an old one"
+    )
     assert world.end(a._replace(epoch=1)) is Errors.PRODUCER_FENCED
     assert world.add(a, transactional_id="") is Errors.INVALID_REQUEST
     assert world.end(a, transactional_id="") is Errors.INVALID_REQUEST
@@ -116,8 +122,12 @@ async def test_a_second_process_fences_the_first_and_aborts_what_it_left(world):
     first = await world.start()
     world.add(first, DATA[0])
     world.write(first, DATA[0], 0)
-    assert (await world.init()).error is Errors.CONCURRENT_TRANSACTIONS, "while the abort is on its way"
-    assert world.markers_in(DATA[0]) == [(1001, 1, "ABORT", 1)], "with the raised epoch: the log refuses the zombie"
+    assert (await world.init()).error is Errors.CONCURRENT_TRANSACTIONS, (
+        "while the abort is on its way"
+    )
+    assert world.markers_in(DATA[0]) == [(1001, 1, "ABORT", 1)], (
+        "with the raised epoch: the log refuses the zombie"
+    )
     second = await world.start()
     assert second == (1001, 2), "raised by two"
     assert world.add(first) is Errors.PRODUCER_FENCED
@@ -228,7 +238,9 @@ async def test_overdue_transactions_are_aborted_and_their_producers_fenced(world
     assert world.end(a) is Errors.PRODUCER_FENCED
     assert world.events(TransactionTimedOut) == [("a", 1001, 0, 5_001, 5_000)]
     again = await world.init(expected=a)
-    assert again.error is Errors.PRODUCER_FENCED, "in 2.8 an abort by time-out is final for a producer that names its epoch"
+    assert again.error is Errors.PRODUCER_FENCED, (
+        "in 2.8 an abort by time-out is final for a producer that names its epoch"
+    )
     assert await world.start() == (1001, 2)
 
 
@@ -247,7 +259,9 @@ async def test_a_new_coordinator_knows_what_the_old_one_told(world):
     assert world.metadata("b").state == "CompleteCommit"
     assert world.end(a) is Errors.NONE
     assert world.markers_in(DATA[0]) == [(1001, 0, "COMMIT", 2)]
-    assert [(e.coordinator_epoch, e.transactional_ids) for e in world.events(TransactionsLoaded)] == [(1, 0), (2, 2)]
+    assert [
+        (e.coordinator_epoch, e.transactional_ids) for e in world.events(TransactionsLoaded)
+    ] == [(1, 0), (2, 2)]
 
 
 @pytest.mark.parametrize("commit", [True, False])
@@ -264,7 +278,10 @@ async def test_a_new_coordinator_writes_the_markers_that_the_old_one_owes(world,
     await world.settle()
     assert world.metadata().state == ("CompleteCommit" if commit else "CompleteAbort")
     kind = "COMMIT" if commit else "ABORT"
-    assert world.markers_in(DATA[0]) == [(1001, 0, kind, 1), (1001, 0, kind, 2)], "twice does no harm"
+    assert world.markers_in(DATA[0]) == [
+        (1001, 0, kind, 1),
+        (1001, 0, kind, 2),
+    ], "twice does no harm"
     assert world.markers_in(DATA[1]) == [(1001, 0, kind, 2)]
     (resumed,) = world.events(TransactionResumed)
     assert (resumed.transactional_id, resumed.coordinator_epoch) == ("a", 2)
@@ -287,10 +304,14 @@ async def test_a_coordinator_that_is_replaced_changes_nothing_any_more(world):
     assert world.metadata().state == "Ongoing"
 
 
-@pytest.mark.parametrize("error", [Errors.TRANSACTION_COORDINATOR_FENCED, Errors.INVALID_PRODUCER_EPOCH])
+@pytest.mark.parametrize(
+    "error", [Errors.TRANSACTION_COORDINATOR_FENCED, Errors.INVALID_PRODUCER_EPOCH]
+)
 @in_world
 async def test_markers_that_are_fenced_are_given_up(world, error):
-    """Somebody else has ended the transaction: this coordinator does not know yet that it was replaced."""
+    """Somebody else has ended the transaction: this coordinator does not know yet that it was
+    replaced.
+    """
     a = await world.start()
     world.add(a, DATA[0], DATA[1])
     world.replicas.errors[DATA[0]] = error
@@ -306,7 +327,12 @@ async def test_markers_of_an_older_coordinator_are_refused_by_the_log(world):
     a = await world.start()
     told = []
     for epoch in (7, 6, 7):
-        world.writer.write(TxnMarker(a.producer_id, a.epoch, epoch, True, (DATA[0], TopicPartition("elsewhere", 0))), told.append)
+        world.writer.write(
+            TxnMarker(
+                a.producer_id, a.epoch, epoch, True, (DATA[0], TopicPartition("elsewhere", 0))
+            ),
+            told.append,
+        )
     elsewhere = {TopicPartition("elsewhere", 0): Errors.UNKNOWN_TOPIC_OR_PARTITION}
     expected = [Errors.NONE, Errors.TRANSACTION_COORDINATOR_FENCED, Errors.NONE]
     assert told == [elsewhere | {DATA[0]: error} for error in expected]
@@ -383,4 +409,6 @@ async def test_ids_of_which_nothing_is_heard_expire(world):
     world.restart()
     await world.settle()
     assert world.states.get_transaction_state("a") is None
-    assert (await world.init(expected=ProducerIdAndEpoch(1001, 0))).error is Errors.NONE, "recreated: nobody is fenced"
+    assert (await world.init(expected=ProducerIdAndEpoch(1001, 0))).error is Errors.NONE, (
+        "recreated: nobody is fenced"
+    )

@@ -4,14 +4,22 @@ from hypothesis import strategies as st
 
 from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.coordinator.transaction.transaction_metadata import IllegalTransition, TransactionMetadata, TxnTransitMetadata
+from kafka_edu.coordinator.transaction.transaction_metadata import (
+    IllegalTransition,
+    TransactionMetadata,
+    TxnTransitMetadata,
+)
 from kafka_edu.coordinator.transaction.transaction_records import (
     read_transaction_key,
     read_transaction_value,
     transaction_key,
     transaction_value,
 )
-from kafka_edu.coordinator.transaction.transaction_state import STATUS, VALID_PREVIOUS_STATES, TransactionState
+from kafka_edu.coordinator.transaction.transaction_state import (
+    STATUS,
+    VALID_PREVIOUS_STATES,
+    TransactionState,
+)
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 PREPARES = {
@@ -19,13 +27,21 @@ PREPARES = {
     "rotate": (lambda m: m.prepare_producer_id_rotation(99, 5, 1, False), TransactionState.EMPTY),
     "fence": (lambda m: m.prepare_fence_producer_epoch(), TransactionState.PREPARE_EPOCH_FENCE),
     "add": (lambda m: m.prepare_add_partitions([A], 1), TransactionState.ONGOING),
-    "commit": (lambda m: m.prepare_abort_or_commit(TransactionState.PREPARE_COMMIT, 1), TransactionState.PREPARE_COMMIT),
-    "abort": (lambda m: m.prepare_abort_or_commit(TransactionState.PREPARE_ABORT, 1), TransactionState.PREPARE_ABORT),
+    "commit": (
+        lambda m: m.prepare_abort_or_commit(TransactionState.PREPARE_COMMIT, 1),
+        TransactionState.PREPARE_COMMIT,
+    ),
+    "abort": (
+        lambda m: m.prepare_abort_or_commit(TransactionState.PREPARE_ABORT, 1),
+        TransactionState.PREPARE_ABORT,
+    ),
     "dead": (lambda m: m.prepare_dead(), TransactionState.DEAD),
 }
 
 
-def metadata(state: TransactionState = TransactionState.EMPTY, epoch: int = 3) -> TransactionMetadata:
+def metadata(
+    state: TransactionState = TransactionState.EMPTY, epoch: int = 3
+) -> TransactionMetadata:
     made = TransactionMetadata("a", 7, 1000, 0)
     made.producer_epoch, made.state = epoch, state
     return made
@@ -33,7 +49,9 @@ def metadata(state: TransactionState = TransactionState.EMPTY, epoch: int = 3) -
 
 @pytest.mark.parametrize("state", list(TransactionState))
 @pytest.mark.parametrize("name", PREPARES)
-def test_a_change_begins_only_from_where_the_table_lets_it(state: TransactionState, name: str) -> None:
+def test_a_change_begins_only_from_where_the_table_lets_it(
+    state: TransactionState, name: str
+) -> None:
     prepare, target = PREPARES[name]
     made = metadata(state)
     if state in VALID_PREVIOUS_STATES[target]:
@@ -64,7 +82,12 @@ def test_what_completes_must_be_what_was_prepared() -> None:
         with pytest.raises(IllegalTransition):
             made.complete_transition_to(wrong)
     made.complete_transition_to(transit)
-    assert (made.state, made.topic_partitions, made.txn_start_timestamp, made.pending_state) == (TransactionState.ONGOING, {A}, 10, None)
+    assert (made.state, made.topic_partitions, made.txn_start_timestamp, made.pending_state) == (
+        TransactionState.ONGOING,
+        {A},
+        10,
+        None,
+    )
     with pytest.raises(IllegalTransition):
         made.complete_transition_to(transit)
 
@@ -73,7 +96,11 @@ def test_a_transaction_keeps_its_beginning_while_it_grows_and_gets_a_new_one_aft
     made = metadata()
     made.complete_transition_to(made.prepare_add_partitions([A], 10))
     made.complete_transition_to(made.prepare_add_partitions([B], 20))
-    assert (made.txn_start_timestamp, made.txn_last_update_timestamp, made.topic_partitions) == (10, 20, {A, B})
+    assert (made.txn_start_timestamp, made.txn_last_update_timestamp, made.topic_partitions) == (
+        10,
+        20,
+        {A, B},
+    )
     made.complete_transition_to(made.prepare_abort_or_commit(TransactionState.PREPARE_COMMIT, 30))
     made.complete_transition_to(made.prepare_complete(40))
     assert (made.state, made.topic_partitions) == (TransactionState.COMPLETE_COMMIT, frozenset())
@@ -92,7 +119,9 @@ def test_a_transaction_keeps_its_beginning_while_it_grows_and_gets_a_new_one_aft
         (3, -1, 4, None),
     ],
 )
-def test_which_epoch_an_initialisation_gets(epoch: int, last: int, expected: int | None, result: tuple[int, int] | None) -> None:
+def test_which_epoch_an_initialisation_gets(
+    epoch: int, last: int, expected: int | None, result: tuple[int, int] | None
+) -> None:
     made = metadata(epoch=epoch)
     made.last_producer_epoch = last
     if result is None:
@@ -117,7 +146,12 @@ def test_the_last_epoch_is_kept_for_fencing() -> None:
     with pytest.raises(IllegalTransition):
         made.prepare_increment_producer_epoch(9, None, 1)
     made.complete_transition_to(made.prepare_producer_id_rotation(8, 9, 3, True))
-    assert (made.producer_id, made.producer_epoch, made.last_producer_id, made.last_producer_epoch) == (8, 0, 7, 32767)
+    assert (
+        made.producer_id,
+        made.producer_epoch,
+        made.last_producer_id,
+        made.last_producer_epoch,
+    ) == (8, 0, 7, 32767)
 
 
 TRANSITS = st.builds(
@@ -128,14 +162,18 @@ TRANSITS = st.builds(
     st.just(-1),
     st.integers(0, 2**31 - 1),
     st.sampled_from([s for s in TransactionState if s is not TransactionState.EMPTY]),
-    st.frozensets(st.builds(TopicPartition, st.text(min_size=1, max_size=5), st.integers(0, 99)), max_size=5),
+    st.frozensets(
+        st.builds(TopicPartition, st.text(min_size=1, max_size=5), st.integers(0, 99)), max_size=5
+    ),
     st.integers(-1, 2**62),
     st.integers(-1, 2**62),
 )
 
 
 @given(st.text(max_size=20), TRANSITS)
-def test_records_say_what_they_were_told(transactional_id: str, transit: TxnTransitMetadata) -> None:
+def test_records_say_what_they_were_told(
+    transactional_id: str, transit: TxnTransitMetadata
+) -> None:
     assert read_transaction_key(transaction_key(transactional_id)) == transactional_id
     assert read_transaction_value(transaction_value(transit)) == transit
 

@@ -1,4 +1,6 @@
-"""A transaction coordinator on real logs in memory: one broker leads everything, a second one may lead some; appends can be held back or fail."""
+"""A transaction coordinator on real logs in memory: one broker leads everything, a second one may
+lead some; appends can be held back or fail.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -12,10 +14,19 @@ from kafka_edu.common.topic import TRANSACTION_STATE_TOPIC_NAME
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.transaction.marker_writer import MarkerWriter
 from kafka_edu.coordinator.transaction.transaction_config import TransactionConfig
-from kafka_edu.coordinator.transaction.transaction_coordinator import InitProducerIdResult, ProducerIdAndEpoch, TransactionCoordinator
-from kafka_edu.coordinator.transaction.transaction_marker_channel_manager import TransactionMarkerChannelManager
+from kafka_edu.coordinator.transaction.transaction_coordinator import (
+    InitProducerIdResult,
+    ProducerIdAndEpoch,
+    TransactionCoordinator,
+)
+from kafka_edu.coordinator.transaction.transaction_marker_channel_manager import (
+    TransactionMarkerChannelManager,
+)
 from kafka_edu.coordinator.transaction.transaction_metadata import TransactionMetadata
-from kafka_edu.coordinator.transaction.transaction_records import read_transaction_key, read_transaction_value
+from kafka_edu.coordinator.transaction.transaction_records import (
+    read_transaction_key,
+    read_transaction_value,
+)
 from kafka_edu.coordinator.transaction.transaction_state_manager import TransactionStateManager
 from kafka_edu.log.append_origin import AppendOrigin
 from kafka_edu.log.log import Log
@@ -40,7 +51,9 @@ STATE: Final = TopicPartition(TRANSACTION_STATE_TOPIC_NAME, 0)
 DATA: Final = tuple(TopicPartition("t", i) for i in range(3))
 OFFSETS: Final = TopicPartition("__consumer_offsets", 4)
 HERE: Final = 1
-CONFIG: Final = TransactionConfig(1_000_000, 900_000, 1 << 20, 10_000, 60_000, 30_000, "PLAINTEXT", 1)
+CONFIG: Final = TransactionConfig(
+    1_000_000, 900_000, 1 << 20, 10_000, 60_000, 30_000, "PLAINTEXT", 1
+)
 
 
 class FakePartition:
@@ -54,7 +67,12 @@ class FakeReplicas:
     def __init__(self, time: MockTime) -> None:
         self._time = time
         files = MemoryFileSystem()
-        self.logs = {tp: load_log(tp, "/d", f"/d/{tp}", files, LogConfig.parse({"segment.index.bytes": "1000"}))[0] for tp in (STATE, OFFSETS, *DATA)}
+        self.logs = {
+            tp: load_log(
+                tp, "/d", f"/d/{tp}", files, LogConfig.parse({"segment.index.bytes": "1000"})
+            )[0]
+            for tp in (STATE, OFFSETS, *DATA)
+        }
         self.errors: dict[TopicPartition, Errors] = {}
         """What appends to a partition are refused with."""
         self.held: list[Callable[[], None]] | None = None
@@ -122,25 +140,62 @@ class World:
         topics: dict[str, UpdateMetadataTopicState] = {}
         for tp, leader in self.leaders.items():
             state = UpdateMetadataPartitionState(
-                partition_index=tp.partition, controller_epoch=1, leader=leader, leader_epoch=0, isr=[leader], zk_version=0, replicas=[leader]
+                partition_index=tp.partition,
+                controller_epoch=1,
+                leader=leader,
+                leader_epoch=0,
+                isr=[leader],
+                zk_version=0,
+                replicas=[leader],
             )
-            topics.setdefault(tp.topic, UpdateMetadataTopicState(topic_name=tp.topic, partition_states=[])).partition_states.append(state)
+            topics.setdefault(
+                tp.topic, UpdateMetadataTopicState(topic_name=tp.topic, partition_states=[])
+            ).partition_states.append(state)
         live = [
-            UpdateMetadataBroker(id=b, endpoints=[UpdateMetadataEndpoint(port=9000 + b, host="localhost", listener="PLAINTEXT", security_protocol=0)])
+            UpdateMetadataBroker(
+                id=b,
+                endpoints=[
+                    UpdateMetadataEndpoint(
+                        port=9000 + b, host="localhost", listener="PLAINTEXT", security_protocol=0
+                    )
+                ],
+            )
             for b in (1, 2)
         ]
-        self.cache.update(UpdateMetadataRequest(controller_id=1, controller_epoch=1, topic_states=list(topics.values()), live_brokers=live))
+        self.cache.update(
+            UpdateMetadataRequest(
+                controller_id=1,
+                controller_epoch=1,
+                topic_states=list(topics.values()),
+                live_brokers=live,
+            )
+        )
 
     def restart(self) -> None:
         """A new coordinator, which knows nothing but what the log says, once `loaded`."""
         self.epoch += 1
         # Fakes where only their methods are used; tests are not type-checked.
-        self.states = TransactionStateManager(CONFIG, self.replicas, self.time, lambda: 1, self._failed, self.trace)
-        self.writer = MarkerWriter(self.replicas, self.time, 30_000, lambda *told: self.offsets_completed.append(told))
-        self.markers = TransactionMarkerChannelManager(
-            HERE, CONFIG, self.cache, self.states, self.writer, self._exists, None, self.time, self._failed, self.trace
+        self.states = TransactionStateManager(
+            CONFIG, self.replicas, self.time, lambda: 1, self._failed, self.trace
         )
-        self.coordinator = TransactionCoordinator(CONFIG, self.states, self.markers, self._generate, self.time, self.trace)
+        self.writer = MarkerWriter(
+            self.replicas, self.time, 30_000, lambda *told: self.offsets_completed.append(told)
+        )
+        self.markers = TransactionMarkerChannelManager(
+            HERE,
+            CONFIG,
+            self.cache,
+            self.states,
+            self.writer,
+            self._exists,
+            None,
+            self.time,
+            self._failed,
+            self.trace,
+        )
+        self.coordinator = TransactionCoordinator(
+            CONFIG, self.states, self.markers, self._generate, self.time, self.trace
+        )
         self.coordinator.on_election(0, self.epoch)
 
     async def _exists(self, tp: TopicPartition) -> bool:
@@ -160,18 +215,27 @@ class World:
             await asyncio.sleep(0)
         assert not self.failures, self.failures
 
-    async def init(self, transactional_id: str = "a", expected: ProducerIdAndEpoch | None = None, timeout_ms: int = 60_000) -> InitProducerIdResult:
+    async def init(
+        self,
+        transactional_id: str = "a",
+        expected: ProducerIdAndEpoch | None = None,
+        timeout_ms: int = 60_000,
+    ) -> InitProducerIdResult:
         """The answer; one with the error for what is raised, as the API makes it."""
         answers: list[InitProducerIdResult] = []
         try:
-            await self.coordinator.handle_init_producer_id(transactional_id, timeout_ms, expected, answers.append)
+            await self.coordinator.handle_init_producer_id(
+                transactional_id, timeout_ms, expected, answers.append
+            )
         except KafkaException as refused:
             return InitProducerIdResult(-1, -1, refused.error)
         await self.settle()
         (answer,) = answers
         return answer
 
-    async def start(self, transactional_id: str = "a", timeout_ms: int = 60_000) -> ProducerIdAndEpoch:
+    async def start(
+        self, transactional_id: str = "a", timeout_ms: int = 60_000
+    ) -> ProducerIdAndEpoch:
         """Initialise, which must succeed, again after an abort of what was open."""
         answer = await self.init(transactional_id, timeout_ms=timeout_ms)
         if answer.error is Errors.CONCURRENT_TRANSACTIONS:
@@ -179,13 +243,19 @@ class World:
         assert answer.error is Errors.NONE, answer
         return ProducerIdAndEpoch(answer.producer_id, answer.producer_epoch)
 
-    def add(self, producer: ProducerIdAndEpoch, *partitions: TopicPartition, transactional_id: str = "a") -> Errors | None:
+    def add(
+        self, producer: ProducerIdAndEpoch, *partitions: TopicPartition, transactional_id: str = "a"
+    ) -> Errors | None:
         """The answer; None if there is none yet."""
         answers: list[Errors] = []
-        self.coordinator.handle_add_partitions_to_transaction(transactional_id, producer, partitions or DATA, answers.append)
+        self.coordinator.handle_add_partitions_to_transaction(
+            transactional_id, producer, partitions or DATA, answers.append
+        )
         return answers[0] if answers else None
 
-    def end(self, producer: ProducerIdAndEpoch, commit: bool = True, transactional_id: str = "a") -> Errors | None:
+    def end(
+        self, producer: ProducerIdAndEpoch, commit: bool = True, transactional_id: str = "a"
+    ) -> Errors | None:
         answers: list[Errors] = []
         self.coordinator.handle_end_transaction(transactional_id, producer, commit, answers.append)
         return answers[0] if answers else None
@@ -222,11 +292,20 @@ class World:
             header = next(iter_headers(batch))[1]
             if header.is_control:
                 marker = read_end_transaction_marker(batch)
-                found.append((header.producer_id, header.producer_epoch, marker.type.name, marker.coordinator_epoch))
+                found.append(
+                    (
+                        header.producer_id,
+                        header.producer_epoch,
+                        marker.type.name,
+                        marker.coordinator_epoch,
+                    )
+                )
         return found
 
     def states_logged(self) -> list[tuple[str, str]]:
-        """(transactional id, state) of each record of `__transaction_state`; a tombstone's state is empty."""
+        """(transactional id, state) of each record of `__transaction_state`; a tombstone's state is
+        empty.
+        """
         found = []
         for batch in self.batches(STATE):
             for record in read_records(batch):
