@@ -103,23 +103,23 @@ class ChildProcess:
         before, self.state = self.state, state
         match state:
             case ProcessState.PAUSED:
-                self._trace(ProcessPaused(self.name, self.broker, self.pid))
+                self._trace(ProcessPaused(process=self.name, broker=self.broker, pid=self.pid))
             case ProcessState.RUNNING if before is ProcessState.PAUSED:
-                self._trace(ProcessResumed(self.name, self.broker, self.pid))
+                self._trace(ProcessResumed(process=self.name, broker=self.broker, pid=self.pid))
             case ProcessState.RUNNING:
-                self._trace(ProcessStarted(self.name, self.broker, self.pid))
+                self._trace(ProcessStarted(process=self.name, broker=self.broker, pid=self.pid))
             case ProcessState.STOPPED:
                 ended = self.last_exit
                 if ended is not None:
                     with self._trace.because(self._asked_told):
                         self._trace(
                             ProcessEnded(
-                                self.name,
-                                self.broker,
-                                self.pid,
-                                ended.code,
-                                ended.signal,
-                                ended.asked,
+                                process=self.name,
+                                broker=self.broker,
+                                pid=self.pid,
+                                code=ended.code,
+                                signal=ended.signal,
+                                asked=ended.asked,
                             )
                         )
 

@@ -105,7 +105,11 @@ class Supervisor:
     def _snapshot(self) -> Iterator[Event]:
         for child in self._children():
             yield ProcessSnapshot(
-                child.name, child.broker, child.state.value, child.pid, self._port(child)
+                process=child.name,
+                broker=child.broker,
+                state=child.state.value,
+                pid=child.pid,
+                port=self._port(child),
             )
         yield from self._zookeepers.snapshot()
 
@@ -113,7 +117,7 @@ class Supervisor:
         for child in self._children():
             memory = child.rss_anon()
             if memory is not None:
-                yield ProcessMemory(child.name, child.broker, memory)
+                yield ProcessMemory(process=child.name, broker=child.broker, rss_anon=memory)
 
     async def run(self) -> None:
         """From the first child's start to the last one's end."""
@@ -123,10 +127,10 @@ class Supervisor:
         self._watch_owner(loop)
         self._trace(
             SupervisorStarted(
-                self._spec.name,
-                os.getpid(),
-                self._spec.broker_ids,
-                (
+                cluster=self._spec.name,
+                pid=os.getpid(),
+                brokers=self._spec.broker_ids,
+                zookeeper=(
                     self._spec.zookeeper.kind
                     if self._spec.zookeeper.ours
                     else self._spec.zookeeper.connect
@@ -234,15 +238,17 @@ class Supervisor:
             return await self._wait_ready(_number(request, "timeout_s", READY_TIMEOUT_S))
         child = self._child_of(request) if action not in ("down", "release") else None
         child_id = child.broker if child is not None else SUPERVISOR
-        asked = self._trace(ActionAsked(action, child_id))
+        asked = self._trace(ActionAsked(action=action, broker=child_id))
         try:
             message = await self._trace.carry(asked, self._do(action, child, request))
         except (ActionRefused, ProcessStateError, OSError) as error:
             with self._trace.because(asked):
-                self._trace(ActionDone(action, child_id, False, str(error)))
+                self._trace(
+                    ActionDone(action=action, broker=child_id, ok=False, message=str(error))
+                )
             raise ActionRefused(str(error)) from error
         with self._trace.because(asked):
-            self._trace(ActionDone(action, child_id, True, message))
+            self._trace(ActionDone(action=action, broker=child_id, ok=True, message=message))
         return {"message": message}
 
     def _child_of(self, request: Request) -> ChildProcess:
@@ -336,7 +342,7 @@ class Supervisor:
             took = (time.monotonic_ns() - self._started_ns) // 1_000_000
             if self._ready_ms is None:
                 self._ready_ms = took
-            self._trace(ClusterReady(tuple(running), controller, took))
+            self._trace(ClusterReady(brokers=tuple(running), controller=controller, after_ms=took))
             return {"controller": controller, "status": self._status()}
         for end in ends:
             if end in done:

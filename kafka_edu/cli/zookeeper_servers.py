@@ -98,7 +98,9 @@ class ZooKeeperServers:
         """Who leads, for one who comes late."""
         if self._is_ensemble:
             for child in self.children.values():
-                yield ZooKeeperModeSnapshot(child.name, child.broker, self.modes[child.broker])
+                yield ZooKeeperModeSnapshot(
+                    process=child.name, broker=child.broker, mode=self.modes[child.broker]
+                )
 
     async def start(self) -> bool:
         """Start all. Apache's has to answer before a broker comes, for it may swallow the request
@@ -145,7 +147,7 @@ class ZooKeeperServers:
         """The one door of `modes`."""
         if now != self.modes[child.broker]:
             self.modes[child.broker] = now
-            self._trace(ZooKeeperModeChanged(child.name, child.broker, now))
+            self._trace(ZooKeeperModeChanged(process=child.name, broker=child.broker, mode=now))
 
     async def stop(self) -> None:
         """Side by side."""

@@ -95,11 +95,11 @@ class MetadataCache:
         if self._trace:
             self.updated_told = self._trace(
                 MetadataUpdated(
-                    request.controller_id,
-                    request.controller_epoch,
-                    tuple(self._brokers),
-                    tuple(map(str, updated)),
-                    tuple(map(str, deleted)),
+                    controller_id=request.controller_id,
+                    controller_epoch=request.controller_epoch,
+                    live_brokers=tuple(self._brokers),
+                    updated=tuple(map(str, updated)),
+                    deleted=tuple(map(str, deleted)),
                 )
             )
         return deleted
@@ -221,17 +221,20 @@ class MetadataCache:
 
     def _snapshot(self) -> Iterable[Event]:
         brokers = tuple((b.id, tuple(map(str, b.end_points))) for b in self._brokers.values())
-        yield MetadataSnapshot(-1 if self.controller_id is None else self.controller_id, brokers)
+        yield MetadataSnapshot(
+            controller_id=-1 if self.controller_id is None else self.controller_id,
+            live_brokers=brokers,
+        )
         for topic, partitions in sorted(self._topics.items()):
             for number, state in sorted(partitions.items()):
                 yield PartitionMetadataSnapshot(
-                    topic,
-                    number,
-                    state.leader,
-                    state.leader_epoch,
-                    state.isr,
-                    state.replicas,
-                    state.offline_replicas,
+                    topic=topic,
+                    partition=number,
+                    leader=state.leader,
+                    leader_epoch=state.leader_epoch,
+                    isr=state.isr,
+                    replicas=state.replicas,
+                    offline_replicas=state.offline_replicas,
                 )
 
 

@@ -234,7 +234,11 @@ class ActiveController:
         self._channels.update_broker(broker)
         if self._tell:
             before, after = tuple(map(str, known.end_points)), tuple(map(str, broker.end_points))
-            self._tell(BrokerListenersChanged(broker_id, known.epoch, before, after))
+            self._tell(
+                BrokerListenersChanged(
+                    broker_id=broker_id, broker_epoch=known.epoch, before=before, after=after
+                )
+            )
         self._send_update_metadata(self.context.live_or_shutting_down_broker_ids, ())
 
     async def _on_broker_startup(self, brokers: list[Broker], bounced: bool) -> None:
@@ -245,7 +249,9 @@ class ActiveController:
         new_ids = [broker.id for broker in brokers]
         if self._tell:
             for broker in brokers:
-                self._tell(BrokerJoined(broker.id, broker.epoch, bounced))
+                self._tell(
+                    BrokerJoined(broker_id=broker.id, broker_epoch=broker.epoch, bounced=bounced)
+                )
         for broker_id in new_ids:
             context.replicas_on_offline_dirs.pop(broker_id, None)
         self._send_update_metadata(
@@ -267,7 +273,12 @@ class ActiveController:
         for broker_id in broker_ids:
             context.replicas_on_offline_dirs.pop(broker_id, None)
             if self._tell:
-                self._tell(BrokerFailed(broker_id, broker_id in context.shutting_down_broker_ids))
+                self._tell(
+                    BrokerFailed(
+                        broker_id=broker_id,
+                        shutting_down=broker_id in context.shutting_down_broker_ids,
+                    )
+                )
             context.shutting_down_broker_ids.discard(broker_id)
         await self._on_replicas_become_offline(
             context.replicas_on_brokers(broker_ids), "its broker has failed"
@@ -357,7 +368,11 @@ class ActiveController:
         if self._tell:
             self._tell(
                 ControlledShutdownProcessed(
-                    broker_id, broker.epoch, len(led), len(followed), len(remaining)
+                    broker_id=broker_id,
+                    broker_epoch=broker.epoch,
+                    led=len(led),
+                    followed=len(followed),
+                    remaining=len(remaining),
                 )
             )
         return remaining
@@ -507,7 +522,11 @@ class ActiveController:
                 broker_id, preferred, elsewhere, to_give_back = imbalance
                 self._tell(
                     LeaderImbalanceMeasured(
-                        broker_id, preferred, elsewhere, allowed, len(to_give_back)
+                        broker_id=broker_id,
+                        preferred_here=preferred,
+                        led_elsewhere=elsewhere,
+                        allowed_percentage=allowed,
+                        given_back=len(to_give_back),
                     )
                 )
             if imbalance.to_give_back:
@@ -531,11 +550,11 @@ class ActiveController:
             )
             self._tell(
                 ElectionsHeld(
-                    trigger,
-                    election_type.name.lower(),
-                    len(results),
-                    len(results) - len(refused),
-                    refused,
+                    trigger=trigger,
+                    election_type=election_type.name.lower(),
+                    asked=len(results),
+                    elected=len(results) - len(refused),
+                    refused=refused,
                 )
             )
         return results

@@ -225,7 +225,9 @@ class RequestSendTask:
                     with self._trace.because(queued.cause):
                         self._trace(
                             ControllerRequestFailed(
-                                self._broker_id, queued.api_key, str(error) or type(error).__name__
+                                broker_id=self._broker_id,
+                                api_key=queued.api_key,
+                                reason=str(error) or type(error).__name__,
                             )
                         )
             await self._time.sleep(RETRY_BACKOFF_MS)
@@ -243,13 +245,13 @@ class RequestSendTask:
             with self._trace.because(queued.cause):
                 cause = self._trace(
                     ControllerRequestSent(
-                        self._broker_id,
-                        api_key,
-                        queued.api_version,
-                        correlation_id,
-                        local,
-                        queued.partitions,
-                        len(self._queue),
+                        broker_id=self._broker_id,
+                        api_key=api_key,
+                        api_version=queued.api_version,
+                        correlation_id=correlation_id,
+                        local=local,
+                        partitions=queued.partitions,
+                        queue_size=len(self._queue),
                     )
                 )
         response = await self._client.send(
@@ -261,7 +263,12 @@ class RequestSendTask:
                 error_code = error_code_of(response)
                 self._trace(
                     ControllerResponseReceived(
-                        self._broker_id, api_key, correlation_id, local, error_code, took_us
+                        broker_id=self._broker_id,
+                        api_key=api_key,
+                        correlation_id=correlation_id,
+                        local=local,
+                        error_code=error_code,
+                        took_us=took_us,
                     )
                 )
         return response

@@ -243,7 +243,12 @@ class ControllerContext:
         if self._tell and before is not state:
             self._tell(
                 PartitionStateChanged(
-                    tp.topic, tp.partition, before.value, state.value, reason, self.epoch
+                    topic=tp.topic,
+                    partition=tp.partition,
+                    before=before.value,
+                    after=state.value,
+                    reason=reason,
+                    controller_epoch=self.epoch,
                 )
             )
 
@@ -265,7 +270,13 @@ class ControllerContext:
             (topic, partition), broker_id = replica
             self._tell(
                 ReplicaStateChanged(
-                    topic, partition, broker_id, before.value, state.value, reason, self.epoch
+                    topic=topic,
+                    partition=partition,
+                    replica=broker_id,
+                    before=before.value,
+                    after=state.value,
+                    reason=reason,
+                    controller_epoch=self.epoch,
                 )
             )
 
@@ -306,11 +317,11 @@ class ControllerContext:
         for broker in self._live_brokers.values():
             end_points = tuple(str(end_point) for end_point in broker.end_points)
             yield ControllerBrokerSnapshot(
-                broker.id,
-                broker.epoch,
-                end_points,
-                broker.rack,
-                broker.id in self.shutting_down_broker_ids,
+                broker_id=broker.id,
+                broker_epoch=broker.epoch,
+                end_points=end_points,
+                rack=broker.rack,
+                shutting_down=broker.id in self.shutting_down_broker_ids,
             )
         for tp in self.all_partitions:
             replicas = self.partition_replica_assignment(tp)
@@ -322,12 +333,13 @@ class ControllerContext:
                 leadership.leader_and_isr if leadership else (NO_LEADER, -1, (), -1)
             )
             yield ControllerPartitionSnapshot(
-                *tp,
-                self.partition_state(tp).value,
-                replicas,
-                states,
-                leader,
-                epoch,
-                isr,
-                zk_version,
+                topic=tp.topic,
+                partition=tp.partition,
+                state=self.partition_state(tp).value,
+                replicas=replicas,
+                replica_states=states,
+                leader=leader,
+                leader_epoch=epoch,
+                isr=isr,
+                zk_version=zk_version,
             )

@@ -69,7 +69,11 @@ class ControllerEventManager:
         cause = 0
         if self._trace:
             cause = self._trace(
-                ControllerEventQueued(type(event).__name__, detail_of(event), len(self._queue) + 1)
+                ControllerEventQueued(
+                    name=type(event).__name__,
+                    detail=detail_of(event),
+                    queue_size=len(self._queue) + 1,
+                )
             )
         self._queue.append(QueuedEvent(event, self._time.nanoseconds(), cause))
         self._filled.set()
@@ -125,14 +129,19 @@ class ControllerEventManager:
         self._cause = queued.cause
         if self._trace:
             self._cause = self.tell(
-                ControllerEventStarted(name, detail_of(queued.event), queued_us)
+                ControllerEventStarted(
+                    name=name, detail=detail_of(queued.event), queued_us=queued_us
+                )
             )
         work = self._process(queued.event)
         error = await (self._trace.carry(self._cause, work) if self._trace else work)
         if self._trace:
             self.tell(
                 ControllerEventProcessed(
-                    name, queued_us, (self._time.nanoseconds() - started_ns) // 1000, error
+                    name=name,
+                    queued_us=queued_us,
+                    took_us=(self._time.nanoseconds() - started_ns) // 1000,
+                    error=error,
                 )
             )
 

@@ -63,7 +63,13 @@ async def alter_isrs(
             isr_before = before.leader_and_isr.isr if before is not None else ()
             tell(
                 IsrAltered(
-                    *tp, state.leader, state.leader_epoch, isr_before, state.isr, state.zk_version
+                    topic=tp.topic,
+                    partition=tp.partition,
+                    leader=state.leader,
+                    leader_epoch=state.leader_epoch,
+                    isr_before=isr_before,
+                    isr=state.isr,
+                    zk_version=state.zk_version,
                 )
             )
         context.put_partition_leadership_info(tp, LeaderIsrAndControllerEpoch(state, context.epoch))

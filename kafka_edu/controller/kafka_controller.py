@@ -415,7 +415,12 @@ class KafkaController:
         broker = self._broker = self._broker._replace(epoch=epoch)
         if self._trace:
             self._trace(
-                BrokerRegistered(broker.id, broker.epoch, self.end_points, self._zk.session_id)
+                BrokerRegistered(
+                    broker_id=broker.id,
+                    broker_epoch=broker.epoch,
+                    end_points=self.end_points,
+                    session_id=self._zk.session_id,
+                )
             )
 
     async def _process_in_office(self, term: ActiveController, event: ControllerEvent) -> None:
@@ -490,7 +495,9 @@ class KafkaController:
             return
         self._set_active_controller_id(self._broker.id)
         if self._tell:
-            self._tell(ControllerElected(self._epoch, self._epoch_zk_version))
+            self._tell(
+                ControllerElected(epoch=self._epoch, epoch_zk_version=self._epoch_zk_version)
+            )
         self._channels = self._make_channels(self._on_response)
         self._term = ActiveController(
             self._broker.id,
@@ -525,13 +532,13 @@ class KafkaController:
         await term.leave_office()
         self._channels = None
         if self._tell:
-            self._tell(ControllerResigned(self._epoch, reason))
+            self._tell(ControllerResigned(epoch=self._epoch, reason=reason))
 
     def _set_active_controller_id(self, controller_id: int) -> None:
         if controller_id != self._active_controller_id:
             self._active_controller_id = controller_id
             if self._tell:
-                self._tell(ActiveControllerChanged(controller_id))
+                self._tell(ActiveControllerChanged(controller_id=controller_id))
 
     def _on_response(self, broker_id: int, request: Message, response: Message) -> None:
         """An answer has come to one of the channels; what it says becomes an event."""
@@ -548,11 +555,11 @@ class KafkaController:
 
     def _snapshot(self) -> Iterator[Event]:
         yield ControllerSnapshot(
-            self.is_active,
-            self._active_controller_id,
-            self._epoch,
-            self._epoch_zk_version,
-            self._events.size,
+            active=self.is_active,
+            controller_id=self._active_controller_id,
+            epoch=self._epoch,
+            epoch_zk_version=self._epoch_zk_version,
+            queue_size=self._events.size,
         )
         if self._term is not None:
             yield from self._term.snapshot()
@@ -560,20 +567,30 @@ class KafkaController:
     def _gauges(self) -> Iterator[Event]:
         size, waited_ms = self._events.size, self._events.queue_time_ms
         if self._term is None:
-            yield ControllerSampled(False, size, waited_ms, 0, 0, 0, 0, 0, 0)
+            yield ControllerSampled(
+                active=False,
+                queue_size=size,
+                queue_time_ms=waited_ms,
+                live_brokers=0,
+                topics=0,
+                partitions=0,
+                offline_partitions=0,
+                preferred_replica_imbalance=0,
+                requests_queued=0,
+            )
             return
         context = self._term.context
         yield ControllerSampled(
-            True,
-            size,
-            waited_ms,
-            len(context.live_or_shutting_down_broker_ids),
-            context.topic_count,
-            context.partition_count,
-            context.offline_partition_count,
-            context.preferred_replica_imbalance,
-            self._channels.queued if self._channels else 0,
-            context.unclean_elections,
+            active=True,
+            queue_size=size,
+            queue_time_ms=waited_ms,
+            live_brokers=len(context.live_or_shutting_down_broker_ids),
+            topics=context.topic_count,
+            partitions=context.partition_count,
+            offline_partitions=context.offline_partition_count,
+            preferred_replica_imbalance=context.preferred_replica_imbalance,
+            requests_queued=self._channels.queued if self._channels else 0,
+            unclean_elections=context.unclean_elections,
         )
 
 

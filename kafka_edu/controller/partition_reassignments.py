@@ -168,7 +168,13 @@ class PartitionReassignments:
 
     def snapshot(self) -> Iterator[Event]:
         for tp, assignment in self._running().items():
-            yield ReassignmentSnapshot(*tp, *assignment)
+            yield ReassignmentSnapshot(
+                topic=tp.topic,
+                partition=tp.partition,
+                replicas=assignment.replicas,
+                adding=assignment.adding_replicas,
+                removing=assignment.removing_replicas,
+            )
 
     def _running(self) -> dict[TopicPartition, ReplicaAssignment]:
         return {
@@ -189,7 +195,11 @@ class PartitionReassignments:
             for tp, (error, message) in plan.refused.items():
                 self._tell(
                     ReassignmentRefused(
-                        *tp, tuple(wanted[tp] or ()), error, message or error.message
+                        topic=tp.topic,
+                        partition=tp.partition,
+                        target=tuple(wanted[tp] or ()),
+                        error_code=error,
+                        reason=message or error.message,
                     )
                 )
 
@@ -225,7 +235,15 @@ class PartitionReassignments:
             )
             if self._tell:
                 self._tell(
-                    ReassignmentStarted(*tp, ordered_by, before[tp].replicas, *assignments[tp])
+                    ReassignmentStarted(
+                        topic=tp.topic,
+                        partition=tp.partition,
+                        ordered_by=ordered_by,
+                        before=before[tp].replicas,
+                        replicas=assignments[tp].replicas,
+                        adding=assignments[tp].adding_replicas,
+                        removing=assignments[tp].removing_replicas,
+                    )
                 )
         await self._stop_replicas(unneeded, "the new target does not need it")
         return there
@@ -248,9 +266,21 @@ class PartitionReassignments:
             if self._tell:
                 target = assignment.target_replicas
                 self._tell(
-                    ReassignmentWaits(*tp, isr, target, missing)
+                    ReassignmentWaits(
+                        topic=tp.topic,
+                        partition=tp.partition,
+                        isr=isr,
+                        target=target,
+                        missing=missing,
+                    )
                     if missing
-                    else ReassignmentCaughtUp(*tp, isr, target, assignment.removing_replicas)
+                    else ReassignmentCaughtUp(
+                        topic=tp.topic,
+                        partition=tp.partition,
+                        isr=isr,
+                        target=target,
+                        removing=assignment.removing_replicas,
+                    )
                 )
         return complete
 
@@ -313,7 +343,14 @@ class PartitionReassignments:
         self._batch.send_requests_to_brokers()
         if self._tell:
             for tp in partitions:
-                self._tell(ReassignmentCompleted(*tp, completed[tp].replicas, self._leader(tp)))
+                self._tell(
+                    ReassignmentCompleted(
+                        topic=tp.topic,
+                        partition=tp.partition,
+                        replicas=completed[tp].replicas,
+                        leader=self._leader(tp),
+                    )
+                )
         await self._deletions.resume_deletion_for_topics({tp.topic for tp in partitions})
 
     def _leader(self, tp: TopicPartition) -> int:
@@ -352,13 +389,14 @@ class PartitionReassignments:
                         leader, leader_epoch, isr, zk_version = state.leader_and_isr
                         self._tell(
                             LeaderEpochIncremented(
-                                *tp,
-                                leader,
-                                leader_epoch,
-                                isr,
-                                replicas,
-                                TopicPartitionStateZNode.path(tp),
-                                zk_version,
+                                topic=tp.topic,
+                                partition=tp.partition,
+                                leader=leader,
+                                leader_epoch=leader_epoch,
+                                isr=isr,
+                                replicas=replicas,
+                                zk_path=TopicPartitionStateZNode.path(tp),
+                                zk_version=zk_version,
                             )
                         )
                     for replica in replicas:
@@ -370,7 +408,12 @@ class PartitionReassignments:
                         before = context.partition_state(tp).value
                         self._tell(
                             StateChangeRefused(
-                                *tp, -1, before, PartitionState.ONLINE.value, str(error)
+                                topic=tp.topic,
+                                partition=tp.partition,
+                                replica=-1,
+                                before=before,
+                                after=PartitionState.ONLINE.value,
+                                reason=str(error),
                             )
                         )
         except BaseException:
@@ -393,7 +436,11 @@ class PartitionReassignments:
         if self._tell:
             for tp, brokers in removed.items():
                 if stopped := tuple(brokers):
-                    self._tell(ReassignmentReplicasStopped(*tp, stopped, reason))
+                    self._tell(
+                        ReassignmentReplicasStopped(
+                            topic=tp.topic, partition=tp.partition, replicas=stopped, reason=reason
+                        )
+                    )
 
     async def _shrink_order(self, done: Callable[[TopicPartition, tuple[int, ...]], bool]) -> None:
         """B7: door of /admin/reassign_partitions."""
@@ -401,4 +448,4 @@ class PartitionReassignments:
             done, self._context.epoch_zk_version
         )
         if self._tell and left is not None:
-            self._tell(ReassignmentOrderShrunk(len(left)))
+            self._tell(ReassignmentOrderShrunk(left=len(left)))

@@ -207,4 +207,4 @@ class TopicDeletionManager:
 
     def _step(self, topic: str, step: str, reason: str) -> None:
         if self._tell:
-            self._tell(TopicDeletionChanged(topic, step, reason))
+            self._tell(TopicDeletionChanged(topic=topic, step=step, reason=reason))

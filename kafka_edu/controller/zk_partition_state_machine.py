@@ -284,9 +284,11 @@ class ZkPartitionStateMachine:
                 self._context.shutting_down_broker_ids,
             )
             if before is None:
-                explanation = first_leader(self._context.partition_replica_assignment(tp), live)
+                why, passed_over = first_leader(
+                    self._context.partition_replica_assignment(tp), live
+                )
             else:
-                explanation = explain(
+                why, passed_over = explain(
                     strategy,
                     isr_before,
                     self._candidates(tp, strategy),
@@ -297,21 +299,23 @@ class ZkPartitionStateMachine:
                 )
             self._tell(
                 LeaderElected(
-                    *tp,
-                    strategy.value,
-                    self._context.partition_replica_assignment(tp),
-                    isr_before,
-                    live,
-                    before.leader if before else NO_LEADER,
-                    leader,
-                    isr,
-                    leader_epoch,
-                    unclean,
-                    state.controller_epoch,
-                    TopicPartitionStateZNode.path(tp),
-                    zk_version,
-                    tuple(sorted(going)),
-                    *explanation,
+                    topic=tp.topic,
+                    partition=tp.partition,
+                    strategy=strategy.value,
+                    replicas=self._context.partition_replica_assignment(tp),
+                    isr_before=isr_before,
+                    live=live,
+                    old_leader=before.leader if before else NO_LEADER,
+                    new_leader=leader,
+                    isr=isr,
+                    leader_epoch=leader_epoch,
+                    unclean=unclean,
+                    controller_epoch=state.controller_epoch,
+                    zk_path=TopicPartitionStateZNode.path(tp),
+                    zk_version=zk_version,
+                    shutting_down=tuple(sorted(going)),
+                    why=why,
+                    passed_over=passed_over,
                 )
             )
 
@@ -337,14 +341,15 @@ class ZkPartitionStateMachine:
             )
             self._tell(
                 LeaderElectionFailed(
-                    *tp,
-                    strategy.value,
-                    candidates,
-                    isr,
-                    live,
-                    why,
-                    tuple(sorted(going)),
-                    passed_over,
+                    topic=tp.topic,
+                    partition=tp.partition,
+                    strategy=strategy.value,
+                    replicas=candidates,
+                    isr=isr,
+                    live=live,
+                    reason=why,
+                    shutting_down=tuple(sorted(going)),
+                    passed_over=passed_over,
                 )
             )
 
@@ -352,6 +357,11 @@ class ZkPartitionStateMachine:
         if self._tell:
             self._tell(
                 StateChangeRefused(
-                    *tp, -1, self._context.partition_state(tp).value, target.value, reason
+                    topic=tp.topic,
+                    partition=tp.partition,
+                    replica=-1,
+                    before=self._context.partition_state(tp).value,
+                    after=target.value,
+                    reason=reason,
                 )
             )

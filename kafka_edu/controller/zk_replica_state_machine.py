@@ -186,14 +186,15 @@ class ZkReplicaStateMachine:
                     path = TopicPartitionStateZNode.path(tp)
                     self._tell(
                         ReplicaRemovedFromIsr(
-                            *tp,
-                            broker_id,
-                            states[tp].isr,
-                            isr,
-                            leader,
-                            leader_epoch,
-                            path,
-                            zk_version,
+                            topic=tp.topic,
+                            partition=tp.partition,
+                            replica=broker_id,
+                            isr_before=states[tp].isr,
+                            isr=isr,
+                            leader=leader,
+                            leader_epoch=leader_epoch,
+                            zk_path=path,
+                            zk_version=zk_version,
                         )
                     )
         stand = ((tp, context.partition_leadership_info(tp)) for tp in partitions)
@@ -210,7 +211,12 @@ class ZkReplicaStateMachine:
             before = self._context.replica_state(replica).value
             self._tell(
                 StateChangeRefused(
-                    *replica.topic_partition, replica.replica, before, target.value, reason
+                    topic=replica.topic_partition.topic,
+                    partition=replica.topic_partition.partition,
+                    replica=replica.replica,
+                    before=before,
+                    after=target.value,
+                    reason=reason,
                 )
             )
 

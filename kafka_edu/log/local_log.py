@@ -187,7 +187,14 @@ class LocalLog(ABC):
         if self._trace is not None:
             topic, partition = self.topic_partition
             self._trace(
-                SegmentRolled(topic, partition, new_base, reason, closed.base_offset, closed.size)
+                SegmentRolled(
+                    topic=topic,
+                    partition=partition,
+                    base_offset=new_base,
+                    reason=reason,
+                    closed_base_offset=closed.base_offset,
+                    closed_bytes=closed.size,
+                )
             )
         if self._note is not None:
             self._note()
@@ -211,7 +218,13 @@ class LocalLog(ABC):
                 segment.change_suffix(DELETED_SUFFIX)
             if self._trace is not None:
                 self._trace(
-                    SegmentDeleted(*self.topic_partition, segment.base_offset, segment.size, reason)
+                    SegmentDeleted(
+                        topic=self.topic_partition.topic,
+                        partition=self.topic_partition.partition,
+                        base_offset=segment.base_offset,
+                        size=segment.size,
+                        reason=reason,
+                    )
                 )
         self.deleted_segments += gone
         if self._note is not None:
@@ -262,12 +275,12 @@ class LocalLog(ABC):
             place = data.fetch_offset_metadata
             trace(
                 SegmentRead(
-                    topic,
-                    partition,
-                    start_offset,
-                    segment.base_offset,
-                    place.relative_position_in_segment,
-                    part_size(data.records),
+                    topic=topic,
+                    partition=partition,
+                    start_offset=start_offset,
+                    segment_base_offset=segment.base_offset,
+                    position=place.relative_position_in_segment,
+                    size=part_size(data.records),
                 )
             )
         return data
@@ -327,7 +340,7 @@ class LocalLog(ABC):
             self.recovery_point = up_to
             if self._trace is not None:
                 topic, partition = self.topic_partition
-                self._trace(LogFlushed(topic, partition, up_to))
+                self._trace(LogFlushed(topic=topic, partition=partition, recovery_point=up_to))
 
     def close(self) -> None:
         """A clean end: the state kept, indexes trimmed, files closed."""

@@ -182,12 +182,12 @@ class Log(LocalLog):
                     topic, partition = self.topic_partition
                     self._trace(
                         DuplicateBatch(
-                            topic,
-                            partition,
-                            header.producer_id,
-                            header.producer_epoch,
-                            header.base_sequence,
-                            duplicate.first_offset,
+                            topic=topic,
+                            partition=partition,
+                            producer_id=header.producer_id,
+                            producer_epoch=header.producer_epoch,
+                            base_sequence=header.base_sequence,
+                            first_offset=duplicate.first_offset,
                         )
                     )
                 return LogAppendInfo(
@@ -233,7 +233,15 @@ class Log(LocalLog):
         hops = trace is not None and trace.hops
         if hops and trace is not None:
             topic, partition = self.topic_partition
-            trace(BatchValidated(topic, partition, header.records_count, size, rebuilt))
+            trace(
+                BatchValidated(
+                    topic=topic,
+                    partition=partition,
+                    records=header.records_count,
+                    size=size,
+                    rebuilt=rebuilt,
+                )
+            )
         entries = segment.offset_index.entries
         try:
             position = segment.append((head, rest), base_offset, last_offset, max_timestamp)
@@ -247,14 +255,14 @@ class Log(LocalLog):
             indexed = segment.offset_index.entries > entries
             trace(
                 SegmentAppended(
-                    topic,
-                    partition,
-                    base_offset,
-                    last_offset,
-                    segment.base_offset,
-                    position,
-                    size,
-                    indexed,
+                    topic=topic,
+                    partition=partition,
+                    first_offset=base_offset,
+                    last_offset=last_offset,
+                    segment_base_offset=segment.base_offset,
+                    position=position,
+                    size=size,
+                    indexed=indexed,
                 )
             )
         if last_offset + 1 - self.recovery_point >= self.config.flush_messages:
@@ -283,7 +291,16 @@ class Log(LocalLog):
             with self.storage():
                 segment.txn_index.append(aborted)
             if self._trace is not None:
-                self._trace(AbortedTransactionIndexed(*self.topic_partition, *aborted))
+                self._trace(
+                    AbortedTransactionIndexed(
+                        topic=self.topic_partition.topic,
+                        partition=self.topic_partition.partition,
+                        producer_id=aborted.producer_id,
+                        first_offset=aborted.first_offset,
+                        last_offset=aborted.last_offset,
+                        last_stable_offset=aborted.last_stable_offset,
+                    )
+                )
 
     def append_as_follower(self, records: Buffer, now_ms: int) -> LogAppendInfo:
         """Store what the leader gave, in one write: whole batches with the leader's offsets and
@@ -341,14 +358,14 @@ class Log(LocalLog):
             indexed = segment.offset_index.entries > entries
             trace(
                 SegmentAppended(
-                    topic,
-                    partition,
-                    first_offset,
-                    last_offset,
-                    segment.base_offset,
-                    at,
-                    size,
-                    indexed,
+                    topic=topic,
+                    partition=partition,
+                    first_offset=first_offset,
+                    last_offset=last_offset,
+                    segment_base_offset=segment.base_offset,
+                    position=at,
+                    size=size,
+                    indexed=indexed,
                 )
             )
         if last_offset + 1 - self.recovery_point >= self.config.flush_messages:
@@ -425,7 +442,14 @@ class Log(LocalLog):
         self._note_epochs(has_records=not begins)
         if self._trace is not None and leader_epoch != before:
             topic, partition = self.topic_partition
-            self._trace(LeaderEpochAssigned(topic, partition, leader_epoch, start_offset))
+            self._trace(
+                LeaderEpochAssigned(
+                    topic=topic,
+                    partition=partition,
+                    leader_epoch=leader_epoch,
+                    start_offset=start_offset,
+                )
+            )
 
     def _note_epochs(self, *, has_records: bool) -> None:
         """Notify the log manager if the file of epochs is to be written."""
@@ -473,7 +497,15 @@ class Log(LocalLog):
             and stable != before
             and (stable != high_watermark or before == self._held_back_at or trace.hops)
         ):
-            trace(LastStableOffsetMoved(*self.topic_partition, before, stable, high_watermark))
+            trace(
+                LastStableOffsetMoved(
+                    topic=self.topic_partition.topic,
+                    partition=self.topic_partition.partition,
+                    from_offset=before,
+                    to_offset=stable,
+                    high_watermark=high_watermark,
+                )
+            )
         self._held_back_at = stable if stable < high_watermark else None
 
     def maybe_increment_log_start_offset(self, new_start: int) -> bool:
@@ -500,7 +532,11 @@ class Log(LocalLog):
         self._note_epochs(has_records=True)
         if self._trace is not None:
             topic, partition = self.topic_partition
-            self._trace(LogStartOffsetIncremented(topic, partition, before, new_start))
+            self._trace(
+                LogStartOffsetIncremented(
+                    topic=topic, partition=partition, from_offset=before, to_offset=new_start
+                )
+            )
         self._check_offsets()
         return True
 
@@ -552,7 +588,16 @@ class Log(LocalLog):
     def _tell_truncated(self, before: int, removed: int, fully: bool) -> None:
         if self._trace is not None:
             topic, partition = self.topic_partition
-            self._trace(LogTruncated(topic, partition, before, self.log_end_offset, removed, fully))
+            self._trace(
+                LogTruncated(
+                    topic=topic,
+                    partition=partition,
+                    from_offset=before,
+                    to_offset=self.log_end_offset,
+                    bytes=removed,
+                    fully=fully,
+                )
+            )
 
     def close(self) -> None:
         """A clean end. The next start trusts the file of epochs then, so it is complete before the

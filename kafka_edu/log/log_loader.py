@@ -152,27 +152,27 @@ class _LogLoader:
             read = len(self._recovered)
             events.append(
                 LogRecovered(
-                    topic,
-                    partition,
-                    recovery_point,
-                    read,
-                    self._truncated_bytes,
-                    log.log_end_offset,
-                    reason,
+                    topic=topic,
+                    partition=partition,
+                    recovery_point=recovery_point,
+                    segments=read,
+                    truncated_bytes=self._truncated_bytes,
+                    log_end_offset=log.log_end_offset,
+                    reason=reason,
                 )
             )
         producers = len(log.producer_state_manager.producers)
         events.append(
             LogLoaded(
-                topic,
-                partition,
-                log.log_dir,
-                log.log_start_offset,
-                log.log_end_offset,
-                len(segments),
-                log.size,
-                producers,
-                clean,
+                topic=topic,
+                partition=partition,
+                log_dir=log.log_dir,
+                log_start_offset=log.log_start_offset,
+                log_end_offset=log.log_end_offset,
+                segments=len(segments),
+                size=log.size,
+                producers=producers,
+                clean=clean,
             )
         )
         return events

@@ -347,7 +347,16 @@ class LogManager:
             raise KafkaException(
                 Errors.KAFKA_STORAGE_ERROR, f"{topic_partition}: {error}"
             ) from error
-        self._adopt(log, [LogCreated(*topic_partition, log_dir)])
+        self._adopt(
+            log,
+            [
+                LogCreated(
+                    topic=topic_partition.topic,
+                    partition=topic_partition.partition,
+                    log_dir=log_dir,
+                )
+            ],
+        )
         self._preferred_log_dirs.pop(topic_partition, None)
         return log
 
@@ -466,7 +475,11 @@ class LogManager:
             )
         )
         if self._trace:
-            self._trace(LogDeleted(*topic_partition, folder))
+            self._trace(
+                LogDeleted(
+                    topic=topic_partition.topic, partition=topic_partition.partition, folder=folder
+                )
+            )
 
     def _note(self, log: Log) -> None:
         """A log has rolled or deleted segments, or its leader epochs have changed."""
@@ -583,7 +596,13 @@ class LogManager:
             if segment is not None:
                 await self._run_blocking(segment.delete)
                 if self._trace:
-                    self._trace(SegmentFilesRemoved(*doomed.topic_partition, segment.base_offset))
+                    self._trace(
+                        SegmentFilesRemoved(
+                            topic=doomed.topic_partition.topic,
+                            partition=doomed.topic_partition.partition,
+                            base_offset=segment.base_offset,
+                        )
+                    )
             else:
                 if log is not None:
                     log.close_handlers()
@@ -600,7 +619,13 @@ class LogManager:
                 continue  # the log has told its dir's failure
             expired = log.producer_state_manager.remove_expired(now_ms)
             if expired and self._trace:
-                self._trace(ProducersExpired(*log.topic_partition, tuple(expired)))
+                self._trace(
+                    ProducersExpired(
+                        topic=log.topic_partition.topic,
+                        partition=log.topic_partition.partition,
+                        producer_ids=tuple(expired),
+                    )
+                )
 
     async def flush_dirty_logs(self, now_ms: int) -> None:
         """Flush logs that have not been for flush.ms."""
@@ -642,7 +667,11 @@ class LogManager:
                 self._fail_log_dir(log_dir, error)
                 continue
             if self._trace:
-                self._trace(CheckpointWritten(log_dir, file.path.rpartition("/")[2], len(offsets)))
+                self._trace(
+                    CheckpointWritten(
+                        log_dir=log_dir, file=file.path.rpartition("/")[2], entries=len(offsets)
+                    )
+                )
 
     async def shutdown(self) -> None:
         """Flush and close all, write the checkpoints, and then `.kafka_cleanshutdown`: the next

@@ -9,17 +9,20 @@ from kafka_edu.trace.events.log import ActiveSegment, LogState
 def log_state(log: Log) -> LogState:
     """The whole log, for one who has just begun to look. O(segments)."""
     return LogState(
-        *log.topic_partition,
-        log.log_dir,
-        log.log_start_offset,
-        log.recovery_point,
-        log.log_end_offset,
-        tuple(
+        topic=log.topic_partition.topic,
+        partition=log.topic_partition.partition,
+        log_dir=log.log_dir,
+        log_start_offset=log.log_start_offset,
+        recovery_point=log.recovery_point,
+        log_end_offset=log.log_end_offset,
+        segments=tuple(
             (s.base_offset, s.size, s.offset_index.entries, s.time_index.entries)
             for s in log.segments
         ),
-        tuple((entry.epoch, entry.start_offset) for entry in log.leader_epoch_cache.entries),
-        len(log.producer_state_manager.producers),
+        leader_epochs=tuple(
+            (entry.epoch, entry.start_offset) for entry in log.leader_epoch_cache.entries
+        ),
+        producers=len(log.producer_state_manager.producers),
     )
 
 
@@ -36,12 +39,13 @@ class LogSampler:
         self._ends[log] = log.log_end_offset
         active = log.active_segment
         return ActiveSegment(
-            *log.topic_partition,
-            log.log_end_offset,
-            active.base_offset,
-            active.size,
-            active.offset_index.entries,
-            active.time_index.entries,
+            topic=log.topic_partition.topic,
+            partition=log.topic_partition.partition,
+            log_end_offset=log.log_end_offset,
+            base_offset=active.base_offset,
+            size=active.size,
+            index_entries=active.offset_index.entries,
+            time_index_entries=active.time_index.entries,
         )
 
     def forget(self, log: Log) -> None:

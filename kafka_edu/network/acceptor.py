@@ -76,7 +76,11 @@ class Acceptor:
         address = wire.peer.rpartition(":")[0]
         if reason := self._quotas.take(self.end_point.listener_name, address):
             if self._trace:
-                self._trace(ConnectionRefused(self.end_point.listener_name, wire.peer, reason))
+                self._trace(
+                    ConnectionRefused(
+                        listener=self.end_point.listener_name, peer=wire.peer, reason=reason
+                    )
+                )
             wire.close()
             return _Refused()
         processor = self.processors[self._next % len(self.processors)]

@@ -148,7 +148,11 @@ class Processor:
         )
         self.channels[connection_id] = channel
         if self._trace:
-            self._trace(ConnectionOpened(connection_id, self._listener_name, self.index))
+            self._trace(
+                ConnectionOpened(
+                    connection_id=connection_id, listener=self._listener_name, processor=self.index
+                )
+            )
         return channel
 
     def on_frame(self, channel: KafkaChannel, frame: bytes) -> None:
@@ -171,14 +175,14 @@ class Processor:
         if trace is not None and (trace.hops or header.api_key in CONTROL_PLANE_KEYS):
             request.cause = trace(
                 RequestReceived(
-                    channel.connection_id,
-                    header.correlation_id,
-                    header.api_key,
-                    header.api_version,
-                    channel.client_id,
-                    len(frame),
-                    self.index,
-                    self._request_channel.queue_size,
+                    connection_id=channel.connection_id,
+                    correlation_id=header.correlation_id,
+                    api_key=header.api_key,
+                    api_version=header.api_version,
+                    client_id=channel.client_id,
+                    size_bytes=len(frame),
+                    processor=self.index,
+                    queue_size=self._request_channel.queue_size,
                 )
             )
         if self._blocked or not self._request_channel.try_send_request(request):
@@ -309,16 +313,16 @@ class Processor:
         now = self._time.nanoseconds()
         local_done = request.local_done_ns or request.response_ns
         return ResponseSent(
-            request.connection_id,
-            request.header.correlation_id,
-            request.header.api_key,
-            size,
-            (request.dequeued_ns - request.start_ns) // 1000,
-            (local_done - request.dequeued_ns) // 1000,
-            (request.response_ns - local_done) // 1000,
-            (request.response_sent_from_ns - request.response_ns) // 1000,
-            (now - request.response_sent_from_ns) // 1000,
-            (now - request.start_ns) // 1000,
+            connection_id=request.connection_id,
+            correlation_id=request.header.correlation_id,
+            api_key=request.header.api_key,
+            size_bytes=size,
+            request_queue_us=(request.dequeued_ns - request.start_ns) // 1000,
+            local_us=(local_done - request.dequeued_ns) // 1000,
+            remote_us=(request.response_ns - local_done) // 1000,
+            response_queue_us=(request.response_sent_from_ns - request.response_ns) // 1000,
+            send_us=(now - request.response_sent_from_ns) // 1000,
+            total_us=(now - request.start_ns) // 1000,
         )
 
     def on_closed(self, channel: KafkaChannel, reason: str) -> None:
@@ -328,7 +332,11 @@ class Processor:
         self._sending.pop(channel.connection_id, None)
         self._on_gone(channel)
         if self._trace:
-            self._trace(ConnectionClosed(channel.connection_id, self.index, reason))
+            self._trace(
+                ConnectionClosed(
+                    connection_id=channel.connection_id, processor=self.index, reason=reason
+                )
+            )
 
     async def _close_idle(self) -> None:
         """Close connections that were silent for connections.max.idle.ms; one that waits for its
@@ -349,7 +357,12 @@ class Processor:
 
     def snapshot(self) -> Iterable[Event]:
         return [
-            ConnectionSnapshot(c.connection_id, c.listener_name, self.index, c.client_id)
+            ConnectionSnapshot(
+                connection_id=c.connection_id,
+                listener=c.listener_name,
+                processor=self.index,
+                client_id=c.client_id,
+            )
             for c in self.channels.values()
         ]
 

@@ -213,13 +213,13 @@ class SocketServer:
         processors = self.processors
         channel = self._request_channel
         yield NetworkSampled(
-            channel.queue_size,
-            channel.capacity,
-            sum(p.response_queue_size for p in processors),
-            sum(len(p.channels) for p in processors),
-            channel.requests_total,
-            sum(p.bytes_in for p in processors),
-            sum(p.bytes_out for p in processors),
+            request_queue_size=channel.queue_size,
+            request_queue_capacity=channel.capacity,
+            response_queue_size=sum(p.response_queue_size for p in processors),
+            connections=sum(len(p.channels) for p in processors),
+            requests_total=channel.requests_total,
+            bytes_in_total=sum(p.bytes_in for p in processors),
+            bytes_out_total=sum(p.bytes_out for p in processors),
         )
 
     def _snapshot(self) -> Iterable[Event]:

@@ -112,12 +112,12 @@ class DelayedOperationPurgatory(Generic[Operation]):
                 deadline_ms = operation.watched_ms + operation.delay_ms
                 self._trace(
                     OperationWatched(
-                        self.name,
-                        operation.number,
-                        operation.label,
-                        _names(keys),
-                        deadline_ms,
-                        operation.why_waiting(),
+                        purgatory=self.name,
+                        operation=operation.number,
+                        label=operation.label,
+                        keys=_names(keys),
+                        deadline_ms=deadline_ms,
+                        why=operation.why_waiting(),
                     )
                 )
             self._as(CompletedBy.TIMEOUT, None, lambda: self.timer.add(operation))
@@ -223,7 +223,12 @@ class DelayedOperationPurgatory(Generic[Operation]):
             with trace.because((operation.tell_cause(self._key) if happened else 0) or trace.cause):
                 seq = trace(
                     OperationCompleted(
-                        self.name, operation.number, operation.label, by.value, key, waited_ms
+                        purgatory=self.name,
+                        operation=operation.number,
+                        label=operation.label,
+                        by=by.value,
+                        key=key,
+                        waited_ms=waited_ms,
                     )
                 )
             with trace.because(seq):
@@ -286,7 +291,7 @@ class DelayedOperationPurgatory(Generic[Operation]):
     def _purge(self) -> None:
         purged = sum([self._drop_completed(key) for key in tuple(self._watchers)])
         if self._trace is not None and self._trace.hops:
-            self._trace(PurgatoryPurged(self.name, purged, self.watched))
+            self._trace(PurgatoryPurged(purgatory=self.name, purged=purged, watched=self.watched))
 
     def _totals(self) -> tuple[str, int, int, int, int, int, int, int]:
         done = self.completed

@@ -148,7 +148,7 @@ class Replication:
             self.replica_manager.isr_changes, self._time.hi_res_clock_ms()
         )
         if told and self._trace:
-            self._trace(IsrChangesPropagated(tuple(map(str, told))))
+            self._trace(IsrChangesPropagated(partitions=tuple(map(str, told))))
 
     def begin_shutdown(self) -> None:
         """The broker is about to stop: no partition is followed anew."""

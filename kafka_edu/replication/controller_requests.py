@@ -60,13 +60,24 @@ class ControllerRequests:
         if controller_epoch < current:
             if self._trace:
                 self._trace(
-                    StaleControllerRefused(request, controller_id, controller_epoch, current)
+                    StaleControllerRefused(
+                        request=request,
+                        controller=controller_id,
+                        controller_epoch=controller_epoch,
+                        current_epoch=current,
+                    )
                 )
             return False
         if controller_epoch > current:
             self.controller_epoch = controller_epoch
             if self._trace:
-                self._trace(ControllerEpochSeen(controller_id, controller_epoch, current))
+                self._trace(
+                    ControllerEpochSeen(
+                        controller=controller_id,
+                        controller_epoch=controller_epoch,
+                        previous_epoch=current,
+                    )
+                )
         return True
 
     def maybe_update_metadata_cache(self, request: UpdateMetadataRequest) -> list[TopicPartition]:
@@ -231,10 +242,10 @@ class ControllerRequests:
         if self._trace:
             self._trace(
                 ReplicaStopped(
-                    tp.topic,
-                    tp.partition,
-                    partition.leader_epoch if partition else NO_EPOCH,
-                    delete,
+                    topic=tp.topic,
+                    partition=tp.partition,
+                    leader_epoch=partition.leader_epoch if partition else NO_EPOCH,
+                    deleted=delete,
                 )
             )
         if delete:

@@ -81,7 +81,9 @@ class FetchSessionCache:
         )
         self.touch(session, now_ms)
         if self._trace:
-            self._trace(FetchSessionOpened(session_id, privileged, size))
+            self._trace(
+                FetchSessionOpened(session_id=session_id, privileged=privileged, partitions=size)
+            )
         return session_id
 
     def touch(self, session: FetchSession, now_ms: int) -> None:
@@ -99,7 +101,7 @@ class FetchSessionCache:
             return False
         session.closed = True
         if self._trace:
-            self._trace(FetchSessionClosed(session_id, reason))
+            self._trace(FetchSessionClosed(session_id=session_id, reason=reason))
         return True
 
     def _new_session_id(self) -> int:
@@ -127,4 +129,10 @@ class FetchSessionCache:
         return self.remove(least[2], "evicted: for a more valuable one")
 
     def _gauges(self) -> Iterable[Event]:
-        return [FetchSessionsSampled(len(self._sessions), self.total_partitions, self.evictions)]
+        return [
+            FetchSessionsSampled(
+                sessions=len(self._sessions),
+                partitions=self.total_partitions,
+                evictions=self.evictions,
+            )
+        ]

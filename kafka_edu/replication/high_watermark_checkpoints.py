@@ -64,4 +64,4 @@ class HighWatermarkCheckpoints:
         file = self._files[log_dir]
         await self._run_blocking(lambda: file.write(offsets))
         if self._trace:
-            self._trace(HwCheckpointed(log_dir, len(offsets)))
+            self._trace(HwCheckpointed(log_dir=log_dir, partitions=len(offsets)))

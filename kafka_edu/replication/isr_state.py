@@ -87,13 +87,13 @@ class IsrState:
             tp = self._topic_partition
             self._proposal_told = self._trace(
                 IsrChangeProposed(
-                    tp.topic,
-                    tp.partition,
-                    leader_epoch,
-                    self.members,
-                    members,
-                    self.zk_version,
-                    reason,
+                    topic=tp.topic,
+                    partition=tp.partition,
+                    leader_epoch=leader_epoch,
+                    before=self.members,
+                    after=members,
+                    zk_version=self.zk_version,
+                    reason=reason,
                 )
             )
         return proposal
@@ -115,7 +115,11 @@ class IsrState:
                 with self._trace.because(self._proposal_told):
                     self._trace(
                         IsrWriteFailed(
-                            tp.topic, tp.partition, epoch, proposal.after, self.zk_version
+                            topic=tp.topic,
+                            partition=tp.partition,
+                            leader_epoch=epoch,
+                            wanted=proposal.after,
+                            zk_version=self.zk_version,
                         )
                     )
             return False
@@ -126,13 +130,13 @@ class IsrState:
             with self._trace.because(self._proposal_told):
                 self.change_told = self._trace(
                     change(
-                        tp.topic,
-                        tp.partition,
-                        epoch,
-                        proposal.before,
-                        proposal.after,
-                        zk_version,
-                        proposal.reason,
+                        topic=tp.topic,
+                        partition=tp.partition,
+                        leader_epoch=epoch,
+                        before=proposal.before,
+                        after=proposal.after,
+                        zk_version=zk_version,
+                        reason=proposal.reason,
                     )
                 )
         return True

@@ -141,16 +141,16 @@ class Partition(LocalReplica):
             tp, hw = self.topic_partition, self.high_watermark.message_offset
             self.role_told = self._trace(
                 BecameLeader(
-                    tp.topic,
-                    tp.partition,
-                    self.leader_epoch,
-                    controller_epoch,
-                    end_offset,
-                    hw,
-                    self.isr,
-                    self.assigned_replicas,
-                    self.isr_state.zk_version,
-                    self.adding_replicas,
+                    topic=tp.topic,
+                    partition=tp.partition,
+                    leader_epoch=self.leader_epoch,
+                    controller_epoch=controller_epoch,
+                    start_offset=end_offset,
+                    high_watermark=hw,
+                    isr=self.isr,
+                    replicas=self.assigned_replicas,
+                    zk_version=self.isr_state.zk_version,
+                    adding_replicas=self.adding_replicas,
                 )
             )
         self.first_ack_pending = True
@@ -178,14 +178,14 @@ class Partition(LocalReplica):
             tp = self.topic_partition
             self.role_told = self._trace(
                 BecameFollower(
-                    tp.topic,
-                    tp.partition,
-                    self.leader,
-                    self.leader_epoch,
-                    controller_epoch,
-                    self.log.log_end_offset if self.log else -1,
-                    self.high_watermark.message_offset,
-                    self.assigned_replicas,
+                    topic=tp.topic,
+                    partition=tp.partition,
+                    leader=self.leader,
+                    leader_epoch=self.leader_epoch,
+                    controller_epoch=controller_epoch,
+                    log_end_offset=self.log.log_end_offset if self.log else -1,
+                    high_watermark=self.high_watermark.message_offset,
+                    replicas=self.assigned_replicas,
                 )
             )
         return changed
@@ -303,13 +303,13 @@ class Partition(LocalReplica):
             tp, hw = self.topic_partition, self.high_watermark.message_offset
             trace(
                 ProduceAppended(
-                    tp.topic,
-                    tp.partition,
-                    self.leader_epoch,
-                    info.first_offset,
-                    info.last_offset + 1,
-                    required_acks,
-                    hw,
+                    topic=tp.topic,
+                    partition=tp.partition,
+                    leader_epoch=self.leader_epoch,
+                    first_offset=info.first_offset,
+                    required_offset=info.last_offset + 1,
+                    required_acks=required_acks,
+                    high_watermark=hw,
                 )
             )
         return info, advanced

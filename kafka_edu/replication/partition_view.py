@@ -13,12 +13,13 @@ def partition_offsets(partition: Partition) -> PartitionOffsets | None:
         return None
     hw, min_isr = partition.high_watermark.message_offset, log.config.min_insync_replicas
     return PartitionOffsets(
-        *partition.topic_partition,
-        log.log_start_offset,
-        hw,
-        log.log_end_offset,
-        partition.remote_leos(),
-        min_isr,
+        topic=partition.topic_partition.topic,
+        partition=partition.topic_partition.partition,
+        log_start=log.log_start_offset,
+        hw=hw,
+        leo=log.log_end_offset,
+        remote_leos=partition.remote_leos(),
+        min_isr=min_isr,
     )
 
 
@@ -28,17 +29,18 @@ def partition_snapshot(partition: Partition) -> PartitionSnapshot | None:
     if log is None:
         return None
     return PartitionSnapshot(
-        *partition.topic_partition,
-        partition.leader,
-        partition.leader_epoch,
-        partition.isr,
-        partition.assigned_replicas,
-        log.log_start_offset,
-        partition.high_watermark.message_offset,
-        log.log_end_offset,
-        partition.remote_leos(),
-        isr_state.zk_version,
-        isr_state.proposal.after if isr_state.proposal else (),
-        log.config.min_insync_replicas,
-        partition.adding_replicas,
+        topic=partition.topic_partition.topic,
+        partition=partition.topic_partition.partition,
+        leader=partition.leader,
+        leader_epoch=partition.leader_epoch,
+        isr=partition.isr,
+        replicas=partition.assigned_replicas,
+        log_start=log.log_start_offset,
+        hw=partition.high_watermark.message_offset,
+        leo=log.log_end_offset,
+        remote_leos=partition.remote_leos(),
+        zk_version=isr_state.zk_version,
+        proposed_isr=isr_state.proposal.after if isr_state.proposal else (),
+        min_isr=log.config.min_insync_replicas,
+        adding_replicas=partition.adding_replicas,
     )

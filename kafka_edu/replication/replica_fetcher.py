@@ -163,7 +163,13 @@ class ReplicaFetcher:
         self._session.remove(tp)
         if self._trace:
             self._trace(
-                FetcherPartitionDelayed(tp.topic, tp.partition, self.leader, error.name, backoff_ms)
+                FetcherPartitionDelayed(
+                    topic=tp.topic,
+                    partition=tp.partition,
+                    leader=self.leader,
+                    error=error.name,
+                    delay_ms=backoff_ms,
+                )
             )
 
     def resume_delayed(self, now_ms: int) -> None:
@@ -254,15 +260,15 @@ class ReplicaFetcher:
             after = log.log_end_offset
             self._trace(
                 LogTruncatedByEpoch(
-                    tp.topic,
-                    tp.partition,
-                    before,
-                    after,
-                    leader_epoch,
-                    leader_end_offset,
-                    self.leader,
-                    hw,
-                    complete,
+                    topic=tp.topic,
+                    partition=tp.partition,
+                    before=before,
+                    after=after,
+                    epoch=leader_epoch,
+                    leader_end_offset=leader_end_offset,
+                    leader=self.leader,
+                    high_watermark=hw,
+                    complete=complete,
                 )
             )
             self._tell_if_unclean(partition, before, after, hw)
@@ -481,5 +487,12 @@ class ReplicaFetcher:
     def _range_truncated(self, tp: TopicPartition, before: int, after: int, reason: str) -> None:
         if self._trace:
             self._trace(
-                LogTruncatedByRange(tp.topic, tp.partition, before, after, self.leader, reason)
+                LogTruncatedByRange(
+                    topic=tp.topic,
+                    partition=tp.partition,
+                    before=before,
+                    after=after,
+                    leader=self.leader,
+                    reason=reason,
+                )
             )

@@ -161,7 +161,7 @@ class ReplicaFetcherManager:
         )
         task.add_done_callback(self._ended)
         if self._trace:
-            self._trace(FetcherStarted(key.leader, key.fetcher_id))
+            self._trace(FetcherStarted(leader=key.leader, fetcher_id=key.fetcher_id))
         return _Running(thread, task)
 
     def _storage_failed(self, tp: TopicPartition, failure: KafkaException) -> None:
@@ -173,7 +173,7 @@ class ReplicaFetcherManager:
         self._stopping[running.task] = None
         running.task.cancel()
         if self._trace:
-            self._trace(FetcherStopped(key.leader, key.fetcher_id))
+            self._trace(FetcherStopped(leader=key.leader, fetcher_id=key.fetcher_id))
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._stopping.pop(task, None)
@@ -189,6 +189,8 @@ class ReplicaFetcherManager:
 
     def _snapshot(self) -> Iterable[Event]:
         return [
-            FetcherSnapshot(key.leader, key.fetcher_id, len(running.thread.fetcher))
+            FetcherSnapshot(
+                leader=key.leader, fetcher_id=key.fetcher_id, partitions=len(running.thread.fetcher)
+            )
             for key, running in self._fetchers.items()
         ]

@@ -102,7 +102,8 @@ class ReplicaFetcherThread:
                     if self._trace:
                         self._trace(
                             FetcherFailed(
-                                self.fetcher.leader, f"{type(failure).__name__}: {failure}"
+                                leader=self.fetcher.leader,
+                                reason=f"{type(failure).__name__}: {failure}",
                             )
                         )
                     await self._pause(self._config.replica_fetch_backoff_ms)
@@ -156,9 +157,17 @@ class ReplicaFetcherThread:
             end_point = self._end_point()
             if end_point is None:
                 raise ConnectionError(f"where broker {self.fetcher.leader} listens is not known")
-            await self._client.connect(*end_point, timeout_ms)
+            host, port = end_point
+            await self._client.connect(host, port, timeout_ms)
             if self._trace:
-                self._trace(FetcherConnected(self.fetcher.leader, *end_point, self._client.local))
+                self._trace(
+                    FetcherConnected(
+                        leader=self.fetcher.leader,
+                        host=host,
+                        port=port,
+                        local=self._client.local,
+                    )
+                )
         return await self._client.ask(request, version, response_type, timeout_ms)
 
     async def _offset_out_of_range(self, tp: TopicPartition, state: PartitionFetchState) -> None:

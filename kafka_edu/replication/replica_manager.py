@@ -212,7 +212,9 @@ class ReplicaManager:
         if partition is not None:
             partition.delete()
         if self._trace:
-            self._trace(PartitionOffline(topic_partition.topic, topic_partition.partition))
+            self._trace(
+                PartitionOffline(topic=topic_partition.topic, partition=topic_partition.partition)
+            )
         self.replica_removed(topic_partition)
 
     def on_storage_error(self, topic_partition: TopicPartition, failure: KafkaException) -> None:

@@ -178,7 +178,7 @@ class AdminManager:
                     continue
             else:
                 if self._trace:
-                    self._trace(TopicDeletionOrdered(topic))
+                    self._trace(TopicDeletionOrdered(topic=topic))
         ordered = [topic for topic, error in errors.items() if error is Errors.NONE]
         if not ordered:
             respond(errors)
@@ -347,9 +347,9 @@ class AdminManager:
         if self._trace:
             self._trace(
                 PartitionsCreated(
-                    topic,
-                    len(current.partitions),
-                    tuple(tuple(replicas) for _, replicas in sorted(added.items())),
+                    topic=topic,
+                    first=len(current.partitions),
+                    assignment=tuple(tuple(replicas) for _, replicas in sorted(added.items())),
                 )
             )
 
@@ -378,7 +378,9 @@ class AdminManager:
         if self._trace:
             self._trace(
                 TopicCreated(
-                    topic, tuple(replicas for _, replicas in sorted(assignment.items())), automatic
+                    topic=topic,
+                    assignment=tuple(replicas for _, replicas in sorted(assignment.items())),
+                    automatic=automatic,
                 )
             )
         return topic_id or UUID(int=0)

@@ -120,7 +120,12 @@ class BrokerProcess:
         process = OsProcess()
         process.sampler.start()
         self._tracer.on_gauges(
-            lambda: [FileBytesSampled(transport.file_bytes.by_sendfile, transport.file_bytes.read)]
+            lambda: [
+                FileBytesSampled(
+                    by_sendfile_total=transport.file_bytes.by_sendfile,
+                    read_total=transport.file_bytes.read,
+                )
+            ]
         )
         config = self._config
         server = KafkaServer(

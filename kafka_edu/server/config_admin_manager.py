@@ -215,7 +215,9 @@ class ConfigAdminManager:
         await self._zk.create_config_change_notification(f"{entity_type}/{entity}")
         if self._trace:
             self._trace(
-                EntityConfigWritten(f"{entity_type}/{entity}", tuple(sorted(configs.items())))
+                EntityConfigWritten(
+                    entity=f"{entity_type}/{entity}", configs=tuple(sorted(configs.items()))
+                )
             )
 
     def _is_own_broker(self, name: str, otherwise: str = "expected {}, but received {}") -> bool:
@@ -266,7 +268,7 @@ class ConfigAdminManager:
             else:
                 unset_logger_level(op.name)
             if self._trace:
-                self._trace(LoggerLevelChanged(op.name, level))
+                self._trace(LoggerLevelChanged(logger=op.name, level=level))
 
 
 def _invalid_value(resource_type: ResourceType, name: str, why: str) -> KafkaException:

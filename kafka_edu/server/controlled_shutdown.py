@@ -96,7 +96,12 @@ class ControlledShutdown:
             controller_id, error, remaining = await self._ask()
             if self._trace:
                 self._trace(
-                    ControlledShutdownAttempted(attempt, controller_id, error, len(remaining))
+                    ControlledShutdownAttempted(
+                        attempt=attempt,
+                        controller_id=controller_id,
+                        error=error,
+                        partitions_remaining=len(remaining),
+                    )
                 )
             if error == Errors.NONE.name and not remaining:
                 return Outcome.SUCCEEDED

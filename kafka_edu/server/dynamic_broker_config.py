@@ -248,7 +248,7 @@ class DynamicBrokerConfig:
             shown = CONFIG_DEF.shown
             self._trace(
                 BrokerConfigChanged(
-                    tuple(
+                    changes=tuple(
                         (n, shown(n, before.values[n]), shown(n, after.values[n]))
                         for n in sorted(changed)
                     )

@@ -92,7 +92,7 @@ class DynamicConfigManager:
                 if handler := handlers.get(entity_type):
                     await handler(name)
                     if self._trace:
-                        self._trace(EntityConfigTaken(entity_path, number))
+                        self._trace(EntityConfigTaken(entity=entity_path, notification=number))
             self._last_seen = number
         oldest_first = [sequence for _, sequence in sorted(numbers.items())]
         await self._zk.delete_old_config_change_notifications(

@@ -42,8 +42,10 @@ class EntityConfigs:
         if self._trace:
             self._trace(
                 EntityConfigWritten(
-                    f"{entity_type}/{name}",
-                    tuple((key, _shown(key, value)) for key, value in sorted(after.items())),
+                    entity=f"{entity_type}/{name}",
+                    configs=tuple(
+                        (key, _shown(key, value)) for key, value in sorted(after.items())
+                    ),
                 )
             )
 

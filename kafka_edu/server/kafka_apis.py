@@ -219,10 +219,10 @@ class KafkaApis:
         if self._trace:
             self._trace(
                 RequestRefused(
-                    request.connection_id,
-                    request.header.api_key,
-                    request.header.api_version,
-                    reason,
+                    connection_id=request.connection_id,
+                    api_key=request.header.api_key,
+                    api_version=request.header.api_version,
+                    reason=reason,
                 )
             )
         self._channel.refuse(request, reason)
@@ -242,10 +242,10 @@ class KafkaApis:
             what = f"{type(error).__name__}: {error}"
             self._trace(
                 RequestFailed(
-                    request.connection_id,
-                    header.correlation_id,
-                    header.api_key,
-                    header.api_version,
-                    what,
+                    connection_id=request.connection_id,
+                    correlation_id=header.correlation_id,
+                    api_key=header.api_key,
+                    api_version=header.api_version,
+                    error=what,
                 )
             )

@@ -65,7 +65,7 @@ class KafkaRequestHandlerPool:
         """
         before, self._num_io_threads = self._num_io_threads, num_io_threads
         if self._trace:
-            self._trace(HandlerPoolResized(before, num_io_threads))
+            self._trace(HandlerPoolResized(before=before, after=num_io_threads))
         for index in [
             index for index in self._tasks if index >= num_io_threads and index not in self._at_work
         ]:
@@ -103,7 +103,11 @@ class KafkaRequestHandlerPool:
         with trace.because(request.cause):
             dequeued = trace(
                 RequestDequeued(
-                    request.connection_id, header.correlation_id, header.api_key, index, queued_us
+                    connection_id=request.connection_id,
+                    correlation_id=header.correlation_id,
+                    api_key=header.api_key,
+                    handler=index,
+                    queued_us=queued_us,
                 )
             )
         began = self._time.nanoseconds()
@@ -115,12 +119,12 @@ class KafkaRequestHandlerPool:
         with trace.because(dequeued):
             trace(
                 RequestHandled(
-                    request.connection_id,
-                    header.correlation_id,
-                    header.api_key,
-                    index,
-                    handler_us,
-                    request.response_ns != 0,
+                    connection_id=request.connection_id,
+                    correlation_id=header.correlation_id,
+                    api_key=header.api_key,
+                    handler=index,
+                    handler_us=handler_us,
+                    answered=request.response_ns != 0,
                 )
             )
 

@@ -249,7 +249,7 @@ class KafkaServer:
         began_ms = self._time.hi_res_clock_ms()
         self._enter(BrokerState.STARTING)
         if self._trace:
-            self._trace(ServerStarting(self.config.api_level, self._process.pid))
+            self._trace(ServerStarting(api_level=self.config.api_level, pid=self._process.pid))
         if not self._log_dirs_opened:
             self.open_log_dirs()
         config = self.config
@@ -340,7 +340,9 @@ class KafkaServer:
         if self._trace:
             self._trace(
                 ServerStarted(
-                    self.broker_id, self._end_points, self._time.hi_res_clock_ms() - began_ms
+                    broker_id=self.broker_id,
+                    end_points=self._end_points,
+                    startup_ms=self._time.hi_res_clock_ms() - began_ms,
                 )
             )
 
@@ -374,7 +376,11 @@ class KafkaServer:
         self.broker_id, source = await settle_broker_id(stored, config.broker_id, generate)
         if self._trace:
             self._trace.broker = self.broker_id
-            self._trace(ClusterJoined(self.cluster_id, self.broker_id, source))
+            self._trace(
+                ClusterJoined(
+                    cluster_id=self.cluster_id, broker_id=self.broker_id, id_source=source
+                )
+            )
 
     def _make_log_manager(self, defaults: LogConfig) -> LogManager:
         return LogManager(
@@ -463,7 +469,12 @@ class KafkaServer:
             ) from error
         if self._trace:
             self._trace(
-                BrokerRegistered(self.broker_id, epoch, self._end_points, self._zk.session_id)
+                BrokerRegistered(
+                    broker_id=self.broker_id,
+                    broker_epoch=epoch,
+                    end_points=self._end_points,
+                    session_id=self._zk.session_id,
+                )
             )
         return broker._replace(epoch=epoch)
 
@@ -522,7 +533,7 @@ class KafkaServer:
         """
         if state is SessionState.EXPIRED:
             if self._trace:
-                self._trace(SessionLost(self.broker_id, self._zk.session_id))
+                self._trace(SessionLost(broker_id=self.broker_id, session_id=self._zk.session_id))
         elif state is SessionState.AUTH_FAILED:
             self._fail("ZooKeeper refused our credentials")
         elif state is SessionState.CONNECTED and self._config_changes is not None:
@@ -571,7 +582,7 @@ class KafkaServer:
         """A background task has raised: say so, and stop. No part of a broker vanishes silently."""
         log.error("background task %s failed", name, exc_info=error)
         if self._trace:
-            self._trace(BackgroundTaskFailed(name, f"{type(error).__name__}: {error}"))
+            self._trace(BackgroundTaskFailed(task=name, error=f"{type(error).__name__}: {error}"))
         self._fail(f"{name} failed: {type(error).__name__}: {error}")
 
     def _fail(self, reason: str) -> None:
@@ -598,7 +609,7 @@ class KafkaServer:
             return
         began_ms = self._time.hi_res_clock_ms()
         if self._trace:
-            self._trace(ServerStopping(self.broker_id, reason))
+            self._trace(ServerStopping(broker_id=self.broker_id, reason=reason))
         was_running = self.state is BrokerState.RUNNING
         if self._replication is not None:
             self._replication.begin_shutdown()
@@ -643,9 +654,9 @@ class KafkaServer:
         if self._trace:
             self._trace(
                 ServerStopped(
-                    self.broker_id,
-                    self._log_manager is not None,
-                    self._time.hi_res_clock_ms() - began_ms,
+                    broker_id=self.broker_id,
+                    clean=self._log_manager is not None,
+                    shutdown_ms=self._time.hi_res_clock_ms() - began_ms,
                 )
             )
 
@@ -671,7 +682,7 @@ class KafkaServer:
             raise RuntimeError(f"a broker does not go from {self.state} to {state}")
         before, self.state = self.state, state
         if self._trace:
-            self._trace(BrokerStateChanged(self.broker_id, before, state))
+            self._trace(BrokerStateChanged(broker_id=self.broker_id, before=before, after=state))
 
     def _snapshot(self) -> Iterable[Event]:
         epoch = self._controller.broker_epoch if self._controller else -1
@@ -690,4 +701,11 @@ class KafkaServer:
     def _gauges(self) -> Iterable[Event]:
         requests = tuple(sorted(self._apis.apis.requests.items())) if self._apis else ()
         busy, size = (self._apis.handlers.busy, self._apis.handlers.size) if self._apis else (0, 0)
-        yield ServerSampled(busy, size, requests, *self._process.memory())
+        rss_bytes, rss_anon_bytes = self._process.memory()
+        yield ServerSampled(
+            handlers_busy=busy,
+            handlers=size,
+            requests=requests,
+            rss_bytes=rss_bytes,
+            rss_anon_bytes=rss_anon_bytes,
+        )

@@ -34,6 +34,6 @@ class ProducerIdManager:
             if self._next > self._last:
                 self._next, self._last = await self._allocate_block()
                 if self._trace:
-                    self._trace(ProducerIdBlockAllocated(self._next, self._last))
+                    self._trace(ProducerIdBlockAllocated(first=self._next, last=self._last))
             self._next += 1
             return self._next - 1

@@ -84,7 +84,7 @@ class TopicConfigs:
                 (name, shown(name, before.values[name]), shown(name, config.values[name]))
                 for name in changed
             )
-            self._trace(TopicConfigChanged(topic, changes))
+            self._trace(TopicConfigChanged(topic=topic, changes=changes))
 
     def _made(self, topic: str, overrides: Mapping[str, str]) -> LogConfig:
         """The defaults with the overrides above them, less those that are wrong."""

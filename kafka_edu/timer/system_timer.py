@@ -103,12 +103,12 @@ class SystemTimer:
             bucket = entry.bucket
             self._trace(
                 TimerTaskAdded(
-                    self.name,
-                    task.label,
-                    task.delay_ms,
-                    entry.expiration_ms,
-                    bucket.level,
-                    bucket.slot,
+                    timer=self.name,
+                    task=task.label,
+                    delay_ms=task.delay_ms,
+                    deadline_ms=entry.expiration_ms,
+                    level=bucket.level,
+                    slot=bucket.slot,
                 )
             )
 
@@ -153,14 +153,14 @@ class SystemTimer:
             left_ms = entry.expiration_ms - expiration_ms
             self._trace(
                 TimerTaskDemoted(
-                    self.name,
-                    entry.task.label,
-                    entry.expiration_ms,
-                    left_ms,
-                    came_from.level,
-                    came_from.slot,
-                    bucket.level,
-                    bucket.slot,
+                    timer=self.name,
+                    task=entry.task.label,
+                    deadline_ms=entry.expiration_ms,
+                    left_ms=left_ms,
+                    from_level=came_from.level,
+                    from_slot=came_from.slot,
+                    level=bucket.level,
+                    slot=bucket.slot,
                 )
             )
 
@@ -171,7 +171,14 @@ class SystemTimer:
         if self._trace is not None and self._trace.all:
             late_ms = now_ms - entry.expiration_ms
             seq = self._trace(
-                TimerTaskExpired(self.name, task.label, entry.expiration_ms, late_ms, level, slot)
+                TimerTaskExpired(
+                    timer=self.name,
+                    task=task.label,
+                    deadline_ms=entry.expiration_ms,
+                    late_ms=late_ms,
+                    level=level,
+                    slot=slot,
+                )
             )
             with self._trace.because(seq):
                 task.run()
@@ -183,12 +190,12 @@ class SystemTimer:
             left_ms = entry.expiration_ms - self._now_ms()
             self._trace(
                 TimerTaskCancelled(
-                    self.name,
-                    entry.task.label,
-                    entry.expiration_ms,
-                    left_ms,
-                    bucket.level,
-                    bucket.slot,
+                    timer=self.name,
+                    task=entry.task.label,
+                    deadline_ms=entry.expiration_ms,
+                    left_ms=left_ms,
+                    level=bucket.level,
+                    slot=bucket.slot,
                 )
             )
 
@@ -198,13 +205,13 @@ class SystemTimer:
         if self._trace is not None:
             self._trace(
                 WheelCreated(
-                    self.name,
-                    wheel.level,
-                    wheel.tick_ms,
-                    wheel.wheel_size,
-                    wheel.current_time_ms,
-                    deadline_ms,
-                    deadline_ms - now_ms,
+                    timer=self.name,
+                    level=wheel.level,
+                    tick_ms=wheel.tick_ms,
+                    wheel_size=wheel.wheel_size,
+                    current_time_ms=wheel.current_time_ms,
+                    deadline_ms=deadline_ms,
+                    delay_ms=deadline_ms - now_ms,
                 )
             )
 
@@ -251,5 +258,10 @@ class SystemTimer:
                 [(entry.task.label, entry.expiration_ms) for entry in islice(bucket, TASKS_TOLD)]
             )
             yield NextBucketSampled(
-                self.name, bucket.level, bucket.slot, bucket.expiration_ms, bucket.size, tasks
+                timer=self.name,
+                level=bucket.level,
+                slot=bucket.slot,
+                expiration_ms=bucket.expiration_ms,
+                size=bucket.size,
+                tasks=tasks,
             )

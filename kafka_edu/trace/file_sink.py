@@ -16,8 +16,10 @@ def snapshot_lines(tracer: Tracer) -> list[bytes]:
     """A whole snapshot, with its frame of SnapshotBegins and SnapshotEnds, as lines."""
     state = tracer.snapshot()
     wall_ms, mono_us = tracer.time.milliseconds(), tracer.time.nanoseconds() // 1000
-    begins = Envelope(tracer.broker, tracer.seq, 0, wall_ms, mono_us, SnapshotBegins(tracer.seq))
-    ends = Envelope(tracer.broker, tracer.seq, 0, wall_ms, mono_us, SnapshotEnds(len(state)))
+    begins = Envelope(
+        tracer.broker, tracer.seq, 0, wall_ms, mono_us, SnapshotBegins(as_of=tracer.seq)
+    )
+    ends = Envelope(tracer.broker, tracer.seq, 0, wall_ms, mono_us, SnapshotEnds(events=len(state)))
     return [encode(envelope) for envelope in (begins, *state, ends)]
 
 

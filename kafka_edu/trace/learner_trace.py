@@ -34,15 +34,29 @@ def _trace_one(code: LearnerCode, trace: Tracer) -> None:
 
     def failed(error: LearnerError) -> None:
         if code.failures <= TOLD_ONE_BY_ONE or code.failures % THEN_EACH == 0:
-            trace(LearnerFailed(exercise, error.message, error.file, error.line, code.failures))
+            trace(
+                LearnerFailed(
+                    exercise=exercise,
+                    message=error.message,
+                    file=error.file,
+                    line=error.line,
+                    failures=code.failures,
+                )
+            )
 
     def snapshot() -> Iterator[Event]:
-        yield LearnerSnapshot(exercise, replaces, file, code.calls, code.failures)
+        yield LearnerSnapshot(
+            exercise=exercise,
+            replaces=replaces,
+            file=file,
+            calls=code.calls,
+            failures=code.failures,
+        )
 
     def gauges() -> Iterator[Event]:
-        yield LearnerSampled(exercise, code.calls, code.failures)
+        yield LearnerSampled(exercise=exercise, calls=code.calls, failures=code.failures)
 
     code.on_failure = failed
     trace.on_snapshot(snapshot)
     trace.on_gauges(gauges)
-    trace(LearnerInstalled(exercise, replaces, file))
+    trace(LearnerInstalled(exercise=exercise, replaces=replaces, file=file))

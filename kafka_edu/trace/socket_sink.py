@@ -95,7 +95,7 @@ class Subscriber:
                 0,
                 tracer.time.milliseconds(),
                 tracer.time.nanoseconds() // 1000,
-                Gap(dropped),
+                Gap(dropped=dropped),
             )
             self._lines.append(encode(gap))
             self._lines.extend(snapshot_lines(tracer))

@@ -274,7 +274,11 @@ def test_records_of_more_than_a_batch_never_enter_a_running_broker(processes: Pr
             EventsAddress.read(str(processes.folder / "z.events")), gauges=True
         ) as events:
             events.wait_for(
-                lambda envelope: envelope.event == FileBytesSampled(by_sendfile, read), PATIENCE_S
+                lambda envelope: (
+                    envelope.event
+                    == FileBytesSampled(by_sendfile_total=by_sendfile, read_total=read)
+                ),
+                PATIENCE_S,
             )
 
     told(0, 0)

@@ -230,7 +230,13 @@ class PartitionsView:
                     self[key],
                     teller,
                     PartitionOffsets(
-                        e.topic, e.partition, e.log_start, e.hw, e.leo, e.remote_leos, e.min_isr
+                        topic=e.topic,
+                        partition=e.partition,
+                        log_start=e.log_start,
+                        hw=e.hw,
+                        leo=e.leo,
+                        remote_leos=e.remote_leos,
+                        min_isr=e.min_isr,
                     ),
                 )
             case PartitionOffsets() as e:

@@ -207,10 +207,10 @@ class MetadataProxy:
             brokers = tuple(broker.node_id for broker in copy.brokers) if copy else ()
             topics = len(copy.response.topics) if copy else 0
             yield TargetSnapshot(
-                target.name,
-                target.state,
-                copy.source if copy else "",
-                brokers,
-                topics,
-                target.last_error,
+                target=target.name,
+                state=target.state,
+                source=copy.source if copy else "",
+                brokers=brokers,
+                topics=topics,
+                last_error=target.last_error,
             )

@@ -89,9 +89,9 @@ class ProxyServer:
         if self._trace:
             self._trace(
                 ProxyStarted(
-                    self.address,
-                    tuple(self._proxy.targets),
-                    tuple(map(str, self._proxy.routes.routes)),
+                    listener=self.address,
+                    targets=tuple(self._proxy.targets),
+                    routes=tuple(map(str, self._proxy.routes.routes)),
                 )
             )
 
@@ -122,14 +122,33 @@ class ProxyServer:
         self._requests[header.api_key] += 1
         if self._trace:
             self._trace(
-                ProxyAnswered(*_who(request), answer.target, answer.topics, answer.error.name)
+                ProxyAnswered(
+                    connection_id=request.connection_id,
+                    correlation_id=header.correlation_id,
+                    client_id=header.client_id or "",
+                    api_key=header.api_key,
+                    api_version=header.api_version,
+                    target=answer.target,
+                    topics=answer.topics,
+                    error=answer.error.name,
+                )
             )
         self._channel.send_response(request, parts)
 
     def _refuse(self, request: Request, reason: str) -> None:
         self._refused += 1
         if self._trace:
-            self._trace(ProxyRefused(*_who(request), reason))
+            header = request.header
+            self._trace(
+                ProxyRefused(
+                    connection_id=request.connection_id,
+                    correlation_id=header.correlation_id,
+                    client_id=header.client_id or "",
+                    api_key=header.api_key,
+                    api_version=header.api_version,
+                    reason=reason,
+                )
+            )
         self._channel.close_connection(request, reason)
 
     def _spawn(self, name: str, work: Coroutine[None, None, None]) -> None:
@@ -157,16 +176,12 @@ class ProxyServer:
         self._sockets.shutdown()
         if self._trace:
             requests: Sequence[tuple[int, int]] = sorted(self._requests.items())
-            self._trace(ProxyStopped(reason, tuple(requests), self._refused, bytes_in, bytes_out))
-
-
-def _who(request: Request) -> tuple[str, int, str, int, int]:
-    """The fields by which an event names a request."""
-    header = request.header
-    return (
-        request.connection_id,
-        header.correlation_id,
-        header.client_id or "",
-        header.api_key,
-        header.api_version,
-    )
+            self._trace(
+                ProxyStopped(
+                    reason=reason,
+                    requests=tuple(requests),
+                    refused=self._refused,
+                    bytes_in=bytes_in,
+                    bytes_out=bytes_out,
+                )
+            )

@@ -90,14 +90,14 @@ class Target:
             cluster_id = copy.response.cluster_id or ""
             self._trace(
                 MetadataCopied(
-                    self.name,
-                    cluster_id,
-                    copy.source,
-                    copy.version,
-                    brokers,
-                    topics,
-                    copy.partitions,
-                    took_ms,
+                    target=self.name,
+                    cluster_id=cluster_id,
+                    source=copy.source,
+                    version=copy.version,
+                    brokers=brokers,
+                    topics=topics,
+                    partitions=copy.partitions,
+                    took_ms=took_ms,
                 )
             )
         if self.state is not TargetState.UP:
@@ -108,7 +108,7 @@ class Target:
         self.failures += 1
         self.last_error = reason
         if self._trace:
-            self._trace(MetadataCopyFailed(self.name, self.failures, reason))
+            self._trace(MetadataCopyFailed(target=self.name, failures=self.failures, reason=reason))
         if self.state is TargetState.UNKNOWN or (
             self.state is TargetState.UP and self.failures >= FAILURES_UNTIL_DOWN
         ):
@@ -119,4 +119,6 @@ class Target:
             raise RuntimeError(f"a target does not go from {self.state} to {state}")
         before, self.state = self.state, state
         if self._trace:
-            self._trace(TargetStateChanged(self.name, before, state, reason))
+            self._trace(
+                TargetStateChanged(target=self.name, before=before, after=state, reason=reason)
+            )

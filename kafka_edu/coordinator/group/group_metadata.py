@@ -98,7 +98,11 @@ class GroupMetadata:
         if self._trace:
             self._trace(
                 GroupStateChanged(
-                    self.group_id, self.generation_id, before, state, len(self.members)
+                    group=self.group_id,
+                    generation=self.generation_id,
+                    before=before,
+                    after=state,
+                    members=len(self.members),
                 )
             )
 
@@ -126,7 +130,14 @@ class GroupMetadata:
         if current is None or current == member_id:
             return False
         if self._trace:
-            self._trace(MemberFenced(self.group_id, group_instance_id or "", member_id, operation))
+            self._trace(
+                MemberFenced(
+                    group=self.group_id,
+                    instance=group_instance_id or "",
+                    member=member_id,
+                    operation=operation,
+                )
+            )
         return True
 
     def generate_member_id(
@@ -141,7 +152,14 @@ class GroupMetadata:
         """Door: it was given an id, and is awaited."""
         self.pending_members[member_id] = None
         if self._trace:
-            self._trace(MemberIdGiven(self.group_id, member_id, client_id, client_host))
+            self._trace(
+                MemberIdGiven(
+                    group=self.group_id,
+                    member=member_id,
+                    client_id=client_id,
+                    client_host=client_host,
+                )
+            )
 
     def add(self, member: MemberMetadata, respond: JoinCallback | None = None) -> int:
         """Door: a member more, whose JoinGroup waits if `respond` is given. The first one leads.
@@ -158,15 +176,15 @@ class GroupMetadata:
             return 0
         return self._trace(
             MemberJoined(
-                self.group_id,
-                member.member_id,
-                member.group_instance_id or "",
-                member.client_id,
-                member.client_host,
-                member.session_timeout_ms,
-                member.rebalance_timeout_ms,
-                tuple(protocol.name for protocol in member.supported_protocols),
-                len(self.members),
+                group=self.group_id,
+                member=member.member_id,
+                instance=member.group_instance_id or "",
+                client_id=member.client_id,
+                client_host=member.client_host,
+                session_timeout_ms=member.session_timeout_ms,
+                rebalance_timeout_ms=member.rebalance_timeout_ms,
+                protocols=tuple(protocol.name for protocol in member.supported_protocols),
+                members=len(self.members),
             )
         )
 
@@ -207,7 +225,10 @@ class GroupMetadata:
             return 0
         return self._trace(
             MemberUpdated(
-                self.group_id, member.member_id, member.group_instance_id or "", self.state
+                group=self.group_id,
+                member=member.member_id,
+                instance=member.group_instance_id or "",
+                state=self.state,
             )
         )
 
@@ -249,7 +270,12 @@ class GroupMetadata:
             self.leader_id = new_member_id
         if self._trace:
             self._trace(
-                StaticMemberReplaced(self.group_id, group_instance_id, old_member_id, new_member_id)
+                StaticMemberReplaced(
+                    group=self.group_id,
+                    instance=group_instance_id,
+                    before=old_member_id,
+                    member=new_member_id,
+                )
             )
         return member
 
@@ -347,11 +373,11 @@ class GroupMetadata:
         if self._trace:
             self._trace(
                 RebalanceCompleted(
-                    self.group_id,
-                    self.generation_id,
-                    self.protocol_name or "",
-                    self.leader_id or "",
-                    tuple(self.members),
+                    group=self.group_id,
+                    generation=self.generation_id,
+                    protocol=self.protocol_name or "",
+                    leader=self.leader_id or "",
+                    members=tuple(self.members),
                 )
             )
 
@@ -389,7 +415,12 @@ class GroupMetadata:
                 (member_id, len(member.assignment)) for member_id, member in self.members.items()
             )
             self._trace(
-                GroupAssigned(self.group_id, self.generation_id, self.leader_id or "", sizes)
+                GroupAssigned(
+                    group=self.group_id,
+                    generation=self.generation_id,
+                    leader=self.leader_id or "",
+                    assignments=sizes,
+                )
             )
 
     def forget_assignments(self) -> None:
@@ -422,14 +453,14 @@ class GroupMetadata:
             for m in self.members.values()
         )
         return GroupSnapshot(
-            self.group_id,
-            partition,
-            self.state,
-            self.generation_id,
-            self.protocol_type or "",
-            self.protocol_name or "",
-            self.leader_id or "",
-            members,
-            len(self.pending_members),
-            len(self.offsets.committed),
+            group=self.group_id,
+            partition=partition,
+            state=self.state,
+            generation=self.generation_id,
+            protocol_type=self.protocol_type or "",
+            protocol=self.protocol_name or "",
+            leader=self.leader_id or "",
+            members=members,
+            pending_members=len(self.pending_members),
+            offsets=len(self.offsets.committed),
         )

@@ -329,7 +329,13 @@ class GroupMetadataManager:
         if self._trace is not None and self._trace.hops:
             told = tuple((tp.topic, tp.partition, value.offset) for tp, value in offsets.items())
             self._trace(
-                OffsetsCommitted(group.group_id, group.generation_id, member_id, told, producer_id)
+                OffsetsCommitted(
+                    group=group.group_id,
+                    generation=group.generation_id,
+                    member=member_id,
+                    offsets=told,
+                    producer_id=producer_id,
+                )
             )
 
     def complete_transaction(
@@ -348,7 +354,11 @@ class GroupMetadataManager:
                 told = tuple(
                     (tp.topic, tp.partition, commit.value.offset) for tp, commit in ended.items()
                 )
-                self._trace(TransactionalOffsetsCompleted(group_id, producer_id, committed, told))
+                self._trace(
+                    TransactionalOffsetsCompleted(
+                        group=group_id, producer_id=producer_id, committed=committed, offsets=told
+                    )
+                )
 
     def cleanup_expired(self, groups: Iterable[GroupMetadata]) -> None:
         """Every offsets.retention.check.interval.ms, of all groups, some at a time. O(offsets)."""
@@ -398,7 +408,9 @@ class GroupMetadataManager:
             if removed and self._trace:
                 self._trace(
                     OffsetsRemoved(
-                        group.group_id, reason, tuple((tp.topic, tp.partition) for tp in removed)
+                        group=group.group_id,
+                        reason=reason,
+                        partitions=tuple((tp.topic, tp.partition) for tp in removed),
                     )
                 )
             if tombstones:

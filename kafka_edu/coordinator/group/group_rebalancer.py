@@ -189,10 +189,10 @@ class GroupRebalancer:
         cause = 0
         if self._trace:
             left = MemberLeft(
-                group.group_id,
-                member.member_id,
-                member.group_instance_id or "",
-                len(group.members) - 1,
+                group=group.group_id,
+                member=member.member_id,
+                instance=member.group_instance_id or "",
+                members=len(group.members) - 1,
             )
             cause = self._trace(left)
         self._remove(group, member, "a member leaves", cause)
@@ -203,11 +203,11 @@ class GroupRebalancer:
             return 0
         return self._trace(
             MemberFailed(
-                group.group_id,
-                member.member_id,
-                member.group_instance_id or "",
-                reason,
-                len(group.members) - 1,
+                group=group.group_id,
+                member=member.member_id,
+                instance=member.group_instance_id or "",
+                reason=reason,
+                members=len(group.members) - 1,
             )
         )
 
@@ -250,7 +250,9 @@ class GroupRebalancer:
     ) -> None:
         """Door: the group gathers. Whoever waits for the old assignment is told to join again."""
         if self._trace:
-            started = RebalanceStarted(group.group_id, group.generation_id, reason, member)
+            started = RebalanceStarted(
+                group=group.group_id, generation=group.generation_id, reason=reason, member=member
+            )
             with self._trace.because(cause or self._trace.cause):
                 cause = self._trace(started)
             with self._trace.because(cause):

@@ -68,7 +68,7 @@ class PartitionLoader:
         self.on_resignation(partition, leader_epoch)
         self._manager.begin_loading(partition, leader_epoch)
         if self._trace:
-            self._trace(GroupsLoading(partition, leader_epoch))
+            self._trace(GroupsLoading(partition=partition, leader_epoch=leader_epoch))
         self._do(lambda: self._load(partition, leader_epoch))
 
     def on_resignation(self, partition: int, _: int | None) -> None:
@@ -144,11 +144,11 @@ class PartitionLoader:
             offsets = sum(len(group.offsets.committed) for group in groups)
             self._trace(
                 GroupsLoaded(
-                    partition,
-                    leader_epoch,
-                    len(groups),
-                    offsets,
-                    self._time.hi_res_clock_ms() - began_ms,
+                    partition=partition,
+                    leader_epoch=leader_epoch,
+                    groups=len(groups),
+                    offsets=offsets,
+                    took_ms=self._time.hi_res_clock_ms() - began_ms,
                 )
             )
 
@@ -159,7 +159,7 @@ class PartitionLoader:
             if i % GROUPS_AT_A_TIME == GROUPS_AT_A_TIME - 1:
                 await self._time.sleep(0)
         if self._trace:
-            self._trace(GroupsUnloaded(partition, len(groups), offsets))
+            self._trace(GroupsUnloaded(partition=partition, groups=len(groups), offsets=offsets))
 
     async def cleanup_expired(self) -> None:
         """Every offsets.retention.check.interval.ms."""

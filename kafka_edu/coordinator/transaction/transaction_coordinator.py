@@ -331,11 +331,11 @@ class TransactionCoordinator:
                 open_ms = self._time.milliseconds() - metadata.txn_start_timestamp
                 self._trace(
                     TransactionTimedOut(
-                        metadata.transactional_id,
-                        metadata.producer_id,
-                        metadata.producer_epoch,
-                        open_ms,
-                        metadata.txn_timeout_ms,
+                        transactional_id=metadata.transactional_id,
+                        producer_id=metadata.producer_id,
+                        producer_epoch=metadata.producer_epoch,
+                        open_ms=open_ms,
+                        timeout_ms=metadata.txn_timeout_ms,
                     )
                 )
             fence = metadata.prepare_fence_producer_epoch()
@@ -361,12 +361,12 @@ class TransactionCoordinator:
                 if self._trace:
                     self._trace(
                         TransactionResumed(
-                            metadata.transactional_id,
-                            metadata.producer_id,
-                            metadata.producer_epoch,
-                            metadata.state,
-                            tuple(map(str, sorted(metadata.topic_partitions))),
-                            coordinator_epoch,
+                            transactional_id=metadata.transactional_id,
+                            producer_id=metadata.producer_id,
+                            producer_epoch=metadata.producer_epoch,
+                            state=metadata.state,
+                            partitions=tuple(map(str, sorted(metadata.topic_partitions))),
+                            coordinator_epoch=coordinator_epoch,
                         )
                     )
                 self._markers.add_txn_markers_to_send(
@@ -381,7 +381,11 @@ class TransactionCoordinator:
         if self._trace:
             self._trace(
                 ProducerFenced(
-                    metadata.transactional_id, metadata.producer_id, epoch, current, asked
+                    transactional_id=metadata.transactional_id,
+                    producer_id=metadata.producer_id,
+                    producer_epoch=epoch,
+                    current_epoch=current,
+                    asked=asked,
                 )
             )
 

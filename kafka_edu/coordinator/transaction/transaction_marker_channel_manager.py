@@ -191,7 +191,11 @@ class TransactionMarkerChannelManager:
             if self._trace:
                 self._trace(
                     TransactionMarkerAnswered(
-                        transactional_id, tp.topic, tp.partition, broker_id, error.name
+                        transactional_id=transactional_id,
+                        topic=tp.topic,
+                        partition=tp.partition,
+                        broker=broker_id,
+                        error=error.name,
                     )
                 )
             if error in AS_GOOD_AS_WRITTEN:
@@ -232,7 +236,9 @@ class TransactionMarkerChannelManager:
         if self._trace:
             self._trace(
                 TransactionMarkersSent(
-                    broker_id, tuple(p.metadata.transactional_id for p in pending), partitions
+                    broker=broker_id,
+                    transactional_ids=tuple(p.metadata.transactional_id for p in pending),
+                    partitions=partitions,
                 )
             )
 

@@ -221,13 +221,13 @@ class TransactionStateManager:
         if self._trace:
             self._trace(
                 TransactionStateChanged(
-                    metadata.transactional_id,
-                    metadata.producer_id,
-                    metadata.producer_epoch,
-                    before,
-                    metadata.state,
-                    tuple(map(str, sorted(metadata.topic_partitions))),
-                    coordinator_epoch,
+                    transactional_id=metadata.transactional_id,
+                    producer_id=metadata.producer_id,
+                    producer_epoch=metadata.producer_epoch,
+                    before=before,
+                    after=metadata.state,
+                    partitions=tuple(map(str, sorted(metadata.topic_partitions))),
+                    coordinator_epoch=coordinator_epoch,
                 )
             )
 
@@ -278,10 +278,10 @@ class TransactionStateManager:
             if self._trace:
                 self._trace(
                     TransactionsLoaded(
-                        partition,
-                        coordinator_epoch,
-                        len(found),
-                        self._time.hi_res_clock_ms() - began_ms,
+                        partition=partition,
+                        coordinator_epoch=coordinator_epoch,
+                        transactional_ids=len(found),
+                        took_ms=self._time.hi_res_clock_ms() - began_ms,
                     )
                 )
             on_loaded(partition, coordinator_epoch, list(found.values()))
@@ -292,7 +292,11 @@ class TransactionStateManager:
         entry = self._cache.pop(partition, None)
         if entry is not None and self._trace:
             self._trace(
-                TransactionsUnloaded(partition, entry.coordinator_epoch, len(entry.metadata))
+                TransactionsUnloaded(
+                    partition=partition,
+                    coordinator_epoch=entry.coordinator_epoch,
+                    transactional_ids=len(entry.metadata),
+                )
             )
 
     def remove_expired_transactional_ids(self) -> None:
@@ -323,10 +327,10 @@ class TransactionStateManager:
                 if self._trace:
                     self._trace(
                         TransactionalIdExpired(
-                            transactional_id,
-                            metadata.producer_id,
-                            metadata.producer_epoch,
-                            coordinator_epoch,
+                            transactional_id=transactional_id,
+                            producer_id=metadata.producer_id,
+                            producer_epoch=metadata.producer_epoch,
+                            coordinator_epoch=coordinator_epoch,
                         )
                     )
 
@@ -349,13 +353,13 @@ class TransactionStateManager:
     def _snapshot(self) -> Iterable[TransactionSnapshot]:
         for epoch, metadata in self._all():
             yield TransactionSnapshot(
-                metadata.transactional_id,
-                metadata.producer_id,
-                metadata.producer_epoch,
-                metadata.state,
-                metadata.pending_state or "",
-                tuple(map(str, sorted(metadata.topic_partitions))),
-                epoch,
+                transactional_id=metadata.transactional_id,
+                producer_id=metadata.producer_id,
+                producer_epoch=metadata.producer_epoch,
+                state=metadata.state,
+                pending_state=metadata.pending_state or "",
+                partitions=tuple(map(str, sorted(metadata.topic_partitions))),
+                coordinator_epoch=epoch,
             )
 
 

@@ -244,12 +244,12 @@ class DataTree:
         if self._trace:
             told = self._trace(
                 ZnodeCreated(
-                    path,
-                    zxid,
-                    header.session_id,
-                    txn.ephemeral_owner != 0,
-                    stat.data_length,
-                    _shown(txn.data),
+                    path=path,
+                    zxid=zxid,
+                    session_id=header.session_id,
+                    ephemeral=txn.ephemeral_owner != 0,
+                    data_length=stat.data_length,
+                    data=_shown(txn.data),
                 )
             )
             with self._trace.because(told):
@@ -274,12 +274,12 @@ class DataTree:
         if self._trace:
             told = self._trace(
                 ZnodeChanged(
-                    txn.path,
-                    header.zxid,
-                    header.session_id,
-                    txn.version,
-                    stat.data_length,
-                    _shown(txn.data),
+                    path=txn.path,
+                    zxid=header.zxid,
+                    session_id=header.session_id,
+                    version=txn.version,
+                    data_length=stat.data_length,
+                    data=_shown(txn.data),
                 )
             )
             with self._trace.because(told):
@@ -296,14 +296,30 @@ class DataTree:
         node = self.nodes[path]
         node.data = data
         if self._trace:
-            self._trace(ZnodeChanged(path, node.mzxid, 0, node.version, len(data), _shown(data)))
+            self._trace(
+                ZnodeChanged(
+                    path=path,
+                    zxid=node.mzxid,
+                    session_id=0,
+                    version=node.version,
+                    data_length=len(data),
+                    data=_shown(data),
+                )
+            )
 
     def _set_acl(self, header: TxnHeader, txn: SetAclTxn) -> Stat:
         node = self.nodes[txn.path]
         node.acl = txn.acl
         node.aversion = txn.version
         if self._trace:
-            self._trace(ZnodeAclChanged(txn.path, header.zxid, header.session_id, txn.version))
+            self._trace(
+                ZnodeAclChanged(
+                    path=txn.path,
+                    zxid=header.zxid,
+                    session_id=header.session_id,
+                    version=txn.version,
+                )
+            )
         return node.stat()
 
     def _delete(self, header: TxnHeader, path: str) -> None:
@@ -319,7 +335,9 @@ class DataTree:
             if not owned:
                 del self.ephemerals[node.ephemeral_owner]
         if self._trace:
-            told = self._trace(ZnodeDeleted(path, header.zxid, header.session_id))
+            told = self._trace(
+                ZnodeDeleted(path=path, zxid=header.zxid, session_id=header.session_id)
+            )
             with self._trace.because(told):
                 self._deleted(path, header.zxid)
         else:

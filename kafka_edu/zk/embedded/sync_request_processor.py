@@ -150,7 +150,7 @@ class SyncRequestProcessor:
 
         size = await self._run_blocking(save)
         if self._trace:
-            self._trace(SnapshotTaken(zxid, len(rows), size))
+            self._trace(SnapshotTaken(zxid=zxid, znodes=len(rows), size_bytes=size))
 
 
 class _Batch:

@@ -43,7 +43,7 @@ class WatchManager:
         self._paths.setdefault(watcher, {})[path] = None
         self.count += 1
         if self.trace:
-            self.trace(WatchSet(path, self.kind, watcher))
+            self.trace(WatchSet(path=path, kind=self.kind, cnxn=watcher))
 
     def trigger(
         self, path: str, event_type: WatchType, zxid: int, already_told: Collection[int] = ()

@@ -210,7 +210,7 @@ class ZooKeeperServer:
             session.cnxn = -1
             if self._trace:
                 self._disconnected[session.id] = self._trace(
-                    SessionDisconnected(session.id, cnxn_id, reason)
+                    SessionDisconnected(session_id=session.id, cnxn=cnxn_id, reason=reason)
                 )
 
     def connect(
@@ -270,7 +270,13 @@ class ZooKeeperServer:
             path = request[0] if request and isinstance(request[0], str) else ""
             self._trace(
                 ZkRequestServed(
-                    cnxn.session_id, cnxn_id, xid, type(request).__name__, path, zxid, code.name
+                    session_id=cnxn.session_id,
+                    cnxn=cnxn_id,
+                    xid=xid,
+                    request=type(request).__name__,
+                    path=path,
+                    zxid=zxid,
+                    error=code.name,
                 )
             )
         if isinstance(request, CloseSessionRequest):
@@ -324,7 +330,9 @@ class ZooKeeperServer:
 
     def _refuse(self, cnxn: ServerCnxn, request: ConnectRequest, reason: str) -> None:
         if self._trace:
-            self._trace(SessionRefused(request.session_id, cnxn.peer, reason))
+            self._trace(
+                SessionRefused(session_id=request.session_id, peer=cnxn.peer, reason=reason)
+            )
         self._close_cnxn(cnxn.id, reason)
 
     def _create_session(self, cnxn: ServerCnxn, timeout_ms: int, wall_ms: int) -> None:
@@ -333,7 +341,15 @@ class ZooKeeperServer:
         header = self._log(cnxn.session_id, 0, wall_ms, CreateSessionTxn(timeout_ms))
         self.sessions.sessions[cnxn.session_id].cnxn = cnxn.id
         if self._trace:
-            self._trace(SessionOpened(cnxn.session_id, cnxn.id, cnxn.peer, timeout_ms, header.zxid))
+            self._trace(
+                SessionOpened(
+                    session_id=cnxn.session_id,
+                    cnxn=cnxn.id,
+                    peer=cnxn.peer,
+                    timeout_ms=timeout_ms,
+                    zxid=header.zxid,
+                )
+            )
 
     def _reopen_session(self, cnxn: ServerCnxn, request: ConnectRequest, timeout_ms: int) -> bool:
         session = self.sessions.sessions.get(request.session_id)
@@ -349,7 +365,11 @@ class ZooKeeperServer:
         self.sessions.set_timeout(session.id, timeout_ms, self._now_ms)
         self._disconnected.pop(session.id, None)
         if self._trace:
-            self._trace(SessionMoved(session.id, cnxn.id, cnxn.peer, timeout_ms))
+            self._trace(
+                SessionMoved(
+                    session_id=session.id, cnxn=cnxn.id, peer=cnxn.peer, timeout_ms=timeout_ms
+                )
+            )
         return True
 
     def _expire(self, session_id: int, wall_ms: int) -> None:
@@ -357,7 +377,9 @@ class ZooKeeperServer:
         cnxn_id = session.cnxn
         if self._trace:
             with self._trace.because(self._disconnected.pop(session_id, 0)):
-                expired = self._trace(SessionExpired(session_id, session.timeout_ms))
+                expired = self._trace(
+                    SessionExpired(session_id=session_id, timeout_ms=session.timeout_ms)
+                )
             with self._trace.because(expired):
                 self._end_session(session_id, 0, wall_ms)
                 self._close_cnxn(cnxn_id, "session expired")
@@ -426,9 +448,9 @@ class ZooKeeperServer:
                 if self._trace:
                     told = self._trace(
                         SessionClosed(
-                            header.session_id,
-                            header.zxid,
-                            len(self.tree.ephemerals.get(header.session_id, ())),
+                            session_id=header.session_id,
+                            zxid=header.zxid,
+                            ephemerals=len(self.tree.ephemerals.get(header.session_id, ())),
                         )
                     )
                     with self._trace.because(told):
@@ -445,44 +467,44 @@ class ZooKeeperServer:
         for session in self.sessions.sessions.values():
             peer = self.cnxns[session.cnxn].peer if session.cnxn in self.cnxns else ""
             yield SessionSnapshot(
-                session.id,
-                session.cnxn,
-                peer,
-                session.timeout_ms,
-                session.expires_at - self._now_ms,
+                session_id=session.id,
+                cnxn=session.cnxn,
+                peer=peer,
+                timeout_ms=session.timeout_ms,
+                expires_in_ms=session.expires_at - self._now_ms,
             )
         for row in self.tree.rows():
             data = row.data or b""
             shown = data[:MAX_TRACED_DATA].decode("utf-8", "replace")
             count = self.tree.nodes[row.path].num_children
             yield ZnodeSnapshot(
-                row.path,
-                row.czxid,
-                row.mzxid,
-                row.version,
-                row.ephemeral_owner,
-                len(data),
-                count,
-                shown,
+                path=row.path,
+                czxid=row.czxid,
+                mzxid=row.mzxid,
+                version=row.version,
+                ephemeral_owner=row.ephemeral_owner,
+                data_length=len(data),
+                num_children=count,
+                data=shown,
             )
         for manager in (self.tree.data_watches, self.tree.child_watches):
             for path, cnxn_id in manager.items():
-                yield WatchSnapshot(path, manager.kind, cnxn_id)
+                yield WatchSnapshot(path=path, kind=manager.kind, cnxn=cnxn_id)
 
     def _gauge_events(self) -> Iterable[Event]:
         tree = self.tree
         average, maximum = self.stats.take_window()
         yield ZooKeeperSampled(
-            tree.last_processed_zxid,
-            len(self.sessions.sessions),
-            len(self.cnxns),
-            len(tree.nodes),
-            tree.ephemeral_count,
-            tree.data_watches.count + tree.child_watches.count,
-            self.stats.requests_total,
-            self.stats.outstanding,
-            average,
-            maximum,
+            zxid=tree.last_processed_zxid,
+            sessions=len(self.sessions.sessions),
+            connections=len(self.cnxns),
+            znodes=len(tree.nodes),
+            ephemerals=tree.ephemeral_count,
+            watches=tree.data_watches.count + tree.child_watches.count,
+            requests_total=self.stats.requests_total,
+            outstanding=self.stats.outstanding,
+            latency_avg_us=average,
+            latency_max_us=maximum,
         )
 
 

@@ -61,7 +61,16 @@ def test_the_svg_comes_only_with_graphviz(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_due_times_and_hands_are_read_from_the_event() -> None:
-    wheel = WheelSnapshot("t", 2, 20, 20, 460, (0,) * 20, 0, 0)
+    wheel = WheelSnapshot(
+        timer="t",
+        level=2,
+        tick_ms=20,
+        wheel_size=20,
+        current_time_ms=460,
+        tasks_by_slot=(0,) * 20,
+        made_ms=0,
+        made_for_delay_ms=0,
+    )
     assert drawing.hand(wheel) == 3
     assert [drawing.due_ms(wheel, slot) for slot in (3, 4, 2)] == [460, 480, 840]
 

@@ -182,13 +182,33 @@ def test_the_proxys_doings_as_lines():
     said = []
     sink = TerminalSink(said.append)
     for event in (
-        ProxyStarted("[::1]:9999", ("east",), ("client=* to=east",)),
-        TargetStateChanged("east", "Up", "Down", "nobody answers"),
+        ProxyStarted(listener="[::1]:9999", targets=("east",), routes=("client=* to=east",)),
+        TargetStateChanged(target="east", before="Up", after="Down", reason="nobody answers"),
         ProxyRefused(
-            "c", 1, "", ApiKey.PRODUCE, 7, "PRODUCE is not served: this is a metadata proxy"
+            connection_id="c",
+            correlation_id=1,
+            client_id="",
+            api_key=ApiKey.PRODUCE,
+            api_version=7,
+            reason="PRODUCE is not served: this is a metadata proxy",
         ),
-        ProxyAnswered("c", 1, "web", ApiKey.METADATA, 7, "east", 1, "NONE"),
-        ProxyStopped("SIGTERM", ((3, 1200), (18, 2)), 1, 40_000, 5_000_000),
+        ProxyAnswered(
+            connection_id="c",
+            correlation_id=1,
+            client_id="web",
+            api_key=ApiKey.METADATA,
+            api_version=7,
+            target="east",
+            topics=1,
+            error="NONE",
+        ),
+        ProxyStopped(
+            reason="SIGTERM",
+            requests=((3, 1200), (18, 2)),
+            refused=1,
+            bytes_in=40_000,
+            bytes_out=5_000_000,
+        ),
     ):
         sink.accept(Envelope(-4, 1, 0, 0, 0, event))
     assert said == [

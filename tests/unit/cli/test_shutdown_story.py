@@ -18,11 +18,30 @@ def told(broker: int, mono_us: int, event: Event) -> Envelope:
 
 
 def leads(tp: TopicPartition, epoch: int = 1) -> BecameLeader:
-    return BecameLeader(tp.topic, tp.partition, epoch, 1, 0, 0, (1,), (0, 1), 1)
+    return BecameLeader(
+        topic=tp.topic,
+        partition=tp.partition,
+        leader_epoch=epoch,
+        controller_epoch=1,
+        start_offset=0,
+        high_watermark=0,
+        isr=(1,),
+        replicas=(0, 1),
+        zk_version=1,
+    )
 
 
 def follows(tp: TopicPartition, epoch: int = 1) -> BecameFollower:
-    return BecameFollower(tp.topic, tp.partition, 1, epoch, 1, 0, 0, (0, 1))
+    return BecameFollower(
+        topic=tp.topic,
+        partition=tp.partition,
+        leader=1,
+        leader_epoch=epoch,
+        controller_epoch=1,
+        log_end_offset=0,
+        high_watermark=0,
+        replicas=(0, 1),
+    )
 
 
 def test_a_stopped_broker_ceases_to_lead_when_it_is_told() -> None:
@@ -58,18 +77,67 @@ def test_only_its_own_leaderships_count_and_only_the_first_move() -> None:
 
 def test_the_end_of_a_broker() -> None:
     attempts = [
-        told(0, n, ControlledShutdownAttempted(n, 1, "NONE", left)) for n, left in ((1, 3), (2, 1))
+        told(
+            0,
+            n,
+            ControlledShutdownAttempted(
+                attempt=n, controller_id=1, error="NONE", partitions_remaining=left
+            ),
+        )
+        for n, left in ((1, 3), (2, 1))
     ]
-    assert end_of([*attempts, told(0, 9, ServerStopped(0, True, 5))]) == End(2, 1, True)
+    assert end_of(
+        [*attempts, told(0, 9, ServerStopped(broker_id=0, clean=True, shutdown_ms=5))]
+    ) == End(2, 1, True)
     assert end_of([]) == End(0, 0, False)
 
 
 def test_its_next_start() -> None:
     recording = [
-        told(0, 1, LogRecovered("t", 0, 10, 2, 0, 110, "")),
-        told(0, 2, LogLoaded("t", 0, "/d", 0, 110, 2, 1, 0, False)),
-        told(0, 3, LogLoaded("t", 1, "/d", 0, 9, 1, 1, 0, True)),
-        told(0, 4, ServerStarted(0, (), 77)),
+        told(
+            0,
+            1,
+            LogRecovered(
+                topic="t",
+                partition=0,
+                recovery_point=10,
+                segments=2,
+                truncated_bytes=0,
+                log_end_offset=110,
+                reason="",
+            ),
+        ),
+        told(
+            0,
+            2,
+            LogLoaded(
+                topic="t",
+                partition=0,
+                log_dir="/d",
+                log_start_offset=0,
+                log_end_offset=110,
+                segments=2,
+                size=1,
+                producers=0,
+                clean=False,
+            ),
+        ),
+        told(
+            0,
+            3,
+            LogLoaded(
+                topic="t",
+                partition=1,
+                log_dir="/d",
+                log_start_offset=0,
+                log_end_offset=9,
+                segments=1,
+                size=1,
+                producers=0,
+                clean=True,
+            ),
+        ),
+        told(0, 4, ServerStarted(broker_id=0, end_points=(), startup_ms=77)),
     ]
     assert start_of(recording) == Start(77, 2, 1, 2, 100)
 

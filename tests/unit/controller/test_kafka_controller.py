@@ -103,9 +103,9 @@ def test_a_dead_leader_is_replaced_by_ar_order_not_isr_order(cluster: "Controlle
     ]
     elected = cluster.controller.facts("LeaderElected")[-1]
     assert elected == LeaderElected(
-        "t",
-        0,
-        "OfflinePartition",
+        topic="t",
+        partition=0,
+        strategy="OfflinePartition",
         replicas=(3, 2, 1),
         isr_before=(1, 3, 2),
         live=(2, 1),
@@ -191,7 +191,7 @@ def test_controller_znode_deleted_by_hand(cluster: "ControllerCluster") -> None:
     cluster.settle()
     assert cluster.controller.controller.epoch == 2
     assert cluster.brokers[1].facts("ControllerResigned") == [
-        ControllerResigned(1, "/controller says None")
+        ControllerResigned(epoch=1, reason="/controller says None")
     ]
     assert (
         len(
@@ -213,7 +213,7 @@ def test_controller_znode_written_by_hand_is_a_new_election(
     cluster.settle()
     elected = cluster.controller
     assert elected.controller.epoch == 2
-    assert elected.facts("ControllerElected")[-1] == ControllerElected(2, 2)
+    assert elected.facts("ControllerElected")[-1] == ControllerElected(epoch=2, epoch_zk_version=2)
     assert len(cluster.brokers[1].facts("ControllerResigned")) == 1
 
 

@@ -155,7 +155,10 @@ def test_a_controller_znode_without_a_session_behind_it_goes(
     everybody = [
         event for broker in cluster.brokers.values() for event in broker.facts("ControllerElected")
     ]
-    assert sorted(everybody) == [ControllerElected(1, 1), ControllerElected(2, 2)]
+    assert sorted(everybody) == [
+        ControllerElected(epoch=1, epoch_zk_version=1),
+        ControllerElected(epoch=2, epoch_zk_version=2),
+    ]
 
 
 @pytest.mark.parametrize("gap_ms", [0.0, 0.5, 1.0, 1.5, 2.0, 3.0])
@@ -226,7 +229,10 @@ def test_a_broker_that_changes_its_listeners_is_told_of_and_reached_there(
     cluster.settle()
     assert cluster.controller.facts("BrokerListenersChanged") == [
         BrokerListenersChanged(
-            2, epoch, ("PLAINTEXT://127.0.0.1:9094",), ("PLAINTEXT://127.0.0.1:9999",)
+            broker_id=2,
+            broker_epoch=epoch,
+            before=("PLAINTEXT://127.0.0.1:9094",),
+            after=("PLAINTEXT://127.0.0.1:9999",),
         )
     ]
     assert [broker.end_points[0].port for broker in cluster.moved] == [9999]
@@ -264,7 +270,12 @@ def test_a_transition_that_is_refused_is_told(cluster: "ControllerCluster") -> N
     )
     assert cluster.controller.facts("StateChangeRefused") == [
         StateChangeRefused(
-            "t", 0, 1, "OnlineReplica", "ReplicaDeletionStarted", "the table has no such transition"
+            topic="t",
+            partition=0,
+            replica=1,
+            before="OnlineReplica",
+            after="ReplicaDeletionStarted",
+            reason="the table has no such transition",
         )
     ]
     assert term.context.replica_state(replicas[0]) is ReplicaState.ONLINE
@@ -305,15 +316,25 @@ def test_auto_leader_rebalance_keeps_to_its_interval_and_its_percentage(
 
     lead_elsewhere(3)
     cluster.settle(300_000)
-    assert measured()[-1] == LeaderImbalanceMeasured(2, 10, 1, 10, 0)
+    assert measured()[-1] == LeaderImbalanceMeasured(
+        broker_id=2, preferred_here=10, led_elsewhere=1, allowed_percentage=10, given_back=0
+    )
     assert cluster.states()[3] == "t-3 leader=1 epoch=1 isr=2,1 controller=1"
     lead_elsewhere(7)
     cluster.settle(300_000)
-    assert measured()[-1] == LeaderImbalanceMeasured(2, 10, 2, 10, 2)
+    assert measured()[-1] == LeaderImbalanceMeasured(
+        broker_id=2, preferred_here=10, led_elsewhere=2, allowed_percentage=10, given_back=2
+    )
     assert cluster.states()[3] == "t-3 leader=2 epoch=2 isr=2,1 controller=1"
     assert cluster.states()[7] == "t-7 leader=2 epoch=2 isr=2,1 controller=1"
     assert cluster.controller.facts("ElectionsHeld") == [
-        ElectionsHeld("auto.leader.rebalance", "preferred", 2, 2, ())
+        ElectionsHeld(
+            trigger="auto.leader.rebalance",
+            election_type="preferred",
+            asked=2,
+            elected=2,
+            refused=(),
+        )
     ]
     rounds = [
         e for e in cluster.controller.facts("ControllerEventStarted") if "AutoPreferred" in str(e)

@@ -66,22 +66,37 @@ def test_each_change_is_told_once_by_its_door() -> None:
     for _ in range(5):
         log.append_as_leader(batch(), 3, NOW)
     assert told(ring) == [
-        LeaderEpochAssigned("t", 1, 3, 0),
-        SegmentRolled("t", 1, 4, "size", 0, 4 * size),
+        LeaderEpochAssigned(topic="t", partition=1, leader_epoch=3, start_offset=0),
+        SegmentRolled(
+            topic="t",
+            partition=1,
+            base_offset=4,
+            reason="size",
+            closed_base_offset=0,
+            closed_bytes=4 * size,
+        ),
     ]
     log.append_as_leader(batch(0), 3, NOW)
     log.append_as_leader(batch(0), 3, NOW)
-    assert told(ring) == [DuplicateBatch("t", 1, 5, 0, 0, 5)]
+    assert told(ring) == [
+        DuplicateBatch(
+            topic="t", partition=1, producer_id=5, producer_epoch=0, base_sequence=0, first_offset=5
+        )
+    ]
     log.flush(NOW)
-    assert told(ring) == [LogFlushed("t", 1, 6)]
+    assert told(ring) == [LogFlushed(topic="t", partition=1, recovery_point=6)]
     log.on_high_watermark_incremented(5)
     log.delete_old_segments(NOW + 11)
     assert told(ring) == [
-        SegmentDeleted("t", 1, 0, 4 * size, "retention by time"),
-        LogStartOffsetIncremented("t", 1, 0, 4),
+        SegmentDeleted(
+            topic="t", partition=1, base_offset=0, size=4 * size, reason="retention by time"
+        ),
+        LogStartOffsetIncremented(topic="t", partition=1, from_offset=0, to_offset=4),
     ]
     log.truncate_to(5, NOW)
-    assert told(ring) == [LogTruncated("t", 1, 6, 5, size, False)]
+    assert told(ring) == [
+        LogTruncated(topic="t", partition=1, from_offset=6, to_offset=5, bytes=size, fully=False)
+    ]
     log.truncate_to(5, NOW)
     log.maybe_increment_log_start_offset(4)
     log.maybe_assign_epoch_start_offset(3, 5)
@@ -92,22 +107,60 @@ def test_hops_are_told_only_to_those_who_want_them() -> None:
     quiet, ring = watched()
     quiet.append_as_leader(batch(), 0, NOW)
     quiet.read(0, 1000)
-    assert told(ring) == [LeaderEpochAssigned("t", 1, 0, 0)]
+    assert told(ring) == [
+        LeaderEpochAssigned(topic="t", partition=1, leader_epoch=0, start_offset=0)
+    ]
     log, ring = watched(Level.HOPS)
     size = len(batch())
     log.append_as_leader(batch(), 0, NOW)
     log.append_as_leader(batch(), 0, NOW)
     log.append_as_leader(batch(), 0, NOW)
     assert told(ring)[1:] == [
-        BatchValidated("t", 1, 1, size, False),
-        SegmentAppended("t", 1, 0, 0, 0, 0, size, False),
-        BatchValidated("t", 1, 1, size, False),
-        SegmentAppended("t", 1, 1, 1, 0, size, size, False),
-        BatchValidated("t", 1, 1, size, False),
-        SegmentAppended("t", 1, 2, 2, 0, 2 * size, size, True),
+        BatchValidated(topic="t", partition=1, records=1, size=size, rebuilt=False),
+        SegmentAppended(
+            topic="t",
+            partition=1,
+            first_offset=0,
+            last_offset=0,
+            segment_base_offset=0,
+            position=0,
+            size=size,
+            indexed=False,
+        ),
+        BatchValidated(topic="t", partition=1, records=1, size=size, rebuilt=False),
+        SegmentAppended(
+            topic="t",
+            partition=1,
+            first_offset=1,
+            last_offset=1,
+            segment_base_offset=0,
+            position=size,
+            size=size,
+            indexed=False,
+        ),
+        BatchValidated(topic="t", partition=1, records=1, size=size, rebuilt=False),
+        SegmentAppended(
+            topic="t",
+            partition=1,
+            first_offset=2,
+            last_offset=2,
+            segment_base_offset=0,
+            position=2 * size,
+            size=size,
+            indexed=True,
+        ),
     ]
     log.read(1, 1000)
-    assert told(ring) == [SegmentRead("t", 1, 1, 0, size, 2 * size)]
+    assert told(ring) == [
+        SegmentRead(
+            topic="t",
+            partition=1,
+            start_offset=1,
+            segment_base_offset=0,
+            position=size,
+            size=2 * size,
+        )
+    ]
     log.append_as_leader(build_message_set([Record(0, NOW, None, b"v")], 1), 0, NOW)
     assert isinstance(rebuilt := told(ring)[0], BatchValidated)
     assert rebuilt.rebuilt

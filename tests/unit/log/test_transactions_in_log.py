@@ -183,8 +183,15 @@ def test_events_tell_what_holds_readers_back_and_what_was_aborted() -> None:
     assert [
         e for e in told if isinstance(e, LastStableOffsetMoved | AbortedTransactionIndexed)
     ] == [
-        AbortedTransactionIndexed("t", 0, 2, 1, 3, 4),
-        LastStableOffsetMoved("t", 0, 1, 4, 4),
+        AbortedTransactionIndexed(
+            topic="t",
+            partition=0,
+            producer_id=2,
+            first_offset=1,
+            last_offset=3,
+            last_stable_offset=4,
+        ),
+        LastStableOffsetMoved(topic="t", partition=0, from_offset=1, to_offset=4, high_watermark=4),
     ]
 
 

@@ -197,7 +197,7 @@ def test_purges_the_completed_after_the_interval(time: MockTime, hw: list[int]) 
     operations[10].force_complete()
     purgatory.advance_clock(time.hi_res_clock_ms())
     assert purgatory.watched == 0
-    assert told.of(PurgatoryPurged) == [PurgatoryPurged("Fetch", 11, 0)]
+    assert told.of(PurgatoryPurged) == [PurgatoryPurged(purgatory="Fetch", purged=11, watched=0)]
 
 
 def test_a_completion_that_completes_others_is_worked_off_in_the_same_call(
@@ -270,25 +270,80 @@ def test_tells_what_waits_why_and_what_completed_it(time: MockTime, hw: list[int
     purgatory.try_complete_else_watch(operation, (KEY,))
     why = (Requirement("web-0", "high watermark", 4, 2, (("broker 2", 2),)),)
     assert told.of(OperationWatched) == [
-        OperationWatched("Produce", 1, "wait for 4", ("web-0",), 31_000, why)
+        OperationWatched(
+            purgatory="Produce",
+            operation=1,
+            label="wait for 4",
+            keys=("web-0",),
+            deadline_ms=31_000,
+            why=why,
+        )
     ]
     time.advance(412)
     gauges = [e.event for e in trace.gauges()]
-    assert PurgatorySampled("Produce", 1, 1, 1, 0, 0, 0, 0) in gauges
     assert (
-        WaitingOperationSampled("Produce", 1, "wait for 4", ("web-0",), 412, 31_000, why) in gauges
+        PurgatorySampled(
+            purgatory="Produce",
+            watched=1,
+            delayed=1,
+            keys=1,
+            completed_at_once=0,
+            completed_by_event=0,
+            completed_by_timeout=0,
+            completed_forced=0,
+        )
+        in gauges
+    )
+    assert (
+        WaitingOperationSampled(
+            purgatory="Produce",
+            operation=1,
+            label="wait for 4",
+            keys=("web-0",),
+            age_ms=412,
+            deadline_ms=31_000,
+            why=why,
+        )
+        in gauges
     )
     snapshot = [e.event for e in trace.snapshot()]
-    assert PurgatorySnapshot("Produce", 1, 1, 1, 0, 0, 0, 0) in snapshot
     assert (
-        WaitingOperationSnapshot("Produce", 1, "wait for 4", ("web-0",), 412, 31_000, why)
+        PurgatorySnapshot(
+            purgatory="Produce",
+            watched=1,
+            delayed=1,
+            keys=1,
+            completed_at_once=0,
+            completed_by_event=0,
+            completed_by_timeout=0,
+            completed_forced=0,
+        )
+        in snapshot
+    )
+    assert (
+        WaitingOperationSnapshot(
+            purgatory="Produce",
+            operation=1,
+            label="wait for 4",
+            keys=("web-0",),
+            age_ms=412,
+            deadline_ms=31_000,
+            why=why,
+        )
         in snapshot
     )
     hw[0] = 4
     with trace.because(77):
         purgatory.check_and_complete(KEY)
     assert told.of(OperationCompleted) == [
-        OperationCompleted("Produce", 1, "wait for 4", "event", "web-0", 412)
+        OperationCompleted(
+            purgatory="Produce",
+            operation=1,
+            label="wait for 4",
+            by="event",
+            key="web-0",
+            waited_ms=412,
+        )
     ]
     assert told.envelopes[-1].cause == 77
 

@@ -13,5 +13,5 @@ def test_a_stall_is_told_and_a_late_tick_is_not() -> None:
     watchdog = LoopWatchdog(time, tracer, lambda: 0, lambda: wound.append(1))
     watchdog.on_tick(130, 0)
     watchdog.on_tick(100 + 900, 850)
-    assert [envelope.event for envelope in ring.events] == [LoopStalled(900, 850)]
+    assert [envelope.event for envelope in ring.events] == [LoopStalled(stalled_ms=900, cpu_ms=850)]
     assert len(wound) == 2

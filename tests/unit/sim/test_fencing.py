@@ -469,7 +469,7 @@ def test_a_controller_that_slept_through_its_replacement_is_fenced_everywhere() 
     cluster.advance(1_000)
     others = [broker for broker in cluster.brokers if broker != old]
     (new,) = [e for e in cluster.facts(ControllerElected) if e.broker in others]
-    assert new.event == ControllerElected(2, 2)
+    assert new.event == ControllerElected(epoch=2, epoch_zk_version=2)
     assert {e.broker for e in cluster.facts(BecameLeader)} <= set(others)
     cluster.resume(old)
     cluster.advance(3_000)

@@ -105,7 +105,9 @@ def test_the_books_steps_in_their_order_and_its_three_cases() -> None:
     assert isinstance(processed, ControlledShutdownProcessed)
     assert (processed.led, processed.followed, processed.remaining) == (1, 1, 0)
     (attempt,) = of_broker(cluster, 2, ControlledShutdownAttempted)
-    assert attempt.event == ControlledShutdownAttempted(1, 1, "NONE", 0)
+    assert attempt.event == ControlledShutdownAttempted(
+        attempt=1, controller_id=1, error="NONE", partitions_remaining=0
+    )
     states = [
         e
         for e in of_broker(cluster, 2, BrokerStateChanged)
@@ -201,7 +203,12 @@ def test_a_producer_sees_no_failure_and_a_leaving_broker_does_not_follow_what_it
         answers.append(client.produce(LED, f"afterwards {number}", -1))
         cluster.advance(20)
     attempts = [e.event for e in of_broker(cluster, 2, ControlledShutdownAttempted)]
-    assert attempts == [ControlledShutdownAttempted(n, 1, "NONE", 1) for n in (1, 2, 3)]
+    assert attempts == [
+        ControlledShutdownAttempted(
+            attempt=n, controller_id=1, error="NONE", partitions_remaining=1
+        )
+        for n in (1, 2, 3)
+    ]
     assert not [
         e
         for e in cluster.facts(IsrExpanded)
@@ -292,7 +299,9 @@ def test_the_controller_itself_is_stopped() -> None:
     cluster, client = started()
     cluster.stop(1)
     (attempt,) = of_broker(cluster, 1, ControlledShutdownAttempted)
-    assert attempt.event == ControlledShutdownAttempted(1, 1, "NONE", 0)
+    assert attempt.event == ControlledShutdownAttempted(
+        attempt=1, controller_id=1, error="NONE", partitions_remaining=0
+    )
     (resigned,) = of_broker(cluster, 1, ControllerResigned)
     assert attempt.mono_us <= resigned.mono_us
     cluster.advance(1000)
@@ -312,7 +321,11 @@ def test_the_last_broker_asks_once() -> None:
     began = cluster.time.milliseconds()
     cluster.stop(2)
     attempts = [e.event for e in of_broker(cluster, 2, ControlledShutdownAttempted)]
-    assert attempts == [ControlledShutdownAttempted(1, 2, "NONE", 2)]
+    assert attempts == [
+        ControlledShutdownAttempted(
+            attempt=1, controller_id=2, error="NONE", partitions_remaining=2
+        )
+    ]
     assert cluster.time.milliseconds() - began < 1000
     assert cluster.brokers[2].file_system.exists("/data/.kafka_cleanshutdown"), (
         "its logs are whole nevertheless"

@@ -258,12 +258,20 @@ def test_installation_and_failures_are_events(tmp_path: Path) -> None:
     trace_learner([code], trace)
     live([2])
     replaces = "kafka_edu.timer.system_timer.TimingWheel"
-    assert told.events[0] == LearnerInstalled("02-1", replaces, str(code.path))
-    assert told.events[1] == LearnerFailed("02-1", "KeyError: 7", str(code.path), 15, 1)
+    assert told.events[0] == LearnerInstalled(
+        exercise="02-1", replaces=replaces, file=str(code.path)
+    )
+    assert told.events[1] == LearnerFailed(
+        exercise="02-1", message="KeyError: 7", file=str(code.path), line=15, failures=1
+    )
     assert [e.event for e in trace.snapshot()] == [
-        LearnerSnapshot("02-1", replaces, str(code.path), code.calls, 1)
+        LearnerSnapshot(
+            exercise="02-1", replaces=replaces, file=str(code.path), calls=code.calls, failures=1
+        )
     ]
-    assert [e.event for e in trace.gauges()] == [LearnerSampled("02-1", code.calls, 1)]
+    assert [e.event for e in trace.gauges()] == [
+        LearnerSampled(exercise="02-1", calls=code.calls, failures=1)
+    ]
 
 
 def test_a_flood_of_failures_is_not_told_one_by_one(tmp_path: Path) -> None:

@@ -193,18 +193,52 @@ def test_tells_each_task_at_level_all() -> None:
     advance(timer, time, 40)
     advance(timer, time, 11)
     assert told.events == [
-        WheelCreated("Produce", 2, 20, 20, 0, 50, 50),
-        TimerTaskAdded("Produce", "kept", 50, 50, 2, 2),
-        TimerTaskAdded("Produce", "dropped", 3, 3, 1, 3),
-        TimerTaskCancelled("Produce", "dropped", 3, 2, 1, 3),
-        TimerTaskDemoted("Produce", "kept", 50, 10, 2, 2, 1, 10),
-        TimerTaskExpired("Produce", "kept", 50, 2, 1, 10),
+        WheelCreated(
+            timer="Produce",
+            level=2,
+            tick_ms=20,
+            wheel_size=20,
+            current_time_ms=0,
+            deadline_ms=50,
+            delay_ms=50,
+        ),
+        TimerTaskAdded(timer="Produce", task="kept", delay_ms=50, deadline_ms=50, level=2, slot=2),
+        TimerTaskAdded(timer="Produce", task="dropped", delay_ms=3, deadline_ms=3, level=1, slot=3),
+        TimerTaskCancelled(
+            timer="Produce", task="dropped", deadline_ms=3, left_ms=2, level=1, slot=3
+        ),
+        TimerTaskDemoted(
+            timer="Produce",
+            task="kept",
+            deadline_ms=50,
+            left_ms=10,
+            from_level=2,
+            from_slot=2,
+            level=1,
+            slot=10,
+        ),
+        TimerTaskExpired(timer="Produce", task="kept", deadline_ms=50, late_ms=2, level=1, slot=10),
     ]
 
 
 def test_what_a_task_does_is_caused_by_its_expiry() -> None:
     timer, time, told, trace = traced(Level.ALL)
-    timer.add(Task(5, lambda: trace(WheelCreated("other", 2, 20, 20, 0, 0, 0))))
+    timer.add(
+        Task(
+            5,
+            lambda: trace(
+                WheelCreated(
+                    timer="other",
+                    level=2,
+                    tick_ms=20,
+                    wheel_size=20,
+                    current_time_ms=0,
+                    deadline_ms=0,
+                    delay_ms=0,
+                )
+            ),
+        )
+    )
     advance(timer, time, 5)
     assert told.envelopes[-1].cause == told.envelopes[-2].seq
     assert isinstance(told.envelopes[-2].event, TimerTaskExpired)
@@ -217,7 +251,17 @@ def test_tells_only_new_wheels_at_level_state() -> None:
     timer.add(Task(50))
     task.cancel()
     advance(timer, time, 100)
-    assert told.events == [WheelCreated("Produce", 2, 20, 20, 0, 50, 50)]
+    assert told.events == [
+        WheelCreated(
+            timer="Produce",
+            level=2,
+            tick_ms=20,
+            wheel_size=20,
+            current_time_ms=0,
+            deadline_ms=50,
+            delay_ms=50,
+        )
+    ]
 
 
 def test_gauges_and_snapshot_show_each_level_and_the_next_bucket() -> None:
@@ -232,7 +276,14 @@ def test_gauges_and_snapshot_show_each_level_and_the_next_bucket() -> None:
         ("Produce", 2, 20, 20, 0, level_2, 0, 350),
         ("Produce", 3, 400, 20, 0, level_3, 0, 450),
     ]
-    next_bucket = NextBucketSampled("Produce", 2, 17, 340, 2, (("t350", 350), ("t345", 345)))
+    next_bucket = NextBucketSampled(
+        timer="Produce",
+        level=2,
+        slot=17,
+        expiration_ms=340,
+        size=2,
+        tasks=(("t350", 350), ("t345", 345)),
+    )
     assert [e.event for e in trace.gauges()] == [
         TimerSampled(*totals),
         *[WheelSampled(*wheel) for wheel in wheels],

@@ -187,12 +187,36 @@ def test_a_port_that_is_used_again_is_another_connection(story: Story) -> None:
     old_sent = story.tell(1, sent(0))
     old_received = story.tell(2, received(0))
     old_answer = story.tell(
-        2, ResponseSent("127.0.0.1:9094-127.0.0.1:5000-3", 0, 4, 1, 0, 0, 0, 0, 0, 0)
+        2,
+        ResponseSent(
+            connection_id="127.0.0.1:9094-127.0.0.1:5000-3",
+            correlation_id=0,
+            api_key=4,
+            size_bytes=1,
+            request_queue_us=0,
+            local_us=0,
+            remote_us=0,
+            response_queue_us=0,
+            send_us=0,
+            total_us=0,
+        ),
     )
     new_sent = story.tell(1, sent(0))
     new_received = story.tell(2, received(0))
     new_answer = story.tell(
-        2, ResponseSent("127.0.0.1:9094-127.0.0.1:5000-4", 0, 4, 1, 0, 0, 0, 0, 0, 0)
+        2,
+        ResponseSent(
+            connection_id="127.0.0.1:9094-127.0.0.1:5000-4",
+            correlation_id=0,
+            api_key=4,
+            size_bytes=1,
+            request_queue_us=0,
+            local_us=0,
+            remote_us=0,
+            response_queue_us=0,
+            send_us=0,
+            total_us=0,
+        ),
     )
     answered = ControllerResponseReceived(
         broker_id=2, api_key=4, correlation_id=0, local="127.0.0.1:5000", error_code=0, took_us=1
@@ -212,10 +236,10 @@ def test_the_peer_of_a_connection_whose_hosts_have_hyphens() -> None:
 
 def test_numbers_of_an_earlier_life_are_not_those_of_this_one(story: Story) -> None:
     story.starts(1, 100, 7)
-    old = story.tell(1, ControllerEventQueued("Startup", "", 1))
+    old = story.tell(1, ControllerEventQueued(name="Startup", detail="", queue_size=1))
     story.starts(1, 101, 8)
-    new = story.tell(1, ControllerEventQueued("Startup", "", 1))
-    started = story.tell(1, ControllerEventStarted("Startup", "", 1), new)
+    new = story.tell(1, ControllerEventQueued(name="Startup", detail="", queue_size=1))
+    started = story.tell(1, ControllerEventStarted(name="Startup", detail="", queued_us=1), new)
     assert old.seq == new.seq
     assert story.causes(started) == [new]
     assert story.history.children(old) == ()
@@ -225,10 +249,17 @@ def test_a_session_ends_with_its_own_process(story: Story) -> None:
     story.starts(1, 100, 7)
     story.starts(2, 200, 8)
     ended = [
-        story.tell(SUPERVISOR, ProcessEnded(f"broker-{b}", b, pid, 0, "SIGKILL", False))
+        story.tell(
+            SUPERVISOR,
+            ProcessEnded(
+                process=f"broker-{b}", broker=b, pid=pid, code=0, signal="SIGKILL", asked=False
+            ),
+        )
         for b, pid in ((2, 200), (1, 100))
     ]
-    lost = story.tell(ZOOKEEPER, SessionDisconnected(8, 3, "connection lost"))
+    lost = story.tell(
+        ZOOKEEPER, SessionDisconnected(session_id=8, cnxn=3, reason="connection lost")
+    )
     assert story.causes(lost) == [ended[0]]
 
 
@@ -236,64 +267,93 @@ def test_a_connection_that_broke_while_the_process_ran_is_not_linked_to_its_end(
     story: Story,
 ) -> None:
     story.starts(1, 100, 7)
-    broke = story.tell(ZOOKEEPER, SessionDisconnected(7, 3, "connection lost"))
-    story.tell(ZOOKEEPER, SessionMoved(7, 4, "127.0.0.1:1", 6000))
-    asked = story.tell(SUPERVISOR, ActionAsked("kill", 1))
-    lost = story.tell(ZOOKEEPER, SessionDisconnected(7, 4, "connection lost"))
-    ended = story.tell(SUPERVISOR, ProcessEnded("broker-1", 1, 100, 0, "SIGKILL", True), asked)
+    broke = story.tell(
+        ZOOKEEPER, SessionDisconnected(session_id=7, cnxn=3, reason="connection lost")
+    )
+    story.tell(ZOOKEEPER, SessionMoved(session_id=7, cnxn=4, peer="127.0.0.1:1", timeout_ms=6000))
+    asked = story.tell(SUPERVISOR, ActionAsked(action="kill", broker=1))
+    lost = story.tell(
+        ZOOKEEPER, SessionDisconnected(session_id=7, cnxn=4, reason="connection lost")
+    )
+    ended = story.tell(
+        SUPERVISOR,
+        ProcessEnded(process="broker-1", broker=1, pid=100, code=0, signal="SIGKILL", asked=True),
+        asked,
+    )
     assert story.causes(broke) == []
     assert story.causes(lost) == [ended], "ZooKeeper may see the end before the supervisor does"
 
 
 def test_a_connection_lost_before_the_kill_was_asked_for_is_not_its_work(story: Story) -> None:
     story.starts(1, 100, 7)
-    lost = story.tell(ZOOKEEPER, SessionDisconnected(7, 3, "connection lost"))
-    asked = story.tell(SUPERVISOR, ActionAsked("kill", 1))
-    story.tell(SUPERVISOR, ProcessEnded("broker-1", 1, 100, 0, "SIGKILL", True), asked)
+    lost = story.tell(
+        ZOOKEEPER, SessionDisconnected(session_id=7, cnxn=3, reason="connection lost")
+    )
+    asked = story.tell(SUPERVISOR, ActionAsked(action="kill", broker=1))
+    story.tell(
+        SUPERVISOR,
+        ProcessEnded(process="broker-1", broker=1, pid=100, code=0, signal="SIGKILL", asked=True),
+        asked,
+    )
     assert story.causes(lost) == []
 
 
 def test_a_connection_lost_before_the_broker_spoke_last_is_not_the_kills_work(story: Story) -> None:
     story.starts(1, 100, 7)
-    lost = story.tell(ZOOKEEPER, SessionDisconnected(7, 3, "connection lost"))
-    story.tell(1, ControllerEventQueued("Startup", "", 1))
-    story.tell(SUPERVISOR, ProcessEnded("broker-1", 1, 100, 0, "SIGKILL", False))
+    lost = story.tell(
+        ZOOKEEPER, SessionDisconnected(session_id=7, cnxn=3, reason="connection lost")
+    )
+    story.tell(1, ControllerEventQueued(name="Startup", detail="", queue_size=1))
+    story.tell(
+        SUPERVISOR,
+        ProcessEnded(process="broker-1", broker=1, pid=100, code=0, signal="SIGKILL", asked=False),
+    )
     assert story.causes(lost) == []
 
 
 def test_a_pause_is_a_cause_only_while_it_lasts(story: Story) -> None:
     story.starts(1, 100, 7)
-    paused = story.tell(SUPERVISOR, ProcessPaused("broker-1", 1, 100))
-    expired = story.tell(ZOOKEEPER, SessionExpired(7, 6000))
+    paused = story.tell(SUPERVISOR, ProcessPaused(process="broker-1", broker=1, pid=100))
+    expired = story.tell(ZOOKEEPER, SessionExpired(session_id=7, timeout_ms=6000))
     assert story.causes(expired) == [paused]
     story.starts(2, 200, 8)
-    story.tell(SUPERVISOR, ProcessPaused("broker-2", 2, 200))
-    story.tell(SUPERVISOR, ProcessResumed("broker-2", 2, 200))
-    assert story.causes(story.tell(ZOOKEEPER, SessionExpired(8, 6000))) == []
+    story.tell(SUPERVISOR, ProcessPaused(process="broker-2", broker=2, pid=200))
+    story.tell(SUPERVISOR, ProcessResumed(process="broker-2", broker=2, pid=200))
+    assert story.causes(story.tell(ZOOKEEPER, SessionExpired(session_id=8, timeout_ms=6000))) == []
 
 
 def elected(epoch: int, partition: int = 0) -> LeaderElected:
     path = f"/brokers/topics/t/partitions/{partition}/state"
     return LeaderElected(
-        "t",
-        partition,
-        "OfflinePartition",
-        (1, 2),
-        (1, 2),
-        (2,),
-        1,
-        2,
-        (2,),
-        epoch,
-        False,
-        1,
-        path,
-        epoch,
+        topic="t",
+        partition=partition,
+        strategy="OfflinePartition",
+        replicas=(1, 2),
+        isr_before=(1, 2),
+        live=(2,),
+        old_leader=1,
+        new_leader=2,
+        isr=(2,),
+        leader_epoch=epoch,
+        unclean=False,
+        controller_epoch=1,
+        zk_path=path,
+        zk_version=epoch,
     )
 
 
 def leads(epoch: int) -> BecameLeader:
-    return BecameLeader("t", 0, epoch, 1, 0, 0, (2,), (1, 2), epoch)
+    return BecameLeader(
+        topic="t",
+        partition=0,
+        leader_epoch=epoch,
+        controller_epoch=1,
+        start_offset=0,
+        high_watermark=0,
+        isr=(2,),
+        replicas=(1, 2),
+        zk_version=epoch,
+    )
 
 
 class Led(NamedTuple):
@@ -302,12 +362,18 @@ class Led(NamedTuple):
 
 
 def lead(story: Story, epoch: int, correlation_id: int) -> Led:
-    started = story.tell(1, ControllerEventStarted("TopicChange", "", 1))
+    started = story.tell(1, ControllerEventStarted(name="TopicChange", detail="", queued_us=1))
     election = story.tell(1, elected(epoch), started)
     story.tell(1, elected(epoch, partition=1), started)
     story.tell(1, sent(correlation_id), started)
     arrived = story.tell(2, received(correlation_id))
-    dequeued = story.tell(2, RequestDequeued("", correlation_id, 4, 0, 0), arrived)
+    dequeued = story.tell(
+        2,
+        RequestDequeued(
+            connection_id="", correlation_id=correlation_id, api_key=4, handler=0, queued_us=0
+        ),
+        arrived,
+    )
     return Led(election, story.tell(2, leads(epoch), dequeued))
 
 
@@ -327,14 +393,18 @@ def test_a_write_is_linked_to_what_made_its_own_broker_write(story: Story) -> No
     story.starts(1, 100, 7)
     story.starts(2, 200, 8)
     mine, others = (
-        story.tell(1, ControllerEventStarted("BrokerChange", "", 1)),
-        story.tell(1, ControllerEventStarted("TopicChange", "", 1)),
+        story.tell(1, ControllerEventStarted(name="BrokerChange", detail="", queued_us=1)),
+        story.tell(1, ControllerEventStarted(name="TopicChange", detail="", queued_us=1)),
     )
     path = "/brokers/topics/t/partitions/0/state"
-    stray = story.tell(ZOOKEEPER, ZnodeChanged(path, 90, 8, 1, 0, ""))
+    stray = story.tell(
+        ZOOKEEPER, ZnodeChanged(path=path, zxid=90, session_id=8, version=1, data_length=0, data="")
+    )
     election = story.tell(1, elected(1), mine)
     assert story.causes(stray) == [], "session 8 is broker 2's"
-    write = story.tell(ZOOKEEPER, ZnodeChanged(path, 91, 7, 2, 0, ""))
+    write = story.tell(
+        ZOOKEEPER, ZnodeChanged(path=path, zxid=91, session_id=7, version=2, data_length=0, data="")
+    )
     second = story.tell(1, elected(2), others)
     assert story.causes(write) == [others]
     assert story.causes(second) == [write, others]
@@ -347,27 +417,80 @@ def test_an_ack_is_linked_to_the_response_that_held_its_offset(story: Story) -> 
         answered = story.tell(
             1,
             ProduceAnswered(
-                "c",
-                number,
-                -1,
-                (("t", 0, first, first + 10, "NONE"), ("t", 1, first, first + 10, "NONE")),
+                connection_id="c",
+                correlation_id=number,
+                acks=-1,
+                partitions=(
+                    ("t", 0, first, first + 10, "NONE"),
+                    ("t", 1, first, first + 10, "NONE"),
+                ),
             ),
         )
-        responses.append(story.tell(1, ResponseSent("c", number, 0, 1, 0, 0, 0, 0, 0, 0), answered))
-    acks = [story.tell(CLIENT, RecordAcknowledged("p", "t", 0, offset)) for offset in (9, 10, 29)]
+        responses.append(
+            story.tell(
+                1,
+                ResponseSent(
+                    connection_id="c",
+                    correlation_id=number,
+                    api_key=0,
+                    size_bytes=1,
+                    request_queue_us=0,
+                    local_us=0,
+                    remote_us=0,
+                    response_queue_us=0,
+                    send_us=0,
+                    total_us=0,
+                ),
+                answered,
+            )
+        )
+    acks = [
+        story.tell(CLIENT, RecordAcknowledged(client="p", topic="t", partition=0, offset=offset))
+        for offset in (9, 10, 29)
+    ]
     assert [story.causes(ack) for ack in acks] == [[response] for response in responses]
-    assert story.causes(story.tell(CLIENT, RecordAcknowledged("p", "t", 0, 30))) == []
+    assert (
+        story.causes(
+            story.tell(CLIENT, RecordAcknowledged(client="p", topic="t", partition=0, offset=30))
+        )
+        == []
+    )
 
 
 def test_an_offset_that_was_given_out_twice_is_linked_to_nothing(story: Story) -> None:
     for broker in (1, 2):
-        answered = story.tell(broker, ProduceAnswered("c", 0, -1, (("t", 0, 5, 6, "NONE"),)))
-        story.tell(broker, ResponseSent("c", 0, 0, 1, 0, 0, 0, 0, 0, 0), answered)
-    assert story.causes(story.tell(CLIENT, RecordAcknowledged("p", "t", 0, 5))) == []
+        answered = story.tell(
+            broker,
+            ProduceAnswered(
+                connection_id="c", correlation_id=0, acks=-1, partitions=(("t", 0, 5, 6, "NONE"),)
+            ),
+        )
+        story.tell(
+            broker,
+            ResponseSent(
+                connection_id="c",
+                correlation_id=0,
+                api_key=0,
+                size_bytes=1,
+                request_queue_us=0,
+                local_us=0,
+                remote_us=0,
+                response_queue_us=0,
+                send_us=0,
+                total_us=0,
+            ),
+            answered,
+        )
+    assert (
+        story.causes(
+            story.tell(CLIENT, RecordAcknowledged(client="p", topic="t", partition=0, offset=5))
+        )
+        == []
+    )
 
 
 def test_a_cause_that_is_not_there_is_named(story: Story) -> None:
-    lone = Envelope(1, 9, 4, 0, 1, ControllerEventQueued("Startup", "", 1))
+    lone = Envelope(1, 9, 4, 0, 1, ControllerEventQueued(name="Startup", detail="", queue_size=1))
     story.history.add(lone)
     assert story.history.is_cut_off(lone)
     assert (

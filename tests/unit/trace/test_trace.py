@@ -57,10 +57,10 @@ def test_facts_are_numbered_and_know_their_cause() -> None:
     tracer = Tracer(3, MockTime(5000))
     ring = RingSink()
     tracer.add_sink(ring)
-    first = tracer(ProbeZnode("/a", 1))
+    first = tracer(ProbeZnode(path="/a", zxid=1))
     with tracer.because(first):
-        tracer(ProbeZnode("/b", 2))
-    tracer(ProbeZnode("/c", 3))
+        tracer(ProbeZnode(path="/b", zxid=2))
+    tracer(ProbeZnode(path="/c", zxid=3))
     assert [(e.broker, e.seq, e.cause, e.wall_ms, e.name) for e in ring.events] == [
         (3, 1, 0, 5000, "ProbeZnode"),
         (3, 2, 1, 5000, "ProbeZnode"),
@@ -87,7 +87,7 @@ def test_an_error_of_carried_work_leaves_the_memory_without_the_garbage_collecto
     async def main() -> None:
         error = None
         try:
-            await tracer.carry(tracer(ProbeZnode("/a", 1)), fail_later())
+            await tracer.carry(tracer(ProbeZnode(path="/a", zxid=1)), fail_later())
         except _Failed as failure:
             error = weakref.ref(failure)
         assert error is not None
@@ -115,7 +115,7 @@ def test_levels_follow_those_who_look() -> None:
 
 
 def test_an_event_survives_the_wire_with_its_types() -> None:
-    sent = Envelope(1, 2, 1, 3, 4, ProbeState((("ü", 1), ("b", 2))))
+    sent = Envelope(1, 2, 1, 3, 4, ProbeState(values=(("ü", 1), ("b", 2))))
     assert Decoder(encode_header(1)).decode(encode(sent)) == sent
 
 
@@ -125,7 +125,7 @@ def test_fields_are_matched_by_name_and_unknown_events_left_out() -> None:
     assert decoder.decode(b'[1,1,0,0,0,"Unheard",[1]]') is None
     found = decoder.decode(b'[1,1,0,0,0,"ProbeZnode",[7,"new","/a"]]')
     assert found is not None
-    assert found.event == ProbeZnode("/a", 7)
+    assert found.event == ProbeZnode(path="/a", zxid=7)
     with pytest.raises(TraceFormatError, match="lacks zxid"):
         Decoder(b'{"kafka-edu-events":1,"broker":1,"fields":{"ProbeZnode":["path"]}}')
     with pytest.raises(TraceFormatError, match="header"):
@@ -136,20 +136,20 @@ def test_a_field_that_came_later_has_its_default_in_an_old_recording() -> None:
     header = b'{"kafka-edu-events":1,"broker":1,"fields":{"ProbeGrown":["before","dropped"]}}'
     found = Decoder(header).decode(b'[1,1,0,0,0,"ProbeGrown",[7,"gone"]]')
     assert found is not None
-    assert found.event == ProbeGrown(7, ("as it was",))
-    sent = Envelope(1, 2, 1, 3, 4, ProbeGrown(1, ("now",)))
+    assert found.event == ProbeGrown(before=7, later=("as it was",))
+    sent = Envelope(1, 2, 1, 3, 4, ProbeGrown(before=1, later=("now",)))
     assert Decoder(encode_header(1)).decode(encode(sent)) == sent
 
 
 def test_a_recording_begins_with_a_keyframe_and_bears_a_cut_off_end() -> None:
     time = MockTime()
     tracer = Tracer(1, time)
-    tracer.on_snapshot(lambda: [ProbeState((("x", 1),))])
+    tracer.on_snapshot(lambda: [ProbeState(values=(("x", 1),))])
     file = io.BytesIO()
     sink = FileSink(tracer, file)
     tracer.add_sink(sink)
     sink.tick()
-    tracer(ProbeZnode("/a", 1))
+    tracer(ProbeZnode(path="/a", zxid=1))
     file.write(b'[1,2,0,0,0,"ProbeZ')
     file.seek(0)
     assert [e.name for e in read_recording(file)] == [
@@ -175,7 +175,7 @@ def test_a_subscriber_gets_a_snapshot_then_facts_and_a_wrong_token_nothing() -> 
     async def main() -> None:
         time = SystemTime()
         tracer = Tracer(1, time)
-        tracer.on_snapshot(lambda: [ProbeState((("x", 1),))])
+        tracer.on_snapshot(lambda: [ProbeState(values=(("x", 1),))])
         server = EventServer(tracer, SocketTransport(), time, "secret")
         port = await server.listen()
         run = asyncio.create_task(server.run())
@@ -184,7 +184,7 @@ def test_a_subscriber_gets_a_snapshot_then_facts_and_a_wrong_token_nothing() -> 
             async for envelope in subscribe(EventsAddress("127.0.0.1", port, "secret", 0)):
                 names.append(envelope.name)
                 if envelope.name == "SnapshotEnds":
-                    tracer(ProbeZnode("/a", 1))
+                    tracer(ProbeZnode(path="/a", zxid=1))
                 if envelope.name == "ProbeZnode":
                     break
             assert names == ["SnapshotBegins", "ProbeState", "SnapshotEnds", "ProbeZnode"]
@@ -199,7 +199,7 @@ def test_a_subscriber_gets_a_snapshot_then_facts_and_a_wrong_token_nothing() -> 
 
 def test_a_slow_subscriber_gets_a_gap_and_a_new_snapshot() -> None:
     tracer = Tracer(1, MockTime())
-    tracer.on_snapshot(lambda: [ProbeState(())])
+    tracer.on_snapshot(lambda: [ProbeState(values=())])
     server = EventServer(tracer, SocketTransport(), MockTime(), "secret")
 
     class Stuck:
@@ -219,12 +219,12 @@ def test_a_slow_subscriber_gets_a_gap_and_a_new_snapshot() -> None:
     subscriber.data_received(memoryview(b'{"token":"secret"}\n'))
     wire.unsent = 1 << 30
     for zxid in range(5):
-        tracer(ProbeZnode("/a", zxid))
+        tracer(ProbeZnode(path="/a", zxid=zxid))
     server._subscribers[0].tick(tracer)
     wire.unsent = 0
     server._subscribers[0].tick(tracer)
     lines = b"".join(wire.sent).splitlines(keepends=True)
     decoder = Decoder(lines[0])
     told: list[Event] = [e.event for e in map(decoder.decode, lines[1:]) if e]
-    assert Gap(5) in told
+    assert Gap(dropped=5) in told
     assert [type(e).__name__ for e in told[-3:]] == ["SnapshotBegins", "ProbeState", "SnapshotEnds"]

@@ -42,13 +42,20 @@ WEB = PartitionKey("web", 0)
 def snapshot_of_the_controller(
     story: Story, leader: int = 1, topics: tuple[str, ...] = ("web",)
 ) -> None:
-    story.tell(0, SnapshotBegins(0))
-    story.tell(0, ControllerSnapshot(True, 0, 4, 4, 0))
+    story.tell(0, SnapshotBegins(as_of=0))
+    story.tell(
+        0,
+        ControllerSnapshot(active=True, controller_id=0, epoch=4, epoch_zk_version=4, queue_size=0),
+    )
     for broker in (0, 1, 2):
         story.tell(
             0,
             ControllerBrokerSnapshot(
-                broker, 10 + broker, (f"PLAINTEXT://127.0.0.1:{9092 + broker}",), None, False
+                broker_id=broker,
+                broker_epoch=10 + broker,
+                end_points=(f"PLAINTEXT://127.0.0.1:{9092 + broker}",),
+                rack=None,
+                shutting_down=False,
             ),
         )
     states = ("OnlineReplica",) * 3
@@ -56,27 +63,73 @@ def snapshot_of_the_controller(
         story.tell(
             0,
             ControllerPartitionSnapshot(
-                topic, 0, "OnlinePartition", (1, 2, 0), states, leader, 7, (1, 2, 0), 3
+                topic=topic,
+                partition=0,
+                state="OnlinePartition",
+                replicas=(1, 2, 0),
+                replica_states=states,
+                leader=leader,
+                leader_epoch=7,
+                isr=(1, 2, 0),
+                zk_version=3,
             ),
         )
-    story.tell(0, SnapshotEnds(5))
+    story.tell(0, SnapshotEnds(events=5))
 
 
 def running(story: Story) -> ClusterView:
     """Three brokers; web-0 is led by 1."""
     for broker in (0, 1, 2):
         story.tell(
-            -1, ProcessSnapshot(f"broker-{broker}", broker, "running", 100 + broker, 9092 + broker)
+            -1,
+            ProcessSnapshot(
+                process=f"broker-{broker}",
+                broker=broker,
+                state="running",
+                pid=100 + broker,
+                port=9092 + broker,
+            ),
         )
-    story.tell(-1, ProcessSnapshot("zookeeper", -2, "running", 99, 2181))
+    story.tell(
+        -1, ProcessSnapshot(process="zookeeper", broker=-2, state="running", pid=99, port=2181)
+    )
     snapshot_of_the_controller(story)
     story.tell(
         1,
         PartitionSnapshot(
-            "web", 0, 1, 7, (1, 2, 0), (1, 2, 0), 0, 80, 100, ((2, 100), (0, 80)), 3, (), 2
+            topic="web",
+            partition=0,
+            leader=1,
+            leader_epoch=7,
+            isr=(1, 2, 0),
+            replicas=(1, 2, 0),
+            log_start=0,
+            hw=80,
+            leo=100,
+            remote_leos=((2, 100), (0, 80)),
+            zk_version=3,
+            proposed_isr=(),
+            min_isr=2,
         ),
     )
-    story.tell(0, PartitionSnapshot("web", 0, 1, 7, (), (1, 2, 0), 0, 80, 80, (), 3, (), 2))
+    story.tell(
+        0,
+        PartitionSnapshot(
+            topic="web",
+            partition=0,
+            leader=1,
+            leader_epoch=7,
+            isr=(),
+            replicas=(1, 2, 0),
+            log_start=0,
+            hw=80,
+            leo=80,
+            remote_leos=(),
+            zk_version=3,
+            proposed_isr=(),
+            min_isr=2,
+        ),
+    )
     return reduced(story)
 
 
@@ -99,20 +152,31 @@ def test_who_leads_an_ensemble_and_what_is_left_of_it() -> None:
         story.tell(
             -1,
             ProcessSnapshot(
-                f"zookeeper-{server}", -1 - server, "running", 90 + server, 2180 + server
+                process=f"zookeeper-{server}",
+                broker=-1 - server,
+                state="running",
+                pid=90 + server,
+                port=2180 + server,
             ),
         )
-        story.tell(-1, ZooKeeperModeSnapshot(f"zookeeper-{server}", -1 - server, mode))
+        story.tell(
+            -1, ZooKeeperModeSnapshot(process=f"zookeeper-{server}", broker=-1 - server, mode=mode)
+        )
     view = reduced(story)
     assert (view.zookeepers, view.zookeeper_leader) == ({-2: True, -3: True, -4: True}, 2)
-    story.tell(-1, ProcessEnded("zookeeper-2", -3, 92, 0, "SIGKILL", True))
-    story.tell(-1, ZooKeeperModeChanged("zookeeper-2", -3, ""))
+    story.tell(
+        -1,
+        ProcessEnded(
+            process="zookeeper-2", broker=-3, pid=92, code=0, signal="SIGKILL", asked=True
+        ),
+    )
+    story.tell(-1, ZooKeeperModeChanged(process="zookeeper-2", broker=-3, mode=""))
     view = reduced(story, view)
     assert (view.zookeepers, view.zookeeper_leader) == ({-2: True, -3: False, -4: True}, None)
     assert list(view.brokers.by_id) == [], "a server of ZooKeeper is no broker"
-    story.tell(-1, ZooKeeperModeChanged("zookeeper-3", -4, "leader"))
-    story.tell(-1, ProcessStarted("zookeeper-2", -3, 95))
-    story.tell(-1, ZooKeeperModeChanged("zookeeper-2", -3, "follower"))
+    story.tell(-1, ZooKeeperModeChanged(process="zookeeper-3", broker=-4, mode="leader"))
+    story.tell(-1, ProcessStarted(process="zookeeper-2", broker=-3, pid=95))
+    story.tell(-1, ZooKeeperModeChanged(process="zookeeper-2", broker=-3, mode="follower"))
     view = reduced(story, view)
     assert (all(view.zookeepers.values()), view.zookeeper_leader) == (True, 3)
 
@@ -143,31 +207,35 @@ def test_a_snapshot_gives_the_whole_picture() -> None:
 def test_a_killed_leader_is_dead_at_once_and_leaves_the_cluster_later() -> None:
     story = Story()
     view = running(story)
-    story.tell(-1, ProcessEnded("broker-1", 1, 101, -9, "SIGKILL", True), after_ms=500)
+    story.tell(
+        -1,
+        ProcessEnded(process="broker-1", broker=1, pid=101, code=-9, signal="SIGKILL", asked=True),
+        after_ms=500,
+    )
     reduced(story, view)
     assert signs(view) == IN_ISR + DEAD + IN_ISR
     assert view.verdict() == ("error", "✕ 1 of 1 partition without a leader: broker 1 is gone")
     broker = view.brokers[1]
     assert broker.status(view.glow.now_us) == ("✕ killed (SIGKILL)", "ZooKeeper holds its session")
 
-    story.tell(0, BrokerFailed(1, False), after_ms=6_000)
+    story.tell(0, BrokerFailed(broker_id=1, shutting_down=False), after_ms=6_000)
     story.tell(
         0,
         LeaderElected(
-            "web",
-            0,
-            "OfflinePartition",
-            (1, 2, 0),
-            (1, 2, 0),
-            (0, 2),
-            1,
-            2,
-            (2, 0),
-            8,
-            False,
-            4,
-            "/x",
-            4,
+            topic="web",
+            partition=0,
+            strategy="OfflinePartition",
+            replicas=(1, 2, 0),
+            isr_before=(1, 2, 0),
+            live=(0, 2),
+            old_leader=1,
+            new_leader=2,
+            isr=(2, 0),
+            leader_epoch=8,
+            unclean=False,
+            controller_epoch=4,
+            zk_path="/x",
+            zk_version=4,
         ),
         after_ms=5,
     )
@@ -185,35 +253,61 @@ def test_a_killed_leader_is_dead_at_once_and_leaves_the_cluster_later() -> None:
 def test_it_comes_back_out_of_sync_and_then_in_sync() -> None:
     story = Story()
     view = running(story)
-    story.tell(-1, ProcessEnded("broker-1", 1, 101, -9, "SIGKILL", True))
-    story.tell(0, BrokerFailed(1, False))
+    story.tell(
+        -1,
+        ProcessEnded(process="broker-1", broker=1, pid=101, code=-9, signal="SIGKILL", asked=True),
+    )
+    story.tell(0, BrokerFailed(broker_id=1, shutting_down=False))
     story.tell(
         0,
         LeaderElected(
-            "web",
-            0,
-            "OfflinePartition",
-            (1, 2, 0),
-            (1, 2, 0),
-            (0, 2),
-            1,
-            2,
-            (2, 0),
-            8,
-            False,
-            4,
-            "/x",
-            4,
+            topic="web",
+            partition=0,
+            strategy="OfflinePartition",
+            replicas=(1, 2, 0),
+            isr_before=(1, 2, 0),
+            live=(0, 2),
+            old_leader=1,
+            new_leader=2,
+            isr=(2, 0),
+            leader_epoch=8,
+            unclean=False,
+            controller_epoch=4,
+            zk_path="/x",
+            zk_version=4,
         ),
     )
-    story.tell(-1, ProcessStarted("broker-1", 1, 201), after_ms=3_000)
+    story.tell(-1, ProcessStarted(process="broker-1", broker=1, pid=201), after_ms=3_000)
     reduced(story, view)
     assert signs(view) == IN_ISR + DEAD + LEADER, "a process is no member yet"
-    story.tell(0, BrokerJoined(1, 77, False), after_ms=100)
-    story.tell(1, BecameFollower("web", 0, 2, 8, 4, 80, 80, (1, 2, 0)))
+    story.tell(0, BrokerJoined(broker_id=1, broker_epoch=77, bounced=False), after_ms=100)
+    story.tell(
+        1,
+        BecameFollower(
+            topic="web",
+            partition=0,
+            leader=2,
+            leader_epoch=8,
+            controller_epoch=4,
+            log_end_offset=80,
+            high_watermark=80,
+            replicas=(1, 2, 0),
+        ),
+    )
     reduced(story, view)
     assert signs(view) == IN_ISR + OUT_OF_SYNC + LEADER
-    story.tell(2, IsrExpanded("web", 0, 8, (2, 0), (2, 0, 1), 5, "caught up"))
+    story.tell(
+        2,
+        IsrExpanded(
+            topic="web",
+            partition=0,
+            leader_epoch=8,
+            before=(2, 0),
+            after=(2, 0, 1),
+            zk_version=5,
+            reason="caught up",
+        ),
+    )
     reduced(story, view)
     assert signs(view) == IN_ISR + IN_ISR + LEADER
 
@@ -222,10 +316,37 @@ def test_a_replica_that_a_reassignment_adds_does_not_make_the_partition_under_re
     story = Story()
     view = running(story)
     before = view.partitions.counts()
-    story.tell(1, BecameLeader("web", 0, 8, 4, 100, 80, (1, 2), (0, 1, 2), 5, (0,)))
+    story.tell(
+        1,
+        BecameLeader(
+            topic="web",
+            partition=0,
+            leader_epoch=8,
+            controller_epoch=4,
+            start_offset=100,
+            high_watermark=80,
+            isr=(1, 2),
+            replicas=(0, 1, 2),
+            zk_version=5,
+            adding_replicas=(0,),
+        ),
+    )
     reduced(story, view)
     assert view.partitions.counts() == before
-    story.tell(1, BecameLeader("web", 0, 9, 4, 100, 80, (1, 2), (0, 1, 2), 6))
+    story.tell(
+        1,
+        BecameLeader(
+            topic="web",
+            partition=0,
+            leader_epoch=9,
+            controller_epoch=4,
+            start_offset=100,
+            high_watermark=80,
+            isr=(1, 2),
+            replicas=(0, 1, 2),
+            zk_version=6,
+        ),
+    )
     reduced(story, view)
     assert view.partitions.counts() == (1, 1, 0)
 
@@ -233,9 +354,46 @@ def test_a_replica_that_a_reassignment_adds_does_not_make_the_partition_under_re
 def test_what_is_older_than_what_is_known_changes_nothing() -> None:
     story = Story()
     view = running(story)
-    story.tell(2, IsrShrunk("web", 0, 6, (1, 2, 0), (2,), 9, "an old leader"))
-    story.tell(2, BecameLeader("web", 0, 6, 3, 0, 0, (2,), (1, 2, 0), 2))
-    story.tell(0, ReplicaRemovedFromIsr("web", 0, 0, (1, 2, 0), (1, 2), 1, 7, "/x", 2))
+    story.tell(
+        2,
+        IsrShrunk(
+            topic="web",
+            partition=0,
+            leader_epoch=6,
+            before=(1, 2, 0),
+            after=(2,),
+            zk_version=9,
+            reason="an old leader",
+        ),
+    )
+    story.tell(
+        2,
+        BecameLeader(
+            topic="web",
+            partition=0,
+            leader_epoch=6,
+            controller_epoch=3,
+            start_offset=0,
+            high_watermark=0,
+            isr=(2,),
+            replicas=(1, 2, 0),
+            zk_version=2,
+        ),
+    )
+    story.tell(
+        0,
+        ReplicaRemovedFromIsr(
+            topic="web",
+            partition=0,
+            replica=0,
+            isr_before=(1, 2, 0),
+            isr=(1, 2),
+            leader=1,
+            leader_epoch=7,
+            zk_path="/x",
+            zk_version=2,
+        ),
+    )
     reduced(story, view)
     p = view.partitions.by_key[WEB]
     assert (p.leader, p.isr, p.leader_epoch, p.leo) == (1, (1, 2, 0), 7, 100)
@@ -244,8 +402,24 @@ def test_what_is_older_than_what_is_known_changes_nothing() -> None:
 def test_a_follower_alone_tells_its_own_end_only() -> None:
     story = Story()
     view = running(story)
-    story.tell(0, PartitionOffsets("web", 0, 0, 79, 95, (), 2))
-    story.tell(1, PartitionOffsets("web", 0, 0, 99, 120, ((2, 120), (0, 90)), 2))
+    story.tell(
+        0,
+        PartitionOffsets(
+            topic="web", partition=0, log_start=0, hw=79, leo=95, remote_leos=(), min_isr=2
+        ),
+    )
+    story.tell(
+        1,
+        PartitionOffsets(
+            topic="web",
+            partition=0,
+            log_start=0,
+            hw=99,
+            leo=120,
+            remote_leos=((2, 120), (0, 90)),
+            min_isr=2,
+        ),
+    )
     reduced(story, view)
     p = view.partitions.by_key[WEB]
     assert (p.hw, p.leo, p.replica_leos[0]) == (
@@ -266,7 +440,9 @@ def test_a_deleted_topic_goes_with_the_controllers_next_snapshot() -> None:
 def test_a_partition_without_replica_has_no_sign() -> None:
     story = Story()
     view = running(story)
-    story.tell(-1, ProcessSnapshot("broker-3", 3, "running", 103, 9095))
+    story.tell(
+        -1, ProcessSnapshot(process="broker-3", broker=3, state="running", pid=103, port=9095)
+    )
     reduced(story, view)
     assert signs(view) == IN_ISR + LEADER + IN_ISR + NONE
 
@@ -274,8 +450,8 @@ def test_a_partition_without_replica_has_no_sign() -> None:
 def test_a_new_controller_of_a_higher_epoch_replaces_the_old() -> None:
     story = Story()
     view = running(story)
-    story.tell(2, ControllerElected(5, 5))
-    story.tell(0, ControllerElected(3, 3))
+    story.tell(2, ControllerElected(epoch=5, epoch_zk_version=5))
+    story.tell(0, ControllerElected(epoch=3, epoch_zk_version=3))
     reduced(story, view)
     assert (view.controller, view.controller_epoch) == (2, 5)
     assert view.glow.glows("controller")
@@ -287,10 +463,23 @@ def test_a_new_controller_counts_whom_it_finds_alive() -> None:
     """
     story = Story()
     view = running(story)
-    story.tell(-1, ProcessEnded("broker-0", 0, 100, 0, "SIGKILL", True))
-    story.tell(2, ControllerElected(5, 5), after_ms=6_000)
-    story.tell(1, MetadataUpdated(2, 5, (0, 1, 2), (), ()))
-    story.tell(2, MetadataUpdated(2, 5, (1, 2), ("web-0",), ()))
+    story.tell(
+        -1,
+        ProcessEnded(process="broker-0", broker=0, pid=100, code=0, signal="SIGKILL", asked=True),
+    )
+    story.tell(2, ControllerElected(epoch=5, epoch_zk_version=5), after_ms=6_000)
+    story.tell(
+        1,
+        MetadataUpdated(
+            controller_id=2, controller_epoch=5, live_brokers=(0, 1, 2), updated=(), deleted=()
+        ),
+    )
+    story.tell(
+        2,
+        MetadataUpdated(
+            controller_id=2, controller_epoch=5, live_brokers=(1, 2), updated=("web-0",), deleted=()
+        ),
+    )
     reduced(story, view)
     assert [broker.in_cluster for broker in view.brokers.by_id.values()] == [False, True, True]
 
@@ -300,7 +489,17 @@ def test_rates_are_differences_of_totals_and_begin_anew_with_the_process() -> No
     view = running(story)
     for i in range(11):
         story.tell(
-            1, NetworkSampled(2, 500, 0, 9, 10 * i, 1_000_000 * i, 2_000_000 * i), after_ms=100
+            1,
+            NetworkSampled(
+                request_queue_size=2,
+                request_queue_capacity=500,
+                response_queue_size=0,
+                connections=9,
+                requests_total=10 * i,
+                bytes_in_total=1_000_000 * i,
+                bytes_out_total=2_000_000 * i,
+            ),
+            after_ms=100,
         )
     reduced(story, view)
     broker = view.brokers[1]
@@ -317,7 +516,18 @@ def test_rates_are_differences_of_totals_and_begin_anew_with_the_process() -> No
 
 def test_a_broker_whose_socket_closes_is_dead_even_without_a_supervisor() -> None:
     story = Story()
-    story.tell(0, NetworkSampled(0, 500, 0, 1, 1, 1, 1))
+    story.tell(
+        0,
+        NetworkSampled(
+            request_queue_size=0,
+            request_queue_capacity=500,
+            response_queue_size=0,
+            connections=1,
+            requests_total=1,
+            bytes_in_total=1,
+            bytes_out_total=1,
+        ),
+    )
     view = reduced(story)
     assert not view.brokers[0].dead
     story.tell(0, LinkLost("closed"))
@@ -329,7 +539,7 @@ def test_a_broker_whose_socket_closes_is_dead_even_without_a_supervisor() -> Non
 def test_a_paused_broker_is_said_to_be_paused_before_the_cluster_knows() -> None:
     story = Story()
     view = running(story)
-    story.tell(-1, ProcessPaused("broker-2", 2, 102), after_ms=10)
+    story.tell(-1, ProcessPaused(process="broker-2", broker=2, pid=102), after_ms=10)
     reduced(story, view)
     assert view.verdict() == ("warning", "! broker 2 is paused; the cluster does not know it yet")
     assert signs(view)[2] == IN_ISR, "its session lives"

@@ -17,9 +17,23 @@ def story() -> Story:
     """A fact each second for ten seconds, a gauge between any two."""
     story = Story()
     for second in range(11):
-        story.tell(-1, ActionAsked("kill", second))
+        story.tell(-1, ActionAsked(action="kill", broker=second))
         story.now_ms += 500
-        story.tell(0, TimerSampled("Produce", second, 0, 0, 0, None, 0, 0, 0, 0))
+        story.tell(
+            0,
+            TimerSampled(
+                timer="Produce",
+                now_ms=second,
+                current_time_ms=0,
+                tasks=0,
+                queued_buckets=0,
+                next_bucket_ms=None,
+                inserted_total=0,
+                cancelled_total=0,
+                expired_total=0,
+                demoted_total=0,
+            ),
+        )
         story.now_ms += 500
     return story
 

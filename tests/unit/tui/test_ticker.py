@@ -32,20 +32,20 @@ from tui.view_model.ticker import Ticker
 def elected(partition: int, new: int = 2) -> LeaderElected:
     path = f"/brokers/topics/web/partitions/{partition}/state"
     return LeaderElected(
-        "web",
-        partition,
-        "OfflinePartition",
-        (1, 2, 0),
-        (1, 2, 0),
-        (0, 2),
-        1,
-        new,
-        (2, 0),
-        8,
-        False,
-        4,
-        path,
-        4,
+        topic="web",
+        partition=partition,
+        strategy="OfflinePartition",
+        replicas=(1, 2, 0),
+        isr_before=(1, 2, 0),
+        live=(0, 2),
+        old_leader=1,
+        new_leader=new,
+        isr=(2, 0),
+        leader_epoch=8,
+        unclean=False,
+        controller_epoch=4,
+        zk_path=path,
+        zk_version=4,
     )
 
 
@@ -96,7 +96,15 @@ def test_why_another_leads(
 
 def test_an_election_that_fails_does_not_take_a_leader_away() -> None:
     story = Story()
-    failed = LeaderElectionFailed("web", 0, "OfflinePartition", (1, 2), (1,), (2,), "nobody may")
+    failed = LeaderElectionFailed(
+        topic="web",
+        partition=0,
+        strategy="OfflinePartition",
+        replicas=(1, 2),
+        isr=(1,),
+        live=(2,),
+        reason="nobody may",
+    )
     story.tell(0, failed)
     story.tell(0, failed._replace(strategy="PreferredReplica"))
     assert lines(story) == [
@@ -107,10 +115,32 @@ def test_an_election_that_fails_does_not_take_a_leader_away() -> None:
 
 def test_a_move_is_told_from_its_order_to_its_end() -> None:
     story = Story()
-    story.tell(0, ReassignmentStarted("web", 0, "api", (0, 1), (1, 2, 0), (2,), (0,)))
-    story.tell(0, ReassignmentWaits("web", 0, (0, 1), (1, 2), (2,)))
-    story.tell(0, ReassignmentCompleted("web", 0, (1, 2), 1))
-    story.tell(0, ReassignmentRefused("web", 1, (9,), 39, "these brokers are not alive: [9]"))
+    story.tell(
+        0,
+        ReassignmentStarted(
+            topic="web",
+            partition=0,
+            ordered_by="api",
+            before=(0, 1),
+            replicas=(1, 2, 0),
+            adding=(2,),
+            removing=(0,),
+        ),
+    )
+    story.tell(
+        0, ReassignmentWaits(topic="web", partition=0, isr=(0, 1), target=(1, 2), missing=(2,))
+    )
+    story.tell(0, ReassignmentCompleted(topic="web", partition=0, replicas=(1, 2), leader=1))
+    story.tell(
+        0,
+        ReassignmentRefused(
+            topic="web",
+            partition=1,
+            target=(9,),
+            error_code=39,
+            reason="these brokers are not alive: [9]",
+        ),
+    )
     assert lines(story) == [
         "0: moves web-0 from [0, 1] to [1, 2] because ordered by api",
         "0: move of web-0 waits for {2} to be in sync",
@@ -131,7 +161,9 @@ def test_what_is_told_again_and_again_is_one_line_with_a_count() -> None:
     for _ in range(3):
         story.tell(
             0,
-            FetcherFailed(1, "ConnectionRefusedError: [Errno 111] Connect call failed"),
+            FetcherFailed(
+                leader=1, reason="ConnectionRefusedError: [Errno 111] Connect call failed"
+            ),
             after_ms=2_000,
         )
     assert lines(story) == [
@@ -141,9 +173,26 @@ def test_what_is_told_again_and_again_is_one_line_with_a_count() -> None:
 
 def test_a_broker_that_goes_in_good_order_says_how_it_went() -> None:
     story = Story()
-    story.tell(2, ControlledShutdownAttempted(1, 0, "STALE_CONTROLLER_EPOCH", 0))
-    story.tell(2, ControlledShutdownAttempted(2, 1, "NONE", 3), after_ms=5_000)
-    story.tell(2, ControlledShutdownAttempted(3, 1, "NONE", 0), after_ms=5_000)
+    story.tell(
+        2,
+        ControlledShutdownAttempted(
+            attempt=1, controller_id=0, error="STALE_CONTROLLER_EPOCH", partitions_remaining=0
+        ),
+    )
+    story.tell(
+        2,
+        ControlledShutdownAttempted(
+            attempt=2, controller_id=1, error="NONE", partitions_remaining=3
+        ),
+        after_ms=5_000,
+    )
+    story.tell(
+        2,
+        ControlledShutdownAttempted(
+            attempt=3, controller_id=1, error="NONE", partitions_remaining=0
+        ),
+        after_ms=5_000,
+    )
     assert lines(story) == [
         "2: asked to go in vain, attempt 1 because STALE_CONTROLLER_EPOCH",
         "2: asked to go in vain, attempt 2 because 3 partitions could not be moved",
@@ -157,13 +206,13 @@ def test_an_isr_grows_on_many_partitions_in_one_line() -> None:
         story.tell(
             2,
             IsrExpanded(
-                "web",
-                partition,
-                8,
-                (2, 0),
-                (2, 0, 1),
-                5,
-                f"1 has caught up: LEO {partition}, HW {partition}",
+                topic="web",
+                partition=partition,
+                leader_epoch=8,
+                before=(2, 0),
+                after=(2, 0, 1),
+                zk_version=5,
+                reason=f"1 has caught up: LEO {partition}, HW {partition}",
             ),
         )
     assert lines(story) == [
@@ -173,27 +222,67 @@ def test_an_isr_grows_on_many_partitions_in_one_line() -> None:
 
 def test_a_cause_without_words_is_passed_over_for_the_one_before() -> None:
     story = Story()
-    failed = story.tell(0, BrokerFailed(1, False))
-    started = story.tell(0, ControllerEventStarted("BrokerChange", "", 5), cause=failed)
-    story.tell(0, IsrShrunk("web", 0, 8, (0, 1), (0,), 5, ""), cause=started)
+    failed = story.tell(0, BrokerFailed(broker_id=1, shutting_down=False))
+    started = story.tell(
+        0, ControllerEventStarted(name="BrokerChange", detail="", queued_us=5), cause=failed
+    )
+    story.tell(
+        0,
+        IsrShrunk(
+            topic="web",
+            partition=0,
+            leader_epoch=8,
+            before=(0, 1),
+            after=(0,),
+            zk_version=5,
+            reason="",
+        ),
+        cause=started,
+    )
     assert lines(story)[-1] == "0: ISR of web-0 shrinks {0,1} → {0} because broker 1 is gone"
 
 
 def test_gauges_and_quiet_facts_leave_no_line() -> None:
     story = Story()
-    story.tell(0, TimerSampled("Produce", 5, 5, 0, 0, None, 0, 0, 0, 0))
-    story.tell(-1, ActionAsked("kill", 1))
+    story.tell(
+        0,
+        TimerSampled(
+            timer="Produce",
+            now_ms=5,
+            current_time_ms=5,
+            tasks=0,
+            queued_buckets=0,
+            next_bucket_ms=None,
+            inserted_total=0,
+            cancelled_total=0,
+            expired_total=0,
+            demoted_total=0,
+        ),
+    )
+    story.tell(-1, ActionAsked(action="kill", broker=1))
     story.tell(1, LinkLost("closed"))
     assert lines(story) == []
 
 
 def test_a_kill_tells_what_came_of_it() -> None:
     story = Story()
-    asked = story.tell(-1, ActionAsked("kill", 1))
-    story.tell(-1, ProcessEnded("broker-1", 1, 99, 0, "SIGKILL", True), cause=asked)
-    story.tell(-1, ActionDone("kill", 1, True, "broker-1 killed by SIGKILL"), cause=asked)
-    again = story.tell(-1, ActionAsked("kill", 1))
-    story.tell(-1, ActionDone("kill", 1, False, "broker-1 is stopped"), cause=again)
+    asked = story.tell(-1, ActionAsked(action="kill", broker=1))
+    story.tell(
+        -1,
+        ProcessEnded(process="broker-1", broker=1, pid=99, code=0, signal="SIGKILL", asked=True),
+        cause=asked,
+    )
+    story.tell(
+        -1,
+        ActionDone(action="kill", broker=1, ok=True, message="broker-1 killed by SIGKILL"),
+        cause=asked,
+    )
+    again = story.tell(-1, ActionAsked(action="kill", broker=1))
+    story.tell(
+        -1,
+        ActionDone(action="kill", broker=1, ok=False, message="broker-1 is stopped"),
+        cause=again,
+    )
     assert lines(story) == [
         "-1: broker 1 killed by SIGKILL because somebody asked for it",
         "-1: ✗ refused: kill broker 1 is stopped because somebody asked to kill it",
@@ -202,10 +291,37 @@ def test_a_kill_tells_what_came_of_it() -> None:
 
 def test_a_chain_goes_from_process_to_process_and_on_to_what_followed() -> None:
     story = Story()
-    failed = story.tell(0, BrokerFailed(1, False))
+    failed = story.tell(0, BrokerFailed(broker_id=1, shutting_down=False))
     election = story.tell(0, elected(0), after_ms=2, cause=failed)
-    leads = story.tell(2, BecameLeader("web", 0, 8, 4, 80, 80, (2, 0), (1, 2, 0), 4), after_ms=4)
-    follows = story.tell(2, IsrShrunk("web", 0, 8, (2, 0), (2,), 5, ""), after_ms=1, cause=leads)
+    leads = story.tell(
+        2,
+        BecameLeader(
+            topic="web",
+            partition=0,
+            leader_epoch=8,
+            controller_epoch=4,
+            start_offset=80,
+            high_watermark=80,
+            isr=(2, 0),
+            replicas=(1, 2, 0),
+            zk_version=4,
+        ),
+        after_ms=4,
+    )
+    follows = story.tell(
+        2,
+        IsrShrunk(
+            topic="web",
+            partition=0,
+            leader_epoch=8,
+            before=(2, 0),
+            after=(2,),
+            zk_version=5,
+            reason="",
+        ),
+        after_ms=1,
+        cause=leads,
+    )
     ticker = Ticker()
     for envelope in story.envelopes:
         ticker.apply(envelope)

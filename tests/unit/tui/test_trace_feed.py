@@ -92,9 +92,9 @@ def test_a_process_is_found_heard_lost_and_found_again(tmp_path: Path) -> None:
         await teller.start()
         made = await until(lambda e: isinstance(e.event, LinkMade))
         assert (made.broker, made.event) == (1, LinkMade(7))
-        teller.tracer(ActionAsked("kill", 1))
+        teller.tracer(ActionAsked(action="kill", broker=1))
         assert (await until(lambda e: isinstance(e.event, ActionAsked))).event == ActionAsked(
-            "kill", 1
+            action="kill", broker=1
         )
         teller.end()
         assert (await until(lambda e: isinstance(e.event, LinkLost))).broker == 1
@@ -111,7 +111,9 @@ def test_events_are_held_back_and_handed_on_in_the_order_of_their_time(tmp_path:
         feed = TraceFeed(ClusterFolder(tmp_path))
         now = now_us()
         told = [
-            Envelope(broker, 1, 0, 0, now - age_ms * 1000, ActionAsked("kill", broker))
+            Envelope(
+                broker, 1, 0, 0, now - age_ms * 1000, ActionAsked(action="kill", broker=broker)
+            )
             for broker, age_ms in ((0, 400), (1, 600), (2, 100))
         ]
         for envelope in told:

@@ -22,12 +22,34 @@ def reduced(story: Story, view: WheelsView | None = None) -> WheelsView:
 
 
 def test_the_books_350_ms_lie_in_slot_17_of_level_2() -> None:
-    wheel = WheelView(WheelSampled("Produce", 2, 20, 20, 0, slots(s17=1), 0, 350))
+    wheel = WheelView(
+        WheelSampled(
+            timer="Produce",
+            level=2,
+            tick_ms=20,
+            wheel_size=20,
+            current_time_ms=0,
+            tasks_by_slot=slots(s17=1),
+            made_ms=0,
+            made_for_delay_ms=350,
+        )
+    )
     assert (wheel.hand, wheel.next_slot, wheel.due_ms(17), wheel.tasks) == (0, 17, 340, 1)
 
 
 def test_a_slot_before_the_hand_belongs_to_the_next_round() -> None:
-    wheel = WheelView(WheelSampled("Produce", 1, 1, 20, 1_482_310, slots(s9=2, s12=1), 0, 0))
+    wheel = WheelView(
+        WheelSampled(
+            timer="Produce",
+            level=1,
+            tick_ms=1,
+            wheel_size=20,
+            current_time_ms=1_482_310,
+            tasks_by_slot=slots(s9=2, s12=1),
+            made_ms=0,
+            made_for_delay_ms=0,
+        )
+    )
     assert wheel.hand == 10
     assert (wheel.due_ms(12), wheel.due_ms(9)) == (1_482_312, 1_482_329)
     assert wheel.next_slot == 12
@@ -39,13 +61,42 @@ def test_a_timer_is_its_wheels_its_rates_and_its_next_bucket() -> None:
         story.tell(
             1,
             TimerSampled(
-                "Produce", 100 * i, 90 * i, 3, 2, 100 * i + 7, 1000 * i, 999 * i, i, 60 * i
+                timer="Produce",
+                now_ms=100 * i,
+                current_time_ms=90 * i,
+                tasks=3,
+                queued_buckets=2,
+                next_bucket_ms=100 * i + 7,
+                inserted_total=1000 * i,
+                cancelled_total=999 * i,
+                expired_total=i,
+                demoted_total=60 * i,
             ),
             after_ms=100,
         )
-        story.tell(1, WheelSampled("Produce", 1, 1, 20, 90 * i, slots(s16=3), 0, 0))
         story.tell(
-            1, NextBucketSampled("Produce", 1, 16, 100 * i + 7, 3, (("web-0", 100 * i + 7),))
+            1,
+            WheelSampled(
+                timer="Produce",
+                level=1,
+                tick_ms=1,
+                wheel_size=20,
+                current_time_ms=90 * i,
+                tasks_by_slot=slots(s16=3),
+                made_ms=0,
+                made_for_delay_ms=0,
+            ),
+        )
+        story.tell(
+            1,
+            NextBucketSampled(
+                timer="Produce",
+                level=1,
+                slot=16,
+                expiration_ms=100 * i + 7,
+                size=3,
+                tasks=(("web-0", 100 * i + 7),),
+            ),
         )
     timer = reduced(story).timers[PRODUCE]
     assert (timer.next_in_ms(), timer.tasks, timer.wheels[1].hand) == (7, 3, 10)
@@ -58,18 +109,77 @@ def test_a_timer_is_its_wheels_its_rates_and_its_next_bucket() -> None:
 
 def test_an_idle_timer_has_no_next_bucket() -> None:
     story = Story()
-    story.tell(1, TimerSampled("Produce", 5, 5, 1, 1, 9, 1, 0, 0, 0))
-    story.tell(1, NextBucketSampled("Produce", 1, 9, 9, 1, (("web-0", 9),)))
-    story.tell(1, TimerSampled("Produce", 15, 9, 0, 0, None, 1, 0, 1, 0), after_ms=100)
+    story.tell(
+        1,
+        TimerSampled(
+            timer="Produce",
+            now_ms=5,
+            current_time_ms=5,
+            tasks=1,
+            queued_buckets=1,
+            next_bucket_ms=9,
+            inserted_total=1,
+            cancelled_total=0,
+            expired_total=0,
+            demoted_total=0,
+        ),
+    )
+    story.tell(
+        1,
+        NextBucketSampled(
+            timer="Produce", level=1, slot=9, expiration_ms=9, size=1, tasks=(("web-0", 9),)
+        ),
+    )
+    story.tell(
+        1,
+        TimerSampled(
+            timer="Produce",
+            now_ms=15,
+            current_time_ms=9,
+            tasks=0,
+            queued_buckets=0,
+            next_bucket_ms=None,
+            inserted_total=1,
+            cancelled_total=0,
+            expired_total=1,
+            demoted_total=0,
+        ),
+        after_ms=100,
+    )
     timer = reduced(story).timers[PRODUCE]
     assert (timer.next_in_ms(), timer.next_bucket) == (None, None)
 
 
 def test_only_slots_that_changed_glow() -> None:
     story = Story()
-    story.tell(1, WheelSampled("Produce", 1, 1, 20, 0, slots(s3=1, s5=2), 0, 0))
+    story.tell(
+        1,
+        WheelSampled(
+            timer="Produce",
+            level=1,
+            tick_ms=1,
+            wheel_size=20,
+            current_time_ms=0,
+            tasks_by_slot=slots(s3=1, s5=2),
+            made_ms=0,
+            made_for_delay_ms=0,
+        ),
+    )
     view = reduced(story)
-    story.tell(1, WheelSampled("Produce", 1, 1, 20, 3, slots(s5=2, s6=1), 0, 0), after_ms=100)
+    story.tell(
+        1,
+        WheelSampled(
+            timer="Produce",
+            level=1,
+            tick_ms=1,
+            wheel_size=20,
+            current_time_ms=3,
+            tasks_by_slot=slots(s5=2, s6=1),
+            made_ms=0,
+            made_for_delay_ms=0,
+        ),
+        after_ms=100,
+    )
     reduced(story, view)
     assert [slot for slot in range(20) if view.glow.glows("slot", PRODUCE, 1, slot)] == [3, 6]
     assert view.glow.glows("hand", PRODUCE, 1)
@@ -81,14 +191,43 @@ def operation(number: int, deadline_ms: int = 900) -> WaitingOperationSampled:
     holders = (("broker 0", 4), ("broker 1", 4), ("broker 2", 2))
     needs = Requirement("web-0", "high watermark", 4, 2, holders)
     return WaitingOperationSampled(
-        "Produce", number, "DelayedProduce", ("web-0",), 412, deadline_ms, (needs,)
+        purgatory="Produce",
+        operation=number,
+        label="DelayedProduce",
+        keys=("web-0",),
+        age_ms=412,
+        deadline_ms=deadline_ms,
+        why=(needs,),
     )
 
 
 def test_what_waits_is_the_last_sample_and_says_who_is_behind() -> None:
     story = Story()
-    told = PurgatorySampled("Produce", 2, 2, 1, 0, 0, 0, 0)
-    story.tell(1, TimerSampled("Produce", 500, 500, 2, 1, 900, 2, 0, 0, 0))
+    told = PurgatorySampled(
+        purgatory="Produce",
+        watched=2,
+        delayed=2,
+        keys=1,
+        completed_at_once=0,
+        completed_by_event=0,
+        completed_by_timeout=0,
+        completed_forced=0,
+    )
+    story.tell(
+        1,
+        TimerSampled(
+            timer="Produce",
+            now_ms=500,
+            current_time_ms=500,
+            tasks=2,
+            queued_buckets=1,
+            next_bucket_ms=900,
+            inserted_total=2,
+            cancelled_total=0,
+            expired_total=0,
+            demoted_total=0,
+        ),
+    )
     story.tell(1, told)
     story.tell(1, operation(1))
     story.tell(1, operation(2))
@@ -112,7 +251,23 @@ def test_requirements_read_from_a_recording_are_requirements_again() -> None:
 def test_a_dead_brokers_timers_go_with_it() -> None:
     story = Story()
     for broker in (0, 1):
-        story.tell(broker, TimerSampled("Produce", 5, 5, 0, 0, None, 0, 0, 0, 0))
-    story.tell(-1, ProcessEnded("broker-1", 1, 99, 0, "SIGKILL", True))
+        story.tell(
+            broker,
+            TimerSampled(
+                timer="Produce",
+                now_ms=5,
+                current_time_ms=5,
+                tasks=0,
+                queued_buckets=0,
+                next_bucket_ms=None,
+                inserted_total=0,
+                cancelled_total=0,
+                expired_total=0,
+                demoted_total=0,
+            ),
+        )
+    story.tell(
+        -1, ProcessEnded(process="broker-1", broker=1, pid=99, code=0, signal="SIGKILL", asked=True)
+    )
     view = reduced(story)
     assert (view.brokers(), list(view.timers)) == ([0], [TimerKey(0, "Produce")])

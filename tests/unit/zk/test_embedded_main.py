@@ -44,7 +44,9 @@ def test_a_life_from_ready_to_sigterm(tmp_path: Path) -> None:
     created = trace.wait_for(lambda envelope: isinstance(envelope.event, ZnodeCreated), 60).event
     assert isinstance(opened, SessionOpened)
     assert opened.session_id == client.client_id[0]
-    assert created == ZnodeCreated("/a", 2, opened.session_id, True, 1, "x")
+    assert created == ZnodeCreated(
+        path="/a", zxid=2, session_id=opened.session_id, ephemeral=True, data_length=1, data="x"
+    )
     trace.close()
 
     second = start(data)

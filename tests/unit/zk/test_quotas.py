@@ -106,7 +106,21 @@ def test_the_servers_writing_is_told_but_by_no_version(tree: Tree) -> None:
     before = tree.nodes[path].stat()
     tree.create("/a/c", b"12")
     assert [envelope.event for envelope in sink.events] == [
-        ZnodeCreated("/a/c", before.czxid + 1, SESSION, False, 2, "12"),
-        ZnodeChanged(path, before.mzxid, 0, 0, 16, "count=3,bytes=10"),
+        ZnodeCreated(
+            path="/a/c",
+            zxid=before.czxid + 1,
+            session_id=SESSION,
+            ephemeral=False,
+            data_length=2,
+            data="12",
+        ),
+        ZnodeChanged(
+            path=path,
+            zxid=before.mzxid,
+            session_id=0,
+            version=0,
+            data_length=16,
+            data="count=3,bytes=10",
+        ),
     ]
     assert tree.nodes[path].stat() == before._replace(data_length=16)
