@@ -60,7 +60,6 @@ from kafka_edu.trace.events.transaction import AbortedTransactionIndexed, LastSt
 EARLIEST_TIMESTAMP: Final = -2
 LATEST_TIMESTAMP: Final = -1
 NO_LOG_APPEND_TIME: Final = -1
-LATEST_API_VERSION: Final = 9
 
 
 class Log(LocalLog):
@@ -155,7 +154,6 @@ class Log(LocalLog):
         leader_epoch: int,
         now_ms: int,
         *,
-        api_version: int = LATEST_API_VERSION,
         origin: AppendOrigin = AppendOrigin.CLIENT,
     ) -> LogAppendInfo:
         """Check records, give them the next offsets, write them. O(1) but for the CRC and the
@@ -168,8 +166,8 @@ class Log(LocalLog):
         """
         config = self.config
         if config.record_version < MAGIC_V2:
-            return self._append_in_old_format(records, now_ms, api_version, origin)
-        batch = validate(records, config, now_ms, api_version, origin)
+            return self._append_in_old_format(records, now_ms, origin)
+        batch = validate(records, config, now_ms, origin)
         if batch is None:
             return LogAppendInfo(-1, -1, -1, NO_LOG_APPEND_TIME, self.log_start_offset)
         header = batch.header
@@ -201,15 +199,13 @@ class Log(LocalLog):
         return self._append_batch(batch, leader_epoch, now_ms)
 
     def _append_in_old_format(
-        self, records: Buffer, now_ms: int, api_version: int, origin: AppendOrigin
+        self, records: Buffer, now_ms: int, origin: AppendOrigin
     ) -> LogAppendInfo:
         """message.format.version is below 0.11: messages of format v0 or v1 are stored, which know
         neither producers nor leader epochs.
         """
         first_offset = self.log_end_offset
-        converted = validate_for_old_format(
-            records, self.config, now_ms, api_version, origin, first_offset
-        )
+        converted = validate_for_old_format(records, self.config, now_ms, origin, first_offset)
         if converted is None:
             return LogAppendInfo(-1, -1, -1, NO_LOG_APPEND_TIME, self.log_start_offset)
         stored, count = converted

@@ -74,8 +74,6 @@ from kafka_edu.record.record_batch import (
 
 WALK_LIMIT: Final = 32
 """Batches of at most so many records are walked record by record: up to 30 µs."""
-_FIRST_VERSION_WITH_ZSTD: Final = 7
-_FIRST_VERSION_OF_V2: Final = 3
 _MAX_LONG: Final = 2**63 - 1
 _NO_PRODUCER: Final = BatchHeader(
     0,
@@ -123,7 +121,6 @@ def validate(
     records: Buffer,
     config: LogConfig,
     now_ms: int,
-    api_version: int,
     origin: AppendOrigin = AppendOrigin.CLIENT,
 ) -> ValidBatch | None:
     """What a client (or a coordinator) sent, checked and made ready to be stored. None if there is
@@ -135,7 +132,7 @@ def validate(
         return None
     if records[MAGIC_OFFSET] != MAGIC_V2:
         return _from_old_messages(records, config, now_ms)
-    header = _checked_header(records, config, api_version, origin)
+    header = _checked_header(records, config, origin)
     if header is None:
         return None
     view = memoryview(records)
@@ -164,7 +161,6 @@ def validate_for_old_format(
     records: Buffer,
     config: LogConfig,
     now_ms: int,
-    api_version: int,
     origin: AppendOrigin,
     next_offset: int,
 ) -> tuple[bytes, int] | None:
@@ -179,7 +175,7 @@ def validate_for_old_format(
     old = (
         _old_produce(records, config)
         if records[MAGIC_OFFSET] != MAGIC_V2
-        else _from_batch(records, config, api_version, origin)
+        else _from_batch(records, config, origin)
     )
     if old is None:
         return None
@@ -241,9 +237,7 @@ def _refuse_second_batch(records: Buffer, size: int) -> None:
         raise InvalidRecordError("Compressed outer record has more than one batch")
 
 
-def _checked_header(
-    records: Buffer, config: LogConfig, api_version: int, origin: AppendOrigin
-) -> BatchHeader | None:
+def _checked_header(records: Buffer, config: LogConfig, origin: AppendOrigin) -> BatchHeader | None:
     """The header of the one v2 batch in `records`, in order, checksum too; None if the batch is cut
     off.
     """
@@ -256,7 +250,7 @@ def _checked_header(
     if size > len(records):
         return None
     _refuse_second_batch(records, size)
-    _check_header(header, size, config, api_version, origin)
+    _check_header(header, size, config, origin)
     crc = google_crc32c.value(bytes(memoryview(records)[ATTRIBUTES_OFFSET:size]))
     if crc != header.crc:
         raise CorruptRecordError(
@@ -276,9 +270,7 @@ def _check_size(size: int, config: LogConfig) -> None:
         )
 
 
-def _check_header(
-    header: BatchHeader, size: int, config: LogConfig, api_version: int, origin: AppendOrigin
-) -> None:
+def _check_header(header: BatchHeader, size: int, config: LogConfig, origin: AppendOrigin) -> None:
     if header.base_offset != 0:
         raise _refused_header(
             f"The baseOffset of the record batch should be 0, but it is {header.base_offset}"
@@ -304,14 +296,6 @@ def _check_header(
             )
         if header.attributes & CONTROL_BIT:
             raise _refused_header("Clients are not allowed to write control records")
-    if (
-        header.attributes & COMPRESSION_MASK == CompressionType.ZSTD
-        and _FIRST_VERSION_OF_V2 <= api_version < _FIRST_VERSION_WITH_ZSTD
-    ):
-        raise KafkaException(
-            Errors.UNSUPPORTED_COMPRESSION_TYPE,
-            "Produce requests with version < 7 are not allowed to use ZStandard compression",
-        )
 
 
 def _refused_header(why: str) -> RecordValidationError:
@@ -410,11 +394,9 @@ def _old_produce(records: Buffer, config: LogConfig) -> OldProduce | None:
     return old
 
 
-def _from_batch(
-    records: Buffer, config: LogConfig, api_version: int, origin: AppendOrigin
-) -> OldProduce | None:
+def _from_batch(records: Buffer, config: LogConfig, origin: AppendOrigin) -> OldProduce | None:
     """A v2 batch on its way into a log of an older format."""
-    header = _checked_header(records, config, api_version, origin)
+    header = _checked_header(records, config, origin)
     if header is None:
         return None
     if header.is_transactional or header.producer_id != NO_PRODUCER_ID:

@@ -273,7 +273,6 @@ class Partition(LocalReplica):
         required_acks: int,
         now_ms: int,
         wall_ms: int,
-        api_version: int,
         origin: AppendOrigin = AppendOrigin.CLIENT,
     ) -> tuple[LogAppendInfo, bool]:
         """Append a producer's records; returns where they are, and whether the HW moved (it does at
@@ -292,9 +291,7 @@ class Partition(LocalReplica):
                 f"{self.topic_partition} has {len(self.isr)} replicas in sync, min.insync.replicas"
                 f" is {log.config.min_insync_replicas}",
             )
-        info = log.append_as_leader(
-            records, self.leader_epoch, wall_ms, api_version=api_version, origin=origin
-        )
+        info = log.append_as_leader(records, self.leader_epoch, wall_ms, origin=origin)
         advanced = self._maybe_increment_leader_hw(log, now_ms)
         if advanced:
             self._moved_by = -1

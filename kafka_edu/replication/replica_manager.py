@@ -26,7 +26,7 @@ from kafka_edu.common.topic import is_internal
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.append_origin import AppendOrigin
 from kafka_edu.log.fetch_data_info import TimestampOffset
-from kafka_edu.log.log import LATEST_API_VERSION, Log
+from kafka_edu.log.log import Log
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_manager import LogManager
 from kafka_edu.log.log_validator import RecordValidationError
@@ -274,7 +274,6 @@ class ReplicaManager:
         entries: dict[TopicPartition, Buffer],
         respond: Callable[[ProduceResults], None],
         *,
-        api_version: int = LATEST_API_VERSION,
         origin: AppendOrigin = AppendOrigin.CLIENT,
         on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
@@ -293,7 +292,7 @@ class ReplicaManager:
             return
         appended: list[tuple[Partition, bool]] = []
         try:
-            results = self._append_to_logs(entries, required_acks, api_version, origin, appended)
+            results = self._append_to_logs(entries, required_acks, origin, appended)
             if required_acks == -1 and appended:
                 operation = DelayedProduce(timeout_ms, results, self, respond)
                 operation.on_failure = on_failure
@@ -308,7 +307,6 @@ class ReplicaManager:
         self,
         entries: dict[TopicPartition, Buffer],
         required_acks: int,
-        api_version: int,
         origin: AppendOrigin,
         appended: list[tuple[Partition, bool]],
     ) -> ProduceResults:
@@ -321,7 +319,7 @@ class ReplicaManager:
             try:
                 partition = self.partition_or_exception(tp)
                 info, advanced = partition.append_records_to_leader(
-                    records, required_acks, now_ms, wall_ms, api_version, origin
+                    records, required_acks, now_ms, wall_ms, origin
                 )
             except KafkaException as failure:
                 results[tp] = self._refused(tp, failure)

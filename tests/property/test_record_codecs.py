@@ -79,11 +79,11 @@ def test_varints(number: int) -> None:
     assert read_varint(bytes(out), 0, 10) == (number, len(out))
 
 
-@given(noise=st.binary(max_size=200), api_version=st.integers(0, 9))
+@given(noise=st.binary(max_size=200))
 @QUICK
-def test_noise_is_never_more_than_an_error(noise: bytes, api_version: int) -> None:
+def test_noise_is_never_more_than_an_error(noise: bytes) -> None:
     with contextlib.suppress(KafkaException):
-        validate(noise, CONFIG, 0, api_version)
+        validate(noise, CONFIG, 0)
 
 
 @given(
@@ -92,18 +92,17 @@ def test_noise_is_never_more_than_an_error(noise: bytes, api_version: int) -> No
     at=st.integers(0, 500),
     value=st.integers(0, 255),
     mended=st.booleans(),
-    api_version=st.integers(0, 9),
 )
 @QUICK
 def test_a_damaged_batch_is_stored_or_refused_and_nothing_else(
-    drawn: list[Drawn], codec: CompressionType, at: int, value: int, mended: bool, api_version: int
+    drawn: list[Drawn], codec: CompressionType, at: int, value: int, mended: bool
 ) -> None:
     batch = bytearray(build_batch(records_of(drawn), compression=codec))
     batch[at % len(batch)] = value
     if mended:  # as a client would send it that is wrong about more than a bit
         batch[17:21] = compute_crc(batch).to_bytes(4, "big")
     with contextlib.suppress(KafkaException):
-        valid = validate(batch, CONFIG, 0, api_version)
+        valid = validate(batch, CONFIG, 0)
         if valid is not None:
             check_crc(bytes(valid.head) + bytes(valid.rest), valid.header)
 

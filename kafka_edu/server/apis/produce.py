@@ -27,6 +27,7 @@ from kafka_edu.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
+from kafka_edu.record.compression import CompressionType
 from kafka_edu.record.record_batch import (
     ATTRIBUTES_OFFSET,
     COMPRESSION_MASK,
@@ -48,8 +49,6 @@ ADMIN_CLIENT_ID: Final = "__admin_client"
 """The client id that may write internal topics (Kafka: AdminUtils.AdminClientId)."""
 FIRST_VERSION_OF_V2_BATCHES: Final = 3
 FIRST_VERSION_WITH_ZSTD: Final = 7
-ZSTD: Final = 4
-MAX_MAGIC: Final = 2
 INVALID_OFFSET: Final = -1
 
 
@@ -104,7 +103,6 @@ class ProduceApi:
             request.acks,
             entries,
             lambda results: self._respond(call, request, failed | results),
-            api_version=version,
             on_failure=call.fail,
         )
         if not call.answered:
@@ -234,7 +232,7 @@ def check_one_batch(records: Buffer, version: int) -> None:
         )
     if (
         version < FIRST_VERSION_WITH_ZSTD
-        and records[ATTRIBUTES_OFFSET + 1] & COMPRESSION_MASK == ZSTD
+        and records[ATTRIBUTES_OFFSET + 1] & COMPRESSION_MASK == CompressionType.ZSTD
     ):
         raise KafkaException(
             Errors.UNSUPPORTED_COMPRESSION_TYPE,
@@ -256,7 +254,7 @@ def _batch_size(records: Buffer, position: int) -> int | None:
     length = int.from_bytes(records[position + 8 : position + 12], "big", signed=True)
     if length < MIN_LEGACY_BYTES:
         raise KafkaException(Errors.CORRUPT_MESSAGE, f"a batch cannot be {length} bytes long")
-    if records[position + MAGIC_OFFSET] > MAX_MAGIC:
+    if records[position + MAGIC_OFFSET] > MAGIC_V2:
         raise KafkaException(
             Errors.CORRUPT_MESSAGE, f"there is no format v{records[position + MAGIC_OFFSET]}"
         )

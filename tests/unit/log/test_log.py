@@ -115,7 +115,7 @@ def test_log_append_time_is_the_leader_s_and_the_checksum_is_right() -> None:
 def test_old_messages_become_one_v2_batch(magic: int, codec: CompressionType) -> None:
     log = open_log()
     sent = build_message_set([Record(i, NOW, b"k", b"v%d" % i) for i in range(3)], magic, codec)
-    assert log.append_as_leader(sent, 0, NOW, api_version=2).last_offset == 2
+    assert log.append_as_leader(sent, 0, NOW).last_offset == 2
     stored = part_bytes(log.read(0, 1 << 20).records)
     ((_, header),) = iter_headers(stored)
     assert header.compression is codec
@@ -128,7 +128,7 @@ def test_old_messages_become_one_v2_batch(magic: int, codec: CompressionType) ->
 def test_nothing_to_append_is_no_error_to_old_producers() -> None:
     log = open_log()
     for sent in (b"", b"x" * 10, build_message_set([Record(0, 0, None, b"v")], 1)[:-1]):
-        info = log.append_as_leader(sent, 0, NOW, api_version=1)
+        info = log.append_as_leader(sent, 0, NOW)
         assert (info.first_offset, info.last_offset) == (-1, -1)
     assert log.log_end_offset == 0
 
@@ -159,14 +159,13 @@ def damaged(at: int, layout: str, value: int, *, fix_crc: bool = True, count: in
         (damaged(21, ">h", 0x05), Errors.UNKNOWN_SERVER_ERROR),
         (damaged(21, ">h", 0x01), Errors.UNKNOWN_SERVER_ERROR),
         (batch() + batch(), Errors.INVALID_RECORD),
-        (batch(compression=CompressionType.ZSTD), Errors.UNSUPPORTED_COMPRESSION_TYPE),
         (batch(size=2_000_000), Errors.MESSAGE_TOO_LARGE),
     ],
 )
 def test_bad_batches_are_refused_as_kafka_refuses_them(sent: bytes, error: Errors) -> None:
     log = open_log()
     with pytest.raises(KafkaException) as refused:
-        log.append_as_leader(sent, 0, NOW, api_version=6)
+        log.append_as_leader(sent, 0, NOW)
     assert refused.value.error is error
     assert log.log_end_offset == 0
     assert log.size == 0
@@ -183,16 +182,6 @@ def test_what_kafka_does_not_check_is_taken() -> None:
         log.append_as_leader(sent, 0, NOW)
     log.append_as_leader(batch() + batch()[:-1], 0, NOW)
     assert log.log_end_offset == 9
-
-
-def test_zstd_needs_produce_v7_but_the_oldest_versions_are_not_asked() -> None:
-    log = open_log()
-    zstd = batch(compression=CompressionType.ZSTD)
-    log.append_as_leader(zstd, 0, NOW, api_version=7)
-    log.append_as_leader(zstd, 0, NOW, api_version=2)
-    with pytest.raises(KafkaException) as refused:
-        log.append_as_leader(zstd, 0, NOW, api_version=3)
-    assert refused.value.error is Errors.UNSUPPORTED_COMPRESSION_TYPE
 
 
 def test_a_compacted_topic_wants_keys() -> None:

@@ -315,7 +315,7 @@ class Cluster:
     ) -> Produced:
         answer = Produced()
         broker = self.leader if to is None else self.brokers[to]
-        broker.manager.append_records(timeout_ms, acks, {T: batch(*values)}, answer, api_version=8)
+        broker.manager.append_records(timeout_ms, acks, {T: batch(*values)}, answer)
         return answer
 
     def consume(

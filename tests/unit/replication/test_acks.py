@@ -111,9 +111,7 @@ def test_one_partition_in_error_leaves_the_others_alone() -> None:
     cluster.elect(0, (0, 1))
     answer = Produced()
     unknown = TopicPartition("nowhere", 0)
-    cluster.leader.manager.append_records(
-        30_000, -1, {unknown: batch("x"), T: batch("a")}, answer, api_version=8
-    )
+    cluster.leader.manager.append_records(30_000, -1, {unknown: batch("x"), T: batch("a")}, answer)
     assert answer.error() is None
     for _ in range(2):
         cluster.fetch(1)

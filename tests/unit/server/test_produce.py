@@ -29,12 +29,8 @@ class FakeReplicaManager:
         self.error = Errors.NONE
         self.refusal = None
 
-    def append_records(
-        self, timeout_ms, required_acks, entries, respond, *, api_version, on_failure
-    ):
-        self.calls.append(
-            (timeout_ms, required_acks, {tp: bytes(r) for tp, r in entries.items()}, api_version)
-        )
+    def append_records(self, timeout_ms, required_acks, entries, respond, *, on_failure):
+        self.calls.append((timeout_ms, required_acks, {tp: bytes(r) for tp, r in entries.items()}))
         status = (
             ProducePartitionStatus(self.error, 11, 10, -1, 5)
             if self.error is Errors.NONE
@@ -86,7 +82,7 @@ def test_every_version_reaches_the_replica_manager(harness, replicas, version):
     (partition,) = response.responses[0].partition_responses
     assert (partition.error_code, partition.base_offset) == (Errors.NONE, 10)
     assert partition.log_start_offset == (5 if version >= 5 else -1)
-    assert replicas.calls == [(1500, 1, {TopicPartition("web", 0): records}, version)]
+    assert replicas.calls == [(1500, 1, {TopicPartition("web", 0): records})]
 
 
 def test_one_partitions_error_leaves_the_others_alone(harness, replicas):
@@ -147,11 +143,21 @@ def damaged(at, value, batch=BATCH):
             6,
             Errors.UNSUPPORTED_COMPRESSION_TYPE,
         ),
+        (
+            build_batch(RECORDS, compression=CompressionType.ZSTD),
+            3,
+            Errors.UNSUPPORTED_COMPRESSION_TYPE,
+        ),
         (build_batch(RECORDS, compression=CompressionType.ZSTD), 7, Errors.NONE),
     ],
 )
 def test_from_v3_on_exactly_one_v2_batch(harness, replicas, records, version, error):
     assert errors(harness.ask(produce(("web", 0, records)), version)) == {("web", 0): error}
+
+
+def test_the_oldest_versions_may_carry_zstd(harness, replicas):
+    zstd = build_batch(RECORDS, compression=CompressionType.ZSTD)
+    assert errors(harness.ask(produce(("web", 0, zstd)), 2)) == {("web", 0): Errors.NONE}
 
 
 def test_acks_0_is_not_answered(harness, replicas):
