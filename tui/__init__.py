@@ -1,3 +1,5 @@
-"""The dashboard: what a cluster tells of itself, in a terminal. It knows events alone, and imports
-only kafka_edu.trace, .common and .protocol.
+"""The dashboard: a cluster's events, shown in a terminal.
+
+The dashboard knows a cluster by its events alone. It imports only kafka_edu.trace, .common and
+.protocol.
 """

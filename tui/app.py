@@ -1,5 +1,7 @@
-"""The application: takes events from a feed or a recording, gives them to the model, and has the
-screen look at it five times a second.
+"""The dashboard application.
+
+It takes events from a feed or a recording and gives them to the model. Five times a second it asks
+the screen to draw what changed.
 """
 
 import re
@@ -24,15 +26,17 @@ from .trace_feed import TraceFeed, now_us
 TICK_S: Final = 0.2
 #: How long a picture of a live cluster waits for the first events of its processes.
 LINK_TIMEOUT_S: Final = 10.0
-#: Of the pictures: a character of Textual's SVG, the blank it uses, and fonts that show bars and
-#: circles in one width.
+#: For pictures: the width of a character in Textual's SVG, the blank that it uses, and fonts that
+#: give bars and circles the same width.
 _CELL_WIDTH: Final = 12.2
 _BLANK: Final = "&#160;"
 _FONTS: Final = "font-family: 'Fira Code', 'DejaVu Sans Mono', 'Cascadia Mono', Menlo, monospace"
 
 
 class DashboardApp(App[None]):
-    """`folder` for a live cluster, `replay` for a recording: one of them."""
+    """The application. Give it a `folder` for a live cluster or a `replay` for a recording, never
+    both.
+    """
 
     CSS_PATH = "dashboard.tcss"
     TITLE = "kafka-edu dashboard"
@@ -82,7 +86,7 @@ class DashboardApp(App[None]):
         self.set_interval(TICK_S, self.tick)
 
     def tick(self) -> None:
-        """Take what has come, and have the present screen look."""
+        """Take the events that have arrived, and let the present screen draw."""
         now, before = now_us(), self._last_us
         self._last_us = now
         if self.replay is not None:
@@ -101,17 +105,17 @@ class DashboardApp(App[None]):
         return self._feed is not None and self._feed.complete()
 
     def look(self) -> None:
-        """The present screen draws what has changed."""
+        """Let the present screen draw what has changed."""
         for screen in reversed(self.screen_stack):
             if isinstance(screen, DashboardScreen) and screen.is_mounted:
                 screen.tick()
                 return
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """The keys of a player are for recordings."""
+        """Show the keys of the player for recordings only."""
         if action in ("play", "step", "speed", "wind"):
             return self.replay is not None
-        if action == "look":  # the key of the screen that is there already would be noise
+        if action == "look":  # no key for the screen that is already shown
             return not self.screen_stack or self.screen is not self._looks.get(str(parameters[0]))
         return True
 
@@ -175,7 +179,7 @@ class DashboardApp(App[None]):
 async def picture(
     name: str, replay: Replay, at_ms: int, screen: str, size: tuple[int, int], light: bool
 ) -> str:
-    """Return the dashboard as an SVG, at a place of a recording, without a terminal."""
+    """Return the dashboard as an SVG, at one moment of a recording, without a terminal."""
     replay.playing = False
     app = DashboardApp(name, replay=replay)
     async with app.run_test(size=size) as pilot:
@@ -210,7 +214,7 @@ async def _draw(app: DashboardApp, pilot: Pilot[None], screen: str, light: bool)
         app.action_dark()
     await pilot.pause()
     app.look()
-    for _ in range(50):  # the footer comes by itself, a moment later
+    for _ in range(50):  # the footer appears by itself, a moment later
         await pilot.pause(0.1)
         if app.screen.query("FooterKey"):
             break
@@ -220,8 +224,10 @@ async def _draw(app: DashboardApp, pilot: Pilot[None], screen: str, light: bool)
 
 
 def tidy(svg: str) -> str:
-    """Textual's SVG without the fonts that it would fetch from the net, and with no text that
-    begins with blanks: not every viewer keeps them.
+    """Return Textual's SVG without remote fonts and without leading blanks.
+
+    The SVG would fetch its fonts from the net. Some viewers do not keep the blanks at the start of
+    a text.
     """
 
     def shift(text: re.Match[str]) -> str:

@@ -9,8 +9,8 @@ import click
 
 from kafka_edu.common.cluster_home import ClusterFolder, cluster_names
 
-#: How long a live cluster is watched before its picture is drawn, counted from the first events of
-#: its processes.
+#: How long to watch a live cluster before drawing its picture, counted from the first events of its
+#: processes.
 LIVE_PICTURE_AFTER_S: Final = 1.0
 
 
@@ -142,7 +142,7 @@ def dashboard(
 
 
 def _require_terminal() -> None:
-    """Raise click's exception where there is no terminal to draw on."""
+    """Raise click's exception if there is no terminal to draw on."""
     if not sys.stdout.isatty():
         raise click.ClickException(
             "the dashboard needs a terminal; --screenshot OUT.svg draws a picture without one"
@@ -150,7 +150,7 @@ def _require_terminal() -> None:
 
 
 def _write(svg_file: Path, svg: str) -> None:
-    """Write the picture. Raise click's exception where that cannot be done."""
+    """Write the picture. Raise click's exception if the file cannot be written."""
     try:
         svg_file.write_text(svg, encoding="utf-8")
     except OSError as error:

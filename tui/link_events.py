@@ -1,28 +1,26 @@
-"""What the dashboard itself sees, in the form of events, so that reducers take all they know by one
-door.
+"""What the dashboard itself observes, as events, so that reducers have one input for everything.
 
-They are no events of the cluster: not registered, never in a recording. Their sequence number is 0.
+These are not events of the cluster. They are not registered and never stand in a recording. Their
+sequence number is 0.
 """
 
 from typing import NamedTuple
 
 
 class LinkMade(NamedTuple):
-    """A process's event socket was found, and tells."""
+    """The dashboard found a process's event socket and is connected to it."""
 
     pid: int
 
 
 class LinkLost(NamedTuple):
-    """A process's event socket was closed: it ended, or was killed."""
+    """A process's event socket was closed, because the process ended or was killed."""
 
     reason: str
 
 
 class ClusterKnown(NamedTuple):
-    """Which cluster this is, and for how long it has been up; the supervisor's answer to
-    `status`.
-    """
+    """The cluster's name and start time: the supervisor's answer to `status`."""
 
     name: str
     up_ms: int

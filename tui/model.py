@@ -1,5 +1,7 @@
-"""All that the dashboard knows, in one place: what every event goes through, and what is made anew
-when a recording is wound back.
+"""Everything that the dashboard knows, in one place.
+
+Every event passes through the model. The model is emptied and filled again when a recording is
+rewound.
 """
 
 from collections.abc import Iterable
@@ -12,14 +14,14 @@ from .view_model.wheels_view import WheelsView
 
 
 class Model:
-    """The reducers of all screens. Widgets hold this, and read what they show when they draw."""
+    """The reducers of all screens. Widgets hold the model and read from it when they draw."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.reset()
 
     def reset(self) -> None:
-        """Know nothing again."""
+        """Forget everything."""
         self.cluster = ClusterView(self.name)
         self.wheels = WheelsView()
         self.ticker = Ticker()
@@ -31,6 +33,6 @@ class Model:
             self.ticker.apply(envelope)
 
     def advance(self, now_us: int) -> None:
-        """Time goes on without an event."""
+        """Move time forward without an event."""
         self.cluster.advance(now_us)
         self.wheels.advance(now_us)

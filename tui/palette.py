@@ -1,8 +1,8 @@
-"""Colours. Each broker has one, the same on every screen; no meaning is told by colour alone:
-symbol and words stand beside it.
+"""Colours. Each broker has one colour, the same on every screen.
 
-The brokers' colours are Okabe and Ito's, which people who see fewer colours can tell apart, made
-lighter or darker for the theme's ground.
+Colour is never the only sign: a symbol or a word always stands next to it. The brokers' colours are
+those of Okabe and Ito, which colour-blind people can tell apart. They are lighter or darker to suit
+the background of the theme.
 """
 
 from typing import Final, NamedTuple
@@ -11,7 +11,7 @@ from textual.theme import Theme
 
 
 class Palette(NamedTuple):
-    """Colours for the text that widgets draw; the rest of the screen follows Textual's theme."""
+    """The colours of text that widgets draw. The rest of the screen follows Textual's theme."""
 
     brokers: tuple[str, ...]
     ok: str
@@ -20,7 +20,7 @@ class Palette(NamedTuple):
     dim: str
     text: str
     glow: str
-    """The ground of what has just changed."""
+    """The background of a value that has just changed."""
     cursor: str
     hand: str
 

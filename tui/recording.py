@@ -1,7 +1,7 @@
-"""Recordings: written while one looks, read again without a cluster (spec M5).
+"""Recordings: written while someone watches, read later without a cluster (spec M5).
 
-One file holds all brokers' events in one order; `.gz` is understood by its name. Several files,
-such as brokers write, are merged into one.
+One file holds the events of all brokers in one order. A name that ends in `.gz` means a compressed
+file. Several files, such as those the brokers write, are merged into one stream.
 """
 
 import gzip
@@ -16,7 +16,7 @@ from kafka_edu.trace.wire_format import Decoder, TraceFormatError, encode, encod
 
 
 def open_events(path: Path, mode: str = "rb") -> BinaryIO:
-    """A file of events, packed if its name says so. Raises OSError."""
+    """Open a file of events, compressed if its name ends in `.gz`. Raise OSError."""
     if path.suffix == ".gz":
         packed: BinaryIO = gzip.GzipFile(path, mode)  # type: ignore[assignment]  # a BinaryIO in all but its declared bases
         return packed
@@ -25,16 +25,18 @@ def open_events(path: Path, mode: str = "rb") -> BinaryIO:
 
 
 def read_recordings(paths: Sequence[Path]) -> list[Envelope]:
-    """All events of all files, in one order. Raises TraceFormatError, naming the file, when one is
-    no recording, OSError when one cannot be read.
+    """Return the events of all files in one order.
+
+    Raise TraceFormatError, which names the file, if a file is not a recording. Raise OSError if a
+    file cannot be read.
     """
     streams = []
     with ExitStack() as stack:
         for path in paths:
             file = stack.enter_context(open_events(path))
             try:
-                # What came late, from a broker that was stalled, stands late in the file; here it
-                # gets its place again.
+                # An event of a stalled broker arrives late and stands late in the file. Sorting
+                # puts it back in its place.
                 streams.append(sorted(read_recording(file), key=order))
             except (TraceFormatError, EOFError, gzip.BadGzipFile) as error:
                 raise TraceFormatError(f"{path}: {error}") from error
@@ -42,7 +44,7 @@ def read_recordings(paths: Sequence[Path]) -> list[Envelope]:
 
 
 def cluster_of(path: Path) -> str:
-    """The cluster's name as the recording's header has it, or empty."""
+    """Return the cluster's name from the recording's header, or an empty string."""
     with open_events(path) as file:
         try:
             return Decoder(file.readline()).cluster
@@ -51,12 +53,10 @@ def cluster_of(path: Path) -> str:
 
 
 class Recorder:
-    """Writes what the dashboard sees to a file. What is no event of the cluster (its own links) is
-    left out.
-    """
+    """Write the events that the dashboard sees, except the dashboard's own link events."""
 
     def __init__(self, path: Path, cluster: str) -> None:
-        """Raises OSError when the file cannot be written."""
+        """Open the file. Raise OSError if it cannot be written."""
         self._file = open_events(path, "wb")
         self._file.write(encode_header(-1, cluster))
 

@@ -1,5 +1,6 @@
-"""Plays a recording at its own pace, faster or slower, step by step, forwards and back. Pure: the
-caller says how much time has passed.
+"""Play a recording at its own speed, faster or slower, step by step, forwards and backwards.
+
+This module is pure: the caller says how much time has passed.
 """
 
 from collections.abc import Sequence
@@ -11,12 +12,13 @@ SPEEDS: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 
 
 class Replay:
-    """A place in a recording. `clock_us` is the recorded clock; what was told up to it has been
-    handed out.
+    """A position in a recording.
+
+    `clock_us` is the recorded clock. All events up to it have been handed out.
     """
 
     def __init__(self, envelopes: Sequence[Envelope]) -> None:
-        """Raises ValueError for a recording without events."""
+        """Begin at the first event. Raise ValueError if the recording has none."""
         if not envelopes:
             raise ValueError("the recording holds no events")
         self._envelopes = envelopes
@@ -37,7 +39,7 @@ class Replay:
 
     @property
     def at_ms(self) -> int:
-        """How far it has come."""
+        """Return the position in ms since the start."""
         return (self.clock_us - self.begin_us) // 1000
 
     @property
@@ -51,7 +53,9 @@ class Replay:
         self._speed = max(self._speed - 1, 0)
 
     def advance(self, elapsed_us: int) -> list[Envelope]:
-        """That much real time has passed: the events that were told meanwhile. O(those)."""
+        """Let `elapsed_us` of real time pass, and return the events recorded in it. O(events
+        returned).
+        """
         if not self.playing:
             return []
         return self._until(min(self.clock_us + int(elapsed_us * self.speed), self.end_us))
@@ -66,7 +70,7 @@ class Replay:
         return list(self._envelopes[begin : self._next])
 
     def step(self) -> list[Envelope]:
-        """Everything up to and with the next fact; then it stands still."""
+        """Return the events up to and including the next fact, then pause."""
         self.playing = False
         for envelope in self._envelopes[self._next :]:
             if EVENT_TYPES[envelope.name].kind is Kind.FACT:
@@ -74,14 +78,12 @@ class Replay:
         return self._until(self.end_us)
 
     def wind_to(self, at_ms: int) -> list[Envelope]:
-        """Go to a place: everything from the beginning up to it, for a model that knows nothing."""
+        """Go to a position. Return all events from the start up to it, for an empty model."""
         self._next = 0
         return self._until(min(max(self.begin_us + at_ms * 1000, self.begin_us), self.end_us))
 
     def step_back(self) -> list[Envelope]:
-        """Stand at the fact before the present one: everything up to it, for a model that knows
-        nothing.
-        """
+        """Go to the fact before the present one. Return all events up to it, for an empty model."""
         self.playing = False
         before = [
             e.mono_us

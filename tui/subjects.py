@@ -1,8 +1,7 @@
-"""What stands behind each widget: the events that feed it, and the classes whose doors tell them.
-`?` shows it, `o` opens the module.
+"""The source of each widget: the events that feed it and the classes that emit them.
 
-Modules are named as data, not imported: the dashboard knows a broker only by its events. A test
-holds every name against the source.
+`?` shows this table and `o` opens the module. Modules are named as data and not imported, because
+the dashboard knows a broker only by its events. A test compares every name with the source.
 """
 
 from importlib.resources import files
@@ -25,11 +24,11 @@ class Source(NamedTuple):
     cls: str
 
     def path(self) -> Path:
-        """The file, wherever the package is installed."""
+        """Return the file, wherever the package is installed."""
         return Path(str(files("kafka_edu"))) / (self.module.replace(".", "/") + ".py")
 
     def line(self) -> int:
-        """The line on which the class begins, from 1; 1 when it is not found."""
+        """Return the line on which the class begins, from 1. Return 1 if the class is not found."""
         for number, text in enumerate(self.path().read_text(encoding="utf-8").splitlines(), 1):
             if text.startswith((f"class {self.cls}(", f"class {self.cls}:")):
                 return number
@@ -37,13 +36,13 @@ class Source(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """What a widget shows."""
+    """The description of one widget: its text, its events and its classes."""
 
     title: str
     words: str
     events: tuple[type[Event], ...]
     sources: tuple[Source, ...]
-    """The first is the one that `o` opens."""
+    """The first one is the class that `o` opens."""
 
 
 HEADER = Subject(

@@ -1,10 +1,11 @@
-"""One stream of events out of many processes: all brokers of a cluster, its supervisor, and its
-ZooKeeper where that offers its events.
+"""One stream of events from many processes: the brokers, the supervisor, and ZooKeeper if it emits
+events.
 
-Each process tells over its own socket, in its own order, up to a tenth of a second late. All share
-this machine's monotonic clock, so the feed holds each event back for a quarter of a second and
-hands them on in the order of their time: a chain of causes never runs backwards on the screen. A
-process that ends is said to be lost; its file of address is looked for until it is back.
+Each process sends over its own socket, in its own order, up to a tenth of a second late. All
+processes share this machine's monotonic clock. The feed therefore holds each event for a quarter of
+a second and hands events on in the order of their time, so a chain of causes never runs backwards
+on the screen. When a process ends, the feed reports it as lost and looks for its address file until
+the process is back.
 """
 
 import asyncio
@@ -34,7 +35,9 @@ MAX_HELD: Final = 200_000
 
 
 def now_us() -> int:
-    """The clock by which all processes on this machine stamp their events."""
+    """Return the time in µs of the clock with which all processes on this machine stamp their
+    events.
+    """
     return time.monotonic_ns() // 1000
 
 
@@ -43,8 +46,9 @@ def _link(teller: int, event: LinkMade | LinkLost | ClusterKnown) -> Envelope:
 
 
 class TraceFeed:
-    """Subscribes to whatever tells; `drain` gives what is ripe. `run` must be a task of the loop
-    that drains.
+    """Subscribe to every process that emits events. `drain` returns the events that are ready.
+
+    `run` must be a task of the loop that calls `drain`.
     """
 
     def __init__(self, folder: ClusterFolder, level: Level = Level.STATE) -> None:
@@ -57,7 +61,7 @@ class TraceFeed:
         self._known = False
 
     def _files(self) -> dict[int, Path]:
-        """teller → where the address of its event socket stands while it is up."""
+        """Map each process to the file with the address of its event socket."""
         files = {
             SUPERVISOR: self._folder.supervisor_events,
             ZOOKEEPER: self._folder.zookeeper_events,
@@ -69,13 +73,13 @@ class TraceFeed:
         return files
 
     def complete(self) -> bool:
-        """Return whether each process that has published its address has sent something."""
+        """Return whether every process that has published its address has sent something."""
         return self._known and self._linked >= {
             teller for teller, path in self._files().items() if path.exists()
         }
 
     async def run(self) -> None:
-        """Look for those who tell, listen to each; ends only by being cancelled."""
+        """Look for processes and listen to each one. Ends only when cancelled."""
         try:
             while True:
                 if not self._known:
@@ -91,7 +95,9 @@ class TraceFeed:
             await asyncio.gather(*self._readers.values(), return_exceptions=True)
 
     def _ask_status(self) -> bool:
-        """Since when the cluster is up: the one thing that no event tells to one who comes late."""
+        """Ask the supervisor since when the cluster is up. No event tells this to a late
+        subscriber.
+        """
         try:
             with ActionClient(
                 ActionAddress.read(self._folder.action_address), timeout_s=5.0
@@ -116,11 +122,11 @@ class TraceFeed:
         return True
 
     async def _listen(self, teller: int, path: Path) -> None:
-        """One process, until it is gone."""
+        """Listen to one process until it is gone."""
         try:
             address = EventsAddress.read(str(path))
         except (OSError, TraceFormatError):
-            return  # it is being written, or gone again
+            return  # the file is being written, or has gone again
         told = False
         reason = "closed"
         try:
@@ -149,7 +155,9 @@ class TraceFeed:
             heapq.heappush(self._held, (order(envelope), self._arrived, envelope))
 
     def drain(self, now: int | None = None) -> list[Envelope]:
-        """What is old enough that nothing older can still come, in order. O(n log n)."""
+        """Return, in order, the events that are old enough that no older one can still arrive. O(n
+        log n).
+        """
         ripe = (now_us() if now is None else now) - HOLD_BACK_US
         out = []
         while self._held and self._held[0][0][0] <= ripe:

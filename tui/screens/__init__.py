@@ -1,1 +1,1 @@
-"""Screens: widgets in their places, and what the keys do."""
+"""Screens: the arrangement of widgets, and the effect of keys."""

@@ -1,4 +1,4 @@
-"""`?`: which events feed a widget, and which classes tell them."""
+"""`?`: the events that feed a widget, and the classes that emit them."""
 
 import inspect
 from typing import ClassVar
@@ -18,7 +18,7 @@ from .source_screen import SourceScreen
 
 
 class AboutScreen(ModalScreen[None]):
-    """Words, events, modules. [enter] on a module opens it."""
+    """An explanation, events and modules. [enter] on a module opens it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,question_mark,q", "dismiss", "back", key_display="esc"),

@@ -1,4 +1,4 @@
-"""The line above the foot: what is about to be done, and what came of it."""
+"""The line above the footer: the act to confirm, and its result."""
 
 import asyncio
 from typing import Final, NamedTuple
@@ -18,7 +18,7 @@ from ..model import Model
 from ..widgets.drawn import ink, palette_of
 
 _SHOWN_S: Final = 8.0
-#: action → what is said while it is under way
+#: action → the text shown while it is under way
 DOING: Final = {
     "kill": "killing",
     "start": "starting",
@@ -34,17 +34,18 @@ class Act(NamedTuple):
 
 
 class ActLine(Widget):
-    """Asks the supervisor to act, after a confirmation where a process is to die; the supervisor's
-    own event then tells it to everybody.
+    """Asks the supervisor to act, after a confirmation if a process is to die.
+
+    The supervisor then emits an event, which shows the act to everyone.
     """
 
     def __init__(self, model: Model, folder: ClusterFolder | None) -> None:
-        """`folder` None: a recording, where nothing can be done."""
+        """Pass None as `folder` for a recording, where no act is possible."""
         super().__init__(id="act")
         self.model = model
         self._folder = folder
         self.pending: Act | None = None
-        """What waits for yes or no."""
+        """The act that waits for yes or no."""
         self._words = Text("")
 
     @property
@@ -63,7 +64,7 @@ class ActLine(Widget):
         self.display = False
 
     def ask(self, act: Act) -> None:
-        """A kill waits for [y]; all else begins at once."""
+        """Begin an act. A kill first waits for [y]."""
         if act.action == "kill":
             self.pending = act
             view = self.model.cluster
@@ -82,7 +83,7 @@ class ActLine(Widget):
             self._begin(act)
 
     def answer(self, yes: bool) -> None:
-        """[y] or [n]."""
+        """Take [y] or [n]."""
         act, self.pending = self.pending, None
         self.screen.refresh_bindings()
         if act is not None and yes:

@@ -1,6 +1,4 @@
-"""[enter]: the chain of causes, from the first event to this one, across processes; and what it led
-to.
-"""
+"""[enter]: the causes of an event across processes, from the first one, and its effects."""
 
 import inspect
 from typing import ClassVar
@@ -20,7 +18,7 @@ from ..widgets.ticker_lines import ChainLines, wall_clock
 
 
 class ChainScreen(ModalScreen[None]):
-    """Each line an event; below, the one under the cursor with all its fields."""
+    """One line for each event; below, all fields of the event under the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "dismiss", "back", key_display="esc")

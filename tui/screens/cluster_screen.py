@@ -1,4 +1,4 @@
-"""Cluster (1): who is there, who leads what, how far everybody is, and what happened."""
+"""Cluster (1): which brokers are there, who leads what, how far each replica is, what happened."""
 
 from typing import ClassVar
 
@@ -25,7 +25,7 @@ _ACTIONS = {"kill", "start", "pause", "resume", "stop"}
 
 
 class ClusterScreen(DashboardScreen):
-    """Cards, matrix, ticker; the keys act on the selected broker."""
+    """Cards, matrix and ticker. The keys act on the selected broker."""
 
     default_subject = PARTITIONS
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -58,9 +58,7 @@ class ClusterScreen(DashboardScreen):
         self.query_one(TickerLines).styles.height = max(event.size.height // 3 - 2, 5) + 1
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys that mean nothing now are not shown: acts in a recording, yes and no while nothing
-        is asked.
-        """
+        """Hide keys without a meaning now: acts in a recording, yes and no when nothing waits."""
         if not self.is_mounted:
             return True
         line = self.query_one(ActLine)
@@ -82,7 +80,9 @@ class ClusterScreen(DashboardScreen):
         self.query_one(ActLine).answer(yes)
 
     def action_why(self) -> None:
-        """Where the cards have the focus: the last line of the ticker."""
+        """Follow the causes of the selected line. If the cards have the focus, use the ticker's
+        last line.
+        """
         lines = self.model.ticker.lines
         if lines:
             self.app.push_screen(ChainScreen(self.model.ticker, lines[-1].envelope))
@@ -98,7 +98,7 @@ class ClusterScreen(DashboardScreen):
         self.app.push_screen(ChainScreen(self.model.ticker, envelope))
 
     def _last_of(self, key: PartitionKey) -> Envelope | None:
-        """The last fact told of a partition that has a cause; if none has, the last one."""
+        """Return the last fact about a partition that has a cause, or else the last fact."""
         last: Envelope | None = None
         for envelope in reversed(self.model.ticker.history.events):
             if (

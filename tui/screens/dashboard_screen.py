@@ -1,4 +1,4 @@
-"""What both screens have in common: a head, a foot, and the answers to `?`, `o` and [enter]."""
+"""The common part of both screens: head, footer, and the answers to `?`, `o` and [enter]."""
 
 from typing import ClassVar, Protocol, runtime_checkable
 
@@ -18,13 +18,13 @@ from .source_screen import SourceScreen
 
 @runtime_checkable
 class Ticks(Protocol):
-    """A widget that looks at the model when asked to."""
+    """A widget that looks at the model when `tick` is called."""
 
     def tick(self) -> None: ...
 
 
 class DashboardScreen(Screen[None]):
-    """One look at the cluster. `tick` is called by the app when events have come, and a few times a
+    """One view of the cluster. The app calls `tick` when events have arrived, and a few times a
     second.
     """
 
@@ -47,7 +47,7 @@ class DashboardScreen(Screen[None]):
         yield Footer(compact=True, show_command_palette=False)
 
     def body(self) -> ComposeResult:
-        """What stands between head and foot."""
+        """Yield the widgets between head and footer."""
         raise NotImplementedError
 
     def tick(self) -> None:
@@ -56,7 +56,7 @@ class DashboardScreen(Screen[None]):
                 child.tick()
 
     def redraw(self) -> None:
-        """The theme is another."""
+        """Draw everything again, because the theme changed."""
         for lines in self.query(Lines):
             lines.redraw()
         self.refresh(layout=True)
@@ -66,12 +66,12 @@ class DashboardScreen(Screen[None]):
         self.tick()
 
     def subject(self) -> Subject:
-        """What the focused widget shows."""
+        """Return the description of the focused widget."""
         known = getattr(self.focused, "subject", None)
         return known if isinstance(known, Subject) else self.default_subject
 
     def action_broker(self, by: int) -> None:
-        """The next broker to the left or right."""
+        """Select the next broker to the left or right."""
         raise NotImplementedError
 
     def action_about(self) -> None:

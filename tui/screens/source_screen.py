@@ -1,4 +1,4 @@
-"""`o`: the source of the class that stands behind a widget; `e` opens it in $EDITOR."""
+"""`o`: the source of the class behind a widget; `e` opens it in $EDITOR."""
 
 import os
 import shlex
@@ -16,7 +16,7 @@ from ..subjects import Source
 
 
 class SourceScreen(ModalScreen[None]):
-    """The module, shown from its class on."""
+    """The module, shown from the class onwards."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,o,q", "dismiss", "back", key_display="esc"),

@@ -1,4 +1,4 @@
-"""Wheels (2): the clocks by which everything that waits is woken, and what waits."""
+"""Wheels (2): the timers that end every wait, and the waiting operations."""
 
 from typing import ClassVar
 
@@ -23,8 +23,9 @@ class WheelsScreen(DashboardScreen):
     ]
 
     def body(self) -> ComposeResult:
-        """The widgets are held on to: a tick may still come when the screen has begun to close and
-        they are not on it any more.
+        """Yield the widgets, and keep references to them.
+
+        A tick may still arrive while the screen closes, when the widgets are no longer on it.
         """
         self._tabs, self._board = TimerTabs(self.model), WheelBoard(self.model)
         self._head, self._lines = WaitingHead(self.model), WaitingLines(self.model)
@@ -51,7 +52,7 @@ class WheelsScreen(DashboardScreen):
         self.tick()
 
     def on_lines_chosen(self, message: Lines.Chosen) -> None:
-        """An operation has no chain of its own at this level of telling: say what stands behind
-        it.
+        """Show the classes behind the line, because at this event level an operation has no chain
+        of its own.
         """
         self.action_about()

@@ -1,3 +1,4 @@
-"""Pure reducers: events in, what a screen shows out. Nothing here knows Textual, a socket or a
-clock.
+"""Pure reducers: events go in, the content of a screen comes out.
+
+Nothing in this package knows Textual, a socket or a clock.
 """

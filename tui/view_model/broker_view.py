@@ -1,8 +1,8 @@
-"""One broker as its card shows it: its process, its place in the cluster, its traffic.
+"""One broker, as its card shows it: its process, its place in the cluster, its traffic.
 
-Two truths, told by two tellers: the supervisor sees the process end at once; the cluster believes
-in the broker until ZooKeeper expires its session, and the controller says so. A card shows both,
-for between them lies the time without a leader.
+Two sources speak about a broker. The supervisor sees at once that its process ended. The cluster
+still counts the broker as alive until ZooKeeper expires its session, and then the controller
+reports it. A card shows both, because the time between them is the time without a leader.
 """
 
 from typing import Final
@@ -55,19 +55,19 @@ BROKER_EVENTS: Final = (
 
 
 class BrokerView:
-    """What is known of one broker. Times are µs of the events' clock; 0: never."""
+    """Everything known about one broker. Times are µs of the events' clock; 0 means never."""
 
     def __init__(self, broker_id: int) -> None:
         self.id = broker_id
         self.port = 0
         self.pid = 0
         self.process = "unknown"
-        """stopped, running or paused, as the supervisor says; else unknown."""
+        """stopped, running or paused, as the supervisor reports it; otherwise unknown."""
         self.ended = ""
-        """How the process ended last: `killed (SIGKILL)`, `stopped`, `ended with code 1`."""
+        """How the process last ended: `killed (SIGKILL)`, `stopped`, `ended with code 1`."""
         self.process_changed_us = 0
         self.in_cluster: bool | None = None
-        """Whether the controller counts it as alive; None: nobody has said."""
+        """Whether the controller counts the broker as alive. None: no source has said so yet."""
         self.in_cluster_changed_us = 0
         self.state = ""
         """Kafka's broker state: Starting, RunningAsBroker, …"""
@@ -86,16 +86,18 @@ class BrokerView:
 
     @property
     def dead(self) -> bool:
-        """No process is there, or the cluster has given it up, or nothing is heard of it and nobody
-        knows why.
+        """Return whether the broker counts as dead.
+
+        It is dead if its process has ended, if the cluster has removed it, or if it is silent for
+        an unknown reason.
         """
         if self.process in ("stopped", "running", "paused"):
             return self.process == "stopped" or self.in_cluster is False
         return self.in_cluster is False or (not self.linked and self.heard_us > 0)
 
     def status(self, now_us: int) -> tuple[str, str]:
-        """A sign with words, and a second line with what the cluster thinks; empty where all is
-        well.
+        """Return a sign with words, and a second line with the cluster's view. The second line is
+        empty if all is well.
         """
 
         def since(at_us: int) -> str:
@@ -136,7 +138,7 @@ class BrokerView:
 
 
 def port_of(end_points: tuple[str, ...]) -> int:
-    """The port of the first of `PLAINTEXT://host:port`, or 0."""
+    """Return the port of the first `PLAINTEXT://host:port`, or 0."""
     digits = end_points[0].rpartition(":")[2] if end_points else ""
     return int(digits) if digits.isdigit() else 0
 
@@ -149,7 +151,7 @@ class BrokersView:
         self._glow = glow
 
     def __getitem__(self, broker_id: int) -> BrokerView:
-        """The broker; made when it is first heard of."""
+        """Return the broker. It is created when it is first heard of."""
         if broker_id not in self.by_id:
             self.by_id[broker_id] = BrokerView(broker_id)
             self.by_id = dict(sorted(self.by_id.items()))
@@ -224,8 +226,8 @@ class BrokersView:
                 self._in_cluster(e.broker_id, True, now_us)
                 self[e.broker_id].port = self[e.broker_id].port or port_of(e.end_points)
             case MetadataUpdated() as e if teller == e.controller_id:
-                # A new controller does not tell of a broker that it never knew alive, such as the
-                # controller before it.
+                # A new controller does not report a broker that it never saw alive, such as the
+                # previous controller.
                 for broker_id in self.by_id:
                     self._in_cluster(broker_id, broker_id in e.live_brokers, now_us)
             case MetadataSnapshot() as e:

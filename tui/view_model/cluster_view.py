@@ -1,4 +1,4 @@
-"""The Cluster screen's state: brokers, partitions, the controller, and the answer to "is all
+"""The state of the Cluster screen: brokers, partitions, the controller, and the answer to "is all
 well?".
 """
 
@@ -43,7 +43,7 @@ HEADER_EVENTS: Final = (
 
 
 class ClusterView:
-    """Everything the Cluster screen shows but the ticker. `apply` is the only door."""
+    """Everything that the Cluster screen shows, except the ticker. `apply` is the only way in."""
 
     def __init__(self, name: str = "") -> None:
         self.glow = Glow()
@@ -51,20 +51,22 @@ class ClusterView:
         self.brokers = BrokersView(self.glow)
         self.partitions = PartitionsView(self.glow, self.brokers)
         self.controller = -1
-        """The active controller's broker id; -1: none is known."""
+        """The broker id of the active controller; -1: unknown."""
         self.controller_epoch = 0
         self.zookeeper = ""
-        """embedded, apache, or where an external one is."""
+        """embedded, apache, or the address of an external one."""
         self.zookeepers: dict[int, bool] = {}
-        """Which of its servers run; none where it is not ours, or nothing was heard of them yet."""
+        """Which ZooKeeper servers run. Empty if the ZooKeeper is not ours, or none has been heard
+        of yet.
+        """
         self.zookeeper_leader: int | None = None
         """The server that leads the ensemble: 1, 2 …"""
         self.supervised: bool | None = None
-        """Whether the supervisor is there; None: nothing was heard of it."""
+        """Whether the supervisor is there. None: not known yet."""
         self._up_since_us: int | None = None
 
     def advance(self, now_us: int) -> None:
-        """Time goes on without an event: ages grow, glows go out."""
+        """Move time forward without an event: ages grow, glows go out."""
         self.glow.advance(now_us)
 
     @property
@@ -122,7 +124,7 @@ class ClusterView:
             self.zookeeper_leader = None
 
     def _controller(self, broker: int, epoch: int) -> None:
-        """A controller of an older epoch is none."""
+        """Set the controller, unless the epoch is older than the known one."""
         if epoch >= self.controller_epoch:
             if (broker, epoch) != (
                 self.controller,
@@ -132,7 +134,7 @@ class ClusterView:
             self.controller, self.controller_epoch = broker, epoch
 
     def verdict(self) -> tuple[str, str]:
-        """(`ok`, `warning` or `error`, the one sentence that a reader must grasp at a glance)."""
+        """Return (`ok`, `warning` or `error`, one sentence to understand at a glance)."""
         if self.supervised is False and not any(b.linked for b in self.brokers.by_id.values()):
             return "error", "✕ the cluster is down"
         if not self.brokers.by_id:

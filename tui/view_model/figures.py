@@ -1,6 +1,4 @@
-"""Numbers as people read them: with a unit, three digits that matter, thousands set apart; and rows
-of bars.
-"""
+"""Readable numbers (unit, three significant digits, grouped thousands), and rows of bars."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -9,12 +7,12 @@ BARS: Final = "▁▂▃▄▅▆▇█"
 
 
 def count(number: int) -> str:
-    """12411 → `12,411`."""
+    """Group the thousands: 12411 → `12,411`."""
     return f"{number:,}"
 
 
 def short_count(number: float) -> str:
-    """For narrow places: 12411 → `12.4k`."""
+    """Shorten a number for narrow places: 12411 → `12.4k`."""
     for limit, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if number >= limit:
             return (
@@ -26,7 +24,9 @@ def short_count(number: float) -> str:
 
 
 def size(number: float) -> str:
-    """Bytes in decimal units, as networks and Kafka's graphs count: 12411000 → `12.4 MB`."""
+    """Format bytes in decimal units, as networks and Kafka's graphs count them: 12411000 → `12.4
+    MB`.
+    """
     for limit, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if number >= limit:
             return (
@@ -38,12 +38,12 @@ def size(number: float) -> str:
 
 
 def per_second(rate: float) -> str:
-    """`3/s`, `0.4/s`, `12,411/s`."""
+    """Format a rate: `3/s`, `0.4/s`, `12,411/s`."""
     return f"{rate:.1f}/s" if 0 < rate < 10 else f"{rate:,.0f}/s"
 
 
 def duration(ms: float) -> str:
-    """`7 ms`, `1.4 s`, `42 s`, `12 min 05 s`: one look, no counting of digits."""
+    """Format a duration for reading at a glance: `7 ms`, `1.4 s`, `42 s`, `12 min 05 s`."""
     if ms < 1000:
         return f"{ms:.0f} ms"
     seconds = ms / 1000
@@ -57,28 +57,29 @@ def duration(ms: float) -> str:
 
 
 def span(ms: int) -> str:
-    """A tick or the span of a wheel, exactly: 400 → `400 ms`, 8000 → `8 s`, 160000 → `160 s`, 1500
-    → `1500 ms`.
+    """Format a tick or the span of a wheel exactly: 400 → `400 ms`, 8000 → `8 s`, 160000 → `160 s`,
+    1500 → `1500 ms`.
     """
     return f"{ms // 1000} s" if ms >= 1000 and ms % 1000 == 0 else f"{ms} ms"
 
 
 def clock(ms: int) -> str:
-    """Hours, minutes, seconds: 192000 → `00:03:12`."""
+    """Format ms as hours, minutes and seconds: 192000 → `00:03:12`."""
     seconds = max(ms, 0) // 1000
     return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
 
 
 def bar(value: float, top: float) -> str:
-    """One character, full at `top`; what is there at all can be seen, nothing is a blank line."""
+    """Return one character, full at `top`. A small value is always visible; zero is a baseline."""
     if value <= 0 or top <= 0:
         return BARS[0]
     return BARS[max(1, min(len(BARS) - 1, round(value / top * (len(BARS) - 1))))]
 
 
 def sparkline(values: Sequence[float], width: int, floor: float = 1.0) -> str:
-    """The last `width` values, the newest at the right; the highest of them, or `floor` if that is
-    more, fills the line.
+    """Draw the last `width` values, the newest at the right.
+
+    The largest value fills the line, or `floor` if that is larger.
     """
     shown = list(values)[-width:] if width > 0 else []
     top = max([floor, *shown])
@@ -86,8 +87,8 @@ def sparkline(values: Sequence[float], width: int, floor: float = 1.0) -> str:
 
 
 def column(value: float, top: float, rows: int) -> list[str]:
-    """A bar of `rows` characters, from the top down. Nothing at all is blank; something is at least
-    an eighth.
+    """Draw a bar of `rows` characters, from the top down. Zero is blank; any other value fills at
+    least an eighth.
     """
     eighths = 0 if value <= 0 or top <= 0 else max(1, min(rows * 8, round(value / top * rows * 8)))
     cells = []

@@ -1,8 +1,8 @@
-"""The partitions: who leads, who is in sync, how far each replica has come.
+"""The partitions: the leader, the replicas in sync, and how far each replica is.
 
-Several tellers speak of one partition: the controller that elects, the leader, the followers, each
-broker's metadata. They speak in the order (leader epoch, zk_version); what is older than what is
-known is left out, so the row never goes back.
+Several sources speak about one partition: the controller that elects, the leader, the followers,
+each broker's metadata. Their statements are ordered by (leader epoch, zk_version). A statement
+older than what is known is dropped, so a row never goes back.
 """
 
 from typing import Final, NamedTuple
@@ -66,7 +66,7 @@ class PartitionKey(NamedTuple):
 
 
 class PartitionView:
-    """One row. Offsets are -1 while nobody has told them. Invariant (per teller): hw ≤ leo."""
+    """One row. Offsets are -1 until a source reports them. Invariant for each source: hw ≤ leo."""
 
     def __init__(self, key: PartitionKey) -> None:
         self.key = key
@@ -76,17 +76,17 @@ class PartitionView:
         self.isr: tuple[int, ...] = ()
         self.replicas: tuple[int, ...] = ()
         self.adding: tuple[int, ...] = ()
-        """Of the replicas those that a reassignment brings."""
+        """Those of the replicas that a reassignment is adding."""
         self.hw = -1
         self.leo = -1
         self.log_start = -1
         self.min_isr = 0
         self.replica_leos: dict[int, int] = {}
-        """broker → its log end offset, as it says itself, or as the leader knows."""
+        """broker → its log end offset, as the broker reports it or as the leader knows it."""
 
     @property
     def preferred(self) -> int:
-        """The first of the assigned replicas: it should lead."""
+        """Return the first assigned replica, which should lead."""
         return self.replicas[0] if self.replicas else NO_LEADER
 
     @property
@@ -95,11 +95,11 @@ class PartitionView:
 
     @property
     def lag(self) -> int:
-        """Records in the leader's log that are not committed yet: LEO - HW."""
+        """Return the number of records in the leader's log that are not committed yet: LEO - HW."""
         return max(self.leo - self.hw, 0) if self.hw >= 0 else 0
 
     def behind(self, broker: int) -> int:
-        """How many records this replica still has to fetch."""
+        """Return how many records this replica still has to fetch."""
         have = self.replica_leos.get(broker, -1)
         return (
             max(self.leo - have, 0) if have >= 0 and self.leo >= 0 and broker != self.leader else 0
@@ -107,14 +107,14 @@ class PartitionView:
 
 
 class PartitionsView:
-    """All partitions, in the order of topic and number."""
+    """All partitions, ordered by topic and number."""
 
     def __init__(self, glow: Glow, brokers: BrokersView) -> None:
         self.by_key: dict[PartitionKey, PartitionView] = {}
         self._glow = glow
         self._brokers = brokers
         self._told: dict[int, set[PartitionKey]] = {}
-        """teller → partitions in the snapshot that is coming in."""
+        """source → the partitions in the snapshot that is arriving."""
         self._told_by_controller: dict[int, set[PartitionKey]] = {}
 
     def __getitem__(self, key: PartitionKey) -> PartitionView:
@@ -124,7 +124,7 @@ class PartitionsView:
         return self.by_key[key]
 
     def sign(self, partition: PartitionView, broker: int) -> str:
-        """The symbol of one cell."""
+        """Return the symbol of one cell."""
         if broker not in partition.replicas:
             return NONE
         if not self._brokers.alive(broker):
@@ -137,17 +137,18 @@ class PartitionsView:
         return partition.leader != NO_LEADER and self._brokers.alive(partition.leader)
 
     def under_replicated(self, partition: PartitionView) -> bool:
-        """As Kafka counts: it has a leader, and fewer in the ISR than assigned, those apart that a
-        reassignment is adding.
+        """Return whether the partition is under-replicated, counted as Kafka does.
 
-        A dead one in the ISR counts as out: Kafka will know in a moment.
+        It has a leader, and the ISR is smaller than the assignment without the replicas that a
+        reassignment is adding. A dead broker in the ISR counts as out, because Kafka will notice
+        soon.
         """
         return sum(self._brokers.alive(b) for b in partition.isr) < len(partition.replicas) - len(
             partition.adding
         )
 
     def counts(self) -> tuple[int, int, int]:
-        """(partitions, under-replicated, without a live leader). O(partitions)."""
+        """Return (partitions, under-replicated, without a live leader). O(partitions)."""
         under = sum(self.under_replicated(p) for p in self.by_key.values())
         return len(self.by_key), under, sum(not self.leader_lives(p) for p in self.by_key.values())
 
@@ -155,7 +156,7 @@ class PartitionsView:
         return sum(p.leader == broker for p in self.by_key.values())
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(1), a new partition O(partitions)."""
+        """Take one event. O(1); a new partition costs O(partitions)."""
         teller = envelope.broker
         match envelope.event:
             case SnapshotBegins():
@@ -264,7 +265,7 @@ class PartitionsView:
         replicas: tuple[int, ...],
         adding: tuple[int, ...] | None = None,
     ) -> None:
-        """One door for leader, epoch, ISR and replicas; None and () leave as is. Drops what is
+        """Set leader, epoch, ISR and replicas. None and () leave a value as it is. Drops statements
         older than what is known.
         """
         p = self[key]
@@ -316,8 +317,10 @@ class PartitionsView:
             p.hw, p.leo = hw, leo
 
     def _forget_untold(self, teller: int) -> None:
-        """A snapshot is the whole state: a replica that is not in it is not there, and a partition
-        the controller does not know is deleted.
+        """Forget what a complete snapshot does not contain.
+
+        A replica that is not in its broker's snapshot does not exist there. A partition that the
+        controller does not know is deleted.
         """
         told = self._told.pop(teller, None)
         if told is not None:

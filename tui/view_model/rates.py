@@ -1,5 +1,7 @@
-"""Rates out of totals: brokers tell running totals, ten times a second; a rate is the difference of
-two of them by the time between.
+"""Rates from totals.
+
+Brokers report running totals ten times a second. A rate is the difference of two totals, divided by
+the time between them.
 """
 
 from collections import deque
@@ -10,7 +12,7 @@ KEPT: Final = 120
 
 
 class Rate:
-    """One total as a rate per second, a value each half second, the last minute kept. O(1) a
+    """One total as a rate per second: a value for each half second, kept for a minute. O(1) a
     sample.
     """
 
@@ -21,11 +23,13 @@ class Rate:
 
     @property
     def now(self) -> float:
-        """The latest rate; 0 while there is none."""
+        """Return the latest rate, or 0 if there is none yet."""
         return self.history[-1] if self.history else 0.0
 
     def sample(self, total: int, now_us: int) -> None:
-        """Take a total. One that fell begins anew: the process was started again."""
+        """Take a total. A smaller total than before means a restarted process, so the rate starts
+        again.
+        """
         self.total = total
         if self._from is None or total < self._from[0]:
             self._from = (total, now_us)
@@ -36,6 +40,6 @@ class Rate:
             self._from = (total, now_us)
 
     def forget(self) -> None:
-        """The process is gone; the next total is another's."""
+        """Forget the total, because its process is gone and the next total belongs to another."""
         self.history.clear()
         self._from = None

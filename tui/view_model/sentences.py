@@ -1,7 +1,7 @@
-"""Facts as sentences: what the ticker and the chain of causes say of each kind of event.
+"""Facts as sentences: the text of each kind of event in the ticker and in chains of causes.
 
-A sentence has a subject of its own, so that the same thing told of many subjects becomes one line:
-`leads web-0, web-3 and 2 more from now on`.
+A sentence keeps its subject apart, so the same fact about many subjects becomes one line: `leads
+web-0, web-3 and 2 more from now on`.
 """
 
 from typing import NamedTuple
@@ -29,8 +29,10 @@ TELLERS = {-1: "sup", -2: "zk", -3: "cli"}
 
 
 class Sentence(NamedTuple):
-    """`before` + subjects + `after`; `reason` where the event itself knows why; `because` is how it
-    sounds as the reason of another.
+    """A sentence: `before`, the subjects, `after`.
+
+    `reason` is set if the event itself knows its reason. `because` is the form used when this event
+    is the reason of another.
     """
 
     before: str
@@ -39,7 +41,9 @@ class Sentence(NamedTuple):
     reason: str = ""
     because: str = ""
     loud: bool = True
-    """Whether it is worth a line of the ticker; else it shows in chains of causes only."""
+    """Whether the sentence deserves a line of the ticker. Otherwise it appears only in chains of
+    causes.
+    """
 
     def text(self, subjects: str | None = None) -> str:
         return " ".join(
@@ -50,12 +54,12 @@ class Sentence(NamedTuple):
 
 
 def teller(broker: int) -> str:
-    """Who tells, in three characters: `b1`, `sup`, `zk`, `cli`."""
+    """Return the emitting process in three characters: `b1`, `sup`, `zk`, `cli`."""
     return TELLERS.get(broker, f"b{broker}")
 
 
 def _ids(brokers: tuple[int, ...]) -> str:
-    """A set of brokers: in one order, so that equal sets look equal."""
+    """Format a set of brokers in sorted order, so that equal sets look equal."""
     return "{" + ",".join(map(str, sorted(brokers))) + "}"
 
 
@@ -68,7 +72,9 @@ def _process(name: str) -> str:
 
 
 def sentence(event: Event) -> Sentence:
-    """Any fact as a sentence; one that has none of its own is told by its name and fields."""
+    """Return any fact as a sentence. An event without a sentence of its own shows its name and
+    fields.
+    """
     found = (
         _supervisor(event)
         or _controller(event)
@@ -130,7 +136,7 @@ def _supervisor(event: Event) -> Sentence | None:
                 loud=False,
             )
         case supervisor.ActionDone() as e:
-            # What was done is told by the process that started, ended or paused.
+            # The event of the process that started, ended or paused says what was done.
             return Sentence(
                 f"{'✓ done' if e.ok else '✗ refused'}: {e.action}",
                 after=_process(e.message),
@@ -217,7 +223,7 @@ def _controller(event: Event) -> Sentence | None:
 
 
 def _elected(e: ctl.LeaderElected) -> Sentence:
-    """The strategy, and which set decided."""
+    """Describe the election: the strategy, and the set of replicas that decided."""
     if e.old_leader < 0:
         reason = "it had none"
     elif e.old_leader not in e.replicas:
@@ -269,15 +275,13 @@ def _reassignment(event: Event) -> Sentence | None:
 
 
 def _isr_reason(reason: str) -> str:
-    """Without the offsets, which differ from partition to partition: `1 has caught up: LEO 534, HW
-    534`.
-    """
+    """Drop the offsets, which differ between partitions: `1 has caught up: LEO 534, HW 534`."""
     brief = reason.partition(":")[0]
     return f"broker {brief}" if brief[:1].isdigit() else brief
 
 
 def _brief(error: str) -> str:
-    """An exception of the operating system in few words."""
+    """Shorten an operating system error to a few words."""
     if "Refused" in error:
         return "connection refused: nobody listens there"
     return error.partition(": ")[2] or error

@@ -1,5 +1,5 @@
-"""The ticker: facts with their causes, the newest last. The same thing said of many partitions is
-one line.
+"""The ticker: facts with their causes, the newest last. The same fact about many partitions is one
+line.
 """
 
 from collections import deque
@@ -15,13 +15,13 @@ KEPT_LINES: Final = 500
 KEPT_FACTS: Final = 20_000
 FOLD_US: Final = 1_500_000
 REPEAT_US: Final = 10_000_000
-"""The very same fact, told again and again, is one line with a count."""
+"""Within this time, the same fact repeated becomes one line with a count."""
 _LOOK_BACK: Final = 12
 SHOWN_EFFECTS: Final = 40
 
 
 class TickerLine:
-    """One line. `envelopes` are the facts it tells of; the last is the one to follow."""
+    """One line. `envelopes` are its facts; the last one is the fact to follow."""
 
     def __init__(self, envelope: Envelope, said: Sentence, because: str) -> None:
         self.envelopes = [envelope]
@@ -41,7 +41,9 @@ class TickerLine:
         return self.said.text(joined(self.subjects)) + times
 
     def takes(self, envelope: Envelope, said: Sentence, because: str) -> bool:
-        """Whether this fact says the same of another subject, or the very same again."""
+        """Return whether this fact fits the line: the same statement about another subject, or a
+        repetition.
+        """
         first = self.envelopes[0]
         within_us = FOLD_US if said.subject else REPEAT_US
         return (
@@ -59,7 +61,7 @@ class TickerLine:
 
 
 class Link:
-    """One step of a chain of causes: the event, how it sounds, and how long after the first."""
+    """One step of a chain of causes: the event, its text, and its time after the first event."""
 
     def __init__(self, envelope: Envelope, first: Envelope, depth: int) -> None:
         self.envelope = envelope
@@ -76,10 +78,10 @@ class Ticker:
         self.lines: deque[TickerLine] = deque(maxlen=KEPT_LINES)
         self.history = History()
         self.told = 0
-        """How many lines were ever begun: says whether there is a new one."""
+        """How many lines were ever begun; a change means that there is a new line."""
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event; gauges and snapshots leave no line. O(length of its chain)."""
+        """Take one event. Gauges and snapshots leave no line. O(length of the event's chain)."""
         known = EVENT_TYPES.get(envelope.name)
         if known is not None:
             if known.kind is not Kind.FACT:
@@ -99,7 +101,7 @@ class Ticker:
         self.told += 1
 
     def _cause(self, envelope: Envelope) -> str:
-        """The nearest cause that can be said in a few words."""
+        """Return the nearest cause that fits into a few words."""
         if envelope.name not in EVENT_TYPES:
             return ""
         for cause in reversed(self.history.chain(envelope)[:-1]):
@@ -109,7 +111,7 @@ class Ticker:
         return ""
 
     def chain(self, envelope: Envelope) -> list[Link]:
-        """From the first cause to this fact, and then what it led to directly (depth + 1)."""
+        """Return the steps from the first cause to this fact, then its effects (depth + 1)."""
         if envelope.name not in EVENT_TYPES:
             return [Link(envelope, envelope, 0)]
         chain = self.history.chain(envelope)

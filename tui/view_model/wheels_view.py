@@ -1,8 +1,8 @@
-"""The Wheels screen's state: every timer of every broker, wheel by wheel, and the operations that
-wait for it.
+"""The state of the Wheels screen: the timers of every broker, wheel by wheel, and the waiting
+operations.
 
-In the broker a purgatory and its timer bear one name, so one `TimerView` holds both: the deadline's
-clock, and what the deadline is for.
+In the broker a purgatory and its timer have the same name. One `TimerView` therefore holds both:
+the clock of the deadlines, and what the deadlines are for.
 """
 
 from typing import Final, NamedTuple
@@ -52,8 +52,10 @@ class TimerKey(NamedTuple):
 
 
 class WheelView:
-    """One wheel. Slot s is due at (c + (s - c) % size) · tick, c = current // tick: its turn comes
-    when the hand gets there.
+    """One wheel.
+
+    Slot s is due at (c + (s - c) % size) · tick, where c = current // tick: when the hand reaches
+    it.
     """
 
     def __init__(self, told: WheelSampled) -> None:
@@ -73,7 +75,7 @@ class WheelView:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """Tasks by slot."""
+        """Return the number of tasks in each slot."""
         return self.told.tasks_by_slot
 
     @property
@@ -82,24 +84,24 @@ class WheelView:
 
     @property
     def hand(self) -> int:
-        """The slot at which the hand stands."""
+        """Return the slot at which the hand stands."""
         return self.told.current_time_ms // self.tick_ms % self.size
 
     def due_ms(self, slot: int) -> int:
-        """When the bucket in this slot comes due, on the timer's clock."""
+        """Return when the bucket in this slot is due, on the timer's clock."""
         current = self.told.current_time_ms // self.tick_ms
         return (current + (slot - current) % self.size) * self.tick_ms
 
     @property
     def next_slot(self) -> int | None:
-        """The slot with tasks that comes due first, or None. O(size)."""
+        """Return the slot with tasks that is due first, or None. O(size)."""
         return min(
             (slot for slot, count in enumerate(self.counts) if count), key=self.due_ms, default=None
         )
 
 
 class TimerView:
-    """One timer and the purgatory it belongs to."""
+    """One timer and the purgatory to which it belongs."""
 
     def __init__(self, key: TimerKey) -> None:
         self.key = key
@@ -117,7 +119,7 @@ class TimerView:
         self.by_event = Rate()
         self.by_timeout = Rate()
         self.waiting: list[WaitingOperationSampled] = []
-        """The longest waiting first, at most as many as the broker tells."""
+        """The longest waiting first; at most as many as the broker reports."""
         self.told_us = 0
         self._waiting_us = 0
 
@@ -130,14 +132,14 @@ class TimerView:
         return self.purgatory is not None
 
     def next_in_ms(self) -> int | None:
-        """Until the next bucket is due; 0 when it is being dealt with, None when nothing waits."""
+        """Return the ms until the next bucket is due: 0 while handled, None if nothing waits."""
         return (
             max(self.next_bucket_ms - self.now_ms, 0) if self.next_bucket_ms is not None else None
         )
 
 
 class WheelsView:
-    """All timers, by broker and name. `apply` is the only door."""
+    """All timers, by broker and name. `apply` is the only way in."""
 
     def __init__(self) -> None:
         self.glow = Glow()
@@ -150,7 +152,7 @@ class WheelsView:
         return sorted({key.broker for key in self.timers})
 
     def of_broker(self, broker: int) -> list[TimerView]:
-        """A broker's timers, those with most to do first where they are still; ties by name."""
+        """Return a broker's timers: busy timers first, in a stable order, ties by name."""
         return [timer for key, timer in sorted(self.timers.items()) if key.broker == broker]
 
     def _timer(self, broker: int, name: str) -> TimerView:
@@ -206,7 +208,7 @@ class WheelsView:
                 pass
 
     def _forget(self, broker: int) -> None:
-        """A broker is gone, and its timers with it."""
+        """Forget a broker that is gone, and its timers."""
         self.timers = {key: timer for key, timer in self.timers.items() if key.broker != broker}
 
     def _wheel(self, timer: TimerView, told: WheelSampled) -> None:
@@ -228,12 +230,14 @@ class WheelsView:
     def _waits(self, timer: TimerView, told: WaitingOperationSampled, now_us: int) -> None:
         if timer._waiting_us != now_us:
             timer.waiting, timer._waiting_us = [], now_us
-        # A recording knows tuples only: what was a Requirement is one again.
+        # A recording holds plain tuples, so turn them into Requirement again.
         timer.waiting.append(told._replace(why=tuple(Requirement(*needs) for needs in told.why)))
 
 
 def why(operation: WaitingOperationSampled) -> list[str]:
-    """Why it is still waiting, a line for each thing it needs: who is behind is named."""
+    """Explain why the operation still waits, one line for each requirement. It names the broker
+    that is behind.
+    """
     lines = []
     for needs in operation.why:
         what = "HW" if needs.needs == "high watermark" else needs.needs
@@ -252,5 +256,5 @@ def why(operation: WaitingOperationSampled) -> list[str]:
 
 
 def left(operation: WaitingOperationSampled, timer: TimerView) -> str:
-    """How long until its deadline."""
+    """Return the time left until the deadline."""
     return f"{duration(max(operation.deadline_ms - timer.now_ms, 0))} left"

@@ -1,1 +1,1 @@
-"""Widgets: each draws one part of a view model, and names what feeds it."""
+"""Widgets: each draws one part of a view model, and names its source."""

@@ -1,4 +1,4 @@
-"""The brokers, a card each: in one row, in the order of their ids, each in its colour."""
+"""The brokers, one card each, in one row in the order of their ids, each in its colour."""
 
 from typing import ClassVar
 
@@ -20,12 +20,12 @@ _RATE_WIDTH = 11
 
 
 class BrokerCard(Drawn):
-    """One broker. Its border says that it is selected (double), and whether it lives."""
+    """One broker. The border shows whether it is selected (double line) and whether it lives."""
 
     subject = BROKERS
 
     class Selected(Message):
-        """A click on a card."""
+        """A card was clicked."""
 
         def __init__(self, broker_id: int) -> None:
             super().__init__()
@@ -139,7 +139,7 @@ def _joined(lines: list[Text], width: int) -> Text:
 
 
 class BrokerCards(HorizontalScroll, can_focus=True):
-    """All cards. The selected broker is the one that the keys act on."""
+    """All cards. The keys act on the selected broker."""
 
     subject = BROKERS
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -156,7 +156,7 @@ class BrokerCards(HorizontalScroll, can_focus=True):
         return list(self.query(BrokerCard))
 
     def tick(self) -> None:
-        """Cards for brokers that have come to be known; then each card looks for itself."""
+        """Add cards for new brokers, then let each card look at the model."""
         ids = list(self.model.cluster.brokers.by_id)
         cards = self.cards()
         if [card.broker_id for card in cards] != ids:
@@ -185,7 +185,7 @@ class BrokerCards(HorizontalScroll, can_focus=True):
                 card.scroll_visible(animate=False)
 
     def move(self, by: int) -> None:
-        """The next broker to the left or right."""
+        """Select the next broker to the left or right."""
         ids = list(self.model.cluster.brokers.by_id)
         if ids:
             at = ids.index(self.selected) if self.selected in ids else 0

@@ -1,5 +1,6 @@
-"""The two kinds of widget there are: a picture drawn whole, and a list of lines of which those in
-view are drawn. Both draw anew only what changed.
+"""The two kinds of widget: a picture, and a list that draws only the lines in view.
+
+Both draw again only what has changed.
 """
 
 from typing import ClassVar
@@ -19,19 +20,20 @@ from ..subjects import Subject
 
 
 def palette_of(widget: Widget) -> Palette:
-    """The colours for the present theme."""
+    """Return the colours of the present theme."""
     return DARK if widget.app.current_theme.dark else LIGHT
 
 
 def ink(words: str, style: str = "") -> Text:
-    """A text of which only these words have this style: what is appended has its own. (`Text(words,
-    style)` would colour that too.)
+    """Return a text in which only these words have this style, and appended text has its own.
+
+    `Text(words, style)` would colour the appended text too.
     """
     return Text().append(words, style=style)
 
 
 class Drawn(Widget):
-    """Draws itself from the model as one text."""
+    """A widget that draws itself from the model as one text."""
 
     subject: ClassVar[Subject]
 
@@ -45,7 +47,7 @@ class Drawn(Widget):
         return palette_of(self)
 
     def draw(self) -> Text:
-        """The whole picture, for the present size."""
+        """Return the whole picture for the present size."""
         raise NotImplementedError
 
     def render(self) -> Text:
@@ -53,14 +55,16 @@ class Drawn(Widget):
         return self._shown
 
     def tick(self) -> None:
-        """Look at the model; draw again if the picture is another."""
+        """Look at the model, and draw again if the picture differs."""
         if self.draw() != self._shown:
             self.refresh()
 
 
 class Lines(ScrollView, can_focus=True):
-    """Lines with a cursor. `follow`: it shows the last line while the cursor stands on it. Cost:
-    the lines in view, however many there are.
+    """Lines with a cursor.
+
+    With `follow`, the list keeps showing the last line while the cursor stands on it. The cost
+    depends only on the number of lines in view.
     """
 
     subject: ClassVar[Subject]
@@ -72,13 +76,14 @@ class Lines(ScrollView, can_focus=True):
         Binding("home", "move(-1000000)", "first", show=False),
         Binding("end", "move(1000000)", "last", show=False),
         Binding("enter", "choose", "why", key_display="⏎"),
-        # Textual's own for these keys would scroll sideways, and hide the screen's from the footer.
+        # Textual's own bindings of these keys would scroll sideways and hide the screen's from the
+        # footer.
         Binding("left", "screen.broker(-1)", "broker", key_display="←→"),
         Binding("right", "screen.broker(1)", "broker", show=False),
     ]
 
     class Chosen(Message):
-        """[enter], or a click on the line under the cursor."""
+        """A line was chosen by [enter], or by a click on the line under the cursor."""
 
         def __init__(self, lines: "Lines", index: int) -> None:
             super().__init__()
@@ -101,15 +106,15 @@ class Lines(ScrollView, can_focus=True):
         return palette_of(self)
 
     def count(self) -> int:
-        """How many lines there are."""
+        """Return the number of lines."""
         raise NotImplementedError
 
     def line(self, index: int) -> Text:
-        """One of them."""
+        """Return one line."""
         raise NotImplementedError
 
     def empty(self) -> str:
-        """What is said where there is none."""
+        """Return the text shown if there are no lines."""
         return ""
 
     def _visible(self) -> list[Text]:
@@ -117,7 +122,7 @@ class Lines(ScrollView, can_focus=True):
         return [self.line(i) for i in range(top, min(top + self.size.height, self.count()))]
 
     def tick(self) -> None:
-        """Look at the model; draw again if a line in view is another."""
+        """Look at the model, and draw again if a line in view differs."""
         count = self.count()
         if count != self._count:
             at_end = self.cursor >= self._count - 1
@@ -133,7 +138,7 @@ class Lines(ScrollView, can_focus=True):
             self.refresh()
 
     def redraw(self) -> None:
-        """Forget what was drawn: the theme or the width is another."""
+        """Forget what was drawn, because the theme or the width changed."""
         self._seen = []
         self._count = -1
         self.tick()

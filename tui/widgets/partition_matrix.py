@@ -1,4 +1,4 @@
-"""Partitions by brokers: who leads, who is in sync, who is behind, and how far all have come."""
+"""Partitions by brokers: the leader, the replicas in sync, the replicas behind, and all offsets."""
 
 import math
 from typing import Final
@@ -28,14 +28,15 @@ _LAG_BAR: Final = 4
 
 
 def lag_bar(lag: int) -> str:
-    """Four characters, by the power of ten: 1 is a sliver, a million fills it."""
+    """Draw the lag in four characters by its power of ten: a million fills all four."""
     eighths = 0 if lag <= 0 else max(1, round(math.log10(lag + 1) / 6 * _LAG_BAR * 8))
     return "".join(_EIGHTHS[min(max(eighths - i * 8, 0), 8)] for i in range(_LAG_BAR))
 
 
 class Columns:
-    """How wide each column is for this width of screen: narrow cells show the symbol, wide ones how
-    far behind a replica is.
+    """The width of each column for this screen width.
+
+    A narrow cell shows the symbol. A wide cell also shows how far a replica is behind.
     """
 
     def __init__(self, model: Model, width: int) -> None:
@@ -55,7 +56,7 @@ class Columns:
 
 
 class MatrixHead(Drawn):
-    """The names of the columns, and the key to the symbols where there is room."""
+    """The names of the columns, and the legend if there is room."""
 
     subject = PARTITIONS
 
@@ -83,7 +84,7 @@ class MatrixHead(Drawn):
 
 
 class MatrixLegend(Drawn):
-    """The key to the symbols."""
+    """The legend of the symbols."""
 
     subject = PARTITIONS
 
@@ -100,7 +101,7 @@ class MatrixLegend(Drawn):
 
 
 class MatrixRows(Lines):
-    """A row for each partition."""
+    """One row for each partition."""
 
     subject = PARTITIONS
 
@@ -181,7 +182,7 @@ class MatrixRows(Lines):
 
 
 class PartitionMatrix(Vertical):
-    """Head and rows; the head stays where it is."""
+    """Head and rows. The head does not scroll."""
 
     subject = PARTITIONS
 
@@ -197,7 +198,7 @@ class PartitionMatrix(Vertical):
         yield self._legend
 
     def on_resize(self, event: Resize) -> None:
-        """The key costs a line: only where there is one to spare."""
+        """Show the legend only if there is a line to spare."""
         self._legend.display = event.size.height >= 10
 
     def tick(self) -> None:

@@ -10,8 +10,9 @@ from .drawn import Drawn, ink
 
 
 class StatusLine(Drawn, can_focus=True):
-    """Two lines: the verdict; cluster, up time, controller, ZooKeeper. At the right: live, or where
-    in the recording.
+    """Two lines: first the verdict; then cluster, up time, controller and ZooKeeper.
+
+    At the right stands "live", or the position in the recording.
     """
 
     subject = HEADER
@@ -77,7 +78,7 @@ class StatusLine(Drawn, can_focus=True):
             Text(f"{partitions:,} partitions, {under:,} under-replicated, {offline:,} offline")
         )
         while len(parts) > 2 and sum(part.cell_len + 3 for part in parts) - 3 > width:
-            parts.pop()  # the least important stand last, and the verdict has the counts too
+            parts.pop()  # the least important parts stand last, and the verdict has the counts too
         second = ink(" · ", colours.dim).join(parts)
         second.truncate(width, overflow="ellipsis")
         return Text("\n").join([first, second])

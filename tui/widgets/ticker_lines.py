@@ -1,4 +1,4 @@
-"""The ticker: what happened, when, who says so, and because of what."""
+"""The ticker: what happened, when, which process reports it, and the cause."""
 
 import re
 from datetime import datetime
@@ -20,19 +20,21 @@ _BROKER: Final = re.compile(r"\bbroker (\d+)")
 
 
 def wall_clock(wall_ms: int) -> str:
-    """Local time of day, with milliseconds."""
+    """Return the local time of day, with milliseconds."""
     return f"{datetime.fromtimestamp(wall_ms / 1000):%H:%M:%S}.{wall_ms % 1000:03d}"
 
 
 def coloured(text: Text, palette: Palette) -> Text:
-    """Every `broker n` in its colour."""
+    """Colour every `broker n` in its colour."""
     for match in _BROKER.finditer(text.plain):
         text.stylize(palette.broker(int(match.group(1))), match.start(), match.end())
     return text
 
 
 class TickerLines(Lines):
-    """The newest at the bottom; it follows while the cursor stands on the last."""
+    """The newest line is at the bottom. The list follows it while the cursor stands on the last
+    line.
+    """
 
     subject = TICKER
 
@@ -64,7 +66,7 @@ class TickerLines(Lines):
 
 
 class ChainLines(Lines):
-    """A chain of causes, the first at the top; what the fact led to follows it."""
+    """A chain of causes: the first at the top, the direct effects of the fact at the end."""
 
     subject = TICKER
     BINDINGS: ClassVar[list[BindingType]] = [Binding("left,right", "move(0)", show=False)]

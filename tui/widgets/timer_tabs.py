@@ -1,4 +1,4 @@
-"""Which timer is looked at: brokers, and the timers of the chosen one, in two lines."""
+"""The choice of a timer: the brokers, and the timers of the chosen broker, in two lines."""
 
 from rich.text import Text
 from textual.events import Click
@@ -11,7 +11,7 @@ from .drawn import Drawn, ink
 
 
 class TimerTabs(Drawn):
-    """Left and right choose the broker, up and down its timer. Owns the choice."""
+    """Left and right choose the broker, up and down its timer. This widget owns the choice."""
 
     subject = WHEELS
 
@@ -26,11 +26,11 @@ class TimerTabs(Drawn):
         super().__init__(model, id="timers")
         self.key: TimerKey | None = None
         self._places: list[tuple[int, int, int, TimerKey]] = []
-        """(line, from, to, timer) of what can be clicked."""
+        """(line, from, to, timer) of each clickable place."""
 
     def settle(self) -> None:
-        """Choose the busiest timer if none is chosen, or the like of another broker if the chosen
-        one is gone.
+        """Choose a timer: the busiest if none is chosen, or the same one of another broker if it is
+        gone.
         """
         timers = self.model.wheels.timers
         if self.key in timers or not timers:

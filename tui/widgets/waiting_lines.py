@@ -1,4 +1,4 @@
-"""The operations that wait in a purgatory, the longest waiting first, each with why."""
+"""The operations that wait in a purgatory, the longest waiting first, each with its reason."""
 
 from rich.text import Text
 
@@ -11,7 +11,7 @@ from .ticker_lines import coloured
 
 
 class WaitingHead(Drawn):
-    """How many wait, and how those before them were completed."""
+    """How many operations wait, and how earlier ones were completed."""
 
     subject = WAITING
 
@@ -40,7 +40,7 @@ class WaitingHead(Drawn):
 
 
 class WaitingLines(Lines):
-    """An operation a line: what, for how long, why still, how long it may."""
+    """One line for each operation: its kind, its age, what it still needs, and the time left."""
 
     subject = WAITING
 

@@ -1,8 +1,8 @@
-"""The wheels of one timer: dials side by side where there is room, else a strip of bars for each
+"""The wheels of one timer: dials side by side if there is room, else a strip of bars for each
 level.
 
-Slots keep their places; the hand goes round. On a dial slot 0 is at twelve o'clock and the hand
-goes clockwise.
+Slots keep their places and the hand moves. On a dial, slot 0 is at twelve o'clock and the hand
+moves clockwise.
 """
 
 import math
@@ -21,15 +21,15 @@ from .drawn import Drawn, ink
 
 HAND, NEXT, EMPTY = "▲", "◆", "·"
 _DIAL_ROWS: Final = 9
-"""The least; a dial is as large as there is room."""
+"""The smallest height. A dial grows with the room."""
 _DIAL_COLUMNS: Final = 24
 _CAPTION_ROWS: Final = 4
 _NUMBERED: Final = 5
-"""Every so many slots one bears its number."""
+"""Every fifth slot shows its number."""
 
 
 class WheelBoard(Drawn, can_focus=True):
-    """The timer that is chosen, or a word about why there is none."""
+    """The chosen timer, or a sentence that says why there is none."""
 
     subject = WHEELS
 
@@ -116,7 +116,7 @@ class WheelBoard(Drawn, can_focus=True):
         return line
 
     def _comes_down(self, timer: TimerView, wheel: WheelView, brief: bool) -> str:
-        """What the next slot of a wheel will do, and when."""
+        """Say what the next slot of a wheel will do, and when."""
         slot = wheel.next_slot
         if slot is None:
             return "empty"
@@ -147,7 +147,7 @@ class WheelBoard(Drawn, can_focus=True):
     def _strips(
         self, timer: TimerView, wheels: list[WheelView], width: int, room: int
     ) -> list[Text]:
-        """For each level: bars, and below them the hand. As high as the room allows."""
+        """Draw bars for each level, with the hand below them, as high as the room allows."""
         if not wheels:
             return []
         bars = min(max(room // len(wheels) - 1, 1), 4)
@@ -237,8 +237,10 @@ class WheelBoard(Drawn, can_focus=True):
         return [Text("").join(parts) for parts in zip(*pictures, strict=True)]
 
     def _dial(self, timer: TimerView, wheel: WheelView, columns: int, rows: int) -> list[Text]:
-        """A clock face in characters: how many tasks at the rim, the hand from the middle, ◆ at
-        what comes next.
+        """Draw a clock face in characters.
+
+        The rim shows the number of tasks, the hand starts in the middle, and ◆ marks the next due
+        slot.
         """
         colours = self.palette
         cells: dict[tuple[int, int], tuple[str, str]] = {}
