@@ -1,4 +1,4 @@
-"""Releases as configuration names them, and the message format each writes (Kafka:
+"""Kafka releases as they stand in configuration, and the message format of each release (Kafka:
 ApiVersion.scala).
 """
 
@@ -12,7 +12,7 @@ _FIRST_WITH_V2: Final = (0, 11)
 
 
 class ProtocolVersion:
-    """A release, as in `2.0`, `2.0.1` or `2.0-IV1`, from 0.8.0 to 2.8."""
+    """A release from 0.8.0 to 2.8, written as `2.0`, `2.0.1` or `2.0-IV1`."""
 
     def refusal(self, value: ConfigValue) -> str:
         allowed = isinstance(value, str) and release_of(value) is not None
@@ -24,7 +24,9 @@ class ProtocolVersion:
 
 
 def release_of(version: str) -> tuple[int, int] | None:
-    """`2.0-IV1` → (2, 0), `0.10.2` → (0, 10); None for what is no release up to 2.8."""
+    """Parse a release: `2.0-IV1` → (2, 0), `0.10.2` → (0, 10). Return None if it is not a release
+    up to 2.8.
+    """
     numbers = version.partition("-IV")[0].split(".")
     if not 2 <= len(numbers) <= 4 or not all(n.isascii() and n.isdigit() for n in numbers):
         return None
@@ -33,8 +35,10 @@ def release_of(version: str) -> tuple[int, int] | None:
 
 
 def record_version(version: str) -> int:
-    """The message format of a release that the validator let pass: v0 up to 0.9, v1 in 0.10, v2
-    since 0.11 (Kafka: RecordVersion.java).
+    """Return the message format of a release that the validator accepted (Kafka:
+    RecordVersion.java).
+
+    Releases up to 0.9 write v0, 0.10 writes v1, and 0.11 and later write v2.
     """
     release = release_of(version)
     if release is None:

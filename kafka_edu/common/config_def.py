@@ -1,9 +1,9 @@
 """Typed configuration keys (Kafka: ConfigDef.java).
 
-A configuration is declared once, as a list of `ConfigKey`: name, type, default, what values are
-allowed, and a line that explains it. From that list come parsing, checking, the help text and the
-documentation page. A wrong value raises `ConfigException`, which names the key, the value and what
-is allowed; it is not silently replaced by the default.
+A configuration is declared once, as a list of `ConfigKey`: name, type, default, allowed values, and
+one line of explanation. Parsing, checking, the help text and the documentation page all come from
+that list. A wrong value raises `ConfigException`, which names the key, the value and the allowed
+values. A wrong value is never silently replaced by the default.
 """
 
 import math
@@ -13,13 +13,11 @@ from enum import Enum, StrEnum
 from typing import Final, NamedTuple, Protocol
 
 ConfigValue = bool | int | float | str | tuple[str, ...] | None
-"""A parsed value. Lists are tuples: a parsed configuration does not change."""
+"""A parsed value. Lists are tuples, because a parsed configuration does not change."""
 
 
 class ConfigException(Exception):
-    """A key that is missing or a value that is not allowed. `key` lets the caller add the file and
-    line it came from.
-    """
+    """A key is missing, or a value is not allowed. `key` leads the caller to the file and line."""
 
     def __init__(self, key: str, message: str) -> None:
         super().__init__(message)
@@ -27,7 +25,7 @@ class ConfigException(Exception):
 
 
 class ConfigType(StrEnum):
-    """How the text of a value is read; the names are Kafka's."""
+    """How to read the text of a value. The names are Kafka's."""
 
     BOOLEAN = "boolean"
     STRING = "string"
@@ -36,7 +34,8 @@ class ConfigType(StrEnum):
     LONG = "long"
     DOUBLE = "double"
     LIST = "list"
-    """Comma-separated; spaces around an item do not count; the empty text is the empty list."""
+    """Items separated by commas. Spaces around an item are ignored. Empty text is the empty list.
+    """
     CLASS = "class"
     """The name of a Java class."""
     PASSWORD = "password"
@@ -48,7 +47,7 @@ class _Required(Enum):
 
 
 REQUIRED: Final = _Required.REQUIRED
-"""In the place of a default: the key must be given."""
+"""Stands in place of a default: the key must be given."""
 
 _INTEGER_BOUNDS: Final = {
     ConfigType.SHORT: (-(2**15), 2**15 - 1),
@@ -58,13 +57,13 @@ _INTEGER_BOUNDS: Final = {
 
 
 class Validator(Protocol):
-    """Says why a parsed value is not allowed, in Kafka's words; the empty text if it is."""
+    """Explains in Kafka's words why a parsed value is not allowed. Returns "" if it is allowed."""
 
     def refusal(self, value: ConfigValue) -> str: ...
 
 
 class Range(NamedTuple):
-    """A number from `least` to `most`, both included; None is no bound."""
+    """A number from `least` to `most`, both included. None means no bound."""
 
     least: float | None = None
     most: float | None = None
@@ -82,7 +81,7 @@ class Range(NamedTuple):
 
 
 class OneOf(NamedTuple):
-    """One of a few texts."""
+    """One text of a fixed set."""
 
     values: tuple[str, ...]
 
@@ -91,7 +90,7 @@ class OneOf(NamedTuple):
 
 
 class ListOf(NamedTuple):
-    """A list whose every item is one of a few texts; the empty list only if `empty` says so."""
+    """A list of texts from a fixed set. It may be empty only if `empty` is true."""
 
     values: tuple[str, ...]
     empty: bool = False
@@ -106,7 +105,7 @@ class ListOf(NamedTuple):
 
 
 class NonEmpty(NamedTuple):
-    """A text or list with something in it."""
+    """A text or a list that is not empty."""
 
     def refusal(self, value: ConfigValue) -> str:
         return (
@@ -115,8 +114,9 @@ class NonEmpty(NamedTuple):
 
 
 def double_text(value: float) -> str:
-    """A number as Java's Double.toString writes it, as 0.5, 100.0 or 1.7976931348623157E308: so it
-    stands in ZooKeeper and in answers.
+    """Format a number as Java's Double.toString does: 0.5, 100.0, 1.7976931348623157E308.
+
+    ZooKeeper and responses hold numbers in this form.
     """
     if value == 0 or 1e-3 <= abs(value) < 1e7 or value != value or abs(value) == math.inf:
         return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(
@@ -128,7 +128,7 @@ def double_text(value: float) -> str:
 
 
 class Effect(StrEnum):
-    """What becomes of a key that is set; docs/configuration.md shows these words."""
+    """The effect of setting a key. docs/configuration.md shows these words."""
 
     WORKS = "works"
     PARTLY = "works in part"
@@ -140,7 +140,7 @@ class Effect(StrEnum):
 
 
 class Gap(NamedTuple):
-    """What a key asks for and this project does not have."""
+    """What a key asks for, but this project does not have."""
 
     missing: str
     """A clause without a full stop, as in "there is no log cleaner"."""
@@ -159,8 +159,8 @@ class Gap(NamedTuple):
 
 
 class ConfigKey(NamedTuple):
-    """One key. `default` is a parsed value or REQUIRED; a default of None means "not set", and None
-    is then allowed.
+    """One key. `default` is a parsed value or REQUIRED. A default of None means "not set" and
+    allows None.
     """
 
     name: str
@@ -169,11 +169,11 @@ class ConfigKey(NamedTuple):
     validator: Validator | None
     doc: str
     gap: Gap | None = None
-    """What is missing for this key to do all that it says; None if it works."""
+    """What is missing before this key works completely. None if it works."""
 
     @property
     def effect(self) -> Effect:
-        """What becomes of this key when it is set."""
+        """Return the effect of setting this key."""
         return Effect.WORKS if self.gap is None else self.gap.effect
 
     def gap_of(self, value: ConfigValue) -> Gap | None:
@@ -181,7 +181,9 @@ class ConfigKey(NamedTuple):
         return None if self.gap is None or value is None or value in self.gap.honoured else self.gap
 
     def parse(self, raw: ConfigValue) -> ConfigValue:
-        """`raw` (mostly text) as a value of this key's type, checked. Raises ConfigException."""
+        """Parse and check `raw`, which is mostly text, as a value of this key's type. Raises
+        ConfigException.
+        """
         value = self._typed(raw)
         if (
             self.validator is not None
@@ -231,7 +233,7 @@ class ConfigKey(NamedTuple):
 
 
 class ConfigValues(dict[str, ConfigValue]):
-    """Parsed values by key, with readers that state the type. A reader of the wrong type is a bug
+    """Parsed values by key, with getters that state the type. A getter of the wrong type is a bug
     and raises TypeError.
     """
 
@@ -273,7 +275,7 @@ class ConfigValues(dict[str, ConfigValue]):
 
 
 class SettingGap(NamedTuple):
-    """A setting that meets a gap. `str` says so in one clause, for a log line or a terminal."""
+    """A setting that meets a gap. `str()` gives one clause for a log line or a terminal."""
 
     name: str
     shown: str
@@ -291,7 +293,7 @@ class SettingGap(NamedTuple):
 
 
 class ConfigDef:
-    """The keys of one kind of configuration: a broker's, a topic's, a client's."""
+    """The keys of one kind of configuration, such as a broker's, a topic's or a client's."""
 
     def __init__(self, keys: Iterable[ConfigKey]) -> None:
         self.keys: dict[str, ConfigKey] = {}
@@ -307,10 +309,10 @@ class ConfigDef:
         return name in self.keys
 
     def parse(self, given: Mapping[str, ConfigValue]) -> ConfigValues:
-        """A value for every key: the given one, or the default. Keys that are not defined are left
-        out; `unknown` lists them.
+        """Return a value for every key: the given one or the default.
 
-        Raises ConfigException on the first wrong value or missing key. O(keys).
+        Undefined keys are left out; `unknown` lists them. Raises ConfigException on the first wrong
+        value or missing key. O(keys).
         """
         values = ConfigValues()
         for name, key in self.keys.items():
@@ -325,8 +327,9 @@ class ConfigDef:
         return values
 
     def problems(self, given: Mapping[str, ConfigValue]) -> list[ConfigException]:
-        """Every wrong value and missing key, in the order of `given`, those missing last: all that
-        `parse` would raise, one after the other.
+        """Return every wrong value and missing key: all errors that `parse` would raise one by one.
+
+        Wrong values come in the order of `given`, missing keys last.
         """
         found: list[ConfigException] = []
         missing = [
@@ -342,12 +345,12 @@ class ConfigDef:
         return found
 
     def unknown(self, given: Iterable[str]) -> list[str]:
-        """The given names that are not defined, in their order."""
+        """Return the given names that are not defined, in their order."""
         return [name for name in given if name not in self.keys]
 
     def gaps(self, given: Mapping[str, str]) -> "list[SettingGap]":
-        """Return what the given settings ask for and do not get, in their order. Unknown keys and
-        wrong values are left to others.
+        """Return the gaps that the given settings meet, in their order. Unknown keys and wrong
+        values are skipped.
         """
         found = []
         for name, text in given.items():
@@ -363,12 +366,12 @@ class ConfigDef:
         return found
 
     def default_text(self, name: str) -> str:
-        """A key's default as it would stand in a file; "" if it has none."""
+        """Return a key's default as it would stand in a file, or "" if it has none."""
         default = self.keys[name].default
         return "" if isinstance(default, _Required) else self.shown(name, default)
 
     def shown(self, name: str, value: ConfigValue) -> str:
-        """A value as text, as it would stand in a file; a password is hidden."""
+        """Return a value as text, as it would stand in a file. A password is hidden."""
         key = self.keys.get(name)
         if key is not None and key.type is ConfigType.PASSWORD and value is not None:
             return "[hidden]"

@@ -1,8 +1,8 @@
 """Every error code of the protocol, in one table (Kafka: Errors.java).
 
-A response carries a code, an int16. A broker picks it; a client asks `retriable`: whether the same
-request may succeed if it is sent again, perhaps after a refresh of the metadata. All else is for
-the application to decide.
+A response carries a code, an int16. The broker chooses it. A client looks at `retriable`: can the
+same request succeed if it is sent again, perhaps after a metadata refresh? The application decides
+about all other errors.
 """
 
 from enum import IntEnum
@@ -13,14 +13,16 @@ FINAL: Final = False
 
 
 class Errors(IntEnum):
-    """The codes of Kafka 2.8. `Errors(3)` is UNKNOWN_TOPIC_OR_PARTITION; `Errors.of(code)` takes
-    any code a later broker may send.
+    """The codes of Kafka 2.8.
+
+    `Errors(3)` is UNKNOWN_TOPIC_OR_PARTITION. `Errors.of(code)` accepts any code, including those
+    of later brokers.
     """
 
     retriable: bool
-    """Whether the same request, sent again later, may succeed."""
+    """Whether the same request may succeed when it is sent again later."""
     message: str
-    """What went wrong, for a human; a response may carry a more exact sentence in its place."""
+    """What went wrong, in one sentence. A response may carry a more exact sentence instead."""
 
     def __new__(cls, code: int, retriable: bool = FINAL, message: str = "") -> "Errors":
         member = int.__new__(cls, code)
@@ -31,7 +33,7 @@ class Errors(IntEnum):
 
     @classmethod
     def of(cls, code: int) -> "Errors":
-        """The error of `code`; UNKNOWN_SERVER_ERROR for a code that is not in the table. O(1)."""
+        """Return the error of `code`, or UNKNOWN_SERVER_ERROR if the table does not have it. O(1)."""
         return _BY_CODE.get(code, cls.UNKNOWN_SERVER_ERROR)
 
     # fmt: off
@@ -149,10 +151,11 @@ _BY_CODE: Final[dict[int, Errors]] = {int(error): error for error in Errors}
 
 
 def message_beside(error: Errors, message: str) -> str | None:
-    """What a response says beside the code (Kafka: ApiError.fromThrowable).
+    """Return the error message that accompanies a code in a response (Kafka:
+    ApiError.fromThrowable).
 
-    None where the message says no more than the code, and with UNKNOWN_SERVER_ERROR: what lies
-    behind it is not for clients.
+    None if the message adds nothing to the code. Also None for UNKNOWN_SERVER_ERROR, because its
+    details are not meant for clients.
     """
     return (
         None
@@ -162,9 +165,7 @@ def message_beside(error: Errors, message: str) -> str | None:
 
 
 class KafkaException(Exception):
-    """A failure that has an error code, on its way to the response that carries it (Kafka:
-    ApiException.java).
-    """
+    """A failure with an error code, on its way to the response (Kafka: ApiException.java)."""
 
     def __init__(self, error: Errors, message: str = "") -> None:
         super().__init__(message or error.message)
@@ -176,7 +177,7 @@ class KafkaException(Exception):
 
     @property
     def told(self) -> str | None:
-        """What a response says beside the code."""
+        """The error message that accompanies the code in a response."""
         return message_beside(self.error, self.message)
 
     def __str__(self) -> str:

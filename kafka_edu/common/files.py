@@ -1,8 +1,8 @@
-"""The file system is handed in, so that a simulated disk can tear a write, fill up or forget what
-was not flushed.
+"""The file system, as an object that is handed in.
 
-`OsFileSystem` is the machine's. The simulator's lives in memory (`kafka_edu.sim`). All calls are
-synchronous: the log is the one part of the core that writes for itself.
+A simulated disk can therefore tear a write, fill up, or forget what was not flushed. `OsFileSystem`
+is the machine's. The simulator's lives in memory (`kafka_edu.sim`). All calls are synchronous,
+because the log is the one part of the core that writes for itself.
 """
 
 import contextlib
@@ -16,63 +16,62 @@ import sys
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-#: How many parts one system call takes.
+#: The largest number of parts that one system call accepts.
 _IOV_MAX: Final = os.sysconf("SC_IOV_MAX")
 
 Buffer = bytes | bytearray | memoryview
 
 
 class File(Protocol):
-    """One open file, appended to at its end and read anywhere."""
+    """One open file. Data is appended at its end and read anywhere."""
 
     path: str
 
     def fileno(self) -> int | None:
-        """The descriptor for sendfile, or None where there is none (a file in memory): then `pread`
-        serves.
+        """Return the descriptor for sendfile, or None for a file in memory, which is read by
+        `pread`.
         """
         ...
 
     def size(self) -> int:
-        """Bytes in the file. O(1)."""
+        """Return the number of bytes in the file. O(1)."""
         ...
 
     def append(self, parts: Sequence[Buffer]) -> int:
-        """Write all `parts`, in order, at the end; returns the position in bytes where the first of
-        them starts.
+        """Write all `parts` in order at the end. Return the position of the first byte.
 
-        Raises OSError; then the file may hold part of it, and the caller truncates.
+        Raises OSError. The file may then hold a part of the data, and the caller truncates it.
         """
         ...
 
     def pread(self, count: int, position: int) -> bytes:
-        """Up to `count` bytes from `position`; fewer only at the end of the file."""
+        """Return up to `count` bytes from `position`, fewer only at the end of the file."""
         ...
 
     def pwrite(self, data: Buffer, position: int) -> None:
-        """Write `data` at `position`, growing the file if need be."""
+        """Write `data` at `position`. The file grows if necessary."""
         ...
 
     def truncate(self, size: int) -> None: ...
 
     def flush(self) -> None:
-        """Force what was written to the disk (fsync). May block: call it from a worker."""
+        """Force written data to the disk (fsync). This may block, so call it from a worker."""
         ...
 
     def close(self) -> None: ...
 
     def map(self, size: int) -> memoryview | mmap.mmap:
-        """A writable view of the first `size` bytes, shared with the file (which must be that
-        long). It is read here and there, not from end to end: the kernel must not read ahead around
-        the page that is touched first (8 MiB of holes and 1.5 ms where it is set to that).
+        """Return a writable view of the first `size` bytes, shared with the file.
+
+        The file must be that long. The view is read at scattered places and not from end to end.
+        The kernel must therefore not read ahead around the first page that is touched. Where
+        read-ahead is set to 8 MiB, that would cost 1.5 ms for a file full of holes.
         """
         ...
 
 
 class FileLockedError(Exception):
-    """Another holder has the lock of a file. `pid` is the holder's process, None where it is not
-    known.
-    """
+    """Another process holds the lock of a file. `pid` is that process, or None if it is unknown."""
 
     def __init__(self, path: str, pid: int | None) -> None:
         super().__init__(
@@ -86,13 +85,14 @@ class FileLock(Protocol):
     """The lock of one file, from `FileSystem.lock` until `release` or the end of the process."""
 
     def release(self) -> None:
-        """Give the lock up. Safe to call twice."""
+        """Release the lock. Safe to call twice."""
         ...
 
 
 class FileSystem(Protocol):
-    """What the log, the checkpoints and the embedded ZooKeeper need of a disk. Paths are strings;
-    errors are OSError.
+    """The operations that the log, the checkpoints and the embedded ZooKeeper need from a disk.
+
+    Paths are strings. Errors are OSError.
     """
 
     def open(self, path: str, *, create: bool = True) -> File: ...
@@ -100,22 +100,23 @@ class FileSystem(Protocol):
     def read(self, path: str) -> bytes: ...
 
     def write_atomically(self, path: str, data: bytes, *, sync: bool = True) -> None:
-        """Replace `path` by `data` so that after a crash it holds the old or the new content, never
-        a part (write aside, fsync, rename).
+        """Replace `path` by `data`: after a crash the file holds the old or the new content, never
+        a part.
 
-        Without `sync` the fsync is left out: that does not block, and holds against the death of
-        the process, not of the machine.
+        The data is written to a temporary file, forced to the disk (fsync), and renamed. Without
+        `sync` the fsync is left out. That does not block, and protects against the death of the
+        process but not of the machine.
         """
         ...
 
     def exists(self, path: str) -> bool: ...
 
     def modified_ms(self, path: str) -> int:
-        """When the file was last written to, in ms since 1970. Raises OSError."""
+        """Return when the file was last written, in ms since 1970. Raises OSError."""
         ...
 
     def list(self, path: str) -> list[str]:
-        """Names in a folder, sorted."""
+        """Return the names in a folder, sorted."""
         ...
 
     def is_dir(self, path: str) -> bool: ...
@@ -125,22 +126,21 @@ class FileSystem(Protocol):
     def rename(self, old: str, new: str) -> None: ...
 
     def remove(self, path: str) -> None:
-        """Remove a file; no error if it is not there."""
+        """Remove a file. It is no error if the file does not exist."""
         ...
 
     def remove_tree(self, path: str) -> None: ...
 
     def lock(self, path: str) -> FileLock:
-        """Create the file if it is not there, and lock it, without waiting. Raises FileLockedError
-        when it is locked; OSError.
+        """Lock the file without waiting; create it if it does not exist.
+
+        Raises FileLockedError if it is already locked, and OSError.
         """
         ...
 
 
 class OsFile:
-    """A file of the operating system, by its descriptor. The size is kept, not asked for: one owner
-    writes to it.
-    """
+    """A file of the operating system. It remembers its size, because it has one writer."""
 
     def __init__(self, path: str, create: bool) -> None:
         self.path = path
@@ -159,7 +159,7 @@ class OsFile:
         if len(parts) > _IOV_MAX:
             parts = [b"".join(parts)]
         written = os.pwritev(self._fd, parts, start)
-        if written < total:  # a full disk or a signal: finish it plainly, or raise
+        if written < total:  # a full disk or a signal: write the rest, or raise
             rest = memoryview(b"".join(parts))[written:]
             while rest:
                 n = os.pwrite(self._fd, rest, start + total - len(rest))
@@ -196,19 +196,20 @@ class OsFile:
         return mapping
 
 
-#: struct flock of 64-bit Linux: type, whence, start, length (0: to the end of the file, however
-#: long it gets), pid.
+#: struct flock on 64-bit Linux: type, whence, start, length (0: to the end of the file, however
+#: long it grows), pid.
 _FLOCK: Final = struct.Struct("hhqqi0q")
 
 
 class OsFileLock:
-    """A record lock of the kernel, the kind that Java's FileChannel.tryLock takes: this program and
-    Apache Kafka exclude each other.
+    """A record lock of the kernel, as Java's FileChannel.tryLock takes it.
+
+    This program and Apache Kafka therefore exclude each other.
 
     A traditional record lock belongs to the process. It does not exclude a second broker in the
     same process, and it is lost when the process closes any descriptor of the file. On Linux this
     is therefore an open file description lock (F_OFD_SETLK), which belongs to the descriptor and
-    conflicts with traditional ones. The kernel does not say who holds such a lock, so the holder
+    conflicts with traditional locks. The kernel does not say who holds such a lock, so the holder
     writes its pid into the file.
     """
 
@@ -224,7 +225,7 @@ class OsFileLock:
             raise
         with contextlib.suppress(
             OSError
-        ):  # a full disk: the lock holds all the same, only its holder has no name
+        ):  # a full disk: the lock still holds, but the holder's pid is not recorded
             os.ftruncate(self._fd, 0)
             os.pwrite(self._fd, b"%d\n" % os.getpid(), 0)
 
@@ -237,7 +238,9 @@ class OsFileLock:
             fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def _holder(self) -> int | None:
-        """The holder's pid: from the kernel for a traditional lock (Java's), else from the file."""
+        """Return the holder's pid: from the kernel for a traditional lock (Java's), else from the
+        file.
+        """
         with contextlib.suppress(OSError, ValueError):
             if sys.platform == "linux":
                 found = fcntl.fcntl(

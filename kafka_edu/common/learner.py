@@ -1,8 +1,8 @@
 """Ask a learner's code, which runs in a process of its own (`learner_process`).
 
-Numbers go in, an answer comes out as JSON, each within a limit. The judge is the process that asks:
-the learner's code has no reference to anything in it. So it can give wrong answers, but it can
-neither replace the code that checks them nor forge an event (spec E1).
+Numbers go in, and an answer comes out as JSON, each within a time limit. The asking process is the
+judge. The learner's code has no reference to anything in it. It can give wrong answers, but it
+cannot replace the code that checks them, and it cannot forge an event (spec E1).
 """
 
 import json
@@ -17,23 +17,22 @@ from pathlib import Path
 from typing import Final
 
 CPU_LIMIT_S: Final = 1.0
-"""The most that one call may take of its process's own time. A loop that never ends is stopped by
-this.
-"""
+"""The CPU time that one call may use. This stops an endless loop."""
 WALL_LIMIT_S: Final = 5.0
-"""The most that a call may take by the clock: for code that sleeps, and for what the first limit
-cannot stop.
+"""The wall-clock time that one call may take. It covers code that sleeps, and anything that the CPU
+limit cannot stop.
 """
 LOAD_LIMIT_S: Final = 20.0
 MAX_ANSWER_BYTES: Final = 64 * 1024
-#: All that the learner's process gets of the environment: it has no business with the settings of
-#: the judge.
+#: The only environment variables that the learner's process gets. It does not need the judge's
+#: settings.
 KEPT_VARIABLES: Final = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR")
 
 
 class LearnerFailure(Exception):
-    """Learner's code raised, did not come back, ended its process, or answered what is no answer.
-    `line` 0: unknown.
+    """The learner's code raised, did not return, ended its process, or gave an invalid answer.
+
+    `line` 0 means unknown.
     """
 
     def __init__(self, asked: str, message: str, file: Path, line: int = 0) -> None:
@@ -52,14 +51,16 @@ class LearnerObject:
         self._number = number
 
     def call(self, method: str, *arguments: int) -> object:
-        """Return the answer of a method, tuples for lists. Raises LearnerFailure."""
+        """Call a method and return its answer, with lists in place of tuples. Raises
+        LearnerFailure.
+        """
         question = {"object": self._number, "call": method, "arguments": arguments}
         return self._learner.ask(self._process, question, _shown(method, arguments)).get("value")
 
 
 class Learner:
-    """Starts the process of a learner's file; the next `make` starts another after one that was
-    ended.
+    """Runs a learner's file in a process. If that process was ended, the next `make` starts
+    another.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class Learner:
         wall_limit_s: float = WALL_LIMIT_S,
         prints: bool = False,
     ) -> None:
-        """`prints`: what the learner prints goes to standard error; otherwise nowhere."""
+        """With `prints`, the learner's output goes to standard error; otherwise it is discarded."""
         self._file = file
         self._wanted = wanted
         self._cpu_limit_s = cpu_limit_s
@@ -80,9 +81,7 @@ class Learner:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> "subprocess.Popen[bytes]":
-        """Return the process, after loading the file in a new one if there is none. Raises
-        LearnerFailure.
-        """
+        """Return the process, started if necessary, with the file loaded. Raises LearnerFailure."""
         if self._process is None:
             program = Path(__file__).with_name("learner_process.py")
             process = self._process = subprocess.Popen(
@@ -125,21 +124,21 @@ class Learner:
                 shown, "is not asked any more, because its process was ended", self._file
             )
         assert process.stdin is not None
-        with suppress(BrokenPipeError):  # it has ended: the answer says so
+        with suppress(BrokenPipeError):  # the process has ended: the answer will say so
             process.stdin.write(json.dumps(question).encode() + b"\n")
             process.stdin.flush()
         return self._answer(process, self._wall_limit_s, shown)
 
     def close(self) -> None:
-        """End the process, and what it has started."""
+        """End the process and everything that it started."""
         process, self._process = self._process, None
         if process is not None:
             with suppress(
                 ProcessLookupError, PermissionError
-            ):  # macOS refuses for a group of which only a zombie is left
+            ):  # macOS refuses if only a zombie is left in the group
                 os.killpg(
                     process.pid, signal.SIGKILL
-                )  # before it is reaped: until then nobody else can get its number
+                )  # before it is reaped, because until then no other process can get its number
             process.wait()
             for pipe in (process.stdin, process.stdout):
                 with suppress(BrokenPipeError):
@@ -149,8 +148,8 @@ class Learner:
     def _answer(
         self, process: "subprocess.Popen[bytes]", limit_s: float, shown: str
     ) -> dict[str, object]:
-        """Read one line within the limit. A process that hangs, ends or says what is no answer is
-        ended.
+        """Read one line within the limit. End a process that hangs, has ended, or gives an invalid
+        answer.
         """
         assert process.stdout is not None
         poll = select.poll()

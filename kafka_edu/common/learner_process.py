@@ -1,16 +1,17 @@
 """Run a learner's code in a process of its own: `python -I learner_process.py FILE WANTED
 CPU_LIMIT_S`.
 
-The broker and the public tests start this program and ask it (`kafka_edu.common.learner`). Whatever
-a learner's file changes, replaces or forges, it does so in this process, where nothing is judged.
-It imports nothing of ours, because its first import would be the learner's to swap.
+The broker and the public tests start this program and send it questions
+(`kafka_edu.common.learner`). Whatever a learner's file changes, replaces or forges, it does in this
+process, where nothing is judged. This program imports nothing of ours, because the learner could
+replace the first module that it imports.
 
-Questions are lines of JSON on standard input; each has one line as answer:
+Questions are lines of JSON on standard input. Each has one line as its answer:
   {"make": [arguments]}                                 → {"object": number}
   {"object": number, "call": name, "arguments": [...]}  → {"value": ...}
 The first line, before any question, says whether the file could be loaded. Any answer may be
 {"error": text, "line": number}: an exception, and the line of the learner's file that raised it.
-What the learner prints goes to standard error. The process ends with the one that asks, also out of
+The learner's prints go to standard error. The process ends when the asking process ends, even from
 an endless loop.
 """
 
@@ -28,14 +29,14 @@ from typing import Any, TextIO
 
 
 class _TimeIsUp(BaseException):
-    """Stops a loop that never ends. It is no Exception, so that `except Exception` in that loop
-    does not swallow it.
+    """Stops an endless loop. It is not an Exception, so `except Exception` in the loop does not
+    catch it.
     """
 
 
 @contextmanager
 def cpu_limit(seconds: float) -> Iterator[None]:
-    """Raise _TimeIsUp in the block after `seconds` of this process's own time: a busy machine does
+    """Raise _TimeIsUp in the block after `seconds` of this process's CPU time. A busy machine does
     not count.
     """
 
@@ -51,7 +52,7 @@ def cpu_limit(seconds: float) -> Iterator[None]:
 
 
 def error_of(error: BaseException, file: str, limit_s: float) -> dict[str, object]:
-    """Return the answer that tells of an exception."""
+    """Return the answer that reports an exception."""
     lines = [
         frame.lineno
         for frame in traceback.extract_tb(error.__traceback__)
@@ -69,7 +70,7 @@ def error_of(error: BaseException, file: str, limit_s: float) -> dict[str, objec
 
 
 def load(file: str, wanted: str) -> Any:
-    """Run the file; return what it defines under the wanted name."""
+    """Run the file and return the object that it defines under the wanted name."""
     module = ModuleType("learner")
     module.__file__ = file
     sys.modules["learner"] = module
@@ -93,14 +94,16 @@ def answer(question: dict[str, Any], wanted: Any, objects: list[Any]) -> dict[st
 
 
 def read_questions(questions: TextIO, waiting: "queue.SimpleQueue[str]") -> None:
-    """Read in a thread, so that the end of the asking process ends this one out of any loop."""
+    """Read questions in a thread, so that the end of the asking process ends this one, even in a
+    loop.
+    """
     for line in questions:
         waiting.put(line)
     os._exit(0)
 
 
 def serve(file: str, wanted_name: str, limit_s: float, questions: TextIO, answers: TextIO) -> None:
-    """Answer until there are no more questions."""
+    """Answer questions until there are no more."""
     waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=read_questions, args=(questions, waiting), daemon=True).start()
     objects: list[Any] = []
@@ -115,7 +118,7 @@ def serve(file: str, wanted_name: str, limit_s: float, questions: TextIO, answer
     except (
         Exception,
         _TimeIsUp,
-    ) as error:  # whatever the learner's file raises is told as the learner's
+    ) as error:  # whatever the learner's file raises is reported as the learner's error
         say(error_of(error, file, limit_s))
         return
     say({"loaded": wanted_name})

@@ -1,4 +1,4 @@
-"""Keeps the log readable when the same kind of line would be written again and again."""
+"""A limit for repeated log lines, which keeps the log readable."""
 
 import logging
 from collections.abc import Callable
@@ -11,7 +11,7 @@ MINUTE_MS: Final = 60_000
 
 
 class LogLimiter:
-    """Allows `lines` log lines a minute, and then says how many it held back. Owned by one loop;
+    """Allows `lines` log lines a minute, then logs how many were held back. Owned by one loop;
     O(1).
     """
 

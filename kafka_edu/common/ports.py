@@ -1,18 +1,18 @@
-"""Ports to listen on that nobody else has."""
+"""Free ports to listen on."""
 
 import random
 import socket
 from collections.abc import Collection, Iterator
 from typing import Final
 
-#: Ports are picked below those that the system hands to outgoing connections (from 32768 on Linux).
-#: A client that tries again and again to reach a dead broker would otherwise now and then be given
-#: the broker's own port as its source, and find itself connected to itself.
+#: Ports are chosen below those that the system gives to outgoing connections (from 32768 on Linux).
+#: Otherwise a client that keeps trying to reach a dead broker could be given the broker's own port
+#: as its source port. It would then be connected to itself.
 PICKED_PORTS: Final = range(20_000, 32_000)
 
 
 def is_free(host: str, port: int) -> bool:
-    """Whether nobody listens on that port now. A connection that lingers there does not count."""
+    """Return whether no process listens on that port now. A lingering connection does not count."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -23,8 +23,9 @@ def is_free(host: str, port: int) -> bool:
 
 
 def free_ports(host: str, reserved: Collection[int] = ()) -> Iterator[int]:
-    """Ports from a random place on, so that two that begin together rarely try the same; it ends
-    when there are no more.
+    """Yield free ports until there are no more.
+
+    The first one is chosen at random, so two callers that begin together rarely try the same port.
     """
     start = random.randrange(len(PICKED_PORTS))
     for i in range(len(PICKED_PORTS)):

@@ -1,6 +1,4 @@
-"""Files with a secret in them: the addresses of event and action sockets, with the token that opens
-the door.
-"""
+"""Files that hold a secret: the addresses of event and action sockets, with their access token."""
 
 import contextlib
 import json
@@ -9,8 +7,8 @@ from collections.abc import Mapping
 
 
 def write_private_json(path: str | os.PathLike[str], fields: Mapping[str, object]) -> None:
-    """Write `fields`, whole or not at all, into a file that only its owner can read. Raises
-    OSError.
+    """Write `fields` into a file that only its owner can read, either completely or not at all.
+    Raises OSError.
     """
     aside = f"{os.fspath(path)}.tmp"
     with contextlib.suppress(FileNotFoundError):

@@ -1,13 +1,14 @@
 """Real wires: non-blocking TCP sockets under asyncio's selector loop (Kafka: Selector.java,
 PlaintextTransportLayer.java).
 
-There is one receive buffer for the whole loop. A socket that turns readable is read into it and its
-receiver is told at once; nobody's announced size allocates anything. Sending goes straight to the
-socket; only what the kernel does not take waits in a queue. Regions of files go out by sendfile, so
-that records pass from the page cache to the socket without entering this process (book 002 §3.3,
-"zero copy"); only small ones are read. A region is small or large by its length when it is handed
-to `send`. What the kernel leaves of a large region still goes by sendfile.
-`SocketTransport.file_bytes` counts both ways.
+The whole loop has one receive buffer. A readable socket is read into it, and its receiver is called
+at once. No size that a client announces allocates anything. Data is written straight to the socket,
+and only what the kernel does not accept waits in a queue.
+
+Regions of files are sent by sendfile. Records pass from the page cache to the socket without
+entering this process (book 002 §3.3, "zero copy"). Only small regions are read. A region counts as
+small or large by its length when it is given to `send`. If the kernel leaves a rest of a large
+region, that rest still goes by sendfile. `SocketTransport.file_bytes` counts both ways.
 """
 
 import asyncio
@@ -34,16 +35,18 @@ from kafka_edu.common.transport import (
 
 RECEIVE_BUFFER_BYTES: Final = 256 * 1024
 MAX_BYTES_A_TURN: Final = 2 * 1024 * 1024
-"""What one wire may send before the others get their turn."""
+"""The most bytes that one wire may send before the others get their turn."""
 MAX_VECTOR: Final = 512
 SMALL_REGION_BYTES: Final = 72 * 1024
-"""A region of a file up to this size, one producer's batch of 64 KiB, is read and sent with what is
-before and after it. Copied once more, it costs less than three calls, and a reader who wakes for
-the first part and again for the last (docs/performance.md).
+"""A region of a file up to this size is read, and sent together with the data around it.
+
+The size is one producer batch of 64 KiB and some headers. One more copy costs less than three
+system calls, and less than a reader that wakes twice, for the first part and for the last
+(docs/performance.md).
 """
 MAX_READ_A_CALL: Final = 1024 * 1024
-"""Stop collecting small regions for one call here: the kernel rarely takes more, and what it leaves
-is read again.
+"""Stop collecting small regions for one call at this size. The kernel rarely accepts more, and what
+it leaves must be read again.
 """
 ACCEPT_BACK_OFF_S: Final = 1.0
 _MORE: Final = getattr(socket, "MSG_MORE", 0)
@@ -51,8 +54,8 @@ _NO_SENDFILE: Final = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.ENOTSOCK
 
 
 class FileBytes:
-    """Counts the bytes of files that left by the sockets of one transport, and those it had to read
-    (spec S6).
+    """Counts the bytes of files that one transport sent by sendfile, and those it had to read (spec
+    S6).
     """
 
     __slots__ = ("by_sendfile", "read")
@@ -61,20 +64,21 @@ class FileBytes:
         self.by_sendfile = 0
         """Bytes that went from the page cache to a socket without entering this process."""
         self.read = 0
-        """Bytes that were read into this process to be sent. A small region that the kernel does
-        not take is read, and counted, again.
+        """Bytes that were read into this process to be sent. If the kernel does not accept a small
+        region, it is read and counted again.
         """
 
 
 class RestOfRegion(FileRegion):
-    """What is left of a large region after the kernel took a part. It stays large, however short it
+    """The rest of a large region after the kernel accepted a part. It stays large, however short it
     is.
     """
 
 
 class SocketTransport:
-    """Opens sockets on the running loop. One for each loop; owns the loop's receive buffer and the
-    count of file bytes.
+    """Opens sockets on the running loop. There is one for each loop.
+
+    It owns the loop's receive buffer and the count of file bytes.
     """
 
     def __init__(self, receive_buffer_bytes: int = RECEIVE_BUFFER_BYTES) -> None:
@@ -124,7 +128,7 @@ class SocketTransport:
 
 
 class SocketListener:
-    """A listening socket; accepts as long as it may."""
+    """A listening socket. It accepts connections while it is allowed to."""
 
     def __init__(
         self,
@@ -175,7 +179,7 @@ class SocketListener:
 
     def _accept(self) -> None:
         for _ in range(64):
-            if not self._accepting:  # the last one took the last slot
+            if not self._accepting:  # the last connection took the last slot
                 return
             try:
                 sock, _ = self._sock.accept()
@@ -186,7 +190,7 @@ class SocketListener:
                     raise
                 self._loop.remove_reader(
                     self._sock
-                )  # out of descriptors: those that wait keep waiting, and we do not spin
+                )  # out of descriptors: waiting connections keep waiting, and we do not spin
                 self._back_off = self._loop.call_later(ACCEPT_BACK_OFF_S, self._end_back_off)
                 return
             sock.setblocking(False)
@@ -200,9 +204,7 @@ def _too_short(region: FileRegion) -> OSError:
 
 
 def is_small(region: FileRegion) -> bool:
-    """Return whether to read a region into this process. The answer for what is left of a large
-    region is no, whatever its length.
-    """
+    """Return whether to read a region into this process. A large region's rest is never small."""
     return region.length <= SMALL_REGION_BYTES and not isinstance(region, RestOfRegion)
 
 
@@ -213,13 +215,14 @@ def _address(name: tuple[str, int] | tuple[str, int, int, int]) -> str:
 class SocketWire:
     """One connected socket.
 
-    `pause_reading` is lazy: the selector is only told when data arrives on a paused wire, so that
-    muting a connection for the time of one request (as Kafka's processors do) costs no system call.
+    `pause_reading` is lazy. The selector is changed only when data arrives on a paused wire. Muting
+    a connection during one request, as Kafka's processors do, therefore costs no system call.
 
-    `resume_reading` then reads first and asks the selector afterwards. A wire leaves the selector
-    because data had come, so there is something to read. A client that sends far ahead is muted
-    hundreds of times a second: each time would cost two changes of the selector, and the next
-    request would depend on the selector telling again of data that came before it was asked.
+    `resume_reading` reads first and registers with the selector afterwards. A wire leaves the
+    selector because data has arrived, so there is something to read. A client that sends far ahead
+    is muted hundreds of times a second. Each time would cost two changes of the selector. The next
+    request would also depend on the selector reporting data that arrived before the wire was
+    registered.
     """
 
     __slots__ = (
@@ -266,9 +269,10 @@ class SocketWire:
         self.local = _address(sock.getsockname())
         try:
             self.peer = _address(sock.getpeername())
-        except OSError:  # gone before it was accepted: the first read will say so
+        except OSError:  # the client left before it was accepted: the first read will show it
             self.peer = "unknown:0"
-        self._armed = False  # `on_wire` may close: a connection too many is refused at once
+        # `on_wire` may close the wire, because a connection above the limit is refused at once
+        self._armed = False
         self._receiver = on_wire(self)
         self._armed = not self._closed
         if self._armed:
@@ -313,7 +317,7 @@ class SocketWire:
         self._receive()
 
     def _read_what_waits(self) -> None:
-        """Read once after a pause. If the receiver did not pause again, the selector tells of the
+        """Read once after a pause. If the receiver does not pause again, the selector reports the
         rest.
         """
         self._reads_soon = False
@@ -340,16 +344,15 @@ class SocketWire:
         self._receiver.data_received(self._buffer[:count])
 
     def _write(self) -> None:
-        """Send until the queue is empty, the kernel takes no more, or this wire has had its
-        turn.
-        """
+        """Send until the queue is empty, the kernel accepts no more, or the turn is over."""
         budget, made = MAX_BYTES_A_TURN, False
         queue = self._queue
         try:
             while queue and budget > 0:
                 first = queue[0]
                 if isinstance(first, LazyPart):
-                    if made:  # one piece a turn: making it may take much longer than sending it
+                    # one piece a turn, because making it may take much longer than sending it
+                    if made:
                         break
                     self._make_piece(first)
                     made = True
@@ -381,8 +384,9 @@ class SocketWire:
         self._receiver.all_sent()
 
     def _send_buffers(self) -> int:
-        """Send the buffers and small regions at the head of the queue with one call; MSG_MORE keeps
-        a response's head and its records in one packet.
+        """Send the buffers and small regions at the head of the queue with one call.
+
+        MSG_MORE keeps a response's head and its records in one packet.
         """
         queue = self._queue
         vector: list[Buffer] = []
@@ -412,7 +416,7 @@ class SocketWire:
         return sent
 
     def _make_piece(self, lazy: LazyPart) -> None:
-        """Put its next piece before it, or take it away if there is none."""
+        """Put the next piece in front of the lazy part, or remove the part if there is none."""
         piece = next(lazy.pieces, None)
         if piece is None:
             self._queue.popleft()
@@ -420,7 +424,7 @@ class SocketWire:
             self._queue.appendleft(piece)
 
     def _read(self, region: FileRegion) -> Buffer:
-        """Read a small region whole. Raises OSError for a file that ends before the region does."""
+        """Read a small region completely. Raises OSError if the file ends inside the region."""
         data = region.file.pread(region.length, region.position)
         if len(data) < region.length:
             raise _too_short(region)
@@ -428,8 +432,10 @@ class SocketWire:
         return data
 
     def _send_region(self, region: FileRegion) -> int:
-        """Send a part of a large region; a file that ends before its promised length breaks the
-        frame, so the connection must go.
+        """Send a part of a large region.
+
+        If the file ends before its promised length, the frame is broken and the connection must
+        close.
         """
         length = min(region.length, MAX_BYTES_A_TURN)
         in_fd = region.file.fileno()
@@ -452,7 +458,7 @@ class SocketWire:
         return sent
 
     def _send_by_reading(self, region: FileRegion) -> int:
-        """Send a part of a large region where there is no sendfile."""
+        """Send a part of a large region on a system without sendfile."""
         data = region.file.pread(min(region.length, RECEIVE_BUFFER_BYTES), region.position)
         self._file_bytes.read += len(data)
         return self._sock.send(data)

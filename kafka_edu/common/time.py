@@ -1,9 +1,9 @@
-"""Time is handed in, so that one code base runs under two clocks (Kafka: Time.java,
+"""Time is handed in, so that the same code runs under two clocks (Kafka: Time.java,
 SystemTime.java, MockTime.java).
 
-The core never asks what time it is: it is told, as `now_ms`. The shell asks its `Time`. In real
-time that is `SystemTime`; a unit test hands in `MockTime` and moves it by hand; the simulator has a
-clock that jumps to the next thing that happens.
+The core never reads a clock; it receives the time as `now_ms`. The shell reads its `Time`. In real
+time that is `SystemTime`. A unit test hands in `MockTime` and moves it by hand. The simulator has a
+clock that jumps to the next event.
 """
 
 import asyncio
@@ -12,26 +12,28 @@ from typing import Protocol
 
 
 class Time(Protocol):
-    """A clock and a way to wait on it."""
+    """A clock, and a way to wait on it."""
 
     def milliseconds(self) -> int:
-        """Wall-clock time in ms since 1970: for timestamps of records and znodes, never for
-        measuring how long something took.
+        """Return wall-clock time in ms since 1970, for timestamps of records and znodes.
+
+        Never use it to measure how long something took.
         """
         ...
 
     def hi_res_clock_ms(self) -> int:
-        """Monotonic time in ms (Kafka: hiResClockMs): for deadlines, timers, lag; its zero means
-        nothing.
+        """Return monotonic time in ms (Kafka: hiResClockMs), for deadlines, timers and lag.
+
+        Its zero point has no meaning.
         """
         ...
 
     def nanoseconds(self) -> int:
-        """Monotonic time in ns: for measuring how long something took."""
+        """Return monotonic time in ns, to measure how long something took."""
         ...
 
     async def sleep(self, ms: float) -> None:
-        """Return after `ms` milliseconds of this clock; 0 or less lets other tasks run once."""
+        """Wait for `ms` milliseconds of this clock. 0 or less lets other tasks run once."""
         ...
 
 
@@ -52,8 +54,9 @@ class SystemTime:
 
 
 class MockTime:
-    """A clock that stands still until it is told otherwise, for tests of the core. `sleep` advances
-    it and returns at once.
+    """A clock for tests of the core. It stands still until `advance` moves it.
+
+    `sleep` advances the clock and returns at once.
     """
 
     def __init__(self, now_ms: int = 1_600_000_000_000) -> None:
@@ -73,7 +76,7 @@ class MockTime:
         await asyncio.sleep(0)
 
     def advance(self, ms: float) -> None:
-        """Move the clock `ms` forward; a clock never runs backward."""
+        """Move the clock `ms` forward. A clock never runs backward."""
         if ms < 0:
             raise ValueError(f"a clock cannot be advanced by {ms} ms")
         self._now_ns += int(ms * 1_000_000)

@@ -1,4 +1,4 @@
-"""Which names a topic may have (Kafka: Topic.java, org.apache.kafka.common.internals)."""
+"""The names that a topic may have (Kafka: Topic.java, org.apache.kafka.common.internals)."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -9,8 +9,8 @@ GROUP_METADATA_TOPIC_NAME: Final = "__consumer_offsets"
 TRANSACTION_STATE_TOPIC_NAME: Final = "__transaction_state"
 INTERNAL_TOPICS: Final = frozenset({GROUP_METADATA_TOPIC_NAME, TRANSACTION_STATE_TOPIC_NAME})
 MAX_NAME_LENGTH: Final = 249
-"""`<topic>-<partition>` must fit into a file name of 255: with the dash, that leaves five digits
-for the partition.
+"""`<topic>-<partition>` must fit into a file name of 255 characters. The dash and five digits for
+the partition need the rest.
 """
 _LEGAL: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
@@ -20,7 +20,7 @@ def is_internal(topic: str) -> bool:
 
 
 def validate_topic_name(topic: str) -> None:
-    """Raises KafkaException(INVALID_TOPIC_EXCEPTION) if no topic may be called that."""
+    """Raise KafkaException(INVALID_TOPIC_EXCEPTION) if the name is not allowed."""
     if not topic:
         reason = "Topic name is illegal, it can't be empty"
     elif topic in (".", ".."):
@@ -41,8 +41,9 @@ def validate_topic_name(topic: str) -> None:
 
 
 def colliding_topics(topic: str, existing: Iterable[str]) -> list[str]:
-    """The existing topics whose names become the same as `topic` when metrics write "." as "_":
-    `a.b` collides with `a_b`.
+    """Return the existing topics whose names collide with `topic` in metrics.
+
+    Metrics write "." as "_", so `a.b` collides with `a_b`.
     """
     if "." not in topic and "_" not in topic:
         return []

@@ -4,9 +4,7 @@ from typing import NamedTuple
 
 
 class TopicPartition(NamedTuple):
-    """A topic and the number of one of its partitions; written `web-0`, as Kafka names the folder
-    of its log.
-    """
+    """A topic and one partition's number, written `web-0`, like the folder of its log."""
 
     topic: str
     partition: int

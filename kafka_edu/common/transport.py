@@ -1,8 +1,8 @@
-"""The wire is handed in: sockets in real time, memory in virtual time; whoever sits above cannot
-tell.
+"""The wire is handed in: sockets in real time, memory in virtual time. The code above cannot tell
+the difference.
 
-Everything is a call, nothing is awaited but opening: a `Wire` is written to, a `WireReceiver` is
-told. Whoever needs to wait does so on a queue or future of its own.
+Only opening a connection is awaited; everything else is a plain call. The owner writes to a `Wire`,
+and the wire calls its `WireReceiver`. Code that needs to wait uses a queue or a future of its own.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,8 +12,9 @@ from kafka_edu.common.files import Buffer, File
 
 
 class FileRegion(NamedTuple):
-    """`length` bytes of `file` from `position`: sent by sendfile where the file has a descriptor:
-    no record is copied (book §3.3).
+    """`length` bytes of `file` from `position`.
+
+    They are sent by sendfile if the file has a descriptor, so no record is copied (book §3.3).
     """
 
     file: File
@@ -22,10 +23,11 @@ class FileRegion(NamedTuple):
 
 
 class LazyPart:
-    """`size` bytes that are made while they are sent, so that one piece lies in memory and not all.
+    """`size` bytes that are made while they are sent, so that memory holds only one piece at a
+    time.
 
-    `pieces` must give exactly `size` bytes; it may raise OSError, which breaks the frame, so the
-    connection goes. Sent once.
+    `pieces` must give exactly `size` bytes. If it raises OSError, the frame is broken and the
+    connection closes. A part is sent once.
     """
 
     __slots__ = ("pieces", "size")
@@ -39,15 +41,16 @@ Part = Buffer | FileRegion | LazyPart
 
 
 def part_size(part: Part) -> int:
-    """Bytes that `part` puts on the wire."""
+    """Return the number of bytes that `part` puts on the wire."""
     if isinstance(part, FileRegion):
         return part.length
     return part.size if isinstance(part, LazyPart) else len(part)
 
 
 def part_bytes(part: Part) -> Buffer:
-    """What `part` puts on the wire, read into memory if it lies in a file: for a wire without
-    sendfile, and for tests.
+    """Return the bytes that `part` puts on the wire, read into memory.
+
+    For a wire without sendfile, and for tests.
     """
     if isinstance(part, FileRegion):
         return part.file.pread(part.length, part.position)
@@ -55,7 +58,7 @@ def part_bytes(part: Part) -> Buffer:
 
 
 class Wire(Protocol):
-    """One connection, as seen by the one who writes on it."""
+    """One connection, as its writer sees it."""
 
     @property
     def peer(self) -> str:
@@ -69,46 +72,50 @@ class Wire(Protocol):
 
     @property
     def unsent(self) -> int:
-        """Bytes handed to `send` that have not left yet."""
+        """The number of bytes given to `send` that have not left yet."""
         ...
 
     @property
     def unread(self) -> int:
-        """Bytes that have come and were not given to the receiver; 0 on a closed wire. A system
-        call: not for the hot path.
+        """The number of bytes that have arrived but were not given to the receiver; 0 on a closed
+        wire.
+
+        This costs a system call, so it is not for the hot path.
         """
         ...
 
     def send(self, parts: Sequence[Part]) -> None:
-        """Queue `parts`, in order, behind what is queued; never blocks.
+        """Queue `parts` in order behind the earlier ones. Never blocks.
 
-        The receiver's `all_sent` tells when the queue is empty. On a closed wire nothing happens.
+        The receiver's `all_sent` is called when the queue is empty. On a closed wire nothing
+        happens.
         """
         ...
 
     def guard_sends(self, on_failure: Callable[[Exception], None]) -> None:
-        """Have `on_failure` told when making or sending a queued part raises what is no OSError: a
-        bug. The wire does not send any more.
+        """Call `on_failure` if making or sending a queued part raises anything but OSError, which
+        is a bug.
 
-        Without it such an exception goes to the loop's handler, which stops a broker.
+        The wire sends nothing after that. Without this guard such an exception goes to the loop's
+        handler, which stops a broker.
         """
         ...
 
     def pause_reading(self) -> None:
-        """Mute: no `data_received` until `resume_reading`. The other side feels TCP's back
-        pressure.
+        """Mute the connection: no `data_received` until `resume_reading`. TCP's back pressure slows
+        the other side down.
         """
         ...
 
     def resume_reading(self) -> None: ...
 
     def close(self) -> None:
-        """Close now; what is unsent is lost; `connection_lost` follows, once."""
+        """Close now. Unsent data is lost. `connection_lost` follows, once."""
         ...
 
 
 class WireReceiver(Protocol):
-    """One connection, as seen by the one who is told."""
+    """One connection, as its receiver sees it."""
 
     def data_received(self, data: memoryview) -> None:
         """`data` is valid during the call only (it lies in the loop's one receive buffer): copy
