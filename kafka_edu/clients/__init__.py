@@ -1,1 +1,1 @@
-"""Clients of our own, and the load that demos and labs put on a cluster."""
+"""Our own clients, and the load that demos and labs put on a cluster."""

@@ -1,12 +1,12 @@
-"""Check that a broker answers every request of a connection, or closes the connection, within the
-request's time-out and one second.
+"""Check that a broker answers every request in time, or closes the connection.
 
-A broker works on one request of a connection at a time. So the clock of a request starts when it is
-sent or when the request before it was answered, whichever is later. Time in which the broker was
-paused does not count, because a process that stands still can answer nobody.
+"In time" means within the request's time-out and one second. A broker works on one request of a
+connection at a time. The clock of a request therefore starts when it is sent, or when the request
+before it was answered, whichever is later. The time while the broker was paused does not count,
+because a paused process cannot answer.
 
-The soak asks this of a real cluster, and the search by seeds asks it in virtual time. Both hand in
-the clock.
+The soak checks this on a real cluster, and the search by seeds checks it in virtual time. Both hand
+in the clock.
 """
 
 from collections import Counter, deque
@@ -20,17 +20,17 @@ GRACE_MS: Final = 1000
 
 @dataclass(slots=True)
 class Overdue:
-    """A request that got no answer in time."""
+    """A request that was not answered in time."""
 
     connection: str
     broker: int
     kind: str
     sent_ms: float
     waited_ms: float
-    """Without the time in which the broker was paused."""
+    """Without the time while the broker was paused."""
     allowed_ms: float
     end: str = ""
-    """What became of it later, in words; empty while it still waits."""
+    """How the request ended later, in words. Empty while it still waits."""
 
     def __str__(self) -> str:
         return (
@@ -41,7 +41,7 @@ class Overdue:
 
 
 class Pauses:
-    """The times in which each broker was paused. Owned by whoever pauses brokers."""
+    """The times when each broker was paused. Owned by the code that pauses brokers."""
 
     def __init__(self) -> None:
         self._times: dict[int, list[tuple[float, float | None]]] = {}
@@ -79,24 +79,22 @@ class _Waiting:
 
 
 class Answers:
-    """What became of all requests of a run. One of these is shared by all connections of one
-    client.
-    """
+    """The results of all requests of a run, shared by all connections of one client."""
 
     def __init__(self) -> None:
         self.sent = 0
         self.answered = 0
         self.closed = 0
-        """Requests whose connection went away before the answer: allowed, the client sends them
-        again.
+        """Requests whose connection closed before the answer. This is allowed: the client sends
+        them again.
         """
         self.late = 0
-        """Overdue requests that got their answer in the end."""
+        """Overdue requests that were answered in the end."""
         self.overdue: list[Overdue] = []
         self.by_kind: Counter[str] = Counter()
         """How many requests of each kind were answered."""
         self.longest_ms: dict[str, float] = {}
-        """The longest wait of each kind, pauses not counted."""
+        """The longest wait of each kind, without pauses."""
 
     @property
     def longest(self) -> float:
@@ -115,14 +113,14 @@ class AnswerDeadlines:
         self._last_answer_ms = 0.0
 
     def sent(self, kind: str, allowed_ms: float, now_ms: float) -> None:
-        """A request was sent. `allowed_ms` is the request's own time-out, or the client's where the
-        request has none.
+        """Note that a request was sent. `allowed_ms` is its own time-out, or the client's if it has
+        none.
         """
         self._answers.sent += 1
         self._waiting.append(_Waiting(kind, now_ms, allowed_ms))
 
     def answered(self, now_ms: float) -> None:
-        """The first request in flight got its answer."""
+        """Note that the first request in flight was answered."""
         waiting = self._waiting[0]
         self._look_at(waiting, now_ms)
         self._waiting.popleft()
@@ -138,7 +136,7 @@ class AnswerDeadlines:
         self._last_answer_ms = now_ms
 
     def closed(self, now_ms: float) -> None:
-        """The connection is gone, and with it what was in flight."""
+        """Note that the connection closed, with all requests in flight."""
         if self._waiting:
             first = self._waiting[0]
             self._look_at(first, now_ms)
@@ -148,8 +146,9 @@ class AnswerDeadlines:
         self._waiting.clear()
 
     def look(self, now_ms: float) -> None:
-        """Note the first request in flight as overdue if it is. The others wait behind it, so their
-        clocks have not started.
+        """Note the first request in flight if it is overdue.
+
+        The others wait behind it, so their clocks have not started.
         """
         if self._waiting:
             self._look_at(self._waiting[0], now_ms)
@@ -175,8 +174,9 @@ class AnswerDeadlines:
 
 
 def look_at_all(connections: Iterable[AnswerDeadlines], now_ms: float) -> None:
-    """Look at every connection: several times a second, so that a request that is never answered is
-    found while it waits.
+    """Look at every connection.
+
+    Call this several times a second, so that a request without an answer is found while it waits.
     """
     for connection in connections:
         connection.look(now_ms)

@@ -1,7 +1,7 @@
 """Make requests of every kind a client sends, with the time-out within which each must be answered.
 
-The soak and the search by seeds send these to every broker, whether it leads the partition or not:
-an error is an answer. What they look for is a request that gets none.
+The soak and the search by seeds send these to every broker, whether it leads the partition or not.
+An error is an answer. They look for a request that gets none.
 """
 
 import random
@@ -63,8 +63,8 @@ from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 
 CLIENT_TIMEOUT_MS: Final = 10_000
-"""For requests that have no time-out of their own. They may wait behind requests that wait for
-ZooKeeper or for the controller.
+"""For requests without a time-out of their own. They may wait behind requests that wait for
+ZooKeeper or the controller.
 """
 GROUP: Final = "probe"
 FETCH_MAX_BYTES: Final = 1 << 16
@@ -77,7 +77,7 @@ class Probe(NamedTuple):
     request: Message
     version: int
     allowed_ms: int
-    """The broker must answer within this time and the grace."""
+    """The broker must answer within this time and the grace period."""
 
 
 def produce(
@@ -89,7 +89,7 @@ def produce(
     timeout_ms: int | None = None,
     value: bytes | None = None,
 ) -> Probe:
-    """One batch for one partition, as librdkafka sends them."""
+    """Return one batch for one partition, as librdkafka sends it."""
     timeout_ms = chance.choice((500, 1500, 5000)) if timeout_ms is None else timeout_ms
     batch = build_batch(
         [Record(0, now_ms, None, value if value is not None else b"probe" * chance.randint(1, 40))]
@@ -113,7 +113,7 @@ def fetch(
     max_wait_ms: int | None = None,
     min_bytes: int | None = None,
 ) -> Probe:
-    """A consumer's fetch without a session. It waits at the end of the partition for up to
+    """Return a consumer's fetch without a session. It waits at the partition's end for up to
     `max_wait_ms`.
     """
     max_wait_ms = chance.choice((0, 100, 500, 2000)) if max_wait_ms is None else max_wait_ms
@@ -132,9 +132,7 @@ def fetch(
 
 
 class ProbeRequests:
-    """Draws requests of all kinds. Every random choice comes from the `chance` that is handed
-    in.
-    """
+    """Draws requests of all kinds. Every random choice comes from the given `chance`."""
 
     def __init__(
         self,
@@ -195,8 +193,8 @@ class ProbeRequests:
         }
 
     def draw(self) -> Probe:
-        """Return the next request: half of them Produce, a quarter Fetch, one of all the others
-        else.
+        """Return the next request: half of them Produce, a quarter Fetch, the rest of all other
+        kinds.
         """
         dice = self._chance.random()
         if dice < 0.5:
@@ -276,8 +274,8 @@ class ProbeRequests:
             protocol_type="consumer",
             protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
         )
-        # the group's rebalance time-out is the longest of its members', and it may begin anew once
-        # for a member that joins late
+        # The group's rebalance time-out is the longest of its members'. It may start again once,
+        # for a member that joins late.
         return Probe("JoinGroup", request, 2, CLIENT_TIMEOUT_MS)
 
     def _describe_configs(self) -> Probe:

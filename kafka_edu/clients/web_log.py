@@ -1,18 +1,17 @@
-"""A web server's access log, made up but lifelike, with its truth kept: what demos and labs stream
-through a cluster.
+"""An invented but lifelike access log of a web server, with its true counts. Demos and labs stream
+it through a cluster.
 
     log = WebLog(seed=7)
     for line in itertools.islice(log, 10_000):
         send(key=line.visitor, value=line.text)
-    log.truth.by_status              # {200: 8,402, 304: …}: what any job that reads those lines has
-    to find
+    log.truth.by_status   # {200: 8,402, 304: …}: the result that any job on these lines must find
 
 Lines are in Apache's combined format. Visitors come in sessions, more of them in the evening than
-at night (a daily rhythm with its peak at 20:00); each looks at some pages, popular ones more often
-(Zipf's law with exponent 1.1), fetches what the pages need, and thinks in between. Now and then a
-part of the shop breaks for a minute: a burst of errors, which is what alerts are for. Time in the
-log is the log's own: a second of real time may hold an hour of it. Same seed, same lines, byte for
-byte.
+at night (a daily rhythm with its peak at 20:00). Each visitor looks at some pages, fetches what the
+pages need, and thinks in between. Popular pages are seen more often (Zipf's law with exponent 1.1).
+Now and then a part of the shop breaks for a minute and causes a burst of errors, as alerts are made
+for. The log has its own time: a second of real time may hold an hour of it. The same seed gives the
+same lines, byte for byte.
 """
 
 import bisect
@@ -25,7 +24,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-#: Wed 1 August 2018, 00:00 UTC: the week Kafka 2.0 was new.
+#: Wed 1 August 2018, 00:00 UTC: the week in which Kafka 2.0 was new.
 DEFAULT_START_MS: Final = 1_533_081_600_000
 ZIPF_EXPONENT: Final = 1.1
 PEAK_HOUR: Final = 20
@@ -62,9 +61,9 @@ _SHOP: Final = (
     "/api/recommendations",
 )
 _ASSETS: Final = ("/static/app.css", "/static/app.js", "/static/logo.svg", "/favicon.ico")
-#: What scanners of the net ask every server for; none of it is there.
+#: Requests of scanners that try every server on the net. None of these pages exists.
 _PROBES: Final = ("/wp-login.php", "/.env", "/phpmyadmin/", "/cgi-bin/luci", "/index.php?id=1%27")
-#: What can break, as a prefix of paths, and how it shows.
+#: What can break: a prefix of paths, and its status code.
 _BREAKS: Final = (("/checkout", 502), ("/api/", 503), ("/search", 504), ("/products/", 500))
 
 _BROWSERS: Final = (
@@ -103,8 +102,10 @@ _SCANNER: Final = "python-requests/2.19.1"
 
 
 class WebLogLine(NamedTuple):
-    """One request, as logged. `visitor` is who made it (the first field of the line): a good record
-    key, for it keeps a session in order.
+    """One request, as logged.
+
+    `visitor` is the first field of the line. It is a good record key, because it keeps a session in
+    order.
     """
 
     text: str
@@ -117,7 +118,9 @@ class WebLogLine(NamedTuple):
 
 
 class WebLogTruth:
-    """What the lines so far hold, counted while they were made, not by reading them."""
+    """The true counts of the lines so far, counted while the lines were made and not by reading
+    them.
+    """
 
     def __init__(self) -> None:
         self.lines = 0
@@ -129,7 +132,7 @@ class WebLogTruth:
         self.by_minute: Counter[int] = Counter()
         """Minute since 1970 → lines."""
         self.errors_by_minute: Counter[int] = Counter()
-        """Minute since 1970 → lines with a status from 500 on."""
+        """Minute since 1970 → lines with a status of 500 or more."""
         self.visitors: set[str] = set()
 
     def add(self, line: WebLogLine) -> None:
@@ -153,7 +156,7 @@ class _Burst(NamedTuple):
 
 
 class _Session:
-    """One visitor's visit: what is to be asked for next, and when."""
+    """One visit: the next requests of a visitor, and their times."""
 
     def __init__(
         self, visitor: str, user: str, agent: str, pages: int, crawls: bool, scans: bool
@@ -171,14 +174,15 @@ class _Session:
 
 
 class WebLog:
-    """An endless iterator over lines in the order of their times; `truth` is always that of the
-    lines given out. O(log sessions) a line.
+    """An endless iterator over lines in the order of their times. O(log sessions) a line.
+
+    `truth` always matches the lines given out so far.
     """
 
     def __init__(
         self, seed: int, start_ms: int = DEFAULT_START_MS, sessions_a_minute: float = 60.0
     ) -> None:
-        """`sessions_a_minute` is the mean over a day; about 20 lines come of each session."""
+        """`sessions_a_minute` is the mean over a day. Each session makes about 20 lines."""
         self.truth = WebLogTruth()
         self._random = random.Random(seed)
         self._sessions_a_ms = sessions_a_minute / 60_000
@@ -230,7 +234,7 @@ class WebLog:
         )
 
     def _address(self) -> str:
-        """From the ranges set apart for documentation and private nets, so that nobody's real
+        """Return an address from the ranges for documentation and private networks, so that no real
         address is logged.
         """
         rng = self._random
@@ -317,7 +321,9 @@ class WebLog:
         return 204 if path == "/api/stock" else 200
 
     def _size(self, path: str, status: int) -> int:
-        """In bytes: an asset has always the same, a page varies around its own."""
+        """Return the size in bytes. An asset always has the same size; a page varies around its
+        own.
+        """
         if status >= 300:
             return 150 + len(path)
         if path in _ASSETS:
@@ -331,8 +337,9 @@ class WebLog:
         return _Burst(prefix, status, start, start + rng.randint(*BURST_MS))
 
     def _clock(self, now: int) -> str:
-        """`01/Aug/2018:20:15:07 +0000`; English months whatever the locale. Lines come in the order
-        of time, so the last one is often the same.
+        """Format `01/Aug/2018:20:15:07 +0000`, with English months in any locale.
+
+        Lines come in the order of time, so the previous result can often be used again.
         """
         second = now // 1000
         if self._stamp[0] != second:
@@ -345,16 +352,17 @@ class WebLog:
 
 
 def day_rhythm(time_ms: int) -> float:
-    """How busy the site is at this time of day, as a multiple of its mean: from 0.2 at 08:00 … 1.8
-    at 20:00 UTC. Its mean over a day is 1.
+    """Return how busy the site is at this time of day, as a multiple of its mean.
+
+    From 0.2 at 08:00 to 1.8 at 20:00 UTC. The mean over a day is 1.
     """
     hour = time_ms / 3_600_000 % 24
     return 1 + 0.8 * math.cos((hour - PEAK_HOUR) / 24 * 2 * math.pi)
 
 
 def _catalogue() -> tuple[list[str], list[float]]:
-    """All pages, the most popular first, with the running sums of their Zipf weights 1 / rank **
-    1.1.
+    """Return all pages, the most popular first, with the running sums of their Zipf weights 1 /
+    rank ** 1.1.
     """
     pages = [
         f"/{section}/{number}" for section, count in _SECTIONS for number in range(1, count + 1)

@@ -1,5 +1,6 @@
-"""What the data source asks of the cluster: offsets on the driver, records on the executors; by an
-unmodified client (kafka-python).
+"""The data source's requests to the cluster, made by an unmodified client (kafka-python).
+
+The driver asks for offsets, the executors for records.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +24,7 @@ STALLED_POLLS = 60
 
 
 class OffsetRange(NamedTuple):
-    """Records `start` ≤ offset < `end` of one partition: what one Spark task reads."""
+    """Records `start` ≤ offset < `end` of one partition: the input of one Spark task."""
 
     topic: str
     partition: int
@@ -32,8 +33,9 @@ class OffsetRange(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One record as the official connector shows it; `timestamp_ms` since 1970, `timestamp_type` 0
-    CreateTime or 1 LogAppendTime.
+    """One record, as the official connector shows it.
+
+    `timestamp_ms` counts from 1970. `timestamp_type` is 0 for CreateTime, 1 for LogAppendTime.
     """
 
     key: bytes | None
@@ -47,7 +49,7 @@ class Row(NamedTuple):
 
 
 class ClusterReader:
-    """One consumer without a group. Closed by its `with`."""
+    """One consumer without a group. Its `with` block closes it."""
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
@@ -70,8 +72,8 @@ class ClusterReader:
         self._consumer.close()
 
     def partitions(self) -> list[TopicPartition]:
-        """The partitions that the options ask for. Raises SourceOptionError for a topic or
-        partition that is not there.
+        """Return the partitions that the options select. Raises SourceOptionError if one does not
+        exist.
         """
         found: list[TopicPartition] = []
         for topic in self._options.topics:
@@ -91,8 +93,9 @@ class ClusterReader:
         return found
 
     def resolve(self, bound: Bound | Offsets, name: str) -> dict[TopicPartition, int]:
-        """Offsets for every partition: the names earliest and latest, and −2 and −1 within JSON,
-        become numbers.
+        """Return an offset for every partition.
+
+        Turns the names earliest and latest, and −2 and −1 within JSON, into numbers.
         """
         partitions = self.partitions()
         clients = [ClientPartition(*tp) for tp in partitions]
@@ -128,8 +131,9 @@ class ClusterReader:
         return resolved
 
     def read(self, wanted: OffsetRange) -> Iterator[list[Row]]:
-        """The records of a range, in order, a poll at a time. Raises TimeoutError when the cluster
-        gives nothing for a minute.
+        """Yield the records of a range in order, one poll at a time.
+
+        Raises TimeoutError if the cluster sends nothing for a minute.
         """
         if wanted.start >= wanted.end:
             return

@@ -1,13 +1,14 @@
-"""`spark.read.format("kafka-edu")`: a data source in Python over the cluster, with the options and
-the rows of Spark's own Kafka connector (spec W2).
+"""`spark.read.format("kafka-edu")`: a Python data source with the options and rows of Spark's own
+Kafka connector (spec W2).
 
-It needs no jar: the connector's lies outside PySpark. Register it, then read:
+It needs no jar, while the official connector is not part of PySpark. Register it, then read:
 
     spark.dataSource.register(KafkaEduDataSource)
-    spark.read.format("kafka-edu").option("kafka.bootstrap.servers",
-    "127.0.0.1:9092").option("subscribe", "web").load()
+    spark.read.format("kafka-edu").option(
+        "kafka.bootstrap.servers", "127.0.0.1:9092"
+    ).option("subscribe", "web").load()
 
-Offsets are settled once, on the driver; each partition's range is one task, so a re-run task reads
+The driver fixes the offsets once. The range of each partition is one task, so a repeated task reads
 the same records.
 """
 
@@ -45,14 +46,14 @@ _ARROW_HEADERS = ("headers", pa.list_(pa.struct([("key", pa.string()), ("value",
 
 
 class RangePartition(InputPartition):
-    """One task's share."""
+    """The input of one task."""
 
     def __init__(self, wanted: OffsetRange) -> None:
         self.wanted = wanted
 
 
 def to_arrow(rows: Sequence[Row], include_headers: bool) -> pa.RecordBatch:
-    """A batch of rows, column by column."""
+    """Turn rows into one Arrow batch, column by column."""
     columns: list[list[object]] = [list(column) for column in zip(*rows, strict=True)]
     columns[5] = [ms * 1000 for ms in (row.timestamp_ms for row in rows)]
     fields = [*_ARROW, _ARROW_HEADERS] if include_headers else _ARROW
@@ -73,7 +74,7 @@ def _read(options: SourceOptions, partition: InputPartition) -> Iterator[pa.Reco
 
 
 class KafkaEduBatchReader(DataSourceReader):
-    """Reads what lies between two sets of offsets."""
+    """Reads the records between two sets of offsets."""
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
@@ -107,7 +108,7 @@ def _from_json(offsets: dict[str, dict[str, int]]) -> dict[TopicPartition, int]:
 
 
 class KafkaEduStreamReader(DataSourceStreamReader):
-    """Reads on as records come. Its offsets are the connector's JSON: topic → partition → next
+    """Reads records as they arrive. Its offsets are the connector's JSON: topic → partition → next
     offset to read.
     """
 
@@ -146,11 +147,11 @@ class KafkaEduStreamReader(DataSourceStreamReader):
         return _read(self._options, partition)
 
     def commit(self, end: dict[str, dict[str, int]]) -> None:
-        """Spark keeps the offsets in its checkpoint: nothing to do here."""
+        """Do nothing, because Spark keeps the offsets in its checkpoint."""
 
 
 class KafkaEduDataSource(DataSource):
-    """What Spark registers."""
+    """The data source that Spark registers."""
 
     @classmethod
     def name(cls) -> str:

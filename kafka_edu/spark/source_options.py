@@ -22,7 +22,7 @@ LATEST = -1
 
 
 class SourceOptionError(ValueError):
-    """An option that is missing or wrong; says which, and what it may be."""
+    """An option is missing or wrong. The text names it and its allowed values."""
 
 
 class Bound(StrEnum):
@@ -38,7 +38,7 @@ class SourceOptions(NamedTuple):
     bootstrap_servers: str
     topics: tuple[str, ...]
     assigned: dict[str, list[int]] | None
-    """The partitions asked for by `assign`; None when whole topics are subscribed to."""
+    """The partitions selected by `assign`. None if whole topics are subscribed to."""
     starting: Bound | Offsets | None
     ending: Bound | Offsets
     include_headers: bool
@@ -55,7 +55,7 @@ def _flag(options: Mapping[str, str], name: str, default: bool) -> bool:
 
 
 def parse_offsets(text: str, name: str) -> Bound | Offsets:
-    """`earliest`, `latest`, or the connector's JSON of topic → partition → offset."""
+    """Parse `earliest`, `latest`, or the connector's JSON of topic → partition → offset."""
     if text.lower() in (Bound.EARLIEST, Bound.LATEST):
         return Bound(text.lower())
     try:
@@ -71,8 +71,10 @@ def parse_offsets(text: str, name: str) -> Bound | Offsets:
 
 
 def parse_options(given: Mapping[str, str]) -> SourceOptions:
-    """Check all options at once. Raises SourceOptionError on the first that is missing, unknown in
-    value, or contradicts another.
+    """Check all options at once.
+
+    Raises SourceOptionError on the first option that is missing, has an unknown value, or
+    contradicts another.
     """
     options = {name.lower(): value for name, value in given.items()}
     servers = options.get("kafka.bootstrap.servers")

@@ -1,5 +1,6 @@
-"""The first job of the Spark lab: how many requests ended with which HTTP status? Spark's answer
-against the generator's truth (spec W).
+"""The first job of the Spark lab: how many requests ended with each HTTP status?
+
+Spark's answer is compared with the generator's true counts (spec W).
 """
 
 import os
@@ -24,15 +25,16 @@ STATUS: Final = r'^\S+ \S+ \S+ \[[^\]]+\] "[^"]*" (\d{3}) '
 
 @contextmanager
 def spark_session(name: str, master: str = "local[*]") -> Iterator[SparkSession]:
-    """Start a session on loopback, quiet, with our data source registered. Its workers import this
-    very package. It stops with the block.
+    """Start a quiet session on loopback with our data source registered, and stop it with the
+    block.
 
-    Raises SparkStartError when Java is missing or does not start.
+    Its workers import this very package. Raises SparkStartError if Java is missing or does not
+    start.
     """
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault(
         "PYSPARK_PYTHON", sys.executable
-    )  # else workers run what is called python3 on the PATH
+    )  # otherwise the workers run the python3 of the PATH
     root = str(Path(__file__).resolve().parents[2])
     os.environ["PYTHONPATH"] = os.pathsep.join(
         dict.fromkeys([root, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))])
@@ -55,8 +57,7 @@ def spark_session(name: str, master: str = "local[*]") -> Iterator[SparkSession]
         signal.signal(
             signal.SIGINT,
             interrupt,
-            # PySpark's own handler asks the JVM to cancel jobs, and Ctrl-C has stopped the JVM as
-            # well
+            # PySpark's own handler asks the JVM to cancel jobs, but Ctrl-C has stopped the JVM too.
         )
     try:
         spark.dataSource.register(KafkaEduDataSource)
@@ -66,7 +67,7 @@ def spark_session(name: str, master: str = "local[*]") -> Iterator[SparkSession]
 
 
 def read_topic(spark: SparkSession, bootstrap_servers: str, topic: str) -> DataFrame:
-    """The whole topic as it stands: key, value, topic, partition, offset, timestamp,
+    """Return the whole topic as it is now: key, value, topic, partition, offset, timestamp,
     timestampType.
     """
     return (
@@ -78,8 +79,8 @@ def read_topic(spark: SparkSession, bootstrap_servers: str, topic: str) -> DataF
 
 
 def status_codes(records: DataFrame) -> DataFrame:
-    """Columns status and requests, the smallest status first. A line without a status counts under
-    the empty one.
+    """Return the columns status and requests, ordered by status. A line without a status counts as
+    "".
     """
     status = regexp_extract(col("value").cast("string"), STATUS, 1).alias("status")
     return (
@@ -90,7 +91,7 @@ def status_codes(records: DataFrame) -> DataFrame:
 def count_status_codes(
     bootstrap_servers: str, topic: str, master: str = "local[*]"
 ) -> dict[str, int]:
-    """Run the job; status → requests."""
+    """Run the job and return status → requests."""
     with spark_session("status-codes", master) as spark:
         return {
             row["status"]: row["requests"]
@@ -99,6 +100,6 @@ def count_status_codes(
 
 
 def status_of(line: str) -> str:
-    """The status of one line, as the job reads it: for tests of the pattern."""
+    """Return the status of one line as the job reads it, for tests of the pattern."""
     found = re.match(STATUS, line)
     return found[1] if found else ""

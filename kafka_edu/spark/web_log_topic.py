@@ -1,6 +1,4 @@
-"""Fills a topic with a web log whose truth is known, by an unmodified producer
-(confluent-kafka).
-"""
+"""Fill a topic with a web log of known counts, by an unmodified producer (confluent-kafka)."""
 
 from confluent_kafka import KafkaError, Message, Producer
 from confluent_kafka.admin import AdminClient
@@ -10,16 +8,16 @@ from kafka_edu.clients.web_log import WebLog, WebLogTruth
 
 
 class TopicNotFilled(Exception):
-    """The log could not be written to the topic; says why."""
+    """The log could not be written to the topic. The text says why."""
 
 
 def create_topic(
     bootstrap_servers: str, topic: str, partitions: int, replication_factor: int
 ) -> None:
-    """Create, or leave as it is. Raises TopicNotFilled.
+    """Create the topic, or leave it if it exists. Raises TopicNotFilled.
 
-    Without a limit in time: the log's lines carry times of their own, long past, and retention.ms
-    (a week) is counted from those.
+    The topic has no retention limit by time. The log's lines carry times long past, and
+    retention.ms (a week) is counted from those.
     """
     new = NewTopic(topic, partitions, replication_factor, config={"retention.ms": "-1"})
     admin = AdminClient({"bootstrap.servers": bootstrap_servers})
@@ -36,10 +34,10 @@ def create_topic(
 
 
 def fill_topic(bootstrap_servers: str, topic: str, lines: int, seed: int) -> WebLogTruth:
-    """Write `lines` lines of a seeded web log, keyed by visitor, with acks=all; returns what they
-    hold.
+    """Write `lines` lines of a seeded web log, keyed by visitor, with acks=all. Return their true
+    counts.
 
-    Raises TopicNotFilled if one was not acked.
+    Raises TopicNotFilled if a line was not acknowledged.
     """
     log = WebLog(seed)
     producer = Producer(

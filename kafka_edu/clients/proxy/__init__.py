@@ -1,3 +1,3 @@
-"""The metadata proxy: what bootstrap.servers names need not be a broker (book §6.5.2;
+"""The metadata proxy: an address in bootstrap.servers need not be a broker (book §6.5.2;
 docs/metadata-proxy.md).
 """

@@ -1,15 +1,16 @@
-"""A copy of one cluster's metadata, and what is answered from it (book §6.5.2: the five fields of
-MetadataResponse that are kept and played back).
+"""A copy of one cluster's metadata, and the answers made from it.
 
-The copy is a Metadata response, of all topics. It is answered in any version from 0 to the highest
-that the target serves: what an older version lacks is left out by the codec, and what older brokers
-said otherwise is said their way here:
+Book §6.5.2 keeps five fields of MetadataResponse and plays them back. The copy here is a complete
+Metadata response for all topics. It answers in any version from 0 to the highest that the target
+serves. The codec leaves out the fields that an older version lacks. Where older brokers answered
+differently, the copy does too:
 
-    below v6    LISTENER_NOT_FOUND is LEADER_NOT_AVAILABLE, which these clients know
-    in v0       replicas that are not alive are left out, with REPLICA_NOT_AVAILABLE; v0 clients
-    would connect to each
+    below v6    LISTENER_NOT_FOUND becomes LEADER_NOT_AVAILABLE, which these clients know
+    in v0       replicas that are not alive are left out, with REPLICA_NOT_AVAILABLE,
+                because v0 clients would connect to each
 
-A newer version than the target's is not offered: the copy cannot say what the target did not.
+The copy offers no version newer than the target's, because it cannot know what the target did not
+send.
 """
 
 from collections.abc import Callable
@@ -32,8 +33,8 @@ from kafka_edu.protocol.messages.metadata import (
 )
 
 READ_VERSION: Final = 10
-"""A target is asked in this version, or its highest if that is lower: version 10 has every field;
-11 only lacks what the client may do to the cluster.
+"""The version of the request to a target, or the target's highest if that is lower. Version 10 has
+every field; 11 only drops the fields about what the client may do to the cluster.
 """
 NO_LEADER: Final = -1
 #: The first version whose clients know LISTENER_NOT_FOUND, and the first whose brokers list dead
@@ -44,21 +45,23 @@ _LISTS_DEAD_REPLICAS: Final = 1
 
 @dataclass(frozen=True)
 class MetadataCopy:
-    """What one broker of the cluster said of it, once. Not changed after it was made: a newer copy
-    takes its place.
+    """One broker's description of the cluster at one moment. It never changes: a newer copy
+    replaces it.
     """
 
     response: MetadataResponse
     apis: VersionTable
-    """What that broker serves, as far as we know the keys: key → lowest and highest version."""
+    """The APIs that the broker serves, limited to the keys we know: key → lowest and highest
+    version.
+    """
     version: int
-    """The highest version of Metadata that the target serves, and so the highest that is answered
-    from the copy.
+    """The highest version of Metadata that the target serves, and so the highest answered from the
+    copy.
     """
     source: str
-    """Which broker said it, as host:port."""
+    """The broker that sent it, as host:port."""
     taken_at_ms: int
-    """Wall clock."""
+    """Wall-clock time."""
 
     @property
     def brokers(self) -> list[MetadataResponseBroker]:
@@ -79,10 +82,10 @@ class MetadataCopy:
         names: list[str] | None,
         visible: Callable[[str], bool],
     ) -> MetadataResponse:
-        """The answer to a request for `names` (None: all topics), in `version`. A topic that is not
-        `visible` is answered as if it did not exist.
+        """Return the answer to a request for `names` (None: all topics) in `version`.
 
-        Nothing is created, whatever the request allows: a copy cannot grow. O(topics asked for).
+        A topic that is not `visible` is answered as if it did not exist. No topic is created,
+        whatever the request allows, because a copy cannot grow. O(topics asked for).
         """
         operations = request.include_topic_authorized_operations
 
@@ -127,10 +130,11 @@ class MetadataCopy:
         )
 
     def coordinator(self, key: str, key_type: int) -> FindCoordinatorResponse:
-        """Who leads the partition of the internal topic that `key` belongs to, by the copy.
+        """Return the leader of the internal topic's partition to which `key` belongs, according to
+        the copy.
 
-        Raises KafkaException: INVALID_REQUEST for a type that nobody knows,
-        COORDINATOR_NOT_AVAILABLE when the topic is not in the copy, or the partition had no leader.
+        Raises KafkaException: INVALID_REQUEST for an unknown type, COORDINATOR_NOT_AVAILABLE if the
+        copy has no such topic or the partition had no leader.
         """
         try:
             internal = INTERNAL_TOPIC[CoordinatorType(key_type)]

@@ -1,17 +1,16 @@
-"""Decides what a client of the proxy is answered: by whose copy, in which version, or not at all
-(spec B1; book §6.5.2).
+"""The rules of the proxy: which copy answers a client, and in which version (spec B1; book §6.5.2).
 
-    ApiVersions        what the proxy serves: these three lines, and no more; or all that the target
-    serves, for clients that take the first server's
-                       word for the whole cluster
-    Metadata           from the copy of the cluster that the routes lead this client to
-    FindCoordinator    by the same copy, if the proxy is to; else the client finds its coordinator
-    by asking a broker, which it knows by then
-    anything else      the connection is closed, as a broker closes it for an API that it does not
-    serve
+    ApiVersions        the APIs that the proxy serves: these three and no more.
+                       Optionally all that the target serves, for clients that take
+                       the first server's word for the whole cluster
+    Metadata           from the copy of the cluster to which the routes lead this client
+    FindCoordinator    from the same copy, if the proxy serves it. Otherwise the client
+                       asks a broker, which it knows by then
+    anything else      the proxy closes the connection, as a broker does for an API
+                       that it does not serve
 
-Pure: requests go in, answers come out; the copies are brought by whoever asks the targets
-(ProxyServer). Hop before: ProxyServer. Next hop: whoever sends the answer.
+Pure: requests go in, answers come out. ProxyServer brings the copies. Hop before: ProxyServer. Next
+hop: the code that sends the answer.
 """
 
 from collections.abc import Iterable, Sequence
@@ -41,8 +40,9 @@ _LATEST: Final = API_LEVELS["2.8"]
 
 
 class Answer(NamedTuple):
-    """A response, to be encoded in `version` (which is the request's, but for an ApiVersions
-    version that nobody knows).
+    """A response, and the version in which to encode it.
+
+    That is the request's version, except for an unknown version of ApiVersions.
     """
 
     response: Message
@@ -69,8 +69,10 @@ class MetadataProxy:
         find_coordinator: bool = False,
         target_versions: bool = False,
     ) -> None:
-        """`find_coordinator`: serve it too. `target_versions`: list in ApiVersions what the targets
-        serve, though here it closes the connection.
+        """Set up the rules.
+
+        With `find_coordinator` the proxy serves that API too. With `target_versions` ApiVersions
+        lists what the targets serve, although the proxy closes the connection for it.
         """
         self.targets = {target.name: target for target in targets}
         self.routes = routes
@@ -78,8 +80,10 @@ class MetadataProxy:
         self._target_versions = target_versions
 
     def versions(self, client_id: str) -> VersionTable:
-        """What this client may ask for: in Metadata no more than every cluster serves that it may
-        be led to, as far as they have answered yet.
+        """Return the APIs that this client may use.
+
+        Metadata is limited to the version that every cluster serves to which the client may be led,
+        as far as the clusters have answered.
         """
         _, highest = _LATEST[ApiKey.METADATA]
         for name in self.routes.reachable(client_id):
@@ -92,8 +96,8 @@ class MetadataProxy:
         return table
 
     def advertised(self, client_id: str) -> VersionTable:
-        """What ApiVersions lists: `versions`; with `target_versions` also what else all clusters
-        serve that this client may be led to.
+        """Return the list for ApiVersions: `versions`, and with `target_versions` also what all
+        those clusters serve.
         """
         own = self.versions(client_id)
         copies = [
@@ -116,8 +120,9 @@ class MetadataProxy:
     def answer(
         self, header: RequestHeader, address: str, frame: ReadBuffer, body_offset: int
     ) -> Answer | Refusal:
-        """One request from `address`; its body begins at `body_offset` of `frame`. Never raises for
-        anything that a client can send.
+        """Answer one request from `address`, whose body begins at `body_offset` of `frame`.
+
+        Never raises, whatever a client sends.
         """
         client_id = header.client_id or ""
         versions = self.versions(client_id)

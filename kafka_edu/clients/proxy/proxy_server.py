@@ -1,12 +1,13 @@
-"""The proxy as a server: a broker's network layer with MetadataProxy behind it, and a task for each
-target that keeps its copy fresh (spec B1, B3).
+"""The proxy as a server: a broker's network layer in front of MetadataProxy (spec B1, B3).
+
+A task for each target keeps its copy fresh.
 
     client ⇒ SocketServer → Processor → RequestChannel → MetadataProxy → Processor ⇒ client
     TargetCopier ⇒ a broker of the target, every `refresh_ms`
 
 Connections, limits, queues and time-outs are the broker's own: num.network.threads processors,
-queued.max.requests, socket.request.max.bytes, connections.max.idle.ms, max.connections.per.ip at
-Kafka's defaults. One handler is enough: no answer waits for anything.
+queued.max.requests, socket.request.max.bytes, connections.max.idle.ms, max.connections.per.ip, with
+Kafka's defaults. One handler is enough, because no answer waits for anything.
 """
 
 import asyncio
@@ -35,8 +36,9 @@ LISTENER_NAME: Final = "PLAINTEXT"
 
 
 class ProxyServer:
-    """Owns the listener, the handler and the refreshing tasks. `failed` is set, with `failure`,
-    when a part of it raises: no part ends silently.
+    """Owns the listener, the handler and the refreshing tasks.
+
+    `failed` is set, with `failure`, if a part of it raises. No part ends silently.
     """
 
     def __init__(
@@ -51,7 +53,9 @@ class ProxyServer:
         refresh_ms: float = REFRESH_MS,
         timeout_ms: float = TIMEOUT_MS,
     ) -> None:
-        """`port` 0 takes a free one. Targets that are played back are not asked."""
+        """Set up the server. `port` 0 takes a free port. Targets that are played back are not
+        asked.
+        """
         self.failed = asyncio.Event()
         self.failure: BaseException | None = None
         self._proxy = proxy
@@ -73,12 +77,13 @@ class ProxyServer:
 
     @property
     def address(self) -> str:
-        """host:port, once started."""
+        """Return host:port, once started."""
         return str(Address(self._end_point.host, self._sockets.bound_port(LISTENER_NAME)))
 
     async def startup(self) -> None:
-        """Take the port, ask every target once, then open. Raises OSError when the port is taken; a
-        target that does not answer hinders nothing.
+        """Take the port, ask every target once, then open.
+
+        Raises OSError if the port is taken. A target that does not answer does not stop the others.
         """
         await self._sockets.bind()
         await asyncio.gather(*(copier.copy() for copier in self._copiers))
@@ -116,7 +121,8 @@ class ProxyServer:
             parts = encode_response(
                 header.api_key, answer.version, header.correlation_id, answer.response
             )
-        except ProtocolError as error:  # the target has said what this version has no room for
+        # the target has sent something that this version has no room for
+        except ProtocolError as error:
             self._refuse(request, str(error))
             return
         self._requests[header.api_key] += 1
@@ -162,8 +168,8 @@ class ProxyServer:
             self.failed.set()
 
     async def shutdown(self, reason: str) -> None:
-        """Close everything; what a client has asked and not been answered is dropped, for it asks
-        the next of its bootstrap.servers.
+        """Close everything. Requests without an answer are dropped, because the client asks its
+        next bootstrap server.
         """
         self._sockets.stop_accepting()
         for task in self._tasks:

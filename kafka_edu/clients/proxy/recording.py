@@ -1,8 +1,8 @@
-"""A copy in a file, to be played back when its cluster is not asked, or is not there any more (book
+"""A copy in a file, to be played back when its cluster is not asked or no longer exists (book
 §6.5.2: copy once, play back).
 
-JSON, field for field as in Metadata's schema, so that it can be read, and changed: with another
-host beside a broker it reproduces a wrong advertised.listeners without a cluster that has one.
+The file is JSON with the fields of Metadata's schema, so it can be read and changed. With another
+host for a broker it reproduces a wrong advertised.listeners without such a cluster.
 """
 
 import json
@@ -21,11 +21,11 @@ FORMAT: Final = "kafka-edu metadata copy, format 1"
 
 
 class RecordingError(Exception):
-    """The file is no recorded copy; the text says what is wrong where."""
+    """The file is not a recorded copy. The text says what is wrong and where."""
 
 
 def write_recording(copy: MetadataCopy) -> bytes:
-    """The file's contents."""
+    """Return the contents of the file."""
     document = {
         "format": FORMAT,
         "source": copy.source,
@@ -38,7 +38,7 @@ def write_recording(copy: MetadataCopy) -> bytes:
 
 
 def read_recording(data: bytes) -> MetadataCopy:
-    """The copy that such a file holds. Raises RecordingError."""
+    """Return the copy that such a file holds. Raises RecordingError."""
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:

@@ -1,18 +1,17 @@
-"""Which cluster a client is led to (spec B3): by its client id, by the topic it asks for, and where
-several clusters do, spread over them.
+"""The choice of a cluster for a client (spec B3): by client id, by topic, and spread over several.
 
     client=billing-* to=money          one rule a line; the first that matches counts
     topic=audit.* to=archive
     to=east,west                       everybody else, spread over two
 
-A client belongs to one cluster: a Metadata answer names the brokers of one, and broker ids are
-unique in one only. So of several topics the first decides, and a topic that is led elsewhere does
-not exist for this client. A request without a topic (each client's first may be one) is led by the
-first rule without a topic: there must be one.
+A client belongs to one cluster, because a Metadata answer names the brokers of one cluster and
+broker ids are unique only there. If a request names several topics, the first one decides. A topic
+that leads to another cluster does not exist for this client. A client's first request may name no
+topic. The first rule without a topic leads such a request, so there must be one.
 
-Who is spread is spread by rendezvous hashing over client id and address: the same client always
-finds the same cluster, on every connection and on every proxy with the same rules; when a cluster
-is left out only its own clients move, and they move back when it is back.
+Clients are spread by rendezvous hashing of client id and address. The same client always reaches
+the same cluster, on every connection and on every proxy with the same rules. If a cluster is left
+out, only its own clients move, and they move back when it returns.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -24,11 +23,11 @@ _EVERYTHING: Final = "*"
 
 
 class RouteError(Exception):
-    """The rules are wrong; the text says what is wrong where."""
+    """The rules are wrong. The text says what is wrong and where."""
 
 
 class Route(NamedTuple):
-    """One rule. `client` and `topic` are patterns, as a shell has them for files: * ? [abc]."""
+    """One rule. `client` and `topic` are shell patterns for names: * ? [abc]."""
 
     client: str
     topic: str | None
@@ -45,14 +44,15 @@ class Route(NamedTuple):
         return fnmatchcase(client_id, self.client)
 
     def covers(self, other: "Route") -> bool:
-        """Whether no request is left for `other` behind this rule; as far as that can be seen:
-        equal patterns, or *.
+        """Return whether this rule takes every request of `other`.
+
+        This sees only equal patterns and *.
         """
         return self.client in (_EVERYTHING, other.client) and self.topic in (None, other.topic)
 
 
 def parse_route(text: str, where: str, clusters: Collection[str]) -> Route:
-    """`client=… topic=… to=a,b`, in any order; `to` alone must be there. Raises RouteError."""
+    """Parse `client=… topic=… to=a,b`, in any order. Only `to` is required. Raises RouteError."""
     values: dict[str, str] = {}
     for word in text.split():
         key, equals, value = word.partition("=")
@@ -78,8 +78,9 @@ def parse_route(text: str, where: str, clusters: Collection[str]) -> Route:
 
 
 def parse_routes(lines: Sequence[tuple[str, str]], clusters: Collection[str]) -> "Routes":
-    """Rules from (where, text); empty text and what begins with # is no rule. Without any rule
-    everybody is spread over all clusters. Raises RouteError.
+    """Parse rules from (where, text). Empty text and text that begins with # is not a rule.
+
+    Without any rule all clients are spread over all clusters. Raises RouteError.
     """
     rules: list[tuple[str, Route]] = []
     for where, line in lines:
@@ -102,26 +103,26 @@ def parse_routes(lines: Sequence[tuple[str, str]], clusters: Collection[str]) ->
 
 
 class Choice(NamedTuple):
-    """Where a request goes: `cluster`, or None, and then `reason` says why."""
+    """The destination of a request: `cluster`, or None with the `reason`."""
 
     cluster: str | None
     reason: str
 
 
 class Routes:
-    """The rules, asked. Immutable."""
+    """The rules as an immutable object."""
 
     def __init__(self, routes: tuple[Route, ...]) -> None:
         self.routes = routes
 
     def clusters_for(self, client_id: str, topic: str | None) -> tuple[str, ...]:
-        """Those of the first rule that matches; none if there is no such rule. O(rules)."""
+        """Return the clusters of the first rule that matches, or none. O(rules)."""
         return next(
             (route.clusters for route in self.routes if route.matches(client_id, topic)), ()
         )
 
     def reachable(self, client_id: str) -> frozenset[str]:
-        """All clusters that this client may be led to, by whatever topic. O(rules)."""
+        """Return all clusters that this client may reach, by whatever topic. O(rules)."""
         found: set[str] = set()
         for route in self.routes:
             if fnmatchcase(client_id, route.client):
@@ -133,7 +134,7 @@ class Routes:
     def choose(
         self, client_id: str, address: str, topic: str | None, serves: Callable[[str], bool]
     ) -> Choice:
-        """The cluster for this client, of those that serve."""
+        """Return the cluster for this client, among those that serve."""
         wanted = self.clusters_for(client_id, topic)
         if not wanted:
             return Choice(

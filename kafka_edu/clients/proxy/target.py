@@ -1,12 +1,13 @@
-"""One cluster that the proxy speaks for: its copy, and whether it answers.
+"""One cluster that the proxy represents: its copy, and whether it answers.
 
     Unknown → Up ⇄ Down                 Recorded
     Unknown → Down
 
-A target that was not asked yet, or does not answer, is left out: a client would be sent to brokers
-that are not there. It is asked on, and back as soon as it answers once. One failure is not yet
-Down: the proxy asks brokers one after the other, but a lost connection is no lost cluster. A copy
-that is played back from a file is never asked for, and always serves.
+A target that was not asked yet, or does not answer, is left out. Otherwise a client would be sent
+to brokers that do not exist. The proxy keeps asking, and the target is back after one answer. One
+failure does not yet mean Down: the proxy asks the brokers one after the other, and a lost
+connection is not a lost cluster. A copy that is played back from a file is never refreshed, and
+always serves.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +28,7 @@ class TargetState(StrEnum):
     RECORDED = "Recorded"
 
 
-#: state → the states it may be entered from.
+#: state → the states from which it may be entered.
 VALID_PREVIOUS_STATES: Final[Mapping[TargetState, frozenset[TargetState]]] = {
     TargetState.UP: frozenset({TargetState.UNKNOWN, TargetState.DOWN}),
     TargetState.DOWN: frozenset({TargetState.UNKNOWN, TargetState.UP}),
@@ -44,14 +45,14 @@ class Address(NamedTuple):
 
 
 class Target:
-    """Owned by the proxy's loop."""
+    """One target. Owned by the proxy's loop."""
 
     def __init__(self, name: str, addresses: Sequence[Address], trace: Tracer | None) -> None:
         self.name = name
         self.state = TargetState.UNKNOWN
         self.copy: MetadataCopy | None = None
         self.failures = 0
-        """In a row, up to now."""
+        """Consecutive failures so far."""
         self.last_error = ""
         self._addresses = tuple(addresses)
         self._trace = trace
@@ -61,10 +62,10 @@ class Target:
         return self.state in (TargetState.UP, TargetState.RECORDED)
 
     def to_ask(self) -> list[Address]:
-        """Whom to ask, in this order: who answered last, the addresses that were given, then the
-        brokers that the copy names.
+        """Return the addresses to ask, in this order: the last one that answered, the given
+        addresses, the brokers in the copy.
 
-        As clients do: an address that was given is needed for the first answer only.
+        This is what clients do: a given address is needed only for the first answer.
         """
         known = (
             [Address(broker.host, broker.port) for broker in self.copy.brokers] if self.copy else []
@@ -75,12 +76,12 @@ class Target:
         )
 
     def play_back(self, copy: MetadataCopy) -> None:
-        """Door: this copy, for ever."""
+        """Use this copy for ever."""
         self.copy = copy
         self._enter(TargetState.RECORDED, f"taken from {copy.source}")
 
     def copied(self, copy: MetadataCopy, took_ms: int) -> None:
-        """Door: the target has answered."""
+        """Note that the target has answered."""
         self.copy = copy
         self.failures = 0
         self.last_error = ""
@@ -104,7 +105,7 @@ class Target:
             self._enter(TargetState.UP, f"{copy.source} answered")
 
     def failed(self, reason: str) -> None:
-        """Door: none of its brokers has answered."""
+        """Note that none of its brokers answered."""
         self.failures += 1
         self.last_error = reason
         if self._trace:

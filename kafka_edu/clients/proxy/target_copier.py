@@ -1,8 +1,8 @@
-"""Asks a target's brokers for the cluster's metadata, over one connection that stays (shell of
-Target; spec B1, B3).
+"""Ask a target's brokers for the cluster's metadata over one lasting connection (shell of Target;
+spec B1, B3).
 
-The first broker that answers is asked again next time; the others only when it does not.
-Hop before: ProxyServer's refresh. Next hop: the target's brokers; what they say goes to Target.
+The broker that answered is asked again next time. The others are asked only if it does not answer.
+Hop before: ProxyServer's refresh. Next hop: the target's brokers; their answer goes to Target.
 """
 
 from typing import Final
@@ -27,7 +27,7 @@ class TargetCopier:
     """Takes copies of one target. Owned by the proxy's loop; one caller at a time."""
 
     def __init__(self, target: Target, transport: Transport, time: Time, timeout_ms: float) -> None:
-        """`timeout_ms`: for a broker to be reached, and for each of its answers."""
+        """`timeout_ms` limits the connect to a broker, and each of its answers."""
         self.target = target
         self._time = time
         self._timeout_ms = timeout_ms
@@ -36,8 +36,9 @@ class TargetCopier:
         self._apis: dict[ApiKey, tuple[int, int]] = {}
 
     async def copy(self) -> None:
-        """Ask until one broker has answered, each once; tell the target what came of it. Takes at
-        most 3 time-outs a broker.
+        """Ask the brokers one by one until one has answered, and give the result to the target.
+
+        Takes at most 3 time-outs a broker.
         """
         began_ms = self._time.hi_res_clock_ms()
         problems: list[str] = []
@@ -67,7 +68,8 @@ class TargetCopier:
         highest = min(self._apis[ApiKey.METADATA][1], MetadataResponse.VALID.highest)
         version = min(highest, READ_VERSION)
         if version < 4:
-            request.allow_auto_topic_creation = True  # the field's default: older versions lack it
+            # the field's default, because older versions lack the field
+            request.allow_auto_topic_creation = True
         if version >= 8:
             request.include_cluster_authorized_operations = (
                 request.include_topic_authorized_operations
@@ -78,8 +80,9 @@ class TargetCopier:
         return MetadataCopy(response, self._apis, highest, str(address), self._time.milliseconds())
 
     async def _ask_versions(self) -> dict[ApiKey, tuple[int, int]]:
-        """What it serves, of the keys that we know; a version of Metadata that we know is among
-        it.
+        """Return the versions that the broker serves, limited to the keys we know.
+
+        They contain a version of Metadata that we know.
         """
         answer = await self._client.ask(
             ApiVersionsRequest(), 0, ApiVersionsResponse, self._timeout_ms
@@ -103,5 +106,5 @@ class TargetCopier:
         self._client.close()
 
     def close(self) -> None:
-        """Close the connection; a copy that is being taken fails."""
+        """Close the connection. A copy in progress fails."""
         self._close()
