@@ -1,3 +1,4 @@
-"""The wire protocol: every message declared once, codecs generated from the declarations (spec
-P1–P5).
+"""The Kafka wire protocol (spec P1–P5).
+
+Each message is declared once. Its decoders and encoders are generated from the declaration.
 """

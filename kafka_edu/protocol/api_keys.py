@@ -1,21 +1,21 @@
-"""The numbers by which requests are called (Kafka: ApiKeys.java; book §6.1).
+"""API keys: the numbers that name each kind of request (Kafka: ApiKeys.java; book §6.1).
 
-Every request begins with its api key and version, two int16. A key keeps its number and its meaning
-for ever; what changes is the version. From one version on, its own for each key, a request is
-*flexible* (KIP-482): lengths are varints, and tagged fields may follow every struct. The headers
-change at the same version, so it is kept here, for every key of a 2.8 broker with ZooKeeper, also
-for those we do not serve.
+Every request begins with its API key and its version, two int16. A key never changes its number or
+its meaning; only the version grows. From some version on, a request is *flexible* (KIP-482):
+lengths are varints, and tagged fields may follow every struct. Each key has its own first flexible
+version. The request and response headers change at that same version, so it is kept here. The table
+lists every key of a 2.8 broker with ZooKeeper, including those that we do not serve.
 """
 
 from enum import IntEnum
 from typing import Final
 
 NEVER: Final = 0x7FFF
-"""Above every version."""
+"""A version number above every real version."""
 
 
 class ApiKey(IntEnum):
-    """The key, and the first flexible version of its request and response."""
+    """An API key, with the first flexible version of its request and response."""
 
     first_flexible: int
 
@@ -26,8 +26,9 @@ class ApiKey(IntEnum):
         return member
 
     def is_flexible(self, version: int) -> bool:
-        """Whether this version of the request and its response uses compact lengths and tagged
-        fields.
+        """Return whether `version` of the request and response is flexible.
+
+        A flexible version uses compact lengths and tagged fields.
         """
         return version >= self.first_flexible
 
@@ -90,8 +91,8 @@ class ApiKey(IntEnum):
     DESCRIBE_PRODUCERS = 61, 0
 
 
-#: Requests that change the state of the cluster, from the controller or from an admin client. They
-#: are few, so each of their hops is a fact.
+#: Requests that change the state of the cluster. They come from the controller or from an admin
+#: client. They are rare, so the trace records every hop of such a request as a fact.
 CONTROL_PLANE_KEYS: Final = frozenset(
     {
         ApiKey.LEADER_AND_ISR,

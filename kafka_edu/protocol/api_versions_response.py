@@ -1,5 +1,6 @@
-"""The answer to ApiVersions, from a table of versions: for brokers, and for whoever else is asked
-what it speaks (Kafka: ApiVersionsRequest.java; KIP-511).
+"""Build the response to ApiVersions from a version table (Kafka: ApiVersionsRequest.java; KIP-511).
+
+Brokers use it, and so does every other server of ours that answers ApiVersions.
 """
 
 import re
@@ -24,10 +25,11 @@ def api_versions_response(
     versions: VersionTable,
     features_epoch: int | None = None,
 ) -> ApiVersionsResponse:
-    """`versions`, by key, and the epoch of the finalized features if there is one.
+    """Build the response that lists `versions`, in the order of the keys.
 
-    From v3 on the client names its software; a name that breaks the rules is INVALID_REQUEST,
-    because it would spoil metrics.
+    `features_epoch` is the epoch of the finalized features; None means that there are none. From v3
+    on, the client sends the name and version of its software. A name that breaks the rules is
+    answered with INVALID_REQUEST, because it would spoil the names of metrics.
     """
     if version >= 3 and not (
         SOFTWARE_NAME.fullmatch(request.client_software_name)
@@ -46,8 +48,10 @@ def api_versions_response(
 
 
 def api_versions_error(error: Errors, versions: VersionTable) -> ApiVersionsResponse:
-    """One that asks in a version which is not served is told which versions of ApiVersions there
-    are, so that it can ask again.
+    """Build the response that carries `error`.
+
+    For UNSUPPORTED_VERSION it also lists the versions of ApiVersions itself, so that the client can
+    ask again with one that the broker knows.
     """
     keys = []
     if error is Errors.UNSUPPORTED_VERSION:

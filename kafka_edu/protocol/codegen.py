@@ -1,17 +1,18 @@
-"""Writes a decoder and an encoder for one version of one message, as Python source, and compiles
-them.
+"""Generate a decoder and an encoder for one version of one message, as Python source.
 
-Kafka generates Java from its schemas when it is built; we generate Python when a version is first
-used. An interpreter that walks the fields at run time would be shorter, and some five times slower:
-on the way of every Produce and Fetch that is most of a request's time. What the source gains:
+Kafka generates Java from its schemas at build time. We generate Python when a version is first
+used, and compile it. A shorter way would be an interpreter that walks the fields at run time. It
+would be about five times slower, and for Produce and Fetch that is most of a request's time. The
+generated source is faster for three reasons:
 
-* one function a message: nested structs become nested loops, no call a struct;
-* fields that a version lacks cost nothing but their default;
-* neighbours of fixed size are read or written by one `struct` call, with the length that follows
-  them: acks, timeout and the count of topics of a Produce are one `>hii`.
+- One function serves a whole message: nested structs become nested loops, without a call for each
+  struct.
+- A field that a version lacks costs nothing but the assignment of its default.
+- Neighbouring fields of fixed size are read or written by one `struct` call, together with the
+  length that follows them. In Produce, acks, timeout and the number of topics are one `>hii`.
 
-`decoder_source` and `encoder_source` give the text; tracebacks show its lines. An error that is
-found where it stands names the field.
+`decoder_source` and `encoder_source` return the source text, and tracebacks show its lines. An
+error that the generated code finds itself names the field.
 """
 
 import linecache
@@ -39,7 +40,8 @@ Decoder = Callable[[types.ReadBuffer, int], Any]
 Encoder = Callable[[Any], list[Part]]
 
 
-#: What the generated source calls. Its struct classes and struct formats are added as they are met.
+#: Names that the generated source calls. The struct classes and struct formats it needs are added
+#: while it is written.
 _RUNTIME: Final[dict[str, Any]] = {
     "new": object.__new__,
     "unpack": struct.unpack_from,
@@ -65,7 +67,7 @@ _RUNTIME: Final[dict[str, Any]] = {
 
 
 class _Source:
-    """Lines of Python being written, and the names they use."""
+    """Lines of Python under construction, and the names they use."""
 
     def __init__(self, message: StructMeta, version: int, flexible: bool) -> None:
         self.version = version
@@ -75,8 +77,9 @@ class _Source:
         self._depth = 0
         self._count = 0
         self._run: list[tuple[str, str]] = []
-        """Neighbours of fixed size that wait for one `struct` call: (expression or target, format
-        letter).
+        """Neighbouring fields of fixed size that wait for one `struct` call.
+
+        Each is (expression or target, format letter).
         """
         self.message = message
 
@@ -102,14 +105,14 @@ class _Source:
         self._run.append((expression, letter))
 
     def take_run(self) -> tuple[str, list[str]]:
-        """The run's format and expressions; the run is empty then."""
+        """Return the run's format and expressions, and empty the run."""
         form = ">" + "".join(letter for _, letter in self._run)
         expressions = [expression for expression, _ in self._run]
         self._run = []
         return form, expressions
 
     def default(self, field: Field) -> str:
-        """An expression for the field's default, new at each evaluation."""
+        """Return an expression for the field's default; each evaluation makes a new value."""
         if (struct_class := as_struct(field.wire)) is not None:
             return f"{self.cls(struct_class)}()"
         return "NO_UUID" if isinstance(field.default, uuid.UUID) else repr(field.default)
@@ -126,8 +129,10 @@ class _Source:
         )
 
     def min_size(self, wire: Wire) -> int:
-        """The fewest bytes a value can take on the wire: an announced count times this must be
-        there before a list is made.
+        """Return the smallest number of bytes that a value can take on the wire.
+
+        Before the decoder makes a list, it checks that the announced count times this size is
+        really there.
         """
         if (struct_class := as_struct(wire)) is not None:
             present = [
@@ -146,7 +151,7 @@ class _Source:
 
 
 class _DecoderSource(_Source):
-    """def decode(b, p): b is the buffer, p the position, end its length."""
+    """The source of `def decode(b, p)`: b is the buffer, p the position, end its length."""
 
     def write(self) -> None:
         with self.block("def decode(b, p):"):
@@ -186,8 +191,10 @@ class _DecoderSource(_Source):
             self.tagged_fields(tagged, var, label)
 
     def tagged_fields(self, known: list[Field], var: str, label: str) -> None:
-        """Read the tagged fields. The size of a known one is not looked at, as in Kafka: the value
-        itself says where it ends.
+        """Read the tagged fields.
+
+        As in Kafka, the size of a known field is ignored, because the value itself says where it
+        ends.
         """
         count = self.length("B", 0)
         with self.block(f"if {count}:"):
@@ -216,12 +223,14 @@ class _DecoderSource(_Source):
                     self.emit(f"p = {stop}")
 
     def length(self, letter: str, less: int = 1) -> str:
-        """Read a length: with the run as a fixed number of format `letter`, or as an unsigned
-        varint of length + `less`. Flushes the run.
+        """Read a length, and flush the run.
 
-        The varint is Java's int: above 2³¹ it is negative, and so is the length, which then means
-        null, as −1 does. Exactly 2³¹ wraps to the largest int when 1 is subtracted; here it stays
-        what it is, more than any frame can hold.
+        In an inflexible version the length is a fixed number of format `letter`, read together with
+        the run. In a flexible version it is an unsigned varint of length + `less`.
+
+        In Java that varint is an int: above 2³¹ it is negative, and so is the length. Like −1, such
+        a length means null. Exactly 2³¹ wraps to the largest int in Java when 1 is subtracted. Here
+        it keeps its value, which is more than any frame can hold.
         """
         name = self.fresh("n")
         if not self.flexible:
@@ -314,8 +323,9 @@ class _DecoderSource(_Source):
 
 
 class _EncoderSource(_Source):
-    """def encode(o): pieces of bytes are put into a list and joined; records cut it, so that they
-    stay parts of their own.
+    """The source of `def encode(o)`, which collects pieces of bytes in a list and joins them.
+
+    Records end the current list and become a part of their own.
     """
 
     def write(self) -> None:
@@ -367,13 +377,16 @@ class _EncoderSource(_Source):
             self.add_to_run("0", "B")
 
     def nullability(self, field: Field) -> bool | None:
-        """Whether this version may say null; None if no version may, so that no test is needed."""
+        """Return whether this version allows null; None if no version does.
+
+        With None the source needs no test.
+        """
         return field.nullable.has(self.version) or (
             None if field.nullable.lowest > field.nullable.highest else False
         )
 
     def differs(self, field: Field, value: str) -> str:
-        """An expression: whether `value` is other than the field's default."""
+        """Return an expression that is true if `value` differs from the field's default."""
         if (struct_class := as_struct(field.wire)) is not None:
             return " or ".join(
                 self.differs(inner, f"{value}.{inner.name}") for inner in struct_class.FIELDS
@@ -407,8 +420,10 @@ class _EncoderSource(_Source):
             self.emit(f"{self.put}(b''.join({section}))")
 
     def length(self, expression: str, letter: str) -> None:
-        """Write a length: with the run as a fixed number of format `letter`, or as an unsigned
-        varint of length + 1. Flushes the run.
+        """Write a length, and flush the run.
+
+        In an inflexible version it is a fixed number of format `letter`, written together with the
+        run. In a flexible version it is an unsigned varint of length + 1.
         """
         if not self.flexible:
             self.add_to_run(expression, letter)
@@ -439,8 +454,10 @@ class _EncoderSource(_Source):
     def null_or(
         self, value: str, nullable: bool | None, label: str, when_null: str, otherwise: str
     ) -> None:
-        """Emit `otherwise`, or for None `when_null` or an error; no test where the schema knows no
-        null at all.
+        """Emit `otherwise`, with a test for None in front of it.
+
+        For None the source runs `when_null`, or raises an error if this version allows no null. If
+        no version of the field allows null, there is no test.
         """
         if nullable is None:
             self.emit(otherwise)
@@ -490,7 +507,7 @@ class _EncoderSource(_Source):
 
 def _compile(
     source: _Source, function: str
-) -> Any:  # Any: what a text defines has no type but the one its caller gives it
+) -> Any:  # Any: only the caller knows the type of the function that the text defines
     text = source.text()
     filename = f"<{source.message.__name__} v{source.version} {function}>"
     linecache.cache[filename] = (
@@ -498,7 +515,7 @@ def _compile(
         None,
         text.splitlines(keepends=True),
         filename,
-    )  # so that tracebacks show the line
+    )  # tracebacks read the source line from here
     exec(compile(text, filename, "exec"), source.names)
     return source.names[function]
 
@@ -516,33 +533,36 @@ def _encoder(message: StructMeta, version: int, flexible: bool) -> _Source:
 
 
 def decoder_source(message: StructMeta, version: int, flexible: bool) -> str:
-    """The text of the decoder, to be read."""
+    """Return the source text of the decoder, for a human to read."""
     return _decoder(message, version, flexible).text()
 
 
 def encoder_source(message: StructMeta, version: int, flexible: bool) -> str:
-    """The text of the encoder, to be read."""
+    """Return the source text of the encoder, for a human to read."""
     return _encoder(message, version, flexible).text()
 
 
 def compile_decoder(message: StructMeta, version: int, flexible: bool) -> Decoder:
-    """decode(buffer, offset) → message. May raise struct.error or IndexError where the bytes end,
-    besides ProtocolError. About 1 ms.
+    """Compile the function `decode(buffer, offset)`, which returns the message. About 1 ms.
+
+    The function may raise ProtocolError, and also struct.error or IndexError where the bytes end.
     """
     decoder: Decoder = _compile(_decoder(message, version, flexible), "decode")
     return decoder
 
 
 def compile_encoder(message: StructMeta, version: int, flexible: bool) -> Encoder:
-    """encode(message) → parts. May raise struct.error where a number does not fit, besides what
-    `Message.encode_parts` names. About 1 ms.
+    """Compile the function `encode(message)`, which returns the parts. About 1 ms.
+
+    The function may raise what `Message.encode_parts` names, and also struct.error where a number
+    does not fit.
     """
     encoder: Encoder = _compile(_encoder(message, version, flexible), "encode")
     return encoder
 
 
 def compile_init(struct_class: StructMeta) -> Callable[..., None]:
-    """The constructor: keywords only, each with its field's default."""
+    """Compile the constructor, which takes keywords only; each has its field's default."""
     source = _Source(struct_class, 0, False)
     shared = {
         field.name

@@ -1,5 +1,6 @@
-"""What generated codecs raise, each with its sentence. `label` names the field by its path, as
-`FetchRequest.topics.partitions`.
+"""The errors that the generated codecs raise, each with its message.
+
+`label` is the path of the field, for example `FetchRequest.topics.partitions`.
 """
 
 from kafka_edu.common.errors import Errors, KafkaException

@@ -1,4 +1,4 @@
-"""What a field of a message is, and how a class body becomes a schema (see `schema`)."""
+"""Fields of a message, and the metaclass that turns a class body into a schema (see `schema`)."""
 
 from typing import Any, Final, NamedTuple, TypeVar, dataclass_transform, overload
 
@@ -17,7 +17,7 @@ class Versions(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "Versions":
-        """`3+`, `0-2`, `0` or `none`."""
+        """Parse `3+`, `0-2`, `0` or `none`."""
         if text == "none":
             return NO_VERSIONS
         low, dash, high = text.partition("-")
@@ -44,15 +44,16 @@ Wire = WireType[Any] | type[Any]
 
 
 class Field(NamedTuple):
-    """One field of a message or struct, as declared."""
+    """One declared field of a message or struct."""
 
     name: str
     wire: Wire
     versions: Versions
     nullable: Versions
     tag: int | None
-    """The tag by which it is written, in every version that has it; None: it has its fixed
-    place.
+    """The tag of an optional field; None for a field with a fixed place.
+
+    A tagged field is written by its tag in every version that has the field.
     """
     ignorable: bool
     default: object
@@ -60,14 +61,14 @@ class Field(NamedTuple):
 
     @property
     def struct(self) -> "StructMeta | None":
-        """The struct that this field, or each of its elements, is made of; None for primitive
-        types.
-        """
+        """The struct class of this field or of its elements; None for primitive types."""
         return as_struct(self.wire.of if isinstance(self.wire, ArrayType) else self.wire)
 
     def fresh_default(self) -> object:
-        """The default, not shared with any other message: lists and structs can be changed by their
-        owner.
+        """Return the default, as a new object if it can be changed.
+
+        Lists and structs belong to one message, which may change them. Two messages must not share
+        one.
         """
         if isinstance(self.wire, type):
             return self.wire()
@@ -79,7 +80,7 @@ class Field(NamedTuple):
 
 
 class _Unset:
-    """No default is given: the type's own is meant."""
+    """A marker: the declaration gives no default, so the type's own default is used."""
 
 
 _UNSET: Final = _Unset()
@@ -106,8 +107,8 @@ def field(
     ignorable: bool = ...,
     tag: int | None = ...,
 ) -> T | None: ...
-# Any, because the class body must see the value's type where the metaclass finds a Field, as with
-# dataclasses.field
+# The types are Any because type checkers must see the value's type where the metaclass finds a
+# Field. dataclasses.field does the same.
 def field(
     wire: Any,
     versions: str,
@@ -118,8 +119,10 @@ def field(
     ignorable: bool = False,
     tag: int | None = None,
 ) -> Any:
-    """Declare a field. Without `default` it is the type's own: 0, False, "", [], a struct of
-    defaults; for records b"".
+    """Declare a field.
+
+    Without `default` the field has its type's own: 0, False, "", [], a struct of defaults, and b""
+    for records.
     """
     if default is _UNSET:
         default = None if isinstance(wire, type) else wire.default
@@ -130,7 +133,7 @@ def field(
 
 @dataclass_transform(kw_only_default=True)
 class StructMeta(type):
-    """Takes the Fields out of a class body, makes slots of them, and keeps them in FIELDS."""
+    """The metaclass of structs: it moves the Fields of a class body into FIELDS and makes slots."""
 
     FIELDS: tuple[Field, ...]
 
@@ -148,5 +151,5 @@ class StructMeta(type):
 
 
 def as_struct(wire: object) -> StructMeta | None:
-    """`wire` if it is a struct class."""
+    """Return `wire` if it is a struct class, else None."""
     return wire if isinstance(wire, StructMeta) else None

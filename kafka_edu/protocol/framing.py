@@ -1,8 +1,9 @@
-"""Cuts a stream of bytes into frames (Kafka: NetworkReceive.java).
+"""Split a stream of bytes into frames (Kafka: NetworkReceive.java).
 
-A frame is an int32 size and as many bytes. The size is a promise by a stranger: nothing is
-allocated for it, memory grows only with bytes that came. A frame that lies wholly in what was fed
-is copied once; one that comes in pieces is kept as pieces and joined once, when it is complete.
+A frame is an int32 size, followed by that many bytes. A stranger announces the size, so we do not
+trust it: nothing is allocated in advance, and memory grows only with bytes that arrived. A frame
+that lies whole in the bytes given to one call of `feed` is copied once. A frame that arrives in
+pieces is kept as pieces, which are joined once when it is complete.
 """
 
 from collections.abc import Callable
@@ -10,16 +11,16 @@ from typing import Final
 
 from kafka_edu.protocol.types import ProtocolError
 
-#: Pieces below this are gathered in one buffer: a peer that sends single bytes must not make us
-#: keep an object for each.
+#: Pieces smaller than this are collected in one buffer. A peer that sends single bytes must not
+#: make us keep one object for each.
 SMALL_PIECE: Final = 16 * 1024
 
 
 class InvalidReceive(ProtocolError):
-    """A frame's size is not positive, or above the maximum: the stream cannot be followed any
-    further, and the connection must be closed.
+    """A frame's size is not positive, or it is above the maximum.
 
-    `frames` are those that were complete before, `prefix` the four bytes of the size.
+    The rest of the stream cannot be split into frames, so the connection must be closed. `frames`
+    are the frames that were complete before; `prefix` is the four bytes of the size.
     """
 
     def __init__(self, message: str, frames: list[bytes], prefix: bytes) -> None:
@@ -29,25 +30,28 @@ class InvalidReceive(ProtocolError):
 
 
 class FrameReceiver:
-    """The receiving half of one connection, without the connection (sans-IO)."""
+    """The receiving half of one connection, without the connection itself (sans-IO)."""
 
     def __init__(self, max_size: int, allocate: Callable[[int], bool] | None = None) -> None:
-        """`allocate` is asked before a frame of so many bytes is begun. When it says no, `held` is
-        set and nothing more is taken.
+        """Start with an empty stream.
+
+        `allocate` is called with the size of each frame before the frame is begun. If it returns
+        False, `held` is set and nothing more is taken.
         """
         self.max_size = max_size
-        """The largest frame taken, in bytes (socket.request.max.bytes)."""
+        """The largest size of a frame that is accepted, in bytes (socket.request.max.bytes)."""
         self._allocate = allocate
         self.held: memoryview | None = None
-        """What was fed and not taken because `allocate` said no: to be fed again. It begins with
-        the size of a frame.
+        """Bytes that were not taken because `allocate` returned False.
+
+        The caller must feed them again. They begin with the size of a frame.
         """
         self.begun = 0
-        """Size of the frame that is begun and not complete; 0: there is none."""
+        """The size of the frame that is begun but not complete; 0 if there is none."""
         self._size = bytearray()
-        """The first bytes of a size, while fewer than 4 have come."""
+        """The first bytes of a size, while fewer than 4 have arrived."""
         self._missing = 0
-        """Bytes that the begun frame still needs; 0: no frame is begun."""
+        """The number of bytes that the begun frame still needs; 0 if no frame is begun."""
         self._pieces: list[bytes | bytearray] = []
 
     @property
@@ -57,14 +61,14 @@ class FrameReceiver:
 
     @property
     def buffered(self) -> int:
-        """Bytes kept of a frame that is not complete. O(pieces)."""
+        """The number of bytes kept for a frame that is not complete. O(pieces)."""
         return len(self._size) + sum(map(len, self._pieces))
 
     def feed(self, data: memoryview) -> list[bytes]:
-        """Take `data` (which is copied where it is kept) and return the frames it completes, in
-        order, without their sizes. O(len(data)).
+        """Take `data` and return the frames that it completes, in order and without their sizes.
 
-        Raises InvalidReceive at the first bad size.
+        The receiver copies what it keeps of `data`. O(len(data)). Raises InvalidReceive at the
+        first bad size.
         """
         frames: list[bytes] = []
         position = 0
@@ -106,7 +110,7 @@ class FrameReceiver:
         return frames
 
     def _continue_frame(self, data: memoryview, position: int, frames: list[bytes]) -> int:
-        """Take what `data` has of the begun frame; returns the position behind it."""
+        """Take what `data` holds of the begun frame; return the position after it."""
         piece = data[position : position + self._missing]
         pieces = self._pieces
         last = pieces[-1] if pieces else None

@@ -1,15 +1,17 @@
-"""Request and response headers, and whole frames (spec P2; Kafka: RequestHeader.java,
-ResponseHeader.java; book §6.1).
+"""Request and response headers, and whole frames.
 
-    request   int32 size · int16 api key · int16 api version · int32 correlation id · [string client
-    id] · [tagged fields] · body
+(Spec P2; Kafka: RequestHeader.java, ResponseHeader.java; book §6.1.)
+
+    request   int32 size · int16 api key · int16 api version · int32 correlation id
+              · [string client id] · [tagged fields] · body
     response  int32 size · int32 correlation id · [tagged fields] · body
 
-Request header 0 has no client id: ControlledShutdown v0 alone. Header 1 has one; header 2, of
-flexible versions, has tagged fields behind it, while the client id keeps its int16 length, so that
-a broker can read it before it knows the version. Response header 1, of flexible versions, has
-tagged fields; ApiVersions always answers with header 0, for its client does not know yet what the
-broker speaks.
+Request header 0 has no client id; only ControlledShutdown v0 uses it. Request header 1 has one.
+Request header 2, of flexible versions, has tagged fields after the client id. The client id keeps
+its int16 length there, so that a broker can read it before it knows the version.
+
+Response header 1, of flexible versions, has tagged fields. ApiVersions always uses response header
+0, because its client does not know yet which versions the broker supports.
 """
 
 from struct import Struct
@@ -38,7 +40,7 @@ _KEYS: Final[dict[int, ApiKey]] = {int(key): key for key in ApiKey}
 
 
 class RequestHeader(NamedTuple):
-    """Who asks for what. `api_version` is what the client says: it may be one that nobody knows."""
+    """The header of a request. The client chooses `api_version`, so it may be unknown to us."""
 
     api_key: int
     api_version: int
@@ -47,8 +49,10 @@ class RequestHeader(NamedTuple):
 
 
 def request_header_version(key: ApiKey, version: int) -> int:
-    """0, 1 or 2. An unknown version is taken for the latest, so that the correlation id of its
-    refusal is right.
+    """Return the version of the request header: 0, 1 or 2.
+
+    An unknown version counts as the latest one, so that the error response has the right
+    correlation id.
     """
     if key is ApiKey.CONTROLLED_SHUTDOWN and version == 0:
         return 0
@@ -56,16 +60,16 @@ def request_header_version(key: ApiKey, version: int) -> int:
 
 
 def response_header_version(key: ApiKey, version: int) -> int:
-    """0 or 1."""
+    """Return the version of the response header: 0 or 1."""
     return 1 if key.is_flexible(version) and key is not ApiKey.API_VERSIONS else 0
 
 
 def decode_request_header(frame: ReadBuffer) -> tuple[RequestHeader, int]:
-    """The header of a frame (without its size), and the offset of the body.
+    """Return the header of a frame (without its size) and the offset of the body.
 
-    Whether the version is one we serve is for the caller to check. A client id may have any
-    negative length for null and any bytes for text, as in Kafka. Raises ProtocolError for an
-    unknown key and for bytes that end early; then the connection must be closed.
+    The caller must check whether the version is served. As in Kafka, any negative length of the
+    client id means null, and its bytes may be any bytes. Raises ProtocolError for an unknown key
+    and for bytes that end early; the connection must then be closed.
     """
     if len(frame) < 8:
         raise ProtocolError(f"a frame of {len(frame)} bytes is too short for a request header")
@@ -104,12 +108,13 @@ def _skip_header_tags(frame: ReadBuffer, position: int) -> int:
 def encode_request(
     request: Message, version: int, correlation_id: int, client_id: str | None
 ) -> list[Part]:
-    """A whole frame with its size. Records stay parts of their own, uncopied. Raises as
-    `Message.encode_parts` does.
+    """Encode a whole frame with its size.
+
+    Records stay parts of their own, uncopied. Raises the same errors as `Message.encode_parts`.
     """
     key = request.KEY
     if key is None:
-        raise ValueError(f"{type(request).__name__} is no request")
+        raise ValueError(f"{type(request).__name__} is not a request")
     parts = request.encode_parts(version)
     header_version = request_header_version(key, version)
     if header_version == 0:
@@ -133,11 +138,11 @@ def encode_request(
 def encode_response(
     api_key: int, version: int, correlation_id: int, response: Message
 ) -> list[Part]:
-    """A whole frame with its size. Records stay parts of their own: a FileRegion goes by sendfile.
-    Raises as `Message.encode_parts` does.
+    """Encode a whole frame with its size.
 
-    `api_key` and `version` are the request's. The refusal of an unknown ApiVersions version is a
-    version 0.
+    Records stay parts of their own; a FileRegion is sent by sendfile. `api_key` and `version` are
+    those of the request. A request for an unknown version of ApiVersions is answered in version 0.
+    Raises the same errors as `Message.encode_parts`.
     """
     parts = response.encode_parts(version)
     body = sum(map(part_size, parts))
@@ -147,8 +152,10 @@ def encode_response(
 
 
 def _with_head(head: bytes, parts: list[Part]) -> list[Part]:
-    """Put the header before the body; the body's first part is always bytes, so that no part is
-    added.
+    """Put the header before the body.
+
+    The first part of a body is always bytes, so the header joins it and the number of parts stays
+    the same.
     """
     first = parts[0]
     if isinstance(first, bytes):
@@ -159,11 +166,11 @@ def _with_head(head: bytes, parts: list[Part]) -> list[Part]:
 
 
 def decode_response(request_api_key: int, version: int, frame: ReadBuffer) -> tuple[int, Message]:
-    """Correlation id and response of a frame (without its size), by the key and version of the
-    request it answers. Raises ProtocolError.
+    """Decode a response frame (without its size); return its correlation id and the message.
 
-    An ApiVersions response of version 1 or more is read as version 0 if it says
-    UNSUPPORTED_VERSION: the broker did not know the version.
+    The api key and version are those of the request that it answers. An ApiVersions response of
+    version 1 or more is read as version 0 if it says UNSUPPORTED_VERSION: the broker did not know
+    the version. Raises ProtocolError.
     """
     if len(frame) < 4:
         raise ProtocolError(f"a frame of {len(frame)} bytes is too short for a response header")

@@ -1,10 +1,11 @@
-"""Messages as JSON that a human can read and change, field for field under the schema's names, and
-back again, checked.
+"""Convert messages to JSON that a human can read and edit, and back, with checks.
 
-    to_json(MetadataResponseBroker(node_id=1, host="h", port=9092))  →  {"node_id": 1, "host": "h",
-    "port": 9092, "rack": null}
+Every field has the name that it has in the schema:
 
-For recordings of what was on the wire. Messages that carry bytes or records have no such form.
+    to_json(MetadataResponseBroker(node_id=1, host="h", port=9092))
+    →  {"node_id": 1, "host": "h", "port": 9092, "rack": null}
+
+Recordings of wire traffic use this form. Messages that carry bytes or records have no such form.
 """
 
 from typing import TypeVar
@@ -19,14 +20,16 @@ Json = str | int | float | bool | list["Json"] | dict[str, "Json"] | None
 
 
 class MessageJsonError(ValueError):
-    """The JSON is not that message; the text names the place, as
-    `topics[2].partitions[0].leader_id`.
+    """The JSON does not describe that message.
+
+    The text names the place, for example `topics[2].partitions[0].leader_id`.
     """
 
 
 def to_json(struct: Struct) -> dict[str, Json]:
-    """Every field, in the order of the schema. Raises TypeError for a field that has no form in
-    JSON.
+    """Return every field, in the order of the schema.
+
+    Raises TypeError for a field whose type has no JSON form.
     """
     return {
         field.name: _value_to_json(getattr(struct, field.name)) for field in type(struct).FIELDS
@@ -44,14 +47,14 @@ def _value_to_json(value: object) -> Json:
         case Struct():
             return to_json(value)
         case _:
-            raise TypeError(f"a {type(value).__name__} has no form in JSON")
+            raise TypeError(f"a {type(value).__name__} has no JSON form")
 
 
 def from_json(cls: type[S], document: object, where: str = "") -> S:
-    """The struct of that class. A field that is left out has its default; one that the schema lacks
-    is an error. Raises MessageJsonError.
+    """Return the struct of class `cls` that `document` describes.
 
-    Whether the values fit their types on the wire is found when the message is encoded.
+    A missing field gets its default; a field that the schema does not have is an error. The values
+    are checked against their wire types only when the message is encoded. Raises MessageJsonError.
     """
     if not isinstance(document, dict):
         raise MessageJsonError(
@@ -97,7 +100,7 @@ def _value_from_json(wire: Wire, value: object, where: str) -> object:
             try:
                 return UUID(value)
             except ValueError:
-                raise MessageJsonError(f"{where}: {_shown(value)} is no UUID") from None
+                raise MessageJsonError(f"{where}: {_shown(value)} is not a UUID") from None
     raise MessageJsonError(
         f"{where}: must be of type {wire.__name__ if isinstance(wire, type) else wire.name}, not"
         f" {_shown(value)}"

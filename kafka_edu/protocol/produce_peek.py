@@ -1,7 +1,7 @@
-"""Look into a request's first bytes: is it a produce that wants an answer?
+"""Look into a request's first bytes: is it a Produce request that wants a response?
 
-The network layer needs this before the request is decoded, to know whether it may start while
-another produce of the same connection waits (`KafkaChannel`).
+The network layer needs to know this before the request is decoded. It decides whether the request
+may start while another Produce of the same connection still waits (`KafkaChannel`).
 """
 
 from typing import Final
@@ -17,7 +17,7 @@ _WITH_TRANSACTIONAL_ID: Final = 3
 def is_acknowledged_produce(frame: ReadBuffer) -> bool:
     """Return whether this frame is a Produce request with acks 1 or -1.
 
-    `frame` is a request without its size. Bytes that cannot be read are no such request. O(1).
+    `frame` is a request without its size. Bytes that cannot be read count as "no". O(1).
     """
     if len(frame) < 2 or frame[0] or frame[1] != ApiKey.PRODUCE:
         return False

@@ -1,22 +1,25 @@
-"""A message is declared once: the class is the schema (Kafka: the JSON files of its message
-generator; KIP-482).
+"""Message classes, each of which is its own schema.
+
+(Kafka: the JSON files of its message generator; KIP-482.) Each message is declared once:
 
     class FetchRequest(Message, key=ApiKey.FETCH, valid="0-12", flexible="12+"):
         \"""Asks for records.\"""
-        cluster_id: str | None = field(String, "12+", "…", nullable="12+", default=None, tag=0,
-        ignorable=True)
+        cluster_id: str | None = field(
+            String, "12+", "…", nullable="12+", default=None, tag=0, ignorable=True
+        )
         replica_id: int = field(Int32, "0+", "…")
         topics: list[FetchTopic] = field(Array(FetchTopic), "0+", "…")
 
-mypy reads it as a class with keyword constructor, whose annotations are checked against the wire
-types. `codegen` reads `FIELDS` and writes a decoder and an encoder for each version, when that
-version is first used; so do the docs and the tests.
+For mypy this is a class with a keyword constructor, and the annotations are checked against the
+wire types. `codegen` reads `FIELDS` and generates a decoder and an encoder for each version when
+that version is first used. The docs and the tests read `FIELDS` as well.
 
-Each field says in which versions it is on the wire, and in which of these it may be null. Fields
-are written in the order of declaration. A field with a `tag` is optional: it is written behind the
-others, with tag and size, and only if it differs from its default. To encode a version that lacks a
-field which is set is an error, for the receiver would not learn what the sender meant, unless the
-field is `ignorable`.
+Each field states the versions that have it on the wire, and the versions in which it may be null.
+Fields are written in the order of declaration. A field with a `tag` is optional: it is written
+after the others, with tag and size, and only if it differs from its default.
+
+Encoding fails if a field is set that the version lacks, because the receiver would not learn what
+the sender meant. A field that is `ignorable` is left out instead.
 """
 
 from collections.abc import Iterator
@@ -31,15 +34,15 @@ from kafka_edu.protocol.types import ProtocolError, ReadBuffer
 
 
 class Struct(metaclass=StructMeta):
-    """A part of a message. Mutable, compared by value, without an identity of its own.
+    """A part of a message: mutable, compared by value, not hashable.
 
-    The constructor takes keywords; what is left out gets its default. It is generated at the first
-    call, as the codecs are.
+    The constructor takes keywords; a field that is left out gets its default. Like the codecs, the
+    constructor is generated at the first call.
     """
 
     def __init__(
         self, **values: Any
-    ) -> None:  # the signature mypy checks is the one that dataclass_transform makes of the fields
+    ) -> None:  # mypy checks calls against the signature that dataclass_transform makes
         cls = type(self)
         type.__setattr__(cls, "__init__", codegen.compile_init(cls))
         cls.__init__(self, **values)
@@ -67,14 +70,14 @@ def _shown(value: object) -> str:
 
 
 class Message(Struct):
-    """A whole request, a response, or a value that is stored in Kafka's own topics.
+    """A whole request or response, or a value that is stored in one of Kafka's own topics.
 
-    `version` must be one of VALID; whoever takes it from the wire checks it first, and ValueError
-    tells who did not.
+    `version` must be in VALID. The code that takes it from the wire checks it first; a missing
+    check shows up here as a ValueError.
     """
 
     KEY: ClassVar[ApiKey | None]
-    """The api key; None if it is neither request nor response."""
+    """The API key; None for a message that is neither a request nor a response."""
     VALID: ClassVar[Versions]
     FLEXIBLE: ClassVar[Versions]
     _DECODERS: ClassVar[dict[int, codegen.Decoder]]
@@ -90,11 +93,11 @@ class Message(Struct):
 
     @classmethod
     def decode(cls, buffer: ReadBuffer, version: int, offset: int = 0) -> Self:
-        """Read one message from `offset` on; bytes behind it are ignored, as Kafka ignores them.
+        """Decode one message that begins at `offset`; as in Kafka, bytes after its end are ignored.
 
-        `records` are views of `buffer`, which must not change. Raises ProtocolError for anything
-        that is no such message. O(bytes), and no more memory is taken than the bytes that are there
-        can justify: an announced count is checked against them first.
+        The `records` fields are views of `buffer`, which must not change. Raises ProtocolError for
+        bytes that are not such a message. O(bytes). An announced count is checked against the bytes
+        that are there, so that the memory used stays in proportion to the frame.
         """
         decoder = cls._DECODERS.get(version)
         if decoder is None:
@@ -108,11 +111,11 @@ class Message(Struct):
         return message
 
     def encode_parts(self, version: int) -> list[Part]:
-        """The message as it goes on the wire, without header. Each `records` is a part of its own,
-        the same object, uncopied.
+        """Encode the message for the wire, without its header.
 
-        The first part is always bytes. Raises KafkaException(UNSUPPORTED_VERSION) if a field is set
-        that this version lacks, ProtocolError if a value does not fit its type.
+        Each `records` field becomes a part of its own: the same object, uncopied. The first part is
+        always bytes. Raises KafkaException(UNSUPPORTED_VERSION) if a field is set that this version
+        lacks, and ProtocolError if a value does not fit its type.
         """
         encoder = self._ENCODERS.get(version)
         if encoder is None:
@@ -125,7 +128,7 @@ class Message(Struct):
             ) from None
 
     def encode(self, version: int) -> bytes:
-        """As `encode_parts`, in one piece; records that lie in a file are read."""
+        """Encode the message as one piece of bytes; records that lie in a file are read."""
         parts = self.encode_parts(version)
         first = parts[0]
         if len(parts) == 1 and isinstance(first, bytes):
@@ -156,7 +159,7 @@ class Message(Struct):
 
 
 def structs_of(message: StructMeta) -> Iterator[StructMeta]:
-    """The struct classes below `message`, each once, in the order of declaration."""
+    """Return the struct classes below `message`, each once, in the order of declaration."""
     seen: dict[StructMeta, None] = {}
 
     def walk(struct: StructMeta) -> None:

@@ -1,20 +1,19 @@
-"""The primitive types of the wire, and their helpers (spec P1; Kafka: Type.java, ByteUtils.java;
-book §6.1).
+"""The primitive types of the wire, and functions to read and write them.
+
+(Spec P1; Kafka: Type.java, ByteUtils.java; book §6.1.)
 
     bool int8 int16 int32 int64 uint16 uint32 float64   big-endian, fixed size
-    varint varlong                                       7 bits a byte, zigzag: −1 → 1, 1 → 2, so
-    that small negatives stay short
-    unsigned varint                                      the same without zigzag; lengths and tags
-    of flexible versions
-    uuid                                                 16 bytes
-    string      int16 length, then UTF-8                 compact: unsigned varint of length + 1
-    bytes       int32 length, then bytes                 compact: unsigned varint of length + 1
-    records     as bytes: record batches, never looked into here and never copied
-    array       int32 count, then the elements           compact: unsigned varint of count + 1
+    varint varlong       7 bits a byte, zigzag: −1 → 1, 1 → 2, so small negative numbers stay short
+    unsigned varint      the same without zigzag; lengths and tags of flexible versions
+    uuid                 16 bytes
+    string               int16 length, then UTF-8       compact: unsigned varint of length + 1
+    bytes                int32 length, then bytes       compact: unsigned varint of length + 1
+    records              as bytes: record batches, never parsed here and never copied
+    array                int32 count, then elements     compact: unsigned varint of count + 1
 
-Null is length −1, or 0 in the compact form. Which form is used is not the type's affair but the
-version's (KIP-482), and whether null is allowed is the field's; so a `WireType` says only what a
-value is. `codegen` turns the types into code.
+Null is length −1, or 0 in the compact form. The version decides which form is used (KIP-482), and
+the field decides whether null is allowed. So a `WireType` says only what a value is. `codegen`
+turns the types into code.
 """
 
 import uuid
@@ -26,21 +25,22 @@ from kafka_edu.common.transport import Part
 T = TypeVar("T")
 
 ZERO_UUID: Final = uuid.UUID(int=0)
-"""Says "no id" wherever an id may be missing."""
+"""The UUID that means "no id"."""
 
 MAX_STRING_BYTES: Final = 0x7FFF
 MAX_INT: Final = 0x7FFF_FFFF
-"""Java's: an unsigned varint above it is a negative number to Kafka."""
+"""The largest int in Java. Kafka reads an unsigned varint above it as a negative number."""
 
 
 class ProtocolError(ValueError):
-    """Bytes that are no valid message, or a value that the wire cannot carry. The connection they
-    came by is closed.
+    """Bytes that are not a valid message, or a value that the wire cannot carry.
+
+    The connection that sent such bytes is closed.
     """
 
 
 class WireType(Generic[T]):
-    """One type of the wire; `T` is what it is in Python."""
+    """One type of the wire; `T` is the matching Python type."""
 
     def __init__(self, name: str, default: T) -> None:
         self.name = name
@@ -56,22 +56,23 @@ class FixedType(WireType[T]):
     def __init__(self, name: str, default: T, code: str, size: int) -> None:
         super().__init__(name, default)
         self.code = code
-        """The letter of `struct`'s format."""
+        """The letter of this type in `struct`'s format."""
         self.size = size
-        """In bytes."""
+        """The size in bytes."""
 
 
 class VaryingIntType(WireType[int]):
-    """An integer of 1 to 5 (varint) or 10 (varlong) bytes."""
+    """An integer of 1 to 5 bytes (varint) or 1 to 10 bytes (varlong)."""
 
 
 class UuidType(WireType[uuid.UUID]):
-    """16 bytes."""
+    """A UUID of 16 bytes."""
 
 
 class StringType(WireType[str]):
-    """UTF-8 of up to 32767 bytes. Bytes that are no UTF-8 are read as U+FFFD, as Java does, and not
-    refused.
+    """UTF-8 of up to 32767 bytes.
+
+    As in Java, bytes that are not UTF-8 are accepted and read as U+FFFD.
     """
 
 
@@ -80,13 +81,15 @@ class BytesType(WireType[bytes]):
 
 
 class RecordsType(WireType[Part]):
-    """Record batches: decoded to a `memoryview` of the frame, encoded as a part of their own, which
+    """Record batches.
+
+    They are decoded to a `memoryview` of the frame. They are encoded as a part of their own, which
     may lie in a file (zero copy).
     """
 
 
 class ArrayType(WireType[list[T]]):
-    """Any number of elements of one type; of a struct, if `of` is a class."""
+    """Any number of elements of one type; `of` may also be a struct class."""
 
     def __init__(self, of: WireType[T] | type[T]) -> None:
         super().__init__(f"[]{of.__name__ if isinstance(of, type) else of.name}", [])
@@ -113,8 +116,9 @@ ReadBuffer = bytes | bytearray | memoryview
 
 
 def read_unsigned_varint(buffer: ReadBuffer, position: int) -> tuple[int, int]:
-    """The value at `position`, 0 to 2³² − 1, and the position behind it. Raises ProtocolError if it
-    ends late or not at all.
+    """Return the value at `position`, 0 to 2³² − 1, and the position after it.
+
+    Raises ProtocolError if the varint is longer than 5 bytes or does not end.
     """
     value = shift = 0
     try:
@@ -132,16 +136,18 @@ def read_unsigned_varint(buffer: ReadBuffer, position: int) -> tuple[int, int]:
 
 
 def read_varint(buffer: ReadBuffer, position: int) -> tuple[int, int]:
-    """The zigzag value at `position`, −2³¹ to 2³¹ − 1, and the position behind it. Raises
-    ProtocolError.
+    """Return the zigzag value at `position`, −2³¹ to 2³¹ − 1, and the position after it.
+
+    Raises ProtocolError.
     """
     raw, position = read_unsigned_varint(buffer, position)
     return (raw >> 1) ^ -(raw & 1), position
 
 
 def read_varlong(buffer: ReadBuffer, position: int) -> tuple[int, int]:
-    """The zigzag value at `position`, −2⁶³ to 2⁶³ − 1, and the position behind it. Raises
-    ProtocolError.
+    """Return the zigzag value at `position`, −2⁶³ to 2⁶³ − 1, and the position after it.
+
+    Raises ProtocolError.
     """
     value = shift = 0
     try:
@@ -159,12 +165,12 @@ def read_varlong(buffer: ReadBuffer, position: int) -> tuple[int, int]:
         raise ProtocolError(f"the bytes end inside a varlong, at byte {position}") from None
 
 
-#: The unsigned varints of one byte: nearly all that are ever written.
+#: The unsigned varints of one byte, by value. Nearly every varint that is written is one of them.
 ONE_BYTE: Final = tuple(bytes([value]) for value in range(128))
 
 
 def unsigned_varint(value: int) -> bytes:
-    """`value`, 0 to 2⁶⁴ − 1, in 1 to 10 bytes. 300 → ac 02."""
+    """Encode `value`, 0 to 2⁶⁴ − 1, in 1 to 10 bytes. 300 → ac 02."""
     if value < 128:
         return ONE_BYTE[value]
     out = bytearray()
@@ -176,14 +182,14 @@ def unsigned_varint(value: int) -> bytes:
 
 
 def varint(value: int) -> bytes:
-    """`value`, −2³¹ to 2³¹ − 1, in zigzag."""
+    """Encode `value`, −2³¹ to 2³¹ − 1, in zigzag."""
     if not -0x8000_0000 <= value <= 0x7FFF_FFFF:
         raise ProtocolError(f"{value} does not fit into a varint")
     return unsigned_varint((value << 1) ^ (value >> 31))
 
 
 def varlong(value: int) -> bytes:
-    """`value`, −2⁶³ to 2⁶³ − 1, in zigzag."""
+    """Encode `value`, −2⁶³ to 2⁶³ − 1, in zigzag."""
     if not -0x8000_0000_0000_0000 <= value <= 0x7FFF_FFFF_FFFF_FFFF:
         raise ProtocolError(f"{value} does not fit into a varlong")
     return unsigned_varint((value << 1) ^ (value >> 63))
@@ -197,8 +203,9 @@ WRITE_VARYING: Final[dict[str, Callable[[int], bytes]]] = {"varint": varint, "va
 
 
 def skip_tagged_fields(buffer: ReadBuffer, position: int, count: int) -> int:
-    """The position behind `count` tagged fields that nobody here knows. Tags may repeat and need
-    not ascend, as in Kafka. O(count).
+    """Return the position after `count` tagged fields, all of them unknown here. O(count).
+
+    As in Kafka, tags may repeat and may be in any order.
     """
     end = len(buffer)
     if count * 2 > end - position:
@@ -211,6 +218,6 @@ def skip_tagged_fields(buffer: ReadBuffer, position: int, count: int) -> int:
         position += size
         if position > end:
             raise ProtocolError(
-                f"a tagged field of {size} bytes ends {position - end} bytes behind the end"
+                f"a tagged field of {size} bytes ends {position - end} bytes after the end"
             )
     return position

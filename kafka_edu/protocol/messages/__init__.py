@@ -1,7 +1,7 @@
-"""One module for each api key, with its request and its response; REGISTRY has them all.
+"""Request and response classes, one module for each API key; REGISTRY holds all of them.
 
-Fields bear the names of Kafka's message definitions, in snake_case, so that Kafka's documentation
-can be read beside them.
+Fields have the names of Kafka's message definitions, in snake_case. A reader can therefore compare
+them with Kafka's documentation.
 """
 
 from collections.abc import Mapping
@@ -155,8 +155,9 @@ from kafka_edu.protocol.schema import Message
 
 
 class MessagePair(NamedTuple):
-    """A request and its response. Both have the versions `min_version` to `max_version`, whatever a
-    broker advertises.
+    """A request and its response.
+
+    Both have the versions `min_version` to `max_version`. A broker may advertise fewer.
     """
 
     request: type[Message]
@@ -173,12 +174,12 @@ def _registry(*pairs: tuple[type[Message], type[Message]]) -> dict[ApiKey, Messa
             or response.KEY is not request.KEY
             or request.VALID != response.VALID
         ):
-            raise ValueError(f"{request.__name__} and {response.__name__} are no pair")
+            raise ValueError(f"{request.__name__} and {response.__name__} are not a pair")
         registry[request.KEY] = MessagePair(request, response, *request.VALID)
     return dict(sorted(registry.items()))
 
 
-#: key → its messages, in the order of the keys.
+#: API key → its messages, in the order of the keys.
 REGISTRY: Final[Mapping[ApiKey, MessagePair]] = _registry(
     (ProduceRequest, ProduceResponse),
     (FetchRequest, FetchResponse),

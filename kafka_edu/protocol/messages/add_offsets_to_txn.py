@@ -1,4 +1,4 @@
-"""AddOffsetsToTxn (key 25): a transaction is going to commit a group's offsets (KIP-98)."""
+"""AddOffsetsToTxn (key 25): announce that a transaction will commit a group's offsets (KIP-98)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -7,7 +7,7 @@ from kafka_edu.protocol.types import Int16, Int32, Int64, String
 
 
 class AddOffsetsToTxnRequest(Message, key=ApiKey.ADD_OFFSETS_TO_TXN, valid="0-3", flexible="3+"):
-    """The group (Kafka: AddOffsetsToTxnRequest.json)."""
+    """The group whose offsets will be committed (Kafka: AddOffsetsToTxnRequest.json)."""
 
     transactional_id: str = field(String, "0+", "The producer's transactional id.")
     producer_id: int = field(Int64, "0+", "The producer's id.")
@@ -18,11 +18,11 @@ class AddOffsetsToTxnRequest(Message, key=ApiKey.ADD_OFFSETS_TO_TXN, valid="0-3"
 
 
 class AddOffsetsToTxnResponse(Message, key=ApiKey.ADD_OFFSETS_TO_TXN, valid="0-3", flexible="3+"):
-    """What came of it (Kafka: AddOffsetsToTxnResponse.json)."""
+    """The result (Kafka: AddOffsetsToTxnResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )
     error_code: int = field(Int16, "0+", "The error, or 0.")

@@ -1,4 +1,4 @@
-"""AddPartitionsToTxn (key 24): a transaction is going to write to partitions (KIP-98)."""
+"""AddPartitionsToTxn (key 24): announce that a transaction will write to partitions (KIP-98)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -16,7 +16,7 @@ class AddPartitionsToTxnTopic(Struct):
 class AddPartitionsToTxnRequest(
     Message, key=ApiKey.ADD_PARTITIONS_TO_TXN, valid="0-3", flexible="3+"
 ):
-    """The partitions (Kafka: AddPartitionsToTxnRequest.json)."""
+    """The partitions that will be written (Kafka: AddPartitionsToTxnRequest.json)."""
 
     transactional_id: str = field(String, "0+", "The producer's transactional id.")
     producer_id: int = field(Int64, "0+", "The producer's id.")
@@ -47,12 +47,12 @@ class AddPartitionsToTxnTopicResult(Struct):
 class AddPartitionsToTxnResponse(
     Message, key=ApiKey.ADD_PARTITIONS_TO_TXN, valid="0-3", flexible="3+"
 ):
-    """What came of each partition (Kafka: AddPartitionsToTxnResponse.json)."""
+    """The result for each partition (Kafka: AddPartitionsToTxnResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )
     results: list[AddPartitionsToTxnTopicResult] = field(
         Array(AddPartitionsToTxnTopicResult), "0+", "The results."

@@ -1,4 +1,4 @@
-"""AlterClientQuotas (key 49): quotas of users and clients change (KIP-546)."""
+"""AlterClientQuotas (key 49): change the quotas of users and clients (KIP-546)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -11,7 +11,7 @@ class EntityData(Struct):
 
     entity_type: str = field(String, "0+", "`user`, `client-id` or `ip`.")
     entity_name: str | None = field(
-        String, "0+", "Its name; null: the default of its kind.", nullable="0+"
+        String, "0+", "The name; null: the default for this type of entity.", nullable="0+"
     )
 
 
@@ -24,25 +24,25 @@ class OpData(Struct):
         "The quota: `producer_byte_rate`, `consumer_byte_rate`, `request_percentage` …",
     )
     value: float = field(Float64, "0+", "The value.")
-    remove: bool = field(Bool, "0+", "Take the quota away instead.")
+    remove: bool = field(Bool, "0+", "True: remove the quota; `value` is then ignored.")
 
 
 class AlterClientQuotasRequestEntry(Struct):
     """One entity."""
 
     entity: list[EntityData] = field(
-        Array(EntityData), "0+", "Whom the quota is for: a user, a client id, or both."
+        Array(EntityData), "0+", "The owner of the quota: a user, a client id, or both."
     )
     ops: list[OpData] = field(Array(OpData), "0+", "The changes.")
 
 
 class AlterClientQuotasRequest(Message, key=ApiKey.ALTER_CLIENT_QUOTAS, valid="0-1", flexible="1+"):
-    """The changes (Kafka: AlterClientQuotasRequest.json)."""
+    """The quotas to change (Kafka: AlterClientQuotasRequest.json)."""
 
     entries: list[AlterClientQuotasRequestEntry] = field(
         Array(AlterClientQuotasRequestEntry), "0+", "The entities to change."
     )
-    validate_only: bool = field(Bool, "0+", "Only check whether it could be done.")
+    validate_only: bool = field(Bool, "0+", "True: only check the request and change nothing.")
 
 
 class AlterClientQuotasResponseEntry(Struct):
@@ -51,19 +51,19 @@ class AlterClientQuotasResponseEntry(Struct):
     error_code: int = field(Int16, "0+", "The error, or 0.")
     error_message: str | None = field(String, "0+", "What went wrong, or null.", nullable="0+")
     entity: list[EntityData] = field(
-        Array(EntityData), "0+", "Whom the quota is for: a user, a client id, or both."
+        Array(EntityData), "0+", "The owner of the quota: a user, a client id, or both."
     )
 
 
 class AlterClientQuotasResponse(
     Message, key=ApiKey.ALTER_CLIENT_QUOTAS, valid="0-1", flexible="1+"
 ):
-    """What came of each entity (Kafka: AlterClientQuotasResponse.json)."""
+    """The result for each entity (Kafka: AlterClientQuotasResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )
     entries: list[AlterClientQuotasResponseEntry] = field(
         Array(AlterClientQuotasResponseEntry), "0+", "The results."

@@ -1,4 +1,4 @@
-"""AlterConfigs (key 33): all configs of a resource, written anew (KIP-133)."""
+"""AlterConfigs (key 33): replace all configs of a resource (KIP-133)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -22,12 +22,12 @@ class AlterConfigsResource(Struct):
 
 
 class AlterConfigsRequest(Message, key=ApiKey.ALTER_CONFIGS, valid="0-2", flexible="2+"):
-    """The new configs (Kafka: AlterConfigsRequest.json)."""
+    """The new configs of resources (Kafka: AlterConfigsRequest.json)."""
 
     resources: list[AlterConfigsResource] = field(
         Array(AlterConfigsResource), "0+", "The resources."
     )
-    validate_only: bool = field(Bool, "0+", "Only check whether it could be done.")
+    validate_only: bool = field(Bool, "0+", "True: only check the request and change nothing.")
 
 
 class AlterConfigsResourceResponse(Struct):
@@ -40,12 +40,12 @@ class AlterConfigsResourceResponse(Struct):
 
 
 class AlterConfigsResponse(Message, key=ApiKey.ALTER_CONFIGS, valid="0-2", flexible="2+"):
-    """What came of each (Kafka: AlterConfigsResponse.json)."""
+    """The result for each resource (Kafka: AlterConfigsResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )
     responses: list[AlterConfigsResourceResponse] = field(
         Array(AlterConfigsResourceResponse), "0+", "The results."

@@ -11,7 +11,7 @@ class AlterIsrRequestPartition(Struct):
 
     partition_index: int = field(Int32, "0+", "The partition.")
     leader_epoch: int = field(Int32, "0+", "The leader epoch.")
-    new_isr: list[int] = field(Array(Int32), "0+", "The in-sync replicas it shall have.")
+    new_isr: list[int] = field(Array(Int32), "0+", "The new in-sync replicas.")
     current_isr_version: int = field(Int32, "0+", "The version of the znode that holds the ISR.")
 
 
@@ -25,7 +25,7 @@ class AlterIsrRequestTopic(Struct):
 
 
 class AlterIsrRequest(Message, key=ApiKey.ALTER_ISR, valid="0", flexible="0+"):
-    """The ISRs it wants (Kafka: AlterIsrRequest.json)."""
+    """The ISRs that the leader wants (Kafka: AlterIsrRequest.json)."""
 
     broker_id: int = field(Int32, "0+", "The broker.")
     broker_epoch: int = field(Int64, "0+", "The epoch of that broker's registration.", default=-1)
@@ -53,12 +53,12 @@ class AlterIsrResponseTopic(Struct):
 
 
 class AlterIsrResponse(Message, key=ApiKey.ALTER_ISR, valid="0", flexible="0+"):
-    """The ISRs there are (Kafka: AlterIsrResponse.json)."""
+    """The current ISRs (Kafka: AlterIsrResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )
     error_code: int = field(Int16, "0+", "The error of the whole request, or 0.")
     topics: list[AlterIsrResponseTopic] = field(Array(AlterIsrResponseTopic), "0+", "The topics.")

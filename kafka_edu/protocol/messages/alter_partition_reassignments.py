@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments (key 45): partitions move to other brokers (KIP-455)."""
+"""AlterPartitionReassignments (key 45): move partitions to other brokers (KIP-455)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -11,7 +11,11 @@ class ReassignablePartition(Struct):
 
     partition_index: int = field(Int32, "0+", "The partition.")
     replicas: list[int] | None = field(
-        Array(Int32), "0+", "The brokers it shall have; null: cancel.", nullable="0+", default=None
+        Array(Int32),
+        "0+",
+        "The new replicas, as broker ids; null: cancel the reassignment.",
+        nullable="0+",
+        default=None,
     )
 
 
@@ -27,10 +31,10 @@ class ReassignableTopic(Struct):
 class AlterPartitionReassignmentsRequest(
     Message, key=ApiKey.ALTER_PARTITION_REASSIGNMENTS, valid="0", flexible="0+"
 ):
-    """What goes where (Kafka: AlterPartitionReassignmentsRequest.json)."""
+    """The new replicas of partitions (Kafka: AlterPartitionReassignmentsRequest.json)."""
 
     timeout_ms: int = field(
-        Int32, "0+", "How long the broker may take until it answers, in ms.", default=60000
+        Int32, "0+", "How long the broker may take to answer, in ms.", default=60000
     )
     topics: list[ReassignableTopic] = field(Array(ReassignableTopic), "0+", "The topics.")
 
@@ -55,12 +59,12 @@ class ReassignableTopicResponse(Struct):
 class AlterPartitionReassignmentsResponse(
     Message, key=ApiKey.ALTER_PARTITION_REASSIGNMENTS, valid="0", flexible="0+"
 ):
-    """What came of each (Kafka: AlterPartitionReassignmentsResponse.json)."""
+    """The result for each partition (Kafka: AlterPartitionReassignmentsResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )
     error_code: int = field(Int16, "0+", "The error of the whole request, or 0.")
     error_message: str | None = field(String, "0+", "What went wrong, or null.", nullable="0+")

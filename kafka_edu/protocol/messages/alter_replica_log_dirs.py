@@ -1,4 +1,4 @@
-"""AlterReplicaLogDirs (key 34): replicas move to other log dirs of their broker (KIP-113)."""
+"""AlterReplicaLogDirs (key 34): move replicas to other log dirs of their broker (KIP-113)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -14,18 +14,18 @@ class AlterReplicaLogDirTopic(Struct):
 
 
 class AlterReplicaLogDir(Struct):
-    """One log dir, and what to move there."""
+    """One log dir, and the partitions to move there."""
 
     path: str = field(String, "0+", "The absolute path of the log dir.")
     topics: list[AlterReplicaLogDirTopic] = field(
-        Array(AlterReplicaLogDirTopic), "0+", "What to move there."
+        Array(AlterReplicaLogDirTopic), "0+", "The partitions to move there."
     )
 
 
 class AlterReplicaLogDirsRequest(
     Message, key=ApiKey.ALTER_REPLICA_LOG_DIRS, valid="0-2", flexible="2+"
 ):
-    """What goes where (Kafka: AlterReplicaLogDirsRequest.json)."""
+    """The new log dirs of replicas (Kafka: AlterReplicaLogDirsRequest.json)."""
 
     dirs: list[AlterReplicaLogDir] = field(
         Array(AlterReplicaLogDir), "0+", "The log dirs to move to."
@@ -51,12 +51,12 @@ class AlterReplicaLogDirTopicResult(Struct):
 class AlterReplicaLogDirsResponse(
     Message, key=ApiKey.ALTER_REPLICA_LOG_DIRS, valid="0-2", flexible="2+"
 ):
-    """What came of each (Kafka: AlterReplicaLogDirsResponse.json)."""
+    """The result for each replica (Kafka: AlterReplicaLogDirsResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )
     results: list[AlterReplicaLogDirTopicResult] = field(
         Array(AlterReplicaLogDirTopicResult), "0+", "The results."

@@ -1,4 +1,4 @@
-"""AlterUserScramCredentials (key 51): SCRAM passwords are written and deleted (KIP-554)."""
+"""AlterUserScramCredentials (key 51): write and delete SCRAM passwords (KIP-554)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -18,8 +18,8 @@ class ScramCredentialUpsertion(Struct):
 
     name: str = field(String, "0+", "The user.")
     mechanism: int = field(Int8, "0+", "1 SCRAM-SHA-256, 2 SCRAM-SHA-512.")
-    iterations: int = field(Int32, "0+", "How often the password was hashed.")
-    salt: bytes = field(Bytes, "0+", "Random bytes, made by the client.")
+    iterations: int = field(Int32, "0+", "The number of times the password was hashed.")
+    salt: bytes = field(Bytes, "0+", "Random bytes that the client chose.")
     salted_password: bytes = field(
         Bytes, "0+", "The password, salted and hashed `iterations` times."
     )
@@ -28,13 +28,13 @@ class ScramCredentialUpsertion(Struct):
 class AlterUserScramCredentialsRequest(
     Message, key=ApiKey.ALTER_USER_SCRAM_CREDENTIALS, valid="0", flexible="0+"
 ):
-    """The changes (Kafka: AlterUserScramCredentialsRequest.json)."""
+    """The passwords to delete and to write (Kafka: AlterUserScramCredentialsRequest.json)."""
 
     deletions: list[ScramCredentialDeletion] = field(
-        Array(ScramCredentialDeletion), "0+", "Which to delete."
+        Array(ScramCredentialDeletion), "0+", "The passwords to delete."
     )
     upsertions: list[ScramCredentialUpsertion] = field(
-        Array(ScramCredentialUpsertion), "0+", "Which to write."
+        Array(ScramCredentialUpsertion), "0+", "The passwords to write."
     )
 
 
@@ -49,12 +49,12 @@ class AlterUserScramCredentialsResult(Struct):
 class AlterUserScramCredentialsResponse(
     Message, key=ApiKey.ALTER_USER_SCRAM_CREDENTIALS, valid="0", flexible="0+"
 ):
-    """What came of each user (Kafka: AlterUserScramCredentialsResponse.json)."""
+    """The result for each user (Kafka: AlterUserScramCredentialsResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )
     results: list[AlterUserScramCredentialsResult] = field(
         Array(AlterUserScramCredentialsResult), "0+", "The results."

@@ -1,4 +1,4 @@
-"""ApiVersions (key 18): which requests a broker knows, in which versions (KIP-35)."""
+"""ApiVersions (key 18): list the requests that a broker supports, with their versions (KIP-35)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -10,15 +10,18 @@ class ApiVersionsRequest(Message, key=ApiKey.API_VERSIONS, valid="0-3", flexible
     """The first request on a connection (Kafka: ApiVersionsRequest.json)."""
 
     client_software_name: str = field(
-        String, "3+", "The client library's name, as `apache-kafka-java` (KIP-511).", ignorable=True
+        String,
+        "3+",
+        "The name of the client library, such as `apache-kafka-java` (KIP-511).",
+        ignorable=True,
     )
     client_software_version: str = field(
-        String, "3+", "The client library's version (KIP-511).", ignorable=True
+        String, "3+", "The version of the client library (KIP-511).", ignorable=True
     )
 
 
 class ApiVersion(Struct):
-    """One request that is served. Both ends are included."""
+    """One API key that is served; both versions are included in the range."""
 
     api_key: int = field(Int16, "0+", "The key.")
     min_version: int = field(Int16, "0+", "The lowest version.")
@@ -26,7 +29,7 @@ class ApiVersion(Struct):
 
 
 class SupportedFeatureKey(Struct):
-    """A feature the broker knows (KIP-584)."""
+    """A feature that the broker supports (KIP-584)."""
 
     name: str = field(String, "3+", "Its name.")
     min_version: int = field(Int16, "3+", "The lowest version.")
@@ -34,7 +37,7 @@ class SupportedFeatureKey(Struct):
 
 
 class FinalizedFeatureKey(Struct):
-    """A feature all brokers agreed on (KIP-584)."""
+    """A feature that all brokers have agreed on (KIP-584)."""
 
     name: str = field(String, "3+", "Its name.")
     max_version_level: int = field(Int16, "3+", "The highest version.")
@@ -42,31 +45,37 @@ class FinalizedFeatureKey(Struct):
 
 
 class ApiVersionsResponse(Message, key=ApiKey.API_VERSIONS, valid="0-3", flexible="3+"):
-    """The versions the broker serves (Kafka: ApiVersionsResponse.json).
+    """The versions that the broker serves (Kafka: ApiVersionsResponse.json).
 
-    An ApiVersions request of unknown version is answered in version 0 with UNSUPPORTED_VERSION. The
-    response's header is never flexible, for the client cannot know yet what the broker speaks.
+    A request for an unknown version of ApiVersions is answered in version 0 with
+    UNSUPPORTED_VERSION. The header of the response is never flexible, because the client cannot
+    know yet which versions the broker supports.
     """
 
     error_code: int = field(Int16, "0+", "The error, or 0.")
-    api_keys: list[ApiVersion] = field(Array(ApiVersion), "0+", "What is served, by key.")
+    api_keys: list[ApiVersion] = field(
+        Array(ApiVersion), "0+", "The API keys that the broker serves, with their versions."
+    )
     throttle_time_ms: int = field(
         Int32,
         "1+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
         ignorable=True,
     )
     supported_features: list[SupportedFeatureKey] = field(
-        Array(SupportedFeatureKey), "3+", "Features the broker knows (KIP-584).", tag=0
+        Array(SupportedFeatureKey), "3+", "Features that the broker supports (KIP-584).", tag=0
     )
     finalized_features_epoch: int = field(
         Int64,
         "3+",
-        "Counts the changes of the finalized features; -1: unknown (KIP-584).",
+        "The number of changes to the finalized features so far; -1: unknown (KIP-584).",
         default=-1,
         tag=1,
         ignorable=True,
     )
     finalized_features: list[FinalizedFeatureKey] = field(
-        Array(FinalizedFeatureKey), "3+", "Features all brokers agreed on (KIP-584).", tag=2
+        Array(FinalizedFeatureKey),
+        "3+",
+        "Features that all brokers have agreed on (KIP-584).",
+        tag=2,
     )

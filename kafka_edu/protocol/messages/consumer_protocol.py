@@ -1,7 +1,6 @@
-"""What consumers say to each other through the coordinator, which only passes it on (Kafka:
-ConsumerProtocol*.json; KIP-429).
+"""The data that consumers exchange through the coordinator, which does not look into it.
 
-Each is preceded by its version, an int16.
+(Kafka: ConsumerProtocol*.json; KIP-429.) Each value begins with its version, an int16.
 """
 
 from kafka_edu.protocol.fields import field
@@ -17,16 +16,16 @@ class OwnedTopicPartitions(Struct):
 
 
 class ConsumerProtocolSubscription(Message, valid="0-1", flexible="none"):
-    """What a member wants, and has; the metadata of its JoinGroup."""
+    """A member's subscription and current partitions: the metadata of its JoinGroup request."""
 
-    topics: list[str] = field(Array(String), "0+", "What the member wants to consume.")
+    topics: list[str] = field(Array(String), "0+", "The topics that the member subscribes to.")
     user_data: bytes | None = field(
-        Bytes, "0+", "Whatever the assignor wants to say.", nullable="0+", default=None
+        Bytes, "0+", "Free data of the assignor.", nullable="0+", default=None
     )
     owned_partitions: list[OwnedTopicPartitions] = field(
         Array(OwnedTopicPartitions),
         "1+",
-        "What it consumes at the moment (KIP-429).",
+        "The partitions that the member consumes at the moment (KIP-429).",
         ignorable=True,
     )
 
@@ -39,11 +38,11 @@ class AssignedTopicPartitions(Struct):
 
 
 class ConsumerProtocolAssignment(Message, valid="0-1", flexible="none"):
-    """What a member gets; the assignment of its SyncGroup."""
+    """The partitions assigned to a member: the assignment in its SyncGroup response."""
 
     assigned_partitions: list[AssignedTopicPartitions] = field(
-        Array(AssignedTopicPartitions), "0+", "What the member consumes."
+        Array(AssignedTopicPartitions), "0+", "The partitions that the member consumes from now on."
     )
     user_data: bytes | None = field(
-        Bytes, "0+", "Whatever the assignor wants to say.", nullable="0+", default=None
+        Bytes, "0+", "Free data of the assignor.", nullable="0+", default=None
     )

@@ -1,5 +1,6 @@
-"""ControlledShutdown (key 7): a broker that is about to stop asks the controller to move its
-leaders away.
+"""ControlledShutdown (key 7): a broker asks the controller to move its leaders away.
+
+The broker sends it when it is about to stop.
 """
 
 from kafka_edu.protocol.api_keys import ApiKey
@@ -11,13 +12,15 @@ from kafka_edu.protocol.types import Array, Int16, Int32, Int64, String
 class ControlledShutdownRequest(
     Message, key=ApiKey.CONTROLLED_SHUTDOWN, valid="0-3", flexible="3+"
 ):
-    """ "I am about to stop" (Kafka: ControlledShutdownRequest.json; book §6.4.2).
+    """Announce that a broker is about to stop (Kafka: ControlledShutdownRequest.json; book §6.4.2).
 
-    Version 0 has a header without client id, alone of all requests.
+    Version 0 has a header without client id; no other request has that.
     """
 
     broker_id: int = field(
-        Int32, "0+", "The broker that is to stop; as the book shows, anybody may name any broker."
+        Int32,
+        "0+",
+        "The broker that is about to stop. As the book shows, any sender may name any broker.",
     )
     broker_epoch: int = field(
         Int64,
@@ -38,9 +41,9 @@ class RemainingPartition(Struct):
 class ControlledShutdownResponse(
     Message, key=ApiKey.CONTROLLED_SHUTDOWN, valid="0-3", flexible="3+"
 ):
-    """What is still led by the broker (Kafka: ControlledShutdownResponse.json).
+    """The partitions that the broker still leads (Kafka: ControlledShutdownResponse.json).
 
-    Success is error 0 and nothing remaining.
+    The shutdown may go on if the error is 0 and no partition remains.
     """
 
     error_code: int = field(Int16, "0+", "The error, or 0.")

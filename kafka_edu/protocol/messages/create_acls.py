@@ -1,4 +1,4 @@
-"""CreateAcls (key 30): rules on who may do what (KIP-140)."""
+"""CreateAcls (key 30): add rules on who may do what (KIP-140)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -32,11 +32,11 @@ class AclCreationResult(Struct):
 
 
 class CreateAclsResponse(Message, key=ApiKey.CREATE_ACLS, valid="0-2", flexible="2+"):
-    """What came of each (Kafka: CreateAclsResponse.json)."""
+    """The result for each rule (Kafka: CreateAclsResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )
     results: list[AclCreationResult] = field(Array(AclCreationResult), "0+", "The results.")

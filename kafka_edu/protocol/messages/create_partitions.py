@@ -1,4 +1,4 @@
-"""CreatePartitions (key 37): topics get more partitions (KIP-195)."""
+"""CreatePartitions (key 37): add partitions to topics (KIP-195)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -16,21 +16,21 @@ class CreatePartitionsTopic(Struct):
     """One topic."""
 
     name: str = field(String, "0+", "The topic.")
-    count: int = field(Int32, "0+", "How many partitions it shall have.")
+    count: int = field(Int32, "0+", "The number of partitions after the change.")
     assignments: list[CreatePartitionsAssignment] | None = field(
         Array(CreatePartitionsAssignment),
         "0+",
-        "Their brokers; null: the controller chooses.",
+        "The brokers of the new partitions; null: the controller chooses.",
         nullable="0+",
     )
 
 
 class CreatePartitionsRequest(Message, key=ApiKey.CREATE_PARTITIONS, valid="0-3", flexible="2+"):
-    """How many each (Kafka: CreatePartitionsRequest.json)."""
+    """The new number of partitions of each topic (Kafka: CreatePartitionsRequest.json)."""
 
     topics: list[CreatePartitionsTopic] = field(Array(CreatePartitionsTopic), "0+", "The topics.")
-    timeout_ms: int = field(Int32, "0+", "How long the broker may take until it answers, in ms.")
-    validate_only: bool = field(Bool, "0+", "Only check whether it could be done.")
+    timeout_ms: int = field(Int32, "0+", "How long the broker may take to answer, in ms.")
+    validate_only: bool = field(Bool, "0+", "True: only check the request and change nothing.")
 
 
 class CreatePartitionsTopicResult(Struct):
@@ -44,12 +44,12 @@ class CreatePartitionsTopicResult(Struct):
 
 
 class CreatePartitionsResponse(Message, key=ApiKey.CREATE_PARTITIONS, valid="0-3", flexible="2+"):
-    """What came of each topic (Kafka: CreatePartitionsResponse.json)."""
+    """The result for each topic (Kafka: CreatePartitionsResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )
     results: list[CreatePartitionsTopicResult] = field(
         Array(CreatePartitionsTopicResult), "0+", "The results."

@@ -1,4 +1,4 @@
-"""CreateTopics (key 19): the controller creates topics (KIP-4)."""
+"""CreateTopics (key 19): create topics; the controller handles it (KIP-4)."""
 
 from uuid import UUID
 
@@ -25,19 +25,24 @@ class CreateableTopicConfig(Struct):
 class CreatableTopic(Struct):
     """One topic to create."""
 
-    name: str = field(String, "0+", "Its name: up to 249 of a-z A-Z 0-9 . _ -")
+    name: str = field(
+        String, "0+", "The name of the topic: up to 249 characters of a-z A-Z 0-9 . _ -"
+    )
     num_partitions: int = field(
-        Int32, "0+", "How many partitions; -1: as assigned, or num.partitions (KIP-464)."
+        Int32,
+        "0+",
+        "The number of partitions; -1: as in `assignments`, or num.partitions (KIP-464).",
     )
     replication_factor: int = field(
         Int16,
         "0+",
-        "How many replicas each; -1: as assigned, or default.replication.factor (KIP-464).",
+        "The replicas of each partition; -1: as in `assignments`, or"
+        " default.replication.factor (KIP-464).",
     )
     assignments: list[CreatableReplicaAssignment] = field(
         Array(CreatableReplicaAssignment),
         "0+",
-        "Which brokers hold which partition; empty: the controller chooses.",
+        "The brokers of each partition; empty: the controller chooses.",
     )
     configs: list[CreateableTopicConfig] = field(
         Array(CreateableTopicConfig), "0+", "The topic's configs."
@@ -51,11 +56,11 @@ class CreateTopicsRequest(Message, key=ApiKey.CREATE_TOPICS, valid="0-7", flexib
     timeout_ms: int = field(
         Int32,
         "0+",
-        "How long to wait until every partition has a leader that all brokers know, in ms; at 0 the"
-        " topic is created all the same.",
+        "How long to wait until every partition has a leader that all brokers know, in ms."
+        " With 0 the topic is still created.",
         default=60000,
     )
-    validate_only: bool = field(Bool, "1+", "Only check whether it could be done.")
+    validate_only: bool = field(Bool, "1+", "True: only check the request and change nothing.")
 
 
 class CreatableTopicConfigs(Struct):
@@ -63,22 +68,26 @@ class CreatableTopicConfigs(Struct):
 
     name: str = field(String, "5+", "The key.")
     value: str | None = field(String, "5+", "The value.", nullable="5+")
-    read_only: bool = field(Bool, "5+", "Whether it cannot be changed.")
+    read_only: bool = field(Bool, "5+", "Whether the config cannot be changed.")
     config_source: int = field(
         Int8,
         "5+",
-        "Where the value comes from: 1 topic, 2 this broker's dynamic config, 3 all brokers', 4 the"
-        " properties file, 5 the default.",
+        "The source of the value: 1 topic, 2 dynamic config of this broker, 3 dynamic config"
+        " of all brokers, 4 the properties file, 5 the default.",
         default=-1,
     )
-    is_sensitive: bool = field(Bool, "5+", "Whether the value is secret, and so not told.")
+    is_sensitive: bool = field(
+        Bool, "5+", "Whether the value is secret; a secret value is not returned."
+    )
 
 
 class CreatableTopicResult(Struct):
     """The result for one topic."""
 
     name: str = field(String, "0+", "The topic.")
-    topic_id: UUID = field(Uuid, "7+", "Its id; zero if it has none (KIP-516).", ignorable=True)
+    topic_id: UUID = field(
+        Uuid, "7+", "The topic's id; zero if it has none (KIP-516).", ignorable=True
+    )
     error_code: int = field(Int16, "0+", "The error, or 0.")
     error_message: str | None = field(
         String, "1+", "What went wrong, or null.", nullable="0+", ignorable=True
@@ -86,33 +95,36 @@ class CreatableTopicResult(Struct):
     topic_config_error_code: int = field(
         Int16,
         "5+",
-        "The error that kept the configs from being told, or 0 (KIP-525).",
+        "The error because of which the configs are missing here, or 0 (KIP-525).",
         tag=0,
         ignorable=True,
     )
     num_partitions: int = field(
-        Int32, "5+", "How many partitions it has (KIP-525).", default=-1, ignorable=True
+        Int32, "5+", "The number of partitions (KIP-525).", default=-1, ignorable=True
     )
     replication_factor: int = field(
-        Int16, "5+", "How many replicas each has (KIP-525).", default=-1, ignorable=True
+        Int16,
+        "5+",
+        "The number of replicas of each partition (KIP-525).",
+        default=-1,
+        ignorable=True,
     )
     configs: list[CreatableTopicConfigs] | None = field(
         Array(CreatableTopicConfigs),
         "5+",
-        "Its configs, those by default too (KIP-525).",
+        "The configs of the topic, including defaults (KIP-525).",
         nullable="5+",
         ignorable=True,
     )
 
 
 class CreateTopicsResponse(Message, key=ApiKey.CREATE_TOPICS, valid="0-7", flexible="5+"):
-    """What came of each topic (Kafka: CreateTopicsResponse.json)."""
+    """The result for each topic (Kafka: CreateTopicsResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,
         "2+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13,"
-        " KIP-599).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13, KIP-599).",
         ignorable=True,
     )
     topics: list[CreatableTopicResult] = field(Array(CreatableTopicResult), "0+", "The results.")

@@ -1,4 +1,4 @@
-"""DeleteAcls (key 31): rules that no longer hold (KIP-140)."""
+"""DeleteAcls (key 31): delete rules on who may do what (KIP-140)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -16,7 +16,7 @@ class DeleteAclsFilter(Struct):
     pattern_type_filter: int = field(
         Int8,
         "1+",
-        "1 any, 2 whatever matches the name, 3 literal, 4 prefixed (KIP-290).",
+        "1 any, 2 every pattern that matches the name, 3 literal, 4 prefixed (KIP-290).",
         default=3,
     )
     principal_filter: str | None = field(String, "0+", "The principal; null: any.", nullable="0+")
@@ -26,9 +26,13 @@ class DeleteAclsFilter(Struct):
 
 
 class DeleteAclsRequest(Message, key=ApiKey.DELETE_ACLS, valid="0-2", flexible="2+"):
-    """Which rules to delete (Kafka: DeleteAclsRequest.json)."""
+    """The filters for the rules to delete (Kafka: DeleteAclsRequest.json)."""
 
-    filters: list[DeleteAclsFilter] = field(Array(DeleteAclsFilter), "0+", "Which rules to delete.")
+    filters: list[DeleteAclsFilter] = field(
+        Array(DeleteAclsFilter),
+        "0+",
+        "The filters; every rule that matches one of them is deleted.",
+    )
 
 
 class DeleteAclsMatchingAcl(Struct):
@@ -53,17 +57,17 @@ class DeleteAclsFilterResult(Struct):
     error_code: int = field(Int16, "0+", "The error, or 0.")
     error_message: str | None = field(String, "0+", "What went wrong, or null.", nullable="0+")
     matching_acls: list[DeleteAclsMatchingAcl] = field(
-        Array(DeleteAclsMatchingAcl), "0+", "What was deleted."
+        Array(DeleteAclsMatchingAcl), "0+", "The rules that were deleted."
     )
 
 
 class DeleteAclsResponse(Message, key=ApiKey.DELETE_ACLS, valid="0-2", flexible="2+"):
-    """What was deleted (Kafka: DeleteAclsResponse.json)."""
+    """The rules that were deleted (Kafka: DeleteAclsResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )
     filter_results: list[DeleteAclsFilterResult] = field(
         Array(DeleteAclsFilterResult), "0+", "The results, in the order of the filters."

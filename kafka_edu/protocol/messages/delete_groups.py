@@ -1,4 +1,4 @@
-"""DeleteGroups (key 42): empty groups and their offsets go (KIP-229)."""
+"""DeleteGroups (key 42): delete empty groups and their offsets (KIP-229)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -7,7 +7,7 @@ from kafka_edu.protocol.types import Array, Int16, Int32, String
 
 
 class DeleteGroupsRequest(Message, key=ApiKey.DELETE_GROUPS, valid="0-2", flexible="2+"):
-    """Which groups (Kafka: DeleteGroupsRequest.json)."""
+    """The groups to delete (Kafka: DeleteGroupsRequest.json)."""
 
     groups_names: list[str] = field(Array(String), "0+", "The groups.")
 
@@ -20,11 +20,11 @@ class DeletableGroupResult(Struct):
 
 
 class DeleteGroupsResponse(Message, key=ApiKey.DELETE_GROUPS, valid="0-2", flexible="2+"):
-    """What came of each (Kafka: DeleteGroupsResponse.json)."""
+    """The result for each group (Kafka: DeleteGroupsResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )
     results: list[DeletableGroupResult] = field(Array(DeletableGroupResult), "0+", "The results.")

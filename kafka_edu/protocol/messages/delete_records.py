@@ -1,4 +1,4 @@
-"""DeleteRecords (key 21): the log of a partition begins later from now on (KIP-107)."""
+"""DeleteRecords (key 21): move the start of a partition's log forward (KIP-107)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -7,10 +7,12 @@ from kafka_edu.protocol.types import Array, Int16, Int32, Int64, String
 
 
 class DeleteRecordsPartition(Struct):
-    """One partition, and how far."""
+    """One partition, and the offset up to which records are deleted."""
 
     partition_index: int = field(Int32, "0+", "The partition.")
-    offset: int = field(Int64, "0+", "Records before this go; -1: all before the high watermark.")
+    offset: int = field(
+        Int64, "0+", "Records before this offset are deleted; -1: all before the high watermark."
+    )
 
 
 class DeleteRecordsTopic(Struct):
@@ -23,10 +25,10 @@ class DeleteRecordsTopic(Struct):
 
 
 class DeleteRecordsRequest(Message, key=ApiKey.DELETE_RECORDS, valid="0-2", flexible="2+"):
-    """How far to delete (Kafka: DeleteRecordsRequest.json)."""
+    """The offsets up to which records are deleted (Kafka: DeleteRecordsRequest.json)."""
 
     topics: list[DeleteRecordsTopic] = field(Array(DeleteRecordsTopic), "0+", "The topics.")
-    timeout_ms: int = field(Int32, "0+", "How long the broker may take until it answers, in ms.")
+    timeout_ms: int = field(Int32, "0+", "How long the broker may take to answer, in ms.")
 
 
 class DeleteRecordsPartitionResult(Struct):
@@ -34,7 +36,7 @@ class DeleteRecordsPartitionResult(Struct):
 
     partition_index: int = field(Int32, "0+", "The partition.")
     low_watermark: int = field(
-        Int64, "0+", "The lowest log start offset among the replicas afterwards."
+        Int64, "0+", "The lowest log start offset among the replicas after the deletion."
     )
     error_code: int = field(Int16, "0+", "The error, or 0.")
 
@@ -49,12 +51,12 @@ class DeleteRecordsTopicResult(Struct):
 
 
 class DeleteRecordsResponse(Message, key=ApiKey.DELETE_RECORDS, valid="0-2", flexible="2+"):
-    """Where the logs begin now (Kafka: DeleteRecordsResponse.json)."""
+    """The new start offsets of the logs (Kafka: DeleteRecordsResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )
     topics: list[DeleteRecordsTopicResult] = field(
         Array(DeleteRecordsTopicResult), "0+", "The topics."

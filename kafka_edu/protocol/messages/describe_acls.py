@@ -1,4 +1,4 @@
-"""DescribeAcls (key 29): who may do what (KIP-140)."""
+"""DescribeAcls (key 29): return the rules on who may do what (KIP-140)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -7,7 +7,7 @@ from kafka_edu.protocol.types import Array, Int8, Int16, Int32, String
 
 
 class DescribeAclsRequest(Message, key=ApiKey.DESCRIBE_ACLS, valid="0-2", flexible="2+"):
-    """Which rules (Kafka: DescribeAclsRequest.json)."""
+    """The filter for the rules to return (Kafka: DescribeAclsRequest.json)."""
 
     resource_type_filter: int = field(
         Int8, "0+", "The kind of resource, by ResourceType.java; 1: any."
@@ -16,7 +16,7 @@ class DescribeAclsRequest(Message, key=ApiKey.DESCRIBE_ACLS, valid="0-2", flexib
     pattern_type_filter: int = field(
         Int8,
         "1+",
-        "1 any, 2 whatever matches the name, 3 literal, 4 prefixed (KIP-290).",
+        "1 any, 2 every pattern that matches the name, 3 literal, 4 prefixed (KIP-290).",
         default=3,
         ignorable=True,
     )
@@ -47,12 +47,12 @@ class DescribeAclsResource(Struct):
 
 
 class DescribeAclsResponse(Message, key=ApiKey.DESCRIBE_ACLS, valid="0-2", flexible="2+"):
-    """The rules (Kafka: DescribeAclsResponse.json)."""
+    """The rules that match (Kafka: DescribeAclsResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )
     error_code: int = field(Int16, "0+", "The error, or 0.")
     error_message: str | None = field(String, "0+", "What went wrong, or null.", nullable="0+")

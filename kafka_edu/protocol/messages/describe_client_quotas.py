@@ -1,4 +1,4 @@
-"""DescribeClientQuotas (key 48): the quotas of users and clients (KIP-546)."""
+"""DescribeClientQuotas (key 48): return the quotas of users and clients (KIP-546)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -17,12 +17,12 @@ class ComponentData(Struct):
 class DescribeClientQuotasRequest(
     Message, key=ApiKey.DESCRIBE_CLIENT_QUOTAS, valid="0-1", flexible="1+"
 ):
-    """Which entities (Kafka: DescribeClientQuotasRequest.json)."""
+    """The filter for the entities (Kafka: DescribeClientQuotasRequest.json)."""
 
     components: list[ComponentData] = field(
-        Array(ComponentData), "0+", "Which entities, kind by kind."
+        Array(ComponentData), "0+", "The filters; an entity must match all of them."
     )
-    strict: bool = field(Bool, "0+", "Only entities of just these kinds.")
+    strict: bool = field(Bool, "0+", "True: only entities that have exactly these entity types.")
 
 
 class EntityData(Struct):
@@ -30,7 +30,7 @@ class EntityData(Struct):
 
     entity_type: str = field(String, "0+", "`user`, `client-id` or `ip`.")
     entity_name: str | None = field(
-        String, "0+", "Its name; null: the default of its kind.", nullable="0+"
+        String, "0+", "The name; null: the default for this type of entity.", nullable="0+"
     )
 
 
@@ -49,7 +49,7 @@ class DescribeClientQuotasResponseEntry(Struct):
     """One entity and its quotas."""
 
     entity: list[EntityData] = field(
-        Array(EntityData), "0+", "Whom the quota is for: a user, a client id, or both."
+        Array(EntityData), "0+", "The owner of the quota: a user, a client id, or both."
     )
     values: list[ValueData] = field(Array(ValueData), "0+", "Its quotas.")
 
@@ -57,12 +57,12 @@ class DescribeClientQuotasResponseEntry(Struct):
 class DescribeClientQuotasResponse(
     Message, key=ApiKey.DESCRIBE_CLIENT_QUOTAS, valid="0-1", flexible="1+"
 ):
-    """Their quotas (Kafka: DescribeClientQuotasResponse.json)."""
+    """The quotas of the entities that match (Kafka: DescribeClientQuotasResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )
     error_code: int = field(Int16, "0+", "The error, or 0.")
     error_message: str | None = field(String, "0+", "What went wrong, or null.", nullable="0+")

@@ -1,4 +1,4 @@
-"""DescribeCluster (key 60): the brokers and the controller (KIP-700)."""
+"""DescribeCluster (key 60): return the brokers and the controller (KIP-700)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -7,10 +7,10 @@ from kafka_edu.protocol.types import Array, Bool, Int16, Int32, String
 
 
 class DescribeClusterRequest(Message, key=ApiKey.DESCRIBE_CLUSTER, valid="0", flexible="0+"):
-    """What to tell (Kafka: DescribeClusterRequest.json)."""
+    """A request for the brokers and the controller (Kafka: DescribeClusterRequest.json)."""
 
     include_cluster_authorized_operations: bool = field(
-        Bool, "0+", "Tell what the client may do with the cluster (KIP-430)."
+        Bool, "0+", "Whether to return what the client may do with the cluster (KIP-430)."
     )
 
 
@@ -24,12 +24,12 @@ class DescribeClusterBroker(Struct):
 
 
 class DescribeClusterResponse(Message, key=ApiKey.DESCRIBE_CLUSTER, valid="0", flexible="0+"):
-    """The cluster (Kafka: DescribeClusterResponse.json)."""
+    """The brokers and the controller (Kafka: DescribeClusterResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )
     error_code: int = field(Int16, "0+", "The error, or 0.")
     error_message: str | None = field(
@@ -45,6 +45,6 @@ class DescribeClusterResponse(Message, key=ApiKey.DESCRIBE_CLUSTER, valid="0", f
     cluster_authorized_operations: int = field(
         Int32,
         "0+",
-        "A bit for each allowed AclOperation; the lowest number: not told (KIP-430).",
+        "A bit for each allowed AclOperation; the lowest int32: not requested (KIP-430).",
         default=-2147483648,
     )

@@ -1,4 +1,4 @@
-"""DescribeConfigs (key 32): the configs of topics and brokers (KIP-133)."""
+"""DescribeConfigs (key 32): return the configs of topics and brokers (KIP-133)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -12,21 +12,21 @@ class DescribeConfigsResource(Struct):
     resource_type: int = field(Int8, "0+", "2 topic, 4 broker, 8 a broker's loggers.")
     resource_name: str = field(String, "0+", "Its name.")
     configuration_keys: list[str] | None = field(
-        Array(String), "0+", "Which keys; null: all.", nullable="0+"
+        Array(String), "0+", "The keys to return; null: all.", nullable="0+"
     )
 
 
 class DescribeConfigsRequest(Message, key=ApiKey.DESCRIBE_CONFIGS, valid="0-4", flexible="4+"):
-    """Which resources (Kafka: DescribeConfigsRequest.json)."""
+    """The resources to describe (Kafka: DescribeConfigsRequest.json)."""
 
     resources: list[DescribeConfigsResource] = field(
         Array(DescribeConfigsResource), "0+", "The resources."
     )
     include_synonyms: bool = field(
-        Bool, "1+", "Tell each value's other sources (KIP-226).", ignorable=True
+        Bool, "1+", "Whether to return the other sources of each value (KIP-226).", ignorable=True
     )
     include_documentation: bool = field(
-        Bool, "3+", "Tell what each key means (KIP-569).", ignorable=True
+        Bool, "3+", "Whether to return what each key means (KIP-569).", ignorable=True
     )
 
 
@@ -35,7 +35,9 @@ class DescribeConfigsSynonym(Struct):
 
     name: str = field(String, "1+", "The key.", ignorable=True)
     value: str | None = field(String, "1+", "The value.", nullable="0+", ignorable=True)
-    source: int = field(Int8, "1+", "Where it comes from, as config_source.", ignorable=True)
+    source: int = field(
+        Int8, "1+", "The source of the value, with the numbers of `config_source`.", ignorable=True
+    )
 
 
 class DescribeConfigsResourceResult(Struct):
@@ -45,20 +47,22 @@ class DescribeConfigsResourceResult(Struct):
     value: str | None = field(
         String, "0+", "The value; null if it is secret or not set.", nullable="0+"
     )
-    read_only: bool = field(Bool, "0+", "Whether it cannot be changed.")
+    read_only: bool = field(Bool, "0+", "Whether the config cannot be changed.")
     is_default: bool = field(Bool, "0", "Whether it is the default.", ignorable=True)
     config_source: int = field(
         Int8,
         "1+",
-        "As in CreateTopics; 6: this broker's loggers (KIP-226).",
+        "The source of the value, as in CreateTopics; 6: this broker's loggers (KIP-226).",
         default=-1,
         ignorable=True,
     )
-    is_sensitive: bool = field(Bool, "0+", "Whether the value is secret, and so not told.")
+    is_sensitive: bool = field(
+        Bool, "0+", "Whether the value is secret; a secret value is not returned."
+    )
     synonyms: list[DescribeConfigsSynonym] = field(
         Array(DescribeConfigsSynonym),
         "1+",
-        "All its sources, the one in force first (KIP-226).",
+        "All sources of the config; the first one is in force (KIP-226).",
         ignorable=True,
     )
     config_type: int = field(
@@ -86,11 +90,11 @@ class DescribeConfigsResult(Struct):
 
 
 class DescribeConfigsResponse(Message, key=ApiKey.DESCRIBE_CONFIGS, valid="0-4", flexible="4+"):
-    """Their configs (Kafka: DescribeConfigsResponse.json)."""
+    """The configs of the resources (Kafka: DescribeConfigsResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )
     results: list[DescribeConfigsResult] = field(Array(DescribeConfigsResult), "0+", "The results.")

@@ -1,4 +1,4 @@
-"""DescribeDelegationToken (key 41): the tokens of owners (KIP-48)."""
+"""DescribeDelegationToken (key 41): return the tokens of owners (KIP-48)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -16,15 +16,18 @@ class DescribeDelegationTokenOwner(Struct):
 class DescribeDelegationTokenRequest(
     Message, key=ApiKey.DESCRIBE_DELEGATION_TOKEN, valid="0-2", flexible="2+"
 ):
-    """Whose tokens (Kafka: DescribeDelegationTokenRequest.json)."""
+    """The owners whose tokens to return (Kafka: DescribeDelegationTokenRequest.json)."""
 
     owners: list[DescribeDelegationTokenOwner] | None = field(
-        Array(DescribeDelegationTokenOwner), "0+", "Whose tokens; null: all.", nullable="0+"
+        Array(DescribeDelegationTokenOwner),
+        "0+",
+        "The owners of the tokens to return; null: all owners.",
+        nullable="0+",
     )
 
 
 class DescribedDelegationTokenRenewer(Struct):
-    """Somebody who may renew the token."""
+    """A principal that may renew the token."""
 
     principal_type: str = field(String, "0+", "The kind of principal: `User`.")
     principal_name: str = field(String, "0+", "Its name.")
@@ -35,15 +38,19 @@ class DescribedDelegationToken(Struct):
 
     principal_type: str = field(String, "0+", "The kind of principal: `User`.")
     principal_name: str = field(String, "0+", "Its name.")
-    issue_timestamp: int = field(Int64, "0+", "When it was made, in ms since 1970.")
+    issue_timestamp: int = field(Int64, "0+", "When the token was created, in ms since 1970.")
     expiry_timestamp: int = field(
-        Int64, "0+", "When it ends unless it is renewed, in ms since 1970."
+        Int64, "0+", "When the token expires unless it is renewed, in ms since 1970."
     )
-    max_timestamp: int = field(Int64, "0+", "Until when it can be renewed, in ms since 1970.")
+    max_timestamp: int = field(
+        Int64, "0+", "The latest time to which the token can be renewed, in ms since 1970."
+    )
     token_id: str = field(String, "0+", "The token's id.")
-    hmac: bytes = field(Bytes, "0+", "The token's HMAC, by which it is known.")
+    hmac: bytes = field(Bytes, "0+", "The token's HMAC, which identifies the token.")
     renewers: list[DescribedDelegationTokenRenewer] = field(
-        Array(DescribedDelegationTokenRenewer), "0+", "Who else may renew it."
+        Array(DescribedDelegationTokenRenewer),
+        "0+",
+        "The other principals that may renew the token.",
     )
 
 
@@ -59,5 +66,5 @@ class DescribeDelegationTokenResponse(
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )

@@ -1,4 +1,4 @@
-"""DescribeLogDirs (key 35): what lies in which log dir, and how large it is (KIP-113)."""
+"""DescribeLogDirs (key 35): return the contents and sizes of log dirs (KIP-113)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -14,10 +14,10 @@ class DescribableLogDirTopic(Struct):
 
 
 class DescribeLogDirsRequest(Message, key=ApiKey.DESCRIBE_LOG_DIRS, valid="0-2", flexible="2+"):
-    """Which partitions (Kafka: DescribeLogDirsRequest.json)."""
+    """The partitions to describe (Kafka: DescribeLogDirsRequest.json)."""
 
     topics: list[DescribableLogDirTopic] | None = field(
-        Array(DescribableLogDirTopic), "0+", "Which partitions; null: all.", nullable="0+"
+        Array(DescribableLogDirTopic), "0+", "The partitions; null: all.", nullable="0+"
     )
 
 
@@ -29,16 +29,16 @@ class DescribeLogDirsPartition(Struct):
     offset_lag: int = field(
         Int64,
         "0+",
-        "High watermark minus its log end offset; for a copy on the move: the log end offset minus"
-        " its own.",
+        "High watermark minus the log end offset. For a copy that is being moved: the log end"
+        " offset of the replica minus that of the copy.",
     )
     is_future_key: bool = field(
-        Bool, "0+", "Whether it is a copy on its way into this dir (KIP-113)."
+        Bool, "0+", "Whether this is a copy that is being moved into this log dir (KIP-113)."
     )
 
 
 class DescribeLogDirsTopic(Struct):
-    """One topic's partitions in it."""
+    """The partitions of one topic in the log dir."""
 
     name: str = field(String, "0+", "The topic.")
     partitions: list[DescribeLogDirsPartition] = field(
@@ -60,6 +60,6 @@ class DescribeLogDirsResponse(Message, key=ApiKey.DESCRIBE_LOG_DIRS, valid="0-2"
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )
     results: list[DescribeLogDirsResult] = field(Array(DescribeLogDirsResult), "0+", "The results.")

@@ -1,4 +1,4 @@
-"""DescribeProducers (key 61): the producers that a partition's leader remembers (KIP-664)."""
+"""DescribeProducers (key 61): return the producers known to a partition's leader (KIP-664)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -14,7 +14,7 @@ class TopicRequest(Struct):
 
 
 class DescribeProducersRequest(Message, key=ApiKey.DESCRIBE_PRODUCERS, valid="0", flexible="0+"):
-    """Which partitions (Kafka: DescribeProducersRequest.json)."""
+    """The partitions to describe (Kafka: DescribeProducersRequest.json)."""
 
     topics: list[TopicRequest] = field(Array(TopicRequest), "0+", "The topics.")
 
@@ -25,16 +25,21 @@ class ProducerState(Struct):
     producer_id: int = field(Int64, "0+", "The producer's id.")
     producer_epoch: int = field(Int32, "0+", "The producer's epoch.")
     last_sequence: int = field(
-        Int32, "0+", "The sequence of its last record; -1 if none.", default=-1
+        Int32, "0+", "The sequence number of the producer's last record; -1 if none.", default=-1
     )
     last_timestamp: int = field(
-        Int64, "0+", "The timestamp of its last batch, in ms since 1970.", default=-1
+        Int64, "0+", "The timestamp of the producer's last batch, in ms since 1970.", default=-1
     )
     coordinator_epoch: int = field(
-        Int32, "0+", "The epoch of the coordinator that wrote its last marker; -1 if none."
+        Int32,
+        "0+",
+        "The epoch of the coordinator that wrote the producer's last marker; -1 if none.",
     )
     current_txn_start_offset: int = field(
-        Int64, "0+", "Where its open transaction begins; -1 if none is open.", default=-1
+        Int64,
+        "0+",
+        "The first offset of the producer's open transaction; -1 if none is open.",
+        default=-1,
     )
 
 
@@ -64,6 +69,6 @@ class DescribeProducersResponse(Message, key=ApiKey.DESCRIBE_PRODUCERS, valid="0
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )
     topics: list[TopicResponse] = field(Array(TopicResponse), "0+", "The topics.")

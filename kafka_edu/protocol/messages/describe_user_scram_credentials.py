@@ -1,4 +1,4 @@
-"""DescribeUserScramCredentials (key 50): which users have SCRAM passwords (KIP-554)."""
+"""DescribeUserScramCredentials (key 50): return which users have SCRAM passwords (KIP-554)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -15,10 +15,10 @@ class UserName(Struct):
 class DescribeUserScramCredentialsRequest(
     Message, key=ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, valid="0", flexible="0+"
 ):
-    """Which users (Kafka: DescribeUserScramCredentialsRequest.json)."""
+    """The users to describe (Kafka: DescribeUserScramCredentialsRequest.json)."""
 
     users: list[UserName] | None = field(
-        Array(UserName), "0+", "Which users; null or empty: all.", nullable="0+"
+        Array(UserName), "0+", "The users; null or empty: all.", nullable="0+"
     )
 
 
@@ -26,7 +26,7 @@ class CredentialInfo(Struct):
     """One mechanism."""
 
     mechanism: int = field(Int8, "0+", "1 SCRAM-SHA-256, 2 SCRAM-SHA-512.")
-    iterations: int = field(Int32, "0+", "How often the password was hashed.")
+    iterations: int = field(Int32, "0+", "The number of times the password was hashed.")
 
 
 class DescribeUserScramCredentialsResult(Struct):
@@ -36,19 +36,19 @@ class DescribeUserScramCredentialsResult(Struct):
     error_code: int = field(Int16, "0+", "The error, or 0.")
     error_message: str | None = field(String, "0+", "What went wrong, or null.", nullable="0+")
     credential_infos: list[CredentialInfo] = field(
-        Array(CredentialInfo), "0+", "The mechanisms the user has a password for."
+        Array(CredentialInfo), "0+", "The mechanisms for which the user has a password."
     )
 
 
 class DescribeUserScramCredentialsResponse(
     Message, key=ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, valid="0", flexible="0+"
 ):
-    """What they have (Kafka: DescribeUserScramCredentialsResponse.json)."""
+    """The mechanisms of each user (Kafka: DescribeUserScramCredentialsResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )
     error_code: int = field(Int16, "0+", "The error of the whole request, or 0.")
     error_message: str | None = field(String, "0+", "What went wrong, or null.", nullable="0+")

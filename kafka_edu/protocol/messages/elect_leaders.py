@@ -1,4 +1,4 @@
-"""ElectLeaders (key 43): the controller elects leaders (KIP-183, KIP-460)."""
+"""ElectLeaders (key 43): let the controller elect leaders (KIP-183, KIP-460)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -14,14 +14,14 @@ class TopicPartitions(Struct):
 
 
 class ElectLeadersRequest(Message, key=ApiKey.ELECT_LEADERS, valid="0-2", flexible="2+"):
-    """Which partitions (Kafka: ElectLeadersRequest.json)."""
+    """The partitions that need an election (Kafka: ElectLeadersRequest.json)."""
 
     election_type: int = field(Int8, "1+", "0 preferred, 1 unclean (KIP-460).")
     topic_partitions: list[TopicPartitions] | None = field(
-        Array(TopicPartitions), "0+", "Which partitions; null: all.", nullable="0+"
+        Array(TopicPartitions), "0+", "The partitions; null: all.", nullable="0+"
     )
     timeout_ms: int = field(
-        Int32, "0+", "How long the broker may take until it answers, in ms.", default=60000
+        Int32, "0+", "How long the broker may take to answer, in ms.", default=60000
     )
 
 
@@ -43,12 +43,12 @@ class ReplicaElectionResult(Struct):
 
 
 class ElectLeadersResponse(Message, key=ApiKey.ELECT_LEADERS, valid="0-2", flexible="2+"):
-    """What came of each (Kafka: ElectLeadersResponse.json)."""
+    """The result for each partition (Kafka: ElectLeadersResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )
     error_code: int = field(Int16, "1+", "The error of the whole request, or 0.", ignorable=True)
     replica_election_results: list[ReplicaElectionResult] = field(

@@ -1,4 +1,4 @@
-"""EndTxn (key 26): a transaction is committed or aborted (KIP-98)."""
+"""EndTxn (key 26): commit or abort a transaction (KIP-98)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -7,7 +7,7 @@ from kafka_edu.protocol.types import Bool, Int16, Int32, Int64, String
 
 
 class EndTxnRequest(Message, key=ApiKey.END_TXN, valid="0-3", flexible="3+"):
-    """How it ends (Kafka: EndTxnRequest.json)."""
+    """The transaction, and how it ends (Kafka: EndTxnRequest.json)."""
 
     transactional_id: str = field(String, "0+", "The producer's transactional id.")
     producer_id: int = field(Int64, "0+", "The producer's id.")
@@ -16,11 +16,11 @@ class EndTxnRequest(Message, key=ApiKey.END_TXN, valid="0-3", flexible="3+"):
 
 
 class EndTxnResponse(Message, key=ApiKey.END_TXN, valid="0-3", flexible="3+"):
-    """Whether it will (Kafka: EndTxnResponse.json)."""
+    """The result (Kafka: EndTxnResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )
     error_code: int = field(Int16, "0+", "The error, or 0.")

@@ -1,4 +1,4 @@
-"""Fetch (key 1): consumers and followers read record batches from the log."""
+"""Fetch (key 1): read record batches from the log; consumers and followers send it."""
 
 from kafka_edu.common.transport import Part
 from kafka_edu.protocol.api_keys import ApiKey
@@ -8,19 +8,21 @@ from kafka_edu.protocol.types import Array, Int8, Int16, Int32, Int64, Records, 
 
 
 class FetchPartition(Struct):
-    """From where on, and how much, to read of one partition."""
+    """The offset to read from, and how much to read, for one partition."""
 
     partition: int = field(Int32, "0+", "The partition.")
     current_leader_epoch: int = field(
         Int32,
         "9+",
-        "The leader epoch the sender knows; fences a stale leader or a stale sender; -1: do not"
-        " check (KIP-320).",
+        "The leader epoch that the sender knows, which fences a stale leader or sender; -1:"
+        " do not check (KIP-320).",
         default=-1,
         ignorable=True,
     )
     fetch_offset: int = field(
-        Int64, "0+", "The offset to read from. A follower's tells the leader its LEO."
+        Int64,
+        "0+",
+        "The offset to read from. In a fetch of a follower, this is also the follower's LEO.",
     )
     last_fetched_epoch: int = field(
         Int32,
@@ -36,7 +38,7 @@ class FetchPartition(Struct):
         ignorable=True,
     )
     partition_max_bytes: int = field(
-        Int32, "0+", "The most bytes of this partition (max.partition.fetch.bytes)."
+        Int32, "0+", "The maximum number of bytes of this partition (max.partition.fetch.bytes)."
     )
 
 
@@ -55,17 +57,17 @@ class ForgottenTopic(Struct):
 
 
 class FetchRequest(Message, key=ApiKey.FETCH, valid="0-12", flexible="12+"):
-    """Asks for records from given offsets on (Kafka: FetchRequest.json; book §6.3.2).
+    """Read records from given offsets on (Kafka: FetchRequest.json; book §6.3.2).
 
-    From version 7 on a fetch may belong to a session (KIP-227): then it lists only the partitions
-    that changed since the last one. From version 12 on a follower learns of divergence from the
-    response (KIP-595) and needs no OffsetForLeaderEpoch.
+    From version 7 on, a fetch may belong to a session (KIP-227). It then lists only the partitions
+    that changed since the last fetch. From version 12 on, the response tells a follower where its
+    log diverges (KIP-595), so it needs no OffsetForLeaderEpoch.
     """
 
     cluster_id: str | None = field(
         String,
         "12+",
-        "The cluster the sender takes this to be, or null; for raft only (KIP-595).",
+        "The cluster that the sender expects, or null; only for raft (KIP-595).",
         nullable="12+",
         default=None,
         tag=0,
@@ -76,13 +78,13 @@ class FetchRequest(Message, key=ApiKey.FETCH, valid="0-12", flexible="12+"):
         Int32, "0+", "How long the broker may wait for `min_bytes`, in ms (fetch.max.wait.ms)."
     )
     min_bytes: int = field(
-        Int32, "0+", "Answer no sooner than this many bytes are there (fetch.min.bytes)."
+        Int32, "0+", "Wait until this many bytes are available (fetch.min.bytes)."
     )
     max_bytes: int = field(
         Int32,
         "3+",
-        "The most bytes of the whole response; the first batch comes even if it is larger"
-        " (KIP-74).",
+        "The maximum number of bytes of the whole response. The first batch is returned even"
+        " if it is larger (KIP-74).",
         default=0x7FFFFFFF,
         ignorable=True,
     )
@@ -98,7 +100,8 @@ class FetchRequest(Message, key=ApiKey.FETCH, valid="0-12", flexible="12+"):
     session_epoch: int = field(
         Int32,
         "7+",
-        "Counts the session's fetches: 0 opens a session, -1 asks without or closes (KIP-227).",
+        "The number of this fetch in the session: 0 opens a session, -1 means no session or"
+        " closes it (KIP-227).",
         default=-1,
         ignorable=True,
     )
@@ -110,18 +113,18 @@ class FetchRequest(Message, key=ApiKey.FETCH, valid="0-12", flexible="12+"):
     forgotten_topics_data: list[ForgottenTopic] = field(
         Array(ForgottenTopic),
         "7+",
-        "In a session, the partitions that are to be left out from now on (KIP-227).",
+        "In a session, the partitions to remove from it (KIP-227).",
     )
     rack_id: str = field(
         String,
         "11+",
-        "The consumer's rack, so that it may be sent to a follower there (KIP-392).",
+        "The consumer's rack. The leader may name a follower there to read from (KIP-392).",
         ignorable=True,
     )
 
 
 class EpochEndOffset(Struct):
-    """Where a leader epoch ends (KIP-595)."""
+    """The end of a leader epoch (KIP-595)."""
 
     epoch: int = field(
         Int32,
@@ -130,7 +133,10 @@ class EpochEndOffset(Struct):
         default=-1,
     )
     end_offset: int = field(
-        Int64, "12+", "The offset behind that epoch's last record: truncate to it.", default=-1
+        Int64,
+        "12+",
+        "The offset after that epoch's last record; the follower truncates to it.",
+        default=-1,
     )
 
 
@@ -144,7 +150,9 @@ class LeaderIdAndEpoch(Struct):
 class SnapshotId(Struct):
     """A raft snapshot (KIP-630); a broker with ZooKeeper never sends one."""
 
-    end_offset: int = field(Int64, "0+", "The offset behind the last record it holds.", default=-1)
+    end_offset: int = field(
+        Int64, "0+", "The offset after the last record of the snapshot.", default=-1
+    )
     epoch: int = field(Int32, "0+", "The epoch of that record.", default=-1)
 
 
@@ -152,7 +160,7 @@ class AbortedTransaction(Struct):
     """An aborted transaction that reaches into the fetched range (KIP-98)."""
 
     producer_id: int = field(
-        Int64, "4+", "The producer whose records to skip, up to its abort marker."
+        Int64, "4+", "The producer whose records must be skipped, up to its abort marker."
     )
     first_offset: int = field(Int64, "4+", "The offset of the transaction's first record.")
 
@@ -162,7 +170,11 @@ class FetchablePartitionResponse(Struct):
 
     partition: int = field(Int32, "0+", "The partition.")
     error_code: int = field(Int16, "0+", "The error, or 0.")
-    high_watermark: int = field(Int64, "0+", "The offset below which the whole ISR has everything.")
+    high_watermark: int = field(
+        Int64,
+        "0+",
+        "The high watermark: every replica of the ISR has all records below this offset.",
+    )
     last_stable_offset: int = field(
         Int64,
         "4+",
@@ -180,29 +192,35 @@ class FetchablePartitionResponse(Struct):
     diverging_epoch: EpochEndOffset = field(
         EpochEndOffset,
         "12+",
-        "If the follower's log diverges: the largest epoch not above its own, and where that ends"
-        " (KIP-595).",
+        "Set if the follower's log diverges: the largest epoch that is not above the"
+        " follower's, and where it ends (KIP-595).",
         tag=0,
     )
     current_leader: LeaderIdAndEpoch = field(
         LeaderIdAndEpoch,
         "12+",
-        "The leader and its epoch, if the sender's are out of date; raft only (KIP-595).",
+        "The leader and its epoch, if the sender knows an old one; only for raft (KIP-595).",
         tag=1,
     )
     snapshot_id: SnapshotId = field(
-        SnapshotId, "12+", "The snapshot to fetch instead of the log; raft only (KIP-630).", tag=2
+        SnapshotId,
+        "12+",
+        "The snapshot to fetch instead of the log; only for raft (KIP-630).",
+        tag=2,
     )
     aborted_transactions: list[AbortedTransaction] | None = field(
         Array(AbortedTransaction),
         "4+",
-        "Transactions a read_committed consumer must skip here; null for read_uncommitted"
-        " (KIP-98).",
+        "Transactions whose records a read_committed consumer must skip; null for"
+        " read_uncommitted (KIP-98).",
         nullable="4+",
         ignorable=True,
     )
     preferred_read_replica: int = field(
-        Int32, "11+", "The follower to read from instead; -1: stay (KIP-392).", default=-1
+        Int32,
+        "11+",
+        "The follower to read from instead; -1: keep reading from this broker (KIP-392).",
+        default=-1,
     )
     record_set: Part | None = field(
         Records, "0+", "Record batches; the last may be cut short.", nullable="0+", default=None
@@ -219,19 +237,19 @@ class FetchableTopicResponse(Struct):
 
 
 class FetchResponse(Message, key=ApiKey.FETCH, valid="0-12", flexible="12+"):
-    """The records, and the watermarks beside them (Kafka: FetchResponse.json).
+    """The records, with the watermarks of each partition (Kafka: FetchResponse.json).
 
-    In a session a partition is left out if it has neither records nor news.
+    In a session, a partition without records and without changes is left out.
     """
 
     throttle_time_ms: int = field(
         Int32,
         "1+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
         ignorable=True,
     )
     error_code: int = field(Int16, "7+", "An error of the session, or 0 (KIP-227).", ignorable=True)
-    session_id: int = field(Int32, "7+", "The session this belongs to; 0: there is none (KIP-227).")
+    session_id: int = field(Int32, "7+", "The fetch session; 0: there is none (KIP-227).")
     responses: list[FetchableTopicResponse] = field(
         Array(FetchableTopicResponse), "0+", "The results, by topic."
     )

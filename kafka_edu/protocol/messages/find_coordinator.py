@@ -1,4 +1,4 @@
-"""FindCoordinator (key 10): which broker coordinates a group or a transactional producer."""
+"""FindCoordinator (key 10): find the coordinator of a group or a transactional producer."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -7,10 +7,12 @@ from kafka_edu.protocol.types import Int8, Int16, Int32, String
 
 
 class FindCoordinatorRequest(Message, key=ApiKey.FIND_COORDINATOR, valid="0-3", flexible="3+"):
-    """Whose coordinator (Kafka: FindCoordinatorRequest.json)."""
+    """The group or transactional id to look up (Kafka: FindCoordinatorRequest.json)."""
 
     key: str = field(String, "0+", "The group, or the transactional id.")
-    key_type: int = field(Int8, "1+", "0: key is a group; 1: a transactional id (KIP-98).")
+    key_type: int = field(
+        Int8, "1+", "0: the key is a group; 1: it is a transactional id (KIP-98)."
+    )
 
 
 class FindCoordinatorResponse(Message, key=ApiKey.FIND_COORDINATOR, valid="0-3", flexible="3+"):
@@ -19,7 +21,7 @@ class FindCoordinatorResponse(Message, key=ApiKey.FIND_COORDINATOR, valid="0-3",
     throttle_time_ms: int = field(
         Int32,
         "1+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
         ignorable=True,
     )
     error_code: int = field(Int16, "0+", "The error, or 0.")

@@ -1,8 +1,8 @@
-"""The records of `__consumer_offsets`: committed offsets and groups (Kafka: OffsetCommitKey.json,
-GroupMetadataValue.json …).
+"""The records of `__consumer_offsets`: committed offsets and groups.
 
-Each key and value begins with its version, an int16. The key's version tells which of the two it
-is: 0 and 1 an offset, 2 a group. A null value is a tombstone.
+(Kafka: OffsetCommitKey.json, GroupMetadataValue.json …) Each key and value begins with its version,
+an int16. The version of the key shows what the record is: 0 and 1 an offset, 2 a group. A null
+value is a tombstone.
 """
 
 from kafka_edu.protocol.fields import field
@@ -11,7 +11,7 @@ from kafka_edu.protocol.types import Array, Bytes, Int32, Int64, String
 
 
 class OffsetCommitKey(Message, valid="0-1", flexible="none"):
-    """Whose offset, and of which partition."""
+    """The group and partition that a committed offset belongs to."""
 
     group: str = field(String, "0-1", "The group.")
     topic: str = field(String, "0-1", "The topic.")
@@ -29,19 +29,19 @@ class OffsetCommitValue(Message, valid="0-3", flexible="none"):
         default=-1,
         ignorable=True,
     )
-    metadata: str = field(String, "0+", "Whatever the client wants to remember beside it.")
+    metadata: str = field(String, "0+", "Free text that the client stores with the offset.")
     commit_timestamp: int = field(Int64, "0+", "When it was committed, in ms since 1970.")
     expire_timestamp: int = field(
         Int64,
         "1",
-        "When it ends, in ms since 1970; -1: by offsets.retention.minutes.",
+        "When the offset expires, in ms since 1970; -1: offsets.retention.minutes decides.",
         default=-1,
         ignorable=True,
     )
 
 
 class GroupMetadataKey(Message, valid="2", flexible="none"):
-    """A group."""
+    """The id of a group."""
 
     group: str = field(String, "2", "The group.")
 
@@ -53,7 +53,7 @@ class MemberMetadata(Struct):
     group_instance_id: str | None = field(
         String,
         "3+",
-        "The static member's own id; null: a dynamic one (KIP-345).",
+        "The id that a static member chose itself; null: a dynamic member (KIP-345).",
         nullable="3+",
         default=None,
         ignorable=True,
@@ -61,30 +61,33 @@ class MemberMetadata(Struct):
     client_id: str = field(String, "0+", "The member's client id.")
     client_host: str = field(String, "0+", "The member's address, `/127.0.0.1`.")
     rebalance_timeout: int = field(
-        Int32, "1+", "How long a rebalance waits for it, in ms.", ignorable=True
+        Int32, "1+", "How long a rebalance waits for the member, in ms.", ignorable=True
     )
-    session_timeout: int = field(Int32, "0+", "How long it may go without a heartbeat, in ms.")
-    subscription: bytes = field(Bytes, "0+", "What it says of itself for the chosen protocol.")
-    assignment: bytes = field(Bytes, "0+", "The member's assignment, as the leader wrote it.")
+    session_timeout: int = field(Int32, "0+", "How long the member may send no heartbeat, in ms.")
+    subscription: bytes = field(Bytes, "0+", "The member's own data for the chosen protocol.")
+    assignment: bytes = field(
+        Bytes, "0+", "The member's assignment, in the bytes that the leader wrote."
+    )
 
 
 class GroupMetadataValue(Message, valid="0-3", flexible="none"):
     """A group's generation and members."""
 
-    protocol_type: str = field(
-        String, "0+", "What the group's members speak: `consumer`, `connect` …"
-    )
+    protocol_type: str = field(String, "0+", "The kind of group: `consumer`, `connect` …")
     generation: int = field(Int32, "0+", "The generation.")
     protocol: str | None = field(
         String, "0+", "The chosen protocol; null if the group is empty.", nullable="0+"
     )
     leader: str | None = field(
-        String, "0+", "The member that assigns; null if the group is empty.", nullable="0+"
+        String,
+        "0+",
+        "The group leader, which makes the assignment; null if the group is empty.",
+        nullable="0+",
     )
     current_state_timestamp: int = field(
         Int64,
         "2+",
-        "Since when it is in its state, in ms since 1970 (KIP-211).",
+        "When the group entered its state, in ms since 1970 (KIP-211).",
         default=-1,
         ignorable=True,
     )

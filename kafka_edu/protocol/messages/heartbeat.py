@@ -1,4 +1,4 @@
-"""Heartbeat (key 12): a member is alive."""
+"""Heartbeat (key 12): a group member shows that it is alive."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -7,7 +7,7 @@ from kafka_edu.protocol.types import Int16, Int32, String
 
 
 class HeartbeatRequest(Message, key=ApiKey.HEARTBEAT, valid="0-4", flexible="4+"):
-    """A sign of life (Kafka: HeartbeatRequest.json)."""
+    """A sign of life of one member (Kafka: HeartbeatRequest.json)."""
 
     group_id: str = field(String, "0+", "The group.")
     generation_id: int = field(Int32, "0+", "The group's generation.")
@@ -15,19 +15,22 @@ class HeartbeatRequest(Message, key=ApiKey.HEARTBEAT, valid="0-4", flexible="4+"
     group_instance_id: str | None = field(
         String,
         "3+",
-        "The static member's own id; null: a dynamic one (KIP-345).",
+        "The id that a static member chose itself; null: a dynamic member (KIP-345).",
         nullable="3+",
         default=None,
     )
 
 
 class HeartbeatResponse(Message, key=ApiKey.HEARTBEAT, valid="0-4", flexible="4+"):
-    """Whether all is well; REBALANCE_IN_PROGRESS: join again (Kafka: HeartbeatResponse.json)."""
+    """The result (Kafka: HeartbeatResponse.json).
+
+    REBALANCE_IN_PROGRESS means that the member must join again.
+    """
 
     throttle_time_ms: int = field(
         Int32,
         "1+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
         ignorable=True,
     )
     error_code: int = field(Int16, "0+", "The error, or 0.")

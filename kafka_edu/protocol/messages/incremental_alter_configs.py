@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs (key 44): single configs of a resource change (KIP-339)."""
+"""IncrementalAlterConfigs (key 44): change single configs of a resource (KIP-339)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -32,7 +32,7 @@ class IncrementalAlterConfigsRequest(
     resources: list[AlterConfigsResource] = field(
         Array(AlterConfigsResource), "0+", "The resources."
     )
-    validate_only: bool = field(Bool, "0+", "Only check whether it could be done.")
+    validate_only: bool = field(Bool, "0+", "True: only check the request and change nothing.")
 
 
 class AlterConfigsResourceResponse(Struct):
@@ -47,12 +47,12 @@ class AlterConfigsResourceResponse(Struct):
 class IncrementalAlterConfigsResponse(
     Message, key=ApiKey.INCREMENTAL_ALTER_CONFIGS, valid="0-1", flexible="1+"
 ):
-    """What came of each resource (Kafka: IncrementalAlterConfigsResponse.json)."""
+    """The result for each resource (Kafka: IncrementalAlterConfigsResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )
     responses: list[AlterConfigsResourceResponse] = field(
         Array(AlterConfigsResourceResponse), "0+", "The results."

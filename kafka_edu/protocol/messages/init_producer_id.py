@@ -1,5 +1,6 @@
-"""InitProducerId (key 22): gives a producer the id and epoch by which its batches are recognised
-(KIP-98).
+"""InitProducerId (key 22): give a producer its id and epoch (KIP-98).
+
+Brokers recognise the producer's batches by them.
 """
 
 from kafka_edu.protocol.api_keys import ApiKey
@@ -9,10 +10,10 @@ from kafka_edu.protocol.types import Int16, Int32, Int64, String
 
 
 class InitProducerIdRequest(Message, key=ApiKey.INIT_PRODUCER_ID, valid="0-4", flexible="2+"):
-    """Asks for a producer id (Kafka: InitProducerIdRequest.json).
+    """Ask for a producer id (Kafka: InitProducerIdRequest.json).
 
-    Without transactional id any broker answers, from its block of ids; with one, its transaction
-    coordinator.
+    Without a transactional id, any broker answers, from its block of ids. With one, the transaction
+    coordinator of that id answers.
     """
 
     transactional_id: str | None = field(
@@ -22,16 +23,16 @@ class InitProducerIdRequest(Message, key=ApiKey.INIT_PRODUCER_ID, valid="0-4", f
         nullable="0+",
     )
     transaction_timeout_ms: int = field(
-        Int32, "0+", "After how long without an end the coordinator aborts a transaction, in ms."
+        Int32, "0+", "The time after which the coordinator aborts an open transaction, in ms."
     )
     producer_id: int = field(
         Int64,
         "3+",
-        "The id the producer has, if it wants its epoch raised; -1: none (KIP-360).",
+        "The current id of a producer that wants its epoch raised; -1: none (KIP-360).",
         default=-1,
     )
     producer_epoch: int = field(
-        Int16, "3+", "The epoch the producer has; -1: none (KIP-360).", default=-1
+        Int16, "3+", "The current epoch of that producer; -1: none (KIP-360).", default=-1
     )
 
 
@@ -41,7 +42,7 @@ class InitProducerIdResponse(Message, key=ApiKey.INIT_PRODUCER_ID, valid="0-4", 
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )
     error_code: int = field(Int16, "0+", "The error, or 0.")
     producer_id: int = field(Int64, "0+", "The producer id, unique in the cluster.", default=-1)

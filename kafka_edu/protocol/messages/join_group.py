@@ -7,45 +7,49 @@ from kafka_edu.protocol.types import Array, Bytes, Int16, Int32, String
 
 
 class JoinGroupRequestProtocol(Struct):
-    """One protocol the member can do."""
+    """One protocol that the member supports."""
 
     name: str = field(String, "0+", "The protocol: an assignor's name.")
     metadata: bytes = field(
-        Bytes, "0+", "What the member says of itself; for a consumer its subscription."
+        Bytes, "0+", "The member's own data for this protocol; for a consumer, its subscription."
     )
 
 
 class JoinGroupRequest(Message, key=ApiKey.JOIN_GROUP, valid="0-7", flexible="6+"):
-    """Joins a group, or joins again (Kafka: JoinGroupRequest.json).
+    """Join a group, or join it again (Kafka: JoinGroupRequest.json).
 
-    The answer waits until the group has gathered. A new member is first told its id, from version 4
-    on (KIP-394).
+    The coordinator answers when all members have joined. From version 4 on, it first sends a new
+    member its id (KIP-394).
     """
 
     group_id: str = field(String, "0+", "The group.")
     session_timeout_ms: int = field(
-        Int32, "0+", "Without a heartbeat for so long the member is out, in ms."
+        Int32,
+        "0+",
+        "The coordinator removes the member after this time without a heartbeat, in ms.",
     )
     rebalance_timeout_ms: int = field(
         Int32,
         "1+",
-        "How long a rebalance waits for the member, in ms; -1: as long as the session (KIP-62).",
+        "How long a rebalance waits for the member, in ms; -1: the session timeout (KIP-62).",
         default=-1,
         ignorable=True,
     )
-    member_id: str = field(String, "0+", "The id that the coordinator gave; empty at first.")
+    member_id: str = field(
+        String, "0+", "The member's id, given by the coordinator; empty in the first request."
+    )
     group_instance_id: str | None = field(
         String,
         "5+",
-        "The static member's own id; null: a dynamic one (KIP-345).",
+        "The id that a static member chose itself; null: a dynamic member (KIP-345).",
         nullable="5+",
         default=None,
     )
-    protocol_type: str = field(
-        String, "0+", "What the group's members speak: `consumer`, `connect` …"
-    )
+    protocol_type: str = field(String, "0+", "The kind of group: `consumer`, `connect` …")
     protocols: list[JoinGroupRequestProtocol] = field(
-        Array(JoinGroupRequestProtocol), "0+", "What the member can do, its favourite first."
+        Array(JoinGroupRequestProtocol),
+        "0+",
+        "The protocols that the member supports, its favourite first.",
     )
 
 
@@ -56,13 +60,13 @@ class JoinGroupResponseMember(Struct):
     group_instance_id: str | None = field(
         String,
         "5+",
-        "The static member's own id; null: a dynamic one (KIP-345).",
+        "The id that a static member chose itself; null: a dynamic member (KIP-345).",
         nullable="5+",
         default=None,
         ignorable=True,
     )
     metadata: bytes = field(
-        Bytes, "0+", "What the member says of itself; for a consumer its subscription."
+        Bytes, "0+", "The member's own data for this protocol; for a consumer, its subscription."
     )
 
 
@@ -72,7 +76,7 @@ class JoinGroupResponse(Message, key=ApiKey.JOIN_GROUP, valid="0-7", flexible="6
     throttle_time_ms: int = field(
         Int32,
         "2+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
         ignorable=True,
     )
     error_code: int = field(Int16, "0+", "The error, or 0.")
@@ -80,7 +84,7 @@ class JoinGroupResponse(Message, key=ApiKey.JOIN_GROUP, valid="0-7", flexible="6
     protocol_type: str | None = field(
         String,
         "7+",
-        "What the group's members speak: `consumer`, `connect` …",
+        "The kind of group: `consumer`, `connect` …",
         nullable="7+",
         default=None,
         ignorable=True,
@@ -88,8 +92,10 @@ class JoinGroupResponse(Message, key=ApiKey.JOIN_GROUP, valid="0-7", flexible="6
     protocol_name: str | None = field(
         String, "0+", "The chosen protocol: an assignor's name.", nullable="7+"
     )
-    leader: str = field(String, "0+", "The member that assigns.")
+    leader: str = field(String, "0+", "The group leader, the member that makes the assignment.")
     member_id: str = field(String, "0+", "The member's id, given by the coordinator.")
     members: list[JoinGroupResponseMember] = field(
-        Array(JoinGroupResponseMember), "0+", "All members, for the leader; nobody for the others."
+        Array(JoinGroupResponseMember),
+        "0+",
+        "All members, in the response to the leader; empty for the others.",
     )

@@ -1,4 +1,4 @@
-"""LeaderAndIsr (key 4): the controller tells a broker which replicas it leads and follows."""
+"""LeaderAndIsr (key 4): the controller assigns to a broker which replicas it leads and follows."""
 
 from uuid import UUID
 
@@ -9,37 +9,43 @@ from kafka_edu.protocol.types import Array, Bool, Int8, Int16, Int32, Int64, Str
 
 
 class LeaderAndIsrPartitionState(Struct):
-    """What the controller decided for one partition: the content of its state znode."""
+    """The controller's decision for one partition: the content of its state znode."""
 
     topic_name: str = field(
-        String, "0-1", "The topic, where partitions are not grouped.", ignorable=True
+        String,
+        "0-1",
+        "The topic, in versions that do not group partitions by topic.",
+        ignorable=True,
     )
     partition_index: int = field(Int32, "0+", "The partition.")
     controller_epoch: int = field(
         Int32, "0+", "The epoch of the controller that last wrote the state."
     )
     leader: int = field(
-        Int32, "0+", "The leader's broker id; -1 none, -2 while the topic is being deleted."
+        Int32, "0+", "The leader's broker id; -1: no leader, -2: the topic is being deleted."
     )
     leader_epoch: int = field(
-        Int32, "0+", "Grows by one with each election; an older one is refused."
+        Int32, "0+", "Grows by one with each election; an older epoch is refused."
     )
     isr: list[int] = field(Array(Int32), "0+", "The replicas in sync.")
     zk_version: int = field(
-        Int32, "0+", "The version of the state znode, by which the leader changes the ISR."
+        Int32, "0+", "The version of the state znode. The leader needs it to change the ISR."
     )
     replicas: list[int] = field(Array(Int32), "0+", "All replicas: AR, the preferred leader first.")
     adding_replicas: list[int] = field(
-        Array(Int32), "3+", "Those a reassignment is adding (KIP-455).", ignorable=True
+        Array(Int32), "3+", "The replicas that a reassignment is adding (KIP-455).", ignorable=True
     )
     removing_replicas: list[int] = field(
-        Array(Int32), "3+", "Those a reassignment is removing (KIP-455).", ignorable=True
+        Array(Int32),
+        "3+",
+        "The replicas that a reassignment is removing (KIP-455).",
+        ignorable=True,
     )
     is_new: bool = field(
         Bool,
         "1+",
-        "Whether the partition was just created, so that a log may be made even while a log dir is"
-        " offline (KIP-112).",
+        "Whether the partition was just created. If so, the broker may create its log even"
+        " while a log dir is offline (KIP-112).",
         ignorable=True,
     )
 
@@ -48,14 +54,16 @@ class LeaderAndIsrTopicState(Struct):
     """The partitions of one topic (KIP-380)."""
 
     topic_name: str = field(String, "2+", "The topic.")
-    topic_id: UUID = field(Uuid, "5+", "Its id; zero if it has none (KIP-516).", ignorable=True)
+    topic_id: UUID = field(
+        Uuid, "5+", "The topic's id; zero if it has none (KIP-516).", ignorable=True
+    )
     partition_states: list[LeaderAndIsrPartitionState] = field(
         Array(LeaderAndIsrPartitionState), "2+", "Its partitions."
     )
 
 
 class LeaderAndIsrLiveLeader(Struct):
-    """How one leader is reached, through the listener of the brokers."""
+    """The address of one leader, at the listener that brokers use."""
 
     broker_id: int = field(Int32, "0+", "The broker id.")
     host_name: str = field(String, "0+", "Its host.")
@@ -63,29 +71,31 @@ class LeaderAndIsrLiveLeader(Struct):
 
 
 class LeaderAndIsrRequest(Message, key=ApiKey.LEADER_AND_ISR, valid="0-5", flexible="4+"):
-    """Makes replicas of the receiving broker leaders or followers (Kafka: LeaderAndIsrRequest.json;
-    book §6.4).
+    """Make replicas of the receiving broker leaders or followers.
 
-    Versions 0 and 1 list partitions one by one, later ones group them by topic (KIP-380).
+    (Kafka: LeaderAndIsrRequest.json; book §6.4.) Versions 0 and 1 list partitions one by one; later
+    versions group them by topic (KIP-380).
     """
 
     controller_id: int = field(Int32, "0+", "The broker id of the controller that sends this.")
     controller_epoch: int = field(
-        Int32, "0+", "Fences a controller that lost an election and does not know it yet."
+        Int32,
+        "0+",
+        "The controller's epoch. It fences a controller that lost its office and does not"
+        " know it yet.",
     )
     broker_epoch: int = field(
         Int64,
         "2+",
-        "The czxid of the receiver's registration; fences requests meant for its life before"
-        " (KIP-380).",
+        "The czxid of the receiver's registration. It fences requests from before the"
+        " receiver's restart (KIP-380).",
         default=-1,
         ignorable=True,
     )
     type: int = field(
         Int8,
         "5+",
-        "0 unknown, 1 incremental, 2 full: whether all of the broker's replicas are listed"
-        " (KIP-516).",
+        "0 unknown, 1 incremental, 2 full: all replicas of the broker are listed (KIP-516).",
     )
     ungrouped_partition_states: list[LeaderAndIsrPartitionState] = field(
         Array(LeaderAndIsrPartitionState), "0-1", "The partitions, one by one."
@@ -94,7 +104,7 @@ class LeaderAndIsrRequest(Message, key=ApiKey.LEADER_AND_ISR, valid="0-5", flexi
         Array(LeaderAndIsrTopicState), "2+", "The partitions, by topic (KIP-380)."
     )
     live_leaders: list[LeaderAndIsrLiveLeader] = field(
-        Array(LeaderAndIsrLiveLeader), "0+", "How the leaders named here are reached."
+        Array(LeaderAndIsrLiveLeader), "0+", "The addresses of the leaders that the request names."
     )
 
 
@@ -102,7 +112,7 @@ class LeaderAndIsrPartitionError(Struct):
     """The result for one partition."""
 
     topic_name: str = field(
-        String, "0-4", "The topic, where results are not grouped.", ignorable=True
+        String, "0-4", "The topic, in versions that do not group results by topic.", ignorable=True
     )
     partition_index: int = field(Int32, "0+", "The partition.")
     error_code: int = field(Int16, "0+", "The error, or 0.")
@@ -118,12 +128,14 @@ class LeaderAndIsrTopicError(Struct):
 
 
 class LeaderAndIsrResponse(Message, key=ApiKey.LEADER_AND_ISR, valid="0-5", flexible="4+"):
-    """Which partitions the broker could not take over (Kafka: LeaderAndIsrResponse.json)."""
+    """The partitions that the broker could not take over (Kafka: LeaderAndIsrResponse.json)."""
 
     error_code: int = field(Int16, "0+", "An error of the whole request, or 0.")
     partition_errors: list[LeaderAndIsrPartitionError] = field(
-        Array(LeaderAndIsrPartitionError), "0-4", "Every partition's error or 0, one by one."
+        Array(LeaderAndIsrPartitionError), "0-4", "The error of every partition, or 0; one by one."
     )
     topics: list[LeaderAndIsrTopicError] = field(
-        Array(LeaderAndIsrTopicError), "5+", "Every partition's error or 0, by topic id (KIP-516)."
+        Array(LeaderAndIsrTopicError),
+        "5+",
+        "The error of every partition, or 0; by topic id (KIP-516).",
     )

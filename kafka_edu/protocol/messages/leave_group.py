@@ -1,4 +1,7 @@
-"""LeaveGroup (key 13): members leave, so that the group need not wait until their sessions end."""
+"""LeaveGroup (key 13): members leave their group.
+
+The group then does not have to wait until their sessions expire.
+"""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -13,7 +16,7 @@ class MemberIdentity(Struct):
     group_instance_id: str | None = field(
         String,
         "3+",
-        "The static member's own id; null: a dynamic one (KIP-345).",
+        "The id that a static member chose itself; null: a dynamic member (KIP-345).",
         nullable="3+",
         default=None,
         ignorable=True,
@@ -21,13 +24,15 @@ class MemberIdentity(Struct):
 
 
 class LeaveGroupRequest(Message, key=ApiKey.LEAVE_GROUP, valid="0-4", flexible="4+"):
-    """Who leaves (Kafka: LeaveGroupRequest.json)."""
+    """The members that leave (Kafka: LeaveGroupRequest.json)."""
 
     group_id: str = field(String, "0+", "The group.")
     member_id: str = field(
         String, "0-2", "The member's id, given by the coordinator.", ignorable=True
     )
-    members: list[MemberIdentity] = field(Array(MemberIdentity), "3+", "Who leaves (KIP-345).")
+    members: list[MemberIdentity] = field(
+        Array(MemberIdentity), "3+", "The members that leave (KIP-345)."
+    )
 
 
 class MemberResponse(Struct):
@@ -39,7 +44,7 @@ class MemberResponse(Struct):
     group_instance_id: str | None = field(
         String,
         "3+",
-        "The static member's own id; null: a dynamic one (KIP-345).",
+        "The id that a static member chose itself; null: a dynamic member (KIP-345).",
         nullable="3+",
         ignorable=True,
     )
@@ -47,12 +52,12 @@ class MemberResponse(Struct):
 
 
 class LeaveGroupResponse(Message, key=ApiKey.LEAVE_GROUP, valid="0-4", flexible="4+"):
-    """What came of it (Kafka: LeaveGroupResponse.json)."""
+    """The result for each member (Kafka: LeaveGroupResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,
         "1+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
         ignorable=True,
     )
     error_code: int = field(Int16, "0+", "The error, or 0.")

@@ -1,4 +1,4 @@
-"""ListGroups (key 16): the groups that a broker coordinates."""
+"""ListGroups (key 16): return the groups that a broker coordinates."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -7,10 +7,10 @@ from kafka_edu.protocol.types import Array, Int16, Int32, String
 
 
 class ListGroupsRequest(Message, key=ApiKey.LIST_GROUPS, valid="0-4", flexible="3+"):
-    """Which groups (Kafka: ListGroupsRequest.json)."""
+    """A filter for the groups to list (Kafka: ListGroupsRequest.json)."""
 
     states_filter: list[str] = field(
-        Array(String), "4+", "Only groups in these states; empty: all (KIP-518)."
+        Array(String), "4+", "Return only groups in these states; empty: all (KIP-518)."
     )
 
 
@@ -18,9 +18,7 @@ class ListedGroup(Struct):
     """One group."""
 
     group_id: str = field(String, "0+", "The group.")
-    protocol_type: str = field(
-        String, "0+", "What the group's members speak: `consumer`, `connect` …"
-    )
+    protocol_type: str = field(String, "0+", "The kind of group: `consumer`, `connect` …")
     group_state: str = field(String, "4+", "The group's state.", ignorable=True)
 
 
@@ -30,10 +28,10 @@ class ListGroupsResponse(Message, key=ApiKey.LIST_GROUPS, valid="0-4", flexible=
     throttle_time_ms: int = field(
         Int32,
         "1+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
         ignorable=True,
     )
     error_code: int = field(Int16, "0+", "The error, or 0.")
     groups: list[ListedGroup] = field(
-        Array(ListedGroup), "0+", "The groups this broker coordinates."
+        Array(ListedGroup), "0+", "The groups that this broker coordinates."
     )

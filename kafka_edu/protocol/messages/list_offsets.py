@@ -1,4 +1,4 @@
-"""ListOffsets (key 2): which offset belongs to a timestamp, or is the first or the last."""
+"""ListOffsets (key 2): find the first offset, the last one, or the one for a timestamp."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -13,7 +13,7 @@ class ListOffsetsPartition(Struct):
     current_leader_epoch: int = field(
         Int32,
         "4+",
-        "The leader epoch the sender knows; -1: do not check (KIP-320).",
+        "The leader epoch that the sender knows; -1: do not check (KIP-320).",
         default=-1,
         ignorable=True,
     )
@@ -22,7 +22,7 @@ class ListOffsetsPartition(Struct):
         "0+",
         "Find the first record not older than this, in ms since 1970; -1 latest, -2 earliest.",
     )
-    max_num_offsets: int = field(Int32, "0", "How many offsets to list at most.", default=1)
+    max_num_offsets: int = field(Int32, "0", "The maximum number of offsets to list.", default=1)
 
 
 class ListOffsetsTopic(Struct):
@@ -35,19 +35,17 @@ class ListOffsetsTopic(Struct):
 
 
 class ListOffsetsRequest(Message, key=ApiKey.LIST_OFFSETS, valid="0-6", flexible="6+"):
-    """Looks up offsets by time (Kafka: ListOffsetsRequest.json; book §3.3).
+    """Find offsets by time (Kafka: ListOffsetsRequest.json; book §3.3).
 
-    Version 0 answers with a list of segment starts; from version 1 on (KIP-79) it is one record's
-    offset and timestamp.
+    Version 0 is answered with a list of the base offsets of segments. From version 1 on (KIP-79),
+    the answer is the offset and timestamp of one record.
     """
 
     replica_id: int = field(
         Int32, "0+", "The follower's broker id; -1 for a consumer, -2 for a debugging tool."
     )
     isolation_level: int = field(Int8, "2+", '0: "latest" is the HW; 1: it is the LSO (KIP-98).')
-    topics: list[ListOffsetsTopic] = field(
-        Array(ListOffsetsTopic), "0+", "What to look up, by topic."
-    )
+    topics: list[ListOffsetsTopic] = field(Array(ListOffsetsTopic), "0+", "The lookups, by topic.")
 
 
 class ListOffsetsPartitionResponse(Struct):
@@ -63,12 +61,18 @@ class ListOffsetsPartitionResponse(Struct):
     timestamp: int = field(
         Int64,
         "1+",
-        "The found record's timestamp; -1 for earliest, latest and nothing found (KIP-79).",
+        "The timestamp of the record that was found; -1 for earliest, for latest, and if"
+        " nothing was found (KIP-79).",
         default=-1,
     )
-    offset: int = field(Int64, "1+", "The found offset; -1 if there is none (KIP-79).", default=-1)
+    offset: int = field(
+        Int64, "1+", "The offset that was found; -1 if there is none (KIP-79).", default=-1
+    )
     leader_epoch: int = field(
-        Int32, "4+", "The epoch of the found record; -1 if unknown (KIP-320).", default=-1
+        Int32,
+        "4+",
+        "The leader epoch of the record that was found; -1 if unknown (KIP-320).",
+        default=-1,
     )
 
 
@@ -87,7 +91,7 @@ class ListOffsetsResponse(Message, key=ApiKey.LIST_OFFSETS, valid="0-6", flexibl
     throttle_time_ms: int = field(
         Int32,
         "2+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
         ignorable=True,
     )
     topics: list[ListOffsetsTopicResponse] = field(

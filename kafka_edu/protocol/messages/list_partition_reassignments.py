@@ -1,4 +1,4 @@
-"""ListPartitionReassignments (key 46): which partitions are on the move (KIP-455)."""
+"""ListPartitionReassignments (key 46): return the partitions that are being moved (KIP-455)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -16,27 +16,29 @@ class ListPartitionReassignmentsTopics(Struct):
 class ListPartitionReassignmentsRequest(
     Message, key=ApiKey.LIST_PARTITION_REASSIGNMENTS, valid="0", flexible="0+"
 ):
-    """Which partitions (Kafka: ListPartitionReassignmentsRequest.json)."""
+    """The partitions to list (Kafka: ListPartitionReassignmentsRequest.json)."""
 
     timeout_ms: int = field(
-        Int32, "0+", "How long the broker may take until it answers, in ms.", default=60000
+        Int32, "0+", "How long the broker may take to answer, in ms.", default=60000
     )
     topics: list[ListPartitionReassignmentsTopics] | None = field(
         Array(ListPartitionReassignmentsTopics),
         "0+",
-        "Which; null: all.",
+        "The partitions to list; null: all.",
         nullable="0+",
         default=None,
     )
 
 
 class OngoingPartitionReassignment(Struct):
-    """One partition on the move."""
+    """One partition that is being moved."""
 
     partition_index: int = field(Int32, "0+", "The partition.")
-    replicas: list[int] = field(Array(Int32), "0+", "All its brokers now, old and new.")
-    adding_replicas: list[int] = field(Array(Int32), "0+", "Those that are being added.")
-    removing_replicas: list[int] = field(Array(Int32), "0+", "Those that go in the end.")
+    replicas: list[int] = field(Array(Int32), "0+", "All current replicas, old and new.")
+    adding_replicas: list[int] = field(Array(Int32), "0+", "The replicas that are being added.")
+    removing_replicas: list[int] = field(
+        Array(Int32), "0+", "The replicas that are removed at the end."
+    )
 
 
 class OngoingTopicReassignment(Struct):
@@ -51,12 +53,12 @@ class OngoingTopicReassignment(Struct):
 class ListPartitionReassignmentsResponse(
     Message, key=ApiKey.LIST_PARTITION_REASSIGNMENTS, valid="0", flexible="0+"
 ):
-    """Those on the move (Kafka: ListPartitionReassignmentsResponse.json)."""
+    """The partitions that are being moved (Kafka: ListPartitionReassignmentsResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )
     error_code: int = field(Int16, "0+", "The error of the whole request, or 0.")
     error_message: str | None = field(String, "0+", "What went wrong, or null.", nullable="0+")

@@ -1,4 +1,4 @@
-"""Metadata (key 3): who leads which partition, and how to reach the brokers."""
+"""Metadata (key 3): return the leaders of partitions and the addresses of brokers."""
 
 from uuid import UUID
 
@@ -9,45 +9,45 @@ from kafka_edu.protocol.types import Array, Bool, Int16, Int32, String, Uuid
 
 
 class MetadataRequestTopic(Struct):
-    """One topic to tell of."""
+    """One topic to describe."""
 
     topic_id: UUID = field(
-        Uuid, "10+", "The topic's id; zero if asked by name (KIP-516).", ignorable=True
+        Uuid, "10+", "The topic's id; zero if `name` names the topic (KIP-516).", ignorable=True
     )
     name: str | None = field(
         String,
         "0+",
-        "The topic's name; null if asked by id, which 2.8 does not serve yet.",
+        "The topic's name; null if `topic_id` names the topic, which 2.8 does not serve yet.",
         nullable="10+",
     )
 
 
 class MetadataRequest(Message, key=ApiKey.METADATA, valid="0-11", flexible="9+"):
-    """Asks any broker for the cluster as it knows it (Kafka: MetadataRequest.json; book §6.5.2).
+    """Ask any broker for its view of the cluster (Kafka: MetadataRequest.json; book §6.5.2).
 
-    All topics are asked for by an empty list in version 0, by null from version 1 on, where an
-    empty list means none.
+    In version 0, an empty list of topics means all topics. From version 1 on, null means all
+    topics, and an empty list means none.
     """
 
     topics: list[MetadataRequestTopic] | None = field(
-        Array(MetadataRequestTopic), "0+", "The topics to tell of; null means all.", nullable="1+"
+        Array(MetadataRequestTopic), "0+", "The topics; null means all.", nullable="1+"
     )
     allow_auto_topic_creation: bool = field(
         Bool,
         "4+",
-        "Whether unknown topics may be created, if the broker's config allows it too (KIP-204).",
+        "Whether the broker may create unknown topics, if its config also allows it (KIP-204).",
         default=True,
     )
     include_cluster_authorized_operations: bool = field(
-        Bool, "8-10", "Whether to tell what the client may do to the cluster (KIP-430)."
+        Bool, "8-10", "Whether to return what the client may do to the cluster (KIP-430)."
     )
     include_topic_authorized_operations: bool = field(
-        Bool, "8+", "Whether to tell what the client may do to each topic (KIP-430)."
+        Bool, "8+", "Whether to return what the client may do to each topic (KIP-430)."
     )
 
 
 class MetadataResponseBroker(Struct):
-    """One broker, as reached through the listener by which the request came."""
+    """One broker, with its address at the listener on which the request arrived."""
 
     node_id: int = field(Int32, "0+", "The broker id.")
     host: str = field(String, "0+", "The advertised host.")
@@ -71,19 +71,18 @@ class MetadataResponsePartition(Struct):
     leader_epoch: int = field(
         Int32,
         "7+",
-        "Grows by one with each election, so that a client can tell old metadata from new"
-        " (KIP-320).",
+        "Grows by one with each election. Clients use it to tell old metadata from new (KIP-320).",
         default=-1,
         ignorable=True,
     )
     replica_nodes: list[int] = field(
-        Array(Int32), "0+", "The brokers that hold it: AR, the preferred leader first."
+        Array(Int32), "0+", "The brokers that hold a replica: AR, the preferred leader first."
     )
-    isr_nodes: list[int] = field(Array(Int32), "0+", "Those in sync: ISR.")
+    isr_nodes: list[int] = field(Array(Int32), "0+", "The replicas in sync: ISR.")
     offline_replicas: list[int] = field(
         Array(Int32),
         "5+",
-        "Those that are not alive, or whose disk failed (KIP-112).",
+        "Replicas whose broker is not alive or whose disk failed (KIP-112).",
         ignorable=True,
     )
 
@@ -95,9 +94,14 @@ class MetadataResponseTopic(Struct):
         Int16, "0+", "The error, or 0; LEADER_NOT_AVAILABLE while it is being created."
     )
     name: str = field(String, "0+", "The topic.")
-    topic_id: UUID = field(Uuid, "10+", "Its id; zero if it has none (KIP-516).", ignorable=True)
+    topic_id: UUID = field(
+        Uuid, "10+", "The topic's id; zero if it has none (KIP-516).", ignorable=True
+    )
     is_internal: bool = field(
-        Bool, "1+", "Whether it is Kafka's own, as __consumer_offsets.", ignorable=True
+        Bool,
+        "1+",
+        "Whether the topic is one of Kafka's own, such as __consumer_offsets.",
+        ignorable=True,
     )
     partitions: list[MetadataResponsePartition] = field(
         Array(MetadataResponsePartition), "0+", "Its partitions."
@@ -105,8 +109,8 @@ class MetadataResponseTopic(Struct):
     topic_authorized_operations: int = field(
         Int32,
         "8+",
-        "A bit for each operation that the client may do to it; the lowest int32: not asked"
-        " (KIP-430).",
+        "A bit for each operation that the client may do to the topic; the lowest int32: not"
+        " requested (KIP-430).",
         default=-0x80000000,
     )
 
@@ -117,7 +121,7 @@ class MetadataResponse(Message, key=ApiKey.METADATA, valid="0-11", flexible="9+"
     throttle_time_ms: int = field(
         Int32,
         "3+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
         ignorable=True,
     )
     brokers: list[MetadataResponseBroker] = field(
@@ -138,7 +142,7 @@ class MetadataResponse(Message, key=ApiKey.METADATA, valid="0-11", flexible="9+"
     cluster_authorized_operations: int = field(
         Int32,
         "8-10",
-        "A bit for each operation that the client may do to the cluster; the lowest int32: not"
-        " asked (KIP-430).",
+        "A bit for each operation that the client may do to the cluster; the lowest int32:"
+        " not requested (KIP-430).",
         default=-0x80000000,
     )

@@ -1,4 +1,4 @@
-"""OffsetCommit (key 8): a consumer says how far it has read."""
+"""OffsetCommit (key 8): a consumer stores how far it has read."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -22,7 +22,7 @@ class OffsetCommitRequestPartition(Struct):
         Int64, "1", "When it was committed, in ms since 1970; -1: now.", default=-1, ignorable=True
     )
     committed_metadata: str | None = field(
-        String, "0+", "Whatever the client wants to remember beside it.", nullable="0+"
+        String, "0+", "Free text that the client stores with the offset.", nullable="0+"
     )
 
 
@@ -38,15 +38,15 @@ class OffsetCommitRequestTopic(Struct):
 class OffsetCommitRequest(Message, key=ApiKey.OFFSET_COMMIT, valid="0-8", flexible="8+"):
     """Offsets to commit (Kafka: OffsetCommitRequest.json).
 
-    Version 0 is for offsets in ZooKeeper; from version 1 on they go into `__consumer_offsets` (book
-    §6.1).
+    Version 0 stores offsets in ZooKeeper. From version 1 on, they are stored in
+    `__consumer_offsets` (book §6.1).
     """
 
     group_id: str = field(String, "0+", "The group.")
     generation_id: int = field(
         Int32,
         "1+",
-        "The generation the member belongs to; -1: an offset committed without a group.",
+        "The member's generation; -1: an offset committed without group membership.",
         default=-1,
         ignorable=True,
     )
@@ -56,19 +56,19 @@ class OffsetCommitRequest(Message, key=ApiKey.OFFSET_COMMIT, valid="0-8", flexib
     group_instance_id: str | None = field(
         String,
         "7+",
-        "The static member's own id; null: a dynamic one (KIP-345).",
+        "The id that a static member chose itself; null: a dynamic member (KIP-345).",
         nullable="7+",
         default=None,
     )
     retention_time_ms: int = field(
         Int64,
         "2-4",
-        "How long to keep it, in ms; -1: offsets.retention.minutes.",
+        "How long to keep the offset, in ms; -1: offsets.retention.minutes.",
         default=-1,
         ignorable=True,
     )
     topics: list[OffsetCommitRequestTopic] = field(
-        Array(OffsetCommitRequestTopic), "0+", "What to commit, by topic."
+        Array(OffsetCommitRequestTopic), "0+", "The offsets to commit, by topic."
     )
 
 
@@ -89,12 +89,12 @@ class OffsetCommitResponseTopic(Struct):
 
 
 class OffsetCommitResponse(Message, key=ApiKey.OFFSET_COMMIT, valid="0-8", flexible="8+"):
-    """What came of each (Kafka: OffsetCommitResponse.json)."""
+    """The result for each partition (Kafka: OffsetCommitResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,
         "3+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
         ignorable=True,
     )
     topics: list[OffsetCommitResponseTopic] = field(

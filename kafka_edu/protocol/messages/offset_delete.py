@@ -1,4 +1,4 @@
-"""OffsetDelete (key 47): single committed offsets of a group go (KIP-496)."""
+"""OffsetDelete (key 47): delete single committed offsets of a group (KIP-496)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -22,7 +22,7 @@ class OffsetDeleteRequestTopic(Struct):
 
 
 class OffsetDeleteRequest(Message, key=ApiKey.OFFSET_DELETE, valid="0", flexible="none"):
-    """Which offsets (Kafka: OffsetDeleteRequest.json)."""
+    """The offsets to delete (Kafka: OffsetDeleteRequest.json)."""
 
     group_id: str = field(String, "0+", "The group.")
     topics: list[OffsetDeleteRequestTopic] = field(
@@ -47,13 +47,13 @@ class OffsetDeleteResponseTopic(Struct):
 
 
 class OffsetDeleteResponse(Message, key=ApiKey.OFFSET_DELETE, valid="0", flexible="none"):
-    """What came of each (Kafka: OffsetDeleteResponse.json)."""
+    """The result for each partition (Kafka: OffsetDeleteResponse.json)."""
 
     error_code: int = field(Int16, "0+", "The error of the whole request, or 0.")
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )
     topics: list[OffsetDeleteResponseTopic] = field(
         Array(OffsetDeleteResponseTopic), "0+", "The topics."

@@ -1,4 +1,4 @@
-"""OffsetFetch (key 9): how far a group has read."""
+"""OffsetFetch (key 9): return how far a group has read."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -14,20 +14,21 @@ class OffsetFetchRequestTopic(Struct):
 
 
 class OffsetFetchRequest(Message, key=ApiKey.OFFSET_FETCH, valid="0-7", flexible="6+"):
-    """Which committed offsets the client wants (Kafka: OffsetFetchRequest.json).
+    """The committed offsets to return (Kafka: OffsetFetchRequest.json).
 
-    Version 0 reads the offsets in ZooKeeper; from version 1 on those in `__consumer_offsets`.
+    Version 0 reads offsets from ZooKeeper. From version 1 on, they are read from
+    `__consumer_offsets`.
     """
 
     group_id: str = field(String, "0+", "The group.")
     topics: list[OffsetFetchRequestTopic] | None = field(
         Array(OffsetFetchRequestTopic),
         "0+",
-        "Which offsets; null: all of the group.",
+        "The offsets to return; null: all offsets of the group.",
         nullable="2+",
     )
     require_stable: bool = field(
-        Bool, "7+", "Refuse offsets that an open transaction may still change (KIP-447)."
+        Bool, "7+", "Whether to refuse offsets that an open transaction may still change (KIP-447)."
     )
 
 
@@ -43,7 +44,9 @@ class OffsetFetchResponsePartition(Struct):
         default=-1,
         ignorable=True,
     )
-    metadata: str | None = field(String, "0+", "What the client wrote beside it.", nullable="0+")
+    metadata: str | None = field(
+        String, "0+", "The text that the client stored with the offset.", nullable="0+"
+    )
     error_code: int = field(Int16, "0+", "The error, or 0.")
 
 
@@ -62,7 +65,7 @@ class OffsetFetchResponse(Message, key=ApiKey.OFFSET_FETCH, valid="0-7", flexibl
     throttle_time_ms: int = field(
         Int32,
         "3+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
         ignorable=True,
     )
     topics: list[OffsetFetchResponseTopic] = field(

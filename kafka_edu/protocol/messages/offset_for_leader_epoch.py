@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch (key 23): where a leader epoch ends in the leader's log (KIP-101)."""
+"""OffsetForLeaderEpoch (key 23): find where a leader epoch ends in the leader's log (KIP-101)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -13,7 +13,7 @@ class OffsetForLeaderPartition(Struct):
     current_leader_epoch: int = field(
         Int32,
         "2+",
-        "The leader epoch the sender knows; -1: do not check (KIP-320).",
+        "The leader epoch that the sender knows; -1: do not check (KIP-320).",
         default=-1,
         ignorable=True,
     )
@@ -32,31 +32,32 @@ class OffsetForLeaderTopic(Struct):
 class OffsetForLeaderEpochRequest(
     Message, key=ApiKey.OFFSET_FOR_LEADER_EPOCH, valid="0-4", flexible="4+"
 ):
-    """A follower, or a consumer, that may have diverged asks where to truncate (Kafka:
-    OffsetForLeaderEpochRequest.json).
+    """Ask where to truncate a log that may have diverged from the leader's.
+
+    (Kafka: OffsetForLeaderEpochRequest.json.) Followers send it, and so do consumers.
     """
 
     replica_id: int = field(
         Int32,
         "3+",
-        "The follower's broker id; -1 for a consumer; -2 if the version does not say.",
+        "The follower's broker id; -1 for a consumer; -2 in versions without this field.",
         default=-2,
         ignorable=True,
     )
     topics: list[OffsetForLeaderTopic] = field(
-        Array(OffsetForLeaderTopic), "0+", "What to look up, by topic."
+        Array(OffsetForLeaderTopic), "0+", "The lookups, by topic."
     )
 
 
 class EpochEndOffset(Struct):
-    """Where an epoch ends in the leader's log."""
+    """The end of an epoch in the leader's log."""
 
     error_code: int = field(Int16, "0+", "The error, or 0.")
     partition: int = field(Int32, "0+", "The partition.")
     leader_epoch: int = field(
         Int32,
         "1+",
-        "The largest epoch of the leader's log that is not above the one asked for; -1: none"
+        "The largest epoch of the leader's log that is not above the requested one; -1: none"
         " (KIP-279).",
         default=-1,
         ignorable=True,
@@ -81,12 +82,12 @@ class OffsetForLeaderTopicResult(Struct):
 class OffsetForLeaderEpochResponse(
     Message, key=ApiKey.OFFSET_FOR_LEADER_EPOCH, valid="0-4", flexible="4+"
 ):
-    """Where the epochs end (Kafka: OffsetForLeaderEpochResponse.json)."""
+    """The end offsets of the epochs (Kafka: OffsetForLeaderEpochResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,
         "2+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
         ignorable=True,
     )
     topics: list[OffsetForLeaderTopicResult] = field(

@@ -12,7 +12,11 @@ class PartitionProduceData(Struct):
 
     index: int = field(Int32, "0+", "The partition.")
     records: Part | None = field(
-        Records, "0+", "Record batches, as they will lie in the log.", nullable="0+", default=None
+        Records,
+        "0+",
+        "Record batches, in the form that they will have in the log.",
+        nullable="0+",
+        default=None,
     )
 
 
@@ -26,10 +30,10 @@ class TopicProduceData(Struct):
 
 
 class ProduceRequest(Message, key=ApiKey.PRODUCE, valid="0-9", flexible="9+"):
-    """Record batches for partitions that this broker leads (Kafka: ProduceRequest.json; book §6.1).
+    """Record batches for partitions of the receiver (Kafka: ProduceRequest.json; book §6.1).
 
-    Versions 0 and 1 carry message sets of magic 0, 2 of magic 1, 3 and up record batches of magic 2
-    (KIP-98). With acks=0 there is no response.
+    Versions 0 and 1 carry message sets of magic 0, and version 2 those of magic 1. From version 3
+    on, it carries record batches of magic 2 (KIP-98). With acks=0 there is no response.
     """
 
     transactional_id: str | None = field(
@@ -42,7 +46,8 @@ class ProduceRequest(Message, key=ApiKey.PRODUCE, valid="0-9", flexible="9+"):
     acks: int = field(
         Int16,
         "0+",
-        "When to answer: 0 never, 1 once the leader has it, -1 once the whole ISR has it.",
+        "When to answer: 0 never, 1 when the leader has the records, -1 when the whole ISR"
+        " has them.",
     )
     timeout_ms: int = field(Int32, "0+", "How long the leader may wait for the ISR, in ms.")
     topic_data: list[TopicProduceData] = field(
@@ -53,9 +58,9 @@ class ProduceRequest(Message, key=ApiKey.PRODUCE, valid="0-9", flexible="9+"):
 class BatchIndexAndErrorMessage(Struct):
     """One record that was refused (KIP-467)."""
 
-    batch_index: int = field(Int32, "8+", "Its place in the batch, from 0.")
+    batch_index: int = field(Int32, "8+", "The position of the record in the batch, from 0.")
     batch_index_error_message: str | None = field(
-        String, "8+", "What is wrong with it, or null.", nullable="8+", default=None
+        String, "8+", "What is wrong with the record, or null.", nullable="8+", default=None
     )
 
 
@@ -64,27 +69,29 @@ class PartitionProduceResponse(Struct):
 
     index: int = field(Int32, "0+", "The partition.")
     error_code: int = field(Int16, "0+", "The error, or 0.")
-    base_offset: int = field(Int64, "0+", "The offset that the first record got; -1 with an error.")
+    base_offset: int = field(
+        Int64, "0+", "The offset of the first record; -1 if there is an error."
+    )
     log_append_time_ms: int = field(
         Int64,
         "2+",
-        "When the leader appended, in ms since 1970, if the topic keeps log-append time; else -1"
-        " (KIP-32).",
+        "When the leader appended the records, in ms since 1970, if the topic uses log-append"
+        " time; else -1 (KIP-32).",
         default=-1,
         ignorable=True,
     )
     log_start_offset: int = field(
         Int64,
         "5+",
-        "The first offset that the log still has; an idempotent producer tells loss from expiry by"
-        " it (KIP-112).",
+        "The first offset that the log still has. With it, an idempotent producer can tell"
+        " loss from expiry (KIP-112).",
         default=-1,
         ignorable=True,
     )
     record_errors: list[BatchIndexAndErrorMessage] = field(
         Array(BatchIndexAndErrorMessage),
         "8+",
-        "The records that broke the batch (KIP-467).",
+        "The invalid records, because of which the batch was refused (KIP-467).",
         ignorable=True,
     )
     error_message: str | None = field(
@@ -107,8 +114,9 @@ class TopicProduceResponse(Struct):
 
 
 class ProduceResponse(Message, key=ApiKey.PRODUCE, valid="0-9", flexible="9+"):
-    """For each partition, where its records went or why they did not (Kafka:
-    ProduceResponse.json).
+    """The result for each partition (Kafka: ProduceResponse.json).
+
+    It holds the offset of the first record, or the error.
     """
 
     responses: list[TopicProduceResponse] = field(
@@ -117,6 +125,6 @@ class ProduceResponse(Message, key=ApiKey.PRODUCE, valid="0-9", flexible="9+"):
     throttle_time_ms: int = field(
         Int32,
         "1+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
         ignorable=True,
     )

@@ -1,4 +1,4 @@
-"""StopReplica (key 5): the controller makes a broker stop, and perhaps delete, replicas."""
+"""StopReplica (key 5): the controller makes a broker stop replicas, and perhaps delete them."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -21,13 +21,14 @@ class StopReplicaTopicV1(Struct):
 
 
 class StopReplicaPartitionState(Struct):
-    """How one partition is to be stopped (KIP-570)."""
+    """One partition to stop, and whether to delete it (KIP-570)."""
 
     partition_index: int = field(Int32, "3+", "The partition.")
     leader_epoch: int = field(
         Int32,
         "3+",
-        "Refused if older than the replica's; -1: do not check, -2: the topic is being deleted.",
+        "The request is refused if this is older than the replica's epoch; -1: do not check,"
+        " -2: the topic is being deleted.",
         default=-1,
     )
     delete_partition: bool = field(Bool, "3+", "Whether to delete its log.")
@@ -43,21 +44,24 @@ class StopReplicaTopicState(Struct):
 
 
 class StopReplicaRequest(Message, key=ApiKey.STOP_REPLICA, valid="0-3", flexible="2+"):
-    """Stops replicas on the receiving broker (Kafka: StopReplicaRequest.json; book §6.4).
+    """Stop replicas on the receiving broker (Kafka: StopReplicaRequest.json; book §6.4).
 
-    Version 0 lists partitions one by one, 1 and 2 by topic, 3 with a leader epoch and a delete flag
-    each (KIP-570).
+    Version 0 lists partitions one by one. Versions 1 and 2 list them by topic. Version 3 gives each
+    partition a leader epoch and a delete flag (KIP-570).
     """
 
     controller_id: int = field(Int32, "0+", "The broker id of the controller that sends this.")
     controller_epoch: int = field(
-        Int32, "0+", "Fences a controller that lost an election and does not know it yet."
+        Int32,
+        "0+",
+        "The controller's epoch. It fences a controller that lost its office and does not"
+        " know it yet.",
     )
     broker_epoch: int = field(
         Int64,
         "1+",
-        "The czxid of the receiver's registration; fences requests meant for its life before"
-        " (KIP-380).",
+        "The czxid of the receiver's registration. It fences requests from before the"
+        " receiver's restart (KIP-380).",
         default=-1,
         ignorable=True,
     )
@@ -73,7 +77,7 @@ class StopReplicaRequest(Message, key=ApiKey.STOP_REPLICA, valid="0-3", flexible
     topic_states: list[StopReplicaTopicState] = field(
         Array(StopReplicaTopicState),
         "3+",
-        "The partitions, by topic, each with epoch and flag (KIP-570).",
+        "The partitions, by topic, each with its leader epoch and delete flag (KIP-570).",
     )
 
 
@@ -86,9 +90,9 @@ class StopReplicaPartitionError(Struct):
 
 
 class StopReplicaResponse(Message, key=ApiKey.STOP_REPLICA, valid="0-3", flexible="2+"):
-    """Which replicas could not be stopped (Kafka: StopReplicaResponse.json)."""
+    """The replicas that could not be stopped (Kafka: StopReplicaResponse.json)."""
 
     error_code: int = field(Int16, "0+", "An error of the whole request, or 0.")
     partition_errors: list[StopReplicaPartitionError] = field(
-        Array(StopReplicaPartitionError), "0+", "Every partition's error or 0."
+        Array(StopReplicaPartitionError), "0+", "The error of every partition, or 0."
     )

@@ -1,4 +1,4 @@
-"""SyncGroup (key 14): the leader hands in the assignment, and each member fetches its own."""
+"""SyncGroup (key 14): the leader sends the assignment, and each member receives its own part."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -10,12 +10,15 @@ class SyncGroupRequestAssignment(Struct):
     """One member's assignment."""
 
     member_id: str = field(String, "0+", "The member's id, given by the coordinator.")
-    assignment: bytes = field(Bytes, "0+", "What the member gets.")
+    assignment: bytes = field(
+        Bytes, "0+", "The assignment of this member, in the format of the protocol."
+    )
 
 
 class SyncGroupRequest(Message, key=ApiKey.SYNC_GROUP, valid="0-5", flexible="4+"):
-    """The assignment, from the leader; a question, from the others (Kafka:
-    SyncGroupRequest.json).
+    """Send the assignment (the leader), or ask for it (the other members).
+
+    (Kafka: SyncGroupRequest.json.)
     """
 
     group_id: str = field(String, "0+", "The group.")
@@ -24,14 +27,14 @@ class SyncGroupRequest(Message, key=ApiKey.SYNC_GROUP, valid="0-5", flexible="4+
     group_instance_id: str | None = field(
         String,
         "3+",
-        "The static member's own id; null: a dynamic one (KIP-345).",
+        "The id that a static member chose itself; null: a dynamic member (KIP-345).",
         nullable="3+",
         default=None,
     )
     protocol_type: str | None = field(
         String,
         "5+",
-        "What the group's members speak: `consumer`, `connect` …",
+        "The kind of group: `consumer`, `connect` …",
         nullable="5+",
         default=None,
         ignorable=True,
@@ -45,7 +48,9 @@ class SyncGroupRequest(Message, key=ApiKey.SYNC_GROUP, valid="0-5", flexible="4+
         ignorable=True,
     )
     assignments: list[SyncGroupRequestAssignment] = field(
-        Array(SyncGroupRequestAssignment), "0+", "What the leader assigns; empty from the others."
+        Array(SyncGroupRequestAssignment),
+        "0+",
+        "The assignment, from the leader; empty from the other members.",
     )
 
 
@@ -55,14 +60,14 @@ class SyncGroupResponse(Message, key=ApiKey.SYNC_GROUP, valid="0-5", flexible="4
     throttle_time_ms: int = field(
         Int32,
         "1+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
         ignorable=True,
     )
     error_code: int = field(Int16, "0+", "The error, or 0.")
     protocol_type: str | None = field(
         String,
         "5+",
-        "What the group's members speak: `consumer`, `connect` …",
+        "The kind of group: `consumer`, `connect` …",
         nullable="5+",
         default=None,
         ignorable=True,
@@ -75,4 +80,6 @@ class SyncGroupResponse(Message, key=ApiKey.SYNC_GROUP, valid="0-5", flexible="4
         default=None,
         ignorable=True,
     )
-    assignment: bytes = field(Bytes, "0+", "The member's assignment, as the leader wrote it.")
+    assignment: bytes = field(
+        Bytes, "0+", "The member's assignment, in the bytes that the leader wrote."
+    )

@@ -1,6 +1,7 @@
-"""The records of `__transaction_state` (Kafka: TransactionLogKey.json, TransactionLogValue.json).
+"""The records of `__transaction_state`.
 
-Each key and value begins with its version, an int16. A null value is a tombstone.
+(Kafka: TransactionLogKey.json, TransactionLogValue.json.) Each key and value begins with its
+version, an int16. A null value is a tombstone.
 """
 
 from typing import Final
@@ -36,7 +37,7 @@ class PartitionsSchema(Struct):
 
 
 class TransactionLogValue(Message, valid="0", flexible="none"):
-    """A transaction's state."""
+    """The state of a transaction."""
 
     producer_id: int = field(Int64, "0", "The producer's id.")
     producer_epoch: int = field(Int16, "0", "The producer's epoch.")
@@ -52,12 +53,12 @@ class TransactionLogValue(Message, valid="0", flexible="none"):
     transaction_partitions: list[PartitionsSchema] | None = field(
         Array(PartitionsSchema),
         "0",
-        "Which partitions it has written; null if it is empty.",
+        "The partitions of the transaction; null if it has none.",
         nullable="0",
     )
     transaction_last_update_timestamp_ms: int = field(
-        Int64, "0", "When it changed last, in ms since 1970."
+        Int64, "0", "When the state changed last, in ms since 1970."
     )
     transaction_start_timestamp_ms: int = field(
-        Int64, "0", "When it began, in ms since 1970; -1 if it has not."
+        Int64, "0", "When the transaction began, in ms since 1970; -1 if it has not begun."
     )

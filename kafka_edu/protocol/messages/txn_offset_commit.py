@@ -1,4 +1,4 @@
-"""TxnOffsetCommit (key 28): offsets that become valid with the transaction (KIP-98)."""
+"""TxnOffsetCommit (key 28): commit offsets as part of a transaction (KIP-98)."""
 
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
@@ -19,7 +19,7 @@ class TxnOffsetCommitRequestPartition(Struct):
         ignorable=True,
     )
     committed_metadata: str | None = field(
-        String, "0+", "Whatever the client wants to remember beside it.", nullable="0+"
+        String, "0+", "Free text that the client stores with the offset.", nullable="0+"
     )
 
 
@@ -40,18 +40,20 @@ class TxnOffsetCommitRequest(Message, key=ApiKey.TXN_OFFSET_COMMIT, valid="0-3",
     producer_id: int = field(Int64, "0+", "The producer's id.")
     producer_epoch: int = field(Int16, "0+", "The producer's epoch.")
     generation_id: int = field(
-        Int32, "3+", "The generation the consumer belongs to; -1: not told (KIP-447).", default=-1
+        Int32, "3+", "The consumer's generation; -1: not given (KIP-447).", default=-1
     )
-    member_id: str = field(String, "3+", "The consumer's member id; empty: not told (KIP-447).")
+    member_id: str = field(String, "3+", "The consumer's member id; empty: not given (KIP-447).")
     group_instance_id: str | None = field(
         String,
         "3+",
-        "The static member's own id; null: a dynamic one (KIP-345).",
+        "The id that a static member chose itself; null: a dynamic member (KIP-345).",
         nullable="3+",
         default=None,
     )
     topics: list[TxnOffsetCommitRequestTopic] = field(
-        Array(TxnOffsetCommitRequestTopic), "0+", "What to commit with the transaction, by topic."
+        Array(TxnOffsetCommitRequestTopic),
+        "0+",
+        "The offsets to commit with the transaction, by topic.",
     )
 
 
@@ -72,12 +74,12 @@ class TxnOffsetCommitResponseTopic(Struct):
 
 
 class TxnOffsetCommitResponse(Message, key=ApiKey.TXN_OFFSET_COMMIT, valid="0-3", flexible="3+"):
-    """What came of each (Kafka: TxnOffsetCommitResponse.json)."""
+    """The result for each partition (Kafka: TxnOffsetCommitResponse.json)."""
 
     throttle_time_ms: int = field(
         Int32,
         "0+",
-        "How long the client must keep silent because it went over a quota, in ms (KIP-13).",
+        "How long the client must pause because it exceeded a quota, in ms (KIP-13).",
     )
     topics: list[TxnOffsetCommitResponseTopic] = field(
         Array(TxnOffsetCommitResponseTopic), "0+", "The topics."

@@ -1,4 +1,4 @@
-"""UpdateMetadata (key 6): the controller tells every broker what to answer to Metadata."""
+"""UpdateMetadata (key 6): the controller sends every broker its answers to Metadata requests."""
 
 from uuid import UUID
 
@@ -12,14 +12,17 @@ class UpdateMetadataPartitionState(Struct):
     """One partition as the controller sees it."""
 
     topic_name: str = field(
-        String, "0-4", "The topic, where partitions are not grouped.", ignorable=True
+        String,
+        "0-4",
+        "The topic, in versions that do not group partitions by topic.",
+        ignorable=True,
     )
     partition_index: int = field(Int32, "0+", "The partition.")
     controller_epoch: int = field(
         Int32, "0+", "The epoch of the controller that last wrote the state."
     )
     leader: int = field(
-        Int32, "0+", "The leader's broker id; -1 none, -2 while the topic is being deleted."
+        Int32, "0+", "The leader's broker id; -1: no leader, -2: the topic is being deleted."
     )
     leader_epoch: int = field(Int32, "0+", "Grows by one with each election.")
     isr: list[int] = field(Array(Int32), "0+", "The replicas in sync.")
@@ -28,7 +31,7 @@ class UpdateMetadataPartitionState(Struct):
     offline_replicas: list[int] = field(
         Array(Int32),
         "4+",
-        "Those that are not alive, or whose disk failed (KIP-112).",
+        "Replicas whose broker is not alive or whose disk failed (KIP-112).",
         ignorable=True,
     )
 
@@ -37,7 +40,9 @@ class UpdateMetadataTopicState(Struct):
     """The partitions of one topic (KIP-380)."""
 
     topic_name: str = field(String, "5+", "The topic.")
-    topic_id: UUID = field(Uuid, "7+", "Its id; zero if it has none (KIP-516).", ignorable=True)
+    topic_id: UUID = field(
+        Uuid, "7+", "The topic's id; zero if it has none (KIP-516).", ignorable=True
+    )
     partition_states: list[UpdateMetadataPartitionState] = field(
         Array(UpdateMetadataPartitionState), "5+", "Its partitions."
     )
@@ -57,9 +62,9 @@ class UpdateMetadataBroker(Struct):
 
     id: int = field(Int32, "0+", "The broker id.")
     v0_host: str = field(
-        String, "0", "Its host, from the time when a broker had one listener.", ignorable=True
+        String, "0", "The host, in version 0, when a broker had only one listener.", ignorable=True
     )
-    v0_port: int = field(Int32, "0", "Its port, likewise.", ignorable=True)
+    v0_port: int = field(Int32, "0", "The port, in version 0.", ignorable=True)
     endpoints: list[UpdateMetadataEndpoint] = field(
         Array(UpdateMetadataEndpoint), "1+", "Its listeners.", ignorable=True
     )
@@ -69,22 +74,24 @@ class UpdateMetadataBroker(Struct):
 
 
 class UpdateMetadataRequest(Message, key=ApiKey.UPDATE_METADATA, valid="0-7", flexible="6+"):
-    """Brokers and partitions that changed, for the receiver's metadata cache (Kafka:
-    UpdateMetadataRequest.json; book §6.4).
+    """Changed brokers and partitions, for the receiver's metadata cache.
 
-    Up to version 4 partitions are listed one by one, later grouped by topic (KIP-380). The brokers
-    are always listed in full.
+    (Kafka: UpdateMetadataRequest.json; book §6.4.) Up to version 4, partitions are listed one by
+    one; later versions group them by topic (KIP-380). The brokers are always listed in full.
     """
 
     controller_id: int = field(Int32, "0+", "The broker id of the controller that sends this.")
     controller_epoch: int = field(
-        Int32, "0+", "Fences a controller that lost an election and does not know it yet."
+        Int32,
+        "0+",
+        "The controller's epoch. It fences a controller that lost its office and does not"
+        " know it yet.",
     )
     broker_epoch: int = field(
         Int64,
         "5+",
-        "The czxid of the receiver's registration; fences requests meant for its life before"
-        " (KIP-380).",
+        "The czxid of the receiver's registration. It fences requests from before the"
+        " receiver's restart (KIP-380).",
         default=-1,
         ignorable=True,
     )
@@ -95,11 +102,11 @@ class UpdateMetadataRequest(Message, key=ApiKey.UPDATE_METADATA, valid="0-7", fl
         Array(UpdateMetadataTopicState), "5+", "The partitions that changed, by topic (KIP-380)."
     )
     live_brokers: list[UpdateMetadataBroker] = field(
-        Array(UpdateMetadataBroker), "0+", "All brokers that are alive, and the listeners of each."
+        Array(UpdateMetadataBroker), "0+", "All brokers that are alive, each with its listeners."
     )
 
 
 class UpdateMetadataResponse(Message, key=ApiKey.UPDATE_METADATA, valid="0-7", flexible="6+"):
-    """Whether the broker took it (Kafka: UpdateMetadataResponse.json)."""
+    """Whether the broker accepted the request (Kafka: UpdateMetadataResponse.json)."""
 
     error_code: int = field(Int16, "0+", "The error, or 0.")

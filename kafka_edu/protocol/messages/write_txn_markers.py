@@ -1,5 +1,6 @@
-"""WriteTxnMarkers (key 27): a transaction coordinator has the leaders write how transactions ended
-(KIP-98).
+"""WriteTxnMarkers (key 27): the transaction coordinator lets leaders write markers (KIP-98).
+
+A marker says how a transaction ended.
 """
 
 from kafka_edu.protocol.api_keys import ApiKey
@@ -22,7 +23,7 @@ class WritableTxnMarker(Struct):
     producer_epoch: int = field(Int16, "0+", "The producer's epoch.")
     transaction_result: bool = field(Bool, "0+", "True: committed, False: aborted.")
     topics: list[WritableTxnMarkerTopic] = field(
-        Array(WritableTxnMarkerTopic), "0+", "Where the marker is to be written."
+        Array(WritableTxnMarkerTopic), "0+", "The partitions to which the marker is written."
     )
     coordinator_epoch: int = field(
         Int32, "0+", "The epoch of the transaction coordinator that writes."
@@ -30,10 +31,10 @@ class WritableTxnMarker(Struct):
 
 
 class WriteTxnMarkersRequest(Message, key=ApiKey.WRITE_TXN_MARKERS, valid="0-1", flexible="1+"):
-    """The markers (Kafka: WriteTxnMarkersRequest.json)."""
+    """The markers to write (Kafka: WriteTxnMarkersRequest.json)."""
 
     markers: list[WritableTxnMarker] = field(
-        Array(WritableTxnMarker), "0+", "One entry a transaction."
+        Array(WritableTxnMarker), "0+", "One entry for each transaction."
     )
 
 
@@ -58,13 +59,13 @@ class WritableTxnMarkerResult(Struct):
 
     producer_id: int = field(Int64, "0+", "The producer's id.")
     topics: list[WritableTxnMarkerTopicResult] = field(
-        Array(WritableTxnMarkerTopicResult), "0+", "What came of it, by topic."
+        Array(WritableTxnMarkerTopicResult), "0+", "The results, by topic."
     )
 
 
 class WriteTxnMarkersResponse(Message, key=ApiKey.WRITE_TXN_MARKERS, valid="0-1", flexible="1+"):
-    """What came of each (Kafka: WriteTxnMarkersResponse.json)."""
+    """The result for each marker (Kafka: WriteTxnMarkersResponse.json)."""
 
     markers: list[WritableTxnMarkerResult] = field(
-        Array(WritableTxnMarkerResult), "0+", "One entry a transaction."
+        Array(WritableTxnMarkerResult), "0+", "One entry for each transaction."
     )

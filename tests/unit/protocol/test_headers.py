@@ -151,7 +151,7 @@ def test_only_requests_are_encoded_as_requests() -> None:
     class Stored(ApiVersionsRequest, valid="0", flexible="none"):
         """A value without a key."""
 
-    with pytest.raises(ValueError, match="Stored is no request"):
+    with pytest.raises(ValueError, match="Stored is not a request"):
         encode_request(Stored(), 0, 1, None)
 
 

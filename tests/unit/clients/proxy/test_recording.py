@@ -76,7 +76,7 @@ def changed(path, value):
         ),
         (
             changed(["metadata", "topics", 0, "topic_id"], "x"),
-            "metadata.topics[0].topic_id: 'x' is no UUID",
+            "metadata.topics[0].topic_id: 'x' is not a UUID",
         ),
         (
             changed(["metadata", "topics", 0, "is_internal"], 1),
