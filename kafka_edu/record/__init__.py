@@ -1,3 +1,5 @@
-"""Record batches: what producers send, what lies in a segment, what consumers get; the same bytes
-in all three places (book §6.1).
+"""Record batches (book §6.1).
+
+Producers send them, segments store them and consumers receive them. The bytes are the same in all
+three places.
 """

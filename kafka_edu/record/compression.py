@@ -1,22 +1,23 @@
-"""The four codecs and how Kafka frames each (Kafka: CompressionType.java,
-KafkaLZ4BlockInputStream.java; snappy-java's SnappyOutputStream).
+"""The four codecs, and how Kafka frames the bytes of each.
 
-A compressed batch holds its records as one compressed block; header and CRC stay readable, so that
-a broker stores and serves it unopened.
+(Kafka: CompressionType.java, KafkaLZ4BlockInputStream.java; snappy-java's SnappyOutputStream.) A
+compressed batch holds its records as one compressed block. Its header and CRC stay readable, so a
+broker can store and serve the batch without decompressing it.
 
 | codec  | framing |
 | ------ | ------- |
 | gzip   | RFC 1952 |
-| snappy | xerial: 16 bytes of header, then chunks of at most 32 KiB with a 4-byte size; a raw snappy block is read too, librdkafka writes it |
-| lz4    | the lz4 frame format, blocks independent |
-| zstd   | a zstd frame; v2 only (KIP-110) |
+| snappy | xerial: a header of 16 bytes, then chunks of at most 32 KiB, each with a 4-byte size |
+| lz4    | the lz4 frame format, with independent blocks |
+| zstd   | a zstd frame; only in message format v2 (KIP-110) |
 
-In message format v0 an lz4 frame's descriptor is checksummed together with the magic number, which
-the lz4 format does not do: a bug of the first version that v0 readers rely on.
+A raw snappy block without xerial header can be read too, because librdkafka writes it. In message
+format v0, the descriptor of an lz4 frame is checksummed together with the magic number. The lz4
+format does not do that. It was a bug of the first version, and v0 readers rely on it.
 
-What comes out is bounded by MAX_DECOMPRESSED_BYTES: a few bytes from the network can name
-gigabytes. Apache Kafka has no such bound.
-"""  # noqa: E501
+MAX_DECOMPRESSED_BYTES limits the size of the result, because a few bytes from the network can
+expand to gigabytes. Apache Kafka has no such limit.
+"""
 
 import struct
 import zlib
@@ -40,7 +41,7 @@ _I32_BE: Final = struct.Struct(">i")
 
 
 class CompressionType(IntEnum):
-    """The codec, as the lowest three bits of a batch's attributes hold it."""
+    """The codec, as in the lowest three bits of a batch's attributes."""
 
     NONE = 0
     GZIP = 1
@@ -50,8 +51,9 @@ class CompressionType(IntEnum):
 
 
 class CompressionError(KafkaException):
-    """Bytes that their codec cannot read. A broker answers UNKNOWN_SERVER_ERROR, as Kafka's
-    does.
+    """Bytes that their codec cannot read.
+
+    Like Kafka's, our broker answers UNKNOWN_SERVER_ERROR.
     """
 
     def __init__(self, message: str) -> None:
@@ -59,7 +61,7 @@ class CompressionError(KafkaException):
 
 
 def compression_type(attributes: int) -> CompressionType:
-    """The codec named in `attributes`; CompressionError for one that does not exist."""
+    """Return the codec named in `attributes`; raise CompressionError for an unknown one."""
     codec = attributes & 0x07
     if codec > CompressionType.ZSTD:
         raise CompressionError(f"unknown compression type id {codec}")
@@ -67,7 +69,7 @@ def compression_type(attributes: int) -> CompressionType:
 
 
 def compress(codec: CompressionType, data: Buffer, magic: int = 2) -> bytes:
-    """`data` in the codec's framing for message format `magic`. O(size)."""
+    """Compress `data` into the codec's framing for message format `magic`. O(size)."""
     match codec:
         case CompressionType.NONE:
             return bytes(data)
@@ -86,10 +88,10 @@ def compress(codec: CompressionType, data: Buffer, magic: int = 2) -> bytes:
 
 
 def decompress(codec: CompressionType, data: Buffer, magic: int = 2) -> bytes:
-    """What was compressed, in the framing of message format `magic`.
+    """Decompress `data` from the codec's framing for message format `magic`.
 
-    Raises CompressionError for garbage and for more than MAX_DECOMPRESSED_BYTES. O(size of the
-    result).
+    Raises CompressionError for bytes that the codec cannot read, and for a result above
+    MAX_DECOMPRESSED_BYTES. O(size of the result).
     """
     try:
         match codec:
@@ -158,11 +160,13 @@ def _snappy_block(block: memoryview) -> bytes:
 
 
 def _lz4_unpack(data: memoryview, magic: int) -> bytes:
-    """Read the frame by hand: so each block's size is bounded, and v0's descriptor checksum may be
-    wrong, as in its early days, or right.
+    """Parse an lz4 frame here instead of in the library.
+
+    This way the size of each block is limited. In message format v0, the checksum of the descriptor
+    may be the wrong one of the early days or the right one.
     """
     if len(data) < 7 or bytes(data[:4]) != _LZ4_MAGIC:
-        raise CompressionError("lz4: this is no lz4 frame")
+        raise CompressionError("lz4: this is not an lz4 frame")
     flags, block_code = data[4], data[5] >> 4 & 0x07
     if flags >> 6 != 1 or block_code not in _LZ4_BLOCK_BYTES:
         raise CompressionError("lz4: unsupported frame descriptor")
@@ -206,8 +210,10 @@ def _lz4_unpack(data: memoryview, magic: int) -> bytes:
 
 
 def _zstd_unpack(data: bytes) -> bytes:
-    """The size of the result is not always in the frame (Java leaves it out): try a buffer, and a
-    four times larger one if that is full.
+    """Decompress a zstd frame by trying buffers of growing size.
+
+    The frame does not always state the size of the result (Java leaves it out). If a buffer is
+    full, the next one is four times larger.
     """
     size = max(64 * 1024, 8 * len(data))
     while True:
@@ -225,15 +231,16 @@ def _zstd_unpack(data: bytes) -> bytes:
 
 
 def _with_v0_checksum(frame: bytes) -> bytes:
-    """The frame with message format v0's descriptor checksum: over magic and descriptor, where the
-    lz4 format says descriptor only.
+    """Return the frame with the descriptor checksum of message format v0.
+
+    It covers magic and descriptor; in the lz4 format it covers only the descriptor.
     """
     end = 6 + (8 if frame[4] & 0x08 else 0)
     return frame[:end] + bytes(((_xxh32_short(frame[:end]) >> 8) & 0xFF,)) + frame[end + 1 :]
 
 
 def _xxh32_short(data: bytes) -> int:
-    """xxHash32 with seed 0 of fewer than 16 bytes, all that a frame descriptor needs."""
+    """Return xxHash32 with seed 0 of fewer than 16 bytes; a frame descriptor is never longer."""
     mask = 0xFFFF_FFFF
     h = (0x165667B1 + len(data)) & mask
     whole = len(data) & ~3

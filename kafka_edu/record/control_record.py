@@ -1,9 +1,9 @@
-"""Control records: the marks that end a transaction in a partition (Kafka: ControlRecordType.java,
-EndTransactionMarker.java).
+"""Control records: the markers that end a transaction in a partition.
 
-A control batch holds one record. Its key is `version int16, type int16` (0 abort, 1 commit), its
-value `version int16, coordinator epoch int32`. Brokers write them; consumers never hand them to the
-application; producers that send one are refused.
+(Kafka: ControlRecordType.java, EndTransactionMarker.java.) A control batch holds one record. Its
+key is `version int16, type int16` (0 abort, 1 commit), and its value is `version int16, coordinator
+epoch int32`. Only brokers write control records: a producer that sends one gets an error. Consumers
+never hand them to the application.
 """
 
 import struct
@@ -24,15 +24,16 @@ class ControlRecordType(IntEnum):
 
 
 class EndTransactionMarker(NamedTuple):
-    """How a transaction ended, and the epoch of the coordinator that said so."""
+    """The end of a transaction, and the epoch of the coordinator that decided it."""
 
     type: ControlRecordType
     coordinator_epoch: int
 
 
 def read_end_transaction_marker(batch: Buffer) -> EndTransactionMarker | None:
-    """The marker in a control batch; None if compaction has emptied it. Raises InvalidRecordError
-    if what is in it is none.
+    """Return the marker in a control batch; None if compaction has emptied the batch.
+
+    Raises InvalidRecordError if the batch holds anything but such a marker.
     """
     records = read_records(batch)
     if not records:
@@ -54,7 +55,7 @@ def build_end_transaction_marker(
     timestamp: int,
     offset: int = 0,
 ) -> bytes:
-    """The control batch that ends the transaction of `producer_id`."""
+    """Build the control batch that ends the transaction of `producer_id`."""
     record = Record(
         offset, timestamp, _KEY.pack(0, marker.type), _VALUE.pack(0, marker.coordinator_epoch)
     )

@@ -1,19 +1,22 @@
-"""Stored records for clients that know only older formats (Kafka: RecordsUtil.java,
-LazyDownConversionRecords.java; KIP-283).
+"""Down-conversion: stored records for clients that know only older message formats.
 
-    Fetch v0–1    message format v0              Fetch v4+    as they lie in the log, by sendfile
+(Kafka: RecordsUtil.java, LazyDownConversionRecords.java; KIP-283.)
+
+    Fetch v0–1    message format v0              Fetch v4+    as stored in the log, by sendfile
     Fetch v2–3    message format v1
 
-Entries of that format or an older one stay as they are, others are unpacked and built again.
-Headers are lost, and so are times in v0; control batches are left out; a zstd batch cannot be told
-to such a client.
+Entries in that format or an older one are sent as they are. Other entries are unpacked and built
+again. Headers are lost, and in v0 timestamps too. Control batches are left out. A zstd batch cannot
+be converted for such a client.
 
-It is done piece by piece while the answer is sent, a piece a turn of the loop: of each connection
-at most CHUNK_BYTES of the log, or one batch if that is larger, lie unpacked in memory, however much
-is fetched. So the size of the answer must be said before it is known, and Kafka says: as many bytes
-as lie in the log, or as the first entry makes, whichever is more. What does not fit is cut off;
-what is left over is filled with the beginning of a batch too long for the answer, which clients
-take for one that was cut off.
+The conversion runs piece by piece while the response is sent, one piece in each turn of the event
+loop. For each connection, at most CHUNK_BYTES of the log are unpacked in memory, or one batch if it
+is larger, however much is fetched.
+
+So the size of the response must be announced before it is known. Kafka announces the size of the
+records in the log, or that of the first converted entry if it is larger. Bytes beyond that size are
+cut off. Missing bytes are filled with the beginning of a batch that is too long for the response.
+Clients take it for a batch that was cut off, and ignore it.
 """
 
 import errno
@@ -29,19 +32,23 @@ from kafka_edu.record.memory_records import build_records, read_entry
 from kafka_edu.record.record_batch import HEADER_BYTES, BatchHeader, header_of_any_format
 
 CHUNK_BYTES: Final = 16 * 1024
-"""Of the log, converted at a time: 1 to 15 ms, in which the broker's loop does nothing else. Kafka,
-with a thread for it, takes 128 KiB.
+"""The bytes of the log that are converted at a time.
+
+One chunk takes 1 to 15 ms, in which the broker's loop does nothing else. Kafka has a thread for
+this and takes 128 KiB.
 """
 _OVERFLOW: Final = struct.Struct(">qi")
 Entry = tuple[BatchHeader, Buffer]
 
 
 def lazily_down_converted(records: Part, magic: int, first_offset: int) -> Part:
-    """`records` of the log, the last perhaps cut off, as a part in format `magic` that is made
-    while it is sent; converts the first entry now.
+    """Return a part that converts `records` of the log to format `magic` while it is sent.
 
-    Of a compressed batch all records are given, of others those from `first_offset`. Raises
-    UNSUPPORTED_COMPRESSION_TYPE if zstd comes first, and what unpacking raises.
+    The last entry of `records` may be cut off. The first entry is converted at once. A compressed
+    batch is returned with all its records, an uncompressed one only from `first_offset` on.
+
+    Raises UNSUPPORTED_COMPRESSION_TYPE if the first entry is a zstd batch, and every error of
+    unpacking.
     """
     entries = _entries(records)
     first = next(
@@ -59,7 +66,10 @@ def lazily_down_converted(records: Part, magic: int, first_offset: int) -> Part:
 
 
 def down_convert(entries: list[Entry], magic: int, first_offset: int) -> bytes:
-    """Whole entries in format `magic`. Raises UNSUPPORTED_COMPRESSION_TYPE for zstd. O(bytes)."""
+    """Convert whole entries to format `magic`. O(bytes).
+
+    Raises UNSUPPORTED_COMPRESSION_TYPE for zstd.
+    """
     out: list[Buffer] = []
     for header, entry in entries:
         if header.is_control:
@@ -82,7 +92,7 @@ def down_convert(entries: list[Entry], magic: int, first_offset: int) -> bytes:
 
 
 def _chunks(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
-    """As many entries at a time as together are not larger than CHUNK_BYTES, but at least one."""
+    """Yield lists of entries, each of at most CHUNK_BYTES together, but of at least one entry."""
     chunk: list[Entry] = []
     size = 0
     for entry in entries:
@@ -96,8 +106,9 @@ def _chunks(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
 
 
 def _entries(records: Part) -> Iterator[Entry]:
-    """Each whole entry, read when it is asked for. Raises OSError if the file has become
-    shorter.
+    """Yield each whole entry; it is read from the file only then.
+
+    Raises OSError if the file has become shorter.
     """
     position, size = 0, part_size(records)
     while True:
@@ -123,8 +134,9 @@ def _read(records: Part, position: int, count: int) -> Buffer:
 
 
 def _filled(first: bytes, converted: Iterator[bytes], size: int) -> Iterator[Buffer]:
-    """`size` bytes: what was converted, cut off at that, or filled up. Raises OSError when it
-    cannot go on, for the size has been told.
+    """Yield exactly `size` bytes: the converted entries, cut off or filled up.
+
+    The size is announced already, so an entry that cannot be converted raises OSError.
     """
     left = size
     piece = first

@@ -1,8 +1,8 @@
 """The entries of a segment file (Kafka: FileRecords.java, FileLogInputStream.java).
 
-A segment is nothing but batches, or messages of an older format, one behind the other: whoever
-knows where one starts finds the next by its length. So a search is a walk over headers, 61 bytes
-read for each batch, and the sparse index only says where to begin it.
+A segment is a sequence of batches, or of messages of an older format, without gaps. The length of
+an entry leads to the next one. So a search walks over headers and reads 61 bytes of each batch. The
+sparse index only says where the walk begins.
 """
 
 from collections.abc import Iterator
@@ -24,10 +24,10 @@ _READ_AHEAD: Final = 1024 * 1024
 
 
 def iter_file_headers(file: File, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:
-    """Position and header of each whole entry from `position` (where one must start) to `end`. One
-    read of 61 bytes an entry.
+    """Yield position and header of each whole entry from `position` to `end`.
 
-    Raises CorruptRecordError at bytes that no entry begins with.
+    An entry must begin at `position`. Each entry costs one read of 61 bytes. Raises
+    CorruptRecordError at bytes that cannot begin an entry.
     """
     pread, unpack, make = file.pread, HEADER.unpack, BatchHeader._make
     while end - position >= MIN_ENTRY_BYTES:
@@ -51,8 +51,9 @@ def iter_file_headers(file: File, position: int, end: int) -> Iterator[tuple[int
 def iter_file_batches(
     file: File, position: int, end: int
 ) -> Iterator[tuple[int, BatchHeader, memoryview]]:
-    """Like `iter_file_headers`, with the bytes of each entry, read a megabyte at a time: for
-    recovery, which must see everything.
+    """Yield position, header and bytes of each whole entry from `position` to `end`.
+
+    It reads a megabyte at a time. Recovery uses it, because recovery must check every byte.
     """
     chunk, start = memoryview(b""), position
     while end - position >= MIN_ENTRY_BYTES:
@@ -79,7 +80,7 @@ def iter_file_batches(
 
 
 def read_batch(file: File, position: int, header: BatchHeader) -> bytes:
-    """The whole entry whose header lies at `position`."""
+    """Return the whole entry whose header is at `position`."""
     return file.pread(header.batch_length + LOG_OVERHEAD, position)
 
 

@@ -1,18 +1,20 @@
-"""Message formats v0 and v1, before Kafka 0.11 (Kafka: LegacyRecord.java,
-AbstractLegacyRecordBatch.java, RecordsUtil.java; book §6.1).
+"""Message formats v0 and v1, from before Kafka 0.11.
 
-    offset int64 | size int32 | crc uint32 | magic int8 | attributes int8 | timestamp int64 (v1
-    only) | key length int32, key | value length int32, value
+(Kafka: LegacyRecord.java, AbstractLegacyRecordBatch.java, RecordsUtil.java; book §6.1.)
 
-The CRC-32 (not CRC-32C) covers everything from the magic on; the broker that sets an offset need
-not compute it again. Messages simply follow each other. A compressed set is one message, the
-wrapper, whose value holds the compressed inner messages. A v0 wrapper's inner messages carry
-absolute offsets, so that a broker must unpack and pack it again to set them; a v1 wrapper carries
-the offset of its last inner message, and they count from 0: absolute = wrapper offset - last inner
-offset + inner offset.
+    offset int64 | size int32 | crc uint32 | magic int8 | attributes int8
+    | timestamp int64 (only v1) | key length int32, key | value length int32, value
 
-Old clients write and read these, and a topic of an old message.format.version stores them.
-`read_old_produce` reads what a Produce v0–2 sent.
+The CRC-32 (not CRC-32C) covers everything from the magic on, so a broker that sets an offset does
+not have to compute it again. Messages follow each other without any frame. A compressed set is one
+message, the wrapper; its value holds the compressed inner messages.
+
+In v0 the inner messages carry absolute offsets. To set them, a broker must unpack and compress the
+set again. In v1 the wrapper carries the offset of its last inner message, and the inner offsets
+count from 0: absolute = wrapper offset - last inner offset + inner offset.
+
+Old clients read and write these formats, and a topic with an old message.format.version stores
+them. `read_old_produce` reads the records of a Produce v0–2.
 """
 
 import struct
@@ -40,8 +42,9 @@ _INT64: Final = struct.Struct(">q")
 
 
 class LegacyMessage(NamedTuple):
-    """One message as it lies there; a wrapper's value is its compressed inner set. `timestamp` is
-    -1 in v0.
+    """One message as it is stored; the value of a wrapper is its compressed inner set.
+
+    `timestamp` is -1 in v0.
     """
 
     offset: int
@@ -53,14 +56,13 @@ class LegacyMessage(NamedTuple):
     size_in_bytes: int
     crc: int
     is_valid: bool
-    """The checksum is right."""
+    """Whether the checksum is right."""
 
 
 def iter_messages(buffer: Buffer, *, checked: bool = True) -> Iterator[LegacyMessage]:
-    """The messages of format v0 or v1 in `buffer`; an incomplete one at the end is left out.
-    O(bytes).
+    """Yield the messages of format v0 or v1 in `buffer`; an incomplete last one is left out.
 
-    Raises CorruptRecordError; of a wrong checksum only if `checked`.
+    Raises CorruptRecordError; for a wrong checksum only if `checked`. O(bytes).
     """
     view = memoryview(buffer)
     position = 0
@@ -110,10 +112,10 @@ def _read_bytes(raw: memoryview, at: int) -> tuple[bytes | None, int]:
 
 
 def inner_messages(message: LegacyMessage, *, checked: bool = True) -> list[LegacyMessage]:
-    """What one message holds: itself, or the messages in its wrapper, with absolute offsets and
-    their times. O(bytes).
+    """Return the message itself, or the inner messages of a wrapper. O(bytes).
 
-    Raises for whatever is wrong inside; for a wrong checksum only if `checked`.
+    Inner messages get absolute offsets and their timestamps. Raises an error for every fault inside
+    the wrapper; for a wrong checksum only if `checked`.
     """
     codec = compression_type(message.attributes)
     if not codec:
@@ -148,15 +150,17 @@ def inner_messages(message: LegacyMessage, *, checked: bool = True) -> list[Lega
 
 
 def inner_records(message: LegacyMessage) -> list[Record]:
-    """The records in one message, as `inner_messages` finds them."""
+    """Return the records in one message, as `inner_messages` finds them."""
     return [
         Record(one.offset, one.timestamp, one.key, one.value) for one in inner_messages(message)
     ]
 
 
 class OldProduce(NamedTuple):
-    """What a Produce v0–2 sent, read: the records numbered from 0, the producer's format and codec,
-    and the largest message in bytes.
+    """The decoded records of a Produce v0–2.
+
+    The records are numbered from 0. `magic` and `compression` are the producer's, and
+    `largest_message` is in bytes.
     """
 
     records: list[Record]
@@ -164,19 +168,19 @@ class OldProduce(NamedTuple):
     compression: CompressionType
     largest_message: int
     log_append_time: bool
-    """The producer set the timestamp type that only a broker may set."""
+    """Whether the producer set the timestamp type that only a broker may set."""
     wrapper: LegacyMessage | None = None
-    """The compressed message, if it may be stored as it is but for its offset and time: v1, its
-    inner messages numbered from 0.
+    """The compressed message, if it may be stored with a new offset and time only.
+
+    That requires v1, and inner messages numbered from 0.
     """
 
 
 def read_old_produce(buffer: Buffer) -> OldProduce:
-    """Read what a Produce v0–2 may send: messages of one format, or one wrapper. A cut-off message
-    is nothing, no error.
+    """Read the records of a Produce v0–2: messages of one format, or one wrapper. O(bytes).
 
-    Raises CorruptRecordError for a wrong checksum, size or magic; InvalidRecordError for mixed
-    formats, a second wrapper, zstd. O(bytes).
+    A message that is cut off at the end is ignored. Raises CorruptRecordError for a wrong checksum,
+    size or magic, and InvalidRecordError for mixed formats, for a second wrapper and for zstd.
     """
     magics, wrappers, entries = _survey(memoryview(buffer))
     if len(magics) > 1:
@@ -215,8 +219,9 @@ def read_old_produce(buffer: Buffer) -> OldProduce:
 
 
 def _survey(view: memoryview) -> tuple[list[int], int, int]:
-    """The magics in order of appearance, how many entries are compressed, and how many there are;
-    sizes and magics are checked.
+    """Return the magics in order of appearance, and the numbers of compressed and of all entries.
+
+    Sizes and magics are checked.
     """
     magics: list[int] = []
     wrappers = entries = position = 0
@@ -237,7 +242,7 @@ def _survey(view: memoryview) -> tuple[list[int], int, int]:
 def encode_message(
     offset: int, magic: int, attributes: int, timestamp: int, key: bytes | None, value: bytes | None
 ) -> bytes:
-    """One message of format v0 or v1."""
+    """Encode one message of format v0 or v1."""
     body = bytearray((magic, attributes))
     if magic == 1:
         body += _INT64.pack(timestamp)
@@ -254,8 +259,9 @@ def build_message_set(
     *,
     log_append_time: bool = False,
 ) -> bytes:
-    """`records` as messages of format `magic`, in one wrapper if compressed; headers are lost,
-    older formats have none. O(bytes).
+    """Build messages of format `magic`, inside one wrapper if compressed. O(bytes).
+
+    Headers are lost, because the older formats have none.
     """
     time_bit = LOG_APPEND_TIME_BIT if log_append_time and magic == 1 else 0
     if not compression:

@@ -1,5 +1,4 @@
-"""Log entries of any format: their records, read and built (Kafka: MemoryRecords.java,
-MemoryRecordsBuilder.java).
+"""Read and build log entries of any format (Kafka: MemoryRecords.java, MemoryRecordsBuilder.java).
 """
 
 from collections.abc import Sequence
@@ -22,8 +21,9 @@ MAGICS: Final = (0, 1, 2)
 
 
 def read_entry(entry: Buffer) -> list[Record]:
-    """The records of one whole entry: a v2 batch, an old message, or an old wrapper. Raises as the
-    reading of each does. O(bytes).
+    """Return the records of one whole entry: a v2 batch, an old message, or an old wrapper.
+
+    Raises the errors of the reader for that format. O(bytes).
     """
     if entry[MAGIC_OFFSET] == MAGIC_V2:
         return read_records(entry)
@@ -31,7 +31,7 @@ def read_entry(entry: Buffer) -> list[Record]:
 
 
 def read_all(entries: Buffer) -> list[Record]:
-    """The records of all whole entries, in order. O(bytes)."""
+    """Return the records of all whole entries, in order. O(bytes)."""
     view = memoryview(entries)
     return [
         record
@@ -47,8 +47,9 @@ def build_records(
     *,
     timestamp_type: TimestampType = TimestampType.CREATE_TIME,
 ) -> bytes:
-    """`records`, at least one, in format `magic`; older formats have no headers, v0 no times.
-    Raises ValueError for zstd before v2. O(bytes).
+    """Build an entry of at least one record in format `magic`. O(bytes).
+
+    Older formats have no headers, and v0 has no timestamps. Raises ValueError for zstd before v2.
     """
     if magic == MAGIC_V2:
         return build_batch(records, compression=compression, timestamp_type=timestamp_type)

@@ -1,14 +1,13 @@
-"""One record of a v2 batch, and the variable-length numbers it is written in (Kafka:
-DefaultRecord.java, ByteUtils.java; book §6.1).
+"""One record of a v2 batch, and the varints that it is written in.
 
-A record stores differences to its batch: a timestamp delta and an offset delta, each as a zigzag
-varint, so that most take one byte:
+(Kafka: DefaultRecord.java, ByteUtils.java; book §6.1.) A record stores differences from its batch:
+a timestamp delta and an offset delta. Each is a zigzag varint, so most take one byte:
 
-    length varint | attributes int8 | timestamp delta varlong | offset delta varint | key length
-    varint, key | value length varint, value | header count varint, headers (key length varint, key,
-    value length varint, value)
+    length varint | attributes int8 | timestamp delta varlong | offset delta varint
+    | key length varint, key | value length varint, value
+    | header count varint, headers (key length varint, key, value length varint, value)
 
-A length of -1 means null. Key "key" and value "value" with no headers make 1 + 1 + 1 + 1 + 1 + 3 +
+A length of -1 means null. Key "key" and value "value" without headers make 1 + 1 + 1 + 1 + 1 + 3 +
 1 + 5 + 1 = 15 bytes.
 """
 
@@ -19,8 +18,9 @@ from kafka_edu.common.errors import Errors, KafkaException
 
 
 class Record(NamedTuple):
-    """One message. `offset` is absolute; `timestamp` in ms since 1970, -1 if it has none; header
-    names are text, header values bytes or None.
+    """One message. `offset` is absolute; `timestamp` is in ms since 1970, or -1 if there is none.
+
+    The name of a header is text; its value is bytes or None.
     """
 
     offset: int
@@ -38,8 +38,9 @@ class InvalidRecordError(KafkaException):
 
 
 def append_varint(out: bytearray, value: int) -> None:
-    """Write `value` as a zigzag varint or varlong: 0, -1, 1, -2 … become 0, 1, 2, 3 …, seven bits a
-    byte, lowest first.
+    """Append `value` as a zigzag varint or varlong.
+
+    0, -1, 1, -2 … become 0, 1, 2, 3 …, written with seven bits in each byte, lowest bits first.
     """
     rest = (value << 1) ^ (value >> 63)
     while rest > 0x7F:
@@ -49,8 +50,9 @@ def append_varint(out: bytearray, value: int) -> None:
 
 
 def read_varint(data: bytes, position: int, max_bytes: int = 5) -> tuple[int, int]:
-    """The zigzag number at `position` and the position behind it; `max_bytes` is 5 for a varint, 10
-    for a varlong. Raises InvalidRecordError.
+    """Return the zigzag number at `position`, and the position after it.
+
+    `max_bytes` is 5 for a varint and 10 for a varlong. Raises InvalidRecordError.
     """
     try:
         byte = data[position]
@@ -72,7 +74,7 @@ def read_varint(data: bytes, position: int, max_bytes: int = 5) -> tuple[int, in
 
 
 def append_record(out: bytearray, record: Record, base_offset: int, base_timestamp: int) -> None:
-    """Write `record` behind `out`, as deltas to its batch's base."""
+    """Append `record` to `out`, as deltas to the base of its batch."""
     body = bytearray(b"\x00")  # attributes: no bit is in use
     append_varint(body, record.timestamp - base_timestamp)
     append_varint(body, record.offset - base_offset)
@@ -95,7 +97,7 @@ def _append_bytes(out: bytearray, data: bytes | None) -> None:
 
 
 def encode_records(records: Sequence[Record], base_offset: int, base_timestamp: int) -> bytes:
-    """The records section of a batch, uncompressed. O(bytes)."""
+    """Encode the records section of a batch, uncompressed. O(bytes)."""
     out = bytearray()
     for record in records:
         append_record(out, record, base_offset, base_timestamp)
@@ -109,8 +111,9 @@ def decode_records(
     base_timestamp: int,
     log_append_time: int | None = None,
 ) -> list[Record]:
-    """The `count` records in `data`, all of it; with `log_append_time`, that is the timestamp of
-    each. Raises InvalidRecordError. O(bytes).
+    """Decode the `count` records in `data`; they must fill it exactly. O(bytes).
+
+    With `log_append_time`, every record gets that timestamp. Raises InvalidRecordError.
     """
     records = []
     position = 0

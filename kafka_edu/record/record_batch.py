@@ -1,5 +1,6 @@
-"""The v2 record batch (Kafka: DefaultRecordBatch.java; book §6.1): what a broker stores as it came
-and serves as it lies.
+"""The v2 record batch (Kafka: DefaultRecordBatch.java; book §6.1).
+
+A broker stores and serves a batch in the bytes in which it arrived.
 
     position  field                      position  field
      0  base offset            int64      27  base timestamp      int64
@@ -10,13 +11,13 @@ and serves as it lies.
     21  attributes             int16      57  records count       int32
     23  last offset delta      int32      61  records, perhaps compressed
 
-`batch length` counts from position 12. The CRC covers everything from position 21, so that a broker
+`batch length` counts from position 12. The CRC covers everything from position 21 on, so a broker
 can set base offset and leader epoch without computing it again. Attributes: bits 0–2 codec, 3
-timestamp type, 4 transactional, 5 control. 61 bytes of header, where 10,000 messages of format v0
-or v1 would carry 10,000 headers.
+timestamp type, 4 transactional, 5 control. A batch of 10,000 records has one header of 61 bytes. In
+message format v0 or v1, it would have 10,000 headers.
 
-A log may hold older messages too (LegacyRecord): whoever walks over entries is given a header of
-each in these terms, see `header_of_any_format`.
+A log may also hold older messages (see `legacy`). `header_of_any_format` describes every entry of a
+log by a BatchHeader, so that code which walks over entries needs no special case.
 """
 
 import struct
@@ -35,15 +36,15 @@ from kafka_edu.record.record import Record, decode_records, encode_records
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 HEADER_BYTES: Final = 61
 HEADER_START: Final = struct.Struct(">qii")
-"""Base offset, length, leader epoch: what a leader writes over, and the CRC leaves out."""
+"""Base offset, length and leader epoch: the leader overwrites them, and the CRC leaves them out."""
 LOG_OVERHEAD: Final = 12
-"""Base offset and length: what comes before the part that `batch length` counts."""
+"""The bytes of base offset and length, which `batch length` does not count."""
 MAGIC_OFFSET: Final = 16
 CRC_OFFSET: Final = 17
 ATTRIBUTES_OFFSET: Final = 21
 MAGIC_V2: Final = 2
 MIN_LEGACY_BYTES: Final = 14
-"""The shortest message that any format knows: v0 with a null key and a null value."""
+"""The length of the shortest message of any format: v0 with a null key and a null value."""
 MIN_ENTRY_BYTES: Final = LOG_OVERHEAD + MIN_LEGACY_BYTES
 
 NO_PRODUCER_ID: Final = -1
@@ -59,11 +60,11 @@ CONTROL_BIT: Final = 0x20
 
 _MAX_SEQUENCE: Final = 2**31 - 1
 _LEGACY: Final = struct.Struct(">qiIbbq")
-"""A message of v0 or v1 up to its timestamp, which only v1 has; v0 has the key there."""
+"""A message of v0 or v1 up to its timestamp. Only v1 has one; v0 has the key in that place."""
 
 
 class TimestampType(IntEnum):
-    """Who sets the time of a record: its producer, or the leader at the moment of the append."""
+    """The source of a record's timestamp: its producer, or the leader when it appends."""
 
     CREATE_TIME = 0
     LOG_APPEND_TIME = 1
@@ -77,12 +78,13 @@ class CorruptRecordError(KafkaException):
 
 
 class BatchHeader(NamedTuple):
-    """The first 61 bytes of a batch, in their order. `HEADER.unpack_from(buffer, position)` gives
-    the values in about 0.3 µs.
+    """The first 61 bytes of a batch, field by field.
 
-    Of a message of format v0 or v1: base offset and last offset are both its own, and of a
-    compressed set that is the last one's; max timestamp is its own, -1 in v0; there is no epoch, no
-    producer, and no count (-1).
+    `HEADER.unpack_from(buffer, position)` returns the values in about 0.3 µs.
+
+    For a message of format v0 or v1, base offset and last offset are both the message's own offset.
+    For a compressed set, that is the offset of its last message. The max timestamp is the message's
+    own, -1 in v0. There is no epoch, no producer and no count (-1).
     """
 
     base_offset: int
@@ -109,12 +111,12 @@ class BatchHeader(NamedTuple):
 
     @property
     def size_in_bytes(self) -> int:
-        """The whole batch, header included."""
+        """The size of the whole batch in bytes, header included."""
         return self.batch_length + LOG_OVERHEAD
 
     @property
     def compression(self) -> CompressionType:
-        """The codec; CompressionError if there is none of that number."""
+        """The codec. Raises CompressionError if the number names none."""
         return compression_type(self.attributes)
 
     @property
@@ -135,8 +137,9 @@ class BatchHeader(NamedTuple):
 
     @property
     def last_sequence(self) -> int:
-        """The sequence number of the last record; sequences run to 2**31 - 1 and go on at 0, within
-        a batch too.
+        """The sequence number of the last record.
+
+        Sequence numbers run to 2**31 - 1 and continue at 0, even within a batch.
         """
         return (
             increment_sequence(self.base_sequence, self.last_offset_delta)
@@ -146,7 +149,7 @@ class BatchHeader(NamedTuple):
 
 
 def increment_sequence(sequence: int, by: int) -> int:
-    """The sequence number `by` behind `sequence`, which wraps to 0 behind 2**31 - 1."""
+    """Return the sequence number `by` after `sequence`; after 2**31 - 1 comes 0."""
     return sequence + by if sequence <= _MAX_SEQUENCE - by else by - (_MAX_SEQUENCE - sequence) - 1
 
 
@@ -155,15 +158,15 @@ def decrement_sequence(sequence: int, by: int) -> int:
 
 
 def parse_header(buffer: Buffer, position: int = 0) -> BatchHeader:
-    """The header of the batch at `position`, of which at least 61 bytes must be there."""
+    """Return the header of the batch at `position`; at least its 61 bytes must be there."""
     return BatchHeader._make(HEADER.unpack_from(buffer, position))
 
 
 def header_of_any_format(buffer: Buffer, position: int = 0) -> BatchHeader | None:
-    """The header of the entry at `position`, in whatever format; None if the buffer ends before it
-    does. O(1).
+    """Return the header of the entry at `position`, in any format. O(1).
 
-    Raises CorruptRecordError for a size or magic that no entry has.
+    Returns None if the buffer ends before the header does. Raises CorruptRecordError for a size or
+    magic that no entry has.
     """
     available = len(buffer) - position
     if available < MIN_ENTRY_BYTES:
@@ -196,10 +199,10 @@ def header_of_any_format(buffer: Buffer, position: int = 0) -> BatchHeader | Non
 
 
 def iter_headers(buffer: Buffer) -> Iterator[tuple[int, BatchHeader]]:
-    """Position and header of each whole entry in `buffer`, in order, of any format; an incomplete
-    one at the end is left out. O(entries).
+    """Yield position and header of each whole entry in `buffer`, in order. O(entries).
 
-    Raises CorruptRecordError for a size or magic that no entry has.
+    Entries may have any format; an incomplete last one is left out. Raises CorruptRecordError for a
+    size or magic that no entry has.
     """
     position, end = 0, len(buffer)
     while end - position >= MIN_ENTRY_BYTES:
@@ -220,7 +223,10 @@ def iter_headers(buffer: Buffer) -> Iterator[tuple[int, BatchHeader]]:
 
 
 def check_entry(batch_length: int, magic: int) -> None:
-    """What every format asks of a log entry's first 17 bytes. Raises CorruptRecordError."""
+    """Check the first 17 bytes of an entry against the rules of every format.
+
+    Raises CorruptRecordError.
+    """
     if batch_length < MIN_LEGACY_BYTES:
         raise CorruptRecordError(
             f"Found record size {batch_length} smaller than minimum record overhead"
@@ -236,16 +242,18 @@ def check_entry(batch_length: int, magic: int) -> None:
 
 
 def compute_crc(batch: Buffer) -> int:
-    """CRC-32C of one whole batch from its attributes on. One copy of the bytes, for the library
-    takes only `bytes`. O(size).
+    """Return the CRC-32C of one whole batch, from its attributes on. O(size).
+
+    The bytes are copied once, because the library takes only `bytes`.
     """
     crc: int = google_crc32c.value(bytes(memoryview(batch)[ATTRIBUTES_OFFSET:]))
     return crc
 
 
 def check_crc(batch: Buffer, header: BatchHeader) -> None:
-    """Raises CorruptRecordError unless the entry's checksum is right: CRC-32C in v2, CRC-32
-    before.
+    """Raise CorruptRecordError unless the entry's checksum is right.
+
+    It is a CRC-32C in v2 and a CRC-32 before.
     """
     if header.magic == MAGIC_V2:
         computed = google_crc32c.value(bytes(memoryview(batch)[ATTRIBUTES_OFFSET:]))
@@ -270,10 +278,10 @@ def build_batch(
     is_transactional: bool = False,
     is_control: bool = False,
 ) -> bytes:
-    """A batch of at least one record; its base offset is the first record's (0 for a producer).
-    O(bytes).
+    """Build a batch of at least one record. O(bytes).
 
-    `max_timestamp` None: the latest time of the records.
+    Its base offset is the offset of the first record (0 for a producer). If `max_timestamp` is
+    None, it is the latest timestamp of the records.
     """
     base_offset, base_timestamp = records[0].offset, records[0].timestamp
     body = encode_records(records, base_offset, base_timestamp)
@@ -301,8 +309,9 @@ def build_batch(
 
 
 def assemble_batch(body: bytes, header: BatchHeader) -> bytes:
-    """Header and records as one batch; length and CRC are computed, whatever `header` says of
-    them.
+    """Join header and records to one batch.
+
+    Length and CRC are computed; their values in `header` are ignored.
     """
     out = bytearray(HEADER_BYTES + len(body))
     HEADER.pack_into(out, 0, *header)
@@ -313,8 +322,9 @@ def assemble_batch(body: bytes, header: BatchHeader) -> bytes:
 
 
 def read_records(batch: Buffer) -> list[Record]:
-    """The records of one whole batch, decompressed. Raises InvalidRecordError or CompressionError;
-    does not check the CRC. O(bytes).
+    """Return the records of one whole batch, decompressed. O(bytes).
+
+    Does not check the CRC. Raises InvalidRecordError or CompressionError.
     """
     header = parse_header(batch)
     codec = header.compression
