@@ -18,13 +18,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from kafka_edu.cli.child_process import rss_anon
-from kafka_edu.cli.cluster_spec import HOST
 from kafka_edu.cli.maven_jars import PeerMissing as PeerMissing  # also for those who start it
 from kafka_edu.cli.maven_jars import maven_jars, require_java
-from kafka_edu.cli.readiness import wait_until_listed
 from kafka_edu.common.ports import free_ports
 from kafka_edu.common.socket_transport import SocketTransport
+from kafka_edu.supervisor.child_process import rss_anon
+from kafka_edu.supervisor.cluster_spec import HOST
+from kafka_edu.supervisor.readiness import wait_until_listed
 
 VERSION: Final = "2.8.2"
 #: Version → Scala's, and the ZooKeeper that it runs with: the 3.4 client of Kafka 2.0 does not

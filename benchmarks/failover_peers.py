@@ -17,8 +17,6 @@ from confluent_kafka.cimpl import NewTopic
 from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
 from kazoo.protocol.states import EventType, WatchedEvent  # type: ignore[import-untyped]  # nor here
 
-from kafka_edu.cli.cluster_spec import HOST
-from kafka_edu.cli.supervisor import Cluster, running_cluster
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.network.network_client import NetworkClient
@@ -29,6 +27,8 @@ from kafka_edu.protocol.messages.metadata import (
     MetadataResponsePartition,
 )
 from kafka_edu.protocol.types import ProtocolError
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
+from kafka_edu.supervisor.cluster_spec import HOST
 from kafka_edu.zk.apache import ApacheZooKeeper
 
 from .apache_kafka import ApacheKafka, apache_kafka

@@ -33,7 +33,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from kafka_edu.cli.report import Report
-from kafka_edu.cli.supervisor import Cluster, running_cluster
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
 
 from . import confluent_clients, java_clients
 from .apache_kafka import PeerMissing, apache_kafka, kafka_jars

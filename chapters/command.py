@@ -121,7 +121,7 @@ def chapter(
     report = Report(f"chapter-{chosen.number}")
     report.figure("told", demo.tell(console, figures))
     if live:
-        from kafka_edu.cli.supervisor import ClusterError
+        from kafka_edu.supervisor.cluster import ClusterError
 
         try:
             report.figure("live", demo.watch(console, seconds))

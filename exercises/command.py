@@ -136,7 +136,7 @@ def check(
 
 def check_live(console: Console, exercise: Exercise, file: Path) -> tuple[Step, ...]:
     """Run the live part and show each step as it comes."""
-    from kafka_edu.cli.supervisor import ClusterError
+    from kafka_edu.supervisor.cluster import ClusterError
 
     console.print("\n[bold]live cluster[/]")
     steps: list[Step] = []

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kafka_edu.cli.python_process import python_command, python_environment
+from kafka_edu.common.python_process import python_command, python_environment
 
 
 class Played(NamedTuple):

@@ -12,7 +12,7 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.pilot import Pilot
 
-from kafka_edu.common.cluster_home import ClusterFolder
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
 
 from .model import Model
 from .palette import THEMES

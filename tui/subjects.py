@@ -54,7 +54,7 @@ HEADER = Subject(
     (
         Source("controller.kafka_controller", "KafkaController"),
         Source("controller.active_controller", "ActiveController"),
-        Source("cli.supervisor_main", "Supervisor"),
+        Source("supervisor.main", "Supervisor"),
     ),
 )
 BROKERS = Subject(
@@ -68,7 +68,7 @@ BROKERS = Subject(
         Source("server.kafka_server", "KafkaServer"),
         Source("network.socket_server", "SocketServer"),
         Source("network.request_channel", "RequestChannel"),
-        Source("cli.child_process", "ChildProcess"),
+        Source("supervisor.child_process", "ChildProcess"),
     ),
 )
 PARTITIONS = Subject(

@@ -14,13 +14,13 @@ import time
 from pathlib import Path
 from typing import Final
 
-from kafka_edu.common.action_client import (
+from kafka_edu.supervisor.action_client import (
     ActionAddress,
     ActionClient,
     ActionRefusedError,
     NoSupervisorError,
 )
-from kafka_edu.common.cluster_home import ClusterFolder
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import Envelope, Level
 from kafka_edu.trace.reader import order
 from kafka_edu.trace.trace_client import EventsAddress, subscribe

@@ -17,7 +17,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from kafka_edu.cli.supervisor import Cluster, running_cluster
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from kafka_edu.trace.event import Event, Level
 from kafka_edu.trace.events.purgatory import (
     OperationCompleted,

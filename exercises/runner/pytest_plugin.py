@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_edu.common.learner import Learner
+from kafka_edu.learner.learner import Learner
 
 _ROWS = pytest.StashKey[list[dict[str, str | bool]]]()
 

@@ -1,3 +1,1 @@
-"""The command line: commands under Kafka's names, the supervisor of clusters, the demo, the
-doctor.
-"""
+"""The command line: the command table, demos, benchmarks, the soak, the doctor."""

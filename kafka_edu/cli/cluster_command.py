@@ -11,8 +11,7 @@ from pathlib import Path
 
 import click
 
-from kafka_edu.cli.cluster_spec import HOST, ClusterSpec, ClusterSpecError, Wish
-from kafka_edu.cli.supervisor import (
+from kafka_edu.supervisor.cluster import (
     Cluster,
     ClusterError,
     ClusterStatus,
@@ -20,7 +19,8 @@ from kafka_edu.cli.supervisor import (
     is_up,
     start_cluster,
 )
-from kafka_edu.common.cluster_home import ClusterFolder, cluster_names
+from kafka_edu.supervisor.cluster_folder import ClusterFolder, cluster_names
+from kafka_edu.supervisor.cluster_spec import HOST, ClusterSpec, ClusterSpecError, Wish
 
 _name_option = click.option(
     "--name",
@@ -295,8 +295,8 @@ def _controller(status: ClusterStatus) -> int | None:
     """The broker that the others take for the controller; None where nobody answers, or where that
     broker has stopped and they do not know it yet.
     """
-    from kafka_edu.cli.readiness import controller_by_metadata
     from kafka_edu.common.socket_transport import SocketTransport
+    from kafka_edu.supervisor.readiness import controller_by_metadata
 
     ports = [
         (HOST, process.port)

@@ -16,9 +16,10 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from kafka_edu.common.python_process import checkout
+
 COMMANDS: Final = "kafka_edu.commands"
 BENCHMARKS: Final = "kafka_edu.benchmarks"
-_CHECKOUT: Final = Path(__file__).resolve().parents[2]
 
 
 class CommandEntry(NamedTuple):
@@ -59,15 +60,6 @@ def _find(module: str) -> ModuleSpec | None:
         return importlib.util.find_spec(module)
     except ModuleNotFoundError:  # a parent package is missing
         return None
-
-
-def checkout() -> Path | None:
-    """The folder of the checkout that this runs from, or None when it is installed."""
-    return (
-        _CHECKOUT
-        if (_CHECKOUT / "pyproject.toml").is_file() and (_CHECKOUT / "kafka-edu").is_file()
-        else None
-    )
 
 
 def read_group(group: str) -> dict[str, CommandEntry]:

@@ -19,7 +19,6 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from kafka_edu.cli.cluster_spec import Wish
 from kafka_edu.cli.demo_bad_disk import bad_disk
 from kafka_edu.cli.demo_chain import chain
 from kafka_edu.cli.demo_clients import LogConsumer, LogProducer, Verdict, compare, longest_silence
@@ -34,9 +33,10 @@ from kafka_edu.cli.demo_transactions import transactions
 from kafka_edu.cli.demo_two_starts import two_starts
 from kafka_edu.cli.demo_watches import watches
 from kafka_edu.cli.report import Report
-from kafka_edu.cli.supervisor import Cluster, ClusterError, is_up, start_cluster
 from kafka_edu.clients.web_log import WebLog
-from kafka_edu.common.cluster_home import ClusterFolder
+from kafka_edu.supervisor.cluster import Cluster, ClusterError, is_up, start_cluster
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
+from kafka_edu.supervisor.cluster_spec import Wish
 
 TOPIC: Final = "web"
 PARTITIONS: Final = 6

@@ -40,9 +40,6 @@ from kafka_edu.cli.numbered_clients import ConfluentProducer
 from kafka_edu.cli.private_mounts import PrivateMounts, enter
 from kafka_edu.cli.report import Report
 from kafka_edu.cli.stored_records import Found, compare, read_all
-from kafka_edu.cli.supervisor import Cluster, ClusterError, running_cluster
-from kafka_edu.cli.tools.brokers import connect_brokers
-from kafka_edu.cli.tools.tool import ToolError
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.protocol.messages.describe_log_dirs import (
     DescribeLogDirsRequest,
@@ -53,6 +50,9 @@ from kafka_edu.protocol.messages.metadata import (
     MetadataRequestTopic,
     MetadataResponse,
 )
+from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
+from kafka_edu.tools.brokers import connect_brokers
+from kafka_edu.tools.tool import ToolError
 
 NAME: Final = "bad-disk"
 TOPIC: Final = "disks"

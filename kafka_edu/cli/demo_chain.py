@@ -22,8 +22,8 @@ from rich.text import Text
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
 from kafka_edu.cli.demo_topic import BROKERS, admin_client, create_topic
 from kafka_edu.cli.report import Report
-from kafka_edu.cli.supervisor import Cluster, ClusterError, running_cluster
 from kafka_edu.common.time import SystemTime
+from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 from kafka_edu.trace.chain_links import LinkKind
 from kafka_edu.trace.event import Envelope, Level
 from kafka_edu.trace.events.client import RecordAcknowledged

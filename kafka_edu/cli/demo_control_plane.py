@@ -24,12 +24,10 @@ from confluent_kafka.cimpl import NewTopic
 from rich.console import Console
 from rich.table import Table
 
-from kafka_edu.cli.cluster_spec import HOST
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
 from kafka_edu.cli.demo_topic import BROKERS, admin_client, wait_until_in_sync
 from kafka_edu.cli.produce_flood import ProduceFlood
 from kafka_edu.cli.report import Report, number
-from kafka_edu.cli.supervisor import Cluster, ClusterError, running_cluster
 from kafka_edu.common.errors import Errors
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages.controlled_shutdown import (
@@ -37,6 +35,8 @@ from kafka_edu.protocol.messages.controlled_shutdown import (
     ControlledShutdownResponse,
 )
 from kafka_edu.server.listener_settings import CONTROL_PLANE_KEY
+from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
+from kafka_edu.supervisor.cluster_spec import HOST
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.controller import ControllerResponseReceived
 from kafka_edu.trace.trace_client import TraceClient
@@ -108,8 +108,8 @@ class ControllerWatch:
 
 async def ask_controlled_shutdown(servers: str, broker: int) -> None:
     """Have the controller take the broker's leaderships away. Raises ClusterError."""
-    from kafka_edu.cli.tools.brokers import connect_brokers
-    from kafka_edu.cli.tools.controlled_shutdown import error_of
+    from kafka_edu.tools.brokers import connect_brokers
+    from kafka_edu.tools.controlled_shutdown import error_of
 
     async with connect_brokers(servers) as brokers:
         answer = await brokers.ask_controller(

@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 
 from kafka_edu.cli.report import Report
-from kafka_edu.cli.supervisor import ClusterError
+from kafka_edu.supervisor.cluster import ClusterError
 
 P = ParamSpec("P")
 Work = Callable[Concatenate[Console, P], Report]

@@ -26,7 +26,7 @@ from kafka_edu.cli.demo_topic import (
 from kafka_edu.cli.numbered_clients import ConfluentProducer, NumberedProducer, PythonProducer
 from kafka_edu.cli.report import Report
 from kafka_edu.cli.stored_records import Found, compare, read_all
-from kafka_edu.cli.supervisor import Cluster, running_cluster
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
 
 TOPIC: Final = "kills"
 PARTITIONS: Final = 6

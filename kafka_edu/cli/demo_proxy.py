@@ -32,10 +32,10 @@ from kafka_edu.cli.demo_topic import (
     wait_until_in_sync,
 )
 from kafka_edu.cli.report import Report
-from kafka_edu.cli.running_proxy import RunningProxy, running_proxy
-from kafka_edu.cli.supervisor import Cluster, ClusterError, running_cluster
 from kafka_edu.clients.web_log import WebLog
 from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
+from kafka_edu.supervisor.running_proxy import RunningProxy, running_proxy
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.network import ConnectionOpened, NetworkSampled
 from kafka_edu.trace.events.proxy import ProxyStopped

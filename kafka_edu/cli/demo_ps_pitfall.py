@@ -27,7 +27,7 @@ from rich.table import Table
 
 from kafka_edu.cli.demo_frame import demo_command
 from kafka_edu.cli.report import Report
-from kafka_edu.cli.tools.server_stop import all_commands
+from kafka_edu.tools.server_stop import all_commands
 
 #: What Linux before 4.2 gave of a command line: `len > PAGE_SIZE` in fs/proc/base.c.
 PAGE_SIZE: Final = 4096

@@ -38,8 +38,8 @@ from kafka_edu.cli.numbered_clients import ConfluentProducer, NumberedProducer, 
 from kafka_edu.cli.report import Report, number
 from kafka_edu.cli.shutdown_story import End, Moves, Start, end_of, moves, start_of
 from kafka_edu.cli.stored_records import Found, compare, read_all
-from kafka_edu.cli.supervisor import Cluster, ClusterError, running_cluster
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 from kafka_edu.trace.reader import open_recording
 
 TOPIC: Final = "shutdown"

@@ -9,7 +9,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from kafka_edu.cli.supervisor import ClusterError
+from kafka_edu.supervisor.cluster import ClusterError
 
 BROKERS: Final = 3
 SETTLE_TIMEOUT_S: Final = 60.0

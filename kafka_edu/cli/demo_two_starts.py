@@ -27,12 +27,12 @@ from kafka_edu.cli.demo_topic import (
     wait_until_in_sync,
 )
 from kafka_edu.cli.numbered_clients import ConfluentProducer
-from kafka_edu.cli.python_process import python_command, python_environment
 from kafka_edu.cli.report import Report
 from kafka_edu.cli.stored_records import Found, compare, read_all
-from kafka_edu.cli.supervisor import Cluster, ClusterError, running_cluster
 from kafka_edu.common.files import FileLockedError, OsFileSystem
+from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.log.log_dirs import LOCK_FILE
+from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 
 NAME: Final = "two-starts"
 TOPIC: Final = "starts"

@@ -22,8 +22,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from kafka_edu.cli.command_table import checkout
-from kafka_edu.common.cluster_home import cluster_home
+from kafka_edu.common.python_process import checkout
+from kafka_edu.common.user_files import state_folder
 from kafka_edu.zk.apache import ApacheZooKeeperError, find_java
 
 #: What a cluster of three brokers with its ZooKeeper and two clients takes, with room to spare.
@@ -286,7 +286,7 @@ CHECKS: Final[tuple[Callable[[], Iterator[Finding]], ...]] = (
     check_ports,
     check_loopback,
     check_memory,
-    lambda: check_disk(cluster_home()),
+    lambda: check_disk(state_folder()),
     check_file_handles,
     check_locale,
     check_terminal,

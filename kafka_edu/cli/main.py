@@ -11,13 +11,13 @@ from typing import NoReturn
 import click
 
 from kafka_edu.cli.command_table import COMMANDS, CommandEntry, read_group
-from kafka_edu.cli.output import (
+from kafka_edu.common.output import (
     EXIT_OUTPUT_CLOSED,
     OutputClosed,
     end_when_output_closes,
     flush_output,
 )
-from kafka_edu.cli.python_process import EXIT_INTERRUPTED
+from kafka_edu.common.python_process import EXIT_INTERRUPTED
 
 VERSION = "0.1.0"
 

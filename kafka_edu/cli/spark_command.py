@@ -6,7 +6,7 @@ import time
 
 import click
 
-from kafka_edu.cli.package_group import PackageGroupError, ensure_group
+from kafka_edu.common.package_group import PackageGroupError, ensure_group
 
 
 def require_spark() -> None:
@@ -57,10 +57,10 @@ def status_codes(
     from rich.table import Table
 
     from kafka_edu.cli.report import Report
-    from kafka_edu.cli.supervisor import running_cluster
     from kafka_edu.spark.java_gateway import SparkStartError
     from kafka_edu.spark.status_codes import count_status_codes
     from kafka_edu.spark.web_log_topic import TopicNotFilled, create_topic, fill_topic
+    from kafka_edu.supervisor.cluster import running_cluster
 
     console = Console()
     with contextlib.ExitStack() as stack:

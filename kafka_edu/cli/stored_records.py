@@ -21,8 +21,8 @@ from typing import NamedTuple
 from kafka import KafkaConsumer, TopicPartition
 
 from kafka_edu.cli.numbered_clients import UNKNOWN_OFFSET, Place
-from kafka_edu.cli.supervisor import Cluster
 from kafka_edu.record.record_batch import iter_headers
+from kafka_edu.supervisor.cluster import Cluster
 
 
 class ProducerIdAndEpoch(NamedTuple):

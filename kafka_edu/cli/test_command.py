@@ -11,8 +11,12 @@ from typing import Final
 
 import click
 
-from kafka_edu.cli.command_table import checkout
-from kafka_edu.cli.python_process import python_command, python_environment, run_to_its_end
+from kafka_edu.common.python_process import (
+    checkout,
+    python_command,
+    python_environment,
+    run_to_its_end,
+)
 
 #: Folders of tests/ that the fast part leaves out.
 SLOW_FOLDERS: Final = ("cluster", "faults", "interop", "tui", "exercises", "chapters", "spark")

@@ -20,9 +20,10 @@ from typing import Final, TypeVar
 from kafka_edu.common.config_def import ConfigException
 from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.files import OsFileSystem
-from kafka_edu.common.seams import LearnerCode
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime
+from kafka_edu.learner.learner_trace import trace_learner
+from kafka_edu.learner.seams import LearnerCode
 from kafka_edu.server.broker_metadata_checkpoint import (
     BrokerMetadataError,
     InconsistentBrokerIdError,
@@ -35,7 +36,6 @@ from kafka_edu.server.troubles import Troubles
 from kafka_edu.trace.event import Level
 from kafka_edu.trace.events.network import FileBytesSampled
 from kafka_edu.trace.file_sink import FileSink
-from kafka_edu.trace.learner_trace import trace_learner
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.socket_sink import GAUGE_PERIOD_MS, EventServer
 from kafka_edu.trace.tracer import Tracer

@@ -976,7 +976,7 @@ def _own() -> Iterator[ConfigKey]:
         text,
         None,
         None,
-        "A learner's code in place of ours, seam by seam (kafka_edu.common.seams).",
+        "A learner's code in place of ours, seam by seam (kafka_edu.learner.seams).",
     )
 
 

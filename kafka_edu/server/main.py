@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
         log.warning("%s", warning)
     learner = []
     if config.learner is not None:
-        from kafka_edu.common.seams import LearnerError, install
+        from kafka_edu.learner.seams import LearnerError, install
 
         try:
             learner = install(config.learner)

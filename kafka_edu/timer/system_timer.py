@@ -41,7 +41,7 @@ class SystemTimer:
 
     All times are ms of the clock handed in, which must not run backward. Tasks run inside
     `advance_clock` or `add`; they may add and cancel tasks of this timer. Owned by one loop:
-    nothing locks. `TimingWheel` in this module is a seam (`kafka_edu.common.seams`): a learner's
+    nothing locks. `TimingWheel` in this module is a seam (`kafka_edu.learner.seams`): a learner's
     can stand there. All telling is done here. Next hop: TimingWheel; the purgatory's reaper calls
     `advance_clock`.
     """

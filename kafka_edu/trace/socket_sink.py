@@ -11,9 +11,9 @@ import json
 import os
 from typing import Final
 
-from kafka_edu.common.private_file import write_private_json
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Listener, Transport, Wire, WireReceiver
+from kafka_edu.common.user_files import write_private_json
 from kafka_edu.trace.event import Envelope, Level
 from kafka_edu.trace.events.trace import Gap
 from kafka_edu.trace.file_sink import snapshot_lines

@@ -5,7 +5,7 @@ again that a test has stopped.
 import os
 from pathlib import Path
 
-from kafka_edu.cli.supervisor import Cluster
+from kafka_edu.supervisor.cluster import Cluster
 from tests.waiting import wait_for
 
 

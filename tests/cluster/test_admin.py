@@ -21,7 +21,6 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from kafka_edu.cli.supervisor import Cluster, running_cluster
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.network.network_client import NetworkClient
@@ -40,6 +39,7 @@ from kafka_edu.protocol.messages.list_offsets import (
 from kafka_edu.protocol.messages.metadata import MetadataRequest
 from kafka_edu.protocol.schema import Message
 from kafka_edu.replication.fetch_params import DEBUGGING_REPLICA_ID
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from tests.cluster.processes import start_all
 from tests.waiting import PATIENCE_S, wait_for
 

@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, Message, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from kafka_edu.cli.supervisor import Cluster, running_cluster
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from tests.waiting import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.timeout(240)

@@ -16,7 +16,6 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from kafka_edu.cli.readiness import wait_until_listed
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.network.network_client import NetworkClient
@@ -26,6 +25,7 @@ from kafka_edu.protocol.messages.fetch import (
     FetchResponse,
     FetchTopic,
 )
+from kafka_edu.supervisor.readiness import wait_until_listed
 from kafka_edu.trace.events.network import FileBytesSampled
 from kafka_edu.trace.reader import open_recording
 from kafka_edu.trace.trace_client import EventsAddress, TraceClient

@@ -3,9 +3,9 @@
 import subprocess
 from pathlib import Path
 
-from kafka_edu.cli.python_process import python_command, python_environment
-from kafka_edu.cli.supervisor import running_cluster
-from kafka_edu.cli.tools.console_producer import CODECS
+from kafka_edu.common.python_process import python_command, python_environment
+from kafka_edu.supervisor.cluster import running_cluster
+from kafka_edu.tools.console_producer import CODECS
 from tests.waiting import PATIENCE_S
 
 

@@ -11,8 +11,8 @@ from confluent_kafka.cimpl import NewTopic
 
 from benchmarks.apache_kafka import SMALL, PeerMissing, apache_kafka, kafka_jars
 from kafka_edu.cli.demo_topic import wait_until_in_sync
-from kafka_edu.cli.supervisor import Cluster, running_cluster
-from kafka_edu.cli.tools.controlled_shutdown import main
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
+from kafka_edu.tools.controlled_shutdown import main
 from tests.interop.client_contract import known_by_all, rd, until_all_tell
 from tests.interop.foreign import missing
 from tests.interop.peers import OF_A_SMALL_HEAP

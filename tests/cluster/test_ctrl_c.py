@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from kafka_edu.cli.command_table import checkout
-from kafka_edu.cli.supervisor import Cluster, running_cluster
+from kafka_edu.common.python_process import checkout
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from tests.cluster.processes import (
     children_of,
     cpu_seconds,

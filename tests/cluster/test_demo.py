@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_edu.cli.python_process import python_command, python_environment
+from kafka_edu.common.python_process import python_command, python_environment
 from tests.cluster.processes import processes_of
 from tests.demos import play
 from tests.waiting import wait_for

@@ -45,7 +45,7 @@ def test_a_file_that_swaps_the_adapter_is_judged_by_its_own_answers(tmp_path: Pa
     head = source.partition("        if expiration_ms < self.current_time_ms + self.tick_ms:")[0]
     swap = (
         f"import sys; sys.path.insert(0, {str(ROOT.parent)!r})\n"
-        "import kafka_edu.timer.learner_timing_wheel as adapter\n"
+        "import kafka_edu.learner.learner_timing_wheel as adapter\n"
         "from kafka_edu.timer.timing_wheel import TimingWheel as Shipped\n"
         "def adapt(code):\n"
         "    code.calls = 1000\n"

@@ -12,8 +12,8 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from kafka_edu.cli.running_proxy import RunningProxy, running_proxy
-from kafka_edu.cli.supervisor import Cluster, running_cluster
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
+from kafka_edu.supervisor.running_proxy import RunningProxy, running_proxy
 from kafka_edu.trace.events.proxy import ProxyAnswered, ProxyRefused, TargetStateChanged
 from tests.cluster.processes import start_all
 from tests.waiting import PATIENCE_S, wait_for

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from kafka_edu.cli.cluster_spec import Wish
-from kafka_edu.cli.python_process import python_command, python_environment
-from kafka_edu.cli.supervisor import ClusterError, is_up, running_cluster, start_cluster
-from kafka_edu.common.cluster_home import ClusterFolder
+from kafka_edu.common.python_process import python_command, python_environment
+from kafka_edu.supervisor.cluster import ClusterError, is_up, running_cluster, start_cluster
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
+from kafka_edu.supervisor.cluster_spec import Wish
 
 pytestmark = pytest.mark.timeout(240)
 

@@ -14,9 +14,9 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from kazoo.client import KazooClient
 
-from kafka_edu.cli.cluster_spec import Wish
-from kafka_edu.cli.python_process import python_command, python_environment
-from kafka_edu.cli.supervisor import (
+from kafka_edu.common.python_process import python_command, python_environment
+from kafka_edu.supervisor.action_client import ActionAddress, ActionClient, ActionRefusedError
+from kafka_edu.supervisor.cluster import (
     Cluster,
     ClusterError,
     attach,
@@ -24,8 +24,8 @@ from kafka_edu.cli.supervisor import (
     running_cluster,
     start_cluster,
 )
-from kafka_edu.common.action_client import ActionAddress, ActionClient, ActionRefusedError
-from kafka_edu.common.cluster_home import ClusterFolder
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
+from kafka_edu.supervisor.cluster_spec import Wish
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.trace_client import TraceClient
 from tests.cluster.processes import processes_of, start_all, wait_until_gone, wait_until_none
@@ -277,7 +277,7 @@ def test_nothing_is_left_of_a_supervisor_that_was_killed(tmp_path: Path, zookeep
 OWNER = """
 import sys, time
 from pathlib import Path
-from kafka_edu.cli.supervisor import running_cluster
+from kafka_edu.supervisor.cluster import running_cluster
 with running_cluster("orphan", brokers=1, home=Path(sys.argv[1]), wait=sys.argv[2] == "ready"):
     print("up", flush=True)
     time.sleep(120)

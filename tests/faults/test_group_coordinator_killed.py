@@ -10,9 +10,9 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from kafka_edu.cli.supervisor import Cluster, running_cluster
 from kafka_edu.common.errors import Errors
 from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from tests.interop.answers import ListeningBroker
 from tests.interop.client_contract import rd
 from tests.interop.questions.asking import Asker

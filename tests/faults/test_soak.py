@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_edu.cli.python_process import python_command, python_environment
+from kafka_edu.common.python_process import python_command, python_environment
 
 
 def soak(folder: Path, *options: str) -> "subprocess.Popen[str]":

@@ -18,7 +18,7 @@ from kafka_edu.cli.demo_kills import PARTITIONS, TOPIC
 from kafka_edu.cli.demo_topic import create_topic, wait_until_in_sync
 from kafka_edu.cli.numbered_clients import ConfluentProducer
 from kafka_edu.cli.stored_records import compare, read_all
-from kafka_edu.cli.supervisor import Cluster, running_cluster
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from kafka_edu.trace.trace_client import TraceClient
 from kafka_edu.zk.apache import ApacheZooKeeperError, find_jars, find_java
 from tests.cluster.processes import start_all

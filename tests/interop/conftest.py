@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_edu.cli.supervisor import running_cluster
+from kafka_edu.supervisor.cluster import running_cluster
 from tests.interop.matrix import Results, merged
 from tests.interop.raw_zookeeper import connect, root, server, zk  # noqa: F401 - fixtures
 

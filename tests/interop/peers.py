@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from benchmarks.apache_kafka import SMALL, apache_kafka, kafka_jars
-from kafka_edu.cli.supervisor import running_cluster
+from kafka_edu.supervisor.cluster import running_cluster
 from tests.interop.answers import ListeningBroker, beside_controller
 from tests.interop.questions import Questions
 

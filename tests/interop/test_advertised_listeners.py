@@ -9,9 +9,9 @@ import pytest
 from confluent_kafka import KafkaError, Producer
 from confluent_kafka.admin import AdminClient
 
-from kafka_edu.cli.cluster_spec import HOST, Wish
-from kafka_edu.cli.supervisor import start_cluster
 from kafka_edu.common.ports import free_ports
+from kafka_edu.supervisor.cluster import start_cluster
+from kafka_edu.supervisor.cluster_spec import HOST, Wish
 from tests.interop.client_contract import create_topic, rd, read_to_end
 from tests.waiting import PATIENCE_S, wait_for
 

@@ -16,7 +16,6 @@ from typing import Any, Final
 import pytest
 from confluent_kafka import Producer
 
-from kafka_edu.cli.supervisor import Cluster, running_cluster
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.api_keys import ApiKey
@@ -32,6 +31,7 @@ from kafka_edu.protocol.messages.produce import (
 from kafka_edu.protocol.schema import Message
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from tests.interop.client_contract import create_topic, rd, read_all
 from tests.interop.frames import read_frame
 from tests.interop.questions import MODULES

@@ -14,12 +14,12 @@ from typing import Final
 import pytest
 from kafka.errors import IncompatibleBrokerVersion
 
-from kafka_edu.cli.running_proxy import RunningProxy, running_proxy
 from kafka_edu.clients.proxy.metadata_copy import MetadataCopy
 from kafka_edu.clients.proxy.recording import write_recording
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.api_versions_table import API_LEVELS
 from kafka_edu.protocol.messages.metadata import MetadataResponse, MetadataResponseBroker
+from kafka_edu.supervisor.running_proxy import RunningProxy, running_proxy
 from kafka_edu.trace.events.proxy import ProxyAnswered, ProxyRefused
 from tests.interop import test_client_confluent, test_client_java, test_client_kafka_python
 from tests.interop.client_contract import Client, create_topic, fill, leaders, read_all, value

@@ -13,7 +13,6 @@ from confluent_kafka import TopicPartition as RdTopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
-from kafka_edu.cli.supervisor import Cluster, running_cluster
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.headers import decode_response, encode_request
@@ -35,6 +34,7 @@ from kafka_edu.record.compression import CompressionType
 from kafka_edu.record.legacy import build_message_set, iter_messages
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from tests.waiting import PATIENCE_S, wait_for
 
 

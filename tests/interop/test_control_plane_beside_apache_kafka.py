@@ -11,8 +11,8 @@ from confluent_kafka.cimpl import NewTopic
 
 from benchmarks.apache_kafka import SMALL, apache_kafka
 from kafka_edu.cli.demo_topic import wait_until_in_sync
-from kafka_edu.cli.supervisor import running_cluster
 from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.supervisor.cluster import running_cluster
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.network import ConnectionOpened, RequestReceived
 from kafka_edu.trace.events.replication import BecameFollower

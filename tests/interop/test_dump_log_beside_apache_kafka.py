@@ -229,7 +229,7 @@ def theirs(version: str, folder: Path, *arguments: str) -> Said:
 
 
 def ours(folder: Path, *arguments: str) -> Said:
-    program = "from kafka_edu.cli.dump_log import dump_log; dump_log()"
+    program = "from kafka_edu.tools.dump_log import dump_log; dump_log()"
     return said([sys.executable, "-c", program, *arguments], folder)
 
 

@@ -15,9 +15,9 @@ import pytest
 from confluent_kafka import ElectionType, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from kafka_edu.cli.python_process import python_command
-from kafka_edu.cli.supervisor import Cluster as OurCluster
-from kafka_edu.cli.supervisor import running_cluster
+from kafka_edu.common.python_process import python_command
+from kafka_edu.supervisor.cluster import Cluster as OurCluster
+from kafka_edu.supervisor.cluster import running_cluster
 from tests.cluster.processes import start_all
 from tests.interop.foreign import apache_kafka_jars
 from tests.interop.tools import MARKS, Cluster, Printed, normalised

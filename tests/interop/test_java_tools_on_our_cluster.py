@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from kafka_edu.cli.supervisor import Cluster as OurCluster
-from kafka_edu.cli.supervisor import running_cluster
+from kafka_edu.supervisor.cluster import Cluster as OurCluster
+from kafka_edu.supervisor.cluster import running_cluster
 from tests.interop.foreign import apache_kafka_jars
 from tests.interop.java_tool_stories import BROKERS, SETTINGS, STORIES, golden_name, tell
 from tests.interop.tools import CLASSES, JAVA, Cluster, Printed, differences, golden

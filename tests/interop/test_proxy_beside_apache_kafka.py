@@ -9,7 +9,6 @@ from typing import Final
 
 import pytest
 
-from kafka_edu.cli.running_proxy import running_proxy
 from kafka_edu.clients.proxy.target import Address
 from kafka_edu.common.errors import Errors
 from kafka_edu.protocol.api_keys import ApiKey
@@ -23,6 +22,7 @@ from kafka_edu.protocol.messages.metadata import (
     MetadataRequestTopic,
     MetadataResponse,
 )
+from kafka_edu.supervisor.running_proxy import running_proxy
 from tests.golden.listeners import listener_story as story
 from tests.golden.listeners.record import TwoDoors, ask, two_doors
 from tests.interop.foreign import apache_kafka_jars

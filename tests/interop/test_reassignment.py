@@ -16,9 +16,9 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from kafka_edu.cli.python_process import python_command
-from kafka_edu.cli.supervisor import Cluster as OurCluster
-from kafka_edu.cli.supervisor import running_cluster
+from kafka_edu.common.python_process import python_command
+from kafka_edu.supervisor.cluster import Cluster as OurCluster
+from kafka_edu.supervisor.cluster import running_cluster
 from tests.interop.foreign import apache_kafka_jars
 from tests.interop.tools import MARKS, Cluster, Printed, normalised
 from tests.waiting import PATIENCE_S, wait_for
@@ -311,7 +311,7 @@ def differences(stage: Stage, version: str, ours: str, words: str) -> list[str]:
 
 @pytest.mark.timeout(400)
 def test_by_brokers_it_prints_what_2_8_prints(stage: Stage) -> None:
-    """Wrong command lines are in tests/unit/cli/tools/test_reassign_partitions.py: they ask
+    """Wrong command lines are in tests/unit/tools/test_reassign_partitions.py: they ask
     nobody.
     """
     for mark in MARKS:

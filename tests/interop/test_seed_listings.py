@@ -19,8 +19,8 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import NewTopic
 from kafka.structs import OffsetAndMetadata
 
-from kafka_edu.cli.python_process import python_command, python_environment
-from kafka_edu.cli.supervisor import Cluster, running_cluster
+from kafka_edu.common.python_process import python_command, python_environment
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from kafka_edu.zk.apache import free_port
 from tests.interop.client_contract import known_by_all
 from tests.interop.foreign import built, tool

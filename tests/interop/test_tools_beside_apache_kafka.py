@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.apache_kafka import PeerMissing
-from kafka_edu.cli.python_process import python_command
-from kafka_edu.cli.supervisor import running_cluster
 from kafka_edu.common.errors import Errors
+from kafka_edu.common.python_process import python_command
 from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kafka_edu.supervisor.cluster import running_cluster
 from tests.interop.answers import ListeningBroker
 from tests.interop.foreign import missing
 from tests.interop.questions.asking import Asker

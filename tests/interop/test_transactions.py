@@ -22,7 +22,7 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient
 
-from kafka_edu.cli.python_process import python_command, python_environment
+from kafka_edu.common.python_process import python_command, python_environment
 from tests.interop.client_contract import create_topic, rd, read_to_end
 from tests.interop.foreign import java_program, python_package
 from tests.interop.transaction_story import COMMITTED, PARTITIONS, STORY, WRITTEN

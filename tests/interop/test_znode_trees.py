@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafka_edu.cli.supervisor import running_cluster
+from kafka_edu.supervisor.cluster import running_cluster
 from tests.interop.znode_trees import BROKERS, SETTINGS, STEPS, Story, Tree, golden
 from tests.waiting import wait_for
 

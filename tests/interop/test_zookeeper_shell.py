@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kafka_edu.cli.maven_jars import PeerMissing
-from kafka_edu.cli.supervisor import running_cluster
+from kafka_edu.supervisor.cluster import running_cluster
 from tests.interop.foreign import missing
 from tests.interop.zookeeper_shells import (
     ONE_SHOT,

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from kafka_edu.cli.python_process import python_command, python_environment
+from kafka_edu.common.python_process import python_command, python_environment
 from tests.interop.client_contract import known_by_all
 from tests.waiting import LOOK_EVERY_S, PATIENCE_S
 

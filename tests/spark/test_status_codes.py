@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafka_edu.cli.supervisor import Cluster, running_cluster
 from kafka_edu.clients.web_log import WebLog
 from kafka_edu.spark.web_log_topic import create_topic, fill_topic
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
 
 pytest.importorskip("pyspark", reason="PySpark is not installed: ./kafka-edu setup spark")
 

@@ -16,13 +16,13 @@ from typing import Final
 import kafka.codec
 import pytest
 
-from kafka_edu.cli.python_process import python_environment
-from kafka_edu.cli.tools.console_producer import CODECS
+from kafka_edu.common.python_process import python_environment
+from kafka_edu.tools.console_producer import CODECS
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 #: Folders whose modules users run.
 SHIPPED: Final = ("kafka_edu", "tui", "chapters", "exercises", "benchmarks")
-#: Groups that a command fetches itself when it needs them (`kafka_edu.cli.package_group`).
+#: Groups that a command fetches itself when it needs them (`kafka_edu.common.package_group`).
 FETCHED_BY_COMMANDS: Final = ("spark", "apache-zookeeper")
 
 

@@ -6,13 +6,13 @@ from typing import Final, NamedTuple
 from rich.text import Text
 from textual.widget import Widget
 
-from kafka_edu.common.action_client import (
+from kafka_edu.supervisor.action_client import (
     ActionAddress,
     ActionClient,
     ActionRefusedError,
     NoSupervisorError,
 )
-from kafka_edu.common.cluster_home import ClusterFolder
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
 
 from ..model import Model
 from ..widgets.drawn import ink, palette_of

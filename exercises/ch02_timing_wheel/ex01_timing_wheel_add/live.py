@@ -19,7 +19,7 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import NewTopic
 from kafka.errors import KafkaError, RequestTimedOutError
 
-from kafka_edu.cli.supervisor import Cluster, running_cluster
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from kafka_edu.timer.timing_wheel import WHEEL_SIZE
 from kafka_edu.trace.event import Envelope, Level
 from kafka_edu.trace.events.learner import LearnerFailed, LearnerSampled

@@ -20,7 +20,7 @@ from kafka_edu.cli.soak.seeds_command import seeds
 from kafka_edu.cli.soak.soak_report import report_of, show
 from kafka_edu.cli.soak.soak_run import Plan, soak_part
 from kafka_edu.cli.soak.state import SoakState, SoakStateError
-from kafka_edu.cli.supervisor import ClusterError
+from kafka_edu.supervisor.cluster import ClusterError
 
 _SAVE_EVERY_S: Final = 5.0
 LEAST_PART_S: Final = 1.0

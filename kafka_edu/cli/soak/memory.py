@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from kafka_edu.cli.child_process import rss_anon
+from kafka_edu.supervisor.child_process import rss_anon
 
 FLAT_GROWTH_PERCENT: Final = 3.0
 SHOWS_FROM_S: Final = 600.0

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from kafka_edu.cli.python_process import python_command, python_environment
+from kafka_edu.common.python_process import python_command, python_environment
 
 _PATIENCE_S: Final = 5.0
 
@@ -22,7 +22,9 @@ class SideProcess:
         self, module: str, arguments: list[str], on_line: Callable[[dict[str, object]], None]
     ) -> None:
         self._process = subprocess.Popen(
-            python_command("kafka_edu.cli.supervised_child", str(os.getpid()), module, *arguments),
+            python_command(
+                "kafka_edu.supervisor.supervised_child", str(os.getpid()), module, *arguments
+            ),
             env=python_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -23,9 +23,9 @@ from kafka_edu.cli.soak.memory import MemorySampler, thinned, trend
 from kafka_edu.cli.soak.prober import Prober, now_ms
 from kafka_edu.cli.soak.side_process import SideProcess
 from kafka_edu.cli.soak.state import TROUBLES_KEPT, Part
-from kafka_edu.cli.supervisor import Cluster, ClusterError, running_cluster
 from kafka_edu.clients.answer_deadlines import Pauses
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 
 TOPIC: Final = "soak"
 PARTITIONS: Final = 4

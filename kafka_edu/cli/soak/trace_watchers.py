@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
-from kafka_edu.common.cluster_home import ClusterFolder
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import Level
 from kafka_edu.trace.trace_client import EventsAddress, subscribe
 from kafka_edu.trace.wire_format import TraceFormatError

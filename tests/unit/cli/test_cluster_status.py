@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from kafka_edu.cli import cluster_command, readiness
-from kafka_edu.cli.supervisor import ClusterStatus, ProcessStatus
+from kafka_edu.cli import cluster_command
 from kafka_edu.common.transport import Transport
+from kafka_edu.supervisor import readiness
+from kafka_edu.supervisor.cluster import ClusterStatus, ProcessStatus
 
 
 def process(broker: int, state: str = "running") -> ProcessStatus:

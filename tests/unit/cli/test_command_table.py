@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kafka_edu.cli.command_table import BENCHMARKS, COMMANDS, CommandEntry, checkout, read_group
+from kafka_edu.cli.command_table import BENCHMARKS, COMMANDS, CommandEntry, read_group
+from kafka_edu.common.python_process import checkout
 
 
 def test_checkout_is_this_folder() -> None:

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from kafka_edu.cli.demo_frame import demo_command
 from kafka_edu.cli.report import Report
-from kafka_edu.cli.supervisor import ClusterError
+from kafka_edu.supervisor.cluster import ClusterError
 
 
 @demo_command("weighing")

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from kafka_edu.cli.command_table import checkout
-from kafka_edu.cli.python_process import python_command, python_environment
+from kafka_edu.common.python_process import checkout, python_command, python_environment
 
 SITE = """
 import os, signal, sys
@@ -62,13 +61,13 @@ def test_while_the_program_starts(tmp_path: Path, at: str) -> None:
 @pytest.mark.parametrize(
     ("at", "arguments"),
     [
-        ("kafka_edu.cli.tools.topics", ["topics", "--list", "--zookeeper", "127.0.0.1:1"]),
-        ("kafka_edu.cli.tools.zookeeper", ["topics", "--list", "--zookeeper", "127.0.0.1:1"]),
+        ("kafka_edu.tools.topics", ["topics", "--list", "--zookeeper", "127.0.0.1:1"]),
+        ("kafka_edu.tools.zookeeper", ["topics", "--list", "--zookeeper", "127.0.0.1:1"]),
         ("kazoo.client", ["topics", "--list", "--zookeeper", "127.0.0.1:1"]),
         ("kafka", ["console-consumer", "--topic", "t", "--bootstrap-server", "127.0.0.1:1"]),
         ("kafka_edu.cli.demo", ["demo"]),
         ("confluent_kafka", ["demo"]),
-        ("kafka_edu.cli.supervisor", ["cluster", "up"]),
+        ("kafka_edu.supervisor.cluster", ["cluster", "up"]),
         ("rich.console", ["cluster", "up"]),
         ("tui.command", ["dashboard"]),
         ("textual.app", ["dashboard"]),

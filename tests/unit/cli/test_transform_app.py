@@ -5,7 +5,7 @@
 import subprocess
 import sys
 
-from kafka_edu.cli.python_process import python_environment
+from kafka_edu.common.python_process import python_environment
 
 WAITS = """
 import time

@@ -17,8 +17,8 @@ import pytest
 
 from exercises.runner.check import check_public
 from exercises.runner.manifest import find_exercise
-from kafka_edu.cli.python_process import python_environment
-from kafka_edu.common.learner import Learner, LearnerFailure
+from kafka_edu.common.python_process import python_environment
+from kafka_edu.learner.learner import Learner, LearnerFailure
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 
@@ -26,7 +26,7 @@ ROOT: Final = Path(__file__).resolve().parents[3]
 #: learner's code.
 JUDGE: Final = """
 import json, sys
-from kafka_edu.common.seams import LearnerError, install
+from kafka_edu.learner.seams import LearnerError, install
 try:
     codes = install("02-1=" + sys.argv[1])
 except LearnerError as error:
@@ -36,7 +36,7 @@ from kafka_edu.common.time import MockTime
 from kafka_edu.timer.system_timer import SystemTimer
 from kafka_edu.timer.timer_task import TimerTask
 from kafka_edu.trace.event import Level
-from kafka_edu.trace.learner_trace import trace_learner
+from kafka_edu.learner.learner_trace import trace_learner
 from kafka_edu.trace.tracer import Tracer
 
 class Task(TimerTask):
@@ -91,7 +91,7 @@ FIND: Final = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
 ATTACKS: Final = {
     "the adapter": (
         """
-import kafka_edu.timer.learner_timing_wheel as adapter
+import kafka_edu.learner.learner_timing_wheel as adapter
 from kafka_edu.timer.timing_wheel import TimingWheel as Shipped
 def adapt(code):
     def make(*arguments, **keywords):
@@ -103,7 +103,7 @@ adapter.adapt = adapt
     ),
     "the methods of the adapter's class": (
         """
-from kafka_edu.timer.learner_timing_wheel import LearnerTimingWheel
+from kafka_edu.learner.learner_timing_wheel import LearnerTimingWheel
 from kafka_edu.timer.timing_wheel import TimingWheel as Shipped
 LearnerTimingWheel.add = Shipped.add
 LearnerTimingWheel.advance_clock = Shipped.advance_clock
@@ -113,14 +113,14 @@ LearnerTimingWheel.advance_clock = Shipped.advance_clock
         """
 import types
 import kafka_edu.timer.timing_wheel
-fake = types.ModuleType("kafka_edu.timer.learner_timing_wheel")
+fake = types.ModuleType("kafka_edu.learner.learner_timing_wheel")
 fake.adapt = lambda code: kafka_edu.timer.timing_wheel.TimingWheel
-sys.modules["kafka_edu.timer.learner_timing_wheel"] = fake
+sys.modules["kafka_edu.learner.learner_timing_wheel"] = fake
 """
     ),
     "the door by which learner's code is called": (
         """
-import kafka_edu.common.seams as seams
+import kafka_edu.learner.seams as seams
 for name in ("ask", "call", "make"):
     setattr(seams.LearnerCode, name, lambda self, *arguments, **keywords: None)
 seams.LearnerCode.failed = lambda self, error: None
@@ -138,7 +138,7 @@ builtins.callable = lambda one: False
     "the events": (
         """
 import kafka_edu.trace.tracer as tracer
-import kafka_edu.trace.learner_trace as learner_trace
+import kafka_edu.learner.learner_trace as learner_trace
 tracer.Tracer.__call__ = lambda self, event, *rest: 0
 learner_trace.trace_learner = lambda installed, trace: None
 import kafka_edu.trace.events.timer as timer

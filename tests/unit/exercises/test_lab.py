@@ -21,8 +21,8 @@ from exercises.runner.manifest import (
 from exercises.runner.public_tests import Outcome
 from exercises.runner.verdict import Step
 from exercises.runner.workplace import Workplace
-from kafka_edu.common.learner import Learner, LearnerFailure
-from kafka_edu.common.seams import SEAMS
+from kafka_edu.learner.learner import Learner, LearnerFailure
+from kafka_edu.learner.seams import SEAMS
 
 EXERCISE = find_exercise("02-1")
 PUBLIC_TESTS = 11

@@ -7,9 +7,9 @@ import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from kafka_edu.common.cluster_home import ClusterFolder
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.supervisor import ActionAsked
 from kafka_edu.trace.socket_sink import EventServer

@@ -1,0 +1,71 @@
+"""How this program starts Python processes of its own: the same Python, the same packages, nothing
+from the folder it happens to stand in.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+#: What a program that Ctrl-C has stopped ends with.
+EXIT_INTERRUPTED: Final = 130
+_CHECKOUT: Final = Path(__file__).resolve().parents[2]
+
+
+def checkout() -> Path | None:
+    """The folder of the checkout that this runs from, or None when it is installed."""
+    return (
+        _CHECKOUT
+        if (_CHECKOUT / "pyproject.toml").is_file() and (_CHECKOUT / "kafka-edu").is_file()
+        else None
+    )
+
+
+def run_to_its_end(
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path | None = None,
+    output_to_stderr: bool = False,
+) -> int:
+    """Run a program and return its exit code, or 130 after a Ctrl-C.
+
+    Ctrl-C at a terminal reaches the program too. It stops by itself and says so, and this process
+    waits for it: what the program has started, the program must stop.
+    """
+    interrupted = False
+    with subprocess.Popen(
+        command, cwd=cwd, env=env, stdout=sys.stderr if output_to_stderr else None
+    ) as process:
+        while True:
+            try:
+                code = process.wait()
+                break
+            except KeyboardInterrupt:
+                interrupted = True
+    return EXIT_INTERRUPTED if interrupted else code
+
+
+def python_command(module: str, *arguments: str) -> list[str]:
+    """`python -m MODULE ARGUMENT …`. With -P the current folder is no place to import from: it may
+    hold a `kafka` or a `click` of its own.
+    """
+    return [sys.executable, "-P", "-m", module, *arguments]
+
+
+def python_environment() -> dict[str, str]:
+    """The environment to start it in: in a checkout, PYTHONPATH must lead to it, however this
+    process found it (pytest has its own way).
+    """
+    environment = dict(os.environ)
+    root = checkout()
+    if root is not None:
+        others = [
+            path
+            for path in environment.get("PYTHONPATH", "").split(os.pathsep)
+            if path and path != str(root)
+        ]
+        environment["PYTHONPATH"] = os.pathsep.join([str(root), *others])
+    return environment

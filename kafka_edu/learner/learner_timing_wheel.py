@@ -1,0 +1,120 @@
+"""Exercise 02-1 in a live broker: the lowest wheel of each timer asks a learner's TimingWheel where
+a task goes.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.seams import LearnerCode, LearnerError
+from kafka_edu.timer.delay_queue import DelayQueue
+from kafka_edu.timer.timer_task_list import NOT_QUEUED, TimerTaskEntry, TimerTaskList
+from kafka_edu.timer.timing_wheel import TimingWheel
+
+MAX_LEVEL: Final = 20
+"""With wheels of 20 buckets of 1 ms, level 20 ends after the age of the universe, 10,000 times
+over.
+"""
+
+
+class LearnerTimingWheel(TimingWheel):
+    """Puts each task where the learner says: level from 1, slot from 0, and the ms that are left
+    over when that bucket is due.
+
+    The buckets, the wheels above and the queue are the shipped ones; the learner's object holds
+    numbers only. 450 ms at 0 are to be (3, 1, 50): the bucket is due at 400. An answer that no
+    wheel could carry out is the learner's error, and the shipped code places the task; one that can
+    be carried out but is wrong is carried out, and then tasks run early or late, for all to see.
+    """
+
+    __slots__ = ("_code", "_learner")
+
+    def __init__(
+        self,
+        code: LearnerCode,
+        tick_ms: int,
+        wheel_size: int,
+        start_ms: int,
+        queue: DelayQueue,
+        level: int = 1,
+        on_overflow: Callable[[TimingWheel, int], None] | None = None,
+        on_cancelled: Callable[[TimerTaskEntry, TimerTaskList], None] | None = None,
+    ) -> None:
+        super().__init__(tick_ms, wheel_size, start_ms, queue, level, on_overflow, on_cancelled)
+        self._code = code
+        self._learner = self._make_learner(start_ms)
+
+    def _make_learner(self, start_ms: int) -> LearnerObject | None:
+        try:
+            return self._code.make(self.tick_ms, self.wheel_size, start_ms)
+        except LearnerError as error:
+            self._code.failed(error)
+            return None
+
+    def add(self, entry: TimerTaskEntry) -> bool:
+        if self._learner is None:
+            return super().add(entry)
+        try:
+            answer = self._code.ask(self._learner, "add", entry.expiration_ms)
+            if answer is None:
+                return False
+            bucket, expiration_ms = self._bucket_of(answer, entry.expiration_ms)
+        except LearnerError as error:
+            self._code.failed(error)
+            return super().add(entry)
+        bucket.add(entry)
+        if bucket.expiration_ms != expiration_ms:
+            bucket.expiration_ms = expiration_ms
+            self.queue.offer(bucket)
+        return True
+
+    def advance_clock(self, time_ms: int) -> None:
+        super().advance_clock(time_ms)
+        if self._learner is not None:
+            try:
+                self._code.ask(self._learner, "advance_clock", time_ms)
+            except LearnerError as error:
+                self._code.failed(error)
+
+    def _bucket_of(self, answer: object, deadline_ms: int) -> tuple[TimerTaskList, int]:
+        """The bucket that an answer names, and when it is due. Raises LearnerError for what no
+        wheel can carry out.
+        """
+        asked = f"add({deadline_ms}) at {self.current_time_ms} ms"
+        match answer:
+            case (int(level), int(slot), int(left_over_ms)):
+                pass
+            case _:
+                raise self._code.blame(
+                    f"{asked} answered {answer!r}; asked is (level, slot, left_over_ms), or None"
+                    " when it is due"
+                )
+        if not 1 <= level <= MAX_LEVEL:
+            raise self._code.blame(f"{asked} answered level {level}; levels count from 1")
+        if not 0 <= slot < self.wheel_size:
+            raise self._code.blame(
+                f"{asked} answered slot {slot}; slots are 0 to {self.wheel_size - 1}"
+            )
+        expiration_ms = deadline_ms - left_over_ms
+        if expiration_ms <= self.current_time_ms:
+            raise self._code.blame(
+                f"{asked} answered {answer!r}: that bucket was due at {expiration_ms} ms, and will"
+                " not come again"
+            )
+        wheel: TimingWheel = self
+        while wheel.level < level:
+            wheel = wheel.overflow_wheel or wheel.add_overflow_wheel(deadline_ms)
+        bucket = wheel.make_bucket(slot)
+        if bucket.expiration_ms not in (NOT_QUEUED, expiration_ms):
+            raise self._code.blame(
+                f"{asked} answered {answer!r}: that bucket is due at {expiration_ms} ms, but it"
+                f" holds tasks already that are due at {bucket.expiration_ms} ms; a bucket has one"
+                " time"
+            )
+        return bucket, expiration_ms
+
+
+def adapt(code: LearnerCode) -> Callable[..., TimingWheel]:
+    """What stands in SystemTimer for TimingWheel."""
+    return partial(LearnerTimingWheel, code)

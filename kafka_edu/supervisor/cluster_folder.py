@@ -1,0 +1,106 @@
+"""The folder of each cluster on disk, and where each file stands in it.
+
+<home>/clusters/<name>/
+  cluster.json               what was asked for, with the ports that were picked: it outlives `down`
+  lock                       held (flock) by the supervisor while the cluster is up
+  supervisor.json            address, token and pid of the action socket while the cluster is up;
+  readable by its owner alone
+  supervisor-events.json     address of the supervisor's event socket
+  supervisor.log
+  zookeeper/                 ZooKeeper's data; the embedded one's events.json. Of an ensemble:
+  zookeeper-1/, zookeeper-2/ …
+  zookeeper.log
+  broker-<id>/server.properties, data/, events.json, broker.log
+"""
+
+import re
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kafka_edu.common.user_files import state_folder
+
+#: The exit code of a supervisor that finds another one holding the lock.
+EXIT_ALREADY_UP: Final = 3
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+
+
+class ClusterFolder(NamedTuple):
+    """The folder of one cluster."""
+
+    path: Path
+
+    @staticmethod
+    def of(name: str, home: Path | None = None) -> "ClusterFolder":
+        """The folder of the cluster `name`, whether it exists or not. Raises ValueError for a name
+        that is none.
+        """
+        if not _NAME.fullmatch(name):
+            raise ValueError(
+                f"'{name}' cannot be a cluster's name: it takes letters, digits, '.', '_' and '-',"
+                " begins with a letter or digit"
+            )
+        return ClusterFolder((home if home is not None else state_folder()) / "clusters" / name)
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def spec(self) -> Path:
+        return self.path / "cluster.json"
+
+    @property
+    def lock(self) -> Path:
+        return self.path / "lock"
+
+    @property
+    def temporary(self) -> Path:
+        return self.path / "temporary"
+
+    @property
+    def action_address(self) -> Path:
+        return self.path / "supervisor.json"
+
+    @property
+    def supervisor_events(self) -> Path:
+        return self.path / "supervisor-events.json"
+
+    @property
+    def supervisor_log(self) -> Path:
+        return self.path / "supervisor.log"
+
+    def zookeeper(self, name: str = "zookeeper") -> Path:
+        """The data of the server that is called so."""
+        return self.path / name
+
+    def zookeeper_log(self, name: str) -> Path:
+        return self.path / f"{name}.log"
+
+    @property
+    def zookeeper_events(self) -> Path:
+        """Of the embedded one: Apache's tells no events."""
+        return self.zookeeper() / "events.json"
+
+    def broker(self, broker_id: int) -> Path:
+        return self.path / f"broker-{broker_id}"
+
+    def broker_properties(self, broker_id: int) -> Path:
+        return self.broker(broker_id) / "server.properties"
+
+    def broker_data(self, broker_id: int) -> Path:
+        return self.broker(broker_id) / "data"
+
+    def broker_events(self, broker_id: int) -> Path:
+        return self.broker(broker_id) / "events.json"
+
+    def broker_log(self, broker_id: int) -> Path:
+        return self.broker(broker_id) / "broker.log"
+
+
+def cluster_names(home: Path | None = None) -> list[str]:
+    """Names of all clusters that have a folder, up or down, sorted."""
+    folder = (home if home is not None else state_folder()) / "clusters"
+    if not folder.is_dir():
+        return []
+    return sorted(path.parent.name for path in folder.glob("*/cluster.json"))

@@ -1,0 +1,441 @@
+"""What a cluster is to be: its brokers, ports, ZooKeeper and settings, kept in cluster.json while
+it is down.
+"""
+
+import contextlib
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kafka_edu.common.ports import PICKED_PORTS, free_ports, is_free
+from kafka_edu.common.words import plural
+from kafka_edu.server.listener_settings import listener_settings
+from kafka_edu.server.properties_file import format_properties
+from kafka_edu.supervisor.cluster_folder import ClusterFolder, cluster_names
+
+HOST: Final = "127.0.0.1"
+FORMAT_VERSION: Final = 1
+
+#: Kafka's and ZooKeeper's own ports, for the cluster `default` if they are free.
+USUAL_BROKER_PORT: Final = 9092
+USUAL_ZOOKEEPER_PORT: Final = 2181
+
+#: Beside the brokers' ids, the supervisor is -1, ZooKeeper's first server -2, the next -3.
+FIRST_ZOOKEEPER: Final = -2
+MAX_ZOOKEEPERS: Final = 7
+
+API_LEVEL: Final = "edu.api.level"
+
+
+class ClusterSpecError(Exception):
+    """The cluster cannot be as asked; the message says why and what to do."""
+
+
+def internal_topics(brokers: int) -> dict[str, str]:
+    """Return settings by which groups and transactions work with fewer brokers than the defaults
+    want, as Kafka's own server.properties has them.
+    """
+    wanted = {
+        "offsets.topic.replication.factor": 3,
+        "transaction.state.log.replication.factor": 3,
+        "transaction.state.log.min.isr": 2,
+    }
+    return {key: str(brokers) for key, default in wanted.items() if brokers < default}
+
+
+class ZooKeeperServer(NamedTuple):
+    """One server of ours: where clients find it, and where the other servers of its ensemble do (0
+    where it stands alone).
+    """
+
+    id: int
+    port: int
+    quorum_port: int = 0
+    election_port: int = 0
+
+    @property
+    def child_id(self) -> int:
+        """What stands for it where brokers have their ids: -2 for server 1, -3 for server 2 …"""
+        return FIRST_ZOOKEEPER - (self.id - 1)
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """Those it uses."""
+        return tuple(port for port in self[1:] if port)
+
+
+class ZooKeeperSpec(NamedTuple):
+    """`kind` is embedded, apache or external; an external one has its own connect string, the
+    others servers of ours.
+    """
+
+    kind: str
+    connect: str
+    servers: tuple[ZooKeeperServer, ...] = ()
+
+    @staticmethod
+    def of(kind: str, servers: Sequence[ZooKeeperServer]) -> "ZooKeeperSpec":
+        """One whose servers the supervisor runs; clients are told all of them."""
+        return ZooKeeperSpec(
+            kind, ",".join(f"{HOST}:{server.port}" for server in servers), tuple(servers)
+        )
+
+    @staticmethod
+    def parse(text: str) -> "ZooKeeperSpec":
+        """`embedded`, `apache`, or HOST:PORT[,HOST:PORT …][/chroot] of one that runs already."""
+        if text in ("embedded", "apache"):
+            return ZooKeeperSpec(text, "")
+        hosts = text.partition("/")[0]
+        for host in hosts.split(","):
+            name, colon, port = host.rpartition(":")
+            if not name or not colon or not port.isdigit() or not 0 < int(port) < 65536:
+                raise ClusterSpecError(
+                    f"'{text}' is no ZooKeeper: give embedded, apache, or HOST:PORT/chroot of one"
+                    " that runs"
+                )
+        return ZooKeeperSpec("external", text)
+
+    @property
+    def ours(self) -> bool:
+        """Whether the supervisor starts and stops it."""
+        return self.kind != "external"
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """All that its servers use."""
+        return tuple(port for server in self.servers for port in server.ports)
+
+    def server_name(self, server: ZooKeeperServer) -> str:
+        """Of its process and its folder: `zookeeper`, in an ensemble `zookeeper-1` …"""
+        return "zookeeper" if len(self.servers) == 1 else f"zookeeper-{server.id}"
+
+    def as_json(self) -> dict[str, object]:
+        """For cluster.json."""
+        return {
+            "kind": self.kind,
+            "connect": self.connect,
+            "servers": [server._asdict() for server in self.servers],
+        }
+
+    @staticmethod
+    def from_json(fields: object) -> "ZooKeeperSpec":
+        """What `as_json` wrote; before there were ensembles it had one `port`. Raises TypeError,
+        ValueError.
+        """
+        match fields:
+            case {"kind": str(kind), "connect": str(connect), "servers": list(servers)}:
+                return ZooKeeperSpec(
+                    kind, connect, tuple(ZooKeeperServer(**server) for server in servers)
+                )
+            case {"kind": str(kind), "connect": str(connect), "port": int(port)}:
+                return ZooKeeperSpec(kind, connect, (ZooKeeperServer(1, port),) if port else ())
+            case _:
+                raise ValueError(f"no ZooKeeper: {fields!r}")
+
+
+class BrokerSpec(NamedTuple):
+    """One broker: its id, its port, and the settings that it alone has."""
+
+    id: int
+    port: int
+    props: Mapping[str, str]
+
+
+class ClusterSpec(NamedTuple):
+    """A cluster as asked for; every port picked."""
+
+    name: str
+    brokers: tuple[BrokerSpec, ...]
+    zookeeper: ZooKeeperSpec
+    props: Mapping[str, str]
+
+    @property
+    def broker_ids(self) -> tuple[int, ...]:
+        return tuple(broker.id for broker in self.brokers)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return ",".join(f"{HOST}:{broker.port}" for broker in self.brokers)
+
+    def broker(self, broker_id: int) -> BrokerSpec:
+        """Raises ClusterSpecError for an id that no broker has."""
+        for broker in self.brokers:
+            if broker.id == broker_id:
+                return broker
+        raise ClusterSpecError(
+            f"there is no broker {broker_id}; there are {', '.join(map(str, self.broker_ids))}"
+        )
+
+    def child_id(self, text: str) -> int:
+        """What a person calls a process: a broker's id, or `zookeeper`, `zookeeper-2` … Raises
+        ClusterSpecError.
+        """
+        zookeepers = {
+            self.zookeeper.server_name(server): server.child_id for server in self.zookeeper.servers
+        }
+        if text in zookeepers:
+            return zookeepers[text]
+        if text.isdigit():
+            return self.broker(int(text)).id
+        there = [*map(str, self.broker_ids), *zookeepers]
+        raise ClusterSpecError(f"there is no '{text}'; there are {', '.join(there)}")
+
+    def server_properties(self, broker_id: int, folder: ClusterFolder) -> dict[str, str]:
+        """The settings of one broker: what must be said, then the cluster's, then its own. All else
+        keeps Kafka's defaults.
+        """
+        broker = self.broker(broker_id)
+        return {
+            "broker.id": str(broker_id),
+            **listener_settings(HOST, broker.port, {**self.props, **broker.props}),
+            "log.dirs": str(folder.broker_data(broker_id)),
+            "zookeeper.connect": self.zookeeper.connect,
+            "zookeeper.connection.timeout.ms": (
+                "18000"
+            ),  # as in Kafka's own server.properties: a JVM may have to start first
+            "controlled.shutdown.retry.backoff.ms": (
+                "500"
+            ),  # when all go down the last has nobody to hand over to, and asks three times
+            "edu.events.file": str(folder.broker_events(broker_id)),
+            **internal_topics(len(self.brokers)),
+            **self.props,
+            **broker.props,
+        }
+
+    def check_settings(self, folder: ClusterFolder) -> tuple[str, ...]:
+        """Return a warning for each setting that is unknown or has no effect, once for all brokers.
+
+        Raises ClusterSpecError when a broker could not start with its settings.
+        """
+        if not self.props and not any(broker.props for broker in self.brokers):
+            return ()
+        from kafka_edu.server.kafka_config import (
+            ConfigFileError,
+            Setting,
+            make_config,
+        )  # most clusters have no settings of their own
+
+        warnings: dict[str, None] = {}
+        for broker in self.brokers:
+            places = {key: f"--prop {key}" for key in self.props} | {
+                key: f"--broker-prop {broker.id}:{key}" for key in broker.props
+            }
+            properties = self.server_properties(broker.id, folder)
+            settings = {
+                key: Setting(value, places.get(key, f"broker {broker.id}"))
+                for key, value in properties.items()
+            }
+            try:
+                warnings |= dict.fromkeys(make_config(settings)[1])
+            except ConfigFileError as error:
+                raise ClusterSpecError(str(error)) from error
+        return tuple(warnings)
+
+    def save(self, folder: ClusterFolder) -> None:
+        """Write cluster.json, and a server.properties for each broker."""
+        folder.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        document = {
+            "format": FORMAT_VERSION,
+            "zookeeper": self.zookeeper.as_json(),
+            "props": dict(self.props),
+            "brokers": [
+                {**broker._asdict(), "props": dict(broker.props)} for broker in self.brokers
+            ],
+        }
+        _write(folder.spec, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        for broker in self.brokers:
+            folder.broker_data(broker.id).mkdir(parents=True, exist_ok=True)
+            text = format_properties(
+                self.server_properties(broker.id, folder),
+                f"Broker {broker.id} of cluster {self.name}, written at each `up`.",
+            )
+            _write(folder.broker_properties(broker.id), text)
+
+    @staticmethod
+    def load(folder: ClusterFolder) -> "ClusterSpec | None":
+        """What `save` wrote, or None when there is none. Raises ClusterSpecError when it cannot be
+        read.
+        """
+        try:
+            document = json.loads(folder.spec.read_text(encoding="utf-8"))
+            if document["format"] != FORMAT_VERSION:
+                raise ClusterSpecError(
+                    f"{folder.spec} is of format {document['format']}; this program reads"
+                    f" {FORMAT_VERSION}"
+                )
+            return ClusterSpec(
+                folder.name,
+                tuple(
+                    BrokerSpec(int(b["id"]), int(b["port"]), dict(b["props"]))
+                    for b in document["brokers"]
+                ),
+                ZooKeeperSpec.from_json(document["zookeeper"]),
+                dict(document["props"]),
+            )
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ClusterSpecError(
+                f"{folder.spec} cannot be read ({error}); to begin anew remove {folder.path}"
+            ) from error
+
+
+def _write(path: Path, text: str) -> None:
+    aside = path.with_name(path.name + ".tmp")
+    aside.write_text(text, encoding="utf-8")
+    aside.replace(path)
+
+
+class Wish(NamedTuple):
+    """What a call of `up` asks for; None leaves what is remembered, or the default."""
+
+    brokers: int | None = None
+    port: int | None = None
+    zookeeper: str | None = None
+    props: Mapping[str, str] | None = None
+    broker_props: Mapping[int, Mapping[str, str]] | None = None
+    zookeepers: int | None = None
+    api_level: str | None = None
+    """The edu.api.level of every broker; it is put above `props`, or above the remembered
+    settings.
+    """
+
+
+def plan(
+    name: str, wish: Wish, remembered: ClusterSpec | None, home: Path | None = None
+) -> ClusterSpec:
+    """The cluster that `wish` makes of what is remembered. Ports once picked stay, unless
+    `wish.port` says otherwise.
+
+    Raises ClusterSpecError when a port that must be had is taken, or an option makes no sense.
+    """
+    count = (
+        wish.brokers if wish.brokers is not None else len(remembered.brokers) if remembered else 3
+    )
+    if not 1 <= count <= 100:
+        raise ClusterSpecError(f"a cluster has 1 to 100 brokers, not {count}")
+    zookeeper, servers = _wished_zookeeper(wish, remembered)
+    props = (
+        dict(wish.props) if wish.props is not None else dict(remembered.props) if remembered else {}
+    )
+    if wish.api_level is not None:
+        props[API_LEVEL] = wish.api_level
+    own = {broker.id: dict(broker.props) for broker in remembered.brokers} if remembered else {}
+    if wish.broker_props is not None:
+        own = {broker_id: dict(settings) for broker_id, settings in wish.broker_props.items()}
+    if strangers := [broker_id for broker_id in own if broker_id >= count]:
+        raise ClusterSpecError(
+            f"--broker-prop names broker {strangers[0]}, but the brokers are 0 to {count - 1}"
+        )
+
+    ports = {broker.id: broker.port for broker in remembered.brokers} if remembered else {}
+    reserved = _ports_of_others(name, home) | set(ports.values())
+    if wish.port is not None:
+        ports = {i: wish.port + i for i in range(count)}
+        if wish.port + count > 65536:
+            raise ClusterSpecError(f"--port {wish.port} leaves no room for {count} ports")
+    else:
+        free = _free_ports(reserved)
+        usual = (
+            name == "default"
+            and remembered is None
+            and all(_is_free(USUAL_BROKER_PORT + i) for i in range(count))
+        )
+        for i in range(count):
+            if i not in ports:
+                ports[i] = (
+                    USUAL_BROKER_PORT + i
+                    if usual and USUAL_BROKER_PORT + i not in reserved
+                    else next(free)
+                )
+    if zookeeper.ours:
+        zookeeper = _placed(
+            zookeeper.kind, servers, name == "default", remembered, reserved | set(ports.values())
+        )
+    wanted = [*(ports[i] for i in range(count)), *zookeeper.ports]
+    if taken := [port for port in wanted if not _is_free(port)]:
+        raise ClusterSpecError(
+            f"port {taken[0]} is taken by another program: stop that one, choose others with"
+            " --port, or give this cluster another --name"
+        )
+    return ClusterSpec(
+        name, tuple(BrokerSpec(i, ports[i], own.get(i, {})) for i in range(count)), zookeeper, props
+    )
+
+
+def _wished_zookeeper(wish: Wish, remembered: ClusterSpec | None) -> tuple[ZooKeeperSpec, int]:
+    """Which ZooKeeper, and of how many servers. Raises ClusterSpecError."""
+    if wish.zookeeper is not None:
+        zookeeper = ZooKeeperSpec.parse(wish.zookeeper)
+    else:
+        zookeeper = remembered.zookeeper if remembered else ZooKeeperSpec("embedded", "")
+    kept = (
+        len(remembered.zookeeper.servers)
+        if remembered and remembered.zookeeper.kind == zookeeper.kind
+        else 0
+    )
+    count = wish.zookeepers if wish.zookeepers is not None else kept or 1
+    if not 1 <= count <= MAX_ZOOKEEPERS:
+        raise ClusterSpecError(
+            f"an ensemble has 1 to {MAX_ZOOKEEPERS} servers, not {count}; three bear the loss"
+            " of one"
+        )
+    if wish.zookeepers is not None and not zookeeper.ours:
+        raise ClusterSpecError(
+            f"--zookeepers is for those that are started here, and {zookeeper.connect} is not: name"
+            " all its servers in --zookeeper HOST:PORT,HOST:PORT"
+        )
+    if zookeeper.kind == "embedded" and count > 1:
+        raise ClusterSpecError(
+            "the embedded ZooKeeper is one server: leave --zookeepers out, or say --zookeeper"
+            f" apache --zookeepers {count}"
+        )
+    if kept and count != kept:
+        raise ClusterSpecError(
+            f"this cluster's ZooKeeper has {plural(kept, 'server')} with its data, and cannot get"
+            f" {count}: give the new cluster another --name, or forget this one (cluster down"
+            " --delete)"
+        )
+    return zookeeper, count
+
+
+def _placed(
+    kind: str, count: int, usual: bool, remembered: ClusterSpec | None, reserved: Collection[int]
+) -> ZooKeeperSpec:
+    """`count` servers with the ports they had, or new ones: if `usual`, Kafka's and ZooKeeper's own
+    as far as they are free.
+    """
+    if remembered is not None and len(remembered.zookeeper.servers) == count:
+        return ZooKeeperSpec.of(kind, remembered.zookeeper.servers)
+    free = _free_ports(reserved)
+    servers = []
+    for number in range(1, count + 1):
+        port = USUAL_ZOOKEEPER_PORT + number - 1
+        client_port = port if usual and port not in reserved and _is_free(port) else next(free)
+        servers.append(
+            ZooKeeperServer(number, client_port, *((next(free), next(free)) if count > 1 else ()))
+        )
+    return ZooKeeperSpec.of(kind, servers)
+
+
+def _ports_of_others(name: str, home: Path | None) -> set[int]:
+    """Ports that other clusters remember, up or down."""
+    ports = set()
+    for other in cluster_names(home):
+        if other == name:
+            continue
+        with contextlib.suppress(ClusterSpecError):  # one that cannot be read reserves nothing
+            spec = ClusterSpec.load(ClusterFolder.of(other, home))
+            if spec is not None:
+                ports |= {broker.port for broker in spec.brokers} | set(spec.zookeeper.ports)
+    return ports
+
+
+def _is_free(port: int) -> bool:
+    return is_free(HOST, port)
+
+
+def _free_ports(reserved: Collection[int]) -> Iterator[int]:
+    yield from free_ports(HOST, reserved)
+    raise ClusterSpecError(f"no free port from {PICKED_PORTS.start} to {PICKED_PORTS.stop}")

@@ -1,0 +1,427 @@
+"""The supervisor's process: starts a cluster's children, acts on them when asked, and stops them
+all when it ends.
+
+`python -m kafka_edu.supervisor.main FOLDER [--temporary]`; kafka_edu.supervisor.cluster starts it,
+in a session of its own. It ends when its standard input ends, which is when the process that
+started it has ended, in whatever way: until somebody asks it to `release` the cluster from that. A
+temporary cluster's folder is removed at the end.
+
+It restarts nothing by itself: a broker that died stays dead until somebody asks, for watching what
+follows is what this is for.
+"""
+
+import argparse
+import asyncio
+import fcntl
+import os
+import secrets
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from kafka_edu.common.socket_transport import SocketTransport
+from kafka_edu.common.time import SystemTime
+from kafka_edu.common.user_files import write_private_json
+from kafka_edu.supervisor.action_client import NEXT_BROKER_AFTER_S, READY_TIMEOUT_S
+from kafka_edu.supervisor.action_server import ActionRefused, ActionServer, Answer, Request
+from kafka_edu.supervisor.child_process import ChildProcess, ProcessState, ProcessStateError
+from kafka_edu.supervisor.cluster_folder import EXIT_ALREADY_UP, ClusterFolder
+from kafka_edu.supervisor.cluster_spec import FIRST_ZOOKEEPER, HOST, ClusterSpec
+from kafka_edu.supervisor.zookeeper_servers import PATIENCE_S as ZOOKEEPER_PATIENCE_S
+from kafka_edu.supervisor.zookeeper_servers import ZooKeeperServers
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.supervisor import (
+    ActionAsked,
+    ActionDone,
+    ClusterReady,
+    ProcessMemory,
+    ProcessSnapshot,
+    SupervisorStarted,
+)
+from kafka_edu.trace.socket_sink import EventServer
+from kafka_edu.trace.tracer import Tracer
+
+SUPERVISOR: Final = -1
+
+#: How long a broker may take to stop by itself: its tries of a controlled shutdown (three, half a
+#: second apart: cluster_spec.py), and the flush of its logs.
+BROKER_PATIENCE_S: Final = 30.0
+
+BROKER_MODULE: Final = "kafka_edu.server.main"
+
+
+class Supervisor:
+    """One cluster's children and what may be asked of them. Everything runs on one loop."""
+
+    def __init__(self, spec: ClusterSpec, folder: ClusterFolder, temporary: bool) -> None:
+        self._spec = spec
+        self._folder = folder
+        self._time = SystemTime()
+        self._transport = SocketTransport()
+        self._trace = Tracer(SUPERVISOR, self._time)
+        self._events = EventServer(
+            self._trace, self._transport, self._time, secrets.token_hex(16), spec.name
+        )
+        self._actions = ActionServer(secrets.token_hex(16), self._act)
+        self._brokers = {
+            broker.id: self._child(
+                f"broker-{broker.id}",
+                broker.id,
+                [BROKER_MODULE, str(folder.broker_properties(broker.id))],
+                folder.broker_log(broker.id),
+            )
+            for broker in spec.brokers
+        }
+        self._zookeepers = ZooKeeperServers(spec.zookeeper, folder, self._child, self._trace)
+        self._locks = {child.broker: asyncio.Lock() for child in self._children()}
+        self._end = asyncio.Event()
+        self._all_started = asyncio.Event()
+        self._delete = temporary
+        self._released = False
+        self._started_ns = time.monotonic_ns()
+        self._ready_ms: int | None = None
+        self._trace.on_snapshot(self._snapshot)
+        self._trace.on_gauges(self._gauges)
+
+    def _child(self, name: str, broker: int, command: list[str], log: Path) -> ChildProcess:
+        return ChildProcess(name, broker, command, log, self._trace, self._on_end)
+
+    def _children(self) -> Iterator[ChildProcess]:
+        """ZooKeeper first."""
+        yield from self._zookeepers.children.values()
+        yield from self._brokers.values()
+
+    def _port(self, child: ChildProcess) -> int:
+        return (
+            self._spec.broker(child.broker).port
+            if child.broker >= 0
+            else self._zookeepers.port(child)
+        )
+
+    def _snapshot(self) -> Iterator[Event]:
+        for child in self._children():
+            yield ProcessSnapshot(
+                process=child.name,
+                broker=child.broker,
+                state=child.state.value,
+                pid=child.pid,
+                port=self._port(child),
+            )
+        yield from self._zookeepers.snapshot()
+
+    def _gauges(self) -> Iterator[Event]:
+        for child in self._children():
+            memory = child.rss_anon()
+            if memory is not None:
+                yield ProcessMemory(process=child.name, broker=child.broker, rss_anon=memory)
+
+    async def run(self) -> None:
+        """From the first child's start to the last one's end."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.add_signal_handler(number, self._end.set)
+        self._watch_owner(loop)
+        self._trace(
+            SupervisorStarted(
+                cluster=self._spec.name,
+                pid=os.getpid(),
+                brokers=self._spec.broker_ids,
+                zookeeper=(
+                    self._spec.zookeeper.kind
+                    if self._spec.zookeeper.ours
+                    else self._spec.zookeeper.connect
+                ),
+            )
+        )
+        watching = [
+            asyncio.create_task(self._events.run()),
+            asyncio.create_task(self._zookeepers.watch()),
+        ]
+        starting = asyncio.create_task(self._start_all())  # first, for they take longest
+        starting.add_done_callback(self._on_started)
+        try:
+            await self._publish()
+            await self._end.wait()
+        finally:
+            starting.cancel()
+            (failure,) = await asyncio.gather(starting, return_exceptions=True)
+            await self._stop_all()
+            for task in watching:
+                task.cancel()
+            self._events.close()
+            await self._actions.close()
+            for path in (self._folder.action_address, self._folder.supervisor_events):
+                path.unlink(missing_ok=True)
+            if self._delete:
+                shutil.rmtree(self._folder.path, ignore_errors=True)
+        if isinstance(failure, Exception):
+            raise failure
+
+    def _watch_owner(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Standard input is a pipe that nobody writes to; its end is the owner's end."""
+
+        def gone() -> None:
+            loop.remove_reader(sys.stdin)
+            if not self._released:
+                self._end.set()
+
+        loop.add_reader(sys.stdin, gone)
+
+    async def _publish(self) -> None:
+        """Open both sockets and say where they are."""
+        events_port = await self._events.listen(HOST)
+        self._events.write_address(self._folder.supervisor_events, HOST, events_port)
+        actions_port = await self._actions.listen()
+        address = {
+            "host": HOST,
+            "port": actions_port,
+            "token": self._actions.token,
+            "pid": os.getpid(),
+        }
+        write_private_json(self._folder.action_address, address)
+
+    async def _start_all(self) -> None:
+        """ZooKeeper, then the brokers."""
+        if not await self._zookeepers.start():
+            self._all_started.set()  # nobody starts; `wait-ready` tells how ZooKeeper ended
+            return
+        for broker in self._brokers.values():
+            async with self._locks[broker.broker]:
+                if broker.state is ProcessState.STOPPED:  # else somebody has asked for it already
+                    self._folder.broker_events(broker.broker).unlink(missing_ok=True)
+                    await broker.start()
+        self._all_started.set()
+
+    def _on_started(self, starting: "asyncio.Task[None]") -> None:
+        """What could not be started ends all; `run` raises why."""
+        if not starting.cancelled() and starting.exception() is not None:
+            self._end.set()
+
+    async def _stop_all(self) -> None:
+        """Brokers one after another, then ZooKeeper, which they need for stopping. What is to be
+        deleted needs no farewell.
+
+        If all brokers stopped at once, two that lead for each other could not hand over: each would
+        warn of a controlled shutdown that failed.
+        """
+        running = [
+            broker for broker in self._brokers.values() if broker.state is not ProcessState.STOPPED
+        ]
+        if self._delete:
+            await asyncio.gather(*(child.kill() for child in self._children()))
+            return
+        stopping: list[asyncio.Task[object]] = []
+        for broker in running:
+            stopping.append(asyncio.create_task(broker.stop(BROKER_PATIENCE_S)))
+            await asyncio.wait(stopping, timeout=NEXT_BROKER_AFTER_S)
+        await asyncio.gather(*stopping)
+        await self._zookeepers.stop()
+
+    def _on_end(self, child: ChildProcess) -> None:
+        """A child ended: its event tells; an events file of one that is dead would mislead."""
+        path = (
+            self._folder.broker_events(child.broker)
+            if child.broker >= 0
+            else self._folder.zookeeper_events
+        )
+        path.unlink(missing_ok=True)
+
+    async def _act(self, action: str, request: Request) -> Answer:
+        """One door for every act: told before and after, whoever asked."""
+        if action == "status":
+            return {"status": self._status()}
+        if action == "wait-ready":
+            return await self._wait_ready(_number(request, "timeout_s", READY_TIMEOUT_S))
+        child = self._child_of(request) if action not in ("down", "release") else None
+        child_id = child.broker if child is not None else SUPERVISOR
+        asked = self._trace(ActionAsked(action=action, broker=child_id))
+        try:
+            message = await self._trace.carry(asked, self._do(action, child, request))
+        except (ActionRefused, ProcessStateError, OSError) as error:
+            with self._trace.because(asked):
+                self._trace(
+                    ActionDone(action=action, broker=child_id, ok=False, message=str(error))
+                )
+            raise ActionRefused(str(error)) from error
+        with self._trace.because(asked):
+            self._trace(ActionDone(action=action, broker=child_id, ok=True, message=message))
+        return {"message": message}
+
+    def _child_of(self, request: Request) -> ChildProcess:
+        """A broker, or where the id is -2 or less a server of ZooKeeper."""
+        child_id = request.get("broker")
+        kind, children = "broker", self._brokers
+        if isinstance(child_id, int) and child_id <= FIRST_ZOOKEEPER:
+            kind, children = "ZooKeeper of ours with the number", self._zookeepers.children
+        if not isinstance(child_id, int) or child_id not in children:
+            raise ActionRefused(
+                f"there is no {kind} {child_id}; there are"
+                f" {', '.join(map(str, children)) or 'none'}"
+            )
+        return children[child_id]
+
+    async def _do(self, action: str, child: ChildProcess | None, request: Request) -> str:
+        if child is None and action == "release":
+            self._released = True
+            return f"cluster {self._spec.name} stays up"
+        if child is None:
+            self._delete = self._delete or request.get("delete") is True
+            self._end.set()
+            return f"cluster {self._spec.name} is going down"
+        async with self._locks[child.broker]:
+            match action:
+                case "start":
+                    await child.start()
+                    return f"{child.name} started as process {child.pid}"
+                case "stop":
+                    patience = BROKER_PATIENCE_S if child.broker >= 0 else ZOOKEEPER_PATIENCE_S
+                    ended = await child.stop(_number(request, "patience_s", patience))
+                    return f"{child.name} {ended}"
+                case "kill":
+                    if child.state is ProcessState.STOPPED:
+                        raise ProcessStateError(f"{child.name} is stopped")
+                    return f"{child.name} {await child.kill()}"
+                case "pause":
+                    child.pause()
+                    return f"{child.name} paused"
+                case "resume":
+                    child.resume()
+                    return f"{child.name} goes on"
+                case _:
+                    raise ActionRefused(f"there is no action '{action}'")
+
+    async def _wait_ready(self, timeout_s: float) -> Answer:
+        """Wait for all that run to list each other; a broker that ends meanwhile is an error, told
+        with its last words.
+        """
+        from kafka_edu.supervisor.readiness import (
+            wait_until_listed,
+        )  # the protocol is read in while the brokers start, not before
+
+        deadline = time.monotonic() + timeout_s
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._all_started.wait()
+                await self._zookeepers.answer()
+        except TimeoutError:
+            raise ActionRefused(
+                f"ZooKeeper does not answer within {timeout_s:g} s; see"
+                f" {self._folder.path}/zookeeper*.log"
+            ) from None
+        running = {
+            i: broker for i, broker in self._brokers.items() if broker.state is ProcessState.RUNNING
+        }
+        dead = [
+            child
+            for child in self._children()
+            if child.last_exit is not None and not child.last_exit.asked
+        ]
+        if dead:
+            raise ActionRefused(_epitaph(dead[0]))
+        ports = {i: (HOST, self._spec.broker(i).port) for i in running}
+        seen: dict[int, str] = {}
+        ready = asyncio.create_task(wait_until_listed(self._transport, ports, list(running), seen))
+        ends = [
+            asyncio.create_task(_named_end(child))
+            for child in self._children()
+            if child.state is ProcessState.RUNNING
+        ]
+        done, _ = await asyncio.wait(
+            [ready, *ends],
+            timeout=max(deadline - time.monotonic(), 0),
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+        for task in (ready, *ends):
+            task.cancel()
+        if ready in done:
+            controller = ready.result()
+            took = (time.monotonic_ns() - self._started_ns) // 1_000_000
+            if self._ready_ms is None:
+                self._ready_ms = took
+            self._trace(ClusterReady(brokers=tuple(running), controller=controller, after_ms=took))
+            return {"controller": controller, "status": self._status()}
+        for end in ends:
+            if end in done:
+                raise ActionRefused(_epitaph(end.result()))
+        from kafka_edu.supervisor.start_diagnosis import (
+            diagnose,  # it brings every event class with it
+        )
+
+        why = await diagnose(self._folder, list(running), seen)
+        raise ActionRefused(
+            f"not ready within {timeout_s:g} s:\n{why}\nEach broker's log says more:"
+            f" {self._folder.path}/*/broker.log"
+        )
+
+    def _status(self) -> dict[str, object]:
+        return {
+            "name": self._spec.name,
+            "pid": os.getpid(),
+            "bootstrap_servers": self._spec.bootstrap_servers,
+            "zookeeper": {
+                "kind": self._spec.zookeeper.kind,
+                "connect": self._spec.zookeeper.connect,
+            },
+            "ready_ms": self._ready_ms,
+            "up_s": round((time.monotonic_ns() - self._started_ns) / 1e9, 3),
+            "processes": [
+                {
+                    "process": child.name,
+                    "broker": child.broker,
+                    "state": child.state.value,
+                    "pid": child.pid,
+                    "port": self._port(child),
+                    "rss_anon": child.rss_anon(),
+                    "mode": self._zookeepers.modes.get(child.broker, ""),
+                    "ended": str(child.last_exit) if child.last_exit is not None else "",
+                }
+                for child in self._children()
+            ],
+        }
+
+
+def _number(request: Request, key: str, default: float) -> float:
+    value = request.get(key)
+    return float(value) if isinstance(value, int | float) else default
+
+
+async def _named_end(child: ChildProcess) -> ChildProcess:
+    await child.wait()
+    return child
+
+
+def _epitaph(child: ChildProcess) -> str:
+    """Return how it ended, and why: its own reason if it gave one, else its last words."""
+    if reason := child.reason():
+        return f"{child.name} {child.last_exit}: {reason}"
+    words = child.last_words()
+    return f"{child.name} {child.last_exit}" + (f"; its last words:\n{words}" if words else "")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="supervisor")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--temporary", action="store_true")
+    arguments = parser.parse_args()
+    folder = ClusterFolder(arguments.folder)
+    with folder.lock.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sys.exit(EXIT_ALREADY_UP)
+        spec = ClusterSpec.load(folder)
+        if spec is None:
+            sys.exit(f"there is no {folder.spec}")
+        asyncio.run(_supervise(spec, folder, arguments.temporary))
+
+
+async def _supervise(spec: ClusterSpec, folder: ClusterFolder, temporary: bool) -> None:
+    await Supervisor(spec, folder, temporary).run()
+
+
+if __name__ == "__main__":
+    main()

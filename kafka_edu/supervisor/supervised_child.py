@@ -1,0 +1,70 @@
+"""Runs one child of the supervisor so that it cannot outlive it: `python -m
+kafka_edu.supervisor.supervised_child SUPERVISOR-PID MODULE ARGUMENT …`.
+
+On Linux the kernel is told to send SIGKILL when the parent dies (PR_SET_PDEATHSIG); so even a `kill
+-9` of the supervisor leaves nothing behind. Elsewhere a thread looks twice a second whether the
+parent is still the same. Then MODULE runs in this very process, as `python -m MODULE` would.
+`--exec PROGRAM` in place of MODULE becomes another program (Java), which on Linux keeps the
+kernel's promise.
+"""
+
+import ctypes
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import Final, NoReturn
+
+_PR_SET_PDEATHSIG: Final = 1
+_LOOK_EVERY_S: Final = 0.5
+
+
+def die_with_parent(parent: int) -> bool:
+    """Have the kernel kill this process when its parent dies; False where the kernel cannot. Exits
+    if the parent is dead already.
+    """
+    promised = False
+    if sys.platform == "linux":
+        promised = bool(ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) == 0)
+    if os.getppid() != parent:
+        os._exit(1)
+    return promised
+
+
+def _watch(parent: int, child: "subprocess.Popen[bytes] | None" = None) -> None:
+    while os.getppid() == parent:
+        time.sleep(_LOOK_EVERY_S)
+    if child is not None:
+        child.kill()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def become(parent: int, command: list[str]) -> NoReturn:
+    """Become another program; where the kernel promises nothing, stay beside it, pass signals on
+    and end as it ends.
+    """
+    if die_with_parent(parent):
+        os.execvp(command[0], command)
+    child = subprocess.Popen(command)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda signum, _: child.send_signal(signum))
+    threading.Thread(target=_watch, args=(parent, child), daemon=True).start()
+    code = child.wait()
+    os._exit(code if code >= 0 else 128 - code)
+
+
+def main() -> None:
+    parent, first, *arguments = sys.argv[1:]
+    if first == "--exec":
+        become(int(parent), arguments)
+    if not die_with_parent(int(parent)):
+        threading.Thread(target=_watch, args=(int(parent),), daemon=True).start()
+    sys.argv = [first, *arguments]
+    runpy.run_module(first, run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()

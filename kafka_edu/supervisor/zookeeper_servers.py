@@ -1,0 +1,157 @@
+"""The ZooKeeper servers that the supervisor runs: one of ours, or one or an ensemble of Apache's;
+none where an external one is used.
+
+In an ensemble one server leads and the others follow; who it is, each says to the four-letter word
+`srvr`. The supervisor asks them all four times a second and tells each change. A server that cannot
+reach more than half of them, or is just loading its data, serves nobody and has no mode.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from kafka_edu.supervisor.child_process import ChildProcess, ProcessState
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
+from kafka_edu.supervisor.cluster_spec import HOST, ZooKeeperServer, ZooKeeperSpec
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.supervisor import ZooKeeperModeChanged, ZooKeeperModeSnapshot
+from kafka_edu.trace.tracer import Tracer
+from kafka_edu.zk.apache import Member, mode, prepare
+
+PATIENCE_S: Final = 5.0
+EMBEDDED_MODULE: Final = "kafka_edu.zk.embedded.main"
+#: Sessions of 1 to 10 s, around zookeeper.session.timeout.ms = 6000.
+TICK_TIME_MS: Final = 500
+_LOOK_EVERY_S: Final = 0.01
+_ASK_MODE_EVERY_S: Final = 0.25
+
+
+class ZooKeeperServers:
+    """The children that are ZooKeeper's, by what stands for them where brokers have their ids.
+    Owned by the supervisor's loop.
+    """
+
+    def __init__(
+        self,
+        spec: ZooKeeperSpec,
+        folder: ClusterFolder,
+        child: Callable[[str, int, list[str], Path], ChildProcess],
+        trace: Tracer,
+    ) -> None:
+        self._spec = spec
+        self._folder = folder
+        self._trace = trace
+        self._servers = {server.child_id: server for server in spec.servers}
+        self.children: dict[int, ChildProcess] = {}
+        for child_id, server in self._servers.items():
+            name = spec.server_name(server)
+            self.children[child_id] = child(
+                name, child_id, self._command(server), folder.zookeeper_log(name)
+            )
+        self.modes: dict[int, str] = dict.fromkeys(self.children, "")
+        """child id → leader, follower, or empty where it serves nobody; all empty where there is
+        but one.
+        """
+
+    def _command(self, server: ZooKeeperServer) -> list[str]:
+        data_dir = self._folder.zookeeper(self._spec.server_name(server))
+        if self._spec.kind == "apache":
+            members = (
+                [
+                    Member(each.id, each.quorum_port, each.election_port)
+                    for each in self._spec.servers
+                ]
+                if self._is_ensemble
+                else []
+            )
+            command = prepare(
+                data_dir,
+                host=HOST,
+                port=server.port,
+                tick_time_ms=TICK_TIME_MS,
+                my_id=server.id,
+                ensemble=members,
+            )
+            return ["--exec", *command]
+        options = {
+            "host": HOST,
+            "port": server.port,
+            "tick-time": TICK_TIME_MS,
+            "data-dir": data_dir,
+            "events-file": self._folder.zookeeper_events,
+        }
+        return [
+            EMBEDDED_MODULE,
+            *(str(word) for option, value in options.items() for word in (f"--{option}", value)),
+        ]
+
+    @property
+    def _is_ensemble(self) -> bool:
+        return len(self._spec.servers) > 1
+
+    def port(self, child: ChildProcess) -> int:
+        """Where clients find it."""
+        return self._servers[child.broker].port
+
+    def snapshot(self) -> Iterator[Event]:
+        """Who leads, for one who comes late."""
+        if self._is_ensemble:
+            for child in self.children.values():
+                yield ZooKeeperModeSnapshot(
+                    process=child.name, broker=child.broker, mode=self.modes[child.broker]
+                )
+
+    async def start(self) -> bool:
+        """Start all. Apache's has to answer before a broker comes, for it may swallow the request
+        of one that connects just when it opens its port, and that one would wait for six seconds;
+        the embedded one takes whoever comes while it starts. False when a server has ended instead.
+        """
+        await asyncio.gather(*(child.start() for child in self.children.values()))
+        return self._spec.kind != "apache" or await self.answer()
+
+    async def answer(self) -> bool:
+        """Return when every server that runs serves requests: True; False when one of them has
+        ended instead.
+        """
+        return all(await asyncio.gather(*map(self._answers, self.children.values())))
+
+    async def _answers(self, child: ChildProcess) -> bool:
+        if child.state is not ProcessState.RUNNING:
+            return True  # stopped or paused because somebody wanted that
+        while child.state is ProcessState.RUNNING:
+            if await self._mode(child):
+                return True
+            await asyncio.sleep(_LOOK_EVERY_S)
+        return False
+
+    async def _mode(self, child: ChildProcess) -> str:
+        """Empty for one that does not run: a paused one would only let us wait."""
+        return (
+            await asyncio.to_thread(mode, HOST, self.port(child))
+            if child.state is ProcessState.RUNNING
+            else ""
+        )
+
+    async def watch(self) -> None:
+        """Tell who leads, until cancelled; returns at once where there is no ensemble."""
+        while self._is_ensemble:
+            children = list(self.children.values())
+            for child, now in zip(
+                children, await asyncio.gather(*map(self._mode, children)), strict=True
+            ):
+                self._note(child, now)
+            await asyncio.sleep(_ASK_MODE_EVERY_S)
+
+    def _note(self, child: ChildProcess, now: str) -> None:
+        """The one door of `modes`."""
+        if now != self.modes[child.broker]:
+            self.modes[child.broker] = now
+            self._trace(ZooKeeperModeChanged(process=child.name, broker=child.broker, mode=now))
+
+    async def stop(self) -> None:
+        """Side by side."""
+        running = [
+            child for child in self.children.values() if child.state is not ProcessState.STOPPED
+        ]
+        await asyncio.gather(*(child.stop(PATIENCE_S) for child in running))

@@ -1,0 +1,155 @@
+"""Configs of brokers that run, through the brokers, for the tool configs (Kafka:
+ConfigCommand.processBrokerConfig; KIP-226).
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.protocol.messages.alter_configs import (
+    AlterableConfig,
+    AlterConfigsRequest,
+    AlterConfigsResource,
+    AlterConfigsResponse,
+)
+from kafka_edu.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+)
+from kafka_edu.server.settings_check import check_settings
+from kafka_edu.tools.brokers import Brokers, Node, connect_brokers, raise_for
+from kafka_edu.tools.options import OptionSet
+from kafka_edu.tools.tool import ToolError, illegal_argument, java_class, warn_of_gaps
+
+if TYPE_CHECKING:
+    from kafka_edu.tools.configs import ConfigOptions
+
+BROKER: Final = 4
+"""Its resource type (ConfigResource.java)."""
+DYNAMIC_BROKER: Final = 2
+DYNAMIC_DEFAULT_BROKER: Final = 3
+#: Where a value comes from, as Kafka's tool names it (ConfigEntry.ConfigSource).
+SOURCES: Final = {
+    1: "DYNAMIC_TOPIC_CONFIG",
+    2: "DYNAMIC_BROKER_CONFIG",
+    3: "DYNAMIC_DEFAULT_BROKER_CONFIG",
+    4: "STATIC_BROKER_CONFIG",
+    5: "DEFAULT_CONFIG",
+}
+
+
+async def run_broker_configs(
+    o: "ConfigOptions", given: OptionSet, properties: Mapping[str, str]
+) -> None:
+    """Describe or alter. Raises ToolError, KafkaException, OSError."""
+    if not given.has(o.entity_name) and not given.has(o.entity_default):
+        raise illegal_argument(
+            "At least one of --entity-name or --entity-default must be specified with"
+            " --bootstrap-server"
+        )
+    types = given.values(o.entity_type)
+    if len(types) != 1:
+        raise illegal_argument(
+            "Exactly one --entity-type must be specified with --bootstrap-server"
+        )
+    if types[0] != "brokers":
+        raise illegal_argument(
+            f"--zookeeper option must be specified for entity-type Buffer({types[0]})"
+        )
+    name = given.value(o.entity_name) or ""
+    async with connect_brokers(
+        given.one(o.bootstrap_server), properties.get("client.id", "adminclient-1")
+    ) as brokers:
+        if given.has(o.alter):
+            await _alter(brokers, o, given, name)
+        else:
+            await _describe(brokers, name)
+
+
+async def _describe(brokers: Brokers, name: str) -> None:
+    entries = await _dynamic_entries(brokers, name, synonyms=True)
+    print(
+        f"Configs for broker {name} are:"
+        if name
+        else "Default config for brokers in the cluster are:"
+    )
+    for entry in entries:
+        synonyms = ", ".join(
+            f"{SOURCES.get(each.source, 'UNKNOWN')}:{each.name}={_shown(each.value)}"
+            for each in entry.synonyms
+        )
+        print(
+            f"  {entry.name}={_shown(entry.value)}"
+            f" sensitive={'true' if entry.is_sensitive else 'false'} synonyms={{{synonyms}}}"
+        )
+
+
+def _shown(value: str | None) -> str:
+    return "null" if value is None else value
+
+
+async def _alter(brokers: Brokers, o: "ConfigOptions", given: OptionSet, name: str) -> None:
+    """AlterConfigs takes a broker's whole dynamic configuration, so what there is comes first."""
+    from kafka_edu.tools.configs import configs_to_add
+
+    added = configs_to_add(given, o)
+    deleted = [key.strip() for key in given.values(o.delete_config)]
+    old = {
+        entry.name: entry.value for entry in await _dynamic_entries(brokers, name, synonyms=False)
+    }
+    if missing := [key for key in deleted if key not in old]:
+        raise KafkaException(Errors.INVALID_CONFIG, f"Invalid config(s): {','.join(missing)}")
+    new = {key: value for key, value in (old | added).items() if key not in deleted}
+    if secret := [key for key, value in new.items() if value is None]:
+        raise KafkaException(
+            Errors.INVALID_CONFIG,
+            "All sensitive broker config entries must be specified for --alter, missing entries:"
+            f" Set({', '.join(secret)})",
+        )
+    configs = [AlterableConfig(name=key, value=value) for key, value in new.items()]
+    request = AlterConfigsRequest(
+        resources=[AlterConfigsResource(resource_type=BROKER, resource_name=name, configs=configs)]
+    )
+    answer = (await brokers.ask(_to_ask(brokers, name), request, AlterConfigsResponse)).responses[0]
+    if answer.error_code:
+        refused = KafkaException(Errors.of(answer.error_code), answer.error_message or "")
+        raise ToolError(
+            "java.util.concurrent.ExecutionException", f"{java_class(refused)}: {refused.message}"
+        )
+    warn_of_gaps(finding.text for finding in check_settings(added))
+    print(
+        f"Completed updating config for broker: {name}."
+        if name
+        else "Completed updating default config for brokers in the cluster,"
+    )
+
+
+async def _dynamic_entries(
+    brokers: Brokers, name: str, *, synonyms: bool
+) -> list[DescribeConfigsResourceResult]:
+    """The broker's own dynamic configs; for an empty name those of all brokers."""
+    resource = DescribeConfigsResource(
+        resource_type=BROKER, resource_name=name, configuration_keys=None
+    )
+    request = DescribeConfigsRequest(resources=[resource], include_synonyms=synonyms)
+    answer = (await brokers.ask(_to_ask(brokers, name), request, DescribeConfigsResponse)).results[
+        0
+    ]
+    raise_for(answer.error_code, answer.error_message)
+    source = DYNAMIC_BROKER if name else DYNAMIC_DEFAULT_BROKER
+    return [entry for entry in answer.configs if entry.config_source == source]
+
+
+def _to_ask(brokers: Brokers, name: str) -> Node:
+    """A broker is asked of its own configs; any of those of all."""
+    if not name:
+        return next(iter(brokers.nodes.values()))
+    if not name.isdecimal():
+        raise illegal_argument(f'For input string: "{name}"')
+    if int(name) not in brokers.nodes:
+        raise KafkaException(
+            Errors.BROKER_NOT_AVAILABLE, f"there is no broker {name} in the cluster"
+        )
+    return brokers.nodes[int(name)]

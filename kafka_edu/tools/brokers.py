@@ -1,0 +1,290 @@
+"""Brokers for the tools that take --bootstrap-server: one connection to each broker that is asked,
+for one call.
+
+Each request goes out in the newest version that both sides know. What a tool asks is asked once;
+only what says "not here" or "not yet" (the controller has moved, the coordinator is still reading)
+is asked again, until the time is up.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from typing import Final, NamedTuple, TypeVar
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.socket_transport import SocketTransport
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.network.network_client import NetworkClient
+from kafka_edu.protocol.messages import REGISTRY
+from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafka_edu.protocol.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from kafka_edu.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
+from kafka_edu.protocol.schema import Message
+from kafka_edu.tools.tool import ToolError, log_line
+
+R = TypeVar("R", bound=Message)
+T = TypeVar("T")
+
+CONNECT_TIMEOUT_MS: Final = 10_000
+REQUEST_TIMEOUT_MS: Final = 30_000
+RETRY_PAUSE_S: Final = 0.1
+ANY_VERSION: Final = 0x7FFF
+LOGGER: Final = "org.apache.kafka.clients.NetworkClient"
+#: What passes by itself.
+NOT_YET: Final = frozenset(
+    {Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS, Errors.NOT_COORDINATOR}
+)
+
+
+class Node(NamedTuple):
+    """A broker, as its cluster's metadata tells."""
+
+    id: int
+    host: str
+    port: int
+    rack: str | None = None
+
+    def __str__(self) -> str:
+        """As Kafka's tools print it."""
+        return (
+            f"{self.host}:{self.port} (id: {self.id} rack:"
+            f" {'null' if self.rack is None else self.rack})"
+        )
+
+
+class _Connection(NamedTuple):
+    client: NetworkClient
+    versions: Mapping[int, tuple[int, int]]
+    """api key → the oldest and newest version that the broker serves."""
+
+
+class Brokers:
+    """The brokers of one cluster.
+
+    Every method raises OSError (TimeoutError too) when a broker cannot be reached, ToolError when
+    none can, and KafkaException when one refuses.
+    """
+
+    def __init__(self, bootstrap: list[tuple[str, int]], client_id: str) -> None:
+        self._bootstrap = bootstrap
+        self._client_id = client_id
+        self._transport = SocketTransport()
+        self._connections: dict[tuple[str, int], _Connection] = {}
+        self.nodes: dict[int, Node] = {}
+        self.controller_id = -1
+
+    async def refresh(self) -> None:
+        """Read who is in the cluster."""
+        self._take(await self.ask_any(MetadataRequest(topics=[]), MetadataResponse))
+
+    def _take(self, metadata: MetadataResponse) -> None:
+        self.nodes = {
+            broker.node_id: Node(broker.node_id, broker.host, broker.port, broker.rack)
+            for broker in metadata.brokers
+        }
+        self.controller_id = metadata.controller_id
+
+    async def metadata(self, topics: list[str] | None) -> MetadataResponse:
+        """What the cluster tells of `topics`, of all for None; none is created by asking."""
+        wanted = None if topics is None else [MetadataRequestTopic(name=topic) for topic in topics]
+        answer = await self.ask_any(
+            MetadataRequest(topics=wanted, allow_auto_topic_creation=False), MetadataResponse
+        )
+        self._take(answer)
+        return answer
+
+    async def leaders(self, topics: Collection[str]) -> dict[TopicPartition, int | Errors]:
+        """Each partition's leader, or why there is none; a topic that does not exist has no
+        partitions.
+        """
+        found: dict[TopicPartition, int | Errors] = {}
+        for topic in (await self.metadata(sorted(topics))).topics if topics else ():
+            for partition in topic.partitions:
+                there = partition.leader_id in self.nodes
+                found[TopicPartition(topic.name, partition.partition_index)] = (
+                    partition.leader_id if there else Errors.LEADER_NOT_AVAILABLE
+                )
+        return found
+
+    async def ask_any(self, request: Message, response_type: type[R]) -> R:
+        """Ask the first bootstrap server that answers."""
+        for number, (host, port) in enumerate(self._bootstrap, 1):
+            try:
+                return await self._ask(host, port, request, response_type)
+            except OSError:
+                client = f"[AdminClient clientId={self._client_id}]"
+                log_line(
+                    "WARN",
+                    f"{client} Connection to node -{number} could not be established. Broker may"
+                    " not be available.",
+                    LOGGER,
+                )
+        raise ToolError(
+            "org.apache.kafka.common.errors.TimeoutException",
+            "Timed out waiting for a node assignment.",
+        )
+
+    async def ask(
+        self, node: Node, request: Message, response_type: type[R], *, newest: int = ANY_VERSION
+    ) -> R:
+        """`newest` is the newest version in which `request` can be sent, if it has no fields for
+        newer ones.
+        """
+        return await self._ask(node.host, node.port, request, response_type, newest)
+
+    async def ask_controller(
+        self,
+        request: Message,
+        response_type: type[R],
+        error_of: Callable[[R], Errors],
+        *,
+        newest: int = ANY_VERSION,
+    ) -> R:
+        """Ask the controller, wherever it is by now: `error_of` tells whether the answer says
+        NOT_CONTROLLER.
+        """
+
+        async def ask() -> R:
+            if self.controller_id not in self.nodes:
+                await self.refresh()
+            if self.controller_id not in self.nodes:
+                raise KafkaException(Errors.NOT_CONTROLLER)
+            answer = await self.ask(
+                self.nodes[self.controller_id], request, response_type, newest=newest
+            )
+            if error_of(answer) is Errors.NOT_CONTROLLER:
+                self.controller_id = -1
+                raise KafkaException(Errors.NOT_CONTROLLER)
+            return answer
+
+        return await _until_there(ask, frozenset({Errors.NOT_CONTROLLER}), REQUEST_TIMEOUT_MS)
+
+    async def coordinator(self, group: str, timeout_ms: int = REQUEST_TIMEOUT_MS) -> Node:
+        """The group's coordinator; the first who asks has __consumer_offsets created, and waits for
+        that.
+        """
+
+        async def find() -> Node:
+            answer = await self.ask_any(
+                FindCoordinatorRequest(key=group, key_type=0), FindCoordinatorResponse
+            )
+            if answer.error_code:
+                raise KafkaException(Errors.of(answer.error_code))
+            return Node(answer.node_id, answer.host, answer.port)
+
+        return await _until_there(find, NOT_YET, timeout_ms)
+
+    async def ask_coordinator(
+        self,
+        group: str,
+        request: Message,
+        response_type: type[R],
+        error_of: Callable[[R], Errors],
+        timeout_ms: int = REQUEST_TIMEOUT_MS,
+    ) -> R:
+        """Ask the group's coordinator; again while it says that it is not, or not yet. Other errors
+        are the caller's.
+        """
+
+        async def ask() -> R:
+            answer = await self.ask(
+                await self.coordinator(group, timeout_ms), request, response_type
+            )
+            if error_of(answer) in NOT_YET:
+                raise KafkaException(error_of(answer))
+            return answer
+
+        return await _until_there(ask, NOT_YET, timeout_ms)
+
+    async def api_versions(self, node: Node) -> Mapping[int, tuple[int, int]]:
+        """api key → oldest and newest version."""
+        return (await self._connected(node.host, node.port)).versions
+
+    async def _ask(
+        self,
+        host: str,
+        port: int,
+        request: Message,
+        response_type: type[R],
+        newest: int = ANY_VERSION,
+    ) -> R:
+        connection = await self._connected(host, port)
+        if request.KEY is None:
+            raise ValueError(f"{type(request).__name__} is no request")
+        pair = REGISTRY[request.KEY]
+        least, most = connection.versions.get(request.KEY, (0, -1))
+        version = min(most, pair.max_version, newest)
+        if version < max(least, pair.min_version):
+            raise KafkaException(
+                Errors.UNSUPPORTED_VERSION, f"The broker does not support {request.KEY.name}"
+            )
+        return await connection.client.ask(request, version, response_type, REQUEST_TIMEOUT_MS)
+
+    async def _connected(self, host: str, port: int) -> _Connection:
+        known = self._connections.get((host, port))
+        if known is not None and known.client.connected:
+            return known
+        client = NetworkClient(self._transport, self._client_id)
+        await client.connect(host, port, CONNECT_TIMEOUT_MS)
+        answer = await client.ask(ApiVersionsRequest(), 0, ApiVersionsResponse, REQUEST_TIMEOUT_MS)
+        connection = _Connection(
+            client, {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
+        )
+        self._connections[host, port] = connection
+        return connection
+
+    def close(self) -> None:
+        for connection in self._connections.values():
+            connection.client.close()
+
+
+async def _until_there(
+    ask: Callable[[], Awaitable[T]], passing: frozenset[Errors], timeout_ms: int
+) -> T:
+    loop = asyncio.get_running_loop()
+    end = loop.time() + timeout_ms / 1000
+    while True:
+        try:
+            return await ask()
+        except KafkaException as error:
+            if error.error not in passing or loop.time() >= end:
+                raise
+        await asyncio.sleep(RETRY_PAUSE_S)
+
+
+def parse_addresses(servers: str) -> list[tuple[str, int]]:
+    """`host:port,host:port`. Raises ToolError(ConfigException), in Kafka's words."""
+    addresses = []
+    for server in servers.split(","):
+        host, _, port = server.strip().rpartition(":")
+        if not host or not port.isdecimal():
+            raise ToolError(
+                "org.apache.kafka.common.config.ConfigException",
+                f"Invalid url in bootstrap.servers: {server}",
+            )
+        addresses.append((host.strip("[]"), int(port)))
+    return addresses
+
+
+@contextlib.asynccontextmanager
+async def connect_brokers(servers: str, client_id: str = "adminclient-1") -> AsyncIterator[Brokers]:
+    """The brokers behind `servers`, for the time of the block."""
+    brokers = Brokers(parse_addresses(servers), client_id)
+    try:
+        await brokers.refresh()
+        yield brokers
+    finally:
+        brokers.close()
+
+
+def raise_for(error_code: int, message: str | None = None) -> None:
+    """Raises KafkaException for all but 0."""
+    if error_code:
+        raise KafkaException(Errors.of(error_code), message or "")

@@ -1,0 +1,396 @@
+"""Write the records of a topic to standard output (Kafka: kafka-console-consumer.sh,
+ConsoleConsumer.scala).
+
+Stands on kafka-python's consumer. It ends after --max-messages, when nothing has come for
+--timeout-ms, or by Ctrl-C; what it was given and did not show is not committed.
+"""
+
+import random
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from kafka_edu.common.output import OutputClosed
+from kafka_edu.common.python_process import EXIT_INTERRUPTED
+from kafka_edu.tools.options import (
+    OptionError,
+    OptionParser,
+    OptionSet,
+    UsageError,
+    check_required,
+    parse_key_values,
+)
+from kafka_edu.tools.tool import ToolCommand, ToolError, log_error, properties_of, run_tool
+
+if TYPE_CHECKING:
+    from kafka import KafkaConsumer
+
+    from kafka_edu.tools.message_formatters import Formatter, Record
+
+PURPOSE: Final = (
+    "The console consumer is a tool that reads data from Kafka and outputs it to standard output."
+)
+LOGGER: Final = "kafka.tools.ConsoleConsumer$"
+DEFAULT_FORMATTER: Final = "kafka.tools.DefaultMessageFormatter"
+EARLIEST: Final = -2
+LATEST: Final = -1
+_POLL_MS: Final = 1000
+
+
+class ConsumerOptions:
+    """The command line of the tool."""
+
+    def __init__(self) -> None:
+        self.parser = parser = OptionParser()
+        self.topic = parser.text("topic", "The topic to read.", "topic")
+        self.whitelist = parser.text(
+            "whitelist", "The topics to read, as a regular expression.", "whitelist"
+        )
+        self.partition = parser.integer(
+            "partition",
+            "The one partition to read, from its end unless --offset is given.",
+            "partition",
+        )
+        self.offset = parser.text(
+            "offset",
+            "Where to begin: a number, 'earliest' or 'latest'.",
+            "consume offset",
+            default="latest",
+        )
+        self.consumer_property = parser.text(
+            "consumer-property", "For the consumer, key=value.", "consumer_prop"
+        )
+        self.consumer_config = parser.text(
+            "consumer.config",
+            "A file of the consumer's properties; --consumer-property goes above it.",
+            "config file",
+        )
+        self.formatter = parser.text(
+            "formatter", "The class that shows a record.", "class", default=DEFAULT_FORMATTER
+        )
+        self.property = parser.text(
+            "property",
+            "For the formatter,"
+            " key=value:\n\tprint.timestamp=true|false\n\tprint.key=true|false\n"
+            "\tprint.value=true|false\n\tkey.separator=<text>\n\tline.separator=<text>\n"
+            "\tkey.deserializer=<class>\n\tvalue.deserializer=<class>",
+            "prop",
+        )
+        self.from_beginning = parser.flag(
+            "from-beginning",
+            "Where the group has committed nothing, begin with the first record there is.",
+        )
+        self.max_messages = parser.integer(
+            "max-messages", "End after so many records.", "num_messages"
+        )
+        self.timeout_ms = parser.integer(
+            "timeout-ms", "End when no record has come for so long.", "timeout_ms"
+        )
+        self.skip_on_error = parser.flag(
+            "skip-message-on-error", "Go on behind a record that cannot be shown."
+        )
+        self.bootstrap_server = parser.text(
+            "bootstrap-server", "REQUIRED: The brokers to ask.", "server to connect to"
+        )
+        self.key_deserializer = parser.text("key-deserializer", "", "deserializer for key")
+        self.value_deserializer = parser.text("value-deserializer", "", "deserializer for values")
+        self.systest_events = parser.flag(
+            "enable-systest-events", "Say when the consumer has ended."
+        )
+        self.isolation_level = parser.text(
+            "isolation-level",
+            "read_committed leaves out what transactions did not commit.",
+            default="read_uncommitted",
+        )
+        self.group = parser.text("group", "The consumer group.", "consumer group id")
+
+
+class Reading(NamedTuple):
+    """A checked command line."""
+
+    servers: str
+    topic: str | None
+    whitelist: str | None
+    partition: int | None
+    offset: int
+    """Where to begin in `partition`; EARLIEST or LATEST."""
+    formatter: "Formatter"
+    max_messages: int
+    """-1: all."""
+    timeout_ms: int
+    """-1: never."""
+    skip_on_error: bool
+    settings: dict[str, object]
+
+
+def check(o: ConsumerOptions, given: OptionSet) -> Reading:
+    """Raises UsageError, OptionError, ToolError."""
+    from kafka_edu.tools.message_formatters import formatter
+
+    shown = parse_key_values(given.values(o.property))
+    shown |= {
+        "key.deserializer": given.value(o.key_deserializer) or shown.get("key.deserializer", "")
+    }
+    shown |= {
+        "value.deserializer": (
+            given.value(o.value_deserializer) or shown.get("value.deserializer", "")
+        )
+    }
+    if given.has(o.topic) == given.has(o.whitelist):
+        raise UsageError("Exactly one of whitelist/topic is required.")
+    if given.has(o.partition):
+        if not given.has(o.topic):
+            raise UsageError("The topic is required when partition is specified.")
+        if given.has(o.from_beginning) and given.has(o.offset):
+            raise UsageError("Options from-beginning and offset cannot be specified together.")
+    elif given.has(o.offset):
+        raise UsageError("The partition is required when offset is specified.")
+    offset = _offset(o, given)
+    check_required(given, o.bootstrap_server)
+    return Reading(
+        servers=given.one(o.bootstrap_server),
+        topic=given.value(o.topic),
+        whitelist=given.value(o.whitelist),
+        partition=given.value(o.partition),
+        offset=offset,
+        formatter=formatter(given.one(o.formatter), shown),
+        max_messages=-1 if given.value(o.max_messages) is None else given.one(o.max_messages),
+        timeout_ms=-1 if given.value(o.timeout_ms) is None else given.one(o.timeout_ms),
+        skip_on_error=given.has(o.skip_on_error),
+        settings=_settings(o, given),
+    )
+
+
+def _offset(o: ConsumerOptions, given: OptionSet) -> int:
+    if not given.has(o.offset):
+        return EARLIEST if given.has(o.from_beginning) else LATEST
+    text = given.one(o.offset).lower()
+    named = {"earliest": EARLIEST, "latest": LATEST}
+    if text in named:
+        return named[text]
+    if not (text.isascii() and text.isdecimal()):
+        raise UsageError(
+            f"The provided offset value '{text}' is incorrect. Valid values are 'earliest',"
+            " 'latest', or a non-negative long."
+        )
+    return int(text)
+
+
+def _settings(o: ConsumerOptions, given: OptionSet) -> dict[str, object]:
+    """kafka-python's settings. A group may be named in three places, but only one group. Raises
+    UsageError, ToolError.
+    """
+    from kafka import KafkaConsumer
+
+    from kafka_edu.tools.java_clients import client_settings
+
+    from_file, from_words = (
+        properties_of(given, o.consumer_config),
+        parse_key_values(given.values(o.consumer_property)),
+    )
+    groups = [given.value(o.group), from_file.get("group.id"), from_words.get("group.id")]
+    named = list(dict.fromkeys(group for group in groups if group is not None))
+    if len(named) > 1:
+        listed = ", ".join(f"'{group}'" for group in named)
+        raise UsageError(
+            "The group ids provided in different places (directly using '--group', via"
+            " '--consumer-property', or via '--consumer.config') do not match. Detected group ids:"
+            f" {listed}"
+        )
+    properties = from_file | from_words
+    reset = properties.get("auto.offset.reset")
+    if reset is not None and given.has(o.from_beginning) and reset != "earliest":
+        raise ConflictingResetError(
+            f"Can't simultaneously specify --from-beginning and 'auto.offset.reset={reset}', please"
+            " remove one option"
+        )
+    properties = {"client.id": "consumer-1", "session.timeout.ms": "10000"} | properties
+    properties |= {
+        "auto.offset.reset": reset or ("earliest" if given.has(o.from_beginning) else "latest"),
+        "isolation.level": given.one(o.isolation_level),
+        "group.id": named[0] if named else f"console-consumer-{random.randrange(100_000)}",
+    }
+    if (
+        given.has(o.partition) and not named
+    ):  # it asks no coordinator, and has nothing to commit for
+        del properties["group.id"]
+    return client_settings(
+        properties, KafkaConsumer.DEFAULT_CONFIG, "org.apache.kafka.clients.consumer.ConsumerConfig"
+    )
+
+
+class ConflictingResetError(Exception):
+    """--from-beginning, and a property that says otherwise."""
+
+
+class ClientError(Exception):
+    """The client cannot read on; `error` is what it raised."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class RecordReader:
+    """The records in the order in which they come, one by one (Kafka:
+    ConsoleConsumer.ConsumerWrapper).
+    """
+
+    def __init__(self, consumer: "KafkaConsumer", timeout_ms: int) -> None:
+        self._consumer = consumer
+        self._timeout_ms = timeout_ms
+        self._left: list[Record] = []
+
+    def receive(self) -> "Record":
+        """Return the next record. Raises TimeoutError when nothing has come in time, ClientError
+        when the client fails.
+        """
+        if not self._left:
+            sys.stdout.flush()
+            self._left = self._poll()
+        return self._left.pop()
+
+    def _poll(self) -> "list[Record]":
+        while True:
+            wait = _POLL_MS if self._timeout_ms < 0 else self._timeout_ms
+            try:
+                records = [
+                    record
+                    for batch in self._consumer.poll(timeout_ms=wait).values()
+                    for record in batch
+                ]
+            except (
+                Exception
+            ) as error:  # codecs raise their own errors for data that they cannot read
+                raise ClientError(error) from error
+            if records:
+                return records[::-1]
+            if self._timeout_ms >= 0:
+                raise TimeoutError
+
+    def close(self) -> None:
+        """What was fetched and not shown is not committed."""
+        from kafka import TopicPartition
+
+        first = {
+            TopicPartition(record.topic, record.partition): record.offset for record in self._left
+        }
+        for partition, offset in first.items():
+            self._consumer.seek(partition, offset)
+        self._consumer.close()
+
+
+def consume(reading: Reading) -> int:
+    """Write records until there is a reason to stop; then say how many. Return the exit code: 1
+    when the client failed.
+    """
+    from kafka import KafkaConsumer, TopicPartition
+    from kafka.errors import KafkaError
+
+    from kafka_edu.tools.java_clients import java_error, log_like_java
+
+    log_like_java()
+    shown = code = 0
+    try:
+        consumer = KafkaConsumer(**reading.settings, bootstrap_servers=reading.servers.split(","))
+    except (KafkaError, ValueError, RuntimeError, AssertionError) as error:
+        log_error("Unknown error when running consumer: ", LOGGER)
+        raise ToolError(
+            "org.apache.kafka.common.KafkaException", "Failed to construct kafka consumer"
+        ) from error
+    records = RecordReader(consumer, reading.timeout_ms)
+    try:
+        if reading.partition is not None:
+            partition = TopicPartition(reading.topic, reading.partition)
+            consumer.assign([partition])
+            _seek(consumer, partition, reading.offset)
+        elif reading.topic is not None:
+            _subscribe(consumer, reading.topic)
+        else:
+            consumer.subscribe(pattern=f"^(?:{reading.whitelist})$")
+        while shown < reading.max_messages or reading.max_messages == -1:
+            try:
+                record = records.receive()
+            except TimeoutError:
+                log_error("Error processing message, terminating consumer process: ", LOGGER)
+                sys.stderr.write("org.apache.kafka.common.errors.TimeoutException\n")
+                break
+            except ClientError as failed:
+                log_error("Error processing message, terminating consumer process: ", LOGGER)
+                sys.stderr.write(f"{java_error(failed.error)}\n")
+                code = 1
+                break
+            shown += 1
+            _show(record, reading)
+        sys.stdout.flush()
+    except KafkaError as error:
+        log_error("Unknown error when running consumer: ", LOGGER)
+        sys.stderr.write(f"{java_error(error)}\n")
+        code = 1
+    except KeyboardInterrupt:
+        code = EXIT_INTERRUPTED  # the line below is all that Kafka's says at Ctrl-C
+    except OutputClosed:
+        sys.stderr.write("Unable to write to standard out, closing consumer.\n")
+        raise
+    finally:
+        records.close()
+        sys.stderr.write(f"Processed a total of {shown} messages\n")
+    return code
+
+
+def _subscribe(consumer: "KafkaConsumer", topic: str) -> None:
+    """Raises ToolError(InvalidTopicException)."""
+    try:
+        consumer.subscribe([topic])
+    except ValueError as error:
+        raise ToolError(
+            "org.apache.kafka.common.errors.InvalidTopicException", str(error)
+        ) from error
+
+
+def _seek(consumer: "KafkaConsumer", partition: object, offset: int) -> None:
+    if offset == EARLIEST:
+        consumer.seek_to_beginning(partition)
+    elif offset == LATEST:
+        consumer.seek_to_end(partition)
+    else:
+        consumer.seek(partition, offset)
+
+
+def _show(record: "Record", reading: Reading) -> None:
+    """Raises ToolError for a record that cannot be shown, unless it may be skipped."""
+    try:
+        sys.stdout.buffer.write(reading.formatter(record))
+    except ToolError as error:
+        if not reading.skip_on_error:
+            raise
+        log_error("Error processing message, skipping this message: ", LOGGER)
+        sys.stderr.write(f"{error.java_class}: {error}\n")
+
+
+def main(words: Sequence[str]) -> int:
+    """Return the exit code: 0 also after --timeout-ms, as Kafka's tool, but 1 when the client
+    failed (docs/differences.md).
+    """
+    options = ConsumerOptions()
+
+    def run() -> int:
+        if not words:
+            raise UsageError(PURPOSE)
+        try:
+            given = options.parser.parse(words)
+        except OptionError as wrong:
+            raise UsageError(str(wrong)) from wrong
+        try:
+            code = consume(check(options, given))
+        except ConflictingResetError as wrong:
+            sys.stderr.write(f"{wrong}\n")
+            return 1
+        if given.has(options.systest_events):
+            print("shutdown_complete")
+        return code
+
+    return run_tool(options.parser, words, run, PURPOSE)
+
+
+console_consumer = ToolCommand("console-consumer", main, PURPOSE)

@@ -1,0 +1,419 @@
+"""List, describe, delete consumer groups, or reset their offsets (Kafka: kafka-consumer-groups.sh,
+ConsumerGroupCommand.scala).
+
+Offsets are reset only while the group has no members, for these would commit their own again.
+Without --execute nothing is changed, only shown.
+"""
+
+import asyncio
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.tools.options import (
+    NumberError,
+    Option,
+    OptionError,
+    OptionParser,
+    OptionSet,
+    UsageError,
+    check_invalid,
+    check_required,
+)
+from kafka_edu.tools.tool import ToolCommand, ToolError, properties_of, run_tool, text_of
+
+if TYPE_CHECKING:
+    from kafka_edu.tools.group_service import GroupService, GroupSummary
+
+PURPOSE: Final = (
+    "List all consumer groups, describe a consumer group, delete consumer group info, or reset"
+    " consumer group offsets."
+)
+MISSING: Final = "-"
+_OFFSET_WIDTH: Final = 15
+
+
+class GroupOptions:
+    """The command line of the tool, and what goes with what."""
+
+    def __init__(self) -> None:
+        self.parser = parser = OptionParser()
+        self.bootstrap_server = parser.text(
+            "bootstrap-server", "REQUIRED: The brokers to ask.", "server to connect to"
+        )
+        self.group = parser.text("group", "The consumer group.", "consumer group")
+        self.topic = parser.text(
+            "topic",
+            "With --reset-offsets: a topic, or some of its partitions as in web:0,1. May be given"
+            " again.",
+            "topic",
+        )
+        self.all_topics = parser.flag(
+            "all-topics", "With --reset-offsets: all partitions that the group has committed for."
+        )
+        self.list = parser.flag("list", "List the groups.")
+        self.describe = parser.flag("describe", "Describe a group.")
+        self.delete = parser.flag(
+            "delete", "Delete groups, --group g1 --group g2, that have no members."
+        )
+        self.timeout = parser.long(
+            "timeout",
+            "With --describe: how long to wait for a group that is being formed.",
+            "timeout (ms)",
+            default=5000,
+        )
+        self.command_config = parser.text(
+            "command-config", "A file of the client's properties.", "command config property file"
+        )
+        self.reset = parser.flag(
+            "reset-offsets",
+            "Reset a group's offsets: which, by --topic or --all-topics; whither, by one of"
+            " --to-offset, --to-earliest, --to-latest, --to-current, --shift-by, --to-datetime,"
+            " --by-duration, --from-file. The group must have no members.",
+        )
+        self.dry_run = parser.flag(
+            "dry-run", "With --reset-offsets: only show what it would do. The default."
+        )
+        self.execute = parser.flag("execute", "With --reset-offsets: do it.")
+        self.export = parser.flag(
+            "export", "With --reset-offsets: show it as CSV, as --from-file reads it."
+        )
+        self.to_offset = parser.long("to-offset", "To this offset.", "offset")
+        self.from_file = parser.text(
+            "from-file", "To what a CSV file says: topic,partition,offset.", "path to CSV file"
+        )
+        self.to_datetime = parser.text(
+            "to-datetime", "To the first records from then on: 2018-01-31T12:00:00.000", "datetime"
+        )
+        self.by_duration = parser.text(
+            "by-duration", "To the first records of the last P1DT2H3M4S.", "duration"
+        )
+        self.to_earliest = parser.flag("to-earliest", "To the first records there are.")
+        self.to_latest = parser.flag("to-latest", "To the end.")
+        self.to_current = parser.flag("to-current", "To what is committed now; else to the end.")
+        self.shift_by = parser.long(
+            "shift-by", "So many records on, or back if negative.", "number-of-offsets"
+        )
+        self.members = parser.flag(
+            "members",
+            "Describe the group's members.",
+            available_if="describe",
+            available_unless=("offsets", "state"),
+        )
+        self.verbose = parser.flag("verbose", "Say more.", available_if="describe")
+        self.offsets = parser.flag(
+            "offsets",
+            "Describe its offsets. The default.",
+            available_if="describe",
+            available_unless=("members", "state"),
+        )
+        self.state = parser.flag(
+            "state",
+            "Describe its state.",
+            available_if="describe",
+            available_unless=("members", "offsets"),
+        )
+
+    def scenarios(self) -> tuple[Option[int] | Option[str], ...]:
+        """Whither offsets are reset."""
+        return (
+            self.to_offset,
+            self.to_datetime,
+            self.by_duration,
+            self.to_earliest,
+            self.to_latest,
+            self.to_current,
+            self.shift_by,
+            self.from_file,
+        )
+
+    def check(self, given: OptionSet) -> None:
+        """Raises UsageError."""
+        actions = (self.list, self.describe, self.delete, self.reset)
+        if sum(map(given.has, actions)) != 1:
+            raise UsageError(
+                "Command must include exactly one action: --list, --describe, --delete,"
+                " --reset-offsets"
+            )
+        check_required(given, self.bootstrap_server)
+        if given.has(self.delete) and given.has(self.topic):
+            raise UsageError(
+                "The consumer does not support topic-specific offset deletion from a consumer"
+                " group."
+            )
+        if given.has(self.describe):
+            check_required(given, self.group)
+        if given.has(self.delete) and not given.has(self.group):
+            raise UsageError(f"Option {self.delete} takes {self.group}")
+        if given.has(self.reset):
+            self._check_reset(given)
+        check_invalid(given, self.group, (self.list,))
+        check_invalid(given, self.topic, (self.list, self.describe))
+
+    def _check_reset(self, given: OptionSet) -> None:
+        if given.has(self.dry_run) and given.has(self.execute):
+            raise UsageError(
+                f"Option {self.reset} only accepts one of {self.execute} and {self.dry_run}"
+            )
+        if not given.has(self.dry_run) and not given.has(self.execute):
+            sys.stderr.write(
+                "WARN: No action will be performed as the --execute option is missing.In a future"
+                " major release, the default behavior of this command will be to prompt the user"
+                " before executing the reset rather than doing a dry run. You should add the"
+                " --dry-run option explicitly if you are scripting this command and want to keep"
+                " the current default behavior without prompting.\n"
+            )
+        check_required(given, self.group)
+        for scenario in self.scenarios():
+            check_invalid(
+                given, scenario, (other for other in self.scenarios() if other is not scenario)
+            )
+
+
+class OffsetRow(NamedTuple):
+    """One partition of a group, or one member without partitions, as it is shown."""
+
+    topic: str
+    partition: str
+    current: str
+    end: str
+    lag: str
+    consumer_id: str
+    host: str
+    client_id: str
+
+
+class GroupCommand:
+    """One call of the tool."""
+
+    def __init__(self, options: GroupOptions, given: OptionSet, service: "GroupService") -> None:
+        self._options = options
+        self._given = given
+        self._service = service
+
+    async def run(self) -> None:
+        o, given = self._options, self._given
+        if given.has(o.list):
+            for group in await self._service.list_groups():
+                print(group)
+        elif given.has(o.describe):
+            await self._describe(given.values(o.group)[0])
+        elif given.has(o.delete):
+            await self._delete()
+        else:
+            from kafka_edu.tools.offset_reset import OffsetReset, export_text
+
+            offsets = await OffsetReset(o, given, self._service).run()
+            if given.has(o.export):
+                print(export_text(offsets))
+            else:
+                print(f"\n{'TOPIC':<30} {'PARTITION':<10} {'NEW-OFFSET':<15}")
+                for tp, offset in offsets.items():
+                    print(f"{tp.topic:<30} {tp.partition:<10} {offset:<15}")
+
+    async def _describe(self, group: str) -> None:
+        o, given = self._options, self._given
+        summary = await self._service.describe(group)
+        if given.has(o.members):
+            _print_members(group, summary, verbose=given.has(o.verbose))
+        elif given.has(o.state):
+            _print_state(group, summary)
+        else:
+            rows = await self._offset_rows(group, summary)
+            if _should_print(group, summary.state, len(rows)):
+                _print_offsets(rows)
+
+    async def _offset_rows(self, group: str, summary: "GroupSummary") -> list[OffsetRow]:
+        """First the members' partitions, of those with most first; then partitions that are
+        nobody's.
+        """
+        from kafka_edu.tools.group_service import LATEST
+
+        committed = await self._service.committed(group)
+        members = (
+            sorted((m for m in summary.members if m.assignment), key=lambda m: -len(m.assignment))
+            if committed
+            else []
+        )
+        assigned = {
+            tp: member
+            for member in members
+            for tp in sorted(member.assignment, key=lambda tp: tp.partition)
+        }
+        unassigned = [tp for tp in sorted(committed) if tp not in assigned]
+        ends = await self._service.offsets([*assigned, *unassigned], LATEST)
+        rows = [
+            _row(
+                tp,
+                committed.get(tp),
+                ends.get(tp),
+                member.consumer_id,
+                member.host,
+                member.client_id,
+            )
+            for tp, member in assigned.items()
+        ]
+        return rows + [
+            _row(tp, committed[tp], ends.get(tp), MISSING, MISSING, MISSING) for tp in unassigned
+        ]
+
+    async def _delete(self) -> None:
+        errors = await self._service.delete(self._given.values(self._options.group))
+        deleted = [group for group, error in errors.items() if error is Errors.NONE]
+        listed = ", ".join(f"'{group}'" for group in deleted)
+        if len(deleted) == len(errors):
+            print(f"Deletion of requested consumer groups ({listed}) was successful.")
+            return
+        print("Error: Deletion of some consumer groups failed:")
+        for group, error in errors.items():
+            if error is not Errors.NONE:
+                print(f"* Group '{group}' could not be deleted due to: {error.name}")
+        if deleted:
+            print(f"\nThese consumer groups were deleted successfully: {listed}")
+
+
+def _row(
+    tp: TopicPartition,
+    current: int | None,
+    end: int | None,
+    consumer_id: str,
+    host: str,
+    client_id: str,
+) -> OffsetRow:
+    lag = (
+        end - current
+        if current not in (None, -1) and end is not None and current is not None
+        else None
+    )
+    return OffsetRow(
+        tp.topic,
+        str(tp.partition),
+        _shown(current),
+        _shown(end),
+        _shown(lag),
+        consumer_id,
+        host,
+        client_id,
+    )
+
+
+def _shown(number: int | None) -> str:
+    return MISSING if number is None else str(number)
+
+
+def _should_print(group: str, state: str, rows: int) -> bool:
+    """Whether there is something to show; says why not, and what state the group is in."""
+    if state == "Dead":
+        print(f"Error: Consumer group '{group}' does not exist.")
+    elif state == "Empty":
+        sys.stderr.write(f"Consumer group '{group}' has no active members.\n")
+    elif state in ("PreparingRebalance", "CompletingRebalance"):
+        sys.stderr.write(f"Warning: Consumer group '{group}' is rebalancing.\n")
+    elif state != "Stable":
+        raise ToolError(
+            "kafka.common.KafkaException",
+            f"Expected a valid consumer group state, but found '{state}'.",
+        )
+    return state != "Dead" and rows > 0
+
+
+def _width(least: int, texts: Iterable[str]) -> int:
+    return max([least, *map(len, texts)])
+
+
+def _print_offsets(rows: Sequence[OffsetRow]) -> None:
+    topic, consumer, host = (
+        _width(_OFFSET_WIDTH, column)
+        for column in zip(*((r.topic, r.consumer_id, r.host) for r in rows), strict=True)
+    )
+    titles = OffsetRow(
+        "TOPIC",
+        "PARTITION",
+        "CURRENT-OFFSET",
+        "LOG-END-OFFSET",
+        "LAG",
+        "CONSUMER-ID",
+        "HOST",
+        "CLIENT-ID",
+    )
+    print()
+    for r in (titles, *rows):
+        print(
+            f"{r.topic:<{topic}} {r.partition:<10} {r.current:<15} {r.end:<15} {r.lag:<15}"
+            f" {r.consumer_id:<{consumer}} {r.host:<{host}} {r.client_id}"
+        )
+
+
+def _print_members(group: str, summary: "GroupSummary", *, verbose: bool) -> None:
+    if not _should_print(group, summary.state, len(summary.members)):
+        return
+    consumer = _width(15, (m.consumer_id for m in summary.members))
+    host = _width(15, (m.host for m in summary.members))
+    client = _width(15, (m.client_id for m in summary.members))
+    print(
+        f"\n{'CONSUMER-ID':<{consumer}} {'HOST':<{host}} {'CLIENT-ID':<{client}}"
+        f" {'#PARTITIONS':<15} {'ASSIGNMENT' if verbose else ''}"
+    )
+    for m in summary.members:
+        assignment = _assignment_text(m.assignment) if verbose else ""
+        print(
+            f"{m.consumer_id:<{consumer}} {m.host:<{host}} {m.client_id:<{client}}"
+            f" {len(m.assignment):<15} {assignment}"
+        )
+
+
+def _assignment_text(assignment: Iterable[TopicPartition]) -> str:
+    by_topic: dict[str, list[int]] = {}
+    for tp in sorted(assignment):
+        by_topic.setdefault(tp.topic, []).append(tp.partition)
+    return (
+        ", ".join(f"{topic}({','.join(map(str, numbers))})" for topic, numbers in by_topic.items())
+        or MISSING
+    )
+
+
+def _print_state(group: str, summary: "GroupSummary") -> None:
+    if _should_print(group, summary.state, 1):
+        node = summary.coordinator
+        coordinator = f"{node.host}:{node.port} ({node.id})"
+        width = _width(25, [coordinator])
+        print(f"\n{'COORDINATOR (ID)':<{width}} {'ASSIGNMENT-STRATEGY':<25} {'STATE':<20} #MEMBERS")
+        print(
+            f"{coordinator:<{width}} {summary.assignment_strategy:<25} {summary.state:<20}"
+            f" {len(summary.members)}"
+        )
+
+
+async def _run(options: GroupOptions, given: OptionSet, properties: Mapping[str, str]) -> None:
+    from kafka_edu.tools.brokers import connect_brokers
+    from kafka_edu.tools.group_service import GroupService
+
+    try:
+        async with connect_brokers(
+            given.one(options.bootstrap_server), properties.get("client.id", "admin")
+        ) as brokers:
+            await GroupCommand(
+                options, given, GroupService(brokers, given.one(options.timeout))
+            ).run()
+    except (KafkaException, ToolError, NumberError, OptionError, OSError) as error:
+        print(f"Error: Executing consumer group command failed due to {text_of(error)}")
+
+
+def main(words: Sequence[str]) -> int:
+    """The exit code is 0 also for what failed, as with Kafka's; standard output says what."""
+    options = GroupOptions()
+
+    def run() -> int:
+        given = options.parser.parse(words)
+        if not words:
+            raise UsageError(PURPOSE)
+        options.check(given)
+        asyncio.run(_run(options, given, properties_of(given, options.command_config)))
+        return 0
+
+    return run_tool(options.parser, words, run, PURPOSE)
+
+
+consumer_groups = ToolCommand("consumer-groups", main, PURPOSE)

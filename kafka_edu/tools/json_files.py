@@ -1,0 +1,118 @@
+"""The JSON files that tools take: parsed as Kafka's parse them, with the exceptions that they
+show.
+"""
+
+import json
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Final, TypeVar
+
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.tools.tool import ToolError, admin_operation
+
+_MAPPING_EXCEPTION: Final = "com.fasterxml.jackson.databind.JsonMappingException"
+INT_BITS: Final = 32
+LONG_BITS: Final = 64
+JsonObject = Mapping[str, object]
+T = TypeVar("T", bound=Hashable)
+
+
+def parse_object(text: str) -> JsonObject | None:
+    """The object that `text` is; None for what is no JSON at all. Raises ToolError for other JSON.
+
+    Also no JSON: NaN and its like, half a surrogate pair, and what is nested deeper than Python
+    reads.
+    """
+    try:
+        document = json.loads(text, parse_constant=_no_constant)
+        json.dumps(document, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        return None
+    return as_object(document)
+
+
+def parse_version_1(text: str) -> JsonObject:
+    """The object that `text` is, whose version, if it names one, is 1. Raises ToolError."""
+    document = parse_object(text)
+    if document is None:
+        raise admin_operation("The input string is not a valid JSON")
+    if (version := as_integer(document.get("version", 1))) != 1:
+        raise admin_operation(f"Not supported version field value {version}")
+    return document
+
+
+def duplicates(values: Iterable[T]) -> list[T]:
+    """Those that are there more than once, each once."""
+    counts: dict[T, int] = {}
+    for value in values:
+        counts[value] = counts.get(value, 0) + 1
+    return [value for value, count in counts.items() if count > 1]
+
+
+def as_object(value: object) -> JsonObject:
+    """Raises ToolError(JsonMappingException)."""
+    if not isinstance(value, dict):
+        raise ToolError(
+            _MAPPING_EXCEPTION,
+            f"Expected JSON object, received {json.dumps(value, separators=(',', ':'))}",
+        )
+    return value
+
+
+def as_list(value: object) -> list[object]:
+    """Raises ToolError(JsonMappingException)."""
+    if not isinstance(value, list):
+        raise ToolError(
+            _MAPPING_EXCEPTION,
+            f"Expected JSON array, received {json.dumps(value, separators=(',', ':'))}",
+        )
+    return value
+
+
+def as_text(value: object) -> str:
+    """Raises ToolError(JsonMappingException)."""
+    if not isinstance(value, str):
+        raise ToolError(
+            _MAPPING_EXCEPTION, f"Expected `String` value, received {json.dumps(value)}"
+        )
+    return value
+
+
+def as_integer(value: object, bits: int = INT_BITS) -> int:
+    """Java's Int, or its Long for 64 bits. Raises ToolError(JsonMappingException)."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int)
+        or not -(1 << bits - 1) <= value < 1 << bits - 1
+    ):
+        raise ToolError(
+            _MAPPING_EXCEPTION,
+            f"Expected `{'Int' if bits == INT_BITS else 'Long'}` value, received"
+            f" {json.dumps(value)}",
+        )
+    return value
+
+
+def text_field(entry: JsonObject, name: str) -> str:
+    """Raises ToolError(JsonMappingException)."""
+    return as_text(_field(entry, name))
+
+
+def integer_field(entry: JsonObject, name: str, bits: int = INT_BITS) -> int:
+    """Raises ToolError(JsonMappingException)."""
+    return as_integer(_field(entry, name), bits)
+
+
+def _no_constant(word: str) -> object:
+    """Python reads NaN, Infinity and -Infinity; JSON has none of them."""
+    raise ValueError(word)
+
+
+def partition_of(entry: JsonObject) -> TopicPartition:
+    """Of an entry with a topic and a partition. Raises ToolError(JsonMappingException)."""
+    return TopicPartition(text_field(entry, "topic"), integer_field(entry, "partition"))
+
+
+def _field(entry: JsonObject, name: str) -> object:
+    if name not in entry:
+        raise ToolError(_MAPPING_EXCEPTION, f"No such field exists: `{name}`")
+    return entry[name]

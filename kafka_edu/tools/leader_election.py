@@ -1,0 +1,234 @@
+"""Elect leaders: the preferred ones, or any at all (Kafka: kafka-leader-election.sh,
+LeaderElectionCommand.scala, from 2.4 on; KIP-460).
+
+It asks the controller by ElectLeaders and says what came of each partition.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.tools.election_file import EXAMPLE, LEADER_2_8, parse_partitions
+from kafka_edu.tools.options import Option, OptionParser, OptionSet, UsageError
+from kafka_edu.tools.tool import (
+    ToolCommand,
+    ToolError,
+    command_failed,
+    java_class,
+    properties_of,
+    run_tool,
+    text_of,
+)
+
+if TYPE_CHECKING:
+    from kafka_edu.protocol.messages.elect_leaders import ElectLeadersResponse
+
+PURPOSE: Final = (
+    "This tool attempts to elect a new leader for a set of topic partitions. "
+    "The type of elections supported are preferred replicas and unclean replicas."
+)
+_TYPES: Final = {"PREFERRED": 0, "UNCLEAN": 1}
+_TIMEOUT_MS: Final = 30_000
+
+Outcomes = Mapping[TopicPartition, KafkaException | None]
+"""Of each partition its error; None: it has got a new leader."""
+
+
+def _election_type(text: str) -> str:
+    if text.upper() not in _TYPES:
+        raise ValueError(text)
+    return text.upper()
+
+
+class LeaderElectionOptions:
+    """The command line of the tool, and what goes with what."""
+
+    def __init__(self) -> None:
+        self.parser = parser = OptionParser()
+        self.bootstrap_server = parser.text(
+            "bootstrap-server", "REQUIRED: The broker to ask first.", "host:port"
+        )
+        self.admin_config = parser.text(
+            "admin.config", "A file of the client's properties.", "config file"
+        )
+        self.json_file = parser.text(
+            "path-to-json-file",
+            f"A file that says which partitions are meant, as in\n{EXAMPLE}\nOr --topic, or"
+            " --all-topic-partitions.",
+            "Path to JSON file",
+        )
+        self.topic = parser.text(
+            "topic", "The topic of the one partition that is meant.", "topic name"
+        )
+        self.partition = parser.integer("partition", "That partition's number.", "partition id")
+        self.all = parser.flag(
+            "all-topic-partitions", "All partitions are meant that need such an election."
+        )
+        self.type: Option[str] = parser.choice(
+            "election-type",
+            "REQUIRED: preferred: where another than the first of the replicas leads, the first is"
+            " to lead. unclean: where nobody leads, anybody is to lead who is alive, though records"
+            " may be lost.",
+            _election_type,
+            "[PREFERRED,UNCLEAN]",
+            "election type",
+        )
+        parser.flag("help", "Show these options.")
+        self.version = parser.flag("version", "Show the version of Kafka that this is like.")
+
+    def check(self, given: OptionSet) -> None:
+        """Raises ToolError."""
+        missing = [
+            option.name for option in (self.bootstrap_server, self.type) if not given.has(option)
+        ]
+        if given.has(self.type):
+            given.value(self.type)
+        if missing:
+            raise command_failed(f"Missing required option(s): {', '.join(missing)}")
+        which = self.topic, self.all, self.json_file
+        if sum(map(given.has, which)) != 1:
+            raise command_failed(
+                "One and only one of the following options is required:"
+                f" {', '.join(option.name for option in which)}"
+            )
+        if given.has(self.topic) and not given.has(self.partition):
+            raise command_failed("Missing required option(s): partition")
+        if given.has(self.partition) and not given.has(self.topic):
+            raise command_failed("Option partition is only allowed if topic is used")
+
+    def partitions(self, given: OptionSet) -> list[TopicPartition] | None:
+        """Those that are meant; None: all. Raises ToolError."""
+        if given.has(self.topic):
+            return [TopicPartition(given.one(self.topic), given.one(self.partition))]
+        path = given.value(self.json_file)
+        if path is None:
+            return None
+        try:
+            text = Path(path).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            raise ToolError("java.io.IOException", f"Unable to read file {path}") from None
+        return parse_partitions(text, LEADER_2_8)
+
+
+def error_of(answer: "ElectLeadersResponse") -> Errors:
+    """A broker that is not the controller says so of each partition, not of the whole: another is
+    to be asked.
+    """
+    codes = [
+        answer.error_code,
+        *(
+            part.error_code
+            for topic in answer.replica_election_results
+            for part in topic.partition_result
+        ),
+    ]
+    return Errors.NOT_CONTROLLER if Errors.NOT_CONTROLLER in codes else Errors.of(answer.error_code)
+
+
+async def elect(
+    servers: str, client_id: str, election_type: str, partitions: Sequence[TopicPartition] | None
+) -> Outcomes:
+    """Ask the controller. Raises ToolError when nobody answers, KafkaException when the request as
+    a whole is refused.
+    """
+    from kafka_edu.protocol.messages.elect_leaders import (
+        ElectLeadersRequest,
+        ElectLeadersResponse,
+        TopicPartitions,
+    )
+    from kafka_edu.tools.brokers import connect_brokers, raise_for
+
+    topics: dict[str, list[int]] = {}
+    for tp in partitions or ():
+        topics.setdefault(tp.topic, []).append(tp.partition)
+    listed = (
+        None
+        if partitions is None
+        else [
+            TopicPartitions(topic=topic, partition_id=numbers) for topic, numbers in topics.items()
+        ]
+    )
+    request = ElectLeadersRequest(
+        election_type=_TYPES[election_type], topic_partitions=listed, timeout_ms=_TIMEOUT_MS
+    )
+    async with connect_brokers(servers, client_id) as brokers:
+        answer = await brokers.ask_controller(request, ElectLeadersResponse, error_of)
+    raise_for(answer.error_code)
+    return {
+        TopicPartition(topic.topic, part.partition_id): (
+            KafkaException(Errors.of(part.error_code), part.error_message or "")
+            if part.error_code
+            else None
+        )
+        for topic in answer.replica_election_results
+        for part in topic.partition_result
+    }
+
+
+def say(outcomes: Outcomes, election_type: str) -> None:
+    """Print what came of each partition. Raises ToolError if one has failed."""
+    elected = [str(tp) for tp, error in outcomes.items() if error is None]
+    not_needed = [
+        str(tp)
+        for tp, error in outcomes.items()
+        if error is not None and error.error is Errors.ELECTION_NOT_NEEDED
+    ]
+    failed = {
+        tp: error
+        for tp, error in outcomes.items()
+        if error is not None and error.error is not Errors.ELECTION_NOT_NEEDED
+    }
+    if elected:
+        print(
+            f"Successfully completed leader election ({election_type}) for partitions"
+            f" {', '.join(elected)}"
+        )
+    if not_needed:
+        print(f"Valid replica already elected for partitions {', '.join(not_needed)}")
+    for tp, error in failed.items():
+        print(
+            f"Error completing leader election ({election_type}) for partition: {tp}:"
+            f" {java_class(error)}: {text_of(error)}"
+        )
+    if failed:
+        told = "".join(
+            f"\n\tSuppressed: {java_class(error)}: {text_of(error)}" for error in failed.values()
+        )
+        raise command_failed(f"{len(failed)} replica(s) could not be elected{told}")
+
+
+def main(words: Sequence[str]) -> int:
+    options = LeaderElectionOptions()
+
+    def run() -> int:
+        if not words:
+            raise UsageError(PURPOSE)
+        given = options.parser.parse(words)
+        if given.has(options.version):
+            print("2.8.2")
+            return 0
+        options.check(given)
+        partitions, election_type = options.partitions(given), given.one(options.type)
+        properties = properties_of(given, options.admin_config)
+        try:
+            outcomes = asyncio.run(
+                elect(
+                    given.one(options.bootstrap_server),
+                    properties.get("client.id", "adminclient-1"),
+                    election_type,
+                    partitions,
+                )
+            )
+        except TimeoutError:
+            print("Timeout waiting for election results")
+            raise command_failed("Timeout waiting for election results") from None
+        say(outcomes, election_type)
+        return 0
+
+    return run_tool(options.parser, words, run, PURPOSE)
+
+
+leader_election = ToolCommand("leader-election", main, PURPOSE)

@@ -1,0 +1,127 @@
+"""Show what lies in brokers' log dirs (Kafka: kafka-log-dirs.sh, LogDirsCommand.scala; KIP-113)."""
+
+import asyncio
+import json
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Final
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.words import cause_of
+from kafka_edu.tools.options import OptionParser, check_required, java_integer
+from kafka_edu.tools.tool import ToolCommand, ToolError, java_class, run_tool
+
+if TYPE_CHECKING:
+    from kafka_edu.protocol.messages.describe_log_dirs import DescribeLogDirsResult
+
+PURPOSE: Final = "This tool helps to query log directory usage on the specified brokers."
+CLIENT_ID: Final = "log-dirs-tool"
+#: The oldest form of the answer's format, and the only one.
+FORMAT_VERSION: Final = 1
+
+
+def parse_brokers(text: str) -> list[int]:
+    """`0,1,2`; what is empty does not count. Raises NumberError."""
+    return [java_integer(word) for word in text.split(",") if word]
+
+
+def described(result: "DescribeLogDirsResult", topics: Collection[str]) -> dict[str, object]:
+    """One log dir as the tool's JSON has it; only `topics`, all if it is empty."""
+    error = java_class(KafkaException(Errors.of(result.error_code))) if result.error_code else None
+    partitions = [
+        {
+            "partition": f"{topic.name}-{p.partition_index}",
+            "size": p.partition_size,
+            "offsetLag": p.offset_lag,
+            "isFuture": p.is_future_key,
+        }
+        for topic in result.topics
+        if not topics or topic.name in topics
+        for p in topic.partitions
+    ]
+    return {"logDir": result.log_dir, "error": error, "partitions": partitions}
+
+
+def _unanswered(words: str) -> ToolError:
+    return ToolError(
+        "java.util.concurrent.ExecutionException",
+        f"org.apache.kafka.common.errors.TimeoutException: {words}",
+    )
+
+
+async def _describe(servers: str, topics: Collection[str], wanted: list[int] | None) -> None:
+    from kafka_edu.protocol.messages.describe_log_dirs import (
+        DescribeLogDirsRequest,
+        DescribeLogDirsResponse,
+    )
+    from kafka_edu.tools.brokers import connect_brokers
+
+    async with connect_brokers(servers, CLIENT_ID) as brokers:
+        ids = sorted(brokers.nodes) if wanted is None else wanted
+        print("Querying brokers for log directories information", flush=True)
+        if strangers := [broker_id for broker_id in ids if broker_id not in brokers.nodes]:
+            raise _unanswered(
+                f"broker {strangers[0]} is not in the cluster, which has"
+                f" {','.join(map(str, sorted(brokers.nodes)))}"
+            )
+        answers = []
+        for broker_id in ids:
+            try:
+                answers.append(
+                    await brokers.ask(
+                        brokers.nodes[broker_id],
+                        DescribeLogDirsRequest(topics=None),
+                        DescribeLogDirsResponse,
+                    )
+                )
+            except OSError as error:  # paused, say, or it ended just now
+                raise _unanswered(
+                    f"broker {broker_id} does not answer: {cause_of(error)}"
+                ) from None
+        print(f"Received log directory information from brokers {','.join(map(str, ids))}")
+        told = [
+            {
+                "broker": broker_id,
+                "logDirs": [described(result, topics) for result in answer.results],
+            }
+            for broker_id, answer in zip(ids, answers, strict=True)
+        ]
+        print(
+            json.dumps(
+                {"version": FORMAT_VERSION, "brokers": told},
+                separators=(",", ":"),
+                ensure_ascii=False,
+            )
+        )
+
+
+def main(words: Sequence[str]) -> int:
+    parser = OptionParser()
+    bootstrap_server = parser.text(
+        "bootstrap-server",
+        "REQUIRED: The broker to ask first.",
+        "The server(s) to use for bootstrapping",
+    )
+    describe = parser.flag("describe", "Show the log dirs of the brokers.")
+    topic_list = parser.text(
+        "topic-list",
+        "Only these topics, as in topic1,topic2; all if it is empty.",
+        "Topic list",
+        default="",
+    )
+    broker_list = parser.text(
+        "broker-list", "Only these brokers, as in 0,1,2; all if it is left out.", "Broker list"
+    )
+
+    def run() -> int:
+        given = parser.parse(words)
+        check_required(given, bootstrap_server, describe)
+        brokers = given.value(broker_list)
+        topics = set(filter(None, given.one(topic_list).split(",")))
+        wanted = None if brokers is None else parse_brokers(brokers)
+        asyncio.run(_describe(given.one(bootstrap_server), topics, wanted))
+        return 0
+
+    return run_tool(parser, words, run, PURPOSE)
+
+
+log_dirs = ToolCommand("log-dirs", main, PURPOSE)

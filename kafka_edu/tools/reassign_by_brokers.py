@@ -1,0 +1,425 @@
+"""reassign-partitions through the brokers, as from 2.5 on (Kafka: ReassignPartitionsCommand.scala
+of 2.8.2; KIP-455).
+
+The controller takes wishes partition by partition, also over running ones, and lists and cancels
+them: nothing is kept in a znode of its own.
+"""
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from random import Random
+from typing import Final
+
+from kafka_edu.cluster.topic_assignment import ReplicaAssignment
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from kafka_edu.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from kafka_edu.protocol.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+)
+from kafka_edu.tools.brokers import Brokers, raise_for
+from kafka_edu.tools.reassignment_file import (
+    Proposal,
+    Replica,
+    check_proposal,
+    parse_brokers,
+    parse_proposal,
+    parse_topics,
+)
+from kafka_edu.tools.reassignment_plan import (
+    LOG_DIRS_RATE,
+    NO_THROTTLE,
+    THROTTLED_RATES,
+    THROTTLED_REPLICAS,
+    Throttle,
+    print_current,
+    print_generated,
+    propose,
+    throttled,
+)
+from kafka_edu.tools.replica_log_dirs import LogDirs, alter_log_dirs, describe_log_dirs
+from kafka_edu.tools.tool import (
+    ToolError,
+    admin_operation,
+    command_failed,
+    java_class,
+    text_of,
+    warn_of_gaps,
+)
+
+TOPIC: Final = 2
+BROKER: Final = 4
+"""Types of resources (ConfigResource.java)."""
+SET, DELETE = 0, 1
+_IN_THE_WAY: Final = (
+    "Cannot execute because there is an existing partition assignment.  Use --additional to"
+    " override this and create a new partition assignment in addition to the existing one. The"
+    " --additional flag can also be used to change the throttle by resubmitting the current"
+    " reassignment."
+)
+
+
+class TerseError(Exception):
+    """What is said as it is, without the name of an exception (Kafka:
+    TerseReassignmentFailureException).
+    """
+
+
+class BrokerReassignments:
+    """One call of the tool. Methods raise ToolError, TerseError, KafkaException, OSError."""
+
+    def __init__(self, brokers: Brokers) -> None:
+        self._brokers = brokers
+
+    async def _running(self) -> dict[TopicPartition, ReplicaAssignment]:
+        answer = await self._brokers.ask_controller(
+            ListPartitionReassignmentsRequest(topics=None),
+            ListPartitionReassignmentsResponse,
+            lambda a: Errors.of(a.error_code),
+        )
+        raise_for(answer.error_code, answer.error_message)
+        return {
+            TopicPartition(topic.name, p.partition_index): ReplicaAssignment(
+                tuple(p.replicas), tuple(p.adding_replicas), tuple(p.removing_replicas)
+            )
+            for topic in answer.topics
+            for p in topic.partitions
+        }
+
+    async def _alter(
+        self, wanted: Mapping[TopicPartition, Sequence[int] | None]
+    ) -> dict[TopicPartition, KafkaException]:
+        """Ask the controller; returns what was refused."""
+        topics: dict[str, list[ReassignablePartition]] = {}
+        for tp, target in sorted(wanted.items()):
+            wish = ReassignablePartition(
+                partition_index=tp.partition, replicas=None if target is None else list(target)
+            )
+            topics.setdefault(tp.topic, []).append(wish)
+        listed = [
+            ReassignableTopic(name=name, partitions=partitions)
+            for name, partitions in topics.items()
+        ]
+        request = AlterPartitionReassignmentsRequest(topics=listed)
+        answer = await self._brokers.ask_controller(
+            request, AlterPartitionReassignmentsResponse, lambda a: Errors.of(a.error_code)
+        )
+        raise_for(answer.error_code, answer.error_message)
+        return {
+            TopicPartition(topic.name, p.partition_index): KafkaException(
+                Errors.of(p.error_code), p.error_message or ""
+            )
+            for topic in answer.responses
+            for p in topic.partitions
+            if p.error_code
+        }
+
+    async def _current(
+        self, topics: Collection[str], *, needed: bool
+    ) -> dict[TopicPartition, tuple[int, ...]]:
+        """Raises UNKNOWN_TOPIC_OR_PARTITION for a topic that is `needed` and not there."""
+        current: dict[TopicPartition, tuple[int, ...]] = {}
+        for topic in (await self._brokers.metadata(sorted(topics))).topics if topics else ():
+            if topic.error_code and needed:
+                raise _in_execution(
+                    KafkaException(
+                        Errors.of(topic.error_code),
+                        "This server does not host this topic-partition.",
+                    )
+                )
+            current |= {
+                TopicPartition(topic.name, p.partition_index): tuple(p.replica_nodes)
+                for p in topic.partitions
+            }
+        return dict(sorted(current.items()))
+
+    async def generate(self, topics_text: str, brokers_text: str, rack_aware: bool) -> None:
+        wanted = parse_brokers(brokers_text)
+        current = await self._current(parse_topics(topics_text), needed=True)
+        racks = {
+            node.id: node.rack if rack_aware else None
+            for node in self._brokers.nodes.values()
+            if node.id in wanted
+        }
+        if any(racks.values()) and not all(racks.values()):
+            raise admin_operation(
+                "Not all brokers have rack information. Add --disable-rack-aware in command line to"
+                " make replica assignment without rack information.",
+            )
+        print_generated(current, propose(current, racks, Random()))
+
+    async def list(self) -> None:
+        running = await self._running()
+        if not running:
+            print("No partition reassignments found.")
+            return
+        print("Current partition reassignments:")
+        for tp, (replicas, adding, removing) in sorted(running.items()):
+            words = f"{tp}: replicas: {_joined(replicas)}."
+            words += f" adding: {_joined(adding)}." if adding else ""
+            print(words + (f" removing: {_joined(removing)}." if removing else ""))
+
+    # Execute.
+
+    async def execute(
+        self, text: str, throttle: Throttle, additional: bool, timeout_ms: int
+    ) -> None:
+        proposal = parse_proposal(text)
+        check_proposal(proposal, "Partition reassignment list cannot be empty")
+        running = await self._running()
+        if running and not additional:
+            raise TerseError(_IN_THE_WAY)
+        await self._brokers.refresh()
+        if strangers := [
+            b for _, replicas in proposal.entries for b in replicas if b not in self._brokers.nodes
+        ]:
+            raise command_failed(f"Unknown broker id {strangers[0]}")
+        current = await self._current(proposal.topics, needed=True)
+        if unknown := [tp for tp in proposal.partitions if tp not in current]:
+            raise _in_execution(
+                KafkaException(
+                    Errors.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition: {unknown[0]}"
+                )
+            )
+        print_current({tp: current[tp] for tp in proposal.partitions})
+        if max(throttle) >= 0:
+            warn_of_gaps([NO_THROTTLE])
+            print(
+                "Warning: You must run --verify periodically, until the reassignment completes, to"
+                " ensure the throttle is removed."
+            )
+        await self._throttle(proposal, running, current, throttle)
+        if refused := await self._alter(proposal.partitions):
+            told = "\n".join(f"{tp}: {text_of(error)}" for tp, error in sorted(refused.items()))
+            raise TerseError(f"Error reassigning partition(s):\n{told}")
+        plural = "s" if len(proposal.entries) > 1 else ""
+        print(
+            f"Successfully started partition reassignment{plural} for"
+            f" {','.join(map(str, sorted(proposal.partitions)))}"
+        )
+        if proposal.log_dirs:
+            await self._move_log_dirs(proposal, timeout_ms)
+
+    async def _throttle(
+        self,
+        proposal: Proposal,
+        running: Mapping[TopicPartition, ReplicaAssignment],
+        current: Mapping[TopicPartition, tuple[int, ...]],
+        throttle: Throttle,
+    ) -> None:
+        """Of the running moves too: their topics' lists are written anew."""
+        if throttle.inter_broker >= 0:
+            leaders: dict[TopicPartition, tuple[int, ...]] = {}
+            followers: dict[TopicPartition, tuple[int, ...]] = {}
+            for tp in dict.fromkeys([*running, *proposal.partitions]):
+                now = running.get(tp) or ReplicaAssignment(current[tp])
+                sources = now.origin_replicas
+                arriving = {*now.adding_replicas, *proposal.partitions.get(tp, ())}.difference(
+                    sources
+                )
+                leaders[tp], followers[tp] = tuple(sorted(sources)), tuple(sorted(arriving))
+            for topic in dict.fromkeys(tp.topic for tp in leaders):
+                values = throttled(leaders, topic), throttled(followers, topic)
+                await self._configure(
+                    TOPIC, topic, dict(zip(THROTTLED_REPLICAS, values, strict=True))
+                )
+            moving = sorted(
+                {b for replicas in (*leaders.values(), *followers.values()) for b in replicas}
+            )
+            for broker_id in moving:
+                await self._configure(
+                    BROKER,
+                    str(broker_id),
+                    dict.fromkeys(THROTTLED_RATES, str(throttle.inter_broker)),
+                )
+            print(f"The inter-broker throttle limit was set to {throttle.inter_broker} B/s")
+        if throttle.log_dirs >= 0:
+            for broker_id in sorted({replica.broker_id for replica in proposal.log_dirs}):
+                await self._configure(
+                    BROKER, str(broker_id), {LOG_DIRS_RATE: str(throttle.log_dirs)}
+                )
+            print(f"The replica-alter-dir throttle limit was set to {throttle.log_dirs} B/s")
+
+    async def _move_log_dirs(self, proposal: Proposal, timeout_ms: int) -> None:
+        loop = asyncio.get_running_loop()
+        end = loop.time() + timeout_ms / 1000
+        remaining, begun = dict(proposal.log_dirs), False
+        while remaining and (not begun or loop.time() < end):
+            begun = True
+            moved = await alter_log_dirs(self._brokers, remaining)
+            if moved:
+                print(
+                    f"Successfully started log directory move{'s' if len(moved) > 1 else ''} for:"
+                    f" {','.join(map(str, sorted(moved)))}"
+                )
+            for replica in moved:
+                del remaining[replica]
+            if remaining:
+                await asyncio.sleep(0.1)
+        if remaining:
+            raise TerseError(
+                f"Timed out before log directory move{'s' if len(remaining) > 1 else ''} could be"
+                f" started for: {_names(remaining)}"
+            )
+
+    async def _configure(self, kind: int, name: str, values: Mapping[str, str | None]) -> None:
+        """Set what has a value, delete what has none. A broker's own configs are asked of it; one
+        that is not there is left out.
+        """
+        node = (
+            self._brokers.nodes.get(int(name))
+            if kind == BROKER
+            else next(iter(self._brokers.nodes.values()))
+        )
+        if node is None:
+            return
+        configs = [
+            AlterableConfig(
+                name=key, config_operation=DELETE if value is None else SET, value=value
+            )
+            for key, value in values.items()
+        ]
+        resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=configs)
+        answer = await self._brokers.ask(
+            node,
+            IncrementalAlterConfigsRequest(resources=[resource]),
+            IncrementalAlterConfigsResponse,
+        )
+        for result in answer.responses:
+            if result.error_code:
+                raise _in_execution(
+                    KafkaException(Errors.of(result.error_code), result.error_message or "")
+                )
+
+    # Verify and cancel.
+
+    async def verify(self, text: str, preserve_throttles: bool) -> None:
+        proposal = parse_proposal(text)
+        running = await self._running()
+        current = await self._current(proposal.topics, needed=False)
+        print("Status of partition reassignment:")
+        for tp, wanted in sorted(proposal.partitions.items()):
+            if tp in running:
+                print(f"Reassignment of partition {tp} is still in progress.")
+            elif current.get(tp, ()) == wanted:
+                print(f"Reassignment of partition {tp} is complete.")
+            else:
+                print(
+                    f"There is no active reassignment of partition {tp}, but replica set is"
+                    f" {_joined(current.get(tp, ()))} rather than {_joined(wanted)}."
+                )
+        moves = await describe_log_dirs(self._brokers, proposal.log_dirs)
+        print(
+            "\n".join(
+                log_dir_words(replica, moves.get(replica), log_dir)
+                for replica, log_dir in sorted(proposal.log_dirs.items())
+            )
+        )
+        on_the_way = any(moves[replica].future for replica in moves)
+        if not running and not on_the_way and not preserve_throttles:
+            await self._clear_throttles(proposal)
+
+    async def cancel(self, text: str, preserve_throttles: bool) -> None:
+        """Only what the file names, and only those that are on their way to somewhere."""
+        proposal = parse_proposal(text)
+        running = await self._running()
+        chosen: dict[TopicPartition, None] = {
+            tp: None for tp in sorted(proposal.partitions) if tp in running
+        }
+        if not chosen:
+            print("None of the specified partition reassignments are active.")
+        elif refused := await self._alter(chosen):
+            told = "\n".join(f"{tp}: {text_of(error)}" for tp, error in sorted(refused.items()))
+            raise TerseError(
+                f"Error cancelling partition reassignment{'s' if len(refused) > 1 else ''}"
+                f" for:\n{told}"
+            )
+        else:
+            print(
+                f"Successfully cancelled partition reassignment{'s' if len(chosen) > 1 else ''}"
+                f" for: {','.join(map(str, chosen))}"
+            )
+        print("None of the specified partition moves are active.")
+        if not preserve_throttles:
+            await self._clear_throttles(proposal)
+
+    async def _clear_throttles(self, proposal: Proposal) -> None:
+        brokers = dict.fromkeys(
+            [
+                *sorted(self._brokers.nodes),
+                *(b for _, replicas in proposal.entries for b in replicas),
+            ]
+        )
+        print(
+            f"Clearing broker-level throttles on broker{'' if len(brokers) == 1 else 's'}"
+            f" {_names(brokers)}"
+        )
+        for broker_id in brokers:
+            await self._configure(
+                BROKER, str(broker_id), dict.fromkeys((*THROTTLED_RATES, LOG_DIRS_RATE))
+            )
+        topics = sorted(proposal.topics)
+        print(
+            f"Clearing topic-level throttles on topic{'' if len(topics) == 1 else 's'}"
+            f" {_names(topics)}"
+        )
+        for topic in topics:
+            await self._configure(TOPIC, topic, dict.fromkeys(THROTTLED_REPLICAS))
+
+
+def log_dir_words(replica: Replica, found: LogDirs | None, wanted: str) -> str:
+    """What is said of a replica that shall be in the log dir `wanted`. Pure."""
+    partition = f"Partition {replica.topic}-{replica.partition}"
+    match found:
+        case None:
+            return (
+                f"{partition} cannot be found in any live log directory on broker"
+                f" {replica.broker_id}."
+            )
+        case LogDirs(current=""):
+            where = (
+                f"is not found in any live log dir on broker {replica.broker_id}. There is likely"
+                " an offline log directory on the broker."
+            )
+            return f"{partition} {where}"
+        case LogDirs(future=future) if future == wanted:
+            return f"Reassignment of replica {replica} is still in progress."
+        case LogDirs(future=future) if future:
+            return (
+                f"{partition} on broker {replica.broker_id} is being moved to log dir {future}"
+                f" instead of {wanted}."
+            )
+        case LogDirs(current=current) if current == wanted:
+            return f"Reassignment of replica {replica} completed successfully."
+        case LogDirs(current=current):
+            return (
+                f"{partition} on broker {replica.broker_id} is not being moved from log dir"
+                f" {current} to {wanted}."
+            )
+
+
+def _in_execution(error: KafkaException) -> ToolError:
+    """As the Java client shows what a future ended with."""
+    return ToolError(
+        "java.util.concurrent.ExecutionException", f"{java_class(error)}: {error.message}"
+    )
+
+
+def _joined(brokers: Sequence[int]) -> str:
+    return ",".join(map(str, brokers))
+
+
+def _names(things: Collection[object]) -> str:
+    return ",".join(map(str, things))

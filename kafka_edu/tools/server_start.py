@@ -1,0 +1,85 @@
+"""Run a broker, in the foreground or with -daemon behind it (Kafka: kafka-server-start.sh,
+Kafka.scala).
+
+With -daemon its output goes to kafkaServer.out in $LOG_DIR, or in <home>/logs
+(`kafka_edu.supervisor.cluster_folder`), and the broker has a session of its
+own: it stays when the shell goes. Brokers of `cluster up` are started by their supervisor instead,
+and end with it.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+from kafka_edu.common.python_process import python_command, python_environment
+from kafka_edu.common.user_files import state_folder
+from kafka_edu.tools.tool import ToolCommand
+
+PURPOSE: Final = "Start a broker."
+USAGE: Final = (
+    "USAGE: kafka-edu server-start [-daemon] server.properties [--override property=value]*"
+)
+BROKER_MODULE: Final = "kafka_edu.server.main"
+OUTPUT: Final = "kafkaServer.out"
+
+
+def log_dir() -> Path:
+    """Where the output of a broker in the background goes."""
+    return Path(os.environ["LOG_DIR"]) if os.environ.get("LOG_DIR") else state_folder() / "logs"
+
+
+def _starts(properties: str, others: Sequence[str]) -> bool:
+    """Say at the terminal what the settings ask for and do not get, because a broker in the
+    background says it in its log alone.
+
+    Returns False when it could not start with them.
+    """
+    from kafka_edu.common.files import OsFileSystem
+    from kafka_edu.server.kafka_config import ConfigFileError, load_config
+
+    overrides = [text for option, text in pairwise(others) if option == "--override"]
+    try:
+        _, warnings = load_config(os.path.abspath(properties), OsFileSystem(), overrides)
+    except ConfigFileError as error:
+        print(f"the broker cannot start: {error}", file=sys.stderr)
+        return False
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    return True
+
+
+def main(words: Sequence[str]) -> int:
+    """In the foreground it does not return: this process becomes the broker, so that a signal to it
+    reaches the broker.
+    """
+    in_background = words[:1] == ["-daemon"]
+    arguments = list(words[1:] if in_background else words)
+    if not arguments or arguments[0].startswith("-"):
+        print(USAGE, file=sys.stdout if "--help" in arguments else sys.stderr)
+        return 0 if "--help" in arguments else 1
+    properties, *others = arguments
+    command = python_command(BROKER_MODULE, os.path.abspath(properties), *others)
+    if not in_background:
+        sys.stdout.flush()
+        os.execve(command[0], command, python_environment())
+    if not _starts(properties, others):
+        return 1
+    folder = log_dir()
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / OUTPUT, "ab") as output:
+        subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env=python_environment(),
+        )
+    return 0
+
+
+server_start = ToolCommand("server-start", main, PURPOSE)

@@ -1,0 +1,99 @@
+"""Stop brokers in good order (Kafka: kafka-server-stop.sh).
+
+It sends them SIGTERM. Kafka's script looks for the text `kafka.Kafka` in what `ps` prints, which
+has been cut (book 000 §6.4.2). Here a broker is a process of which one whole argument is the name
+of the broker's module, and the next its properties file. Without a file all brokers of this user on
+this machine are stopped, as by Kafka's script; with one, only the broker that was started with it.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kafka_edu.tools.server_start import BROKER_MODULE
+from kafka_edu.tools.tool import ToolCommand
+
+PURPOSE: Final = (
+    "Stop the brokers of this machine, or the one that was started with the given file."
+)
+_PROC: Final = Path("/proc")
+
+
+class BrokerProcessFound(NamedTuple):
+    pid: int
+    properties: str
+
+
+def running_brokers() -> list[BrokerProcessFound]:
+    """This user's, in order of pid. O(processes)."""
+    found = []
+    for pid, arguments in all_commands():
+        if BROKER_MODULE in arguments[:-1] and pid != os.getpid():
+            found.append(BrokerProcessFound(pid, arguments[arguments.index(BROKER_MODULE) + 1]))
+    return sorted(found)
+
+
+def all_commands() -> list[tuple[int, list[str]]]:
+    """Pid and command line, argument by argument, of each process of this user."""
+    return list(
+        _commands_from_proc() if _PROC.joinpath("self/cmdline").exists() else _commands_from_ps()
+    )
+
+
+def _commands_from_proc() -> Iterator[tuple[int, list[str]]]:
+    """Each process of this user with its whole command line, argument by argument: it may be of any
+    length, and hold blanks.
+    """
+    for folder in _PROC.iterdir():
+        if folder.name.isdecimal():
+            try:
+                if folder.stat().st_uid == os.getuid():
+                    yield (
+                        int(folder.name),
+                        (folder / "cmdline")
+                        .read_bytes()
+                        .decode("utf-8", "surrogateescape")
+                        .split("\0")[:-1],
+                    )
+            except OSError:  # it has just ended
+                continue
+
+
+def _commands_from_ps() -> Iterator[tuple[int, list[str]]]:
+    """Where there is no /proc: `ps`, told not to cut its lines; arguments with blanks in them fall
+    apart.
+    """
+    listed = subprocess.run(
+        ["ps", "-xww", "-o", "pid=,args="], check=True, capture_output=True, text=True
+    ).stdout
+    for line in listed.splitlines():
+        pid, *arguments = line.split()
+        yield int(pid), arguments
+
+
+def main(words: Sequence[str]) -> int:
+    """1 when there was nothing to stop."""
+    if "--help" in words:
+        print(f"USAGE: kafka-edu server-stop [server.properties]\n{PURPOSE}")
+        return 0
+    brokers = running_brokers()
+    if words:
+        brokers = [broker for broker in brokers if broker.properties == os.path.abspath(words[0])]
+    stopped = 0
+    for broker in brokers:
+        try:
+            os.kill(broker.pid, signal.SIGTERM)
+            stopped += 1
+        except ProcessLookupError:
+            continue
+    if not stopped:
+        print("No kafka server to stop", file=sys.stdout)
+        return 1
+    return 0
+
+
+server_stop = ToolCommand("server-stop", main, PURPOSE)

@@ -1,0 +1,206 @@
+"""What all tools have in common: how they are called, how they fail, and what their log lines look
+like.
+
+A tool is a function from its words to an exit code. It is a click command only so that `kafka-edu`
+finds it: its words are parsed by `kafka_edu.tools.options`, as Kafka's are.
+"""
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Final, NoReturn
+
+import click
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.words import cause_of
+from kafka_edu.tools.exception_names import exception_name
+from kafka_edu.tools.options import (
+    InvalidPropertiesError,
+    NumberError,
+    Option,
+    OptionError,
+    OptionParser,
+    OptionSet,
+    UsageError,
+)
+from kafka_edu.tools.usage import usage
+
+#: By name, for a tool imports what raises them only when it needs it.
+_OTHER_JAVA_CLASSES: Final = {
+    "AdminOperationError": "kafka.admin.AdminOperationException",
+    "ConfigException": "org.apache.kafka.common.config.ConfigException",
+}
+
+
+class ToolError(Exception):
+    """A failure, with the Java exception that Kafka's tool would show for it:
+    `kafka.admin.AdminOperationException`.
+    """
+
+    def __init__(self, java_class: str, message: str) -> None:
+        super().__init__(message)
+        self.java_class = java_class
+
+
+def illegal_argument(message: str) -> ToolError:
+    return ToolError("java.lang.IllegalArgumentException", message)
+
+
+def admin_operation(message: str) -> ToolError:
+    return ToolError("kafka.admin.AdminOperationException", message)
+
+
+def command_failed(message: str) -> ToolError:
+    return ToolError("kafka.common.AdminCommandFailedException", message)
+
+
+def failures() -> tuple[type[Exception], ...]:
+    """What a tool that asks ZooKeeper and brokers can fail with, and says so."""
+    from kafka_edu.common.config_def import ConfigException
+    from kafka_edu.server.admin_zk_client import AdminOperationError
+    from kafka_edu.zk.zk_client import ZkError
+
+    return (
+        ToolError,
+        NumberError,
+        OptionError,
+        KafkaException,
+        ConfigException,
+        AdminOperationError,
+        ZkError,
+        OSError,
+    )
+
+
+def java_class(error: Exception) -> str:
+    """The Java exception that stands for `error`."""
+    from kafka_edu.zk.zk_client import ZkError
+
+    match error:
+        case ToolError():
+            return error.java_class
+        case KafkaException():
+            return exception_name(error.error)
+        case OptionError():
+            return f"joptsimple.{error.kind}Exception"
+        case NumberError():
+            return "java.lang.NumberFormatException"
+        case TimeoutError():
+            return exception_name(Errors.REQUEST_TIMED_OUT)
+        case ZkError():
+            from kafka_edu.tools.keeper_exceptions import exception_class
+
+            return exception_class(error)
+        case _:
+            return _OTHER_JAVA_CLASSES.get(type(error).__name__, "java.io.IOException")
+
+
+def text_of(error: Exception) -> str:
+    """What the error says, without its code."""
+    from kafka_edu.zk.zk_client import ZkError
+
+    match error:
+        case KafkaException():
+            return error.message
+        case ZkError():
+            from kafka_edu.tools.keeper_exceptions import message
+
+            return message(error)
+        case OSError(filename=str(name)):
+            return f"{name}: {cause_of(error)}"
+        case OSError():
+            return cause_of(error)
+        case _:
+            return str(error)
+
+
+def log_error(message: str, logger: str) -> None:
+    log_line("ERROR", message, logger)
+
+
+def log_line(level: str, message: str, logger: str) -> None:
+    """A line as Kafka's tools log it, by config/tools-log4j.properties: on standard error, from
+    WARN on.
+    """
+    now = datetime.now()
+    sys.stderr.write(
+        f"[{now:%Y-%m-%d %H:%M:%S},{now.microsecond // 1000:03}] {level} {message} ({logger})\n"
+    )
+
+
+def warn_of_gaps(found: Iterable[object]) -> None:
+    """Name settings that do not do all that they say; on standard error, because Kafka's tools have
+    no such lines.
+    """
+    for met in found:
+        sys.stderr.write(f"WARNING: on kafka-edu's brokers {met}.\n")
+
+
+class ToolCommand(click.Command):
+    """Gives the words behind the command's name to `run`, as they are."""
+
+    def __init__(self, name: str, run: Callable[[Sequence[str]], int], help_line: str) -> None:
+        super().__init__(name, help=help_line, add_help_option=False)
+        self._run = run
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.args = list(args)
+        return []
+
+    def invoke(self, ctx: click.Context) -> NoReturn:
+        raise click.exceptions.Exit(self._run(ctx.args))
+
+
+def run_tool(
+    parser: OptionParser, words: Sequence[str], run: Callable[[], int], purpose: str
+) -> int:
+    """The exit code of `run`, or 1 with what Kafka's tools print for a wrong command line. `--help`
+    shows the options, as it does from 2.4 on.
+    """
+    if "--help" in words:
+        sys.stdout.write(f"{purpose}\n{usage(parser)}")
+        return 0
+    try:
+        return run()
+    except UsageError as wrong:
+        sys.stderr.write(f"{wrong}\n{usage(parser)}")
+    except InvalidPropertiesError as wrong:
+        sys.stderr.write(f"{wrong}\n")
+    except (OptionError, NumberError, ToolError, KafkaException, OSError) as failed:
+        sys.stderr.write(f'Exception in thread "main" {java_class(failed)}: {text_of(failed)}\n')
+    return 1
+
+
+def read_text_file(path: str) -> str:
+    """What is not UTF-8 becomes U+FFFD, as in Java. Raises ToolError(FileNotFoundException)."""
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise ToolError("java.io.FileNotFoundException", f"{path} ({error.strerror})") from None
+
+
+def load_properties(path: str) -> dict[str, str]:
+    """A .properties file, as --command-config, --producer.config and --consumer.config name it.
+    Raises ToolError.
+    """
+    from kafka_edu.server.properties_file import parse_properties
+
+    try:
+        text = Path(path).read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        raise ToolError("java.nio.file.NoSuchFileException", path) from None
+    except PermissionError:
+        raise ToolError("java.nio.file.AccessDeniedException", path) from None
+    except OSError as error:
+        raise ToolError("java.io.IOException", f"{path}: {cause_of(error)}") from None
+    return {key: setting.value for key, setting in parse_properties(text).items()}
+
+
+def properties_of(given: OptionSet, file: Option[str]) -> dict[str, str]:
+    """What stands in the .properties file that an option names; nothing, if it names none. Raises
+    ToolError.
+    """
+    path = given.value(file)
+    return load_properties(path) if path else {}

@@ -1,0 +1,391 @@
+"""Topics as the tool `topics` works on them: through ZooKeeper, or through brokers (Kafka:
+TopicCommand.scala, ZookeeperTopicService and AdminClientTopicService of 2.8).
+"""
+
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from random import SystemRandom
+from typing import Final, NamedTuple, Protocol
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.topic import is_internal
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.protocol.messages.create_partitions import (
+    CreatePartitionsAssignment,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+)
+from kafka_edu.protocol.messages.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreateableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from kafka_edu.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from kafka_edu.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+)
+from kafka_edu.server.admin_zk_client import AdminOperationError, AdminZkClient, RackAwareMode
+from kafka_edu.tools.brokers import REQUEST_TIMEOUT_MS, Brokers, connect_brokers, raise_for
+from kafka_edu.tools.options import UsageError
+from kafka_edu.tools.tool import ToolError, illegal_argument
+from kafka_edu.tools.zookeeper import zookeeper
+from kafka_edu.zk.kafka_zk_client import KafkaZkClient
+from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
+
+#: A config's resource type, and its source when it is the topic's own (ConfigResource.java,
+#: DescribeConfigsResponse.java).
+TOPIC: Final = 2
+FROM_TOPIC: Final = 1
+#: From version 6 on, DeleteTopics can name a topic by its id too, in another field.
+NEWEST_BY_NAME: Final = 5
+
+
+class PartitionDescription(NamedTuple):
+    number: int
+    leader: int | None
+    """None: there has never been one, or none is told of."""
+    replicas: Sequence[int]
+    isr: Sequence[int]
+
+
+class TopicDescription(NamedTuple):
+    configs: Mapping[str, str]
+    """The topic's own, in order of name."""
+    partitions: Sequence[PartitionDescription]
+
+
+class TopicService(Protocol):
+    """What is done to topics. Every method raises KafkaException, AdminOperationError, ToolError,
+    ZkError or OSError.
+    """
+
+    where: str
+    """Where topics are looked for, as in `ZK path localhost:2181`."""
+
+    def created(self, topic: str) -> str:
+        """What the tool says of a topic that it has created: by ZooKeeper as in 2.0, by brokers as
+        in 2.8.
+        """
+        ...
+
+    async def topics(self) -> list[str]: ...
+
+    async def live_brokers(self) -> set[int]: ...
+
+    async def is_marked_for_deletion(self, topic: str) -> bool: ...
+
+    async def describe(self, topic: str) -> TopicDescription | None: ...
+
+    async def configs(self, topic: str) -> dict[str, str]: ...
+
+    async def change_config(self, topic: str, configs: Mapping[str, str]) -> None: ...
+
+    async def create(
+        self,
+        topic: str,
+        partitions: int,
+        replication_factor: int,
+        configs: Mapping[str, str],
+        *,
+        rack_aware: bool,
+        again: bool,
+    ) -> bool:
+        """Whether it was created: with `again` a topic that exists is no error."""
+        ...
+
+    async def create_assigned(
+        self,
+        topic: str,
+        assignment: Mapping[int, Sequence[int]],
+        configs: Mapping[str, str],
+        *,
+        again: bool,
+    ) -> bool: ...
+
+    async def add_partitions(self, topic: str, partitions: int, assignment: str) -> None:
+        """`assignment`: of all partitions, the existing ones too, as --replica-assignment has it;
+        or empty.
+        """
+        ...
+
+    async def delete(self, topic: str) -> list[str]:
+        """Order the deletion; the lines to tell of it."""
+        ...
+
+
+class ZooKeeperTopicService:
+    """Works on Kafka's znodes; brokers need not run."""
+
+    def __init__(self, zk: KafkaZkClient, connect: str) -> None:
+        self._zk = zk
+        self._admin = AdminZkClient(zk, SystemRandom())
+        self.where = f"ZK path {connect}"
+
+    def created(self, topic: str) -> str:
+        return f'Created topic "{topic}".'
+
+    async def topics(self) -> list[str]:
+        return sorted(await self._zk.get_all_topics_in_cluster())
+
+    async def live_brokers(self) -> set[int]:
+        return set(await self._zk.get_broker_ids())
+
+    async def is_marked_for_deletion(self, topic: str) -> bool:
+        return topic in await self._zk.get_topic_deletions()
+
+    async def describe(self, topic: str) -> TopicDescription | None:
+        assignment = (await self._zk.get_assignment_for_topics([topic])).get(topic)
+        if assignment is None:
+            return None
+        states = await self._zk.get_topic_partition_states(
+            [TopicPartition(topic, number) for number in assignment.partitions]
+        )
+        partitions = []
+        for number, assigned in sorted(assignment.partitions.items()):
+            state = states.get(TopicPartition(topic, number))
+            leader = state.leader_and_isr.leader if state else None
+            partitions.append(
+                PartitionDescription(
+                    number, leader, assigned.replicas, state.leader_and_isr.isr if state else ()
+                )
+            )
+        return TopicDescription(await self.configs(topic), partitions)
+
+    async def configs(self, topic: str) -> dict[str, str]:
+        return await self._zk.get_entity_configs("topics", topic)
+
+    async def change_config(self, topic: str, configs: Mapping[str, str]) -> None:
+        await self._admin.change_topic_config(topic, configs)
+
+    async def create(
+        self,
+        topic: str,
+        partitions: int,
+        replication_factor: int,
+        configs: Mapping[str, str],
+        *,
+        rack_aware: bool,
+        again: bool,
+    ) -> bool:
+        mode = RackAwareMode.ENFORCED if rack_aware else RackAwareMode.DISABLED
+        return await _created(
+            self._admin.create_topic(topic, partitions, replication_factor, configs, mode), again
+        )
+
+    async def create_assigned(
+        self,
+        topic: str,
+        assignment: Mapping[int, Sequence[int]],
+        configs: Mapping[str, str],
+        *,
+        again: bool,
+    ) -> bool:
+        return await _created(
+            self._admin.create_topic_with_assignment(topic, assignment, configs), again
+        )
+
+    async def add_partitions(self, topic: str, partitions: int, assignment: str) -> None:
+        known = (await self._zk.get_assignment_for_topics([topic])).get(topic)
+        assigned = parse_added(assignment, len(known.partitions)) if assignment and known else None
+        await self._admin.add_partitions(topic, partitions, assigned)
+
+    async def delete(self, topic: str) -> list[str]:
+        if is_internal(topic):
+            raise AdminOperationError(
+                f"Topic {topic} is a kafka internal topic and is not allowed to be marked for"
+                " deletion."
+            )
+        try:
+            await self._zk.create_delete_topic_path(topic)
+        except ZkError as error:
+            if error.code is ZkErrorCode.NODE_EXISTS:
+                return [f"Topic {topic} is already marked for deletion."]
+            raise AdminOperationError(f"Error while deleting topic {topic}") from error
+        return [
+            f"Topic {topic} is marked for deletion.",
+            "Note: This will have no impact if delete.topic.enable is not set to true.",
+        ]
+
+
+async def _created(creation: Awaitable[None], again: bool) -> bool:
+    """Whether the topic was created; with `again` one that exists is no error."""
+    try:
+        await creation
+    except KafkaException as refused:
+        if again and refused.error is Errors.TOPIC_ALREADY_EXISTS:
+            return False
+        raise
+    return True
+
+
+def parse_added(assignment: str, known: int) -> dict[int, list[int]]:
+    """The brokers of the partitions from `known` on. Raises ToolError."""
+    try:
+        return {
+            known + index: [int(part) for part in text.split(":")]
+            for index, text in enumerate(assignment.split(",")[known:])
+        }
+    except ValueError as error:
+        raise ToolError("java.lang.NumberFormatException", str(error)) from None
+
+
+@contextlib.asynccontextmanager
+async def zookeeper_topic_service(connect: str) -> AsyncIterator[TopicService]:
+    """`connect` is host:port[,host:port…][/chroot]."""
+    async with zookeeper(connect) as zk:
+        yield ZooKeeperTopicService(zk, connect)
+
+
+class BrokerTopicService:
+    """Asks the controller."""
+
+    where = "the cluster"
+
+    def __init__(self, brokers: Brokers) -> None:
+        self._brokers = brokers
+
+    def created(self, topic: str) -> str:
+        return f"Created topic {topic}."
+
+    async def topics(self) -> list[str]:
+        return sorted(topic.name for topic in (await self._brokers.metadata(None)).topics)
+
+    async def live_brokers(self) -> set[int]:
+        return set(self._brokers.nodes)
+
+    async def is_marked_for_deletion(self, topic: str) -> bool:
+        return False  # the brokers do not tell
+
+    async def describe(self, topic: str) -> TopicDescription | None:
+        answer = (await self._brokers.metadata([topic])).topics[0]
+        if answer.error_code:
+            return None
+        partitions = [
+            PartitionDescription(
+                p.partition_index,
+                None if p.leader_id < 0 else p.leader_id,
+                p.replica_nodes,
+                p.isr_nodes,
+            )
+            for p in sorted(answer.partitions, key=lambda p: p.partition_index)
+        ]
+        return TopicDescription(await self.configs(topic), partitions)
+
+    async def configs(self, topic: str) -> dict[str, str]:
+        wanted = DescribeConfigsRequest(
+            resources=[
+                DescribeConfigsResource(
+                    resource_type=TOPIC, resource_name=topic, configuration_keys=None
+                )
+            ]
+        )
+        result = (await self._brokers.ask_any(wanted, DescribeConfigsResponse)).results[0]
+        raise_for(result.error_code, result.error_message)
+        return {
+            config.name: config.value or ""
+            for config in sorted(result.configs, key=lambda c: c.name)
+            if config.config_source == FROM_TOPIC
+        }
+
+    async def change_config(self, topic: str, configs: Mapping[str, str]) -> None:
+        raise UsageError(
+            'Option combination "[bootstrap-server],[config]" can\'t be used with option "[alter]"'
+        )
+
+    async def create(
+        self,
+        topic: str,
+        partitions: int,
+        replication_factor: int,
+        configs: Mapping[str, str],
+        *,
+        rack_aware: bool,
+        again: bool,
+    ) -> bool:
+        if not rack_aware:
+            raise illegal_argument("--disable-rack-aware goes with --zookeeper only")
+        return await _created(
+            self._create(
+                CreatableTopic(
+                    name=topic, num_partitions=partitions, replication_factor=replication_factor
+                ),
+                configs,
+            ),
+            again,
+        )
+
+    async def create_assigned(
+        self,
+        topic: str,
+        assignment: Mapping[int, Sequence[int]],
+        configs: Mapping[str, str],
+        *,
+        again: bool,
+    ) -> bool:
+        assigned = [
+            CreatableReplicaAssignment(partition_index=number, broker_ids=list(ids))
+            for number, ids in assignment.items()
+        ]
+        return await _created(
+            self._create(
+                CreatableTopic(
+                    name=topic, num_partitions=-1, replication_factor=-1, assignments=assigned
+                ),
+                configs,
+            ),
+            again,
+        )
+
+    async def _create(self, topic: CreatableTopic, configs: Mapping[str, str]) -> None:
+        topic.configs = [
+            CreateableTopicConfig(name=name, value=value) for name, value in configs.items()
+        ]
+        request = CreateTopicsRequest(topics=[topic], timeout_ms=REQUEST_TIMEOUT_MS)
+        answer = await self._brokers.ask_controller(
+            request, CreateTopicsResponse, lambda answer: Errors.of(answer.topics[0].error_code)
+        )
+        raise_for(answer.topics[0].error_code, answer.topics[0].error_message)
+
+    async def add_partitions(self, topic: str, partitions: int, assignment: str) -> None:
+        known = len((await self._brokers.metadata([topic])).topics[0].partitions)
+        added = (
+            [
+                CreatePartitionsAssignment(broker_ids=ids)
+                for ids in parse_added(assignment, known).values()
+            ]
+            if assignment
+            else None
+        )
+        request = CreatePartitionsRequest(
+            topics=[CreatePartitionsTopic(name=topic, count=partitions, assignments=added)],
+            timeout_ms=REQUEST_TIMEOUT_MS,
+        )
+        answer = await self._brokers.ask_controller(
+            request,
+            CreatePartitionsResponse,
+            lambda answer: Errors.of(answer.results[0].error_code),
+        )
+        raise_for(answer.results[0].error_code, answer.results[0].error_message)
+
+    async def delete(self, topic: str) -> list[str]:
+        request = DeleteTopicsRequest(topic_names=[topic], timeout_ms=REQUEST_TIMEOUT_MS)
+        answer = await self._brokers.ask_controller(
+            request,
+            DeleteTopicsResponse,
+            lambda answer: Errors.of(answer.responses[0].error_code),
+            newest=NEWEST_BY_NAME,
+        )
+        raise_for(answer.responses[0].error_code)
+        return []
+
+
+@contextlib.asynccontextmanager
+async def broker_topic_service(servers: str) -> AsyncIterator[TopicService]:
+    """`servers` is host:port[,host:port…]."""
+    async with connect_brokers(servers) as brokers:
+        yield BrokerTopicService(brokers)

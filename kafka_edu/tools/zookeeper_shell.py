@@ -1,0 +1,206 @@
+"""Look into ZooKeeper and change it, by one command or line by line (Kafka: zookeeper-shell.sh,
+which is ZooKeeper's ZooKeeperMain).
+
+    kafka-edu zookeeper-shell 127.0.0.1:2181 ls /brokers/ids
+    kafka-edu zookeeper-shell --release 3.5 127.0.0.1:2181/chroot
+
+The commands are those of ZooKeeper 3.4, which ships with Kafka 2.0. What only 3.5 has (`ls -s`,
+`deleteall`) is done as 3.5 does it; with `--release 3.5` everything is, as with Kafka from 2.4 on.
+Without a command, lines are read from standard input.
+"""
+
+import re
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from kafka_edu.tools.options import NumberError, java_integer
+from kafka_edu.tools.tool import ToolCommand, ToolError, java_class
+
+if TYPE_CHECKING:
+    from kafka_edu.tools.zookeeper_session import Told, ZooKeeperSession
+
+PURPOSE: Final = "Look into ZooKeeper and change it, by one command or line by line."
+USAGE: Final = (
+    "USAGE: kafka-edu zookeeper-shell [--release 3.4|3.5] zookeeper_host:port[/path] [args...]"
+)
+RELEASES: Final = ("3.4", "3.5")
+NOT_FOUND: Final = 127
+_HISTORY_SHOWN: Final = 10
+#: A word, or several in quotes.
+_WORDS: Final = re.compile(r"""\s*([^"'\s]\S*|"[^"]*"|'[^']*')\s*""")
+
+
+def split_line(line: str) -> list[str]:
+    """The words of a line; quotes keep blanks, and are taken off."""
+    words = _WORDS.findall(line)
+    return [
+        word[1:-1] if len(word) > 1 and word[0] in "\"'" and word[-1] == word[0] else word
+        for word in words
+    ]
+
+
+class ZooKeeperShell:
+    """One shell: its connection, its history, and whether watches are printed."""
+
+    def __init__(self, host: str, release: str) -> None:
+        self._host = host
+        self._release = release
+        self._history: list[str] = []
+        self._print_watches = True
+        self._session: ZooKeeperSession | None = None
+        self.exit_code = 0
+        """Of the command before; 0 for all of 3.4's, whatever came of them."""
+
+    def connect(self, host: str) -> None:
+        """Open a session there; one that is open is closed before. Raises ToolError for what is no
+        address.
+        """
+        from kafka_edu.tools.zookeeper_session import ZooKeeperSession
+
+        self._close()
+        self._host = host
+        try:
+            self._session = ZooKeeperSession(host, self._told)
+        except ValueError as error:
+            raise ToolError("java.lang.IllegalArgumentException", str(error)) from None
+
+    def close(self) -> None:
+        """End the session, if there is one."""
+        if self._session is not None:
+            self._session.close()
+
+    def _close(self) -> None:
+        """Because somebody asked for it: 3.5 tells of that."""
+        if self._session is not None and self._session.alive:
+            self.close()
+            if self._release == "3.5":
+                self._told("WatchedEvent state:Closed type:None path:null")
+
+    def _told(self, told: "Told | str") -> None:
+        """Called by kazoo's thread too."""
+        if self._print_watches:
+            sys.stdout.write(f"\nWATCHER::\n\n{told}\n")
+            sys.stdout.flush()
+
+    def read_lines(self) -> None:
+        """Perform what standard input says, to its end or to `quit`."""
+        print("Welcome to ZooKeeper!\nJLine support is disabled", flush=True)
+        if self._session is not None:
+            self._session.wait()
+        for line in sys.stdin:
+            words = split_line(line.rstrip("\n"))
+            if not words:
+                continue
+            self._history.append(line.rstrip("\n"))
+            if not self.perform(words):
+                return
+
+    def perform(self, words: Sequence[str]) -> bool:
+        """One command; False after `quit`. Raises ToolError for what ends the shell."""
+        from kafka_edu.tools import zookeeper_commands_3_4, zookeeper_commands_3_5
+
+        is_3_5 = self._release == "3.5" or zookeeper_commands_3_5.only_here(words)
+        commands = zookeeper_commands_3_5 if is_3_5 else zookeeper_commands_3_4
+        self.exit_code = 0
+        if words[0] not in commands.USAGE:
+            sys.stderr.write(zookeeper_commands_3_4.usage_text(commands.USAGE) + "\n")
+            if is_3_5:
+                sys.stderr.write(f"Command not found: Command not found {words[0]}\n")
+                self.exit_code = NOT_FOUND
+            return True
+        go_on = self._perform_own(words, is_3_5)
+        if go_on and words[0] != "redo":
+            if self._session is None or not self._session.alive:
+                print("Not connected")
+            elif words[0] == "close":
+                self._close()
+            else:
+                self.exit_code = commands.perform(self._session, words)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        return go_on
+
+    def _perform_own(self, words: Sequence[str], is_3_5: bool) -> bool:
+        """What concerns the shell and not ZooKeeper; False after `quit`."""
+        match words:
+            case ["quit", *_]:
+                if not is_3_5:
+                    print("Quitting...")
+                return False
+            case ["redo", which, *_]:
+                return self._redo(which)
+            case ["history", *_]:
+                first = max(len(self._history) - _HISTORY_SHOWN - 1, 0)
+                for number, line in enumerate(self._history[first:], first):
+                    print(f"{number} - {line}")
+            case ["printwatches"]:
+                print(f"printwatches is {'on' if self._print_watches else 'off'}")
+            case ["printwatches", wanted, *_]:
+                self._print_watches = wanted == "on"
+            case ["connect", *where]:
+                self.connect(where[0] if where else self._host)
+                if self._session is not None:
+                    self._session.wait()
+        return True
+
+    def _redo(self, which: str) -> bool:
+        try:
+            line = java_integer(which)
+        except NumberError as error:
+            if self._release == "3.5":
+                raise
+            sys.stderr.write(f"Command failed: {java_class(error)}: {error}\n")
+            return True
+        if not 0 <= line < len(self._history) - 1:
+            return self._no_redo("Command index out of range")
+        words = split_line(self._history[line])
+        if words[0] == "redo":
+            return self._no_redo("No redoing redos")
+        self._history[-1] = self._history[line]
+        return self.perform(words)
+
+    def _no_redo(self, why: str) -> bool:
+        """An error of 3.5's, a remark of 3.4's."""
+        if self._release == "3.5":
+            sys.stderr.write(f"{why}\n")
+            self.exit_code = 1
+        else:
+            print(why)
+        return True
+
+
+def _options(words: Sequence[str]) -> tuple[str, list[str]] | None:
+    """The release, and the words behind it; None for an option that is none."""
+    if words[:1] == ["--release"]:
+        return (words[1], list(words[2:])) if len(words) > 1 and words[1] in RELEASES else None
+    return RELEASES[0], list(words)
+
+
+def main(words: Sequence[str]) -> int:
+    """As Kafka's script: 1 without a server; ZooKeeperMain's own exit code otherwise."""
+    if "--help" in words:
+        print(f"{PURPOSE}\n{USAGE}")
+        return 0
+    given = _options(words)
+    if given is None or not given[1]:
+        sys.stderr.write(f"{USAGE}\n")
+        return 1
+    release, (host, *command) = given
+    shell = ZooKeeperShell(host, release)
+    print(f"Connecting to {host}", flush=True)
+    try:
+        shell.connect(host)
+        if command:
+            shell.perform(command)
+        else:
+            shell.read_lines()
+    except (ToolError, NumberError) as error:
+        sys.stderr.write(f'Exception in thread "main" {java_class(error)}: {error}\n')
+        return 1
+    finally:
+        shell.close()
+    return shell.exit_code
+
+
+zookeeper_shell = ToolCommand("zookeeper-shell", main, PURPOSE)

@@ -1,0 +1,284 @@
+"""Learner's code at the seam: it serves, it cannot break the timer, and what it does wrong is told
+as its own.
+"""
+
+import importlib
+import textwrap
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from kafka_edu.common.time import MockTime
+from kafka_edu.learner import seams
+from kafka_edu.learner.learner import Learner
+from kafka_edu.learner.learner_trace import trace_learner
+from kafka_edu.learner.seams import LearnerCode, LearnerError, install, parse
+from kafka_edu.timer import system_timer
+from kafka_edu.timer.system_timer import SystemTimer
+from kafka_edu.timer.timer_task import TimerTask
+from kafka_edu.timer.timing_wheel import TimingWheel
+from kafka_edu.trace.event import Envelope, Level
+from kafka_edu.trace.events.learner import (
+    LearnerFailed,
+    LearnerInstalled,
+    LearnerSampled,
+    LearnerSnapshot,
+)
+from kafka_edu.trace.tracer import Tracer
+
+RIGHT = """
+class TimingWheel:
+    def __init__(self, tick_ms, wheel_size, start_ms, level=1):
+        self.tick, self.size, self.level, self.above = tick_ms, wheel_size, level, None
+        self.now = start_ms - start_ms % tick_ms
+
+    def advance_clock(self, time_ms):
+        if time_ms >= self.now + self.tick:
+            self.now = time_ms - time_ms % self.tick
+            if self.above:
+                self.above.advance_clock(self.now)
+
+    def add(self, expiration_ms):
+        if expiration_ms < self.now + self.tick:
+            return None
+        if expiration_ms < self.now + self.tick * self.size:
+            return self.level, expiration_ms // self.tick % self.size, expiration_ms % self.tick
+        if self.above is None:
+            self.above = TimingWheel(self.tick * self.size, self.size, self.now, self.level + 1)
+        return self.above.add(expiration_ms)
+"""
+
+
+#: What tests have installed; each code has a process.
+INSTALLED: list[LearnerCode] = []
+
+
+@pytest.fixture
+def _unpatched() -> Iterator[None]:
+    """Whatever a test installs is gone after it."""
+    yield
+    while INSTALLED:
+        INSTALLED.pop().close()
+    for seam in seams.SEAMS.values():
+        setattr(importlib.import_module(seam.module), seam.name, TimingWheel)
+
+
+pytestmark = pytest.mark.usefixtures("_unpatched")
+
+
+class Task(TimerTask):
+    __slots__ = ("ran", "time")
+
+    def __init__(self, delay_ms: int, time: MockTime) -> None:
+        super().__init__(delay_ms)
+        self.time = time
+        self.ran: list[int] = []
+
+    def run(self) -> None:
+        self.ran.append(self.time.hi_res_clock_ms())
+
+
+def learner(tmp_path: Path, source: str) -> tuple[LearnerCode, list[LearnerError]]:
+    path = tmp_path / "timing wheel é.py"
+    path.write_text(textwrap.dedent(source), encoding="utf-8")
+    (code,) = install(f"02-1={path}")
+    INSTALLED.append(code)
+    failures: list[LearnerError] = []
+    code.on_failure = failures.append
+    return code, failures
+
+
+def live(delays_ms: list[int]) -> list[list[int]]:
+    """When each task ran, in a timer whose owner wakes for each bucket."""
+    time = MockTime(0)
+    timer = SystemTimer("Produce", time.hi_res_clock_ms)
+    tasks = [Task(delay_ms, time) for delay_ms in delays_ms]
+    for task in tasks:
+        timer.add(task)
+    rounds = 0
+    while (due_ms := timer.next_expiration_ms()) is not None:
+        time.advance(max(due_ms - time.hi_res_clock_ms(), 0))
+        timer.advance_clock(time.hi_res_clock_ms())
+        rounds += 1
+        assert rounds < 1000
+    return [task.ran for task in tasks]
+
+
+def test_a_right_one_serves_in_place_of_ours(tmp_path: Path) -> None:
+    code, failures = learner(tmp_path, RIGHT)
+    assert live([2, 0, 350, 450, 446, 30_000, 19, 20]) == [
+        [2],
+        [0],
+        [350],
+        [450],
+        [446],
+        [30_000],
+        [19],
+        [20],
+    ]
+    assert failures == []
+    assert code.calls > 10
+
+
+def test_what_raises_is_told_with_its_line_and_the_shipped_code_serves(tmp_path: Path) -> None:
+    code, failures = learner(
+        tmp_path,
+        """
+        class TimingWheel:
+            def __init__(self, tick_ms, wheel_size, start_ms): pass
+            def advance_clock(self, time_ms): pass
+            def add(self, expiration_ms):
+                return 1 // 0
+        """,
+    )
+    assert live([350]) == [[350]]
+    assert failures[0].line == 6
+    assert failures[0].file == str(code.path)
+    assert "ZeroDivisionError" in failures[0].message
+    assert code.failures == len(failures) == 3
+
+
+def test_a_loop_that_never_ends_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seams, "Learner", partial(Learner, cpu_limit_s=0.05))
+    _, failures = learner(
+        tmp_path,
+        """
+        class TimingWheel:
+            def __init__(self, tick_ms, wheel_size, start_ms): pass
+            def advance_clock(self, time_ms): pass
+            def add(self, expiration_ms):
+                while True:
+                    try:
+                        expiration_ms += 1
+                    except Exception:
+                        pass
+        """,
+    )
+    assert live([5]) == [[5]]
+    assert "never ends" in failures[0].message
+    assert 6 <= failures[0].line <= 10
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("True", r"answered True; asked is"),
+        ("(1, 5)", r"answered \(1, 5\)"),
+        ("(0, 5, 0)", "levels count from 1"),
+        ("(10**6, 5, 0)", "levels count from 1"),
+        ("(1, 20, 0)", "slots are 0 to 19"),
+        ("(1, 5, 10**9)", "will not come again"),
+    ],
+)
+def test_an_answer_that_cannot_be_is_told(tmp_path: Path, answer: str, told: str) -> None:
+    _, failures = learner(
+        tmp_path,
+        RIGHT.replace(
+            "    def add(self, expiration_ms):",
+            f"    def add(self, expiration_ms):\n        return {answer}",
+        ),
+    )
+    assert live([350]) == [[350]]
+    assert failures
+    with pytest.raises(LearnerError, match=told):
+        raise failures[0]
+
+
+def test_one_bucket_has_one_time(tmp_path: Path) -> None:
+    _, failures = learner(
+        tmp_path,
+        RIGHT.replace(
+            "    def add(self, expiration_ms):",
+            "    def add(self, expiration_ms):\n        return 1, expiration_ms % 20, 0",
+        ),
+    )
+    assert live([10, 350]) == [[10], [350]]
+    assert "a bucket has one time" in failures[0].message
+
+
+def test_a_wrong_answer_that_can_be_carried_out_is_carried_out(tmp_path: Path) -> None:
+    _, failures = learner(
+        tmp_path,
+        RIGHT.replace("expiration_ms % self.tick\n", "expiration_ms % self.tick - self.tick + 1\n"),
+    )
+    assert live([2, 350]) == [[2], [359]], "late, for all to see"
+    assert failures == []
+
+
+def test_a_file_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.py"
+    path.write_text("class TimingWheel:\n    def add(self:\n", encoding="utf-8")
+    with pytest.raises(LearnerError, match="SyntaxError") as raised:
+        install(f"02-1={path}")
+    assert raised.value.line == 2
+    path.write_text("", encoding="utf-8")
+    with pytest.raises(LearnerError, match="does not define TimingWheel"):
+        install(f"02-1={path}")
+    with pytest.raises(LearnerError, match="no such file"):
+        install(f"02-1={tmp_path / 'y.py'}")
+    assert vars(system_timer)["TimingWheel"] is TimingWheel
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("02-1", "is not EXERCISE=FILE"),
+        ("99-9=/x.py", "no seam for exercise '99-9'"),
+        ("02-1=", "is not"),
+    ],
+)
+def test_a_spec_that_means_nothing_is_refused(spec: str, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        parse(spec)
+
+
+def test_a_spec_names_several_files_paths_with_spaces_and_equals() -> None:
+    assert [path for _, path in parse(" 02-1=/a b/c=d.py ; 02-1=/e.py; ")] == [
+        Path("/a b/c=d.py"),
+        Path("/e.py"),
+    ]
+
+
+class Told:
+    level = Level.STATE
+
+    def __init__(self) -> None:
+        self.events: list[object] = []
+
+    def accept(self, envelope: Envelope) -> None:
+        self.events.append(envelope.event)
+
+
+def test_installation_and_failures_are_events(tmp_path: Path) -> None:
+    code, _ = learner(tmp_path, RIGHT.replace("return None", "raise KeyError(7)"))
+    trace, told = Tracer(2, MockTime()), Told()
+    trace.add_sink(told)
+    trace_learner([code], trace)
+    live([2])
+    replaces = "kafka_edu.timer.system_timer.TimingWheel"
+    assert told.events[0] == LearnerInstalled(
+        exercise="02-1", replaces=replaces, file=str(code.path)
+    )
+    assert told.events[1] == LearnerFailed(
+        exercise="02-1", message="KeyError: 7", file=str(code.path), line=15, failures=1
+    )
+    assert [e.event for e in trace.snapshot()] == [
+        LearnerSnapshot(
+            exercise="02-1", replaces=replaces, file=str(code.path), calls=code.calls, failures=1
+        )
+    ]
+    assert [e.event for e in trace.gauges()] == [
+        LearnerSampled(exercise="02-1", calls=code.calls, failures=1)
+    ]
+
+
+def test_a_flood_of_failures_is_not_told_one_by_one(tmp_path: Path) -> None:
+    code, _ = learner(tmp_path, RIGHT.replace("return None", "raise KeyError(7)"))
+    trace, told = Tracer(2, MockTime()), Told()
+    trace.add_sink(told)
+    trace_learner([code], trace)
+    for _ in range(1000):
+        code.failed(code.blame("again"))
+    assert len(told.events) == 1 + 20 + 1
