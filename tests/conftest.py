@@ -1,4 +1,4 @@
-"""For all tests."""
+"""Settings for all tests."""
 
 import signal
 from typing import NoReturn
@@ -6,15 +6,15 @@ from typing import NoReturn
 import pytest
 from hypothesis import HealthCheck, settings
 
-# A shell starts its background jobs with SIGINT ignored, and so would be every process that a test
-# starts and means to interrupt.
+# A shell starts its background jobs with SIGINT ignored. Every process that a test starts, and
+# means to interrupt, would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Stopped(KeyboardInterrupt):
-    """Ctrl-C. Of a KeyboardInterrupt by that name pytest prints where it was raised and how to see
-    more; of this one, a line.
+    """Ctrl-C. For a KeyboardInterrupt of that name pytest prints where it was raised and how to see
+    more. For this one it prints one line.
     """
 
 
@@ -28,15 +28,15 @@ if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_keyboard_interrupt(excinfo: "pytest.ExceptionInfo[KeyboardInterrupt]") -> None:
-    """Leave out the frames that have no line: a Ctrl-C can come between two lines, and pytest fails
-    to show such a frame.
+    """Leave out the frames without a line. A Ctrl-C can come between two lines, and pytest cannot
+    show such a frame.
     """
     excinfo.traceback = excinfo.traceback.filter(
         lambda entry: entry._rawentry.tb_lineno is not None
     )
 
 
-# How long an example takes says more of the machine than of the code; a test that hangs is ended by
-# its time-out.
+# The time of an example says more about the machine than about the code. A test that hangs is ended
+# by its time-out.
 settings.register_profile("kafka-edu", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kafka-edu")

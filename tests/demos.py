@@ -12,12 +12,12 @@ from kafka_edu.common.python_process import python_command, python_environment
 
 
 class Played(NamedTuple):
-    """What a demo printed and wrote."""
+    """The output and the figures of a demo."""
 
     said: str
     figures: dict[str, Any]  # numbers, texts and lists, as the demo has them
     targets: dict[str, float]
-    """By name, the value that was found; all of them hold, but those that compare times."""
+    """Target name → value found. All hold, except perhaps those that compare times."""
 
 
 def play(
@@ -27,11 +27,11 @@ def play(
     environment: Mapping[str, str] | None = None,
     of_speed: tuple[str, ...] = (),
 ) -> Played:
-    """Run `kafka-edu demo DEMO` (none: the first of them, which has no name) with its files below
-    `folder`.
+    """Run `kafka-edu demo DEMO` with its files below `folder`. Without a name, run the first demo.
 
-    It must succeed, and every target hold. `of_speed` are the first words of targets that compare
-    times: a demo shows them on a quiet machine, and a test, which runs on any, does not judge them.
+    It must succeed, and every target must hold. `of_speed` lists the first words of targets that
+    compare times. A demo shows those on a quiet machine; a test runs on any machine and does not
+    judge them.
     """
     file = folder / "figures.json"
     command = python_command("kafka_edu", "demo", *demo.split(), *options, "--json", str(file))

@@ -1,5 +1,7 @@
-"""To wait for what other processes and threads bring about, where nothing tells of it: it is looked
-at again and again. Where an event, a pipe or the end of a process tells, wait for that
+"""Wait for other processes and threads if no event reports their result, by looking again and
+again.
+
+If an event, a pipe or the end of a process reports it, wait for that instead
 (`TraceClient.wait_for`, `threading.Event`, `Popen.wait`).
 """
 
@@ -9,8 +11,8 @@ from typing import Final, TypeVar
 
 Seen = TypeVar("Seen")
 
-#: Much more than anything here takes: it is reached by what never comes, not by what is slow on a
-#: busy machine.
+#: Much longer than anything here takes. It is reached if something never happens, not if a busy
+#: machine is slow.
 PATIENCE_S: Final = 60
 LOOK_EVERY_S: Final = 0.05
 
@@ -18,8 +20,8 @@ LOOK_EVERY_S: Final = 0.05
 def wait_for(
     condition: Callable[[], Seen], what: str | Callable[[], str], patience_s: float = PATIENCE_S
 ) -> Seen:
-    """What `condition` returns, once it is true. Raises AssertionError with `what` when it does not
-    become true.
+    """Return the value of `condition` once it is true. Raise AssertionError with `what` if it never
+    is.
     """
     end = time.monotonic() + patience_s
     while not (seen := condition()):
@@ -27,5 +29,5 @@ def wait_for(
             raise AssertionError(
                 f"not within {patience_s:g} s: {what if isinstance(what, str) else what()}"
             )
-        time.sleep(LOOK_EVERY_S)  # there is nothing that would tell
+        time.sleep(LOOK_EVERY_S)  # nothing would report it
     return seen

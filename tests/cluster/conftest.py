@@ -1,4 +1,4 @@
-"""The cluster suite runs on both ZooKeepers: ours, and Apache's where Java and its jars are."""
+"""The cluster suite runs on both ZooKeepers: ours, and Apache's if Java and its jars are there."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from kafka_edu.zk.apache import ApacheZooKeeperError, find_jars, find_java
 
 @pytest.fixture(scope="session", params=["embedded", "apache"])
 def zookeeper(request: pytest.FixtureRequest) -> str:
-    """What `kafka-edu cluster up --zookeeper` takes."""
+    """The value for `kafka-edu cluster up --zookeeper`."""
     kind: str = request.param
     if kind == "apache":
         request.getfixturevalue("apache_zookeeper")
@@ -16,7 +16,7 @@ def zookeeper(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="session")
 def apache_zookeeper() -> None:
-    """For a test that needs Apache's."""
+    """Skip a test that needs Apache's ZooKeeper if it cannot run here."""
     try:
         find_java()
         find_jars()

@@ -1,6 +1,4 @@
-"""Looks for processes, for tests that say what is left of a cluster; and has those of a cluster run
-again that a test has stopped.
-"""
+"""Look for a cluster's processes, and start again those that a test has stopped."""
 
 import os
 from pathlib import Path
@@ -10,8 +8,9 @@ from tests.waiting import wait_for
 
 
 def is_alive(pid: int) -> bool:
-    """Whether it runs: a zombie, which waits for a reaper, does not. Of a process with threads the
-    first may be one while others still hold its files.
+    """Return whether the process runs. A zombie, which waits to be reaped, does not.
+
+    The first thread of a process may be a zombie while others still hold its files.
     """
     try:
         os.kill(pid, 0)
@@ -26,7 +25,7 @@ def is_alive(pid: int) -> bool:
 
 
 def processes_of(text: str) -> list[int]:
-    """Processes whose command line holds `text`; needs /proc."""
+    """Return the processes whose command line contains `text`. Needs /proc."""
     found = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit() and int(folder.name) != os.getpid():
@@ -45,7 +44,7 @@ def processes_of(text: str) -> list[int]:
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields of /proc/PID/stat behind the name: state, parent …; none when there is no such
+    """Return the fields of /proc/PID/stat after the name: state, parent … Empty if there is no such
     process.
     """
     try:
@@ -55,19 +54,19 @@ def _stat(pid: int) -> list[str]:
 
 
 def children_of(pid: int) -> list[int]:
-    """The processes that it has started; needs /proc."""
+    """Return the processes that it has started. Needs /proc."""
     running = [int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdigit()]
     return [each for each in running if _stat(each)[1:2] == [str(pid)]]
 
 
 def cpu_seconds(pid: int) -> float:
-    """What it has worked so far, in user code and in the kernel; needs /proc."""
+    """Return the CPU time used so far, in user code and in the kernel. Needs /proc."""
     ticks = map(int, _stat(pid)[11:13])
     return sum(ticks) / os.sysconf("SC_CLK_TCK")
 
 
 def wait_until_gone(pids: list[int]) -> None:
-    """Return when none of them is alive; AssertionError when some still are after a minute."""
+    """Return when none of them is alive. Raise AssertionError if some still are after a minute."""
 
     def left() -> list[int]:
         return [pid for pid in pids if is_alive(pid)]
@@ -76,8 +75,8 @@ def wait_until_gone(pids: list[int]) -> None:
 
 
 def wait_until_none(text: str) -> None:
-    """Return when there is no process whose command line holds `text`, for a process that ends may
-    still start one.
+    """Return when no process has `text` in its command line. A process that is ending may still
+    start one.
     """
     wait_for(
         lambda: not processes_of(text), lambda: f"processes {processes_of(text)} are still there"
@@ -85,8 +84,9 @@ def wait_until_none(text: str) -> None:
 
 
 def start_all(cluster: Cluster) -> None:
-    """Start what is stopped, have what is paused go on, and return when all brokers list each
-    other: as a test finds a cluster that it shares.
+    """Start stopped brokers, resume paused ones, and wait until all brokers list each other.
+
+    This is how a test finds a cluster that it shares.
     """
     for process in cluster.status().processes:
         if process.state == "paused":

@@ -56,7 +56,7 @@ def shared(zookeeper: str) -> Iterator[Cluster]:
 
 @pytest.fixture
 def cluster(shared: Cluster) -> Cluster:
-    """All brokers are up, whatever a test before has left."""
+    """Return the cluster with all brokers up, whatever an earlier test did."""
     start_all(shared)
     return shared
 
@@ -71,7 +71,7 @@ def create(admin: AdminClient, topic: str, partitions: int = 3) -> None:
 
 
 def delivered(cluster: Cluster, topic: str, partition: int, value: bytes) -> KafkaError | None:
-    """The error of one record with acks=all, sent to one partition."""
+    """Send one record with acks=all to one partition. Return its error."""
     errors: list[KafkaError | None] = []
     producer = Producer(
         {
@@ -89,8 +89,8 @@ def delivered(cluster: Cluster, topic: str, partition: int, value: bytes) -> Kaf
 
 def ask(
     cluster: Cluster, broker_id: int, request: Message, version: int
-) -> Any:  # whoever asks knows the type of the answer
-    """One request of this project's own client."""
+) -> Any:  # the caller knows the type of the answer
+    """Send one request with this project's own client."""
 
     async def one() -> Any:
         client = NetworkClient(SocketTransport(), "test")
@@ -105,7 +105,7 @@ def ask(
 
 
 class Told(NamedTuple):
-    """What a broker tells clients."""
+    """The information that a broker gives to clients."""
 
     brokers: set[int]
     hosts: dict[int, str]
@@ -113,14 +113,16 @@ class Told(NamedTuple):
 
 
 def told(cluster: Cluster, broker_id: int) -> Told:
-    """By that broker itself: clients ask any, and each hears of a change in its own time."""
+    """Ask that broker itself. A client asks any broker, and each broker hears of a change in its
+    own time.
+    """
     answer = ask(cluster, broker_id, MetadataRequest(topics=None), 5)
     hosts = {broker.node_id: broker.host for broker in answer.brokers}
     return Told(set(hosts), hosts, {topic.name for topic in answer.topics})
 
 
 def set_broker_configs(cluster: Cluster, name: str, configs: dict[str, str]) -> None:
-    """Of all brokers where `name` is empty; confluent-kafka cannot say that."""
+    """Set the configs of all brokers if `name` is empty, which confluent-kafka cannot express."""
     entries = [AlterableConfig(name=key, value=value) for key, value in configs.items()]
     request = IncrementalAlterConfigsRequest(
         resources=[AlterConfigsResource(resource_type=4, resource_name=name, configs=entries)]
@@ -130,7 +132,7 @@ def set_broker_configs(cluster: Cluster, name: str, configs: dict[str, str]) -> 
 
 
 def log_start(cluster: Cluster, broker_id: int, topic: str, partition: int) -> int:
-    """Where that broker's own replica starts, leader or not; -1 without one."""
+    """Return where that broker's own replica starts, leader or not; -1 without a replica."""
 
     wanted = ListOffsetsTopic(
         name=topic, partitions=[ListOffsetsPartition(partition_index=partition, timestamp=-2)]
@@ -142,10 +144,10 @@ def log_start(cluster: Cluster, broker_id: int, topic: str, partition: int) -> i
 
 
 def folders(cluster: Cluster, topic: str) -> list[Path]:
-    """The topic's folders in all brokers' log dirs, but for those that are about to go."""
+    """Return the topic's folders in all log dirs, except those about to be deleted."""
     walked = (
         Path(folder, name) for folder, names, _ in os.walk(cluster.folder.path) for name in names
-    )  # rglob fails where a folder goes meanwhile
+    )  # rglob fails if a folder disappears meanwhile
     return [
         path
         for path in walked
@@ -237,7 +239,7 @@ def test_records_are_deleted_from_all_replicas(cluster: Cluster, admin: AdminCli
 def test_partitions_are_added_under_a_running_producer(
     cluster: Cluster, admin: AdminClient
 ) -> None:
-    """The producer learns of them by itself, and no record is lost on the way."""
+    """The producer notices the new partitions by itself, and no record is lost on the way."""
     create(admin, "growing", 2)
     partitions: dict[int, int] = {}
     failures: list[KafkaError] = []
@@ -279,8 +281,9 @@ def test_partitions_are_added_under_a_running_producer(
 
 
 def test_a_topic_is_deleted_while_a_broker_is_down(cluster: Cluster, admin: AdminClient) -> None:
-    """Gone for clients at once, gone from the disk of the others soon, and from that of the broker
-    that was down when it is back.
+    """The topic is gone for clients at once, and soon from the other brokers' disks.
+
+    The broker that was down deletes it when it is back.
     """
     create(admin, "doomed")
     controller = admin.list_topics(timeout=PATIENCE_S).controller_id
@@ -295,7 +298,7 @@ def test_a_topic_is_deleted_while_a_broker_is_down(cluster: Cluster, admin: Admi
     wait_for(
         lambda: not any("doomed" in told(cluster, each).topics for each in living),
         "clients are told of it still",
-    )  # each broker hears by itself
+    )  # each broker hears of it by itself
     wait_for(
         lambda: {path.parts[-3] for path in folders(cluster, "doomed")} == {f"broker-{down}"},
         "live brokers did not delete their replicas",
@@ -331,6 +334,6 @@ def test_a_running_broker_is_advertised_under_another_name(cluster: Cluster) -> 
     )
     again = AdminClient(
         {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0}
-    )  # one that has not heard breaks off what it does when it hears
+    )  # a broker that has not heard of it yet stops its work when it hears
     create(again, "moved")
     assert [delivered(cluster, "moved", partition, b"x") for partition in range(3)] == [None] * 3

@@ -1,5 +1,6 @@
-"""A real cluster that shows its clients Kafka 2.0 (`cluster up --api-level 2.0`), whatever its
-brokers speak among themselves.
+"""A real cluster that offers Kafka 2.0 to its clients (`cluster up --api-level 2.0`).
+
+Its brokers may speak newer versions among themselves.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`bench failover` runs: on a few partitions, without the peer, which takes Java and minutes."""
+"""`bench failover` runs on a few partitions, without the peer, which needs Java and minutes."""
 
 import json
 

@@ -1,6 +1,4 @@
-"""Single broker processes, as `python -m kafka_edu.server.main FILE` runs them, on an embedded
-ZooKeeper.
-"""
+"""Single brokers, run by `python -m kafka_edu.server.main FILE` on an embedded ZooKeeper."""
 
 import asyncio
 import json
@@ -34,7 +32,7 @@ from tests.waiting import PATIENCE_S, wait_for
 
 
 class Processes:
-    """Child processes of a test; none outlives it."""
+    """Child processes of a test. None outlives it."""
 
     def __init__(self, folder: Path, zookeeper_port: int) -> None:
         self.folder = folder
@@ -42,8 +40,8 @@ class Processes:
         self.zookeeper_port = zookeeper_port
 
     def properties(self, name: str, **settings: str) -> Path:
-        """Write a server.properties; `log_dirs` is a key, `__` stands for a dot where a name has
-        underscores.
+        """Write a server.properties. `log_dirs` is the key log.dirs; `__` stands for an underscore
+        in a name.
         """
         given = {
             "listeners": "PLAINTEXT://127.0.0.1:0",
@@ -76,7 +74,7 @@ class Processes:
         )
 
     def refused(self, properties: Path, *arguments: str) -> str:
-        """A broker that must not start: what it says."""
+        """Start a broker that must refuse, and return its message."""
         assert self.start(properties, *arguments).wait(PATIENCE_S) == 1
         return self.log(properties)
 
@@ -125,7 +123,7 @@ def processes(tmp_path: Path, zookeeper_port: int) -> Iterator[Processes]:
 
 
 def port_of(processes: Processes, name: str) -> int:
-    """Where the broker listens, from its recording: it was started with port 0."""
+    """Return the broker's port from its recording, because it was started with port 0."""
     ports: list[int] = []
 
     def told() -> bool:
@@ -142,8 +140,10 @@ def port_of(processes: Processes, name: str) -> int:
 
 
 def address_of(processes: Processes, name: str, broker_id: int) -> str:
-    """host:port of a broker that knows itself: one that has just started tells clients that there
-    is no broker, until there is a controller.
+    """Return host:port of a broker that knows itself.
+
+    A broker that has just started tells clients that there is no broker, until there is a
+    controller.
     """
     port = port_of(processes, name)
     asyncio.run(
@@ -156,7 +156,7 @@ def address_of(processes: Processes, name: str, broker_id: int) -> str:
 
 
 def test_a_brokers_life(processes: Processes) -> None:
-    """Generated id, topics, records, SIGTERM, clean start, kill -9, recovery: nothing acked is
+    """Generated id, topics, records, SIGTERM, clean start, kill -9, recovery: no acked record is
     lost.
     """
     properties = processes.properties("k")
@@ -212,7 +212,7 @@ def test_a_brokers_life(processes: Processes) -> None:
     broker = processes.start(properties)
     processes.started(properties, 3)
     assert consume(3) == [b"a", b"b", b"c"]
-    # each start made a recording of its own
+    # Each start made a recording of its own.
     assert sorted(path.name for path in processes.folder.glob("k.record*")) == [
         "k.record",
         "k.record.1",
@@ -221,8 +221,8 @@ def test_a_brokers_life(processes: Processes) -> None:
 
 
 def fetch(port: int, topic: str, offset: int) -> int:
-    """Ask a broker by one request for all records of partition 0 from `offset` on; return how many
-    bytes of records came.
+    """Fetch all records of partition 0 from `offset` with one request. Return the bytes of records
+    received.
     """
 
     async def ask() -> int:
@@ -248,8 +248,9 @@ def fetch(port: int, topic: str, offset: int) -> int:
 
 @pytest.mark.skipif(not hasattr(os, "sendfile"), reason="this system has no sendfile")
 def test_records_of_more_than_a_batch_never_enter_a_running_broker(processes: Processes) -> None:
-    """Zero copy, counted where it happens (spec S6): a reader that is behind gets its records by
-    sendfile, all of them; a single batch is read.
+    """Zero copy, counted where it happens (spec S6).
+
+    A reader that is behind gets all its records by sendfile. A single batch is read.
     """
     properties = processes.properties("z")
     processes.start(properties)
@@ -309,7 +310,7 @@ def test_the_books_two_inconsistent_broker_ids_and_others(processes: Processes) 
 
 
 def test_generated_ids_follow_each_other_and_stand_in_each_log_dir(processes: Processes) -> None:
-    """Above reserved.broker.max.id; a log dir that is added later is told too (spec Z4)."""
+    """Ids are above reserved.broker.max.id, and a log dir added later gets the id too (spec Z4)."""
 
     def ids(*names: str) -> list[str]:
         lines = [

@@ -1,4 +1,4 @@
-"""The console tools write and read every codec, with the packages that a bare install has."""
+"""The console tools write and read every codec with the packages of a bare install."""
 
 import subprocess
 from pathlib import Path

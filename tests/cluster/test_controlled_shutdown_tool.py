@@ -1,5 +1,6 @@
-"""ControlledShutdown sent for another broker, as the book proposes: afterwards that broker leads
-nothing and runs on (spec G4).
+"""ControlledShutdown sent for another broker, as the book proposes.
+
+Afterwards that broker leads nothing and keeps running (spec G4).
 """
 
 from collections.abc import Iterator
@@ -31,13 +32,13 @@ def cluster() -> Iterator[Cluster]:
 
 
 def leaders(admin: AdminClient, topic: str = TOPIC) -> dict[int, int]:
-    """As any broker tells it: each hears of a change in its own time."""
+    """Return the leaders as any broker reports them. Each hears of a change in its own time."""
     partitions = admin.list_topics(topic, timeout=PATIENCE_S).topics[topic].partitions
     return {number: partition.leader for number, partition in partitions.items()}
 
 
 def until_broker_leads(cluster: Cluster, broker: int, partitions: int) -> None:
-    """All brokers tell that it leads so many."""
+    """Wait until all brokers report that it leads so many partitions."""
     until_all_tell(
         cluster.bootstrap_servers,
         TOPIC,

@@ -1,7 +1,7 @@
-"""Ctrl-C at a terminal, at moments that the commands' own output or files tell: one line, exit code
-130, and nothing is left.
+"""Ctrl-C at a terminal: one line, exit code 130, and no process is left.
 
-A terminal sends SIGINT to all processes of its foreground group; so do these tests.
+The moments are those that the commands' own output or files show. A terminal sends SIGINT to all
+processes of its foreground group, and so do these tests.
 """
 
 import os
@@ -79,7 +79,7 @@ class Command:
         self.wait_for(lambda: re.search(pattern, self.output), pattern)
 
     def interrupt(self) -> tuple[int, str]:
-        """The exit code, and what was printed after Ctrl-C."""
+        """Send Ctrl-C. Return the exit code and the output after it."""
         before = len(self.output)
         os.killpg(self.process.pid, signal.SIGINT)
         code = self.process.wait(120)
@@ -137,7 +137,7 @@ def test_a_benchmark_with_a_process_beside_it(home: Path) -> None:
 
 
 def test_a_benchmark_that_only_counts(home: Path) -> None:
-    """It says nothing until it is done; so it is told to go on and on, and interrupted when it has
+    """It prints nothing until it is done. So it runs on and on, and is interrupted after it has
     worked for a while.
     """
     command = Command(home, "bench", "codecs", "--rounds", "1000000")
@@ -199,7 +199,7 @@ def test_console_clients(home: Path, cluster: Cluster) -> None:
     consumer.wait_for_output("one")
     code, said = consumer.interrupt()
     assert code == 130
-    assert said.endswith("Processed a total of 1 messages\n")  # Kafka's own line stands for ours
+    assert said.endswith("Processed a total of 1 messages\n")  # Kafka's own line replaces ours
     wait_until_none(str(consumer_home))
     producer.process.stdin.close()
 
@@ -225,7 +225,7 @@ def test_the_test_suite(home: Path) -> None:
 
 
 def test_a_set_up(home: Path) -> None:
-    """While packages are fetched, by an installer that does not come back."""
+    """While packages are fetched by an installer that never returns."""
     tools = home / "bin"
     tools.mkdir()
     uv = tools / "uv"

@@ -1,5 +1,5 @@
-"""The demo as a user starts it, without a terminal: its figures, its exit code, and that nothing is
-left of it.
+"""The demo as a user starts it, without a terminal: its figures, its exit code, and no process
+left.
 """
 
 import signal

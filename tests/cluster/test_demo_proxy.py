@@ -1,4 +1,4 @@
-"""`demo proxy` as a user starts it: the producer that booted on the proxy runs on without it."""
+"""`demo proxy` as a user starts it: the producer that started on the proxy continues without it."""
 
 from pathlib import Path
 

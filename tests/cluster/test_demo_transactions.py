@@ -1,5 +1,6 @@
-"""`demo transactions` as a user starts it: each input counts exactly once, whatever is killed, for
-every client that can run here.
+"""`demo transactions` as a user starts it: each input counts exactly once, whatever is killed.
+
+It runs with every client that can run here.
 """
 
 import shutil

@@ -1,4 +1,4 @@
-"""Exercise 02-1 in a live cluster: the reference serves in broker 2, and what is wrong shows there
+"""Exercise 02-1 in a live cluster: the reference serves in broker 2, and a wrong answer shows there
 too.
 """
 
@@ -36,8 +36,9 @@ def test_a_wheel_that_never_stores_lets_operations_run_early(tmp_path: Path) -> 
 
 
 def test_a_file_that_swaps_the_adapter_is_judged_by_its_own_answers(tmp_path: Path) -> None:
-    """In a live broker: what it swaps is in its own process, and its wheel, which stores nothing,
-    is asked all the same.
+    """In a live broker the file swaps the adapter only in its own process.
+
+    Its wheel, which stores nothing, is asked all the same.
     """
     source = (ROOT / "solutions" / "ch02_timing_wheel" / "ex01_timing_wheel_add.py").read_text(
         encoding="utf-8"

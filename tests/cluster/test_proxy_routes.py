@@ -1,5 +1,5 @@
-"""A metadata proxy before two real clusters: who is led where, and what becomes of the clients of
-one that is gone (spec B3).
+"""A metadata proxy in front of two real clusters: where clients are led, and what happens when one
+is gone (spec B3).
 """
 
 import tempfile
@@ -37,7 +37,7 @@ class World(NamedTuple):
     address: str
 
     def boot(self, client_id: str) -> str:
-        """Which cluster this client is told of."""
+        """Return the cluster to which this client is led."""
         client = AdminClient(
             {"bootstrap.servers": self.address, "client.id": client_id, "log_level": 0}
         )
@@ -50,7 +50,7 @@ class World(NamedTuple):
 
 @pytest.fixture
 def world(shared: World) -> World:
-    """Both clusters are up, and the proxy knows it, whatever a test before has left."""
+    """Return both clusters, up and known to the proxy, whatever an earlier test did."""
     start_all(shared.west)
     wait_for(
         lambda: all(states_of(shared.proxy, target)[-1:] == ["Up"] for target in ("east", "west")),
@@ -111,10 +111,10 @@ def test_by_client_id_and_spread(world: World) -> None:
 def test_a_topics_rule_does_not_lead_a_client_whose_first_request_names_no_topic(
     world: World,
 ) -> None:
-    """librdkafka's does not: it is led by the rule without a topic. Whom it asks for its topic
-    then, a broker or the proxy again, is chance. By client id it finds it.
+    """librdkafka's first request names no topic, so the rule without a topic leads it.
 
-    The Java clients name their topic at once (tests/interop/test_clients_on_proxy.py).
+    It is chance whether it then asks a broker or the proxy again for its topic. By client id it
+    finds it. The Java clients name their topic at once (tests/interop/test_clients_on_proxy.py).
     """
 
     def led_to(client_id: str) -> list[str]:

@@ -1,5 +1,5 @@
-"""When a cluster does not get ready, the terminal says why: each broker's own story, and not only
-that time is up.
+"""When a cluster does not get ready, the terminal gives each broker's own cause, not only the
+time-out.
 """
 
 import socket
@@ -40,7 +40,7 @@ def test_a_port_that_is_taken_is_named(taken_port: int, tmp_path: Path) -> None:
 
 def test_a_zookeeper_that_is_not_there_is_named(tmp_path: Path) -> None:
     with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))  # nobody listens: every connection is refused
+        sock.bind(("127.0.0.1", 0))  # nobody listens, so every connection is refused
         nowhere = f"127.0.0.1:{sock.getsockname()[1]}"
         props = {"zookeeper.connection.timeout.ms": "1000"}
         with (

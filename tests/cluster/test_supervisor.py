@@ -1,6 +1,4 @@
-"""The supervisor with real brokers: its acts and what it tells of them, and that nothing is ever
-left behind.
-"""
+"""The supervisor with real brokers: its acts, its events, and no process left behind."""
 
 import os
 import signal
@@ -47,7 +45,7 @@ def shared(zookeeper: str) -> Iterator[Cluster]:
 
 @pytest.fixture
 def cluster(shared: Cluster) -> Cluster:
-    """Three brokers that run, whatever a test before has left."""
+    """Return three running brokers, whatever an earlier test did."""
     start_all(shared)
     return shared
 
@@ -95,7 +93,7 @@ def test_status_tells_of_every_process(cluster: Cluster) -> None:
 
 
 def test_a_broker_killed_and_started_again(cluster: Cluster) -> None:
-    """The supervisor tells each step; the act is the cause of what came of it."""
+    """The supervisor emits an event for each step, and the act is the cause of its results."""
     with TraceClient(cluster.supervisor_events_address()) as events:
         before = cluster.pid(1)
         cluster.kill(1)
@@ -126,8 +124,8 @@ def test_a_broker_killed_and_started_again(cluster: Cluster) -> None:
 
 
 def test_a_broker_stopped_says_goodbye(cluster: Cluster) -> None:
-    """After a SIGTERM its znode is gone when its process is, without waiting for a session to
-    expire.
+    """After SIGTERM the broker's znode is gone as soon as its process is, without waiting for the
+    session to expire.
     """
     cluster.stop(2)
     assert cluster.status().broker(2).ended in ("ended with code 0", "killed by SIGTERM")
@@ -268,7 +266,7 @@ def test_nothing_is_left_of_a_supervisor_that_was_killed(tmp_path: Path, zookeep
     wait_until_gone(all_pids)
     assert not is_up(cluster.folder)
     cluster.close()
-    # and it can be brought up again, with the stale addresses in its folder
+    # It can be started again, although its folder holds stale addresses.
     again = start_cluster("headless", Wish(), tmp_path)
     again.wait_ready()
     again.down(delete=True)
@@ -305,8 +303,8 @@ def test_nothing_is_left_when_the_owner_ends(
 
 @pytest.mark.parametrize("after_s", [0.15, 0.4, 0.8, 1.3])
 def test_ctrl_c_during_cluster_up_leaves_nothing(tmp_path: Path, after_s: float) -> None:
-    """At any moment: while Python starts, while the supervisor starts, while brokers start, when it
-    is ready.
+    """At any moment: while Python starts, the supervisor starts, brokers start, or when it is
+    ready.
     """
     environment = python_environment() | {"KAFKA_EDU_HOME": str(tmp_path)}
     command = python_command("kafka_edu", "cluster", "up", "--name", "hasty")

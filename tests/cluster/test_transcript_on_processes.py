@@ -1,10 +1,9 @@
-"""The essentials of `leader_epoch_truncation.txt`, which runs in virtual time, on real processes
-and a real client.
+"""The essentials of `leader_epoch_truncation.txt`, on real processes with a real client.
 
-A follower stands still: the ISR shrinks, and acks=all is answered. The leader is killed with -9:
-another is elected, from the ISR and in the order of the replicas. The old leader comes back: it
-asks by leader epoch where to cut its log, catches up, and is in the ISR again. Nothing acked is
-lost.
+The transcript itself runs in virtual time. A follower stands still: the ISR shrinks, and acks=all
+is answered. The leader is killed with -9: another is elected from the ISR, in the order of the
+replicas. The old leader comes back: it asks by leader epoch where to cut its log, catches up, and
+is in the ISR again. No acked record is lost.
 """
 
 from pathlib import Path
@@ -30,7 +29,7 @@ TOPIC = "t"
 
 
 class AckedProducer:
-    """Sends one value after the other and remembers what was acked."""
+    """Sends one value after the other and remembers which were acked."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.acked: dict[str, int] = {}
@@ -58,7 +57,7 @@ class AckedProducer:
 
 
 def wait_for_isr(cluster: Cluster, leader: int, wanted: set[int], timeout_s: float = 60) -> None:
-    """Return when that leader tells of this ISR: as it stands, or when it comes to be."""
+    """Return when that leader reports this ISR, in a snapshot or in an event."""
     with TraceClient(cluster.events_address(leader)) as events:
 
         def holds(envelope: Envelope) -> bool:
@@ -138,7 +137,7 @@ def test_pause_shrink_kill_elect_truncate_catch_up(tmp_path: Path, zookeeper: st
         producer.wait()
         assert consume_all(cluster, 4) == [(0, "a"), (1, "b"), (2, "c"), (3, "d")]
         assert producer.acked == {"a": 0, "b": 1, "c": 2, "d": 3}
-        cluster.stop(0)  # by itself, so that its recording is whole: a block that ends kills
+        cluster.stop(0)  # alone, so that its recording is complete, because the block's end kills
 
     history = list(merge(open_recording(str(path)) for path in recordings.values()))
     elected = [

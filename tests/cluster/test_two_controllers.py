@@ -1,7 +1,9 @@
-"""Who rules, on real processes and on both ZooKeepers, under a producer with acks=all: /controller
-deleted, overwritten and spoilt by hand; a controller that sleeps (SIGSTOP) while another is
-elected, with its session alive, and across the session's end; a broker whose session ends. Nothing
-acked is lost.
+"""Which broker is the controller, under a producer with acks=all, on real processes and both
+ZooKeepers.
+
+/controller is deleted, overwritten and corrupted by hand. A controller is stopped by SIGSTOP while
+another is elected: once with its session alive, once across the session's end. A broker's session
+ends. No acked record is lost.
 """
 
 import json
@@ -35,7 +37,7 @@ RATE = 400
 
 
 class Ruled(NamedTuple):
-    """What ZooKeeper says of who rules."""
+    """ZooKeeper's view of the controller."""
 
     epoch: int
     broker: int
@@ -51,7 +53,7 @@ class World:
         create_topic(self.admin, TOPIC, PARTITIONS)
 
     def ruled(self) -> Ruled | None:
-        """None while /controller is not there, or names no broker of ours."""
+        """Return None while /controller does not exist, or names no broker of ours."""
         try:
             broker = json.loads(self.zk.get("/controller")[0])["brokerid"]
         except (LookupError, ValueError, TypeError, KazooException):
@@ -63,7 +65,7 @@ class World:
         )
 
     def until_elected(self, after: int, *, but: int | None = None) -> Ruled:
-        """Somebody (else than `but`) has been elected after epoch `after`."""
+        """Wait until a broker other than `but` has been elected after epoch `after`."""
 
         def elected() -> Ruled | None:
             now = self.ruled()
@@ -95,7 +97,7 @@ def world(tmp_path: Path, zookeeper: str) -> Iterator[World]:
 
 
 def named(broker: int) -> bytes:
-    """/controller as a hand writes it."""
+    """Return /controller as someone would write it by hand."""
     return json.dumps({"version": 1, "brokerid": broker, "timestamp": "0"}).encode()
 
 
@@ -118,7 +120,7 @@ def test_there_is_one_ruler_and_nothing_acked_is_lost(world: World) -> None:
     asleep = world.until_elected(ruler.epoch)
     wait_until_in_sync(world.admin, TOPIC, PARTITIONS)
 
-    # The controller sleeps for less than its session; it wakes with a topic to create, and does not
+    # The controller sleeps for less than its session. It wakes with a topic to create, and does not
     # know that it was replaced.
     world.cluster.pause(asleep.broker)
     world.zk.create("/brokers/topics/slept", b'{"version":1,"partitions":{"0":[0,1,2]}}')
@@ -131,7 +133,7 @@ def test_there_is_one_ruler_and_nothing_acked_is_lost(world: World) -> None:
     world.cluster.resume(asleep.broker)
     wait_until_in_sync(world.admin, TOPIC, PARTITIONS)
 
-    # The controller sleeps across the end of its session, and so does another broker, later.
+    # The controller sleeps across the end of its session. Later another broker does too.
     dead = awake.broker
     world.cluster.pause(dead)
     after = world.until_elected(awake.epoch, but=dead)
@@ -152,7 +154,7 @@ def test_there_is_one_ruler_and_nothing_acked_is_lost(world: World) -> None:
     last = world.ruled()
     assert last == after, "the sleepers did not take the office back"
     for broker in range(BROKERS):
-        world.cluster.stop(broker)  # by itself, so that its recording is whole
+        world.cluster.stop(broker)  # alone, so that its recording is complete
     events = [envelope for broker in range(BROKERS) for envelope in world.recorded(broker)]
     one_ruler_an_epoch(events)
     the_sleeper_was_fenced(events, asleep)
@@ -161,8 +163,8 @@ def test_there_is_one_ruler_and_nothing_acked_is_lost(world: World) -> None:
 
 
 def one_ruler_an_epoch(events: list[Envelope]) -> None:
-    """And what one has written, no older one wrote over: in each state znode the epochs go up with
-    the versions.
+    """Check that no older controller overwrote a newer one: in each state znode the epochs rise
+    with the versions.
     """
     elected = [e.event.epoch for e in events if isinstance(e.event, ControllerElected)]
     assert sorted(elected) == list(range(1, len(elected) + 1))
@@ -183,9 +185,11 @@ def one_ruler_an_epoch(events: list[Envelope]) -> None:
 
 
 def the_sleeper_was_fenced(events: list[Envelope], asleep: Ruled) -> None:
-    """It woke with a topic to create. Either it tried, and ZooKeeper refused; or its connection had
-    been given up, and the news of both came at once, its end first. (tests/unit/sim/test_fencing.py
-    has the first for certain.) The topic was created once, by the other.
+    """Check how the controller woke with a topic to create.
+
+    Either it tried and ZooKeeper refused. Or its connection had been closed and the news of both
+    came at once, the end first. (tests/unit/sim/test_fencing.py has the first case for certain.)
+    The topic was created once, by the other controller.
     """
     done = [
         e.event
@@ -210,8 +214,9 @@ def the_sleeper_was_fenced(events: list[Envelope], asleep: Ruled) -> None:
 
 
 def registered_anew(events: list[Envelope], broker: int) -> None:
-    """Each time that its session had ended: once by what is done here, and more often only on a
-    machine that is very busy.
+    """Check that it registered again each time its session had ended.
+
+    That is once because of this test, and more often only on a very busy machine.
     """
     own = [e.event for e in events if e.broker == broker]
     epochs = [event.broker_epoch for event in own if isinstance(event, BrokerRegistered)]

@@ -1,5 +1,5 @@
-"""`demo chain` as a user starts it: on real processes and an unmodified producer the chain is
-whole, and no link is false.
+"""`demo chain` as a user starts it: with real processes and an unmodified producer the chain is
+complete, and no link is false.
 """
 
 from pathlib import Path

@@ -1,5 +1,6 @@
-"""`demo control-plane` as a user starts it: with a listener of its own the controller is heard at
-once, whatever waits in the broker's queue.
+"""`demo control-plane` as a user starts it.
+
+With a listener of its own, the controller is served at once, whatever waits in the broker's queue.
 """
 
 from pathlib import Path

@@ -1,5 +1,6 @@
-"""A group of real consumers while the broker that coordinates it is killed with -9, twice: nothing
-is lost, what was committed stays committed (spec O2).
+"""A group of real consumers while its coordinator is killed with -9, twice.
+
+No record is lost, and committed offsets stay committed (spec O2).
 """
 
 import threading
@@ -35,12 +36,14 @@ def cluster() -> Iterator[Cluster]:
 
 
 class Member(threading.Thread):
-    """Reads, and commits after each record with a request of its own; notes what was read and what
-    was answered to be committed.
+    """Reads and commits after each record with a request of its own.
+
+    It notes what it read and which commits were acknowledged.
     """
 
     def __init__(self, cluster: Cluster) -> None:
-        super().__init__(daemon=True)  # one that a failed test leaves behind does not hold the run
+        # a member that a failed test leaves behind does not block the run
+        super().__init__(daemon=True)
         settings = rd(
             cluster.bootstrap_servers,
             group_id=GROUP,
@@ -58,7 +61,8 @@ class Member(threading.Thread):
         unsaid: dict[int, int] = {}
 
         def taken(*_: object) -> None:
-            unsaid.clear()  # who has the partition now reads it again from what was committed
+            # the new owner of the partition reads it again from the committed offset
+            unsaid.clear()
 
         self._consumer.subscribe([TOPIC], on_assign=taken, on_revoke=taken, on_lost=taken)
         while not self._stopped.is_set():
@@ -72,7 +76,7 @@ class Member(threading.Thread):
                         offsets=[TopicPartition(TOPIC, partition, offset)], asynchronous=False
                     )
                 except KafkaException:
-                    # the coordinator is away, or the group gathers: the next turn says it again
+                    # The coordinator is away, or the group is joining. The next turn commits again.
                     continue
                 unsaid.pop(partition, None)
                 self.committed[partition] = offset

@@ -1,5 +1,6 @@
-"""A minute of kill -9 under two unmodified producers: every acked record is there, once, in order,
-and the replicas are the same bytes.
+"""A minute of kill -9 under two unmodified producers.
+
+Every acked record is there, once, in order, and the replicas hold the same bytes.
 """
 
 from pathlib import Path

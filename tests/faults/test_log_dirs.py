@@ -1,5 +1,6 @@
-"""`demo two-starts` and `demo bad-disk` as a user starts them: real processes, an unmodified client
-with acks=all, and every acked record looked for.
+"""`demo two-starts` and `demo bad-disk` as a user starts them.
+
+They use real processes and an unmodified client with acks=all, and look for every acked record.
 """
 
 from pathlib import Path

@@ -1,5 +1,7 @@
-"""`demo shutdown` as a user starts it: SIGTERM costs no record and no recovery, kill -9 costs a
-session time-out and a recovery, and neither an acked record.
+"""`demo shutdown` as a user starts it.
+
+SIGTERM costs no record and no recovery. kill -9 costs a session time-out and a recovery. Neither
+costs an acked record.
 """
 
 from pathlib import Path

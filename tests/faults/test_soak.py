@@ -1,6 +1,4 @@
-"""`soak` as a user starts it: half a minute with a kill, in two parts, the first of them ended by
-Ctrl-C.
-"""
+"""`soak` as a user starts it: half a minute with a kill, in two parts. Ctrl-C ends the first."""
 
 import json
 import signal

@@ -1,8 +1,7 @@
-"""ZooKeeper's servers killed and paused under an acks=all producer: no acked record is lost, and no
-broker loses its session (spec Z1).
+"""ZooKeeper's servers killed and paused under an acks=all producer (spec Z1).
 
-With Apache's as an ensemble of three it is the leader that goes, and another leads; the single
-embedded one comes back with what its log holds.
+No acked record is lost, and no broker loses its session. With Apache's ensemble of three the leader
+goes and another leads. The single embedded server comes back with the content of its log.
 """
 
 import time
@@ -29,7 +28,7 @@ ALONE = -2
 
 
 class Registration(NamedTuple):
-    """What a broker's or the controller's znode says of the session behind it."""
+    """The session behind a broker's or the controller's znode."""
 
     session: int
     created: int
@@ -54,14 +53,14 @@ def shared(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 @pytest.fixture
 def cluster(shared: Cluster) -> Cluster:
-    """All servers and brokers run, whatever a test before has left."""
+    """Return the cluster with all servers and brokers running, whatever an earlier test did."""
     start_all(shared)
     return shared
 
 
 @pytest.fixture(scope="module")
 def producer(shared: Cluster) -> Iterator[ConfluentProducer]:
-    """Produces all the while."""
+    """Produce during the whole test."""
     producer = ConfluentProducer(shared.bootstrap_servers, TOPIC, PARTITIONS, RATE, 100)
     producer.start()
     yield producer
@@ -76,7 +75,7 @@ def producer(shared: Cluster) -> Iterator[ConfluentProducer]:
 
 
 def registrations(cluster: Cluster) -> dict[str, Registration]:
-    """Asked by a client of its own, when ZooKeeper serves again."""
+    """Ask by a client of its own, when ZooKeeper serves again."""
     zk = KazooClient(cluster.zookeeper_connect)
     zk.start(PATIENCE_S)
     try:
@@ -89,7 +88,7 @@ def registrations(cluster: Cluster) -> dict[str, Registration]:
 
 
 def acked_after(producer: ConfluentProducer, moment: float) -> bool:
-    """Whether each partition has acked something since."""
+    """Return whether each partition has acked something since `moment`."""
     return all(
         times and times[-1] > moment
         for times in [producer.ack_times[partition] for partition in range(PARTITIONS)]
@@ -97,7 +96,7 @@ def acked_after(producer: ConfluentProducer, moment: float) -> bool:
 
 
 def create(cluster: Cluster, topic: str) -> None:
-    """What the broker and the controller write into ZooKeeper, by the sessions that they hold."""
+    """Make the broker and the controller write to ZooKeeper over the sessions they hold."""
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
     admin.create_topics([NewTopic(topic, 1, 3)])[topic].result(PATIENCE_S)
 

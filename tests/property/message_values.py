@@ -20,7 +20,9 @@ INTEGERS = {"b": 8, "h": 16, "i": 32, "q": 64}
 
 
 def values(wire: object, version: int) -> st.SearchStrategy[Any]:
-    """Values of a wire type. Any, as hypothesis infers no type from a schema."""
+    """Return values of a wire type. Their type is Any, because hypothesis infers no type from a
+    schema.
+    """
     if (struct := as_struct(wire)) is not None:
         return structs(struct, version)
     if isinstance(wire, ArrayType):
@@ -47,7 +49,9 @@ def field_values(field: Field, version: int) -> st.SearchStrategy[Any]:
 
 @functools.cache
 def structs(struct: StructMeta, version: int) -> st.SearchStrategy[Any]:
-    """Objects of `struct` with the fields that `version` has; the others keep their defaults."""
+    """Return objects of `struct` with the fields that `version` has. The other fields keep their
+    defaults.
+    """
     present = {
         field.name: field_values(field, version)
         for field in struct.FIELDS

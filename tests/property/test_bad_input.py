@@ -1,9 +1,8 @@
-"""Whatever bytes come, no handler meets an exception that it did not foresee, and the next client
-is served as before.
+"""Whatever bytes arrive, no handler meets an unforeseen exception, and the next client is served.
 
-The frames are random, or true ones (those recorded in tests/golden/answers) with a few bytes
-changed, cut or doubled. One broker in virtual time gets them all, one after the other, each on a
-connection of its own.
+The frames are random, or real ones (those recorded in tests/golden/answers) with a few bytes
+changed, cut or doubled. One broker in virtual time gets them all in turn, each on its own
+connection.
 """
 
 from collections.abc import Iterator
@@ -29,13 +28,13 @@ TRUE_FRAMES: Final = sorted(
     }
 )
 PROBE: Final = b"".join(map(bytes, encode_request(ApiVersionsRequest(), 0, 7, "probe")))  # type: ignore[arg-type]  # it holds no file region
-#: What a length, a count, an id or a version is likely to be misread from.
+#: Bytes that are likely to be misread as a length, a count, an id or a version.
 TELLING: Final = st.sampled_from([0, 1, 0x7F, 0x80, 0xFE, 0xFF]) | st.integers(0, 255)
 
 
 @st.composite
 def spoiled(draw: st.DrawFn) -> bytes:
-    """A true frame with something wrong; its size is right, so that it is read as a request."""
+    """Return a real frame with an error in it. Its size is right, so it is read as a request."""
     body = bytearray(bytes.fromhex(draw(st.sampled_from(TRUE_FRAMES)))[4:])
     for _ in range(draw(st.integers(1, 4))):
         at = draw(st.integers(2, max(len(body) - 1, 2)))
@@ -51,7 +50,7 @@ def spoiled(draw: st.DrawFn) -> bytes:
 
 @st.composite
 def random_request(draw: st.DrawFn) -> bytes:
-    """A header that is right, and any body."""
+    """Return a correct header with any body."""
     key, version = draw(st.integers(0, 65)), draw(st.integers(0, 12))
     body = (
         key.to_bytes(2, "big")
@@ -64,7 +63,7 @@ def random_request(draw: st.DrawFn) -> bytes:
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[SimulatedBroker]:
-    """With the topics, records and groups that the recordings make."""
+    """Start a broker with the topics, records and groups that the recordings make."""
     broker = SimulatedBroker(COMMON)
     for name in MODULES:
         list(Replay(broker).differences(read_steps(name)))

@@ -1,9 +1,9 @@
-"""Whatever happens at once to brokers, topics and connections: no link between two processes is
-false, and no watch and no request is without its own.
+"""Whatever happens at once: no link between two processes is false, and no watch or request lacks
+its link.
 
-Hypothesis drives a cluster in virtual time. Often only a moment passes between two misfortunes, so
-that several kills, new topics and watches are under way together, where the latest earlier event is
-most often the wrong one. `chain_oracle` knows the true causes.
+Hypothesis drives a cluster in virtual time. Often only a moment passes between two faults, so that
+several kills, new topics and watches are under way together. Then the latest earlier event is most
+often the wrong cause. `chain_oracle` knows the true causes.
 """
 
 import pytest
@@ -34,7 +34,7 @@ def act(world: World, doing: str, broker: int, topic: str) -> None:
         case "start" if not up and not paused:
             cluster.advance(
                 25_000
-            )  # its old session has to be over: a start waits for that, and may give up
+            )  # its old session must be over: a start waits for that, and may give up
             cluster.start(broker)
         case "pause" if up and broker not in paused:
             cluster.pause(broker)

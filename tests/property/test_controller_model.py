@@ -1,10 +1,10 @@
-"""Whatever happens to brokers, sessions, znodes and topics: when it is over, one controller rules,
-and the cluster is as it should be (spec C1-C9, L1).
+"""Whatever happens to brokers, sessions, znodes and topics: in the end one controller rules a
+healthy cluster (spec C1-C9, L1).
 
-Hypothesis drives real KafkaControllers on a ZooKeeper in memory, in virtual time, sometimes letting
-only a moment pass between two misfortunes, so that events of the one are dealt with amid the other.
-After each pause: one ruler; every partition with a live member of its ISR is led by one, by AR
-order of those who were there; the context is what ZooKeeper holds; epochs never went back.
+Hypothesis drives real KafkaControllers on a ZooKeeper in memory, in virtual time. Sometimes only a
+moment passes between two faults, so that their events mix. After each pause: one controller; every
+partition with a live ISR member is led by one, in AR order of those alive; the context matches
+ZooKeeper; epochs never went back.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ class ControllerModel(RuleBasedStateMachine):
         self.config = ControllerConfig(auto_leader_rebalance_enable=False)
         self.epochs: dict[TopicPartition, tuple[int, int]] = {}
         self.unnotified: dict[TopicPartition, int] = {}
-        """Partitions whose ISR was written, by the leader who has not told the controller yet."""
+        """Partitions whose ISR was written by the leader, which has not told the controller yet."""
         self.at_rest = False
 
     @initialize()
@@ -55,7 +55,7 @@ class ControllerModel(RuleBasedStateMachine):
         self.at_rest = False
         self.cluster.loop.advance(ms)
 
-    # What happens.
+    # Faults.
 
     @rule(
         topic=TOPICS,
@@ -100,7 +100,7 @@ class ControllerModel(RuleBasedStateMachine):
     @precondition(lambda self: len(self.alive) > 1)
     @rule(broker=BROKERS, ms=MOMENTS)
     def kill(self, broker: int, ms: float) -> None:
-        """kill -9, and its session ends at once: the time-out is but waiting."""
+        """kill -9, and the session ends at once, because the time-out is mere waiting."""
         if broker in self.cluster.brokers:
             self.kill_at_once(broker)
             self.moment(ms)
@@ -130,8 +130,8 @@ class ControllerModel(RuleBasedStateMachine):
         ms=MOMENTS,
     )
     def spoil(self, data: bytes | None, ms: float) -> None:
-        """/controller by hand."""
-        with contextlib.suppress(ZkError):  # there is none just now
+        """Write /controller by hand."""
+        with contextlib.suppress(ZkError):  # there is none at the moment
             self.cluster.run(
                 self.cluster.hand.delete("/controller")
                 if data is None
@@ -141,11 +141,10 @@ class ControllerModel(RuleBasedStateMachine):
 
     @rule(data=st.data(), ms=MOMENTS)
     def an_isr_changes(self, data: st.DataObject, ms: float) -> None:
-        """A leader drops a follower, or takes one up again, and tells the controller; and once
-        more, of which the notification is still to come (`rest`).
+        """A leader drops a follower or adds it again, and tells the controller. A second change is
+        not reported yet (`rest`).
 
-        Often somebody of that ISR dies before: what the controller knows of it then is not so any
-        more.
+        Often a member of that ISR dies first. Then the controller's knowledge of it is out of date.
         """
         self.rest()
         led = [tp for tp, (leader, _, _) in sorted(self.states().items()) if leader in self.alive]
@@ -179,7 +178,7 @@ class ControllerModel(RuleBasedStateMachine):
         self.cluster.settle(REST_MS)
         self.at_rest = True
 
-    # What must be so.
+    # Checks.
 
     def states(self) -> dict[TopicPartition, tuple[int, int, tuple[int, ...]]]:
         found = self.cluster.run(
@@ -279,7 +278,8 @@ class ControllerModel(RuleBasedStateMachine):
                     tp,
                     replica,
                     state,
-                )  # a new one counts as online, as in Kafka, if its broker is dead or not
+                    # a new partition counts as online, as in Kafka, even if its broker is dead
+                )
 
     def teardown(self) -> None:
         self.cluster.loop.close()

@@ -1,4 +1,4 @@
-"""The two tables, and elections, for all inputs."""
+"""The two state tables, and elections, for all inputs."""
 
 from itertools import pairwise
 from random import Random
@@ -60,7 +60,7 @@ def test_a_partition_is_forgotten_only_when_offline(path: list[PartitionState]) 
 
 
 def isr_of(assignment: list[int], random: Random) -> tuple[int, ...]:
-    """Some of them, in any order."""
+    """Draw some replicas, in any order."""
     return tuple(random.sample(assignment, random.randrange(len(assignment) + 1)))
 
 
@@ -118,8 +118,9 @@ def test_what_is_said_of_an_election_is_so(
     going: set[int],
     unclean: bool,
 ) -> None:
-    """Each replica of AR is accounted for once; each reason is true of it; whoever is said to be
-    able to lead would lead if those before it were dead.
+    """Each replica of AR appears once, and each reason given for it is true.
+
+    A replica reported as able to lead would lead if those before it were dead.
     """
     isr = isr_of(assignment, random)
     alive = [replica for replica in assignment if replica in live]

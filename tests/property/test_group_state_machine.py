@@ -1,5 +1,7 @@
-"""A group under any sequence of joins, syncs, leavings, commits, slow disks and passing time, held
-against a model and its invariants (hypothesis).
+"""A group under any sequence of joins, syncs, departures, commits, slow disks and passing time
+(hypothesis).
+
+It is compared with a model and its invariants.
 """
 
 from hypothesis import settings
@@ -31,9 +33,7 @@ preferences = st.sampled_from(
 
 
 class GroupMachine(RuleBasedStateMachine):
-    """Clients a to d do what they like; what each was told last is what it goes on with, as real
-    ones do.
-    """
+    """Clients a to d act at random. Like a real one, each continues with its last answer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class GroupMachine(RuleBasedStateMachine):
         return self.world.group
 
     def heard(self) -> None:
-        """Clients take note of what they were answered."""
+        """Let the clients take note of their answers."""
         for name, join in list(self.joining.items()):
             if not join.waits:
                 del self.joining[name]
@@ -109,7 +109,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     @rule(protocols=preferences, steps=st.integers(1, 3))
     def clients_go_on(self, protocols: dict[str, bytes], steps: int) -> None:
-        """Three of them do what real ones do: join, sync, and join again when they are told to."""
+        """Three clients act like real ones: they join, sync, and join again when told to."""
         for _ in range(steps):
             for name in NAMES[:3]:
                 self.heard()
@@ -230,8 +230,8 @@ class GroupMachine(RuleBasedStateMachine):
             state = GroupState(change.after)
 
     def teardown(self) -> None:
-        """When nobody does anything any more, nobody waits, and nobody is left; and the log knows
-        what was committed.
+        """When all activity ends, nobody waits, nobody is left, and the log holds what was
+        committed.
         """
         self.world.log.error = Errors.NONE
         self.world.log.hold = False

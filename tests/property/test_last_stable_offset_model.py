@@ -1,5 +1,5 @@
-"""The last stable offset, the aborted transactions of a fetch and the producers' state, against
-readings of the whole log by brute force (spec X1, X2).
+"""The last stable offset, a fetch's aborted transactions and the producers' state, compared with
+reading the whole log by brute force (spec X1, X2).
 """
 
 from typing import NamedTuple
@@ -30,7 +30,7 @@ CONFIG = LogConfig.parse(
 
 
 class Entry(NamedTuple):
-    """One batch of the log, as whoever reads all of it sees it."""
+    """One batch of the log, as a reader of the whole log sees it."""
 
     first: int
     last: int
@@ -46,8 +46,8 @@ def open_log(files: MemoryFileSystem, clean: bool) -> Log:
 
 
 def stable_by_reading(entries: list[Entry], high_watermark: int, reloaded: int) -> int:
-    """The first record of a transaction that is not decided below the high watermark, or below
-    `reloaded`.
+    """Return the first record of a transaction that is not decided below the high watermark, or
+    below `reloaded`.
     """
     began: dict[int, int] = {}
     for entry in entries:
@@ -74,7 +74,7 @@ def aborted_by_reading(entries: list[Entry]) -> list[tuple[int, int, int]]:
 
 
 def committed_by_reading(entries: list[Entry], stable: int) -> list[int]:
-    """Offsets of data that a read_committed reader must see."""
+    """Return the offsets of data that a read_committed reader must see."""
     aborted = aborted_by_reading(entries)
     return [
         offset
@@ -90,8 +90,8 @@ def committed_by_reading(entries: list[Entry], stable: int) -> list[int]:
 
 
 def committed_by_fetching(log: Log, size: int) -> list[int]:
-    """What a client makes of fetches of `size` bytes and the lists of aborted transactions in them,
-    as Kafka's consumer does.
+    """Return the data that a client sees by fetches of `size` bytes and their lists of aborted
+    transactions, like Kafka's consumer.
     """
     seen: list[int] = []
     offset = log.log_start_offset
@@ -129,8 +129,8 @@ STEPS = st.lists(
 @settings(max_examples=150, deadline=None)
 @given(STEPS, st.sampled_from([1, 150, 300, 1000]))
 def test_log_and_reader_agree(steps: list[tuple[str, int, int]], size: int) -> None:
-    """Producers 0 to 2 write in transactions, 3 outside of them; crashes, clean ends and truncation
-    between.
+    """Producers 0 to 2 write in transactions, 3 outside of them, with crashes, clean ends and
+    truncation.
     """
     files = MemoryFileSystem()
     log = open_log(files, False)
@@ -183,8 +183,8 @@ def test_log_and_reader_agree(steps: list[tuple[str, int, int]], size: int) -> N
                         sequences.get(entry.producer, 0) + entry.last - entry.first + 1
                     )
         log.on_high_watermark_incremented(high_watermark)
-        # What was decided before the state was read again may count as settled: a snapshot knows
-        # only what is open (as in Kafka).
+        # What was decided before the state was read again may count as settled, because a snapshot
+        # holds only open transactions (as in Kafka).
         strict, lax = (
             stable_by_reading(entries, high_watermark, 0),
             stable_by_reading(entries, high_watermark, reloaded),

@@ -1,5 +1,5 @@
-"""A log whose disk is cut off anywhere in a write: what is there afterwards is a beginning of what
-was written, without holes (spec S5).
+"""A log whose disk is cut off anywhere in a write: a prefix of what was written remains, without
+holes (spec S5).
 """
 
 import random
@@ -44,7 +44,7 @@ def batch(number: int, count: int, sequence: int) -> bytes:
 
 
 def values(log: Log) -> list[tuple[int, bytes | None]]:
-    """Every record, read as a consumer would, from offset to offset."""
+    """Return every record, read as a consumer would, from offset to offset."""
     found: list[tuple[int, bytes | None]] = []
     offset = log.log_start_offset
     while offset < log.log_end_offset:
@@ -143,7 +143,7 @@ def follow(log: Log, count: int, epoch: int) -> None:
 
 
 def epochs_in_the_batches(log: Log) -> list[tuple[int, int]]:
-    """Each epoch and its first offset, as the stored batches name them."""
+    """Return each epoch and its first offset, as the stored batches name them."""
     found: list[tuple[int, int]] = []
     for segment in log.segments:
         for _, header in iter_headers(segment.log.pread(segment.size, 0)):
@@ -166,7 +166,7 @@ def epochs_in_the_batches(log: Log) -> list[tuple[int, int]]:
 @example(
     steps=[("append", 0, 4), ("append", 1, 2), ("worker", 0, 0), ("cut", 2, 0), ("append", 0, 2)],
     clean=False,
-)  # epoch 1 wrote nothing that is left
+)  # epoch 1 wrote nothing that remains
 @example(
     steps=[*[("append", 1, 4)] * 20, ("flush", 0, 0)], clean=False
 )  # most segments are not read again
@@ -174,8 +174,8 @@ def epochs_in_the_batches(log: Log) -> list[tuple[int, int]]:
 def test_epochs_whose_file_waits_for_a_worker_are_found_in_the_batches(
     steps: list[tuple[str, int, int]], clean: bool
 ) -> None:
-    """A kill comes at any time between an epoch's first record and the worker that writes the file;
-    a clean end writes it.
+    """A kill may come between an epoch's first record and the worker that writes the file. A clean
+    end writes it.
     """
     disk = MemoryFileSystem()
     log = load(disk)

@@ -1,8 +1,8 @@
-"""A log dir of one of three brokers dies at some operation on it, in virtual time: the broker goes
-on with its other dir, and no acked record is lost.
+"""A log dir of one of three brokers dies at some operation, in virtual time.
 
-Everything below the dir raises OSError from a random operation on, also on files that are open. A
-record is acked by all in-sync replicas, at least two.
+The broker continues with its other dir, and no acked record is lost. From a random operation on,
+everything below the dir raises OSError, also on open files. A record is acked by all in-sync
+replicas, at least two.
 """
 
 import random
@@ -40,7 +40,7 @@ ROUNDS = 40
 
 
 class World:
-    """Three brokers with two log dirs each, one client, and what was acked to it."""
+    """Three brokers with two log dirs each, one client, and its acked records."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
@@ -100,7 +100,9 @@ class World:
         return self.cluster.run_as(self.client.process, asking)
 
     def check_records(self) -> None:
-        """Every acked record lies where its ack said, and each partition has a leader."""
+        """Check that every acked record is where its ack said, and that each partition has a
+        leader.
+        """
         for tp in PARTITIONS:
             stored = dict(self.cluster.run_as(self.client.process, self.client.consume(tp)))
             for sent_to, answer in self.sent:

@@ -1,5 +1,6 @@
-"""A log against the simplest model of it: a list of batches. Appends, truncation, retention,
-restarts, in any order (spec S1–S3).
+"""A log compared with its simplest model, a list of batches (spec S1–S3).
+
+Appends, truncation, retention and restarts happen in any order.
 """
 
 from hypothesis import settings

@@ -1,5 +1,5 @@
-"""Properties of the metadata proxy: a copy loses nothing in a file, answers every version, and no
-bytes bring the proxy down.
+"""Properties of the metadata proxy: a file keeps a copy complete, every version is answered, and no
+bytes stop the proxy.
 """
 
 import json

@@ -1,9 +1,9 @@
-"""Our codecs beside those of kafka-python 3, which were made from Kafka's own message definitions
-by somebody else: the same bytes, both ways.
+"""Our codecs compared with those of kafka-python 3: the same bytes, both ways.
 
-Fields are told apart by their place, tagged ones by their tag, for some have got another name since
-2.8. What kafka-python has not (BEYOND) is held against bytes of Apache Kafka's own classes alone:
-tests/unit/protocol/test_messages_golden.py, as is everything else once more.
+Other people made kafka-python's codecs from Kafka's own message definitions. Fields are paired by
+their position, tagged fields by their tag, because some names changed after 2.8. What kafka-python
+lacks (BEYOND) is compared only with bytes of Apache Kafka's own classes:
+tests/unit/protocol/test_messages_golden.py. All other messages are compared there too.
 """
 
 import io
@@ -42,8 +42,8 @@ THEIRS: Final[dict[str, Any]] = {
 NO_ID: Final = uuid.UUID(int=0)
 OURS: Final = [cls for pair in REGISTRY.values() for cls in (pair.request, pair.response)]
 
-#: Message without Request or Response → the versions that kafka-python has not: brokers speak them
-#: to each other, or Kafka 4 dropped them.
+#: Message without Request or Response → the versions that kafka-python lacks. Brokers use them
+#: between themselves, or Kafka 4 dropped them.
 BEYOND: Final = {
     "Produce": "0-2",
     "Fetch": "0-3",
@@ -100,7 +100,7 @@ def test_what_kafka_python_lacks_is_known() -> None:
 
 
 def paired(struct: StructMeta, theirs: Any, version: int) -> list[tuple[Field, Any]]:
-    """Each of our fields with theirs."""
+    """Pair each of our fields with theirs."""
     ours = [field for field in struct.FIELDS if field.versions.has(version)]
     placed = [field for field in ours if field.tag is None]
     tagged = {field.tag: field for field in ours if field.tag is not None}
@@ -121,8 +121,8 @@ def paired(struct: StructMeta, theirs: Any, version: int) -> list[tuple[Field, A
 
 
 def to_theirs(field: Field, theirs: Any, value: Any, version: int) -> Any:
-    """The value as kafka-python has it: sets for bit fields, None for a number or id that says that
-    there is none.
+    """Return the value as kafka-python has it: sets for bit fields, None for a number or id that
+    means "none".
     """
     struct = field.struct
     if struct is not None and isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Properties of all messages in all versions; the values are made from the schema itself."""
+"""Properties of all messages in all versions, with values made from the schema itself."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,5 +1,6 @@
-"""Whatever happens, and in whatever order: each operation is completed exactly once, by its event,
-its time-out or force (spec D1).
+"""Whatever happens, in whatever order: each operation completes exactly once (spec D1).
+
+It completes by its event, its time-out or by force.
 """
 
 from hypothesis import given, settings
@@ -11,8 +12,8 @@ from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurg
 
 
 class World:
-    """Keys have levels that rise; an operation is done when the levels of all its keys have reached
-    what it needs.
+    """Keys have levels that rise. An operation completes when all its keys have reached the level
+    it needs.
     """
 
     def __init__(self, purge_interval: int) -> None:
@@ -50,7 +51,7 @@ class Needs(DelayedOperation):
 
     def on_complete(self) -> None:
         self.answers += 1
-        if self.raises is not None:  # completing one brings about others
+        if self.raises is not None:  # completing one causes others
             self.world.raise_level(self.raises)
 
     def on_expiration(self) -> None:

@@ -1,4 +1,4 @@
-"""Records in, records out, in every format and codec; and bytes of any kind in, a Kafka error out
+"""Records in, the same records out, in every format and codec; any bytes in, a Kafka error out
 (spec P6, V2).
 """
 

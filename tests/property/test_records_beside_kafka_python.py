@@ -1,5 +1,5 @@
-"""What kafka-python's own record classes write we read, and what we write they read, in every
-format and codec (spec P6).
+"""We read what kafka-python's record classes write, and they read what we write, in every format
+and codec (spec P6).
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ headers = st.lists(st.tuples(st.text(max_size=8), data), max_size=3).map(tuple)
 drawn_records = st.lists(
     st.tuples(st.integers(0, 2**41), data, data, headers), min_size=1, max_size=12
 )
-#: kafka-python's packages for these are of the group dev; without them it has gzip alone.
+#: kafka-python's packages for these are in the group dev. Without them it has only gzip.
 CODECS: Final = [
     codec
     for codec, has in (
@@ -36,7 +36,7 @@ CODECS: Final = [
     )
     if has()
 ]
-#: Without lz4 in v0: there kafka-python needs the package xxhash. Apache Kafka has it, see
+#: No lz4 in v0, because kafka-python needs the package xxhash there. Apache Kafka has it, see
 #: tests/interop/questions/records.py.
 NOT_HELD: Final = {(0, CompressionType.ZSTD), (1, CompressionType.ZSTD), (0, CompressionType.LZ4)}
 formats = st.sampled_from(
@@ -45,7 +45,7 @@ formats = st.sampled_from(
 
 
 def in_format(drawn: Sequence[Drawn], magic: int, base: int = 0) -> list[Record]:
-    """The records as format `magic` can hold them."""
+    """Return the records as format `magic` can hold them."""
     return [
         Record(base + i, t if magic else -1, key, value, h if magic == 2 else ())
         for i, (t, key, value, h) in enumerate(drawn)
@@ -119,8 +119,8 @@ def test_what_kafka_python_writes_is_read(
     found = read_all(entries)
     if (
         magic == 1
-        # a producer leaves the wrapper's offset at 0, for the broker to set; it is that of the last
-        # message
+        # A producer leaves the wrapper's offset at 0 for the broker to set. It is the offset of the
+        # last message.
     ):
         found = [record._replace(offset=record.offset - found[0].offset) for record in found]
     assert found == records

@@ -1,5 +1,6 @@
-"""The timer against a sorted list: whatever is added, cancelled and added again, each task runs
-once, never early, in its tick.
+"""The timer compared with a sorted list: each task runs once, never early, in its tick.
+
+Tasks are added, cancelled and added again in any order.
 """
 
 from hypothesis import given, settings
@@ -32,8 +33,8 @@ class Recorded(TimerTask):
 
 
 class TimerMachine(RuleBasedStateMachine):
-    """The model: number → deadline of what waits. The clock moves in steps, as a reaper's that
-    oversleeps.
+    """The model: number → deadline of each waiting task. The clock moves in steps, like that of a
+    reaper that oversleeps.
     """
 
     @initialize(
@@ -57,8 +58,8 @@ class TimerMachine(RuleBasedStateMachine):
         return self.time.hi_res_clock_ms()
 
     def _take_what_ran(self, due_at_ms: int) -> None:
-        """What ran must have waited, and be due in the tick of `due_at_ms`; what is due a tick ago
-        must have run.
+        """Check what ran: it was waiting, and due in the tick of `due_at_ms`. Everything due a tick
+        ago has run.
         """
         for number in self.ran:
             deadline_ms = self.deadlines.pop(number)
@@ -134,8 +135,8 @@ class TimerMachine(RuleBasedStateMachine):
 
 
 def check_wheel(wheel: TimingWheel) -> None:
-    """A wheel's hand is on its tick; each bucket holds tasks of one tick, of the range of the
-    wheel.
+    """Check that a wheel's hand is on its tick, and that each bucket holds tasks of one tick in the
+    wheel's range.
     """
     assert wheel.current_time_ms % wheel.tick_ms == 0
     above = wheel.overflow_wheel

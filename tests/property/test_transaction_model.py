@@ -1,14 +1,13 @@
-"""A transactional id under crashing coordinators, rival producers and failing appends, against what
-must hold whatever happens (spec X2).
+"""A transactional id with crashing coordinators, rival producers and failing appends (spec X2).
 
-Two processes with one transactional id do what they like; appends fail or are answered late;
-coordinators die and are replaced. Then all is let come to rest, and the logs are read as a
+Two processes with one transactional id act at random. Appends fail or are answered late.
+Coordinators die and are replaced. Then everything comes to rest, and the logs are read as a
 read_committed consumer reads them:
 
     every transaction whose commit was answered with NONE is there whole, in all its partitions
-    no transaction whose commit was not asked for is there
-    of one whose commit was asked for but not answered, all is there or nothing
-    epochs only rise; whoever was refused as fenced stays refused
+    no transaction whose commit was not requested is there
+    a transaction whose commit was requested but not answered is there whole or not at all
+    epochs only rise; a producer that was refused as fenced stays refused
 """
 
 import asyncio
@@ -46,12 +45,12 @@ class Transaction(NamedTuple):
     partitions: tuple[int, ...]
     """Where a record of it was acked."""
     wanted: str
-    """open, commit, or abort: what was asked for."""
+    """open, commit or abort: the request."""
     answered: bool
 
 
 class Process:
-    """A producer process: writes its transactions' numbers."""
+    """A producer process. It writes its transactions' numbers."""
 
     def __init__(self) -> None:
         self.producer: ProducerIdAndEpoch | None = None
@@ -84,7 +83,7 @@ class Run:
                 world.replicas.held = None if world.replicas.held is None else []
                 world.restart()
                 await world.settle()
-            case ("re-elect",):  # the same process: what it has appended is still to be answered
+            case ("re-elect",):  # the same process: its appends are still to be answered
                 world.epoch += 1
                 world.coordinator.on_resignation(0, None)
                 world.coordinator.on_election(0, world.epoch)
@@ -117,8 +116,8 @@ class Run:
             self.epochs.append(tuple(process.producer))
 
     def _write(self, process: Process, partition: int) -> None:
-        """As a client: the partition first, then the record; a refusal of either is the end of it
-        for this process.
+        """Write like a client: the partition first, then the record. A refusal of either ends this
+        process.
         """
         if process.producer is None or process.fenced:
             return
@@ -151,7 +150,7 @@ class Run:
             return
         answer = self.world.end(process.producer, commit)
         if answer in (Errors.CONCURRENT_TRANSACTIONS, Errors.COORDINATOR_LOAD_IN_PROGRESS):
-            return  # nothing was decided by this: the client asks again later, or never
+            return  # this decided nothing: the client asks again later, or never
         process.fenced = answer is not Errors.NONE
         self._settle(
             process,
@@ -172,9 +171,7 @@ class Run:
             process.open = []
 
     async def rest(self) -> None:
-        """Let all failures end, and whoever is left open be aborted: by a third process, which
-        initialises.
-        """
+        """Let all failures end. A third process, which initialises, aborts any open transaction."""
         world = self.world
         for process in self.processes:
             self._settle(process, answered=False)
@@ -192,7 +189,7 @@ class Run:
         await world.markers.shutdown()
 
     def committed(self) -> dict[int, list[int]]:
-        """Transaction → the partitions in which a read_committed consumer sees records of it."""
+        """Return transaction → the partitions where a read_committed consumer sees its records."""
         seen: dict[int, list[int]] = {}
         for partition, tp in enumerate(DATA):
             log = self.world.replicas.logs[tp]

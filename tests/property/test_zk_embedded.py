@@ -67,8 +67,9 @@ REQUESTS: st.SearchStrategy[Request] = st.one_of(
 
 
 class Model:
-    """A tree as plain as can be: path → [data, version, owner, creates, deletes]. Each op on a
-    copy; a multi is kept only if all went well.
+    """A plain tree: path → [data, version, owner, creates, deletes].
+
+    Each operation works on a copy. A multi is kept only if all its parts succeeded.
     """
 
     def __init__(self) -> None:

@@ -1,5 +1,5 @@
-"""PySpark reads a topic of a live cluster through our data source, and its answer equals the
-generator's truth.
+"""PySpark reads a topic of a live cluster through our data source. Its answer equals the
+generator's true counts.
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,10 @@
-"""Makes the recording that the tests and the screenshots show: a real cluster of three, whose
-leader is killed under load and comes back.
+"""Make the recording for the tests and the screenshots.
+
+A real cluster of three brokers, whose leader is killed under load and comes back.
 
     python tests/tui/make_recording.py tests/tui/recordings/leader-killed.jsonl.gz
 
-It is run by hand, when events have changed so that the old recording cannot be read any more.
+Run it by hand if events have changed so that the old recording cannot be read any more.
 """
 
 import asyncio
@@ -33,7 +34,7 @@ TOPICS = (
 
 
 def thinned() -> Callable[[Envelope], bool]:
-    """Keeps all facts and snapshots, and of each teller's gauges four samples a second instead of
+    """Keep all facts and snapshots, and four samples a second of each process's gauges instead of
     ten.
     """
     kept: dict[int, int] = {}
@@ -51,9 +52,10 @@ def thinned() -> Callable[[Envelope], bool]:
 
 
 def produce(bootstrap: str, stop: threading.Event) -> None:
-    """acks=all from twelve producers until told to stop. A broker takes one request at a time from
-    each connection; so many can wait at once, and the deadlines differ, so that the wheels of the
-    Produce purgatory have something in many a slot.
+    """Produce with acks=all from twelve producers until `stop` is set.
+
+    A broker takes one request at a time from each connection, so this many can wait at once. Their
+    deadlines differ, so that the wheels of the Produce purgatory hold something in many slots.
     """
     producers = [
         Producer(
@@ -72,10 +74,10 @@ def produce(bootstrap: str, stop: threading.Event) -> None:
     while not stop.is_set():
         for producer in producers:
             for i in range(10):
-                with contextlib.suppress(BufferError):  # nobody takes them just now
+                with contextlib.suppress(BufferError):  # nobody takes them at the moment
                     producer.produce("web" if i % 5 else "payments", line)
             producer.poll(0)
-        time.sleep(0.1)  # so much load; it is run by hand
+        time.sleep(0.1)  # this is the load; the script is run by hand
     for producer in producers:
         producer.purge()
         producer.flush(2)

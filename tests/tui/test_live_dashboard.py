@@ -1,5 +1,6 @@
-"""The real dashboard in a real terminal (tmux) on a real cluster: a broker is killed and started
-again by keys, and the screen says so.
+"""The real dashboard in a real terminal (tmux) on a real cluster.
+
+A broker is killed and started again by keys, and the screen shows it.
 """
 
 import os
@@ -47,7 +48,7 @@ class Terminal:
         return self._run("capture-pane", "-p")
 
     def wait_for(self, wanted: Callable[[str], bool], what: str) -> str:
-        """Look until the screen is as wanted; on failure the last screen is shown."""
+        """Look until the screen is as wanted. On failure show the last screen."""
         seen: list[str] = []
 
         def shows() -> str:

@@ -1,5 +1,5 @@
-"""What the screens say: a recorded cluster of three, whose leader was killed under load and came
-back.
+"""The text of the screens, from a recorded cluster of three whose leader was killed under load and
+came back.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ def recording() -> tuple[Envelope, ...]:
 
 
 def moment(cls: type[Event]) -> tuple[int, Event]:
-    """When (ms from the beginning) something happened for the last time, and what."""
+    """Return when (ms from the beginning) an event last happened, and the event."""
     begin_us = recording()[0].mono_us
     for envelope in reversed(recording()):
         if isinstance(envelope.event, cls):
@@ -48,7 +48,7 @@ def moment(cls: type[Event]) -> tuple[int, Event]:
 
 
 def screen_text(screen: Screen[Result]) -> str:
-    """What stands on the screen, as lines of text."""
+    """Return the screen as lines of text."""
     strips = screen._compositor.render_strips()
     return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
 
@@ -58,7 +58,7 @@ def look(
     ask: Callable[[Pilot[None], DashboardApp], Awaitable[None]],
     size: tuple[int, int] = (120, 36),
 ) -> None:
-    """Run the dashboard, standing still at this moment of the recording."""
+    """Run the dashboard, paused at this moment of the recording."""
 
     async def run() -> None:
         replay = Replay(recording())

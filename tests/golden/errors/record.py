@@ -17,7 +17,7 @@ PROGRAMS: Final = {"kafka": "ErrorClasses", "zookeeper": "KeeperExceptions"}
 
 
 def printed_by(version: str, peer: str) -> str:
-    """Return what the jar says. Raises PeerMissing without Java or Maven."""
+    """Return the output of the jar. Raises PeerMissing without Java or Maven."""
     jars = kafka_jars(version)
     program = PROGRAMS[peer]
     classes = compiled(HERE / f"{program}.java", jars)

@@ -1,9 +1,9 @@
-"""Record a log folder as a real broker writes it: `record.py BOOTSTRAP LOG_DIR TARGET`, against a
-running Apache Kafka whose log dir is LOG_DIR.
+"""Record a log folder as a real broker writes it: `record.py BOOTSTRAP LOG_DIR TARGET`.
 
-Makes the topic `golden` with small segments, writes batches of every codec to it (idempotent and
-not), copies the folder as it stands, which is what kill -9 leaves, to TARGET/running; run it again
-with `after` behind the arguments when the broker has been stopped cleanly: copies to TARGET/clean.
+It needs a running Apache Kafka whose log dir is LOG_DIR. It makes the topic `golden` with small
+segments and writes batches of every codec to it, idempotent and not. Then it copies the folder as
+it stands, which is what kill -9 leaves, to TARGET/running. Run it again with `after` as the last
+argument when the broker has been stopped cleanly, and it copies to TARGET/clean.
 """
 
 import json

@@ -1,9 +1,9 @@
-"""Record what Apache Kafka writes of groups: `python -m tests.golden.log.record_groups` (see
+"""Record what Apache Kafka writes about groups: `python -m tests.golden.log.record_groups` (see
 README.md).
 
 One partition of `__consumer_offsets`, by 2.8.2 and by 2.0.1: a dynamic member, a static one where
-there are such, commits, a commit that says how long it is to be kept, a transaction's commits,
-tombstones of a deleted group. The segment of the stopped broker goes to `groups-<version>.log`.
+they exist, commits, a commit with a retention time, a transaction's commits, tombstones of a
+deleted group. The segment of the stopped broker goes to `groups-<version>.log`.
 """
 
 import shutil
@@ -83,8 +83,8 @@ def write(port: int, *, old: bool) -> None:
 
 
 def transactional(asker: Asker, producer_id: int, committed: bool | None) -> None:
-    """A producer's offsets of partition 1 of u, and the marker that ends its transaction; None
-    leaves it open.
+    """Write a producer's offsets of partition 1 of u, and the marker that ends its transaction.
+    None leaves it open.
     """
     partition = TxnOffsetCommitRequestPartition(
         partition_index=1, committed_offset=100 + producer_id, committed_metadata=""

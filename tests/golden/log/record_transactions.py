@@ -1,9 +1,10 @@
-"""Record what Apache Kafka writes of transactions: `python -m tests.golden.log.record_transactions`
-(see README.md).
+"""Record what Apache Kafka writes about transactions: `python -m
+tests.golden.log.record_transactions` (see README.md).
 
 One partition with small segments; transactions of two producers that overlap, commit and abort,
-some across segments. The folder of the stopped broker goes to `transactions/`, and `aborted.json`
-beside it says which aborted transactions the broker told a read_committed fetch from each offset.
+some across segments. The folder of the stopped broker goes to `transactions/`. The file
+`aborted.json` next to it holds the aborted transactions that the broker returned to a
+read_committed fetch from each offset.
 """
 
 import json
@@ -38,7 +39,7 @@ SETTINGS = [
     f"transaction.state.log.num.partitions={STATE_PARTITIONS}",
 ]
 SIZES = (120, 300, 700, 100_000)
-#: producer, and what it does: b(egin), w(rite), c(ommit), a(bort).
+#: The producer and its action: b(egin), w(rite), c(ommit), a(bort).
 STORY = (
     "1b 1w 2b 2w 1w 1a 2w 2w 1b 1w 2a 1w 1w 1c 2b 2w 1b 1w 2w 2w 2w 2w 1a 2w 2w 1b 1w 1w 1w 1a 2a"
     " 1b 1w 2b 2w 2w 1a 2c 1b 1w 1a 2b 2w"
@@ -66,7 +67,7 @@ def write(bootstrap: str) -> None:
 
 
 def aborted(port: int) -> list[object]:
-    """(offset, size, high watermark, LSO, [(producer id, first offset)]) of read_committed
+    """Return (offset, size, high watermark, LSO, [(producer id, first offset)]) of read_committed
     fetches.
     """
     asker, told = Asker(ListeningBroker("127.0.0.1", port)), []

@@ -1,10 +1,10 @@
-"""Prints what was written to a ZooKeeper, in order, from its transaction log: one JSON object a
-line (see README.md).
+"""Print the writes to a ZooKeeper in order from its transaction log, one JSON object a line (see
+README.md).
 
     python read_zookeeper_log.py DATA_DIR > recording.jsonl
 
-Reading the log, and not the tree, shows also what lives for a moment only, who wrote it together
-with what, and in which order.
+The log, unlike the tree, also shows what lived for a moment only, what was written together and by
+whom, and in which order.
 """
 
 import json
@@ -18,8 +18,8 @@ CREATE, DELETE, SET_DATA, CHECK, MULTI, CREATE2 = 1, 2, 5, 13, 14, 15
 
 
 class Jute:
-    """ZooKeeper's serialisation: big-endian numbers, byte strings with a length before them, -1 for
-    null.
+    """ZooKeeper's serialisation: big-endian numbers, byte strings with their length in front, -1
+    for null.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -44,7 +44,7 @@ class Jute:
 
 
 def writes(kind: int, record: Jute) -> Iterator[dict[str, object]]:
-    """The writes of one transaction."""
+    """Yield the writes of one transaction."""
     if kind in (CREATE, CREATE2):
         path, data = record.text(), record.text()
         for _ in range(record.number(">i")):  # the ACL
@@ -72,7 +72,7 @@ def read(data_dir: Path) -> Iterator[dict[str, object]]:
             log.number(">q")  # the checksum
             transaction = Jute(log.buffer() or b"")
             if not transaction.data:
-                break  # the file is longer than what is in it
+                break  # the file is longer than its content
             log.number(">b")
             for layout in (">q", ">i", ">q", ">q"):  # session, cxid, zxid, time
                 transaction.number(layout)
