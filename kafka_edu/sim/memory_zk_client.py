@@ -12,8 +12,16 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from kafka_edu.sim.memory_zookeeper import MemoryConnection, MemoryZooKeeper
-from kafka_edu.zk.embedded.op_code import CreateMode
-from kafka_edu.zk.embedded.proto import (
+from kafka_edu.zk.embedded.zookeeper_server import (
+    AppendTxn,
+    CloseCnxn,
+    ConnectReply,
+    Effect,
+    Notify,
+    Reply,
+)
+from kafka_edu.zk.jute.op_code import CreateMode
+from kafka_edu.zk.jute.proto import (
     OPEN_ACL_UNSAFE,
     CheckVersionRequest,
     ChildrenResponse,
@@ -37,14 +45,6 @@ from kafka_edu.zk.embedded.proto import (
     SetDataRequest,
     SetWatchesRequest,
     StatResponse,
-)
-from kafka_edu.zk.embedded.zookeeper_server import (
-    AppendTxn,
-    CloseCnxn,
-    ConnectReply,
-    Effect,
-    Notify,
-    Reply,
 )
 from kafka_edu.zk.zk_client import (
     CheckOp,

@@ -16,8 +16,8 @@ from typing import Generic, Protocol, TypeVar
 
 from kafka_edu.common.time import Time
 from kafka_edu.trace.tracer import Tracer
-from kafka_edu.zk.embedded.proto import ConnectRequest, Request
 from kafka_edu.zk.embedded.zookeeper_server import AppendTxn, CloseCnxn, Effect, ZooKeeperServer
+from kafka_edu.zk.jute.proto import ConnectRequest, Request
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 
 Item = TypeVar("Item")

@@ -15,8 +15,8 @@ from kazoo.exceptions import KazooException  # type: ignore[import-untyped]
 from kazoo.protocol.states import KazooState, KeeperState, WatchedEvent  # type: ignore[import-untyped]
 from kazoo.security import ACL, Id  # type: ignore[import-untyped]
 
-from kafka_edu.zk.embedded.op_code import Perms
-from kafka_edu.zk.embedded.proto import Acl, AclList
+from kafka_edu.zk.jute.op_code import Perms
+from kafka_edu.zk.jute.proto import Acl, AclList
 from kafka_edu.zk.zk_client import Stat, ZkError, ZkErrorCode
 
 T = TypeVar("T")

@@ -10,8 +10,8 @@ from typing import Final
 from kafka_edu.tools.keeper_exceptions import exception_class, message
 from kafka_edu.tools.tool import ToolError
 from kafka_edu.tools.zookeeper_session import OPEN_ACL, PathError, ZooKeeperSession
-from kafka_edu.zk.embedded.op_code import Perms
-from kafka_edu.zk.embedded.proto import Acl, AclList
+from kafka_edu.zk.jute.op_code import Perms
+from kafka_edu.zk.jute.proto import Acl, AclList
 from kafka_edu.zk.zk_client import Stat, ZkError, ZkErrorCode
 
 #: In the order in which they are printed.

@@ -28,7 +28,7 @@ from kazoo.protocol.connection import PING_XID, WATCH_XID, ConnectionHandler, Re
 from kazoo.protocol.serialization import Watch  # type: ignore[import-untyped]
 from kazoo.protocol.states import KazooState, KeeperState  # type: ignore[import-untyped]
 
-from kafka_edu.zk.embedded.jute import (
+from kafka_edu.zk.jute.codec import (
     Decoder,
     encode_bool,
     encode_buffer,
@@ -37,9 +37,9 @@ from kafka_edu.zk.embedded.jute import (
     encode_string,
     encode_vector,
 )
-from kafka_edu.zk.embedded.op_code import CreateMode, OpCode
-from kafka_edu.zk.embedded.proto import OPEN_ACL_UNSAFE
-from kafka_edu.zk.embedded.serialization import encode_acl
+from kafka_edu.zk.jute.op_code import CreateMode, OpCode
+from kafka_edu.zk.jute.proto import OPEN_ACL_UNSAFE
+from kafka_edu.zk.jute.serialization import encode_acl
 from kafka_edu.zk.zk_client import (
     CheckOp,
     CreateOp,

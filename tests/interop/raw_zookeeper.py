@@ -17,7 +17,7 @@ from typing import Final, Protocol
 import pytest
 
 from kafka_edu.zk.apache import ApacheZooKeeper
-from kafka_edu.zk.embedded.jute import (
+from kafka_edu.zk.jute.codec import (
     Decoder,
     encode_bool,
     encode_buffer,
@@ -25,9 +25,9 @@ from kafka_edu.zk.embedded.jute import (
     encode_long,
     encode_string,
 )
-from kafka_edu.zk.embedded.op_code import OpCode
-from kafka_edu.zk.embedded.proto import OPEN_ACL_UNSAFE, AclList
-from kafka_edu.zk.embedded.serialization import encode_acl
+from kafka_edu.zk.jute.op_code import OpCode
+from kafka_edu.zk.jute.proto import OPEN_ACL_UNSAFE, AclList
+from kafka_edu.zk.jute.serialization import encode_acl
 from kafka_edu.zk.zk_client import Stat, WatchType, ZkErrorCode
 from tests.interop.foreign import require_apache_zookeeper
 from tests.interop.frames import read_frame

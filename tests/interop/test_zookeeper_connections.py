@@ -10,8 +10,8 @@ from collections.abc import Callable
 import pytest
 
 from kafka_edu.zk.apache import four_letter_word
-from kafka_edu.zk.embedded.jute import Decoder, encode_buffer, encode_int, encode_long
-from kafka_edu.zk.embedded.op_code import OpCode
+from kafka_edu.zk.jute.codec import Decoder, encode_buffer, encode_int, encode_long
+from kafka_edu.zk.jute.op_code import OpCode
 from kafka_edu.zk.zk_client import ZkErrorCode
 from tests.interop.raw_zookeeper import PATIENCE_S, SESSION_MS, TICK_MS, Raw, Server, create, read
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from kazoo.exceptions import ConnectionDropped
 
-from kafka_edu.zk.embedded.op_code import OpCode
+from kafka_edu.zk.jute.op_code import OpCode
 from kafka_edu.zk.kazoo_zk_client import KazooZkClient
 from kafka_edu.zk.zk_client import (
     CheckOp,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kafka_edu.zk.embedded.jute import encode_int, encode_long, encode_string, encode_vector
-from kafka_edu.zk.embedded.op_code import OpCode
+from kafka_edu.zk.jute.codec import encode_int, encode_long, encode_string, encode_vector
+from kafka_edu.zk.jute.op_code import OpCode
 from kafka_edu.zk.zk_client import WatchType, ZkErrorCode
 from tests.interop.raw_zookeeper import SESSION_MS, TICK_MS, Raw, create, make_server, read
 

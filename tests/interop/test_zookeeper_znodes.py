@@ -8,16 +8,16 @@ from collections.abc import Callable
 
 import pytest
 
-from kafka_edu.zk.embedded.jute import (
+from kafka_edu.zk.jute.codec import (
     encode_bool,
     encode_buffer,
     encode_int,
     encode_long,
     encode_string,
 )
-from kafka_edu.zk.embedded.op_code import OpCode
-from kafka_edu.zk.embedded.proto import OPEN_ACL_UNSAFE, Acl, AclList
-from kafka_edu.zk.embedded.serialization import decode_acl, encode_acl
+from kafka_edu.zk.jute.op_code import OpCode
+from kafka_edu.zk.jute.proto import OPEN_ACL_UNSAFE, Acl, AclList
+from kafka_edu.zk.jute.serialization import decode_acl, encode_acl
 from kafka_edu.zk.zk_client import Stat, WatchType, ZkErrorCode
 from tests.interop.raw_zookeeper import Raw, create, delete, read
 

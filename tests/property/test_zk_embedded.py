@@ -13,8 +13,18 @@ from hypothesis import strategies as st
 from kafka_edu.sim.memory_file_system import MemoryFileSystem, SimulatedCrash
 from kafka_edu.sim.sim_loop import SimLoop, SimTime
 from kafka_edu.zk.embedded.file_txn_snap_log import FileTxnSnapLog
-from kafka_edu.zk.embedded.jute import JuteError, encode_int
-from kafka_edu.zk.embedded.proto import (
+from kafka_edu.zk.embedded.session_tracker import SessionTracker
+from kafka_edu.zk.embedded.sync_request_processor import SyncRequestProcessor
+from kafka_edu.zk.embedded.txn_serialization import decode_txn, encode_txn
+from kafka_edu.zk.embedded.zookeeper_server import (
+    AppendTxn,
+    ConnectReply,
+    Effect,
+    Reply,
+    ZooKeeperServer,
+)
+from kafka_edu.zk.jute.codec import JuteError, encode_int
+from kafka_edu.zk.jute.proto import (
     OPEN_ACL_UNSAFE,
     CheckVersionRequest,
     CloseSessionRequest,
@@ -28,17 +38,7 @@ from kafka_edu.zk.embedded.proto import (
     Request,
     SetDataRequest,
 )
-from kafka_edu.zk.embedded.serialization import decode_connect, decode_request
-from kafka_edu.zk.embedded.session_tracker import SessionTracker
-from kafka_edu.zk.embedded.sync_request_processor import SyncRequestProcessor
-from kafka_edu.zk.embedded.txn_serialization import decode_txn, encode_txn
-from kafka_edu.zk.embedded.zookeeper_server import (
-    AppendTxn,
-    ConnectReply,
-    Effect,
-    Reply,
-    ZooKeeperServer,
-)
+from kafka_edu.zk.jute.serialization import decode_connect, decode_request
 from kafka_edu.zk.zk_client import ZkErrorCode
 
 T = TypeVar("T")

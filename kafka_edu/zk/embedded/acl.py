@@ -9,8 +9,8 @@ to be" and is replaced when the list is stored. A list is a node's own: children
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from kafka_edu.zk.embedded.op_code import Perms
-from kafka_edu.zk.embedded.proto import Acl, AclList
+from kafka_edu.zk.jute.op_code import Perms
+from kafka_edu.zk.jute.proto import Acl, AclList
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 
 WORLD_ANYONE: Final = ("world", "anyone")

@@ -15,10 +15,10 @@ from typing import Final, NamedTuple
 
 from kafka_edu.trace.events.zk import ZnodeAclChanged, ZnodeChanged, ZnodeCreated, ZnodeDeleted
 from kafka_edu.trace.tracer import Tracer
-from kafka_edu.zk.embedded.proto import OPEN_ACL_UNSAFE, READ_ACL_UNSAFE, AclList
 from kafka_edu.zk.embedded.quotas import Quotas
 from kafka_edu.zk.embedded.txn import CreateTxn, DeleteTxn, OpTxn, SetAclTxn, SetDataTxn, TxnHeader
 from kafka_edu.zk.embedded.watch_manager import WatchManager
+from kafka_edu.zk.jute.proto import OPEN_ACL_UNSAFE, READ_ACL_UNSAFE, AclList
 from kafka_edu.zk.zk_client import Stat, WatchedEvent, WatchType, ZkError, ZkErrorCode
 
 SPECIAL_PATHS: Final = ("/", "/zookeeper", "/zookeeper/quota", "/zookeeper/config")

@@ -22,10 +22,10 @@ from zlib import crc32
 
 from kafka_edu.common.files import File, FileSystem
 from kafka_edu.zk.embedded.data_tree import NodeRow
-from kafka_edu.zk.embedded.jute import Decoder, JuteError, encode_int, encode_long
 from kafka_edu.zk.embedded.txn import Txn, TxnHeader
 from kafka_edu.zk.embedded.txn_serialization import decode_row, decode_txn, encode_row, encode_txn
 from kafka_edu.zk.embedded.zookeeper_server import ZooKeeperServer
+from kafka_edu.zk.jute.codec import Decoder, JuteError, encode_int, encode_long
 
 LOG_MAGIC: Final = b"KEZKLOG1"
 SNAPSHOT_MAGIC: Final = b"KEZKSNP1"

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from kafka_edu.zk.embedded import acl as access
 from kafka_edu.zk.embedded.acl import AuthId
 from kafka_edu.zk.embedded.data_tree import DataTree
-from kafka_edu.zk.embedded.op_code import Perms, WatcherType
-from kafka_edu.zk.embedded.proto import (
+from kafka_edu.zk.jute.op_code import Perms, WatcherType
+from kafka_edu.zk.jute.proto import (
     AclResponse,
     AuthPacket,
     ChildrenResponse,

@@ -12,9 +12,9 @@ from typing import Final, Protocol
 
 from kafka_edu.common.transport import Wire
 from kafka_edu.zk.embedded.four_letter_words import WORDS
-from kafka_edu.zk.embedded.jute import MAX_BUFFER, JuteError
-from kafka_edu.zk.embedded.proto import ConnectRequest, Request
-from kafka_edu.zk.embedded.serialization import decode_connect, decode_request
+from kafka_edu.zk.jute.codec import MAX_BUFFER, JuteError
+from kafka_edu.zk.jute.proto import ConnectRequest, Request
+from kafka_edu.zk.jute.serialization import decode_connect, decode_request
 
 MAX_UNSENT_BYTES: Final = 4 * 1024 * 1024
 """A client that does not read its answers is not read from either, until they are gone."""

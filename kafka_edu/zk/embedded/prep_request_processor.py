@@ -15,8 +15,17 @@ from collections.abc import Sequence
 from kafka_edu.zk.embedded import acl as access
 from kafka_edu.zk.embedded.acl import AuthId
 from kafka_edu.zk.embedded.data_tree import SPECIAL_PATHS, DataNode, DataTree
-from kafka_edu.zk.embedded.op_code import CreateMode, Perms
-from kafka_edu.zk.embedded.proto import (
+from kafka_edu.zk.embedded.txn import (
+    CheckTxn,
+    CreateTxn,
+    DeleteTxn,
+    MultiTxn,
+    OpTxn,
+    SetAclTxn,
+    SetDataTxn,
+)
+from kafka_edu.zk.jute.op_code import CreateMode, Perms
+from kafka_edu.zk.jute.proto import (
     AclList,
     CheckVersionRequest,
     CreateRequest,
@@ -26,15 +35,6 @@ from kafka_edu.zk.embedded.proto import (
     SetDataRequest,
     UnservedRequest,
     WriteRequest,
-)
-from kafka_edu.zk.embedded.txn import (
-    CheckTxn,
-    CreateTxn,
-    DeleteTxn,
-    MultiTxn,
-    OpTxn,
-    SetAclTxn,
-    SetDataTxn,
 )
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 from kafka_edu.zk.zk_path import validate_path

@@ -18,12 +18,6 @@ from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.embedded.file_txn_snap_log import FileTxnSnapLog
 from kafka_edu.zk.embedded.four_letter_words import CnxnRow, ServerView, answer
 from kafka_edu.zk.embedded.nio_server_cnxn import NioServerCnxn
-from kafka_edu.zk.embedded.proto import ConnectRequest, PingRequest, Request
-from kafka_edu.zk.embedded.serialization import (
-    encode_connect_response,
-    encode_notification,
-    encode_reply,
-)
 from kafka_edu.zk.embedded.sync_request_processor import (
     SNAP_COUNT,
     RunBlocking,
@@ -37,6 +31,12 @@ from kafka_edu.zk.embedded.zookeeper_server import (
     Notify,
     Reply,
     ZooKeeperServer,
+)
+from kafka_edu.zk.jute.proto import ConnectRequest, PingRequest, Request
+from kafka_edu.zk.jute.serialization import (
+    encode_connect_response,
+    encode_notification,
+    encode_reply,
 )
 
 SESSIONLESS_TIMEOUT_MS: Final = 10_000

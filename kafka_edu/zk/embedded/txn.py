@@ -7,7 +7,7 @@ request that failed leaves an ErrorTxn, for it used up a zxid.
 
 from typing import NamedTuple
 
-from kafka_edu.zk.embedded.proto import AclList
+from kafka_edu.zk.jute.proto import AclList
 from kafka_edu.zk.zk_client import ZkErrorCode
 
 

@@ -5,16 +5,6 @@ then the fields in their order).
 from enum import IntEnum
 
 from kafka_edu.zk.embedded.data_tree import NodeRow
-from kafka_edu.zk.embedded.jute import (
-    Decoder,
-    JuteError,
-    encode_buffer,
-    encode_int,
-    encode_long,
-    encode_string,
-    encode_vector,
-)
-from kafka_edu.zk.embedded.serialization import decode_acl, encode_acl
 from kafka_edu.zk.embedded.txn import (
     CheckTxn,
     CloseSessionTxn,
@@ -29,6 +19,16 @@ from kafka_edu.zk.embedded.txn import (
     Txn,
     TxnHeader,
 )
+from kafka_edu.zk.jute.codec import (
+    Decoder,
+    JuteError,
+    encode_buffer,
+    encode_int,
+    encode_long,
+    encode_string,
+    encode_vector,
+)
+from kafka_edu.zk.jute.serialization import decode_acl, encode_acl
 from kafka_edu.zk.zk_client import ZkErrorCode
 
 

@@ -37,7 +37,20 @@ from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.embedded.data_tree import MAX_TRACED_DATA, DataTree, NodeRow
 from kafka_edu.zk.embedded.final_request_processor import FinalRequestProcessor, ServerCnxn
 from kafka_edu.zk.embedded.prep_request_processor import MultiFailed, PrepRequestProcessor
-from kafka_edu.zk.embedded.proto import (
+from kafka_edu.zk.embedded.server_stats import ServerStats
+from kafka_edu.zk.embedded.session_tracker import SessionTracker, first_session_id, password_for
+from kafka_edu.zk.embedded.txn import (
+    CloseSessionTxn,
+    CreateSessionTxn,
+    CreateTxn,
+    DeleteTxn,
+    ErrorTxn,
+    MultiTxn,
+    OpTxn,
+    Txn,
+    TxnHeader,
+)
+from kafka_edu.zk.jute.proto import (
     AuthPacket,
     CheckResult,
     CheckVersionRequest,
@@ -59,19 +72,6 @@ from kafka_edu.zk.embedded.proto import (
     StatResponse,
     UnservedRequest,
     WriteRequest,
-)
-from kafka_edu.zk.embedded.server_stats import ServerStats
-from kafka_edu.zk.embedded.session_tracker import SessionTracker, first_session_id, password_for
-from kafka_edu.zk.embedded.txn import (
-    CloseSessionTxn,
-    CreateSessionTxn,
-    CreateTxn,
-    DeleteTxn,
-    ErrorTxn,
-    MultiTxn,
-    OpTxn,
-    Txn,
-    TxnHeader,
 )
 from kafka_edu.zk.zk_client import Stat, WatchedEvent, ZkError, ZkErrorCode
 

@@ -9,7 +9,7 @@ from kafka_edu.tools.zookeeper_commands_3_5 import CommandError, only_here, pars
 from kafka_edu.tools.zookeeper_session import PathError, check_path
 from kafka_edu.tools.zookeeper_shell import main, split_line
 from kafka_edu.tools.zookeeper_words import acl_text, parse_acl
-from kafka_edu.zk.embedded.proto import Acl
+from kafka_edu.zk.jute.proto import Acl
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 
 

@@ -4,7 +4,17 @@ from collections.abc import Sequence
 
 import pytest
 
-from kafka_edu.zk.embedded.proto import (
+from kafka_edu.zk.embedded.txn import CloseSessionTxn, CreateTxn, ErrorTxn
+from kafka_edu.zk.embedded.zookeeper_server import (
+    AppendTxn,
+    CloseCnxn,
+    ConnectReply,
+    Effect,
+    Notify,
+    Reply,
+    ZooKeeperServer,
+)
+from kafka_edu.zk.jute.proto import (
     OPEN_ACL_UNSAFE,
     Acl,
     AclResponse,
@@ -37,16 +47,6 @@ from kafka_edu.zk.embedded.proto import (
     SetDataRequest,
     SetWatchesRequest,
     StatResponse,
-)
-from kafka_edu.zk.embedded.txn import CloseSessionTxn, CreateTxn, ErrorTxn
-from kafka_edu.zk.embedded.zookeeper_server import (
-    AppendTxn,
-    CloseCnxn,
-    ConnectReply,
-    Effect,
-    Notify,
-    Reply,
-    ZooKeeperServer,
 )
 from kafka_edu.zk.zk_client import Stat, WatchedEvent, WatchType, ZkErrorCode
 

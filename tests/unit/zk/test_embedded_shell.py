@@ -14,7 +14,10 @@ from kafka_edu.sim.memory_file_system import MemoryFileSystem
 from kafka_edu.sim.memory_transport import MemoryNetwork
 from kafka_edu.sim.sim_loop import SimLoop, SimTime
 from kafka_edu.zk.embedded.file_txn_snap_log import DataDirError, FileTxnSnapLog
-from kafka_edu.zk.embedded.jute import (
+from kafka_edu.zk.embedded.nio_server_cnxn import MAX_UNSENT_BYTES
+from kafka_edu.zk.embedded.server_cnxn_factory import ServerCnxnFactory
+from kafka_edu.zk.embedded.sync_request_processor import RunBlocking
+from kafka_edu.zk.jute.codec import (
     Decoder,
     encode_bool,
     encode_buffer,
@@ -22,12 +25,9 @@ from kafka_edu.zk.embedded.jute import (
     encode_long,
     encode_string,
 )
-from kafka_edu.zk.embedded.nio_server_cnxn import MAX_UNSENT_BYTES
-from kafka_edu.zk.embedded.op_code import OpCode
-from kafka_edu.zk.embedded.proto import OPEN_ACL_UNSAFE
-from kafka_edu.zk.embedded.serialization import encode_acl
-from kafka_edu.zk.embedded.server_cnxn_factory import ServerCnxnFactory
-from kafka_edu.zk.embedded.sync_request_processor import RunBlocking
+from kafka_edu.zk.jute.op_code import OpCode
+from kafka_edu.zk.jute.proto import OPEN_ACL_UNSAFE
+from kafka_edu.zk.jute.serialization import encode_acl
 from kafka_edu.zk.zk_client import ZkErrorCode
 
 T = TypeVar("T")

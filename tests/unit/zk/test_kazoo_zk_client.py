@@ -12,7 +12,7 @@ import pytest
 from kazoo.exceptions import ConnectionDropped
 from kazoo.protocol.connection import PING_XID, WATCH_XID
 
-from kafka_edu.zk.embedded.jute import encode_int, encode_string
+from kafka_edu.zk.jute.codec import encode_int, encode_string
 from kafka_edu.zk.kazoo_zk_client import KazooZkClient
 from kafka_edu.zk.zk_client import WatchedEvent, WatchType, ZkError, ZkErrorCode
 

@@ -9,8 +9,8 @@ from kafka_edu.trace.events.zk import ZnodeChanged, ZnodeCreated
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.embedded.data_tree import DataTree
-from kafka_edu.zk.embedded.proto import OPEN_ACL_UNSAFE
 from kafka_edu.zk.embedded.txn import CreateTxn, DeleteTxn, OpTxn, SetDataTxn, TxnHeader
+from kafka_edu.zk.jute.proto import OPEN_ACL_UNSAFE
 
 SESSION = 7
 

@@ -10,7 +10,7 @@ reserved xids mark what is none: -1 a watch that fired, -2 a ping, -4 AddAuth, -
 import struct
 from typing import Final
 
-from kafka_edu.zk.embedded.jute import (
+from kafka_edu.zk.jute.codec import (
     Decoder,
     JuteError,
     encode_bool,
@@ -21,8 +21,8 @@ from kafka_edu.zk.embedded.jute import (
     encode_string,
     encode_vector,
 )
-from kafka_edu.zk.embedded.op_code import NOTIFICATION_XID, OpCode
-from kafka_edu.zk.embedded.proto import (
+from kafka_edu.zk.jute.op_code import NOTIFICATION_XID, OpCode
+from kafka_edu.zk.jute.proto import (
     Acl,
     AclList,
     AclResponse,

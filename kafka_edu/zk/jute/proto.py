@@ -1,7 +1,7 @@
 """Requests and responses as values (ZooKeeper's zookeeper.jute, module org.apache.zookeeper.proto).
 
-The core takes and gives these; `wire` turns them from and into bytes; the simulator hands them over
-as they are.
+The server's core takes and returns these values. `serialization` turns them into bytes and back.
+The simulator passes them as they are.
 """
 
 from typing import NamedTuple

@@ -4,7 +4,7 @@ import pytest
 from kazoo.protocol import serialization as kazoo  # type: ignore[import-untyped]  # kazoo has no types
 from kazoo.security import OPEN_ACL_UNSAFE as KAZOO_OPEN  # type: ignore[import-untyped]
 
-from kafka_edu.zk.embedded.jute import (
+from kafka_edu.zk.jute.codec import (
     MAX_BUFFER,
     Decoder,
     JuteError,
@@ -14,8 +14,8 @@ from kafka_edu.zk.embedded.jute import (
     encode_string,
     encode_vector,
 )
-from kafka_edu.zk.embedded.op_code import OpCode
-from kafka_edu.zk.embedded.proto import (
+from kafka_edu.zk.jute.op_code import OpCode
+from kafka_edu.zk.jute.proto import (
     OPEN_ACL_UNSAFE,
     CheckVersionRequest,
     ConnectRequest,
@@ -35,7 +35,7 @@ from kafka_edu.zk.embedded.proto import (
     SetDataRequest,
     UnservedRequest,
 )
-from kafka_edu.zk.embedded.serialization import (
+from kafka_edu.zk.jute.serialization import (
     decode_connect,
     decode_request,
     encode_connect_response,
