@@ -1,4 +1,4 @@
-"""The command line as a whole: unknown and missing commands, benchmarks, the arguments of the test
+"""The command line as a whole: unknown and missing commands, benchmarks, arguments of the test
 command.
 """
 

@@ -28,9 +28,7 @@ def process(broker: int, state: str = "running") -> ProcessStatus:
 
 
 class FakeCluster:
-    """A cluster that is up, with these processes; its brokers take `controller` for the
-    controller.
-    """
+    """A running cluster with these processes. Its brokers name `controller` as the controller."""
 
     def __init__(self, processes: Sequence[ProcessStatus], controller: int | None) -> None:
         self.processes = tuple(processes)
@@ -47,7 +45,7 @@ class FakeCluster:
     async def controller_by_metadata(
         self, _: Transport, brokers: Sequence[tuple[str, int]]
     ) -> int | None:
-        """In the place of readiness.controller_by_metadata."""
+        """Stands in for readiness.controller_by_metadata."""
         self.asked = [port for _, port in brokers]
         return self.controller
 
@@ -55,7 +53,7 @@ class FakeCluster:
 def status(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, charset: str = "utf-8"
 ) -> tuple[list[str], dict[str, object]]:
-    """The lines of the table that are of processes, and what --json writes."""
+    """Return the table's lines about processes, and what --json writes."""
     monkeypatch.setenv("KAFKA_EDU_HOME", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr(cluster_command, "is_up", lambda _: True)
@@ -100,7 +98,7 @@ def test_only_brokers_that_run_are_asked(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert cluster.asked == [9094]
     assert [
         line for line in lines if "broker-1 ♛" in line
-    ]  # it is paused, and the controller as long as its session lives
+    ]  # it is paused, and still the controller while its session lives
     assert written["controller"] == 1
 
 

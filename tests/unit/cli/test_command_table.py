@@ -1,5 +1,5 @@
-"""The table of commands: the same from a checkout and from metadata, and nothing imported before it
-is called.
+"""The table of commands: the same from a checkout and from metadata. A command is imported only
+when it is called.
 """
 
 import subprocess
@@ -57,7 +57,7 @@ def test_missing_attribute_is_an_import_error() -> None:
 
 
 def test_help_imports_no_command() -> None:
-    """`kafka-edu --help` must stay quick: not even rich is needed for it."""
+    """`kafka-edu --help` must stay quick; it does not even need rich."""
     code = (
         "import sys; from click.testing import CliRunner; from kafka_edu.cli.main import build\nout"
         " = CliRunner().invoke(build(), ['--help']).output; assert 'doctor' in out and 'demo' in"

@@ -1,4 +1,4 @@
-"""The doctor: what each check says of a good and of a bad machine."""
+"""The doctor: the result of each check on a good and on a bad machine."""
 
 import importlib.util
 import json

@@ -1,4 +1,4 @@
-"""Ctrl-C ends the command line with one line and 130, at whatever import it comes."""
+"""Ctrl-C ends the command line with one line and code 130, during any import."""
 
 import os
 import signal
@@ -29,7 +29,7 @@ sys.meta_path.insert(0, Interrupter())
 def interrupted(
     tmp_path: Path, at: str, command: list[str], *arguments: str
 ) -> "subprocess.CompletedProcess[str]":
-    """Run the command; SIGINT comes when it imports `at`."""
+    """Run the command. SIGINT arrives when it imports `at`."""
     (tmp_path / "sitecustomize.py").write_text(SITE)
     environment = python_environment() | {"INTERRUPT_AT": at, "KAFKA_EDU_HOME": str(tmp_path)}
     environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), environment["PYTHONPATH"]])
@@ -198,7 +198,7 @@ run()
 
 
 class Ended(NamedTuple):
-    """How a program ended."""
+    """The end of a program."""
 
     code: int
     out: str
@@ -206,7 +206,7 @@ class Ended(NamedTuple):
 
 
 def with_farewell(body: str) -> Ended:
-    """Run a command whose body ends with `body`, as the program does: by its first module."""
+    """Run a command whose body ends with `body`, as the program does, from its first module."""
     program = [*python_command("-")[:-2], "-c", FAREWELL.replace("BODY", body)]
     done = subprocess.run(
         program, env=python_environment(), capture_output=True, text=True, timeout=60, check=False
@@ -227,7 +227,9 @@ def test_behind_the_end_of_the_command(body: str) -> None:
 
 
 def test_not_when_python_has_given_the_signal_back() -> None:
-    """That comes before its modules are taken apart; the process has ended before both."""
+    """Python returns the signal before it takes its modules apart. The process has ended before
+    both.
+    """
     body = (
         "globals()['of_a_module'] = type('Last', (), {'__del__': lambda self, kill=os.kill,"
         " pid=os.getpid(): kill(pid, 2)})()"

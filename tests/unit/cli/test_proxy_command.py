@@ -1,5 +1,6 @@
-"""What `kafka-edu proxy` makes of its options; what the proxy itself does is tested in
-tests/unit/clients/proxy and tests/unit/sim.
+"""How `kafka-edu proxy` reads its options.
+
+The proxy itself is tested in tests/unit/clients/proxy and tests/unit/sim.
 """
 
 import errno

@@ -4,7 +4,7 @@ import pytest
 
 from kafka_edu.common.errors import Errors, KafkaException
 
-#: The codes that a client of 2.8 may retry, as Kafka 2.8.2's own class hierarchy has them.
+#: The codes that a client of 2.8 may retry, according to Kafka 2.8.2's class hierarchy.
 RETRIABLE_CODES = {
     2,
     3,

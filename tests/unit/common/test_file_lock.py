@@ -1,5 +1,5 @@
-"""The lock of a file between real processes: who gets it, who is named, and when the kernel gives
-it back.
+"""The lock of a file between real processes: who gets it, who is named, and when the kernel
+releases it.
 """
 
 import fcntl
@@ -79,7 +79,7 @@ def test_kill_frees_the_lock_at_once_and_a_stopped_process_keeps_it(holders: Hol
 def test_one_process_cannot_lock_twice_and_loses_no_lock_by_closing_the_file(
     tmp_path: Path,
 ) -> None:
-    """What a traditional record lock does not do: it belongs to the process, and goes with the
+    """A traditional record lock cannot do this: it belongs to the process and is lost with the
     first descriptor that is closed.
     """
     path = tmp_path / ".lock"
@@ -98,7 +98,7 @@ def test_one_process_cannot_lock_twice_and_loses_no_lock_by_closing_the_file(
     reason="the kernel names the holder of a traditional lock only when it is asked by F_OFD_GETLK",
 )
 def test_a_java_broker_and_ours_exclude_each_other(holders: Holders) -> None:
-    holders.path.write_text("1\n")  # what a broker of ours wrote that is dead by now
+    holders.path.write_text("1\n")  # written by a broker of ours that is dead by now
     java = holders.start(JAVAS)
     with pytest.raises(FileLockedError) as refused:
         OsFileSystem().lock(str(holders.path))
@@ -125,7 +125,7 @@ def test_the_simulated_disk_locks_until_its_process_dies() -> None:
         disk.lock("/a/.lock")
     disk.release_locks()
     second = disk.lock("/a/.lock")
-    first.release()  # of a process that is dead: it has nothing to give up
+    first.release()  # of a dead process: it has nothing to release
     with pytest.raises(FileLockedError):
         disk.lock("/a/.lock")
     second.release()

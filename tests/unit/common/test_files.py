@@ -1,6 +1,4 @@
-"""Files of the operating system: what an append promises, also where one system call cannot do
-it.
-"""
+"""Files of the operating system: what an append promises, even if one system call cannot do it."""
 
 from pathlib import Path
 
@@ -24,8 +22,8 @@ def test_an_append_of_more_parts_than_a_system_call_takes(tmp_path: Path) -> Non
     reason="what the kernel was told of a mapping is read from Linux's /proc/self/smaps",
 )
 def test_the_first_entry_of_an_index_reads_nothing_ahead(tmp_path: Path) -> None:
-    """An index is mapped as long as it may get, all of it a hole: reading ahead there costs the
-    loop a millisecond and fills the page cache.
+    """An index is mapped at its full length, all of it a hole. Reading ahead there costs the loop a
+    millisecond and fills the page cache.
     """
     file = OsFileSystem().open(str(tmp_path / "00000000000000000000.index"))
     file.truncate(10 << 20)

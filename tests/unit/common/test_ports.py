@@ -1,5 +1,5 @@
-"""Ports that nobody else has: below those of outgoing connections, never one that is taken or
-reserved, never one twice.
+"""Free ports: below those of outgoing connections, never taken or reserved, never the same one
+twice.
 """
 
 import socket

@@ -1,4 +1,4 @@
-"""Real sockets: order, back pressure, files, and what is lost when a side goes away."""
+"""Real sockets: order, back pressure, files, and the data lost when one side disappears."""
 
 import asyncio
 import errno
@@ -25,7 +25,7 @@ from tests.waiting import PATIENCE_S
 
 
 class Ear:
-    """Collects what it is told, and lets a test wait for it."""
+    """Collects the calls it gets, and lets a test wait for them."""
 
     def __init__(self, wire: Wire) -> None:
         self.wire = wire
@@ -118,10 +118,10 @@ def test_parts_and_files_arrive_in_order(tmp_path: Path) -> None:
 
 
 class ShortKernel:
-    """Stand in for another kernel: each call of `sendfile` or `sendmsg` takes at most as many bytes
-    as `takes` says next; 0 would block.
+    """Stands in for another kernel.
 
-    It counts what the calls moved and asked. When `takes` is at its end, each call takes all that
+    Each call of `sendfile` or `sendmsg` takes at most as many bytes as `takes` says next; 0 would
+    block. It counts the bytes moved and offered. When `takes` is used up, each call takes all that
     the real kernel takes.
     """
 
@@ -180,11 +180,11 @@ with_sendfile = pytest.mark.skipif(
 def test_records_of_more_than_a_batch_never_enter_the_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, by_sendfile: bool
 ) -> None:
-    """Zero copy, counted (spec S6); and a batch that is as long as producers make them leaves in
-    one call, with what is before and behind it.
+    """Zero copy, counted (spec S6). A batch of a producer's usual length leaves in one call, with
+    the data around it.
 
-    A kernel may take any part of a region. These leave less than a batch of the region, which still
-    must not be read.
+    A kernel may take any part of a region. These kernels leave less than a batch of the region,
+    which still must not be read.
     """
 
     async def main() -> None:
@@ -221,8 +221,8 @@ TAKES: Final = st.lists(
 def test_every_byte_arrives_in_order_whatever_a_kernel_takes_at_once(
     regions: list[int], takes: list[int]
 ) -> None:
-    """On any kernel each large region goes by sendfile as a whole, each small one is read as a
-    whole, and the transport's count says so.
+    """On any kernel each large region goes completely by sendfile, each small one is read
+    completely, and the transport counts it so.
     """
     large = sum(size for size in regions if size > SMALL_REGION_BYTES)
     small = sum(regions) - large
@@ -292,7 +292,7 @@ def test_many_small_regions_are_not_all_read_for_one_call(
 
 
 async def fill(ear: Ear) -> int:
-    """Send until the kernel takes no more, however much its buffers hold; return how much was
+    """Send until the kernel takes no more, whatever its buffers hold. Return the number of bytes
     sent.
     """
     sent = 0
@@ -390,8 +390,8 @@ def test_a_refused_connection_is_an_os_error() -> None:
 def test_data_that_came_during_a_pause_is_read_without_asking_the_selector(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The selector here never tells again of a wire that was taken out of it: what waits must be
-    read all the same.
+    """This selector never reports a wire again after it was removed. The waiting data must be read
+    all the same.
     """
 
     async def main() -> None:

@@ -1,5 +1,5 @@
-"""A bug that shows while one connection is worked for closes that connection, and costs no other
-request its answer.
+"""A bug while working for one connection closes that connection only. All other requests are
+answered.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ BROKEN = "broken"
 
 
 class _Bug(Exception):
-    """An exception that no error code foresees."""
+    """An exception that no error code covers."""
 
 
 def _fail_once_for_broken(original: Any, client_id_of: Any) -> Any:
@@ -76,8 +76,9 @@ def test_a_bug_in_a_hop_closes_its_connection_and_the_others_are_answered(
     wanted = [1 if inject is _headers_that_fail else 7]
 
     async def answer_all_at_once(request: Request) -> None:
-        """Seven responses in one batch, or as many as came: among them that of the connection that
-        meets the bug.
+        """Answer seven requests in one batch, or as many as came.
+
+        One of them belongs to the connection that meets the bug.
         """
         batch.append(request)
         if len(batch) == wanted[0]:
@@ -166,7 +167,7 @@ def test_who_waits_for_room_gets_it_in_turn_and_is_not_overtaken() -> None:
         )
         await asyncio.sleep(0)
         taken.append((await channel.receive_request()).connection_id)
-        waiting[1].cancel()  # it has its place, and will not take it
+        waiting[1].cancel()  # it has its place and will not take it
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         taken.append((await channel.receive_request()).connection_id)

@@ -31,7 +31,7 @@ PATIENCE_MS = 30_000
 
 
 class Server:
-    """A SocketServer on the loopback that answers every request at once."""
+    """A SocketServer on loopback that answers every request at once."""
 
     def __init__(self, limits: ConnectionLimits, listeners: tuple[str, ...] = (OUTSIDE,)) -> None:
         time = SystemTime()
@@ -99,7 +99,7 @@ class Server:
         self.server.limit_connections(limits)
 
     def make_silent(self, client: NetworkClient) -> None:
-        """Let this client's connection be the one that was silent for longest."""
+        """Make this client's connection the one that was silent for the longest time."""
         for processor in self.server.processors:
             for connection_id, channel in processor.channels.items():
                 if connection_id.split("-")[1] == client.local:
@@ -111,7 +111,7 @@ class Server:
 
 
 class _Notes:
-    """Sets an asyncio event at each event that is told."""
+    """Sets an asyncio event for each trace event."""
 
     def __init__(self, told: asyncio.Event) -> None:
         self.level = Level.STATE
@@ -133,7 +133,8 @@ def test_one_too_many_waits_until_another_goes() -> None:
     async def main() -> None:
         async with Server(ConnectionLimits(max_connections=2)) as server:
             first, second = await server.client(), await server.client()
-            third = await server.client(ask=False)  # the kernel has taken it; the broker has not
+            # the kernel has accepted it, but the broker has not
+            third = await server.client(ask=False)
             waiting = asyncio.create_task(server.ask(third))
             await server.until(lambda: bool(server.events(AcceptingPaused)))
             assert server.connections == 2
@@ -149,7 +150,7 @@ def test_one_too_many_waits_until_another_goes() -> None:
 
 
 def test_a_burst_never_passes_the_limit() -> None:
-    """They are all in the kernel's queue before the first is accepted: one turn of the loop could
+    """All are in the kernel's queue before the first is accepted, so one turn of the loop could
     accept them all.
     """
 
@@ -266,7 +267,7 @@ def test_an_address_of_the_overrides_has_only_its_own_limit() -> None:
 
 
 def test_a_single_listener_is_not_protected() -> None:
-    """As in Kafka: protection needs a listener that pays for it."""
+    """As in Kafka: protection needs a listener of its own."""
     quotas = ConnectionQuotas(ConnectionLimits(max_connections=1), [INSIDE], INSIDE)
     assert quotas.take(INSIDE, "a") == ""
     assert not quotas.slot_available(INSIDE)

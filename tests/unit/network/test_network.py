@@ -1,5 +1,6 @@
-"""The request path between a client and the request channel, on simulated wires: order, muting,
-back pressure, and hostile bytes.
+"""The request path between a client and the request channel, on simulated wires.
+
+The tests cover order, muting, back pressure and hostile bytes.
 """
 
 import asyncio
@@ -37,7 +38,7 @@ CONNECTION = SimpleNamespace(
 
 
 class Bench:
-    """A server with one listener in a simulation, and whatever handler a test gives it."""
+    """A server with one listener in a simulation, and the handler that a test gives it."""
 
     def __init__(
         self,
@@ -178,7 +179,7 @@ def test_an_unanswered_request_closes_the_client() -> None:
 
 
 def test_each_request_has_a_deadline_of_its_own() -> None:
-    """There is one alarm a connection: set for the earliest, and again when that one was
+    """A connection has one alarm, set for its earliest deadline and set again when that request is
     answered.
     """
     bench = Bench()
@@ -197,7 +198,7 @@ def test_each_request_has_a_deadline_of_its_own() -> None:
 
         client = await bench.client()
         answered = asyncio.ensure_future(client.send(ApiVersionsRequest(), 0, 500))
-        for _ in range(2):  # the first was the patient one's
+        for _ in range(2):  # the first was the patient client's
             request = await bench.channel.receive_request()
         await bench.answer(request)
         await answered
@@ -210,8 +211,9 @@ def test_each_request_has_a_deadline_of_its_own() -> None:
 
 
 def test_whom_a_handler_answers_is_told_when_it_has_done_its_part() -> None:
-    """All responses for the connections of one processor go out together, at once; one that comes
-    when no handler works, with the loop's next turn.
+    """All responses for one processor's connections leave together, at once.
+
+    A response made when no handler works leaves with the loop's next turn.
     """
     bench = Bench()
     bench.start(None)
@@ -220,7 +222,7 @@ def test_whom_a_handler_answers_is_told_when_it_has_done_its_part() -> None:
         return [processor.response_queue_size for processor in bench.server.processors]
 
     async def main() -> None:
-        clients = [await bench.client() for _ in range(4)]  # two processors, two each
+        clients = [await bench.client() for _ in range(4)]  # two processors with two clients each
         answers = [
             asyncio.ensure_future(client.send(ApiVersionsRequest(), 0, 1000)) for client in clients
         ]
@@ -316,7 +318,7 @@ def test_a_frame_that_comes_byte_by_byte_must_be_complete_in_time() -> None:
         for at in range(20):
             slow.send(
                 [frame[at * 10 : at * 10 + 10]]
-            )  # whole after 8 s; what is answered then, this client did not ask for: it leaves
+            )  # complete after 8 s; the answer then matches no request of this client, so it leaves
             slower.send([frame[at : at + 1]])
             await clients[2].send(ApiVersionsRequest(), 0, 1000)
             await bench.time.sleep(700)
@@ -355,7 +357,7 @@ def test_who_does_not_read_the_answer_is_closed_and_who_reads_slowly_is_not() ->
         )
         assert isinstance(slow.wire, MemoryWire)
         assert isinstance(stuck.wire, MemoryWire)
-        slow.wire.unsent = stuck.wire.unsent = 1000  # as if the kernel took no more
+        slow.wire.unsent = stuck.wire.unsent = 1000  # as if the kernel accepted no more
         for _ in range(30):
             await bench.time.sleep(1000)
             slow.wire.unsent -= 1
@@ -382,8 +384,8 @@ def test_one_connection_too_many_is_refused() -> None:
 
 
 def test_the_control_plane_has_a_door_a_processor_and_a_queue_of_its_own() -> None:
-    """The data plane's queue is full and nobody works it off; what comes by the other listener is
-    not behind it (KIP-291).
+    """The data plane's queue is full and nobody empties it. A request by the other listener does
+    not wait behind it (KIP-291).
     """
     loop = SimLoop()
     time = SimTime(loop)
@@ -428,8 +430,8 @@ def test_the_control_plane_has_a_door_a_processor_and_a_queue_of_its_own() -> No
 def test_where_there_is_a_control_plane_the_loop_turns_between_two_requests_of_the_data_plane() -> (
     None
 ):
-    """Three handlers find twenty requests; what became ready meanwhile has its turn after each, and
-    no request is lost or out of order.
+    """Three handlers find twenty requests. Whatever became ready meanwhile runs after each, and no
+    request is lost or out of order.
     """
     order: list[str] = []
 

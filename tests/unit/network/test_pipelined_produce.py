@@ -1,5 +1,6 @@
-"""With edu.max.pipelined.requests above 1 a connection's produces wait side by side, and their
-answers keep the order of the requests.
+"""With edu.max.pipelined.requests above 1, a connection's produces wait at the same time.
+
+Their answers keep the order of the requests.
 """
 
 import random
@@ -57,7 +58,7 @@ def heartbeat(correlation_id: int) -> bytes:
 
 
 class Bench:
-    """A server in a simulation; the test is the handler, and answers when it likes."""
+    """A server in a simulation. The test is the handler and answers when it likes."""
 
     def __init__(self, limit: int) -> None:
         self.loop = SimLoop()
@@ -99,7 +100,7 @@ class Bench:
         self.settle()
 
     def settle(self) -> None:
-        """Handle what may start: each request is left to wait, as by a purgatory."""
+        """Handle the requests that may start. Each is left waiting, as a purgatory would."""
         before = -1
         while before != len(self.handled):
             before = len(self.handled)

@@ -1,6 +1,4 @@
-"""queued.max.request.bytes: with the pool exhausted nobody begins another request, and nobody waits
-for ever.
-"""
+"""queued.max.request.bytes: while the pool is empty no request begins, nobody waits for ever."""
 
 import asyncio
 import random
@@ -58,7 +56,7 @@ class Bench:
         return client
 
     async def answer(self, request: Request) -> None:
-        """What a handler does."""
+        """Do what a handler does."""
         version, number = request.header.api_version, request.header.correlation_id
         self.channel.send_response(
             request,
@@ -129,7 +127,7 @@ def test_what_a_client_sends_ahead_takes_no_memory_before_its_turn() -> None:
 
 
 def test_a_connection_that_goes_gives_back_what_it_held() -> None:
-    """One in the middle of a request, one that waits, one whose size is too large."""
+    """One connection is in the middle of a request, one waits, one announces a size too large."""
     bench = Bench(SIZE, max_request_size=SIZE)
 
     async def main() -> None:
@@ -151,7 +149,7 @@ def test_a_connection_that_goes_gives_back_what_it_held() -> None:
         asked = asyncio.ensure_future(last.send(ApiVersionsRequest(), 0, 60_000))
         await bench.time.sleep(100)
         assert bench.pool.waiting == 2
-        waits.close()  # not seen before it is read again, as with every paused connection
+        waits.close()  # not noticed before it is read again, as with every paused connection
         begun.close()
         while not asked.done():
             await bench.answer(await bench.channel.receive_request())

@@ -1,5 +1,5 @@
-"""A connection that is closed for its input leaves a line in the log: from whom, what came, and
-which rule it breaks.
+"""A connection that is closed for its input leaves a line in the log: the peer, the input, and the
+broken rule.
 """
 
 import logging
@@ -38,7 +38,7 @@ def refuse_all(bench: Bench) -> None:
 
 
 def sent(bench: Bench, *frames: bytes) -> None:
-    """Send each by a connection of its own."""
+    """Send each frame by a connection of its own."""
 
     async def main() -> None:
         for frame in frames:

@@ -1,4 +1,4 @@
-"""A request's way through KafkaApis and back, without network: encode, handle, decode."""
+"""A request's way through KafkaApis and back without a network: encode, handle, decode."""
 
 import asyncio
 import inspect
@@ -26,7 +26,7 @@ from kafka_edu.trace.tracer import Tracer
 
 
 class FakeConnection:
-    """Stands for KafkaChannel and its Processor."""
+    """Stands in for KafkaChannel and its Processor."""
 
     connection_id = "here-there-0"
     client_address = "127.0.0.1"
@@ -52,7 +52,7 @@ class FakeConnection:
 
 
 class Harness:
-    """One broker's KafkaApis at API level 2.8; `ask` sends it a request as a client would."""
+    """One broker's KafkaApis at API level 2.8. `ask` sends it a request as a client would."""
 
     def __init__(self, level: str = "2.8") -> None:
         self.time = MockTime()
@@ -104,7 +104,7 @@ class Harness:
         partitions: dict[tuple[str, int], tuple[int, list[int]]],
         controller_id: int = 1,
     ) -> None:
-        """Tell the metadata cache: broker → port, partition → (leader, replicas)."""
+        """Fill the metadata cache: broker → port, partition → (leader, replicas)."""
         topics: dict[str, UpdateMetadataTopicState] = {}
         for (topic, partition), (leader, replicas) in partitions.items():
             state = UpdateMetadataPartitionState(

@@ -1,9 +1,9 @@
-"""Which keys of the configuration the broker reads, found in its source.
+"""The configuration keys that the broker reads, found in its source.
 
-A key counts as read when code outside the configuration's own modules uses the attribute of
-KafkaConfig, or of LogConfig for a topic's key, that comes from it; or reads it by its name. What
-only checks, describes or validates a value is no use of it. Values are handed on in small config
-tuples (ReplicationConfig and its kin): of those, each field must be used in turn (`unread_fields`).
+A key counts as read if code outside the configuration's own modules uses its attribute of
+KafkaConfig (or of LogConfig for a topic's key), or reads it by name. Code that only checks,
+describes or validates a value does not count. Values are passed on in small config tuples
+(ReplicationConfig and similar), and each field of those must be used in turn (`unread_fields`).
 """
 
 import ast
@@ -19,7 +19,7 @@ from kafka_edu.server.kafka_config_keys import CONFIG_DEF
 
 ROOT: Final = Path(kafka_edu.__file__).parent
 KAFKA_CONFIG, LOG_CONFIG = ROOT / "server/kafka_config.py", ROOT / "log/log_config.py"
-#: They define, check and describe; what they touch is not used thereby.
+#: Modules that define, check and describe keys. They do not count as readers.
 OF_THE_CONFIGURATION: Final = {
     KAFKA_CONFIG,
     LOG_CONFIG,
@@ -32,11 +32,11 @@ OF_THE_CONFIGURATION: Final = {
     ROOT / "common/config_def.py",
 }
 NO_PART_OF_A_BROKER: Final = ("cli", "sim", "spark", "clients", "trace", "zk/embedded")
-#: How a KafkaConfig or LogConfig is called where it is used.
+#: The names of a KafkaConfig or LogConfig where it is used.
 CONFIG_NAMES: Final = {"config", "_config", "settings", "static", "current"}
 #: Calls that only name a key in a message.
 TELLS: Final = {"ConfigException", "_refuse", "_end_points", "_end_point", "_protocol_map"}
-#: Tuples in which settings are handed on.
+#: Tuples that pass settings on.
 HANDED_ON: Final = {
     "replication/replication_config.py": "ReplicationConfig",
     "controller/active_controller.py": "ControllerConfig",
@@ -49,8 +49,8 @@ HANDED_ON: Final = {
 
 @functools.cache
 def modules() -> tuple[tuple[Path, ast.Module], ...]:
-    """All of kafka_edu, parsed, but for the tools and the simulator: what they read, no broker
-    reads.
+    """Return all of kafka_edu, parsed, without the tools and the simulator, because no broker reads
+    what they read.
     """
     paths = [
         path
@@ -61,7 +61,7 @@ def modules() -> tuple[tuple[Path, ast.Module], ...]:
 
 
 def _name(node: ast.expr) -> str:
-    """The last name of `a.b.c`, or of a call to it."""
+    """Return the last name of `a.b.c`, or of a call to it."""
     if isinstance(node, ast.Attribute):
         return node.attr
     if isinstance(node, ast.Call):
@@ -70,8 +70,8 @@ def _name(node: ast.expr) -> str:
 
 
 def _keys_and_names(node: ast.AST) -> tuple[set[str], set[str]]:
-    """The keys that the code names in order to read them, and the attributes of `self` that it
-    uses.
+    """Return the keys that the code names in order to read them, and the attributes of `self` that
+    it uses.
     """
     keys: set[str] = set()
     names: set[str] = set()
@@ -87,7 +87,7 @@ def _keys_and_names(node: ast.AST) -> tuple[set[str], set[str]]:
     else:
         children = list(ast.iter_child_nodes(node))
     if isinstance(node, ast.Compare) and any(isinstance(op, ast.In | ast.NotIn) for op in node.ops):
-        return keys, names  # whether it is set is no value
+        return keys, names  # whether it is set is not a value
     if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in CONFIG_DEF:
         keys.add(node.value)
     if (
@@ -104,7 +104,7 @@ def _keys_and_names(node: ast.AST) -> tuple[set[str], set[str]]:
 
 
 def kafka_config_attributes() -> Mapping[str, frozenset[str]]:
-    """Attribute of KafkaConfig -> the keys that it comes from, whatever lies between."""
+    """Return attribute of KafkaConfig -> its keys, whatever lies between."""
     module = ast.parse(KAFKA_CONFIG.read_text(encoding="utf-8"))
     functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
     (config,) = (
@@ -152,7 +152,7 @@ def kafka_config_attributes() -> Mapping[str, frozenset[str]]:
 
 
 def log_config_attributes() -> Mapping[str, str]:
-    """Attribute of LogConfig -> the topic's key that it comes from."""
+    """Return attribute of LogConfig -> the topic's key."""
     found: dict[str, str] = {}
     module = ast.parse(LOG_CONFIG.read_text(encoding="utf-8"))
     for call in ast.walk(module):
@@ -176,8 +176,8 @@ def log_config_attributes() -> Mapping[str, str]:
 
 @functools.cache
 def attributes_used() -> frozenset[tuple[str, str]]:
-    """(the name before the dot, attribute), for each attribute that code outside the
-    configuration's modules reads.
+    """Return (name before the dot, attribute) for each attribute read outside the configuration's
+    modules.
     """
     return frozenset(
         (_name(node.value), node.attr)
@@ -189,8 +189,9 @@ def attributes_used() -> frozenset[tuple[str, str]]:
 
 
 def read_by_name() -> set[str]:
-    """Keys that code outside the configuration's modules reads by name:
-    `values.get_int("offsets.load.buffer.size")`.
+    """Return the keys read by name outside the configuration's modules.
+
+    For example `values.get_int("offsets.load.buffer.size")`.
     """
     found: set[str] = set()
     for path, module in modules():
@@ -205,7 +206,7 @@ def read_by_name() -> set[str]:
 
 
 def keys_read() -> tuple[set[str], set[str]]:
-    """The broker's keys and the topics' keys that the broker reads."""
+    """Return the broker's keys and the topics' keys that the broker reads."""
     of_log, of_broker = log_config_attributes(), kafka_config_attributes()
     topic, broker = set[str](), read_by_name()
     for base, attribute in attributes_used():
@@ -221,9 +222,7 @@ def keys_read() -> tuple[set[str], set[str]]:
 
 
 def unread_fields() -> set[str]:
-    """Fields of the tuples of HANDED_ON that no code uses: a setting that comes so far and no
-    further.
-    """
+    """Return the fields of HANDED_ON's tuples that no code uses: settings that end there."""
     used = {attribute for _, attribute in attributes_used()}
     unread: set[str] = set()
     for path, name in HANDED_ON.items():

@@ -1,6 +1,4 @@
-"""Admin requests that need more than one broker: three of them in virtual time, asked over their
-wires.
-"""
+"""Admin requests that need several brokers: three in virtual time, asked over their wires."""
 
 from collections.abc import Iterator
 
@@ -186,7 +184,7 @@ def test_the_preferred_leader_leads_again_and_the_answer_comes_when_it_is_known(
 
 
 def test_an_unclean_election_takes_who_is_alive(world: World) -> None:
-    """Broker 3 lags and leaves the ISR; 1 and 2 die: nobody in sync is alive."""
+    """Broker 3 lags and leaves the ISR. Then 1 and 2 die, so no replica in sync is alive."""
     world.cluster.pause(3)
     world.cluster.advance(20_000)
     for broker_id in (1, 2):
@@ -204,7 +202,7 @@ def test_an_unclean_election_takes_who_is_alive(world: World) -> None:
 def test_a_config_that_allows_unclean_elections_brings_one_about(
     world: World, kind: int, name: str
 ) -> None:
-    """Of the topic, or of all brokers."""
+    """Set for the topic, or for all brokers."""
     world.cluster.pause(3)
     world.cluster.advance(20_000)
     for broker_id in (1, 2):

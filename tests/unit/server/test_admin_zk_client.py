@@ -1,4 +1,4 @@
-"""Whose racks count when replicas are assigned by ZooKeeper alone."""
+"""The racks that count when replicas are assigned through ZooKeeper alone."""
 
 import asyncio
 from random import Random
@@ -10,7 +10,7 @@ from kafka_edu.server.admin_zk_client import AdminOperationError, AdminZkClient,
 
 
 class FakeZk:
-    """Three live brokers, of which the third does not tell its rack."""
+    """Three live brokers. The third one gives no rack."""
 
     async def get_all_brokers_in_cluster(self):
         return {

@@ -1,4 +1,4 @@
-"""How a broker's process ends when a part of it fails."""
+"""The end of a broker's process when a part of it fails."""
 
 import asyncio
 import logging
@@ -18,13 +18,14 @@ from kafka_edu.server.kafka_server import KafkaServer
 def test_the_last_word_of_a_broker_that_failed_is_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """`cluster up` shows the end of its log, and the events that come before it are many."""
+    """`cluster up` shows the end of its log, and many events come before it."""
 
     async def startup(server: KafkaServer) -> None:
         server.on_failure("the reaper", RuntimeError("it stumbled"))
 
     monkeypatch.setattr(KafkaServer, "startup", startup)
-    for of_the_process in ("settle_garbage_collector", "raise_file_limit"):  # this one is pytest's
+    # this process is pytest's
+    for of_the_process in ("settle_garbage_collector", "raise_file_limit"):
         monkeypatch.setattr(broker_process, of_the_process, lambda: None)
     given = {"broker.id": "1", "zookeeper.connect": "127.0.0.1:1", "log.dirs": str(tmp_path)}
     config, _ = make_config({key: Setting(value, "the test") for key, value in given.items()})
@@ -39,9 +40,7 @@ def test_the_last_word_of_a_broker_that_failed_is_why(
 def test_a_second_start_touches_neither_the_events_file_nor_the_recording_of_the_first(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """They are named in server.properties, as the log dirs are: a second start would take them for
-    its own.
-    """
+    """Log dirs are named in server.properties; a second start would take them for its own."""
     events, recording = tmp_path / "events.json", tmp_path / "record"
     events.write_text("where the first tells its events")
     recording.write_text("what the first has recorded")

@@ -1,6 +1,4 @@
-"""What a filter of DescribeClientQuotas that makes no sense is answered: a sentence, and no
-Python.
-"""
+"""The answer to a meaningless DescribeClientQuotas filter: a sentence without Python in it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The table of keys compared with Apache Kafka 2.8.2's own, as its DescribeConfigs answered."""
+"""The table of keys, compared with the answer of Apache Kafka 2.8.2 to DescribeConfigs."""
 
 import json
 from pathlib import Path

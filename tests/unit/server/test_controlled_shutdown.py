@@ -1,5 +1,5 @@
-"""The stopping broker's part: which controller it asks, in which words, how often, and what it
-takes for success (spec G1), in virtual time.
+"""The stopping broker's part: which controller it asks, with which request, how often, and what
+counts as success (spec G1).
 """
 
 from collections.abc import Callable, Collection
@@ -39,7 +39,7 @@ Answer = ControlledShutdownResponse | str
 
 
 class Controller:
-    """A listening broker that answers as it is told, the last answer again and again; a
+    """A listening broker that gives the answers it was set up with, the last one again and again; a
     WireReceiver.
     """
 
@@ -83,7 +83,7 @@ class Controller:
 
 
 class World:
-    """ZooKeeper, as far as a stopping broker looks into it; a network; a clock."""
+    """The parts of ZooKeeper that a stopping broker reads, a network, and a clock."""
 
     def __init__(self) -> None:
         self.loop = SimLoop()
@@ -101,12 +101,12 @@ class World:
         self.after_answer: Callable[[], None] = lambda: None
         self.zookeeper_is_down = False
         self.live = {1, 2, 3}
-        """Whose znodes are in /brokers/ids."""
+        """The brokers with a znode in /brokers/ids."""
         self.replicas = (2, 3)
-        """Of every partition."""
+        """The replicas of every partition."""
 
     def broker(self, broker_id: int, *answers: Answer) -> None:
-        """A broker that listens, and is registered."""
+        """Start a broker that listens and is registered."""
         port = 9092 + broker_id
         listening = self.transport.listen(
             "127.0.0.1", port, Controller(self, broker_id, *answers).on_wire
@@ -159,7 +159,7 @@ class World:
         return self.time.hi_res_clock_ms() - self.began_ms
 
     def attempts(self) -> list[tuple[object, ...]]:
-        """(attempt, controller, error, remaining), as told."""
+        """Return (attempt, controller, error, remaining), from the events."""
         return [tuple(envelope.event) for envelope in self.events.events]
 
 
@@ -198,8 +198,8 @@ def test_after_the_last_retry_it_gives_up_without_another_back_off(
 
 
 def test_the_controller_moves_in_the_middle(world: World) -> None:
-    """The first is asked, says that it is none any more, and its successor is found in ZooKeeper by
-    the second try.
+    """The first controller answers that it is none any more. The second try finds its successor in
+    ZooKeeper.
     """
     world.controller_id = 1
     world.broker(1, MOVED)
@@ -316,8 +316,9 @@ def test_no_retries_at_all(world: World) -> None:
 
 
 def test_no_live_broker_has_a_replica_of_what_remains(world: World) -> None:
-    """Broker 1 is up, but the other replica is on broker 3, which has gone and may come again: it
-    is worth another try, but no warning.
+    """Broker 1 is up, but the other replica is on broker 3, which has stopped and may return.
+
+    That deserves another try, but no warning.
     """
     world.controller_id = 1
     world.live = {1, 2}

@@ -1,5 +1,5 @@
-"""The keys of a broker as DescribeConfigs tells them, one by one beside what Apache Kafka 2.8.2 was
-recorded to tell.
+"""The keys of a broker from DescribeConfigs, compared one by one with Apache Kafka 2.8.2's recorded
+answer.
 """
 
 from typing import Any, Final
@@ -13,8 +13,7 @@ from tests.interop.questions.asking import Replay, read_steps
 
 Keys = dict[str, dict[str, Any]]
 
-#: Keys that have another default in 2.0.1, whose defaults are ours, or by design
-#: (docs/differences.md).
+#: Keys with another default in 2.0.1, whose defaults we take, or by design (docs/differences.md).
 OTHER_DEFAULT: Final = {
     "group.max.session.timeout.ms",
     "host.name",
@@ -34,7 +33,7 @@ SET_FOR_THE_TEST: Final = {"log.cleaner.dedupe.buffer.size"}
 
 @pytest.fixture(scope="module")
 def told() -> tuple[Keys, Keys]:
-    """What Kafka told, and what this broker tells."""
+    """Return Kafka's recorded keys, and this broker's."""
     broker = SimulatedBroker(load("admin_configs").settings)
     steps = [step for step in read_steps("admin_configs") if step["step"].startswith(ALL_KEYS)]
     difference = next(iter(Replay(broker).differences(steps)))

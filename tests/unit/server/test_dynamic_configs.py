@@ -1,6 +1,4 @@
-"""A config that was changed reaches all brokers: three of them in virtual time, asked over their
-wires.
-"""
+"""A changed config reaches all brokers: three of them in virtual time, asked over their wires."""
 
 from collections.abc import Iterator
 
@@ -57,7 +55,7 @@ class World:
         return Errors.of(response.responses[0].error_code)
 
     def alter(self, to: int, kind: int, name: str, **configs: str) -> Errors:
-        """`configs` with underscores for dots."""
+        """Alter configs. `configs` have underscores in place of dots."""
         error = self.run(
             self._alter(
                 to, kind, name, {key.replace("_", "."): value for key, value in configs.items()}
@@ -168,7 +166,8 @@ def test_more_fetchers_go_on_where_the_old_ones_were(world: World) -> None:
 
 def test_a_broker_is_advertised_elsewhere_while_it_runs_and_all_hear_of_it(world: World) -> None:
     """Kafka: DynamicListenerConfig, updateBrokerInfo; then the controller's BrokerModifications.
-    Here to where nobody listens, and back.
+
+    Here the broker moves to an address where nobody listens, and back.
     """
     metadata = world.client.metadata
     here = f"PLAINTEXT://127.0.0.1:{world.cluster.port(2)}"
@@ -310,7 +309,7 @@ def test_thread_pools_are_at_most_halved_or_doubled(world: World, threads: str) 
 
 
 def test_limits_of_connections_change_while_the_broker_runs(world):
-    """All brokers' max.connections, and one listener's of one broker (KIP-402)."""
+    """max.connections of all brokers, and of one broker's listener (KIP-402)."""
     server = world.cluster.brokers[2].running._socket_server
     assert (
         world.alter(

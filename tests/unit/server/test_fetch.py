@@ -190,7 +190,7 @@ def test_a_sessions_life(harness, replicas):
     opened = harness.ask(fetch((0, 0), (1, 0), session=(0, 0)), 7)
     session_id = opened.session_id
     assert session_id != 0
-    # nothing but the first partition has news; nothing is named
+    # Only the first partition has news, and no partition is named.
     again = harness.ask(fetch(session=(session_id, 1)), 7)
     assert (again.session_id, list(answered(again))) == (session_id, [0])
     assert [tp for tp, _ in replicas.asked[1][1]] == [WEB_0, WEB_1]

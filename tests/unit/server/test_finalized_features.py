@@ -1,4 +1,4 @@
-"""The epoch of the finalized features, as ApiVersions tells it while /feature changes (KIP-584)."""
+"""The epoch of the finalized features in ApiVersions while /feature changes (KIP-584)."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ SESSION_TIMEOUT_MS = 18_000
 
 
 class World:
-    """One broker in virtual time, and somebody at the ZooKeeper shell."""
+    """One broker in virtual time, and a user at the ZooKeeper shell."""
 
     def __init__(self, properties: dict[str, str] | None = None) -> None:
         self.cluster = SimCluster(seed=3, broker_ids=(1,), properties=properties or {})
@@ -40,7 +40,7 @@ class World:
         return self.run(self._ask()).finalized_features_epoch
 
     def told(self, epoch: int) -> bool:
-        """Whether the broker tells this epoch within a second."""
+        """Return whether the broker reports this epoch within a second."""
         return any(self.epoch() == epoch or self.cluster.advance(100) for _ in range(10))
 
 

@@ -1,5 +1,5 @@
-"""What Apache Kafka 2.8.2 was recorded to answer, byte by byte asked of this project's broker in
-virtual time (tests/golden/answers/README.md).
+"""The recorded answers of Apache Kafka 2.8.2, byte by byte asked from this project's broker in
+virtual time.
 """
 
 import pytest

@@ -55,7 +55,7 @@ class World:
         self.done.append((broker_id, broker_epoch))
         return self.remaining
 
-    # the replica manager's part
+    # The replica manager's part.
     def new_logs(self, request):
         return self.logs_wanted
 
@@ -82,7 +82,7 @@ class World:
 
 
 class Answered:
-    """Stands for an ApiCall."""
+    """Stands in for an ApiCall."""
 
     def __init__(self, version):
         self.version = version
@@ -136,8 +136,8 @@ def test_configs_of_new_topics_are_fetched_before_their_logs_are_made(harness, w
 def test_many_new_logs_are_made_before_the_roles_are_taken_with_others_served_in_between(
     harness, world
 ):
-    """As the controller's requests come over one connection, only a new controller's StopReplica
-    can come in between; it waits for its turn.
+    """The controller's requests come over one connection, so only a new controller's StopReplica
+    can come in between. It waits for its turn.
     """
     world.logs_wanted = [
         (TopicPartition("a", number), True) for number in range(2 * LOGS_AT_ONCE + 1)

@@ -122,7 +122,7 @@ def test_a_listener_for_the_control_plane() -> None:
 def test_what_the_control_plane_may_not_be_in_apache_kafkas_words(
     settings: dict[str, str], says: str
 ) -> None:
-    """As 2.8.2 says them (asked on 2026-11-21)."""
+    """As 2.8.2 says it (asked on 2026-11-21)."""
     assert refused(**settings).endswith(says)
 
 

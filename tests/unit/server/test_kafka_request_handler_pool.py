@@ -1,4 +1,4 @@
-"""The pool's size while it works: no request is lost, and no handler too many or too few."""
+"""The pool's size while it works: no request is lost, and the number of handlers is right."""
 
 import asyncio
 from types import SimpleNamespace
@@ -101,7 +101,7 @@ def test_a_request_that_was_given_to_one_who_goes_is_given_to_another() -> None:
     async def scenario() -> None:
         world = World(2)
         await turns()
-        world.send(0)  # both wait: the first is given it, but has not woken yet
+        world.send(0)  # both wait: the first gets it, but has not woken yet
         world.send(1)
         world.pool.resize(1)
         await turns()

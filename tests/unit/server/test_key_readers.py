@@ -1,6 +1,4 @@
-"""No key may do nothing silently: a key that is said to work is read, and one that is said to have
-no effect is not.
-"""
+"""No key does nothing silently: a working key is read, and one marked as without effect is not."""
 
 import sys
 from types import FrameType
@@ -61,12 +59,11 @@ def test_no_setting_is_handed_on_and_then_forgotten() -> None:
 
 
 class Recorder:
-    """Notes each value of a configuration that is read while brokers start, serve, are altered and
-    stop, and what reads it.
+    """Notes each configuration value read while brokers start, serve, are altered and stop, with
+    its reader.
     """
 
-    #: Of the configuration's own modules: they check and describe, and what they touch is not used
-    #: thereby.
+    #: The configuration's own modules. They check and describe, which does not count as use.
     CHECKS = frozenset(
         {
             "__init__",
@@ -109,8 +106,9 @@ class Recorder:
         monkeypatch.setattr(LogConfig, "__getattribute__", read_attribute)
 
     def _checks(self, frame: FrameType | None) -> bool:
-        """Whether the reader belongs to the configuration: the functions in a row, from the read
-        outwards, until one is not of its modules.
+        """Return whether the reader belongs to the configuration.
+
+        It looks at the calling functions from the read outwards, until one is outside its modules.
         """
         while frame is not None and frame.f_code.co_filename in self.MODULES | {"<string>"}:
             if frame.f_code.co_name in self.CHECKS:
@@ -120,7 +118,9 @@ class Recorder:
 
 
 def live(cluster: SimCluster) -> None:
-    """Topics, records, groups' topic, altered settings, a broker that is killed, one that stops."""
+    """Live through topics, records, the groups' topic, altered settings, a killed broker and one
+    that stops.
+    """
     cluster.start_all()
     client = SimClient(cluster)
 
@@ -166,8 +166,8 @@ def recorded() -> Any:
 def test_what_a_living_broker_reads_is_known_to_the_search_of_the_source(
     recorded: Recorder,
 ) -> None:
-    """So the search overlooks nothing that is read in fact; and nothing is read that is said to
-    have no effect.
+    """So the search misses nothing that is really read, and no key marked as without effect is
+    read.
     """
     broker, topic = keys_read()
     assert recorded.broker - broker == set()
@@ -177,7 +177,7 @@ def test_what_a_living_broker_reads_is_known_to_the_search_of_the_source(
 
 
 def test_a_living_broker_reads_most_of_what_works(recorded: Recorder) -> None:
-    """The recorder records: it is no test of nothing."""
+    """The recorder records, so the test above is not empty."""
     assert len(recorded.broker) > 60
     assert {
         "num.io.threads",

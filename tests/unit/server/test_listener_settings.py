@@ -1,4 +1,4 @@
-"""The listeners of a broker for which nothing else is said."""
+"""The listeners of a broker whose settings say nothing else."""
 
 from kafka_edu.server.listener_settings import CONTROL_PLANE_KEY, listener_settings
 

@@ -1,5 +1,6 @@
-"""Listeners as Apache Kafka takes, advertises and tells them (spec B4); its answers were recorded
-by tests/golden/listeners/record.py.
+"""Listeners as Apache Kafka accepts, advertises and reports them (spec B4).
+
+tests/golden/listeners/record.py recorded its answers.
 """
 
 import re
@@ -19,7 +20,7 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "listeners"
 CASES = (GOLDEN / "cases.txt").read_text().splitlines()
 VERSIONS = ("2.0.1", "2.8.2")
 
-#: What we refuse and Kafka does not, each with the reason; docs/differences.md tells of them.
+#: What we refuse and Kafka does not, each with the reason. docs/differences.md lists them.
 REFUSED_HERE = {
     "listeners=PLAINTEXT://[::]:9092": "cannot be advertised",
     "listeners=PLAINTEXT://127.0.0.1:9092;advertised.listeners=PLAINTEXT://[::]:9092": (
@@ -40,9 +41,7 @@ def golden(version):
 
 
 def said(case):
-    """What our configuration makes of a case, in the words of ListenerConfigs.java; what is wrong
-    is told with its place.
-    """
+    """Return our result of a case in ListenerConfigs.java's words, with the place of an error."""
     settings = {
         key: Setting(value, f"line of {key}")
         for key, _, value in (pair.partition("=") for pair in case.split(";") if pair)
@@ -70,8 +69,9 @@ def _shown(end_points):
 
 
 def kafkas(line):
-    """Kafka's line with end points as in a properties file; where it has none for a host, all
-    interfaces, we have loopback.
+    """Return Kafka's line with end points as in a properties file.
+
+    Where it has no host, which means all interfaces, we have loopback.
     """
 
     def end_point(match):
@@ -100,7 +100,7 @@ def test_what_kafka_takes_we_take_and_advertise_the_same(case):
     elif case == "listeners=PLAINTEXT://127.0.0.1:9092;advertised.listeners=PLAINTEXT://b:0":
         assert ours == theirs[-1].replace(
             "b:0", "b:9092"
-        )  # Kafka puts the port that was bound in later, when it registers
+        )  # Kafka fills in the bound port later, when it registers
     else:
         assert ours in theirs, (ours, theirs)
 
@@ -152,7 +152,7 @@ class TwoDoors(SimCluster):
 
 @pytest.fixture(scope="module")
 def by_doors():
-    """The lines that record.py writes, of our brokers."""
+    """Return the lines that record.py writes, from our brokers."""
     cluster = TwoDoors()
     cluster.start_all()
     controller = cluster.ask(
@@ -177,8 +177,8 @@ def test_the_door_by_which_a_client_comes_decides_what_metadata_tells(by_doors):
 
 
 def test_what_kafka_2_0_told_otherwise(by_doors):
-    """Without a leader that can be reached it told no ISR either; we tell it, as 2.8 does
-    (docs/differences.md).
+    """Kafka 2.0 reported no ISR for a partition without a reachable leader. We report it, as 2.8
+    does (docs/differences.md).
     """
     older = (GOLDEN / "kafka-2.0.1-metadata.txt").read_text().splitlines()
     differ = [

@@ -155,7 +155,7 @@ class NobodysCoordinator:
 
 @pytest.fixture
 def blocks(harness):
-    """How often a block of three ids was taken from ZooKeeper."""
+    """Return how often a block of three ids was taken from ZooKeeper."""
     taken = []
 
     async def allocate():

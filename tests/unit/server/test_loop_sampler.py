@@ -1,4 +1,4 @@
-"""A loop that is held tells, when it runs again, which call held it."""
+"""When a loop that was held runs again, it reports the call that held it."""
 
 import threading
 

@@ -8,7 +8,7 @@ from kafka_edu.server.apis.metadata import CLUSTER_OPERATIONS, TOPIC_OPERATIONS,
 
 @pytest.fixture
 def created(harness):
-    """The names that were created automatically."""
+    """Return the names that were created automatically."""
     names = []
 
     async def create(name):

@@ -20,7 +20,7 @@ BATCH = build_batch(RECORDS)
 
 
 class FakeReplicaManager:
-    """Takes everything, and answers at once unless told to wait."""
+    """Takes everything, and answers at once unless set to wait."""
 
     def __init__(self):
         self.calls = []

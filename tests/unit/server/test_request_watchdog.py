@@ -1,4 +1,4 @@
-"""Each hop of a request in turn is broken, in a whole broker in virtual time; the watchdog names
+"""Each hop of a request in turn is broken, in a whole broker in virtual time. The watchdog names
 the hop.
 """
 
@@ -50,7 +50,7 @@ def _no_handler(monkeypatch: pytest.MonkeyPatch, is_ours: Callable[[Any], bool])
 
 
 def _handler_forgets(monkeypatch: pytest.MonkeyPatch, is_ours: Callable[[Any], bool]) -> None:
-    """The handler returns, and has neither answered nor left the request to a purgatory."""
+    """The handler returns without an answer and without leaving the request to a purgatory."""
     monkeypatch.setattr(ReplicaManager, "append_records", lambda self, *arguments, **named: None)
     monkeypatch.setattr(ApiCall, "waits", lambda self: None)
 
@@ -63,7 +63,7 @@ def _timer_stands(monkeypatch: pytest.MonkeyPatch, is_ours: Callable[[Any], bool
 
 
 def _nobody_is_woken(monkeypatch: pytest.MonkeyPatch, is_ours: Callable[[Any], bool]) -> None:
-    """The response is queued, and its processor is not woken."""
+    """The response is queued, but its processor is not woken."""
     process = Processor.process_new_responses
 
     def process_new_responses(self: Processor) -> None:
@@ -74,7 +74,7 @@ def _nobody_is_woken(monkeypatch: pytest.MonkeyPatch, is_ours: Callable[[Any], b
 
 
 def _socket_stands(monkeypatch: pytest.MonkeyPatch, is_ours: Callable[[Any], bool]) -> None:
-    """The client's kernel takes nothing."""
+    """The client's kernel accepts nothing."""
     send = Processor._send
 
     def send_ours_to_nobody(self: Processor, request: Any, parts: Any) -> None:
@@ -86,7 +86,7 @@ def _socket_stands(monkeypatch: pytest.MonkeyPatch, is_ours: Callable[[Any], boo
 
 
 def _nobody_reads(monkeypatch: pytest.MonkeyPatch, is_ours: Callable[[Any], bool]) -> None:
-    """The channel is free and its wire stays paused."""
+    """The channel is free, but its wire stays paused."""
     deliver = MemoryWire._deliver
 
     def deliver_to_others(self: MemoryWire) -> None:
@@ -100,8 +100,10 @@ def _nobody_reads(monkeypatch: pytest.MonkeyPatch, is_ours: Callable[[Any], bool
 
 
 def _of_our_client(cluster: SimCluster) -> list[RequestStuck]:
-    """Fetches of followers stand still with it, where purgatories do. A connection whose first
-    request was never read has no client id.
+    """Return the events of our client.
+
+    Followers' fetches get stuck too if purgatories do. A connection whose first request was never
+    read has no client id.
     """
     told = [e.event for e in cluster.facts(RequestStuck)]
     return [

@@ -1,6 +1,4 @@
-"""What is said of settings that are unknown, have no effect, or ask for protection that is
-missing.
-"""
+"""Messages about settings that are unknown, have no effect, or ask for missing protection."""
 
 import pytest
 

@@ -1,10 +1,9 @@
-"""Knows the true causes of events in the simulator, by a way that the reader does not know: what is
-handed over between the parts.
+"""The true causes of events in the simulator, found in another way than the reader's.
 
-Each hand-over between two processes is wrapped. A notification is the very object that ZooKeeper
-made for one watch. A request to a broker is the very bytes that the controller encoded. A write is
-named by the request of one session, and by the context of the task that made it. So the oracle
-knows which fact of one process led to which fact of another, whatever their fields say.
+The oracle watches what is handed over between two processes. A notification is the very object that
+ZooKeeper made for one watch. A request to a broker is the very bytes that the controller encoded. A
+write is identified by the request of one session, and by the context of the task that made it. So
+the oracle knows which fact of one process led to which fact of another, whatever their fields say.
 """
 
 from collections.abc import Iterator
@@ -25,12 +24,12 @@ from kafka_edu.trace.events.zk import WatchFired, ZnodeChanged, ZnodeCreated
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.embedded.zookeeper_server import Effect, Notify, ZooKeeperServer
 
-#: The fact within which code runs. Unlike `Tracer.cause` it is inherited by the tasks that the code
-#: creates.
+#: The fact within which code runs. Unlike `Tracer.cause`, it is inherited by the tasks that the
+#: code creates.
 _within: ContextVar[int] = ContextVar("within", default=0)
 
 Place = tuple[int, int]
-"""(broker, number): in the simulator a broker's numbers go on when it is started again."""
+"""(broker, number). In the simulator a broker's numbers continue when it is started again."""
 
 
 class ChainOracle:
@@ -42,7 +41,7 @@ class ChainOracle:
         self.requests: dict[Place, Place] = {}
         """RequestReceived → ControllerRequestSent"""
         self.writes: dict[Place, Place] = {}
-        """ZnodeCreated, ZnodeChanged → the fact within which the write was asked for"""
+        """ZnodeCreated, ZnodeChanged → the fact within which the write was requested"""
         self._told: list[Envelope] = []
         self._notifications: dict[int, tuple[Notify, Place]] = {}
         self._frames: dict[bytes, Place] = {}

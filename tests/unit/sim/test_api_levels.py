@@ -1,4 +1,4 @@
-"""Clusters whose brokers show clients one release and speak another among themselves
+"""Clusters whose brokers offer clients one release and use another between themselves
 (edu.api.level, inter.broker.protocol.version).
 """
 
@@ -46,7 +46,7 @@ def acknowledged(answer):
     ],
 )
 def test_a_cluster_of_any_level_and_protocol_serves_elects_and_stops(levels, protocol):
-    """The first broker, which is the controller, and the other two have a level each."""
+    """The first broker, which is the controller, and the other two each have their own level."""
     own = {
         1: {"edu.api.level": levels[0]},
         2: {"edu.api.level": levels[1]},
@@ -89,7 +89,7 @@ def test_a_cluster_of_any_level_and_protocol_serves_elects_and_stops(levels, pro
 
 @pytest.fixture
 def mixed():
-    """One broker that shows 2.0 and speaks 2.8."""
+    """One broker that offers 2.0 and speaks 2.8."""
     cluster = SimCluster(5, (1,), {"edu.api.level": "2.0"})
     cluster.start_all()
     yield cluster
@@ -117,7 +117,7 @@ def test_api_versions_shows_the_level_to_everybody(mixed):
 
 
 def test_api_versions_above_the_level_is_answered_with_unsupported_version(mixed):
-    """KIP-511: the answer has the form of v0, whatever was asked."""
+    """KIP-511: the answer has the form of v0, whatever version was requested."""
 
     answer = ask(
         mixed,

@@ -1,5 +1,6 @@
-"""Chains of causes in virtual time: whole, and without a false link. `chain_oracle` knows the true
-causes by another way.
+"""Chains of causes in virtual time: complete, and without a false link.
+
+`chain_oracle` knows the true causes in another way.
 """
 
 import contextlib
@@ -85,7 +86,7 @@ class World:
         self.cluster.advance(2000)
 
     def begin(self, work: Coroutine[Any, Any, object]) -> None:
-        """Have the client do something, whatever comes of it, while the script goes on."""
+        """Let the client start something, whatever its result, while the script continues."""
 
         async def body() -> None:
             with contextlib.suppress(OSError, TimeoutError, ProtocolError):
@@ -97,7 +98,7 @@ class World:
         return self.cluster.run_as(self.client.process, self.client.leader_of(tp))
 
     def produce(self, tp: TopicPartition, value: str) -> Envelope:
-        """Produce with acks=all; returns the client's RecordAcknowledged."""
+        """Produce with acks=all. Return the client's RecordAcknowledged."""
         answer = self.client.produce(tp, value, -1)
         self.cluster.advance(1500)
         assert answer.acked is not None, answer.failed
@@ -126,8 +127,8 @@ def names(chain: list[Envelope]) -> list[str]:
 
 
 def check_all(world: World) -> dict[LinkKind, int]:
-    """No link of this history is false, and none that the oracle knows is missing; returns how many
-    there are of each kind.
+    """Check that no link is false and that no link known to the oracle is missing. Return the
+    number of each kind.
     """
     history, counts = world.history(), dict.fromkeys(LinkKind, 0)
     for envelope in history.events:
@@ -193,7 +194,7 @@ def test_from_the_kill_of_a_leader_to_the_producers_ack(world: World, of_control
 
 
 def test_also_when_the_controller_itself_becomes_leader(world: World) -> None:
-    """Its LeaderAndIsr to itself goes over a connection like any other."""
+    """Its LeaderAndIsr to itself uses a connection like any other."""
     world.create("t")
     tp = next(TopicPartition("t", p) for p in range(3) if world.led_by(TopicPartition("t", p)) == 2)
     world.produce(tp, "before")
@@ -265,8 +266,8 @@ def test_without_zookeepers_events_the_chain_starts_at_the_watch_and_says_so(wor
 
 
 def test_a_produce_that_waited_is_told_with_what_ended_its_wait(world: World) -> None:
-    """A follower stands still; the ISR shrinks, and the producer is answered. All this at the
-    default level.
+    """A follower stands still; the ISR shrinks, and the producer is answered, all at the default
+    level.
     """
     world.create("t", 1)
     tp = TopicPartition("t", 0)

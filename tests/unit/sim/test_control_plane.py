@@ -1,5 +1,6 @@
-"""A listener for the controller alone (KIP-291; spec C10): what it says is heard while the data
-plane is stuck, and nothing else comes by it.
+"""A listener only for the controller (KIP-291; spec C10).
+
+The controller is served while the data plane is stuck, and nothing else uses this listener.
 """
 
 from collections.abc import Awaitable
@@ -93,8 +94,8 @@ def test_without_it_they_come_by_the_listener_between_brokers() -> None:
 
 @pytest.mark.parametrize("separate", [True, False])
 def test_while_all_handlers_of_the_data_plane_wait_the_controller_is_heard(separate: bool) -> None:
-    """The only handler of broker 2 waits for ZooKeeper, which it does not reach; the controller
-    takes its leaderships away.
+    """The only handler of broker 2 waits for a ZooKeeper that it cannot reach. The controller takes
+    its leaderships away.
     """
     cluster, client = started(SEPARATE if separate else {})
     zookeeper = cluster.brokers[2].zk_client

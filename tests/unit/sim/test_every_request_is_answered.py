@@ -1,5 +1,5 @@
-"""A bug injected into one hop of one request, while others are in the same hop: each of the others
-is answered (docs/answers.md).
+"""A bug is injected into one hop of one request while others are in the same hop: all others are
+answered (docs/answers.md).
 """
 
 import asyncio
@@ -31,7 +31,7 @@ BROKEN = "broken"
 
 
 class _Bug(Exception):
-    """An exception that no error code foresees."""
+    """An exception that no error code covers."""
 
 
 def _produce(cluster: SimCluster, timeout_ms: int = 5_000) -> ProduceRequest:
@@ -43,8 +43,9 @@ def _produce(cluster: SimCluster, timeout_ms: int = 5_000) -> ProduceRequest:
 
 
 def _in_the_response(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Completed by a follower's fetch, or by a time-out: the answer is made while another
-    connection's request is handled.
+    """A follower's fetch or a time-out completes it.
+
+    The answer is made while another connection's request is handled.
     """
     original = ProduceApi._respond
 
@@ -57,8 +58,8 @@ def _in_the_response(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _in_the_try(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same, in looking whether it is done. It waits in the timer then: the first look was its
-    own handler's.
+    """The same, but in the check whether it is complete. It waits in the timer by then, because its
+    own handler checked first.
     """
     original = DelayedProduce.try_complete
 

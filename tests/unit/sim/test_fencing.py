@@ -1,12 +1,13 @@
-"""Fencing (spec C8): whoever was replaced and does not know it can do nothing. Each epoch, at each
-door that checks it, over the wires, in virtual time.
+"""Fencing (spec C8): a broker that was replaced without knowing it can change nothing.
+
+Each epoch is tested at each door that checks it, over the wires, in virtual time.
 
 controller epoch   /controller_epoch's version in each write to ZooKeeper; LeaderAndIsr,
-UpdateMetadata, StopReplica; the state znodes
-broker epoch       LeaderAndIsr, UpdateMetadata, StopReplica at the broker; ControlledShutdown,
-AlterIsr at the controller
+                   UpdateMetadata, StopReplica; the state znodes
+broker epoch       LeaderAndIsr, UpdateMetadata, StopReplica at the broker;
+                   ControlledShutdown, AlterIsr at the controller
 leader epoch       LeaderAndIsr and StopReplica of each partition; Fetch, ListOffsets,
-OffsetForLeaderEpoch, AlterIsr; a leader's write of its ISR
+                   OffsetForLeaderEpoch, AlterIsr; a leader's write of its ISR
 """
 
 import inspect
@@ -68,7 +69,7 @@ T0 = TopicPartition("t", 0)
 
 
 class World:
-    """Three brokers and a topic; the first controller has lost its session once, so every epoch has
+    """Three brokers and a topic. The first controller has lost its session once, so every epoch has
     moved.
     """
 
@@ -134,7 +135,7 @@ class World:
         return zk
 
     def roles(self) -> list[tuple[int, int, int]]:
-        """Who leads on each broker, by which epoch."""
+        """Return the leaders known to each broker, with their epochs."""
         managers = [
             (id_, broker.running._replication.replica_manager)
             for id_, broker in self.cluster.brokers.items()
@@ -148,7 +149,7 @@ class World:
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    """Shared: what is refused changes nothing."""
+    """Shared, because a refused request changes nothing."""
     world = World()
     yield world
     world.cluster.close()
@@ -161,7 +162,7 @@ def versions(request: type) -> list[int]:
 
 CONTROL = (LeaderAndIsrRequest, UpdateMetadataRequest, StopReplicaRequest)
 STALE_CONTROLLER = [(request, version) for request in CONTROL for version in versions(request)]
-#: KIP-380: since these versions the requests say for which life of the broker they are meant.
+#: KIP-380: since these versions, requests carry the broker epoch that they are meant for.
 STALE_BROKER = [
     (r, v)
     for r, since in ((LeaderAndIsrRequest, 2), (UpdateMetadataRequest, 5), (StopReplicaRequest, 1))
@@ -342,7 +343,7 @@ def error_of(answer) -> Errors:
     )
 
 
-#: KIP-320: since these versions a reader says which leader it believes in.
+#: KIP-320: since these versions, a reader names the leader epoch that it knows.
 READS = [
     (r, v)
     for r, since in ((FetchRequest, 9), (ListOffsetsRequest, 4), (OffsetForLeaderEpochRequest, 2))
@@ -367,8 +368,8 @@ def test_who_believes_in_another_leadership_is_not_read_to(
 
 
 def test_every_write_of_an_older_controller_is_refused_by_zookeeper(world: World) -> None:
-    """Each method of KafkaZkClient that takes the epoch's version; the tree is the same
-    afterwards.
+    """Every method of KafkaZkClient that takes the epoch's version is refused, and the tree stays
+    the same.
     """
     zk = world.zk()
     epoch = world.run(zk.get_controller_epoch())
@@ -409,7 +410,7 @@ def test_every_write_of_an_older_controller_is_refused_by_zookeeper(world: World
     hand = MemoryZkClient(world.cluster.zookeeper, 60_000, "hand")
     world.run(hand.start(lambda _: None, lambda _: None, 1000))
     ruler = world.controller_id
-    world.cluster.pause(ruler)  # or it would work off the order that comes now
+    world.cluster.pause(ruler)  # otherwise it would carry out the order that comes now
     world.run(
         hand.create(
             "/admin/reassign_partitions",
@@ -446,8 +447,9 @@ def test_a_controller_gives_way_to_one_whose_epoch_stands_in_a_state_znode(world
 
 
 def test_a_controller_that_slept_through_its_replacement_is_fenced_everywhere() -> None:
-    """It stops in the moment in which it has written to ZooKeeper and not yet told anybody; its
-    session lives; meanwhile another is elected.
+    """It is paused just after writing to ZooKeeper, before it told any broker.
+
+    Its session lives on; meanwhile another controller is elected.
     """
     cluster = SimCluster(5, (1, 2, 3))
     cluster.start_all()
@@ -499,8 +501,8 @@ def test_a_controller_that_slept_through_its_replacement_is_fenced_everywhere() 
 
 
 def test_a_write_that_comes_too_late_is_refused_by_zookeeper() -> None:
-    """As above, but it is stopped with a watch's event before it: it reads, decides, and its write
-    meets the other's epoch.
+    """As above, but it is paused with a watch's event in front of it. It reads, decides, and its
+    write meets the other's epoch.
     """
     cluster = SimCluster(5, (1, 2, 3))
     cluster.start_all()

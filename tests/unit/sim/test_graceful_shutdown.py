@@ -1,5 +1,6 @@
-"""SIGTERM to a broker of three, in virtual time: its leaders move first, clients hardly notice, and
-its next start reads nothing again (spec G1).
+"""SIGTERM to one broker of three, in virtual time (spec G1).
+
+Its leaders move first, clients hardly notice, and its next start reads nothing again.
 """
 
 import gc
@@ -36,17 +37,17 @@ from kafka_edu.trace.events.server import (
     ServerStopped,
 )
 
-#: The book's three cases, for broker 2: it leads, it follows, it is alone.
+#: The book's three cases for broker 2: it leads, it follows, it is alone.
 LED, FOLLOWED, ALONE = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("alone", 0)
 ASSIGNMENT = {LED: [2, 3, 1], FOLLOWED: [3, 2, 1], ALONE: [2]}
-#: Led by broker 2; its only other replica is on broker 4.
+#: Led by broker 2. Its only other replica is on broker 4.
 STUCK = TopicPartition("stuck", 0)
 
 
 def started(
     assigned: Mapping[TopicPartition, list[int]] = ASSIGNMENT, **properties: str
 ) -> tuple[SimCluster, SimClient]:
-    """As many brokers as the assignment names, with those topics; `properties` with `_` for
+    """Start as many brokers as the assignment names, with those topics. `properties` use `_` for
     dots.
     """
     brokers = range(1, max(max(ids) for ids in assigned.values()) + 1)
@@ -177,9 +178,11 @@ def test_who_still_asks_finds_out_before_logs_are_flushed() -> None:
 
 
 def test_a_producer_sees_no_failure_and_a_leaving_broker_does_not_follow_what_it_gave_up() -> None:
-    """One partition cannot be moved, so it takes all three tries. Were the broker to follow what it
-    gave up at the first, it would be in the ISR again within milliseconds, and when it goes every
-    produce with acks=all would wait until it is missed.
+    """One partition cannot be moved, so the broker needs all three tries.
+
+    If it followed the partitions that it gave up in the first try, it would be in their ISR again
+    within milliseconds. When it then stops, every produce with acks=all would wait until the broker
+    is missed.
     """
     cluster, client = started(
         {**ASSIGNMENT, STUCK: [2, 4]},
@@ -235,7 +238,7 @@ def test_a_producer_sees_no_failure_and_a_leaving_broker_does_not_follow_what_it
 
 
 class CountingReads:
-    """Counts what is read of segments."""
+    """Counts the reads of segments."""
 
     def __init__(self, cluster: SimCluster, broker_id: int) -> None:
         self.bytes = 0
@@ -260,8 +263,8 @@ class CountingReads:
 
 @pytest.mark.parametrize("how", ["SIGTERM", "kill -9"])
 def test_the_next_start_recovers_nothing_after_sigterm_and_all_after_kill(how: str) -> None:
-    """After a clean end no segment is read: only the headers behind the last index entry, to find
-    the end, as Kafka does (readNextOffset).
+    """After a clean end no segment is read. Only the headers behind the last index entry are, to
+    find the end, as Kafka does (readNextOffset).
     """
     cluster, client = started()
     for number in range(20):
@@ -293,7 +296,7 @@ def test_the_next_start_recovers_nothing_after_sigterm_and_all_after_kill(how: s
 
 
 def test_the_controller_itself_is_stopped() -> None:
-    """It asks itself, and is in office until its leaders have moved; the next controller finds
+    """It asks itself and stays controller until its leaders have moved. The next controller has
     nothing left to do for them.
     """
     cluster, client = started()
@@ -310,8 +313,8 @@ def test_the_controller_itself_is_stopped() -> None:
 
 
 def test_the_last_broker_asks_once() -> None:
-    """All others are dead: what it leads remains, another try would change nothing, and it stops
-    all the same.
+    """All others are dead, so its leaderships remain. Another try would change nothing, so it
+    stops.
     """
     cluster, client = started(zookeeper_session_timeout_ms="6000")
     produce(cluster, client, LED, "before")
@@ -349,10 +352,11 @@ def test_controlled_shutdown_can_be_switched_off() -> None:
 
 @pytest.mark.filterwarnings(
     "ignore:coroutine .* was never awaited"
-)  # what the controller had made in its last step
+)  # the requests that the controller made in its last step
 def test_the_controller_dies_while_a_broker_is_asking_it() -> None:
-    """The broker that is going finds nobody for a while, then the next controller; here it may be
-    that itself, and it goes all the same.
+    """The stopping broker finds no controller for a while, then the next one.
+
+    Here that may be the broker itself, and it stops all the same.
     """
     cluster, client = started(zookeeper_session_timeout_ms="6000")
     produce(cluster, client, LED, "before")

@@ -1,5 +1,7 @@
-"""A group outlives its coordinator: three brokers in virtual time, the one that coordinates is
-killed, or stopped, and another loads the group (spec O2).
+"""A group outlives its coordinator (spec O2).
+
+Three brokers in virtual time. The coordinator is killed or stopped, and another broker loads the
+group.
 """
 
 from collections.abc import Awaitable, Callable
@@ -62,7 +64,7 @@ PROPERTIES = {
 
 
 class GroupClient:
-    """One member: asks the coordinator, wherever that is."""
+    """One member. It asks the coordinator, wherever that is."""
 
     def __init__(self, cluster: SimCluster, name: str) -> None:
         self.cluster = cluster
@@ -89,7 +91,7 @@ class GroupClient:
         response: type[R],
         then: Callable[[R], None],
     ) -> None:
-        """Ask, and go on; `then` gets the answer."""
+        """Send a request without waiting. `then` gets the answer."""
 
         async def body() -> None:
             client = NetworkClient(self.cluster.network.transport(), self.process.name)
@@ -101,7 +103,7 @@ class GroupClient:
         self.cluster.loop.spawn(self.process, task)
 
     def coordinator(self, asked: int, group: str) -> int:
-        """Where the group's coordinator is, as soon as that broker knows."""
+        """Return the group's coordinator, as soon as that broker knows it."""
         for _ in range(300):
             found = self.ask(asked, FindCoordinatorRequest(key=group), 1, FindCoordinatorResponse)
             if found.error_code == Errors.NONE:
@@ -180,7 +182,9 @@ class GroupClient:
 
 
 def started() -> tuple[SimCluster, GroupClient, int]:
-    """Three brokers, a group of one member with a committed offset, and its coordinator."""
+    """Start three brokers, and a group with one member and a committed offset. Return them with its
+    coordinator.
+    """
     cluster = SimCluster(11, (1, 2, 3), PROPERTIES)
     cluster.start_all()
     topics = SimClient(cluster)
@@ -232,8 +236,8 @@ def test_a_killed_coordinators_groups_go_on_under_another_without_a_rebalance() 
 
 
 def test_a_group_moves_with_its_partition_to_other_brokers() -> None:
-    """The coordinator's replica of __consumer_offsets is taken away: of that StopReplica alone
-    tells it, no LeaderAndIsr.
+    """The coordinator's replica of __consumer_offsets is removed. Only StopReplica tells it so, no
+    LeaderAndIsr.
     """
     cluster, member, coordinator = started()
     others = [broker_id for broker_id in cluster.brokers if broker_id != coordinator]
@@ -286,8 +290,8 @@ def test_a_stopping_coordinator_hands_its_groups_over_and_tells_who_waits() -> N
 
 
 def test_the_old_coordinator_knows_nothing_when_it_leads_again() -> None:
-    """What happened meanwhile is in the log, and is read: a deposed coordinator never goes on with
-    what it had in memory.
+    """What happened meanwhile is in the log and is read from it. A deposed coordinator never
+    continues with its old memory.
     """
     cluster, member, coordinator = started()
     cluster.stop(coordinator)

@@ -1,5 +1,6 @@
-"""The metadata proxy in virtual time: copies are refreshed, targets fall out and come back, hostile
-clients cost one connection.
+"""The metadata proxy in virtual time.
+
+Copies are refreshed, targets disappear and return, and a hostile client costs one connection.
 """
 
 import asyncio
@@ -75,7 +76,7 @@ class Proxied:
         return [(e.target, e.before, e.after) for e in self.facts(TargetStateChanged)]
 
     def boot(self, client_id="c", request=None, version=8):
-        """What a client is told by the proxy."""
+        """Return the proxy's answer to a client."""
 
         async def ask():
             client = NetworkClient(self.cluster.network.transport(), client_id)
@@ -120,7 +121,7 @@ def test_the_given_address_is_needed_for_the_first_answer_only():
     proxied.cluster.kill(1)
     proxied.cluster.advance(
         20_000
-    )  # its session expires too: the copy that a living broker tells has no broker 1
+    )  # its session expires too, so a living broker's copy has no broker 1
     assert [broker.node_id for broker in proxied.boot().brokers] == [2, 3]
     assert proxied.states() == [("kafka", "Unknown", "Up")]
 
@@ -151,7 +152,7 @@ def test_a_target_that_hangs_is_given_the_time_out_and_no_more():
     assert [round((envelope.wall_ms - before) / 100) for envelope in failed] == [
         19,
         38,
-    ]  # a refresh and three time-outs; and again
+    ]  # a refresh and three time-outs, twice
     assert failed[0].event.reason.count("no answer within 300 ms") == 3
     assert proxied.states()[-1] == ("kafka", "Up", "Down")
     for broker in (1, 2, 3):

@@ -1,5 +1,5 @@
-"""Replicas of a log of message format v0 or v1: they agree by the high watermark, for such messages
-name no leader's epoch.
+"""Replicas of a log in message format v0 or v1 agree by the high watermark, because such messages
+carry no leader epoch.
 """
 
 import pytest

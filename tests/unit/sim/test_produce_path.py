@@ -1,4 +1,4 @@
-"""docs/produce-path.md, held against what one produce request with acks=all really does."""
+"""docs/produce-path.md, compared with the real path of one produce request with acks=all."""
 
 import re
 from pathlib import Path
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def documented_hops() -> list[tuple[str, str]]:
-    """(where, event) of each row; an operation's event with its purgatory."""
+    """Return (where, event) of each row. An operation's event carries its purgatory."""
     rows = re.findall(
         r"^\| \d+ \| (\w+) \|.*\| `(\w+)`(.*) \|$",
         (ROOT / "docs" / "produce-path.md").read_text(encoding="utf-8"),
@@ -28,7 +28,7 @@ def documented_hops() -> list[tuple[str, str]]:
 
 
 def waiting_fetches(events: list[Envelope]) -> int:
-    """How many fetches wait for records behind these events."""
+    """Return how many fetches wait for records behind these events."""
     found: dict[type, set[tuple[int, int]]] = {OperationWatched: set(), OperationCompleted: set()}
     for told in events:
         if (
@@ -46,8 +46,8 @@ def test_the_page_tells_the_hops_in_the_order_in_which_they_happen(seed: int) ->
     client = SimClient(cluster)
     assert cluster.run_as(client.process, client.create_topic("t", 1, 3)) is Errors.NONE
     cluster.advance(1000)
-    # until a produce meets both followers waiting: now and then one was just answered, and has yet
-    # to ask again
+    # Repeat until a produce finds both followers waiting. Now and then one was just answered and
+    # has yet to fetch again.
     while True:
         before = len(cluster.sink.events)
         answer = client.produce(TopicPartition("t", 0), "hello", -1)

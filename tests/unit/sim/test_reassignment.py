@@ -1,5 +1,6 @@
-"""Partitions move from brokers to brokers under a producer with acks=all, in virtual time: nothing
-acknowledged is lost, whatever dies on the way (spec C5).
+"""Partitions move between brokers under a producer with acks=all, in virtual time (spec C5).
+
+No acknowledged record is lost, whatever dies on the way.
 """
 
 from collections.abc import Iterator, Sequence
@@ -55,14 +56,14 @@ from kafka_edu.trace.events.replication import BecameLeader, ReplicaStopped
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 
 T0 = TopicPartition("t", 0)
-#: Between two records.
+#: The time between two records.
 EVERY_MS = 50
 SESSION_IS_OVER_MS = 7_000
 LOG_FILE = "00000000000000000000.log"
 
 
 class World:
-    """Five brokers, the first the controller; t-0 is on 2 (which leads) and 3, with
+    """Five brokers, the first one the controller. t-0 is on 2 (its leader) and 3, with
     min.insync.replicas 2.
     """
 
@@ -136,13 +137,13 @@ class World:
         ]
 
     def write(self, ms: int) -> None:
-        """So long a record every 50 ms, acks=all, without retries."""
+        """Produce one record every 50 ms for `ms`, with acks=all, without retries."""
         for _ in range(ms // EVERY_MS):
             self.answers.append(self.client.produce(T0, f"v{len(self.answers)}", -1))
             self.cluster.advance(EVERY_MS)
 
     def log_bytes(self, broker_id: int) -> bytes | None:
-        """The replica's log file, None if there is none."""
+        """Return the replica's log file, or None if there is none."""
         files, path = self.cluster.brokers[broker_id].file_system, f"/data/t-0/{LOG_FILE}"
         return bytes(files.read(path)) if files.exists(path) else None
 
@@ -154,8 +155,9 @@ class World:
         ]
 
     def check(self, *replicas: int) -> None:
-        """The partition is on `replicas` and nowhere else, whose logs are the same byte for byte;
-        what was acknowledged is at its offset.
+        """Check that the partition is on `replicas` only, with equal logs byte for byte.
+
+        Every acknowledged record is at its offset.
         """
         self.cluster.advance(5000)
         assert self.listed() == []
@@ -240,8 +242,8 @@ def test_replicas_become_more_and_fewer(world: World) -> None:
 
 
 def test_a_replica_that_is_added_does_not_make_the_partition_under_replicated(world: World) -> None:
-    """min.insync.replicas is held against the ISR alone; and the leader says who is only being
-    added.
+    """min.insync.replicas is compared with the ISR alone. The leader reports which replica is only
+    being added.
     """
     world.cluster.pause(4)
     world.reassign([2, 3, 4])
@@ -350,8 +352,9 @@ def test_no_partitions_are_added_while_some_move(world: World) -> None:
 
 
 def test_a_new_replica_is_created_in_the_log_dir_that_was_wished_for() -> None:
-    """As the tool does it where a file names log dirs: the wish first, which finds no replica and
-    is remembered, then the move.
+    """As the tool does it for a file that names log dirs.
+
+    It sends the wish first, which finds no replica and is remembered, then the move.
     """
     world = World(log_dirs="/data,/second,/third")
     for broker_id, path in ((4, "/third"), (5, "/second")):
@@ -379,8 +382,8 @@ def test_a_new_replica_is_created_in_the_log_dir_that_was_wished_for() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_whenever_the_controller_dies_nothing_is_lost(seed: int) -> None:
-    """Killed some ms after the order, which is in the middle of some phase; the next controller
-    ends what this one began.
+    """The controller is killed some ms after the order, in the middle of a phase. The next
+    controller finishes.
     """
     world = World(seed)
     world.write(500)

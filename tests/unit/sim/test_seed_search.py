@@ -1,6 +1,4 @@
-"""The search by seeds: a few seeds hold, one seed gives one run, and each bug that is planted is
-found.
-"""
+"""The search by seeds: some seeds hold, one seed gives one run, and each planted bug is found."""
 
 import asyncio
 from collections import deque
@@ -16,7 +14,7 @@ from kafka_edu.purgatory.expired_operation_reaper import ExpiredOperationReaper
 from kafka_edu.sim.seed_search import SeedResult, play
 
 FAULTS_MS = 12_000
-"""A short story: the whole search is `./kafka-edu soak seeds`."""
+"""A short story. The whole search is `./kafka-edu soak seeds`."""
 
 
 def test_every_request_of_a_few_seeds_is_answered() -> None:
@@ -45,7 +43,7 @@ def test_a_response_that_is_dropped_is_found(monkeypatch: pytest.MonkeyPatch) ->
         return False if responses % 300 == 0 else enqueue(self, request, parts)
 
     monkeypatch.setattr(Processor, "enqueue_response", drops_some)
-    # Which responses are dropped depends on the seed: a follower whose fetch is dropped reconnects,
+    # The seed decides which responses are dropped. A follower whose fetch is dropped reconnects,
     # and no client notices.
     assert any("stuck: " in failures(seed) for seed in range(1, 6))
 

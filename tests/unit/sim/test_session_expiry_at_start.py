@@ -1,8 +1,7 @@
-"""A session that expires while its broker starts, at every half millisecond of the start: the
-broker is there all the same, under the new session.
+"""A session expires while its broker starts, at every half millisecond of the start.
 
-Only a request that is under way then fails with SESSION_EXPIRED, and the start with it, as in
-Kafka.
+The broker is registered all the same, under the new session. Only a request that is under way then
+fails with SESSION_EXPIRED, and the start with it, as in Kafka.
 """
 
 import asyncio
@@ -20,7 +19,7 @@ from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 
 STEP_MS = 0.5
 SESSION_MS = 2.0
-"""After which the broker has its first session."""
+"""After this time the broker has its first session."""
 
 
 @contextmanager
@@ -37,7 +36,7 @@ def session(cluster: SimCluster) -> int:
 
 
 def owners(cluster: SimCluster) -> set[int]:
-    """The sessions of the broker's two ephemerals."""
+    """Return the sessions of the broker's two ephemeral znodes."""
     return {
         cluster.zookeeper.server.tree.node(path).ephemeral_owner
         for path in ("/brokers/ids/1", "/controller")
@@ -84,8 +83,8 @@ def test_at_whatever_moment() -> None:
 def test_between_the_registration_and_the_turn_in_which_the_broker_hears_of_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A loop that stood still finds both at once, the answer and the end of the session that it is
-    an answer in.
+    """A loop that stood still finds both at once: the answer, and the end of the session it belongs
+    to.
     """
     register = KafkaZkClient.register_broker
     with one_broker() as cluster:

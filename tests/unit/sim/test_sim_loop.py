@@ -93,7 +93,7 @@ def test_waiting_for_what_can_never_be_is_an_error() -> None:
 
 
 class Ear:
-    """Collects what it is told."""
+    """Collects the calls it gets."""
 
     def __init__(self, wire: Wire) -> None:
         self.wire = wire

@@ -1,6 +1,4 @@
-"""Which calls of the disk a broker makes on its loop, and why each of them may stay there. All
-others are made by workers.
-"""
+"""The disk calls that a broker makes on its loop, each with its reason. Workers make all others."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -33,7 +31,7 @@ BLOCKING = (
 )
 NOT_THE_CALLER = ("sim.memory_file_system", "log.checkpoint_file", "log.offset_checkpoint_file")
 
-#: (call, who makes it) → why it is made on the loop.
+#: (call, caller) → the reason for making it on the loop.
 NEW_LOG = (
     "a new log is made before its partition is led or followed; LeaderAndIsr makes a few logs a"
     " turn of the loop, as Kafka does on its handler thread"
@@ -89,7 +87,7 @@ ALLOWED: dict[tuple[str, str], str] = {
 
 
 class _Audit:
-    """Notes the blocking calls that are made on the loop, by their callers."""
+    """Notes the blocking calls made on the loop, by their callers."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.found: dict[tuple[str, str], int] = {}
@@ -134,7 +132,7 @@ class _Audit:
 
 
 def _caller() -> str:
-    """The innermost function of the broker's own code that is no mere helper for files."""
+    """Return the innermost function of the broker's own code, leaving out mere file helpers."""
     frame = sys._getframe(2)
     while frame is not None:
         module = str(frame.f_globals.get("__name__", "")).removeprefix("kafka_edu.")
@@ -165,7 +163,7 @@ def test_the_broker_calls_the_disk_on_its_loop_only_where_it_is_allowed(
     with audit.on():
         assert cluster.run_as(client.process, client.create_topic("t", 2, 3)) is Errors.NONE
         assert cluster.run_as(client.process, client.create_topic("gone", 2, 3)) is Errors.NONE
-        for number in range(40):  # load; segments roll, and old ones go
+        for number in range(40):  # load; segments roll, and old ones are deleted
             for tp in (TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("gone", 0)):
                 client.produce(tp, f"{number}", -1)
             cluster.advance(200)
@@ -174,7 +172,7 @@ def test_the_broker_calls_the_disk_on_its_loop_only_where_it_is_allowed(
         for broker in (
             follower,
             (leader + 1) % 3 + 1,
-        ):  # the leader's last records go nowhere: it truncates when it comes back
+        ):  # the leader's last records reach nobody: it truncates when it comes back
             cluster.cut(leader, broker)
         for number in range(3):
             client.produce(TopicPartition("t", 0), f"lost {number}", 1)

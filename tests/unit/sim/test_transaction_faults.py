@@ -1,5 +1,6 @@
-"""Transactions while brokers are killed, restarted and cut off, at random but from a seed: each is
-there whole or not at all (spec X2).
+"""Transactions while brokers are killed, restarted and cut off, at random from a seed (spec X2).
+
+Each transaction is there whole or not at all.
 """
 
 import asyncio
@@ -40,7 +41,7 @@ PROPERTIES = {
 }
 PARTITIONS = [TopicPartition("t", i) for i in range(3)]
 TRANSACTIONS = 40
-#: The producer gives a transaction up and begins anew, under the next epoch.
+#: The producer gives a transaction up and starts again under the next epoch.
 GIVE_UP = {
     Errors.PRODUCER_FENCED,
     Errors.INVALID_PRODUCER_EPOCH,
@@ -62,12 +63,13 @@ ASK_AGAIN = {
 
 
 class GivenUp(Exception):
-    """This transaction is not to be committed."""
+    """This transaction must not be committed."""
 
 
 class Producer(SimClient):
-    """A transactional producer that asks again until it knows, in virtual time; as a real one does,
-    but bit by bit.
+    """A transactional producer in virtual time that repeats each request until it knows the result.
+
+    It acts like a real one, but step by step.
     """
 
     def __init__(self, cluster: SimCluster) -> None:
@@ -77,7 +79,7 @@ class Producer(SimClient):
         self.sequences: dict[TopicPartition, int] = {}
         self.committed: list[int] = []
         self.uncertain: list[int] = []
-        """Whose commit was asked for, and whose answer was never NONE."""
+        """Transactions whose commit was requested, but never answered with NONE."""
         self.given_up: list[int] = []
 
     async def _ask(self, broker: int, request: Message, version: int) -> Message | None:
@@ -100,7 +102,7 @@ class Producer(SimClient):
         return -1
 
     async def _until_known(self, request: Message, version: int) -> Errors:
-        """Of the coordinator: an error that is not to be tried again, or NONE."""
+        """Ask the coordinator until it answers NONE or an error that must not be retried."""
         while True:
             coordinator = await self._coordinator()
             answer = await self._ask(coordinator, request, version) if coordinator >= 0 else None
@@ -187,7 +189,7 @@ class Producer(SimClient):
             await self.cluster.time.sleep(200)
 
     def read_committed(self, tp: TopicPartition) -> list[int]:
-        """As a consumer leaves out what was aborted."""
+        """Return what a consumer reads that leaves out aborted records."""
 
         async def body() -> tuple[bytes, list[tuple[int, int]], int, int]:
             client = NetworkClient(self.cluster.network.transport(), "reader")
@@ -232,8 +234,9 @@ class Producer(SimClient):
 
 
 def step_until_decided(cluster: SimCluster, done: asyncio.Task[None]) -> int:
-    """Return in the very step in which a transaction's end is decided: the broker that coordinates
-    it (another, if there is none any more).
+    """Return in the very step in which a transaction's end is decided.
+
+    The result is its coordinator, or another broker if there is none any more.
     """
     decided: list[int] = []
 
@@ -252,7 +255,7 @@ def step_until_decided(cluster: SimCluster, done: asyncio.Task[None]) -> int:
 
 @pytest.mark.filterwarnings(
     "ignore:coroutine .* was never awaited"
-)  # a task that a dead broker had made in its last step
+)  # a task that a dead broker had created in its last step
 @pytest.mark.parametrize("seed", [1, 4])
 def test_each_transaction_is_there_whole_or_not_at_all(seed: int) -> None:
     chance = random.Random(f"transaction faults {seed}")
@@ -284,7 +287,7 @@ def test_each_transaction_is_there_whole_or_not_at_all(seed: int) -> None:
             cluster.resume(victim)
         cluster.advance(
             12_000
-        )  # back in the ISR before the next: two of three must have what was acked
+        )  # back in the ISR before the next kill, because two of three must have the acked records
     done.result()
     cluster.advance(60_000)
     seen = [producer.read_committed(tp) for tp in PARTITIONS]
@@ -303,8 +306,9 @@ def test_each_transaction_is_there_whole_or_not_at_all(seed: int) -> None:
 
 @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
 def test_brokers_that_are_stopped_in_good_order_cost_no_transaction() -> None:
-    """A rolling restart, the coordinator each time in the very step in which it has decided:
-    leaders and coordinators hand over (spec G1).
+    """A rolling restart, which stops the coordinator in the very step in which it has decided.
+
+    Leaders and coordinators hand over (spec G1).
     """
     cluster = SimCluster(2, (1, 2, 3), PROPERTIES)
     cluster.start_all()

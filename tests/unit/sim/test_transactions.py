@@ -1,5 +1,6 @@
-"""Transactions on three brokers in virtual time: the coordinator dies between the decision and the
-markers, and the next one writes them.
+"""Transactions on three brokers in virtual time.
+
+The coordinator dies between the decision and the markers, and the next one writes them.
 """
 
 import contextlib
@@ -41,7 +42,7 @@ PARTITIONS = [TopicPartition("t", i) for i in range(3)]
 
 
 class Client(SimClient):
-    """Says each transactional request by itself."""
+    """Sends each transactional request by itself."""
 
     def __init__(self, cluster: SimCluster) -> None:
         super().__init__(cluster)
@@ -60,7 +61,7 @@ class Client(SimClient):
         return self.cluster.run_as(self.process, body())
 
     def send(self, broker: int, request: Message, version: int) -> None:
-        """Without waiting: whoever is asked is about to die."""
+        """Send without waiting, because the receiver is about to die."""
 
         async def body() -> None:
             client = NetworkClient(self.cluster.network.transport(), "client")
@@ -84,7 +85,7 @@ class Client(SimClient):
         raise AssertionError("no coordinator")
 
     def retried(self, request: Message, version: int) -> Message:
-        """To the coordinator, until it knows what it is asked for."""
+        """Send to the coordinator, until it knows the transaction."""
         for _ in range(100):
             answer = self.ask(self.coordinator(), request, version)
             error = (
@@ -136,8 +137,8 @@ class Client(SimClient):
             assert answer.responses[0].partition_responses[0].error_code == 0
 
     def stable(self, tp: TopicPartition) -> tuple[int, int, int | None]:
-        """(last stable offset, high watermark, aborted transactions) as a read_committed reader is
-        told.
+        """Return (last stable offset, high watermark, aborted transactions) as a read_committed
+        reader gets them.
         """
         wanted = FetchTopic(
             topic="t",
@@ -210,7 +211,7 @@ def test_a_coordinator_killed_before_the_markers_is_replaced_by_one_that_writes_
     del cluster, client, resumed
     with (
         warnings.catch_warnings()
-    ):  # a task that the dead broker had made in its last step never ran
+    ):  # a task that the dead broker had created in its last step never ran
         warnings.simplefilter("ignore", RuntimeWarning)
         gc.collect()
 

@@ -1,5 +1,5 @@
-"""Scenarios in virtual time: each transcript goes exactly as it is written, and the same seed gives
-the same events, byte for byte.
+"""Scenarios in virtual time: each transcript runs exactly as written, and the same seed gives the
+same events, byte for byte.
 """
 
 import hashlib

@@ -1,9 +1,8 @@
-"""unclean.leader.election.enable (spec L2): what it costs, counted on the replica that loses it,
-against what an acks=all producer was promised.
+"""unclean.leader.election.enable (spec L2): its cost, counted on the replica that loses records.
 
-One partition on three brokers, min.insync.replicas 1. The followers die; the leader goes on alone,
-and acknowledges: each of its records is committed. Then it dies, and a follower comes back, which
-has none of them.
+The cost is compared with what an acks=all producer was promised. One partition on three brokers,
+min.insync.replicas 1. The followers die. The leader continues alone and acknowledges, so each of
+its records is committed. Then it dies, and a follower returns that has none of them.
 """
 
 from collections.abc import Iterator
@@ -27,7 +26,7 @@ from kafka_edu.trace.events.replication import UncleanTruncation
 T0 = TopicPartition("t", 0)
 TOPIC, BROKER = 2, 4
 UNCLEAN = "unclean.leader.election.enable"
-#: How the switch is made: resource type and name; "" is all brokers.
+#: Where the switch is set: resource type and name. "" means all brokers.
 SWITCHES = [(TOPIC, "t"), (BROKER, "")]
 
 
@@ -67,13 +66,11 @@ class Story:
 
     def die(self, broker: int) -> None:
         self.cluster.kill(broker)
-        self.cluster.advance(
-            20_000
-        )  # its session, and the rounding of the ZooKeeper that counts it
+        self.cluster.advance(20_000)  # its session, and the rounding of ZooKeeper's clock
 
     def switch_on(self, resource_type: int, name: str, at: int | None = None) -> None:
-        """As `kafka-configs --alter --add-config unclean.leader.election.enable=true` does it, from
-        2.3 on by the brokers.
+        """Set it like `kafka-configs --alter --add-config unclean.leader.election.enable=true`,
+        which asks the brokers since 2.3.
         """
         (alive,) = (
             [broker.id for broker in self.cluster.brokers.values() if broker.server is not None]
@@ -116,7 +113,7 @@ def story(request: pytest.FixtureRequest) -> Iterator[Story]:
 
 
 def leave_it_to_one_that_is_behind(story: Story) -> int:
-    """Returns the broker that came back without what was acknowledged last."""
+    """Return the broker that came back without the last acknowledged records."""
     story.produce("a", "b")
     for broker in story.others:
         story.die(broker)
@@ -197,7 +194,7 @@ def test_without_it_the_partition_waits_and_nothing_is_lost(story: Story) -> Non
 
 
 def test_every_former_replica_that_loses_records_counts_its_own(story: Story) -> None:
-    """Two of the ISR go down one after the other, the first with less than the second."""
+    """Two ISR members die one after the other, the first with fewer records than the second."""
     story.produce("a")
     behind, middle = story.others
     story.die(behind)
@@ -221,8 +218,8 @@ def test_every_former_replica_that_loses_records_counts_its_own(story: Story) ->
 
 
 def test_a_leader_that_only_lost_its_session_counts_exactly(story: Story) -> None:
-    """The former leader stands still while another is elected, and goes on: its mark in memory is
-    that of the election.
+    """The former leader stands still while another is elected, then continues. Its mark in memory
+    is that of the election.
     """
     survivor, other = story.others
     story.produce("a")

@@ -1,5 +1,5 @@
-"""The exhibit of C2: both worlds end in the same state, the counts are those of ZooKeeper, and they
-say what the book says.
+"""The exhibit of C2: both worlds end in the same state, with ZooKeeper's counts, which show what
+the book says.
 """
 
 import json
@@ -24,7 +24,7 @@ def world(request: pytest.FixtureRequest) -> World:
 
 
 def states(world: World) -> dict[TopicPartition, tuple[int, set[int]]]:
-    """Leader and ISR of each partition, as they stand in ZooKeeper."""
+    """Return leader and ISR of each partition from ZooKeeper."""
 
     async def read() -> dict[TopicPartition, tuple[int, set[int]]]:
         assignments = await world.admin.get_assignment_for_topics(
@@ -65,8 +65,9 @@ def test_both_ways_lead_to_the_same_leaders_and_isrs(
 
 
 def test_what_is_watched_at_rest() -> None:
-    """Everybody: brokers, topics, each topic, each partition. The controller: seven znodes, each
-    broker, each topic; and all watch /controller.
+    """Everybody watches brokers, topics, each topic and each partition.
+
+    The controller watches seven znodes, each broker and each topic. All watch /controller.
     """
     exhibit = measure(BROKERS, PARTITIONS)
     assert exhibit.watches_herd == BROKERS * (2 + 1 + PARTITIONS)
@@ -82,7 +83,7 @@ def test_a_broker_s_death_wakes_everybody_for_each_partition_or_the_controller_o
     assert died.brokers_woken in (
         alive,
         BROKERS,
-    )  # the dead one's connection may still be open when ZooKeeper tells it of its own end
+    )  # the dead one's connection may still be open when ZooKeeper reports its end to it
     assert died.requests_to_brokers == 0
     told = ours.measure(lambda world: world.kill(1))
     assert told.brokers_woken == 1
@@ -122,8 +123,9 @@ def test_the_same_sizes_give_the_same_figures(tmp_path: Path) -> None:
 
 
 def test_the_page_s_table_is_what_is_measured() -> None:
-    """docs/watches.md promises the same figures to the last digit; each row is an event and who
-    watches, then the fields of Cost in their order.
+    """docs/watches.md gives the same figures to the last digit.
+
+    Each row is an event and who watches, then the fields of Cost in their order.
     """
     page = (Path(__file__).parents[3] / "docs" / "watches.md").read_text(encoding="utf-8")
     exhibit = measure(10, 1_000)

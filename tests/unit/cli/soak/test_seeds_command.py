@@ -1,5 +1,5 @@
-"""`soak seeds`: what was tried is kept, not tried again, and a failing seed names the command that
-plays it again.
+"""`soak seeds`: tried seeds are kept and not tried again, and a failing seed names the command that
+replays it.
 """
 
 import json
@@ -14,8 +14,9 @@ from kafka_edu.sim.seed_search import SeedResult
 
 @pytest.fixture
 def played(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Seeds are not played but noted; number 3 fails, and number 5 is stopped by Ctrl-C the first
-    time.
+    """Note the seeds instead of playing them.
+
+    Number 3 fails, and Ctrl-C stops number 5 the first time.
     """
     numbers: list[int] = []
 
