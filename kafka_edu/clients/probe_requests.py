@@ -87,13 +87,15 @@ def produce(
     *,
     acks: int = -1,
     timeout_ms: int | None = None,
-    value: bytes | None = None,
+    batch: bytes | None = None,
 ) -> Probe:
-    """Return one batch for one partition, as librdkafka sends it."""
+    """Return a request with one batch for one partition, as librdkafka sends them.
+
+    Without `batch` it is one record of a random size.
+    """
     timeout_ms = chance.choice((500, 1500, 5000)) if timeout_ms is None else timeout_ms
-    batch = build_batch(
-        [Record(0, now_ms, None, value if value is not None else b"probe" * chance.randint(1, 40))]
-    )
+    if batch is None:
+        batch = build_batch([Record(0, now_ms, None, b"probe" * chance.randint(1, 40))])
     data = TopicProduceData(
         name=tp.topic, partition_data=[PartitionProduceData(index=tp.partition, records=batch)]
     )
@@ -147,7 +149,7 @@ class ProbeRequests:
         self._now_ms = now_ms
         self._topics = 0
         self.kinds: dict[str, Callable[[], Probe]] = {
-            "Produce": self._produce,
+            "Produce": self.produce,
             "Fetch": self._fetch,
             "ApiVersions": lambda: self._plain("ApiVersions", ApiVersionsRequest(), 2),
             "Metadata": self._metadata,
@@ -198,7 +200,7 @@ class ProbeRequests:
         """
         dice = self._chance.random()
         if dice < 0.5:
-            return self._produce()
+            return self.produce()
         if dice < 0.75:
             return self._fetch()
         return self.kinds[self._chance.choice(list(self.kinds))]()
@@ -209,7 +211,8 @@ class ProbeRequests:
     def _plain(self, kind: str, request: Message, version: int) -> Probe:
         return Probe(kind, request, version, CLIENT_TIMEOUT_MS)
 
-    def _produce(self) -> Probe:
+    def produce(self) -> Probe:
+        """Return a Produce request, mostly with acks=all."""
         return produce(
             self._chance,
             self._partition(),

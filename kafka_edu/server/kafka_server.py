@@ -27,6 +27,7 @@ from kafka_edu.controller.kafka_controller import KafkaController
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_dirs import LogDirInUseError, LogDirs
 from kafka_edu.log.log_manager import LogManager
+from kafka_edu.network.channel import KafkaChannel
 from kafka_edu.network.data_plane_request_channel import DataPlaneRequestChannel
 from kafka_edu.network.request_channel import RequestChannel
 from kafka_edu.network.socket_server import (
@@ -241,6 +242,11 @@ class KafkaServer:
     def replication(self) -> Replication | None:
         """The replicas of this broker, for a checker in the simulator; None before `startup`."""
         return self._replication
+
+    @property
+    def channels(self) -> Iterable[KafkaChannel]:
+        """The connections of this broker, for a checker in the simulator; none before `startup`."""
+        return self._socket_server.channels() if self._socket_server is not None else ()
 
     async def startup(self) -> None:
         """Start everything. What it raises (OSError, ZkError, InconsistentBrokerIdError …) says why

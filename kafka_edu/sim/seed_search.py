@@ -17,23 +17,27 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Final, NamedTuple
 
-from kafka_edu.clients.answer_deadlines import AnswerDeadlines, Answers, Pauses, look_at_all
+from kafka_edu.clients.answer_deadlines import Answers, Pauses, look_at_all
 from kafka_edu.clients.probe_requests import ProbeRequests
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.produce_peek import is_acknowledged_produce
 from kafka_edu.replication.delayed_produce import DelayedProduce
+from kafka_edu.sim.pipelined_producer import PipelinedProducer
 from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import ZOOKEEPER_LATENCY_MS, SimCluster
 from kafka_edu.sim.slow_disk import QUICK
 from kafka_edu.sim.soak_clients import (
     GroupReader,
-    PipelinedProducer,
     ProbeClient,
-    TimedClient,
+    SoakClient,
     TraceDashboard,
 )
+from kafka_edu.sim.timed_connections import Observed, TimedConnections
 from kafka_edu.trace.event import Envelope, Level
 from kafka_edu.trace.socket_sink import EventServer
 
@@ -41,7 +45,7 @@ BROKERS: Final = (1, 2, 3)
 TOPIC_PARTITIONS: Final = 6
 OFFSETS_PARTITIONS: Final = 50
 """56 partitions in all."""
-PIPELINED_REQUESTS: Final = (1, 1, 4, 64)
+PIPELINED_REQUESTS: Final = (1, 4, 64, 64)
 """Each seed draws one of these as edu.max.pipelined.requests."""
 FAULTS_MS: Final = 60_000
 HEALED_MS: Final = 45_000
@@ -94,16 +98,16 @@ class SeedRun:
         self._chance = random.Random(f"seed search {seed}")
         self.answers = Answers()
         self._pauses = Pauses()
-        self._deadlines: set[AnswerDeadlines] = set()
-        pipelined = self._random("pipelined requests").choice(PIPELINED_REQUESTS)
+        self._pipelined = self._random("pipelined requests").choice(PIPELINED_REQUESTS)
         self.cluster = SimCluster(
-            seed, BROKERS, {**PROPERTIES, "edu.max.pipelined.requests": str(pipelined)}
+            seed, BROKERS, {**PROPERTIES, "edu.max.pipelined.requests": str(self._pipelined)}
         )
         self.cluster.sink.events = _Nothing()
         self.cluster.sink.listeners.append(self._listen)
         self.cluster.on_stall = self._on_stall
+        self._observed = Observed(self.cluster, self.answers, self._pauses, set(), [])
         self._failures: list[str] = []
-        self._acts: list[str] = [f"edu.max.pipelined.requests={pipelined}"]
+        self._acts: list[str] = [f"edu.max.pipelined.requests={self._pipelined}"]
         self._counts: Counter[str] = Counter()
         self._completable: dict[tuple[int, int, int], int] = {}
         """(broker, its incarnation, operation's number) → at how many looks in a row it could have
@@ -139,11 +143,10 @@ class SeedRun:
     def _play(self) -> None:
         cluster = self.cluster
         partitions = [TopicPartition("t", number) for number in range(TOPIC_PARTITIONS)]
-        shared = (self._random("producer"), self.answers, self._pauses, self._deadlines)
-        self._producer = PipelinedProducer(cluster, partitions, *shared)
-        self._reader = GroupReader(
-            cluster, partitions, self._random("reader"), self.answers, self._pauses, self._deadlines
+        self._producer = PipelinedProducer(
+            self._connections("producer"), partitions, self._random("producer")
         )
+        self._reader = GroupReader(self._connections("reader"), partitions, self._random("reader"))
         cluster.start_all()
         for broker in BROKERS:
             self._attach_dashboards(broker)
@@ -152,8 +155,9 @@ class SeedRun:
         assert created is Errors.NONE, created
         cluster.run_as(admin.process, admin.create_topic("p", 2, 3))
         cluster.advance(1_000)
-        clients: list[TimedClient] = [self._producer, self._reader, *self._probers()]
-        tasks = [cluster.loop.spawn(client.process, client.run()) for client in clients]  # type: ignore[attr-defined]
+        probers = self._probers()
+        clients: list[SoakClient] = [self._producer, self._reader, *probers]
+        tasks = [cluster.loop.spawn(client.connections.process, client.run()) for client in clients]
         end_ms = self._now_ms() + self._faults_ms
         while self._now_ms() < end_ms:
             self._pass(self._chance.uniform(500, 4_000))
@@ -169,11 +173,14 @@ class SeedRun:
                 )
             )()
         self._heal()
-        for client in clients[2:]:
-            client.stopping = True
         self._producer.stopping = True
+        for prober in probers:
+            prober.stopping = True
         self._pass(HEALED_MS)
-        self._ask_at_the_end(clients, tasks[0].done())
+        self._ask_at_the_end(producer_done=tasks[0].done())
+
+    def _connections(self, name: str) -> TimedConnections:
+        return TimedConnections(self._observed, name)
 
     def _probers(self) -> list[ProbeClient]:
         found = []
@@ -182,26 +189,17 @@ class SeedRun:
                 chance = self._random(f"prober {broker} {number}")
                 probed = [TopicPartition("p", 0), TopicPartition("p", 1)]
                 requests = ProbeRequests(chance, probed, BROKERS, self.cluster.time.milliseconds)
-                found.append(
-                    ProbeClient(
-                        broker,
-                        number,
-                        requests,
-                        chance,
-                        self.cluster,
-                        self.answers,
-                        self._pauses,
-                        self._deadlines,
-                    )
-                )
+                connections = self._connections(f"prober-{broker}-{number}")
+                found.append(ProbeClient(connections, broker, requests, chance))
         return found
 
-    def _ask_at_the_end(self, clients: list[TimedClient], producer_done: bool) -> None:
+    def _ask_at_the_end(self, producer_done: bool) -> None:
         self._failures += [f"stuck: {overdue}" for overdue in self.answers.overdue]
+        self._failures += self._observed.violations + self._producer.refused
         if not producer_done:
             self._failures.append(
                 f"the producer is not done {HEALED_MS} ms after the last fault:"
-                f" {self._producer.sent - len(self._producer.acked)} records left"
+                f" {self._producer.unfinished}"
             )
         if self._producer.timed_out and self._producer.timeout_ms >= LONGER_THAN_ANY_FAULT_MS:
             at = ", ".join(f"{ms:.0f} ms" for ms in self._producer.timed_out[:5])
@@ -209,11 +207,28 @@ class SeedRun:
                 f"{len(self._producer.timed_out)} batches waited {self._producer.timeout_ms} ms for"
                 f" the followers, until {at}: no fault lasts that long"
             )
-        lost = sorted(set(self._producer.acked) - self._reader.read)
-        if lost:
-            self._failures.append(f"{len(lost)} acked records were not read: {lost[:5]}")
+        self._compare_records()
         if not self._producer.acked or not self._reader.commits:
             self._failures.append("nothing was acked, or nothing committed: the run shows nothing")
+
+    def _compare_records(self) -> None:
+        """Each acked record was read once, and each partition in the order of its producer."""
+        for tp, sent in self._producer.sent.items():
+            read = self._reader.read[tp]
+            acked = {number for number in sent if number in self._producer.acked}
+            lost = sorted(acked - set(read))
+            if lost:
+                self._failures.append(
+                    f"{len(lost)} acked records of {tp} were not read: {lost[:5]}"
+                )
+            twice = [number for number, times in Counter(read).items() if times > 1]
+            if twice:
+                self._failures.append(f"{len(twice)} records of {tp} were read twice: {twice[:5]}")
+            late = [number for before, number in pairwise(read) if number < before]
+            if late:
+                self._failures.append(
+                    f"{len(late)} records of {tp} were read behind a later one: {late[:5]}"
+                )
 
     def _pause(self) -> None:
         broker = self._chance.choice(BROKERS)
@@ -293,8 +308,9 @@ class SeedRun:
         while left_ms > 0:
             self.cluster.advance(min(left_ms, LOOK_EVERY_MS))
             left_ms -= LOOK_EVERY_MS
-            look_at_all(self._deadlines, self._now_ms())
+            look_at_all(self._observed.deadlines, self._now_ms())
             self._look_for_lost_wake_ups()
+            self._look_at_pipelines()
 
     def _look_for_lost_wake_ups(self) -> None:
         """A produce that its partition's state says is done, and that is still waiting after half a
@@ -315,6 +331,23 @@ class SeedRun:
                             f" answered at {self._now_ms():.0f} ms and is not"
                         )
         self._completable = still
+
+    def _look_at_pipelines(self) -> None:
+        """Requests of one connection are in progress together only if they are acknowledged
+        produces, and at most `edu.max.pipelined.requests` of them.
+        """
+        for broker in self.cluster.brokers.values():
+            for channel in broker.server.channels if broker.server is not None else ():
+                together = channel.in_progress
+                if len(together) > 1 and not (
+                    len(together) <= self._pipelined
+                    and all(is_acknowledged_produce(request.frame) for request in together)
+                ):
+                    kinds = [ApiKey(request.header.api_key).name for request in together]
+                    self._failures.append(
+                        f"broker {broker.id} works on {', '.join(kinds)} of one connection at a"
+                        f" time at {self._now_ms():.0f} ms"
+                    )
 
     def _listen(self, envelope: Envelope) -> None:
         self._counts[envelope.name] += 1

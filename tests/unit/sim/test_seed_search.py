@@ -2,15 +2,18 @@
 
 import asyncio
 from collections import deque
+from typing import Any
 
 import pytest
 
 from kafka_edu.common.transport import Part
+from kafka_edu.log.producer_state_manager import ProducerStateManager
 from kafka_edu.network.channel import KafkaChannel
 from kafka_edu.network.processor import Processor
 from kafka_edu.network.request_channel import Request
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
 from kafka_edu.purgatory.expired_operation_reaper import ExpiredOperationReaper
+from kafka_edu.replication.replica_manager import ReplicaManager
 from kafka_edu.sim.seed_search import SeedResult, play
 
 FAULTS_MS = 12_000
@@ -104,6 +107,60 @@ def test_a_reaper_that_stops_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(ExpiredOperationReaper, "_run", stops)
     assert "stuck: Fetch" in failures()
+
+
+def play_until_found(expected: str) -> str:
+    """Play seeds until a failure contains `expected`. A short seed may lack the faults it takes."""
+    for seed in range(1, 13):
+        found = failures(seed)
+        if expected in found:
+            return found
+    return ""
+
+
+def test_answers_that_leave_out_of_order_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    send = Processor._send
+
+    def overtakes(self: Processor, request: Request, parts: list[Part] | None) -> None:
+        waiting = request.channel.in_progress
+        if len(waiting) > 1 and request.connection_id not in self._sending:
+            waiting.remove(request)
+            waiting.appendleft(request)
+        send(self, request, parts)
+
+    monkeypatch.setattr(Processor, "_send", overtakes)
+    assert "broke the protocol" in play_until_found("broke the protocol")
+
+
+def test_a_request_that_starts_beside_another_kind_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(KafkaChannel, "_may_start", lambda self, _: not self.is_muted)
+    assert "of one connection at a time" in play_until_found("of one connection at a time")
+
+
+def test_a_batch_that_is_written_twice_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ProducerStateManager, "check", lambda self, header, origin: None)
+    assert "were read twice" in play_until_found("were read twice")
+
+
+def test_batches_that_are_written_out_of_order_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ProducerStateManager, "_check_sequence", lambda self, entry, header: None)
+    assert "were read behind a later one" in play_until_found("were read behind a later one")
+
+
+def test_an_acknowledgement_before_the_followers_have_the_records_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    append = ReplicaManager.append_records
+
+    def answers_early(
+        self: ReplicaManager, timeout_ms: int, acks: int, *rest: Any, **named: Any
+    ) -> None:
+        append(self, timeout_ms, 1 if acks == -1 else acks, *rest, **named)
+
+    monkeypatch.setattr(ReplicaManager, "append_records", answers_early)
+    assert "were not read" in play_until_found("were not read")
 
 
 def test_a_result_says_whether_it_holds() -> None:
