@@ -1,5 +1,6 @@
-"""Exercise 02-1 in a live broker: the lowest wheel of each timer asks a learner's TimingWheel where
-a task goes.
+"""Exercise 02-1 in a live broker: a learner's TimingWheel decides where a task goes.
+
+The lowest wheel of each timer asks the learner's object.
 """
 
 from collections.abc import Callable
@@ -13,19 +14,23 @@ from kafka_edu.timer.timer_task_list import NOT_QUEUED, TimerTaskEntry, TimerTas
 from kafka_edu.timer.timing_wheel import TimingWheel
 
 MAX_LEVEL: Final = 20
-"""With wheels of 20 buckets of 1 ms, level 20 ends after the age of the universe, 10,000 times
-over.
+"""The highest level that a learner may name.
+
+With wheels of 20 buckets of 1 ms, level 20 lasts 10,000 times the age of the universe.
 """
 
 
 class LearnerTimingWheel(TimingWheel):
-    """Puts each task where the learner says: level from 1, slot from 0, and the ms that are left
-    over when that bucket is due.
+    """Puts each task where the learner's code says.
 
-    The buckets, the wheels above and the queue are the shipped ones; the learner's object holds
-    numbers only. 450 ms at 0 are to be (3, 1, 50): the bucket is due at 400. An answer that no
-    wheel could carry out is the learner's error, and the shipped code places the task; one that can
-    be carried out but is wrong is carried out, and then tasks run early or late, for all to see.
+    The learner's answer has three numbers: the level from 1, the slot from 0, and the ms that are
+    left when that bucket is due. For a deadline of 450 ms at time 0, the answer is (3, 1, 50): the
+    bucket is due at 400. The buckets, the wheels above and the queue are the shipped ones; the
+    learner's object holds only numbers.
+
+    An answer that no wheel could carry out is an error of the learner, and the shipped code places
+    the task. An answer that is wrong but possible is carried out. Tasks then run early or late, and
+    everybody can see it.
     """
 
     __slots__ = ("_code", "_learner")
@@ -78,8 +83,9 @@ class LearnerTimingWheel(TimingWheel):
                 self._code.failed(error)
 
     def _bucket_of(self, answer: object, deadline_ms: int) -> tuple[TimerTaskList, int]:
-        """The bucket that an answer names, and when it is due. Raises LearnerError for what no
-        wheel can carry out.
+        """Return the bucket that an answer names, and when it is due.
+
+        Raises LearnerError for an answer that no wheel can carry out.
         """
         asked = f"add({deadline_ms}) at {self.current_time_ms} ms"
         match answer:
@@ -87,8 +93,8 @@ class LearnerTimingWheel(TimingWheel):
                 pass
             case _:
                 raise self._code.blame(
-                    f"{asked} answered {answer!r}; asked is (level, slot, left_over_ms), or None"
-                    " when it is due"
+                    f"{asked} answered {answer!r}; expected (level, slot, left_over_ms), or None"
+                    " when the task is due"
                 )
         if not 1 <= level <= MAX_LEVEL:
             raise self._code.blame(f"{asked} answered level {level}; levels count from 1")
@@ -99,8 +105,8 @@ class LearnerTimingWheel(TimingWheel):
         expiration_ms = deadline_ms - left_over_ms
         if expiration_ms <= self.current_time_ms:
             raise self._code.blame(
-                f"{asked} answered {answer!r}: that bucket was due at {expiration_ms} ms, and will"
-                " not come again"
+                f"{asked} answered {answer!r}: that bucket was due at {expiration_ms} ms, and its"
+                " time does not come again"
             )
         wheel: TimingWheel = self
         while wheel.level < level:
@@ -109,12 +115,12 @@ class LearnerTimingWheel(TimingWheel):
         if bucket.expiration_ms not in (NOT_QUEUED, expiration_ms):
             raise self._code.blame(
                 f"{asked} answered {answer!r}: that bucket is due at {expiration_ms} ms, but it"
-                f" holds tasks already that are due at {bucket.expiration_ms} ms; a bucket has one"
-                " time"
+                f" already holds tasks that are due at {bucket.expiration_ms} ms; a bucket has only"
+                " one time"
             )
         return bucket, expiration_ms
 
 
 def adapt(code: LearnerCode) -> Callable[..., TimingWheel]:
-    """What stands in SystemTimer for TimingWheel."""
+    """Return the class that replaces TimingWheel in SystemTimer."""
     return partial(LearnerTimingWheel, code)

@@ -1,3 +1,5 @@
-"""Delayed operations (spec D1; book §6.3): delayed_operation, delayed_operation_purgatory,
-expired_operation_reaper, in this order.
+"""Delayed operations (spec D1; book §6.3).
+
+Read the modules in this order: delayed_operation, delayed_operation_purgatory,
+expired_operation_reaper.
 """

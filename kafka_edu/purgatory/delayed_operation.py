@@ -1,4 +1,4 @@
-"""An operation whose answer has to wait (Kafka: DelayedOperation.scala; book §6.3; 延时操作)."""
+"""An operation whose response has to wait (Kafka: DelayedOperation.scala; book §6.3; 延时操作)."""
 
 from __future__ import annotations
 
@@ -11,99 +11,111 @@ from kafka_edu.trace.events.purgatory import Requirement
 
 
 class CompletedBy(StrEnum):
-    """What completed an operation."""
+    """The cause that completed an operation."""
 
     AT_ONCE = "at once"
-    """It had not to wait at all."""
+    """It did not have to wait at all."""
     EVENT = "event"
     """Something happened under one of its keys (外部事件)."""
     TIMEOUT = "time-out"
     FORCED = "forced"
-    """By the code that owns it: the broker stops, the partition is gone."""
+    """The code that owns it completed it: the broker stops, or the partition is gone."""
 
 
 class CompletionDoor(Protocol):
-    """Through which every completion goes: the purgatory, which counts and tells."""
+    """The one place through which every completion goes: the purgatory.
+
+    It counts the completion and emits the event.
+    """
 
     def complete(self, operation: DelayedOperation) -> None:
-        """Tell of the completion and call the operation's `on_complete`."""
+        """Emit the completion and call the operation's `on_complete`."""
         ...
 
 
 class DelayedOperation(TimerTask):
-    """Completes exactly once: by an event, by its time-out, or by force; whichever comes first.
+    """An operation that completes exactly once: by an event, by its time-out, or by force.
 
-    A subclass says what it waits for:
-      `try_complete`    if the conditions hold now, `return self.force_complete()`; otherwise False.
-      Called at each event of a key.
-      `on_complete`     answers. Called once, however it was completed.
-      `on_expiration`   called after `on_complete` when it was the time-out: counts, mostly.
-      `why_waiting`     what is still missing, in numbers; asked only when somebody looks.
-    A timer task differs (定时任务): it has nothing but its time. An operation may be done
-    long before.
+    The first of them completes it. A subclass defines what it waits for:
 
-    `delay_ms` is the time-out (for a produce its timeout_ms, 30,000 by default; for a fetch
-    fetch.max.wait.ms, 500). It is the timer's task itself, so to complete it is to cancel it, in
-    O(1). Invariant: `completed` turns True once; then the operation is in no timer. Owned by one
-    loop. Next hop: DelayedOperationPurgatory.
+    - `try_complete`: if the conditions hold now, `return self.force_complete()`; otherwise return
+      False. The purgatory calls it at each event of a key.
+    - `on_complete`: send the response. Called once, whatever completed the operation.
+    - `on_expiration`: called after `on_complete` if the time-out completed the operation. Mostly it
+      counts.
+    - `why_waiting`: return what is still missing, in numbers. Called only for the trace.
+
+    A plain timer task (定时任务) is different: only time completes it. An operation may be complete
+    long before its time.
+
+    `delay_ms` is the time-out: for a produce its timeout_ms, 30,000 by default; for a fetch
+    fetch.max.wait.ms, 500 by default. The operation itself is the timer's task, so completing it
+    also cancels it, in O(1). Invariant: `completed` becomes True once, and from then on the
+    operation is in no timer. Owned by one event loop. Next hop: DelayedOperationPurgatory.
     """
 
     __slots__ = ("completed", "door", "keys", "number", "on_failure", "watched_ms")
 
     patient: ClassVar[bool] = False
-    """Whether it waits because its client asked for it (a fetch, a heartbeat). Then a long wait is
-    nothing to tell.
+    """Whether the operation waits because its client wants to wait (a fetch, a heartbeat).
+
+    A long wait of such an operation is normal, so it is not reported as slow.
     """
 
     def __init__(self, delay_ms: int) -> None:
         super().__init__(delay_ms)
         self.completed = False
         self.door: CompletionDoor | None = None
-        """The purgatory that it was given to."""
+        """The purgatory that holds the operation."""
         self.keys: tuple[Hashable, ...] = ()
-        """What it is watched under; set by the purgatory."""
+        """The keys under which it is watched; set by the purgatory."""
         self.number = 0
-        """Its number in that purgatory, from 1: by this events are matched."""
+        """Its number in that purgatory, from 1; events about the operation carry it."""
         self.on_failure: Callable[[Exception], None] | None = None
-        """Whom to tell of an exception that no error code foresees: the request that this operation
-        answers. None: there is no one request.
+        """Called with an exception that no error code covers.
+
+        It fails the request that this operation answers. None: there is no single such request.
         """
         self.watched_ms = 0
-        """Since when the purgatory has it."""
+        """The time when the purgatory received it."""
 
     def try_complete(self) -> bool:
-        """Complete it if that is possible now; returns whether this very call completed it."""
-        raise NotImplementedError(f"{type(self).__name__}.try_complete says when the wait is over")
+        """Complete the operation if its conditions hold now.
+
+        Returns whether this call completed it.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define `try_complete`")
 
     def on_complete(self) -> None:
-        """Give the answer."""
-        raise NotImplementedError(f"{type(self).__name__}.on_complete gives the answer")
+        """Send the response."""
+        raise NotImplementedError(f"{type(self).__name__} must define `on_complete`")
 
     def on_expiration(self) -> None:
-        """It was the time-out. Nothing more to do, unless a subclass counts it."""
+        """React to the time-out. Does nothing, unless a subclass counts it."""
 
     def why_waiting(self) -> tuple[Requirement, ...]:
-        """What is missing now; empty if the subclass cannot say."""
+        """Return what is still missing; empty if the subclass does not know."""
         return ()
 
     def is_news(self) -> bool:
-        """Return whether its completion is a fact however short the wait was. Called only while
-        somebody watches.
+        """Return whether the completion is worth a fact even after a short wait.
+
+        Called only if there is a trace.
         """
         return False
 
     def tell_cause(self, key: Hashable | None) -> int:
-        """Emit the facts that complete it now, where they are left out at level `state`; return the
-        last one's number, or 0.
+        """Emit the facts that complete the operation now; return the last one's number, or 0.
 
-        `key` is the one whose event completes it; None if it is completed at once. Not called for a
-        time-out.
+        These are facts that level `state` leaves out. `key` is the key whose event completes it;
+        None if it is completed at once. Not called for a time-out.
         """
         return 0
 
     def force_complete(self) -> bool:
-        """Complete it, whatever its conditions say. Returns False, and does nothing, if it was
-        completed before. O(1).
+        """Complete the operation, whatever its conditions say. O(1).
+
+        Returns False, and does nothing, if it was completed before.
         """
         if self.completed:
             return False
@@ -116,7 +128,7 @@ class DelayedOperation(TimerTask):
         return True
 
     def run(self) -> None:
-        """The timer says that the time is up."""
+        """Complete the operation because its time is up. The timer calls this."""
         try:
             if self.force_complete():
                 self.on_expiration()
@@ -124,10 +136,10 @@ class DelayedOperation(TimerTask):
             self.fail(error)
 
     def fail(self, error: Exception) -> None:
-        """A bug showed while this operation was tried or completed. It is over, and costs the
-        request behind it, not the one being worked on.
+        """End the operation because of a bug in `try_complete` or `on_complete`.
 
-        Raises `error` again if there is no such request.
+        The bug fails the request behind this operation, not the request that is handled now. Raises
+        `error` again if there is no such request.
         """
         self.completed = True
         self.cancel()

@@ -1,5 +1,6 @@
-"""Where operations wait (Kafka: DelayedOperationPurgatory in DelayedOperation.scala; book §6.3;
-延时操作管理器, 炼狱).
+"""The place where delayed operations wait (延时操作管理器, 炼狱).
+
+(Kafka: DelayedOperationPurgatory in DelayedOperation.scala; book §6.3.)
 """
 
 from collections import deque
@@ -26,7 +27,7 @@ PURGE_INTERVAL: Final = 1000
 """Kafka: producer.purgatory.purge.interval.requests, fetch.purgatory.purge.interval.requests."""
 
 OPERATIONS_TOLD: Final = 50
-"""How many waiting operations gauges and snapshots name."""
+"""The maximum number of waiting operations that gauges and snapshots list."""
 
 Operation = TypeVar("Operation", bound=DelayedOperation)
 Result = TypeVar("Result")
@@ -35,22 +36,24 @@ Result = TypeVar("Result")
 class DelayedOperationPurgatory(Generic[Operation]):
     """Holds operations until an event or their time-out completes them.
 
-    Two structures hold each of them. The *watcher lists*, one a key (a partition, a group), say
-    whom an event concerns: whoever moves a high watermark calls `check_and_complete` with that
-    partition's key. The *timer* says when the patience ends. An operation that is completed is
-    taken out of the timer at once, O(1), but stays in the lists of its other keys until they are
-    looked through, or until the completed ones are more than `purge_interval` by estimate: then all
-    lists are purged.
+    Each operation is in two structures. The *watcher lists*, one for each key (a partition, a
+    group), say which operations an event concerns. For example, code that moves a high watermark
+    calls `check_and_complete` with the key of that partition. The *timer* knows when each operation
+    times out.
 
-    A completion may bring about others: `on_complete` may raise a watermark and call
-    `check_and_complete`. Such a call waits in line and is worked off before the outermost one
-    returns; so the lists never change under a loop, and chains of completions cost no stack. Kafka
-    tries an operation a second time after watching it, for another thread may have passed in
-    between; here one loop owns it all.
+    A completed operation leaves the timer at once, in O(1). It stays in the lists of its other keys
+    until they are next checked. If the estimated number of completed operations in the lists
+    exceeds `purge_interval`, all lists are purged.
 
-    What one operation raises is its own affair: `DelayedOperation.fail` tells the request that it
-    answers, and the others under the key are tried all the same. An exception of an operation
-    without such a request is raised when all have been tried.
+    A completion may cause others: `on_complete` may raise a watermark and call
+    `check_and_complete`. Such an inner call is queued, and the outermost call processes it before
+    it returns. So the lists never change during a loop, and a chain of completions needs no deep
+    stack. Kafka tries an operation a second time after watching it, because another thread may have
+    acted in between. Here one event loop owns everything.
+
+    An exception of one operation does not stop the others. `DelayedOperation.fail` fails the
+    request behind it, and the other operations of the key are still tried. If there is no such
+    request, the exception is raised after all have been tried.
 
     Invariant: an operation in the timer is not completed. Next hop: SystemTimer;
     ExpiredOperationReaper moves the time.
@@ -63,7 +66,11 @@ class DelayedOperationPurgatory(Generic[Operation]):
         trace: Tracer | None = None,
         purge_interval: int = PURGE_INTERVAL,
     ) -> None:
-        """`name` is Kafka's: Produce, Fetch, DeleteRecords, …; `now_ms` a monotonic clock."""
+        """Create an empty purgatory.
+
+        `name` is the name that Kafka uses: Produce, Fetch, DeleteRecords, …; `now_ms` is a
+        monotonic clock.
+        """
         self.name = name
         self.purge_interval = purge_interval
         self.timer = SystemTimer(name, now_ms, trace)
@@ -73,26 +80,26 @@ class DelayedOperationPurgatory(Generic[Operation]):
         self._estimated_total_operations = 0
         self._numbers = 0
         self._by = CompletedBy.FORCED
-        """What is going on: why an operation that is completed now is completed."""
+        """The cause that is recorded for an operation that completes now."""
         self._key: Hashable | None = None
         self._to_check: deque[tuple[Hashable, int]] = deque()
-        """Keys whose events came while another was worked on, each with its cause."""
+        """Keys whose events arrived while another event was processed, each with its cause."""
         self._checking = False
         self.completed: dict[CompletedBy, int] = dict.fromkeys(CompletedBy, 0)
-        """How many operations were completed, by what."""
+        """The number of completed operations, by cause."""
         if trace is not None:
             trace.on_snapshot(self._snapshot)
             trace.on_gauges(self._gauges)
 
     def try_complete_else_watch(self, operation: Operation, keys: tuple[Hashable, ...]) -> bool:
-        """Complete `operation` now if it can be; else watch it under `keys` and start its time-out.
-        Returns whether it was completed at once.
+        """Complete `operation` now if possible; else watch it under `keys` and start its time-out.
 
-        Keys should be few and named once each; O(keys). Raises ValueError without a key: nothing
-        but the time-out could complete it.
+        Returns whether it was completed at once. There should be few keys, all different; O(keys).
+        Raises ValueError without a key, because only the time-out could then complete the
+        operation.
         """
         if not keys:
-            raise ValueError("an operation needs a key to be watched under")
+            raise ValueError("an operation needs at least one key")
         self._numbers += 1
         operation.number = self._numbers
         operation.door = self
@@ -122,15 +129,17 @@ class DelayedOperationPurgatory(Generic[Operation]):
                 )
             self._as(CompletedBy.TIMEOUT, None, lambda: self.timer.add(operation))
         except Exception:
-            operation.completed = True  # the caller answers; nothing is to answer a second time
+            operation.completed = True  # the caller answers with the error; no second response
             operation.cancel()
             raise
         return False
 
     def check_and_complete(self, key: Hashable) -> int:
-        """Something happened that concerns `key`: try all that wait for it. Returns how many
-        operations were completed by this and by the events that it brought about; 0 inside another
-        check, which works it off before it returns. O(operations under the key).
+        """Try all operations that wait for `key`, because something happened that concerns it.
+
+        Returns how many operations were completed, by this event and by the events that it caused.
+        An inner call, inside another check, returns 0; the outer check does its work before it
+        returns. O(operations under the key).
         """
         if key not in self._watchers:
             return 0
@@ -148,7 +157,8 @@ class DelayedOperationPurgatory(Generic[Operation]):
                 else:
                     with self._trace.because(cause):
                         completed += self._try_complete_watched(key)
-            # of an operation that belongs to no one request; the others are not to miss their event
+            # The exception of an operation without a single request behind it. The other operations
+            # must still see their event.
             except Exception as error:
                 failed = error
         self._checking = False
@@ -157,8 +167,9 @@ class DelayedOperationPurgatory(Generic[Operation]):
         return completed
 
     def cancel_for_key(self, key: Hashable) -> list[Operation]:
-        """Stop watching and timing what waits under `key`, and return it, uncompleted: the caller
-        answers in its own way.
+        """Stop watching all operations under `key`, and return them uncompleted.
+
+        They leave the timer too. The caller answers their requests in its own way.
         """
         operations = [
             operation for operation in self._watchers.pop(key, []) if not operation.completed
@@ -168,8 +179,9 @@ class DelayedOperationPurgatory(Generic[Operation]):
         return operations
 
     def advance_clock(self, now_ms: int) -> int:
-        """Complete what has timed out at `now_ms`, and purge if it is time to. Returns how many
-        timed out.
+        """Complete the operations that time out at `now_ms`; purge the lists if necessary.
+
+        Returns how many operations timed out.
         """
         expired = self._as(CompletedBy.TIMEOUT, None, lambda: self.timer.advance_clock(now_ms))
         delayed = self.num_delayed
@@ -179,37 +191,41 @@ class DelayedOperationPurgatory(Generic[Operation]):
         return expired
 
     def next_expiration_ms(self) -> int | None:
-        """When `advance_clock` has something to do next, or None."""
+        """Return the time when `advance_clock` next has something to do, or None."""
         return self.timer.next_expiration_ms()
 
     def on_earlier(self, callback: Callable[[], None] | None) -> None:
-        """Have `callback` called whenever `next_expiration_ms` becomes earlier: the reaper's
-        alarm.
+        """Let the timer call `callback` whenever `next_expiration_ms` becomes earlier.
+
+        The reaper uses it as its alarm.
         """
         self.timer.on_earlier(callback)
 
     @property
     def watched(self) -> int:
-        """Operations in all lists: those under several keys count several times, completed ones
-        until they are purged. O(keys).
+        """The number of operations in all lists. O(keys).
+
+        An operation under several keys counts several times. A completed operation counts until it
+        is purged.
         """
         return sum(map(len, self._watchers.values()))
 
     @property
     def num_delayed(self) -> int:
-        """Operations in the timer."""
+        """The number of operations in the timer."""
         return self.timer.size
 
     def waiting(self) -> Iterator[Operation]:
-        """The operations that wait, each once, key by key."""
+        """Yield the operations that wait, each once, key by key."""
         for key, operations in self._watchers.items():
             for operation in operations:
                 if not operation.completed and operation.keys[0] == key:
                     yield operation
 
     def complete(self, operation: DelayedOperation) -> None:
-        """The door of every completion: tells, counts, and lets the operation answer. Called by the
-        operation itself, once.
+        """Count the completion, emit its event, and let the operation send its response.
+
+        Every completion goes through here. The operation itself calls this, once.
         """
         by = self._by
         self.completed[by] += 1
@@ -244,7 +260,7 @@ class DelayedOperationPurgatory(Generic[Operation]):
         )
 
     def _as(self, by: CompletedBy, key: Hashable | None, call: Callable[[], Result]) -> Result:
-        """Call, so that what is completed meanwhile counts as completed `by` that."""
+        """Run `call`; operations that complete meanwhile count as completed by `by`."""
         before = self._by, self._key
         self._by, self._key = by, key
         try:
@@ -274,8 +290,9 @@ class DelayedOperationPurgatory(Generic[Operation]):
         return completed
 
     def _drop_completed(self, key: Hashable) -> int:
-        """Take the completed operations out of one list, and the list away if nothing is left;
-        returns how many they were.
+        """Remove the completed operations from one list; return their number.
+
+        An empty list is removed too.
         """
         watchers = self._watchers.get(key)
         if watchers is None:

@@ -1,5 +1,6 @@
-"""The task that moves a purgatory's time (Kafka: ExpiredOperationReaper in DelayedOperation.scala;
-收割机线程).
+"""The task that moves a purgatory's time (收割机线程).
+
+(Kafka: ExpiredOperationReaper in DelayedOperation.scala.)
 """
 
 import asyncio
@@ -9,11 +10,11 @@ from typing import Final, Protocol
 from kafka_edu.common.time import Time
 
 ROUND_MS: Final = 200
-"""The longest wait of one round, as Kafka's."""
+"""The longest wait of one round, as in Kafka."""
 
 
 class Advanced(Protocol):
-    """What a reaper moves: a DelayedOperationPurgatory."""
+    """What the reaper needs of a DelayedOperationPurgatory."""
 
     @property
     def name(self) -> str: ...
@@ -26,12 +27,12 @@ class Advanced(Protocol):
 
 
 class ExpiredOperationReaper:
-    """Sleeps until the next bucket is due, at most 200 ms a round, then advances the clock; wakes
-    when an earlier bucket comes in.
+    """Sleeps until the next bucket is due, at most 200 ms, and then advances the clock.
 
-    One reaper, one purgatory, one timer (一一对应). It is the shell around them, and the only code
-    here that awaits: 30,000 waiting requests cost it one sleep, where a `call_later`
-    each would cost the loop 30,000 handles.
+    It wakes early when an earlier bucket enters. There is one reaper for each purgatory and its
+    timer (一一对应). It is the shell around them, and the only code in this package that awaits.
+    For 30,000 waiting requests the loop holds one sleep; with a `call_later` for each request, it
+    would hold 30,000 handles.
     """
 
     def __init__(self, purgatory: Advanced, time: Time, round_ms: int = ROUND_MS) -> None:
@@ -41,11 +42,12 @@ class ExpiredOperationReaper:
         self._task: asyncio.Task[None] | None = None
         self._sleep: asyncio.Task[None] | None = None
         self._until_ms = 0
-        """When the sleep ends."""
+        """The time when the current sleep ends."""
 
     def start(self) -> asyncio.Task[None]:
-        """Begin; returns the task, whose failure is a bug of an operation and should stop the
-        broker.
+        """Start the reaper and return its task.
+
+        If that task fails, an operation has a bug, and the broker should stop.
         """
         self._purgatory.on_earlier(self.wake)
         self._task = asyncio.create_task(
@@ -54,13 +56,16 @@ class ExpiredOperationReaper:
         return self._task
 
     def wake(self) -> None:
-        """An earlier bucket came in: look again now, if it is due before we would."""
+        """End the sleep if a bucket entered that is due before it ends."""
         due_ms = self._purgatory.next_expiration_ms()
         if self._sleep is not None and due_ms is not None and due_ms < self._until_ms:
             self._sleep.cancel()
 
     async def shutdown(self) -> None:
-        """Stop; what waits stays where it is. Raises what an operation raised."""
+        """Stop the reaper; waiting operations stay where they are.
+
+        Raises the exception that an operation raised.
+        """
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
@@ -82,7 +87,7 @@ class ExpiredOperationReaper:
                 except asyncio.CancelledError:
                     if (
                         self._task is None or self._task.cancelling()
-                    ):  # not the sleep, we ourselves are to end
+                    ):  # the reaper itself was cancelled, not only its sleep
                         raise
         finally:
             self._purgatory.on_earlier(None)

@@ -1,4 +1,6 @@
-"""Read and build log entries of any format (Kafka: MemoryRecords.java, MemoryRecordsBuilder.java).
+"""Log entries of any format: reading and building them.
+
+(Kafka: MemoryRecords.java, MemoryRecordsBuilder.java.)
 """
 
 from collections.abc import Sequence

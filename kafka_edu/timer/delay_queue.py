@@ -1,4 +1,4 @@
-"""The queue of buckets that wait for their time (Kafka uses java.util.concurrent.DelayQueue)."""
+"""The queue of buckets, by the time when they are due (Kafka: java.util.concurrent.DelayQueue)."""
 
 from collections.abc import Callable
 from heapq import heappop, heappush
@@ -7,13 +7,15 @@ from kafka_edu.timer.timer_task_list import TimerTaskList
 
 
 class DelayQueue:
-    """Buckets in order of their expiration: what lets the clock jump to the next bucket instead of
-    looking at each empty tick (spec T2).
+    """Buckets in order of their expiration (spec T2).
 
-    A heap, O(log buckets): but only a bucket's first task pays it, and there are at most
-    `wheel_size` buckets a level, however many tasks. Buckets of one time come in the order in which
-    they were put in. A bucket whose tasks were all cancelled stays until its time. Owned by
-    SystemTimer; shared by its wheels. Next hop: ExpiredOperationReaper, which waits for the head.
+    Thanks to this queue, the clock jumps to the next bucket and does not look at every empty tick.
+
+    The queue is a heap, so `offer` and `poll` cost O(log buckets). Only the first task of a bucket
+    pays this price, and each level has at most `wheel_size` buckets, for any number of tasks.
+    Buckets with the same expiration leave in the order in which they entered. A bucket whose tasks
+    were all cancelled stays until its time. Owned by SystemTimer; shared by its wheels. Next hop:
+    ExpiredOperationReaper, which waits for the head.
     """
 
     __slots__ = ("_count", "_heap", "on_earlier")
@@ -22,12 +24,13 @@ class DelayQueue:
         self._heap: list[tuple[int, int, TimerTaskList]] = []
         self._count = 0
         self.on_earlier: Callable[[], None] | None = None
-        """Called when a bucket comes in that is due before all others: who sleeps until the head
-        must wake.
+        """Called when a bucket enters that is due before all others.
+
+        Code that sleeps until the head is due must wake up then.
         """
 
     def offer(self, bucket: TimerTaskList) -> None:
-        """Put in a bucket whose expiration has just been set."""
+        """Insert a bucket whose expiration has just been set. O(log buckets)."""
         self._count += 1
         heap = self._heap
         earlier = not heap or bucket.expiration_ms < heap[0][0]
@@ -36,8 +39,9 @@ class DelayQueue:
             self.on_earlier()
 
     def poll(self, now_ms: int) -> tuple[int, TimerTaskList] | None:
-        """Take out the first bucket that is due at `now_ms`, with its expiration; None if none
-        is.
+        """Remove and return the first bucket that is due at `now_ms`, with its expiration.
+
+        Returns None if no bucket is due.
         """
         heap = self._heap
         if not heap or heap[0][0] > now_ms:
@@ -46,11 +50,11 @@ class DelayQueue:
         return expiration_ms, bucket
 
     def peek(self) -> TimerTaskList | None:
-        """The bucket that is due next. O(1)."""
+        """Return the bucket that is due next, or None. O(1)."""
         return self._heap[0][2] if self._heap else None
 
     def next_expiration_ms(self) -> int | None:
-        """When the next bucket is due. O(1)."""
+        """Return the time when the next bucket is due, or None. O(1)."""
         return self._heap[0][0] if self._heap else None
 
     def __len__(self) -> int:

@@ -1,5 +1,6 @@
-"""The timer: wheels, the queue of their buckets, and what is told of them (Kafka: SystemTimer in
-Timer.scala).
+"""The timer: its wheels, the queue of their buckets, and the events about them.
+
+(Kafka: SystemTimer in Timer.scala.)
 """
 
 from collections.abc import Callable, Iterator
@@ -26,24 +27,25 @@ from kafka_edu.trace.events.timer import (
 from kafka_edu.trace.tracer import Tracer
 
 TASKS_TOLD: Final = 8
-"""How many tasks of the next bucket a gauge names."""
+"""The maximum number of tasks of the next bucket that a gauge lists."""
 
 
 class SystemTimer:
-    """Runs each task once, at its deadline or, when its owner comes late, at the next
-    `advance_clock` (定时器).
+    """Runs each task once, at its deadline (定时器).
 
-    `add` asks the lowest wheel to take the task. The wheel puts it into a bucket, and the bucket
-    into the delay queue; a task that is due already is run at once. `advance_clock` takes the
-    buckets whose time has come, moves the hands, and adds each of their tasks again: some come down
-    to a finer wheel, the others are due and run. Never early; late by no more than the owner's call
-    is late.
+    If the owner calls `advance_clock` late, the task runs in that call.
 
-    All times are ms of the clock handed in, which must not run backward. Tasks run inside
-    `advance_clock` or `add`; they may add and cancel tasks of this timer. Owned by one loop:
-    nothing locks. `TimingWheel` in this module is a seam (`kafka_edu.learner.seams`): a learner's
-    can stand there. All telling is done here. Next hop: TimingWheel; the purgatory's reaper calls
-    `advance_clock`.
+    `add` gives the task to the lowest wheel. The wheel puts it into a bucket, and the bucket into
+    the delay queue. A task that is already due runs at once. `advance_clock` takes the buckets
+    whose time has come, moves the hands, and adds each of their tasks again. Some tasks move down
+    to a finer wheel; the others are due and run. A task never runs early, and it runs late only if
+    the owner's call is late.
+
+    All times are ms of the given clock, which must not run backward. Tasks run inside
+    `advance_clock` or `add`; they may add and cancel tasks of this timer. One event loop owns the
+    timer, so nothing needs a lock. `TimingWheel` in this module is a seam
+    (`kafka_edu.learner.seams`): a learner's wheel can take its place. All events about the timer are
+    emitted here. Next hop: TimingWheel; the purgatory's reaper calls `advance_clock`.
     """
 
     def __init__(
@@ -59,7 +61,7 @@ class SystemTimer:
         self._trace = trace
         self._queue = DelayQueue()
         self._made: dict[int, tuple[int, int]] = {1: (now_ms(), 0)}
-        """level → when its wheel was made, and the delay of the task that asked for it."""
+        """Level → when its wheel was created, and the delay of the task that needed it."""
         self.wheel: TimingWheel = TimingWheel(
             tick_ms,
             wheel_size,
@@ -78,7 +80,7 @@ class SystemTimer:
 
     @property
     def size(self) -> int:
-        """Tasks that wait. O(levels · wheel_size): counted when asked, not at every insert."""
+        """The number of waiting tasks. O(levels · wheel_size): counted only on demand."""
         return sum(
             bucket.size
             for wheel in self.wheel.wheels()
@@ -88,12 +90,13 @@ class SystemTimer:
 
     @property
     def cancelled_total(self) -> int:
-        """Tasks that were cancelled: those that came and neither ran nor wait."""
+        """The number of cancelled tasks: those that were added, did not run, and no longer wait."""
         return self.inserted_total - self.expired_total - self.size
 
     def add(self, task: TimerTask) -> None:
-        """Run `task` in `task.delay_ms` from now; at once, inside this call, if that is within the
-        present tick. O(1).
+        """Run `task` in `task.delay_ms` from now. O(1).
+
+        If that is within the current tick, the task runs at once, inside this call.
         """
         entry = TimerTaskEntry(task, task.delay_ms + self._now_ms())
         self.inserted_total += 1
@@ -113,8 +116,9 @@ class SystemTimer:
             )
 
     def advance_clock(self, now_ms: int) -> int:
-        """Run what is due at `now_ms`; returns how many tasks ran. O(buckets due and tasks in
-        them), and nothing for the ticks between them.
+        """Run what is due at `now_ms`, and return how many tasks ran.
+
+        O(buckets that are due, and the tasks in them). Empty ticks cost nothing.
         """
         expired = 0
         while (due := self._queue.poll(now_ms)) is not None:
@@ -122,15 +126,15 @@ class SystemTimer:
             self.wheel.advance_clock(expiration_ms)
             failed: Exception | None = None
             for entry in bucket.flush():
-                if entry.cancelled:  # by a task of the same bucket that ran before it
+                if entry.cancelled:  # a task of the same bucket ran before and cancelled it
                     continue
                 if self.wheel.add(entry):
                     self._demoted(entry, expiration_ms, bucket)
                 else:
                     try:
                         self._expire(entry, now_ms, bucket.level, bucket.slot)
-                    # the others of the bucket are in no list any more: they must not be lost with
-                    # it
+                    # The other tasks of the bucket are in no list now. An error of this task must
+                    # not lose them.
                     except Exception as error:
                         failed = error
                     expired += 1
@@ -139,11 +143,11 @@ class SystemTimer:
         return expired
 
     def next_expiration_ms(self) -> int | None:
-        """When `advance_clock` has something to do next, or None. O(1)."""
+        """Return the time when `advance_clock` next has something to do, or None. O(1)."""
         return self._queue.next_expiration_ms()
 
     def on_earlier(self, callback: Callable[[], None] | None) -> None:
-        """Have `callback` called whenever `next_expiration_ms` becomes earlier."""
+        """Let the timer call `callback` whenever `next_expiration_ms` becomes earlier."""
         self._queue.on_earlier = callback
 
     def _demoted(self, entry: TimerTaskEntry, expiration_ms: int, came_from: TimerTaskList) -> None:

@@ -1,4 +1,4 @@
-"""What a timer runs when time is up (Kafka: TimerTask.scala)."""
+"""The task that a timer runs when its time has come (Kafka: TimerTask.scala)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
 
 class TimerTask:
-    """A task (定时任务) that is to run `delay_ms` after it is added to a timer.
+    """A task (定时任务) that runs `delay_ms` after it is added to a timer.
 
-    While it waits it knows its entry in the wheel, and so can be cancelled in O(1), without a
-    search. A task added again moves: the entry it had is taken out. Subclasses override `run`, and
-    `label` for whoever watches. Owned by whoever owns the timer. Next hop: SystemTimer.add.
+    While it waits, it knows its entry in the wheel, so it can be cancelled in O(1) without a
+    search. A task that is added again moves: its old entry is removed. Subclasses override `run`,
+    and `label` for the trace. Owned by the owner of the timer. Next hop: SystemTimer.add.
     """
 
     __slots__ = ("delay_ms", "entry")
@@ -21,23 +21,25 @@ class TimerTask:
     def __init__(self, delay_ms: int) -> None:
         self.delay_ms = delay_ms
         self.entry: TimerTaskEntry | None = None
-        """The place in the wheel; None before it is added, after it has run, and when it was
-        cancelled.
+        """The place in the wheel.
+
+        It is None before the task is added, after it has run, and after it was cancelled.
         """
 
     @property
     def label(self) -> str:
-        """What events call this task; made only when somebody watches."""
+        """The task's name in events; computed only when an event needs it."""
         return type(self).__name__
 
     def run(self) -> None:
-        """Called once by the timer when the time is up, unless cancelled before."""
-        raise NotImplementedError(
-            f"{type(self).__name__}.run says what happens when the time is up"
-        )
+        """Run the task. The timer calls this once, unless the task was cancelled before."""
+        raise NotImplementedError(f"{type(self).__name__} must define `run`")
 
     def cancel(self) -> None:
-        """Never run. O(1); nothing happens if it has run, or was cancelled, or never was added."""
+        """Never run this task. O(1).
+
+        Nothing happens if it has run, was cancelled before, or was never added.
+        """
         entry = self.entry
         if entry is not None:
             self.entry = None

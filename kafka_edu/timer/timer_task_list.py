@@ -1,5 +1,6 @@
-"""A bucket of the wheel: a circular doubly linked list with a sentinel root (Kafka:
-TimerTaskList.scala, TimerTaskEntry; 环形双向链表).
+"""A bucket of the wheel: a circular doubly linked list with a sentinel root (环形双向链表).
+
+(Kafka: TimerTaskList.scala, TimerTaskEntry.)
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ NOT_QUEUED: Final = -1
 class TimerTaskEntry:
     """One link of the list: a task and its deadline, `expiration_ms` on the timer's clock.
 
-    The deadline stays the same however often the entry moves from wheel to wheel. An entry whose
-    task knows another entry, or none, is cancelled. `next` and `prev` mean something only while
-    `bucket` is set: an entry that was taken out keeps them, and nobody looks.
+    The deadline stays the same when the entry moves from wheel to wheel. An entry is cancelled if
+    its task has another entry, or none. `next` and `prev` are valid only while `bucket` is set. An
+    entry that was removed keeps its old values, and nothing reads them.
     """
 
     __slots__ = ("bucket", "expiration_ms", "next", "prev", "task")
@@ -44,13 +45,14 @@ class TimerTaskList:
 
         root ⇄ first ⇄ second ⇄ … ⇄ last ⇄ root
 
-    The root holds no task; an empty list is the root linked to itself, so that add and remove know
-    no special case. Both O(1) and both allocate nothing. Invariant: `size` is the number of
-    entries, and each of them has this list as its `bucket`. A bucket, not a task, is what waits in
-    the delay queue: `expiration_ms` is the start of the time it covers, or NOT_QUEUED. Within one
-    turn of the wheel every task of a bucket brings the same expiration; a new one means that the
-    bucket is used again, and has to be queued again. Owned by its TimingWheel. Next hop:
-    DelayQueue.
+    The root holds no task, and an empty list is the root linked to itself. So `add` and `remove`
+    need no special case; both are O(1) and allocate nothing. Invariant: `size` is the number of
+    entries, and each of them has this list as its `bucket`.
+
+    The delay queue holds buckets, not tasks. `expiration_ms` is the start of the time that the
+    bucket covers, or NOT_QUEUED. Within one turn of the wheel, all tasks of a bucket have the same
+    expiration. A new expiration means that the bucket is used again and must be queued again. Owned
+    by its TimingWheel. Next hop: DelayQueue.
     """
 
     __slots__ = ("_root", "expiration_ms", "level", "on_cancelled", "size", "slot")
@@ -66,12 +68,12 @@ class TimerTaskList:
         self.expiration_ms = NOT_QUEUED
         self.size = 0
         self.on_cancelled = on_cancelled
-        """Told of each entry that a task's `cancel` took out: the timer's door."""
+        """Called with each entry that `TimerTask.cancel` removed; the timer emits it."""
         self._root = root = TimerTaskEntry(TimerTask(0), NOT_QUEUED)
         root.next = root.prev = root
 
     def add(self, entry: TimerTaskEntry) -> None:
-        """Link `entry`, which must be in no list, in at the end. O(1)."""
+        """Append `entry`, which must be in no list. O(1)."""
         root = self._root
         tail = root.prev
         entry.next = root
@@ -91,9 +93,10 @@ class TimerTaskList:
             self.size -= 1
 
     def flush(self) -> list[TimerTaskEntry]:
-        """Take all entries out, first to last, each in no list, and forget the expiration. O(size).
+        """Remove and return all entries, first to last, and clear the expiration. O(size).
 
-        Who has them now must skip those that are cancelled in the meantime.
+        The returned entries are in no list. The caller must skip those that are cancelled before it
+        comes to them.
         """
         entries: list[TimerTaskEntry] = []
         root = self._root
@@ -108,7 +111,7 @@ class TimerTaskList:
         return entries
 
     def __iter__(self) -> Iterator[TimerTaskEntry]:
-        """First to last. The list must not change meanwhile."""
+        """Iterate from first to last. The list must not change meanwhile."""
         entry = self._root.next
         while entry is not self._root:
             yield entry

@@ -13,30 +13,34 @@ WHEEL_SIZE: Final = 20
 
 
 class TimingWheel:
-    """A wheel of `wheel_size` buckets, each of which covers `tick_ms` (Kafka's SystemTimer: 1 ms
-    and 20).
+    """A wheel of `wheel_size` buckets, each of which covers `tick_ms`.
+
+    Kafka's SystemTimer uses 20 buckets of 1 ms.
 
     `current_time_ms`, the hand (表盘指针), is a multiple of the tick. The bucket under the hand is
-    due; the wheel takes deadlines in [current + tick, current + interval), interval = tick · size.
-    So nothing is ever put under the hand, and each bucket holds the tasks of one tick only: its number
-    is deadline // tick % size, whatever the time is now. With tick 1 and size 20, at 0: 2 ms go
-    into bucket 2. At 2 ms a task of 8 ms (deadline 10) goes into bucket 10, and one of 19 ms
-    (deadline 21) into bucket 1, which is used again.
+    due. The wheel accepts deadlines in [current + tick, current + interval), where interval = tick
+    · size. So no task is ever put under the hand, and each bucket holds the tasks of only one tick.
+    The number of the bucket is deadline // tick % size, whatever the current time is. For example,
+    with tick 1 and size 20, a task of 2 ms at time 0 goes into bucket 2. At 2 ms, a task of 8 ms
+    (deadline 10) goes into bucket 10. A task of 19 ms (deadline 21) goes into bucket 1, which is
+    used again.
 
-    A deadline too far away goes up: the next wheel's tick is this one's interval (1 × 20, 20 × 20,
-    400 × 20 ms, 8 s × 20 …), and it is made when the first such task comes. 350 ms go to level 2,
-    bucket 350 // 20 % 20 = 17; 450 ms to level 3, bucket 1, as all of [400, 800) do. When that
-    bucket's time comes, at 400, its tasks are added again: 50 ms are left and fit into level 2,
-    bucket 2 ([40, 60) from now); at 440, 10 ms are left, level 1; at 450 it is due. Each time it
-    comes down (降级) at least one level, so a task is moved at most log_size(delay / tick) times:
-    insert and cancel are O(1) for any number of tasks. (The heap of java.util.Timer needs O(log n).
-    The book says O(n log n): that would be the price of n of them.)
+    A deadline that is too far away goes up to the next wheel, whose tick is this wheel's interval:
+    1 × 20, 20 × 20, 400 × 20 ms, 8 s × 20 … Each wheel is created when the first such task arrives.
+    A task of 350 ms goes to level 2, bucket 350 // 20 % 20 = 17. A task of 450 ms goes to level 3,
+    bucket 1, like every deadline in [400, 800).
 
-    The hand moves only with the buckets that come due, told by `advance_clock`; in an idle timer it
-    stands still, as in Kafka. Invariant: every queued bucket of a wheel is due after
-    `current_time_ms` and before `current_time_ms` + interval. Owned by SystemTimer, which owns the
-    DelayQueue too and tells of what happens. Next hop: TimerTaskList.
-    """  # noqa: E501
+    When that bucket is due, at 400, its tasks are added again. The task has 50 ms left and fits
+    into level 2, bucket 2 ([40, 60) from then). At 440 it has 10 ms left and goes to level 1; at
+    450 it is due. Each time, a task moves down (降级) by at least one level. So it moves at most
+    log_size(delay / tick) times, and insert and cancel are O(1) for any number of tasks. (The heap
+    of java.util.Timer needs O(log n). The book says O(n log n), which is the price of n inserts.)
+
+    The hand moves only when buckets are due, by `advance_clock`. As in Kafka, the hand of an idle
+    timer stands still. Invariant: every queued bucket of a wheel is due after `current_time_ms` and
+    before `current_time_ms` + interval. Owned by SystemTimer, which also owns the DelayQueue and
+    emits the events. Next hop: TimerTaskList.
+    """
 
     __slots__ = (
         "_end_ms",
@@ -62,8 +66,10 @@ class TimingWheel:
         on_overflow: Callable[[TimingWheel, int], None] | None = None,
         on_cancelled: Callable[[TimerTaskEntry, TimerTaskList], None] | None = None,
     ) -> None:
-        """`on_overflow` is told of each wheel made above this one and of the deadline that asked
-        for it; `on_cancelled` is for the buckets.
+        """Create an empty wheel.
+
+        `on_overflow` is called with each wheel that is created above this one, and with the
+        deadline that needed it. `on_cancelled` is handed to the buckets.
         """
         if tick_ms < 1 or wheel_size < 2:
             raise ValueError(
@@ -77,15 +83,16 @@ class TimingWheel:
         self._end_ms = self.current_time_ms + self.interval_ms
         self.level = level
         self.buckets: list[TimerTaskList | None] = [None] * wheel_size
-        """Each is made when its first task comes."""
+        """Each bucket is created when its first task arrives."""
         self.overflow_wheel: TimingWheel | None = None
         self.queue = queue
         self.on_overflow = on_overflow
         self.on_cancelled = on_cancelled
 
     def add(self, entry: TimerTaskEntry) -> bool:
-        """Put `entry` into the bucket of its deadline, here or in a wheel above. False if it is due
-        already: then it is in no bucket. O(1).
+        """Put `entry` into the bucket of its deadline, here or in a wheel above. O(1).
+
+        Returns False if the entry is already due; it is then in no bucket.
         """
         deadline_ms = entry.expiration_ms
         if deadline_ms < self.current_time_ms + self.tick_ms:
@@ -107,8 +114,9 @@ class TimingWheel:
         return True
 
     def advance_clock(self, time_ms: int) -> None:
-        """Move the hand to `time_ms`, rounded down to the tick, and the hands of the wheels above
-        with it. O(levels).
+        """Move the hand to `time_ms`, rounded down to the tick. O(levels).
+
+        The hands of the wheels above move too.
         """
         wheel: TimingWheel | None = self
         while wheel is not None and time_ms >= wheel.current_time_ms + wheel.tick_ms:
@@ -117,14 +125,14 @@ class TimingWheel:
             wheel = wheel.overflow_wheel
 
     def make_bucket(self, slot: int) -> TimerTaskList:
-        """The bucket number `slot`, made if there is none yet."""
+        """Return bucket number `slot`; create it if it does not exist yet."""
         bucket = self.buckets[slot]
         if bucket is None:
             bucket = self.buckets[slot] = TimerTaskList(self.level, slot, self.on_cancelled)
         return bucket
 
     def add_overflow_wheel(self, deadline_ms: int) -> TimingWheel:
-        """Make the next wheel up, because of a task due at `deadline_ms`."""
+        """Create the next wheel up, for a task due at `deadline_ms`."""
         above = TimingWheel(
             self.interval_ms,
             self.wheel_size,
@@ -140,12 +148,12 @@ class TimingWheel:
         return above
 
     def wheels(self) -> Iterator[TimingWheel]:
-        """This wheel and those above it, lowest first."""
+        """Yield this wheel and those above it, lowest first."""
         wheel: TimingWheel | None = self
         while wheel is not None:
             yield wheel
             wheel = wheel.overflow_wheel
 
     def counts(self) -> tuple[int, ...]:
-        """How many tasks are in each bucket. O(wheel_size)."""
+        """Return the number of tasks in each bucket. O(wheel_size)."""
         return tuple([0 if bucket is None else bucket.size for bucket in self.buckets])

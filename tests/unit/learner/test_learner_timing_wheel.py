@@ -164,12 +164,12 @@ def test_a_loop_that_never_ends_is_stopped(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
-        ("True", r"answered True; asked is"),
+        ("True", r"answered True; expected"),
         ("(1, 5)", r"answered \(1, 5\)"),
         ("(0, 5, 0)", "levels count from 1"),
         ("(10**6, 5, 0)", "levels count from 1"),
         ("(1, 20, 0)", "slots are 0 to 19"),
-        ("(1, 5, 10**9)", "will not come again"),
+        ("(1, 5, 10**9)", "its time does not come again"),
     ],
 )
 def test_an_answer_that_cannot_be_is_told(tmp_path: Path, answer: str, told: str) -> None:
@@ -195,7 +195,7 @@ def test_one_bucket_has_one_time(tmp_path: Path) -> None:
         ),
     )
     assert live([10, 350]) == [[10], [350]]
-    assert "a bucket has one time" in failures[0].message
+    assert "a bucket has only one time" in failures[0].message
 
 
 def test_a_wrong_answer_that_can_be_carried_out_is_carried_out(tmp_path: Path) -> None:

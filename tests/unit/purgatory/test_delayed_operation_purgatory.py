@@ -241,7 +241,7 @@ def test_an_operation_watched_by_a_completion_is_kept(purgatory: Purgatory, hw: 
 
 
 def test_an_operation_needs_a_key(purgatory: Purgatory, hw: list[int]) -> None:
-    with pytest.raises(ValueError, match="needs a key"):
+    with pytest.raises(ValueError, match="needs at least one key"):
         purgatory.try_complete_else_watch(WaitsForOffset(1, 1, hw), ())
 
 
