@@ -1,3 +1,3 @@
-"""A learner's code inside a broker: the table of seams, the process that runs the code, one adapter
-for each seam, and the events.
+"""A learner's code inside a broker: the table of seams, the process for the code, an adapter for
+each seam, and the events.
 """

@@ -1,4 +1,5 @@
-"""Tells of learner's code: that it serves, how often it was asked, how it failed.
+"""Events about learner's code: it serves, it was called so often, it failed so often.
+
 `kafka_edu.learner.seams` installs it.
 """
 
@@ -20,7 +21,7 @@ THEN_EACH: Final = 1000
 
 
 def trace_learner(installed: Iterable[LearnerCode], trace: Tracer) -> None:
-    """Tell of each installed file now, and from now on of each failure."""
+    """Emit an event for each installed file now, and for each failure from now on."""
     for code in installed:
         _trace_one(code, trace)
 

@@ -1,22 +1,24 @@
-"""Where a learner's code can stand in place of ours: the one table of seams (spec E1).
+"""The one table of seams: the places where a learner's code can replace ours (spec E1).
 
-A seam is a name in one of our modules that one caller looks up when it needs it. To install
-learner's code is to put something else under that name, in this process alone, before anybody has
-looked it up: so one broker of three can run it. What is put there is not the learner's object
-itself but an *adapter*, a module beside the shipped class: it asks the learner's code, checks the
-answer, does with it what the shipped code would do, and falls back on the shipped code when the
-answer is no answer. Only pure code is asked: numbers in, numbers out. The door that emits events
-stays in the caller, so a learner's code can neither forge an event nor forget one.
+A seam is a name in one of our modules that one caller looks up when it needs it. Installing
+learner's code puts something else under that name, in this process only and before anyone has
+looked it up. So one broker of three can run it. The replacement is not the learner's object but an
+*adapter*, a module next to the shipped class. The adapter asks the learner's code, checks the
+answer, and does with it what the shipped code would do. If the answer is invalid it falls back on
+the shipped code.
 
-    installed = install("02-1=/home/me/lab/02-1/timing_wheel.py")       # what server.properties has
-    as edu.learner; several are parted by ;
-    trace_learner(installed, tracer)                                    #
-    kafka_edu.learner.learner_trace: from here on failures are told
+Only pure code is asked: numbers in, numbers out. The method that emits events stays in the caller,
+so a learner's code can neither forge an event nor forget one.
+
+    # server.properties has this as edu.learner; several are separated by ;
+    installed = install("02-1=/home/me/lab/02-1/timing_wheel.py")
+    # kafka_edu.learner.learner_trace: from here on failures are events
+    trace_learner(installed, tracer)
 
 The learner's file is never imported here. It runs in a process of its own
-(`kafka_edu.learner.learner`): numbers go in, answers come out. So it cannot reach the adapter, the
-counts or the events by which it is judged. Its exception is told as the learner's, with file and
-line; a loop that never ends is stopped after a second.
+(`kafka_edu.learner.learner`). So it cannot reach the adapter, the counts or the events by which it
+is judged. Its exceptions are reported as the learner's, with file and line. An endless loop is
+stopped after a second.
 """
 
 import importlib
@@ -33,13 +35,13 @@ class Seam(NamedTuple):
     exercise: str
     module: str
     name: str
-    """`module.name` is what is replaced."""
+    """`module.name` is replaced."""
     adapter: str
     """`module:function`; the function takes a LearnerCode and returns the replacement."""
     wanted: str
     """The name that the learner's file must define."""
     signature: str
-    """What the learner's code is asked, and what it is to answer."""
+    """The question to the learner's code, and its answer."""
 
 
 SEAMS: Final[Mapping[str, Seam]] = {
@@ -59,8 +61,9 @@ SEAMS: Final[Mapping[str, Seam]] = {
 
 
 class LearnerError(Exception):
-    """Learner's code cannot be read, raised, took too long, or answered what cannot be. `file` and
-    `line` are the learner's; line 0: unknown.
+    """The learner's code cannot be read, raised, took too long, or gave an impossible answer.
+
+    `file` and `line` are the learner's; line 0 means unknown.
     """
 
     def __init__(self, exercise: str, message: str, file: str, line: int = 0) -> None:
@@ -73,20 +76,18 @@ class LearnerError(Exception):
 
 
 class LearnerCode:
-    """One learner's file, which runs in a process of its own: every call into it goes through
-    `make` and `ask`.
-    """
+    """One learner's file in its own process. Every call into it goes through `make` and `ask`."""
 
     def __init__(self, seam: Seam, path: Path) -> None:
-        """Load the file. Raises LearnerError when it cannot be run or does not define what is
-        wanted.
+        """Load the file. Raises LearnerError if it cannot be run or does not define the required
+        name.
         """
         self.seam = seam
         self.path = path
         self.calls = 0
         self.failures = 0
         self.on_failure: Callable[[LearnerError], None] | None = None
-        """Told of each failure, as it happens."""
+        """Called for each failure as it happens."""
         if not path.is_file():
             raise LearnerError(seam.exercise, "there is no such file", str(path))
         self._learner = Learner(path, seam.wanted, prints=True)
@@ -96,7 +97,7 @@ class LearnerCode:
             raise self.blame(failure.message, failure.line) from None
 
     def make(self, *arguments: int) -> LearnerObject:
-        """Make an object of the learner's class. Raises LearnerError for whatever goes wrong."""
+        """Make an object of the learner's class. Raises LearnerError if anything goes wrong."""
         self.calls += 1
         try:
             return self._learner.make(*arguments)
@@ -104,7 +105,7 @@ class LearnerCode:
             raise self.blame(failure.message, failure.line) from None
 
     def ask(self, asked: LearnerObject, method: str, *arguments: int) -> object:
-        """Call a method of the learner's object. Raises LearnerError for whatever goes wrong."""
+        """Call a method of the learner's object. Raises LearnerError if anything goes wrong."""
         self.calls += 1
         try:
             return asked.call(method, *arguments)
@@ -116,9 +117,7 @@ class LearnerCode:
         return LearnerError(self.seam.exercise, message, str(self.path), line)
 
     def failed(self, error: LearnerError) -> None:
-        """Count a failure and tell of it; the adapter calls this and falls back on the shipped
-        code.
-        """
+        """Count and report a failure. The adapter calls this and falls back on the shipped code."""
         self.failures += 1
         if self.on_failure is not None:
             self.on_failure(error)
@@ -129,7 +128,7 @@ class LearnerCode:
 
 
 def parse(spec: str) -> list[tuple[Seam, Path]]:
-    """`02-1=/path/file.py;03-1=/other.py`. Raises ValueError, which says what is wrong."""
+    """Parse `02-1=/path/file.py;03-1=/other.py`. Raises ValueError, which says what is wrong."""
     result = []
     for part in filter(None, (part.strip() for part in spec.split(";"))):
         exercise, equals, path = part.partition("=")
@@ -144,8 +143,9 @@ def parse(spec: str) -> list[tuple[Seam, Path]]:
 
 
 def install(spec: str) -> list[LearnerCode]:
-    """Load the files of `spec` and put them under the names of their seams, in this process. Raises
-    ValueError or LearnerError; then nothing is.
+    """Load the files of `spec` and install them at their seams, in this process.
+
+    Raises ValueError or LearnerError, and then installs nothing.
     """
     codes = [LearnerCode(seam, path) for seam, path in parse(spec)]
     for code in codes:

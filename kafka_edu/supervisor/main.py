@@ -1,13 +1,13 @@
-"""The supervisor's process: starts a cluster's children, acts on them when asked, and stops them
-all when it ends.
+"""The supervisor's process: it starts a cluster's children, acts on them, and stops them at its
+end.
 
-`python -m kafka_edu.supervisor.main FOLDER [--temporary]`; kafka_edu.supervisor.cluster starts it,
+`python -m kafka_edu.supervisor.main FOLDER [--temporary]`; kafka_edu.supervisor.cluster starts it
 in a session of its own. It ends when its standard input ends, which is when the process that
-started it has ended, in whatever way: until somebody asks it to `release` the cluster from that. A
-temporary cluster's folder is removed at the end.
+started it has ended, in whatever way. The action `release` frees it from that process. A temporary
+cluster's folder is removed at the end.
 
-It restarts nothing by itself: a broker that died stays dead until somebody asks, for watching what
-follows is what this is for.
+The supervisor restarts nothing by itself. A broker that died stays dead until someone asks, because
+watching the consequences is the purpose.
 """
 
 import argparse
@@ -47,15 +47,15 @@ from kafka_edu.trace.tracer import Tracer
 
 SUPERVISOR: Final = -1
 
-#: How long a broker may take to stop by itself: its tries of a controlled shutdown (three, half a
-#: second apart: cluster_spec.py), and the flush of its logs.
+#: The time a broker may take to stop: three tries of a controlled shutdown, half a second apart
+#: (cluster_spec.py), and the flush of its logs.
 BROKER_PATIENCE_S: Final = 30.0
 
 BROKER_MODULE: Final = "kafka_edu.server.main"
 
 
 class Supervisor:
-    """One cluster's children and what may be asked of them. Everything runs on one loop."""
+    """One cluster's children and the actions on them. Everything runs on one loop."""
 
     def __init__(self, spec: ClusterSpec, folder: ClusterFolder, temporary: bool) -> None:
         self._spec = spec
@@ -91,7 +91,7 @@ class Supervisor:
         return ChildProcess(name, broker, command, log, self._trace, self._on_end)
 
     def _children(self) -> Iterator[ChildProcess]:
-        """ZooKeeper first."""
+        """Yield the children, ZooKeeper first."""
         yield from self._zookeepers.children.values()
         yield from self._brokers.values()
 
@@ -120,7 +120,7 @@ class Supervisor:
                 yield ProcessMemory(process=child.name, broker=child.broker, rss_anon=memory)
 
     async def run(self) -> None:
-        """From the first child's start to the last one's end."""
+        """Run from the first child's start to the last one's end."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, self._end.set)
@@ -141,7 +141,7 @@ class Supervisor:
             asyncio.create_task(self._events.run()),
             asyncio.create_task(self._zookeepers.watch()),
         ]
-        starting = asyncio.create_task(self._start_all())  # first, for they take longest
+        starting = asyncio.create_task(self._start_all())  # first, because they take longest
         starting.add_done_callback(self._on_started)
         try:
             await self._publish()
@@ -162,7 +162,7 @@ class Supervisor:
             raise failure
 
     def _watch_owner(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Standard input is a pipe that nobody writes to; its end is the owner's end."""
+        """Standard input is a pipe to which nobody writes. Its end means the owner's end."""
 
         def gone() -> None:
             loop.remove_reader(sys.stdin)
@@ -172,7 +172,7 @@ class Supervisor:
         loop.add_reader(sys.stdin, gone)
 
     async def _publish(self) -> None:
-        """Open both sockets and say where they are."""
+        """Open both sockets and publish their addresses."""
         events_port = await self._events.listen(HOST)
         self._events.write_address(self._folder.supervisor_events, HOST, events_port)
         actions_port = await self._actions.listen()
@@ -185,28 +185,28 @@ class Supervisor:
         write_private_json(self._folder.action_address, address)
 
     async def _start_all(self) -> None:
-        """ZooKeeper, then the brokers."""
+        """Start ZooKeeper, then the brokers."""
         if not await self._zookeepers.start():
-            self._all_started.set()  # nobody starts; `wait-ready` tells how ZooKeeper ended
+            self._all_started.set()  # nobody starts; `wait-ready` reports how ZooKeeper ended
             return
         for broker in self._brokers.values():
             async with self._locks[broker.broker]:
-                if broker.state is ProcessState.STOPPED:  # else somebody has asked for it already
+                # otherwise someone has requested it already
+                if broker.state is ProcessState.STOPPED:
                     self._folder.broker_events(broker.broker).unlink(missing_ok=True)
                     await broker.start()
         self._all_started.set()
 
     def _on_started(self, starting: "asyncio.Task[None]") -> None:
-        """What could not be started ends all; `run` raises why."""
+        """End everything if a child could not be started. `run` raises the reason."""
         if not starting.cancelled() and starting.exception() is not None:
             self._end.set()
 
     async def _stop_all(self) -> None:
-        """Brokers one after another, then ZooKeeper, which they need for stopping. What is to be
-        deleted needs no farewell.
+        """Stop brokers one after another, then ZooKeeper, which they need for stopping.
 
-        If all brokers stopped at once, two that lead for each other could not hand over: each would
-        warn of a controlled shutdown that failed.
+        If all brokers stopped at once, two that lead for each other could not hand over. Each would
+        warn of a failed controlled shutdown. A cluster that will be deleted needs no such care.
         """
         running = [
             broker for broker in self._brokers.values() if broker.state is not ProcessState.STOPPED
@@ -222,7 +222,9 @@ class Supervisor:
         await self._zookeepers.stop()
 
     def _on_end(self, child: ChildProcess) -> None:
-        """A child ended: its event tells; an events file of one that is dead would mislead."""
+        """Note a child's end. Its event reports it, and the events file of a dead child would
+        mislead.
+        """
         path = (
             self._folder.broker_events(child.broker)
             if child.broker >= 0
@@ -231,7 +233,7 @@ class Supervisor:
         path.unlink(missing_ok=True)
 
     async def _act(self, action: str, request: Request) -> Answer:
-        """One door for every act: told before and after, whoever asked."""
+        """Carry out an act. Every act emits an event before and after."""
         if action == "status":
             return {"status": self._status()}
         if action == "wait-ready":
@@ -252,7 +254,7 @@ class Supervisor:
         return {"message": message}
 
     def _child_of(self, request: Request) -> ChildProcess:
-        """A broker, or where the id is -2 or less a server of ZooKeeper."""
+        """Return a broker, or a server of ZooKeeper if the id is -2 or less."""
         child_id = request.get("broker")
         kind, children = "broker", self._brokers
         if isinstance(child_id, int) and child_id <= FIRST_ZOOKEEPER:
@@ -295,12 +297,13 @@ class Supervisor:
                     raise ActionRefused(f"there is no action '{action}'")
 
     async def _wait_ready(self, timeout_s: float) -> Answer:
-        """Wait for all that run to list each other; a broker that ends meanwhile is an error, told
-        with its last words.
+        """Wait until all running brokers list each other.
+
+        A broker that ends meanwhile is an error, reported with its last output.
         """
         from kafka_edu.supervisor.readiness import (
             wait_until_listed,
-        )  # the protocol is read in while the brokers start, not before
+        )  # the protocol is imported while the brokers start, not before
 
         deadline = time.monotonic() + timeout_s
         try:
@@ -348,7 +351,7 @@ class Supervisor:
             if end in done:
                 raise ActionRefused(_epitaph(end.result()))
         from kafka_edu.supervisor.start_diagnosis import (
-            diagnose,  # it brings every event class with it
+            diagnose,  # it imports every event class
         )
 
         why = await diagnose(self._folder, list(running), seen)
@@ -395,7 +398,7 @@ async def _named_end(child: ChildProcess) -> ChildProcess:
 
 
 def _epitaph(child: ChildProcess) -> str:
-    """Return how it ended, and why: its own reason if it gave one, else its last words."""
+    """Return how it ended, and why: its own reason if it gave one, else its last output."""
     if reason := child.reason():
         return f"{child.name} {child.last_exit}: {reason}"
     words = child.last_words()

@@ -1,4 +1,4 @@
-"""When is a cluster ready? When the Metadata of every broker that runs lists all that run, and a
+"""A cluster is ready when the Metadata of every running broker lists all running brokers, and a
 controller among them.
 """
 
@@ -28,11 +28,10 @@ async def wait_until_listed(
     listed: Collection[int],
     seen: MutableMapping[int, str] | None = None,
 ) -> int:
-    """Return when each broker of `ports` (id → host, port) lists all of `listed`; the controller's
-    id, as the last of them tells it.
+    """Return when each broker of `ports` (id → host, port) lists all of `listed`.
 
-    Waits without an end: the caller sets one. `seen` is kept up to date with what each broker still
-    lacks, in words.
+    The result is the controller's id from the last answer. This waits without a limit; the caller
+    sets one. `seen` is kept up to date with what each broker still lacks, in words.
     """
     lacks = {} if seen is None else seen
     controllers = await asyncio.gather(
@@ -47,11 +46,10 @@ async def wait_until_listed(
 async def controller_by_metadata(
     transport: SocketTransport, ports: Collection[tuple[str, int]]
 ) -> int | None:
-    """The controller's id as the Metadata of brokers at these addresses names it; None when none of
-    them names one within a second.
+    """Return the controller's id from the Metadata of brokers at these addresses.
 
-    Brokers learn of a new controller one after another. Where they differ, the id that most of them
-    name is returned.
+    None if no broker names one within a second. Brokers learn of a new controller one after
+    another. If they differ, the id that most of them name is returned.
     """
     answers = await asyncio.gather(
         *(_named_controller(transport, host, port) for host, port in ports)
@@ -128,10 +126,10 @@ def _missing(unknown: set[int], controller_id: int) -> str:
 
 
 def _is_open(host: str, port: int) -> bool:
-    """Whether somebody listens there: a system call or two, on loopback answered at once, where a
-    connection by the loop costs a thread's help.
+    """Return whether something listens there.
 
-    While a broker starts this is asked fifty times a second, of the very cores that it starts on.
+    This costs one or two system calls, which loopback answers at once. A connection by the loop
+    would need a thread. While a broker starts, this runs fifty times a second on the same cores.
     """
     with socket.socket() as probe:
         probe.settimeout(_PROBE_TIMEOUT_S)

@@ -1,9 +1,8 @@
-"""A metadata proxy in a process of its own, for the length of a block: for the demo, tests and
-chapters.
+"""A metadata proxy in a process of its own during a block, for the demo, tests and chapters.
 
 with running_proxy(folder, "--target", cluster.bootstrap_servers) as (proxy, address):
     ...                          # the address goes to any client as bootstrap.servers
-    events = proxy.stop()        # everything that it told
+    events = proxy.stop()        # all its events
 """
 
 import contextlib
@@ -27,11 +26,11 @@ _LOOK_EVERY_S: Final = 0.02
 
 
 class RunningProxy:
-    """One proxy process, in a folder of its own: whatever it writes is there."""
+    """One proxy process. Everything that it writes is in its own folder."""
 
     def __init__(self, folder: Path, *options: str) -> None:
-        """`options` as `kafka-edu proxy` takes them; it listens on a free loopback port unless they
-        say otherwise.
+        """`options` are those of `kafka-edu proxy`. Without others it listens on a free loopback
+        port.
         """
         self.folder = folder
         self._events = folder / "proxy.events"
@@ -62,7 +61,7 @@ class RunningProxy:
         return self._process.pid
 
     def wait_ready(self) -> str:
-        """host:port, once it takes connections. Raises ClusterError with what it said."""
+        """Return host:port once it accepts connections. Raises ClusterError with its output."""
         end = time.monotonic() + _START_TIMEOUT_S
         while True:
             for envelope in self.events():
@@ -73,21 +72,21 @@ class RunningProxy:
             time.sleep(_LOOK_EVERY_S)
 
     def events(self) -> list[Envelope]:
-        """What it has told so far."""
+        """Return its events so far."""
         try:
             return open_recording(str(self._events))
         except (
             FileNotFoundError,
             TraceFormatError,
-        ):  # not begun, or its first line is not whole yet
+        ):  # not begun, or its first line is incomplete
             return []
 
     def said(self) -> str:
-        """What it has printed."""
+        """Return its output."""
         return self._output.read_text(encoding="utf-8")
 
     def stop(self) -> list[Envelope]:
-        """SIGTERM; everything that it told, when it has ended."""
+        """Send SIGTERM. Return all its events when it has ended."""
         if self._process.poll() is None:
             self._process.terminate()
         try:
@@ -100,8 +99,8 @@ class RunningProxy:
 
 @contextlib.contextmanager
 def running_proxy(folder: Path, *options: str) -> Iterator[tuple[RunningProxy, str]]:
-    """The proxy and its address, ready; it is stopped at the end of the block. Raises ClusterError
-    with what it said.
+    """Run the proxy during the block and give its address when it is ready. Raises ClusterError
+    with its output.
     """
     proxy = RunningProxy(folder, *options)
     try:

@@ -1,8 +1,7 @@
-"""Why a cluster does not get ready: each broker's own story, read from its events once the time is
-up.
+"""The reason why a cluster does not get ready, read from each broker's events when the time is up.
 
-A broker's snapshot says in which state it is, whether it is registered, and what went wrong
-(TroubleSnapshot). Together with what the brokers answered to Metadata this mostly is the cause, and
+A broker's snapshot holds its state, whether it is registered, and what went wrong
+(TroubleSnapshot). Together with the brokers' answers to Metadata this mostly gives the cause, and
 not only the symptom.
 """
 
@@ -21,7 +20,7 @@ _TROUBLES_SHOWN: Final = 3
 
 
 class Story(NamedTuple):
-    """What one broker tells of itself; `state` is empty if it tells nothing."""
+    """One broker's report. `state` is empty if it sends nothing."""
 
     state: str
     registered: bool
@@ -29,7 +28,7 @@ class Story(NamedTuple):
 
 
 async def diagnose(folder: ClusterFolder, brokers: Sequence[int], seen: Mapping[int, str]) -> str:
-    """Return a line for each broker. `seen`: what its Metadata lacked when it was last asked."""
+    """Return a line for each broker. `seen` holds what its Metadata lacked in the last answer."""
     stories = await asyncio.gather(*(_story(folder, broker_id) for broker_id in brokers))
     return "\n".join(
         line

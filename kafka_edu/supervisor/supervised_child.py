@@ -1,11 +1,11 @@
-"""Runs one child of the supervisor so that it cannot outlive it: `python -m
-kafka_edu.supervisor.supervised_child SUPERVISOR-PID MODULE ARGUMENT …`.
+"""Run one child of the supervisor so that it cannot outlive the supervisor.
 
-On Linux the kernel is told to send SIGKILL when the parent dies (PR_SET_PDEATHSIG); so even a `kill
--9` of the supervisor leaves nothing behind. Elsewhere a thread looks twice a second whether the
-parent is still the same. Then MODULE runs in this very process, as `python -m MODULE` would.
-`--exec PROGRAM` in place of MODULE becomes another program (Java), which on Linux keeps the
-kernel's promise.
+`python -m kafka_edu.supervisor.supervised_child SUPERVISOR-PID MODULE ARGUMENT …`. On Linux the
+kernel sends SIGKILL when the parent dies (PR_SET_PDEATHSIG), so even a `kill -9` of the supervisor
+leaves nothing behind. Elsewhere a thread checks twice a second whether the parent is still the
+same. Then MODULE runs in this very process, as `python -m MODULE` would. With `--exec PROGRAM` in
+place of MODULE this process becomes another program (Java). On Linux the kernel's promise still
+holds then.
 """
 
 import ctypes
@@ -23,8 +23,9 @@ _LOOK_EVERY_S: Final = 0.5
 
 
 def die_with_parent(parent: int) -> bool:
-    """Have the kernel kill this process when its parent dies; False where the kernel cannot. Exits
-    if the parent is dead already.
+    """Let the kernel kill this process when its parent dies. Return False if the kernel cannot.
+
+    Exits if the parent is dead already.
     """
     promised = False
     if sys.platform == "linux":
@@ -43,8 +44,9 @@ def _watch(parent: int, child: "subprocess.Popen[bytes] | None" = None) -> None:
 
 
 def become(parent: int, command: list[str]) -> NoReturn:
-    """Become another program; where the kernel promises nothing, stay beside it, pass signals on
-    and end as it ends.
+    """Become another program.
+
+    If the kernel promises nothing, stay next to it, pass on signals, and end as it ends.
     """
     if die_with_parent(parent):
         os.execvp(command[0], command)

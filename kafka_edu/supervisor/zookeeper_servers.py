@@ -1,9 +1,10 @@
-"""The ZooKeeper servers that the supervisor runs: one of ours, or one or an ensemble of Apache's;
-none where an external one is used.
+"""The ZooKeeper servers that the supervisor runs: one of ours, or Apache's, alone or as an
+ensemble.
 
-In an ensemble one server leads and the others follow; who it is, each says to the four-letter word
-`srvr`. The supervisor asks them all four times a second and tells each change. A server that cannot
-reach more than half of them, or is just loading its data, serves nobody and has no mode.
+There are none if an external ZooKeeper is used. In an ensemble one server leads and the others
+follow. Each reports its role to the four-letter word `srvr`. The supervisor asks them all four
+times a second and emits each change. A server that cannot reach more than half of them, or is still
+loading its data, serves nobody and has no mode.
 """
 
 import asyncio
@@ -91,11 +92,11 @@ class ZooKeeperServers:
         return len(self._spec.servers) > 1
 
     def port(self, child: ChildProcess) -> int:
-        """Where clients find it."""
+        """Return the port for its clients."""
         return self._servers[child.broker].port
 
     def snapshot(self) -> Iterator[Event]:
-        """Who leads, for one who comes late."""
+        """Yield the leader, for a late subscriber."""
         if self._is_ensemble:
             for child in self.children.values():
                 yield ZooKeeperModeSnapshot(
@@ -103,22 +104,22 @@ class ZooKeeperServers:
                 )
 
     async def start(self) -> bool:
-        """Start all. Apache's has to answer before a broker comes, for it may swallow the request
-        of one that connects just when it opens its port, and that one would wait for six seconds;
-        the embedded one takes whoever comes while it starts. False when a server has ended instead.
+        """Start all servers. Return False if one has ended instead.
+
+        Apache's must answer before a broker comes. It may lose the request of a broker that
+        connects just when it opens its port, and that broker would wait for six seconds. The
+        embedded one accepts clients while it starts.
         """
         await asyncio.gather(*(child.start() for child in self.children.values()))
         return self._spec.kind != "apache" or await self.answer()
 
     async def answer(self) -> bool:
-        """Return when every server that runs serves requests: True; False when one of them has
-        ended instead.
-        """
+        """Return True when every running server serves requests, False if one has ended instead."""
         return all(await asyncio.gather(*map(self._answers, self.children.values())))
 
     async def _answers(self, child: ChildProcess) -> bool:
         if child.state is not ProcessState.RUNNING:
-            return True  # stopped or paused because somebody wanted that
+            return True  # stopped or paused on request
         while child.state is ProcessState.RUNNING:
             if await self._mode(child):
                 return True
@@ -126,7 +127,9 @@ class ZooKeeperServers:
         return False
 
     async def _mode(self, child: ChildProcess) -> str:
-        """Empty for one that does not run: a paused one would only let us wait."""
+        """Return the mode; empty for one that does not run, because a paused one would only make us
+        wait.
+        """
         return (
             await asyncio.to_thread(mode, HOST, self.port(child))
             if child.state is ProcessState.RUNNING
@@ -134,7 +137,7 @@ class ZooKeeperServers:
         )
 
     async def watch(self) -> None:
-        """Tell who leads, until cancelled; returns at once where there is no ensemble."""
+        """Report the leader until cancelled. Returns at once if there is no ensemble."""
         while self._is_ensemble:
             children = list(self.children.values())
             for child, now in zip(
@@ -144,13 +147,13 @@ class ZooKeeperServers:
             await asyncio.sleep(_ASK_MODE_EVERY_S)
 
     def _note(self, child: ChildProcess, now: str) -> None:
-        """The one door of `modes`."""
+        """Set a mode. No other code changes `modes`."""
         if now != self.modes[child.broker]:
             self.modes[child.broker] = now
             self._trace(ZooKeeperModeChanged(process=child.name, broker=child.broker, mode=now))
 
     async def stop(self) -> None:
-        """Side by side."""
+        """Stop all servers at the same time."""
         running = [
             child for child in self.children.values() if child.state is not ProcessState.STOPPED
         ]

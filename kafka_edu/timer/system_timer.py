@@ -44,8 +44,8 @@ class SystemTimer:
     All times are ms of the given clock, which must not run backward. Tasks run inside
     `advance_clock` or `add`; they may add and cancel tasks of this timer. One event loop owns the
     timer, so nothing needs a lock. `TimingWheel` in this module is a seam
-    (`kafka_edu.learner.seams`): a learner's wheel can take its place. All events about the timer are
-    emitted here. Next hop: TimingWheel; the purgatory's reaper calls `advance_clock`.
+    (`kafka_edu.learner.seams`): a learner's wheel can take its place. All events about the timer
+    are emitted here. Next hop: TimingWheel; the purgatory's reaper calls `advance_clock`.
     """
 
     def __init__(
