@@ -1,11 +1,13 @@
-"""The controller in office: what it does about each event (Kafka: the `process…` and `on…` methods
-of KafkaController.scala; book 000 §6.4).
+"""The active controller: how it reacts to each event.
 
-One object is one term: made when the broker has won the election, thrown away when it resigns, and
-with it the context, the state machines and the channels. All its methods run in the event task, one
-after the other, and wait for nothing but ZooKeeper, through the client that is handed in; what they
-go by is plain functions and tables: `leader_election`, `partition_reassignment_plan`, the two state
-machines' tables. Next hop: the two state machines, then ControllerBrokersRequestBatch.
+(Kafka: the `process…` and `on…` methods of KafkaController.scala; book 000 §6.4.) One object is one
+term of office. It is created when the broker has won the election, and thrown away when it resigns.
+The context, the state machines and the channels go with it.
+
+All its methods run in the event task, one after the other. They wait only for ZooKeeper, through
+the given client. The decisions themselves are plain functions and tables: `leader_election`,
+`partition_reassignment_plan` and the tables of the two state machines. Next hop: the two state
+machines, then ControllerBrokersRequestBatch.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -48,13 +50,11 @@ from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_data import TOPIC_IDS, ReplicaAssignment, TopicAssignment, random_uuid
 
 LEADERSHIPS_A_STEP: Final = 100
-"""How many leaderships a broker that goes gives up at a time."""
+"""The number of leaderships that a broker gives up at a time when it shuts down."""
 
 
 class ControllerConfig(NamedTuple):
-    """The broker's settings that concern the controller, under Kafka's keys and with Kafka's
-    defaults.
-    """
+    """The broker's settings for the controller, with Kafka's keys and Kafka's defaults."""
 
     inter_broker_listener_name: str = "PLAINTEXT"
     """inter.broker.listener.name"""
@@ -75,8 +75,9 @@ class ControllerConfig(NamedTuple):
 
     @property
     def listener_name(self) -> str:
-        """Which listener of each broker the controller talks to (Kafka:
-        controllerToBrokerListenerName).
+        """The listener of each broker that the controller connects to.
+
+        (Kafka: controllerToBrokerListenerName.)
         """
         return self.control_plane_listener_name or self.inter_broker_listener_name
 
@@ -120,14 +121,13 @@ class ActiveController:
             context, zk, batch, self._partitions, self._replicas, self._deletions, tell
         )
 
-    # Taking office and leaving it.
+    # Beginning and end of the term.
 
     async def take_office(self) -> None:
-        """Read the cluster from ZooKeeper, watching all that is read; then bring every partition
-        and every broker up to date.
+        """Read and watch the whole cluster in ZooKeeper; then update every partition and broker.
 
-        Kafka: onControllerFailover. Old notifications are deleted unread: what they tell of is
-        about to be read.
+        Kafka: onControllerFailover. Old notifications are deleted unread, because the state that
+        they announce is about to be read.
         """
         context, zk = self.context, self._zk
         version = context.epoch_zk_version
@@ -155,15 +155,18 @@ class ActiveController:
         await self.preferred_replica_election()
 
     async def leave_office(self) -> None:
-        """Close all channels; what is not sent is void: the successor reads it from ZooKeeper and
-        sends it itself.
+        """Close all channels; requests that are not sent yet are void.
+
+        The next controller reads the state from ZooKeeper and sends its own requests.
         """
         self._batch.clear()
         await self._channels.shutdown()
 
     async def _read_topics(self, topics: Iterable[str]) -> Mapping[str, TopicAssignment]:
-        """Assignments, each watched. From 2.8 on every topic has an id: one that an older tool made
-        gets it here (KIP-516).
+        """Read the assignments of topics, and watch each.
+
+        From 2.8 on, every topic has an id. A topic that an older tool created gets its id here
+        (KIP-516).
         """
         found = await self._zk.get_assignment_for_topics(topics, watch=True)
         if self._zk.inter_broker_protocol >= TOPIC_IDS:
@@ -189,8 +192,9 @@ class ActiveController:
     # Brokers.
 
     async def broker_change(self) -> None:
-        """Compare the brokers in ZooKeeper with those we know. One that is known, but with a higher
-        epoch, has been away: it fails and starts.
+        """Compare the brokers in ZooKeeper with those that we know.
+
+        If a known broker has a higher epoch, it was away in between: it fails and starts.
         """
         context = self.context
         current = await self._zk.get_all_brokers_in_cluster(watch=True, watch_each=True)
@@ -219,10 +223,10 @@ class ActiveController:
             await self._on_broker_failure(dead)
 
     async def broker_modifications(self, broker_id: int) -> None:
-        """A broker has written other listeners: everybody is told, and itself where it listens now.
+        """Send the new listeners of a broker to all brokers, and move its own channel to them.
 
-        It keeps the epoch by which we know it: if it has another, it was away meanwhile, and that
-        is for `broker_change` to find.
+        The broker keeps the epoch by which we know it. If its epoch is different, it was away in
+        between, and `broker_change` will find that out.
         """
         broker, known = (
             await self._zk.get_broker(broker_id, watch=True),
@@ -242,8 +246,10 @@ class ActiveController:
         self._send_update_metadata(self.context.live_or_shutting_down_broker_ids, ())
 
     async def _on_broker_startup(self, brokers: list[Broker], bounced: bool) -> None:
-        """Tell the old brokers of the new, and the new everything; put the new ones' replicas
-        online; see whom they can lead.
+        """Bring new brokers into the cluster.
+
+        The other brokers get the addresses of the new ones, and the new ones get all metadata.
+        Their replicas go online. Then partitions without a leader may elect one of them.
         """
         context = self.context
         new_ids = [broker.id for broker in brokers]
@@ -287,9 +293,7 @@ class ActiveController:
     async def _on_replicas_become_offline(
         self, replicas: list[PartitionAndReplica], reason: str
     ) -> None:
-        """First new leaders for those who lost theirs; only then are the lost replicas taken out of
-        the ISRs that are left.
-        """
+        """Elect new leaders first; only then remove the lost replicas from the remaining ISRs."""
         context = self.context
         leaderless = context.partitions_with_offline_leader
         await self._partitions.handle_state_changes(
@@ -310,15 +314,18 @@ class ActiveController:
             self._send_update_metadata(context.live_or_shutting_down_broker_ids, ())
 
     async def controlled_shutdown(self, broker_id: int, broker_epoch: int) -> list[TopicPartition]:
-        """A broker is about to go: move its leaderships, stop its followers; returns what it still
-        leads (book 000 §6.4.2).
+        """Move the leaderships of a broker that is about to stop (book 000 §6.4.2).
 
-        The book's three cases. More than one replica and it leads: another of the ISR is elected.
-        More than one and it follows: it stops, and leaves the ISR. One replica: nothing can be
-        done; the broker stops it itself at the end. Leaderships move in steps, where Kafka moves
-        all at once: the brokers take over the first while the next are still being written to
-        ZooKeeper, and no partition is without a leader for longer than its own step takes. Raises
-        KafkaException.
+        Its followers stop too. Returns the partitions that it still leads. The book has three
+        cases:
+
+        - More than one replica, and the broker leads: another replica of the ISR is elected.
+        - More than one replica, and the broker follows: its replica stops and leaves the ISR.
+        - Only one replica: nothing can be done. The broker stops the replica itself at the end.
+
+        Kafka moves all leaderships at once; here they move in steps. The brokers take over the
+        first step while the next one is still being written to ZooKeeper. So no partition is
+        without a leader for longer than its own step takes. Raises KafkaException.
         """
         context = self.context
         broker = context.live_broker(broker_id)
@@ -380,7 +387,7 @@ class ActiveController:
     # Topics and partitions.
 
     async def topic_change(self) -> None:
-        """Compare the topics in ZooKeeper with those we know."""
+        """Compare the topics in ZooKeeper with those that we know."""
         context = self.context
         current = await self._zk.get_all_topics_in_cluster(watch=True)
         for topic in sorted(set(context.all_topics) - set(current)):
@@ -393,8 +400,9 @@ class ActiveController:
         )
 
     async def partition_modifications(self, topic: str) -> None:
-        """A topic's assignment was written: what is new in it are new partitions. A topic that is
-        being deleted gets no more.
+        """Add the new partitions of a topic whose assignment was written.
+
+        A topic that is being deleted gets no new partitions.
         """
         context = self.context
         found = (await self._zk.get_assignment_for_topics([topic], watch=True)).get(topic)
@@ -419,8 +427,10 @@ class ActiveController:
         await self._on_new_partition_creation(list(added))
 
     async def _on_new_partition_creation(self, partitions: list[TopicPartition]) -> None:
-        """NonExistent → New → Online, partitions and replicas by turns: a replica can be New only
-        before its partition has a leader.
+        """Take new partitions from NonExistent over New to Online.
+
+        Partitions and replicas change by turns, because a replica can become New only before its
+        partition has a leader.
         """
         reason = "the partition is new"
         replicas = self.context.replicas_for_partitions(partitions)
@@ -433,8 +443,9 @@ class ActiveController:
         await self._deletions.order(await self._zk.get_topic_deletions(watch=True))
 
     async def isr_change_notification(self) -> None:
-        """Leaders have written new ISRs: read them, and tell every broker, so that clients learn of
-        them.
+        """Read the new ISRs that leaders have written, and send them to all brokers.
+
+        Clients then learn them from any broker.
         """
         sequences = await self._zk.get_isr_change_notifications(watch=True)
         named = await self._zk.get_partitions_from_isr_change_notifications(sequences)
@@ -448,8 +459,10 @@ class ActiveController:
     # Disks.
 
     async def log_dir_event_notification(self) -> None:
-        """Brokers have lost log dirs. They are told their roles again; the answers say which
-        replicas are gone.
+        """Find out which replicas are on log dirs that failed.
+
+        The controller sends the roles again to the brokers that lost log dirs. Their responses name
+        the lost replicas.
         """
         sequences = await self._zk.get_log_dir_event_notifications(watch=True)
         broker_ids = await self._zk.get_brokers_from_log_dir_events(sequences)
@@ -466,8 +479,9 @@ class ActiveController:
     async def leader_and_isr_response(
         self, broker_id: int, offline: Iterable[TopicPartition], online: Iterable[TopicPartition]
     ) -> None:
-        """Remember which replicas a broker has on dead disks; those newly found there are
-        offline.
+        """Remember which replicas of a broker are on failed disks.
+
+        Replicas that are newly found there go offline.
         """
         known = self.context.replicas_on_offline_dirs.get(broker_id, set())
         found = sorted(set(offline) - known)
@@ -484,8 +498,9 @@ class ActiveController:
     async def stop_replica_response(
         self, broker_id: int, deleted: Iterable[TopicPartition], failed: Iterable[TopicPartition]
     ) -> None:
-        """Replicas of topics that are being deleted; those that a reassignment has removed are
-        forgotten already.
+        """Continue the deletion of topics with the result of a StopReplica.
+
+        Replicas that a reassignment removed are already forgotten; they are ignored here.
         """
 
         def started(partitions: Iterable[TopicPartition]) -> list[PartitionAndReplica]:
@@ -501,20 +516,21 @@ class ActiveController:
         )
         await self._deletions.complete_replica_deletion(started(deleted))
 
-    # Elections that are asked for.
+    # Elections on request.
 
     async def preferred_replica_election(self) -> None:
-        """Work off /admin/preferred_replica_election, if it is there; in any case its next coming
-        is told.
-        """
+        """Process /admin/preferred_replica_election if it exists, and watch for the next one."""
         ordered = await self._zk.get_preferred_replica_election(watch=True)
         if ordered is not None:
             await self.elect_leaders(ordered, ElectionType.PREFERRED, ElectionTrigger.ZOOKEEPER)
             await self._zk.delete_preferred_replica_election(self.context.epoch_zk_version)
 
     async def auto_leader_rebalance(self) -> None:
-        """For each broker of whose preferred partitions more than 10 % are led by others: give them
-        back, where the replica is in sync.
+        """Give leaderships back to their preferred replicas, where too many others lead.
+
+        A broker is out of balance if more than 10 % (leader.imbalance.per.broker.percentage) of the
+        partitions that prefer it are led by others. A leadership is given back only where the
+        preferred replica is in sync.
         """
         allowed = self._config.leader_imbalance_per_broker_percentage
         for imbalance in measure_imbalance(self.context, allowed):
@@ -540,7 +556,7 @@ class ActiveController:
         election_type: ElectionType,
         trigger: ElectionTrigger,
     ) -> dict[TopicPartition, ElectionResult]:
-        """See `leader_elections_asked`."""
+        """Hold elections; see `leader_elections_asked`."""
         results = await elect_leaders(self.context, self._partitions, partitions, election_type)
         if self._tell:
             refused = tuple(
@@ -567,7 +583,7 @@ class ActiveController:
     async def alter_isrs(
         self, broker_id: int, broker_epoch: int, wanted: Mapping[TopicPartition, LeaderAndIsr]
     ) -> dict[TopicPartition, AlteredIsr]:
-        """Write what a leader wants, and tell all brokers."""
+        """Write the ISRs that a leader wants, and send them to all brokers."""
         results = await alter_isrs(
             self.context, self._zk, broker_id, broker_epoch, wanted, self._tell
         )
@@ -578,15 +594,16 @@ class ActiveController:
         return results
 
     async def unclean_leader_election_enable(self, topic: str | None = None) -> None:
-        """unclean.leader.election.enable became true, for one topic, or for all that do not say
-        otherwise (spec L2).
+        """React to unclean.leader.election.enable=true, for one topic or for the default (spec L2).
+
+        The default holds for all topics that do not set the key themselves.
         """
         await self._partitions.trigger_online_partition_state_change(
             "unclean election is allowed now", topic
         )
 
     def set_unclean_by_default(self, enabled: bool) -> None:
-        """What holds for topics that do not say themselves."""
+        """Set the default for topics that do not set the key themselves."""
         self._unclean_by_default = enabled
 
     def snapshot(self) -> Iterator[Event]:

@@ -1,14 +1,14 @@
-"""Collects what one step of the controller has to tell the brokers, and makes it few requests
-(Kafka: ControllerBrokerRequestBatch).
+"""Collects the news of one controller step for the brokers, and sends few requests.
 
-A state machine changes a thousand partitions and notes for each which brokers must hear of it; at
-the end every broker gets one LeaderAndIsr, one UpdateMetadata and (by what is to be done) one or
-two StopReplica, and not a thousand of each. LeaderAndIsr goes to replicas; UpdateMetadata to every
-broker, as any of them answers clients. Next hop: ControllerChannelManager.
+(Kafka: ControllerBrokerRequestBatch.) A state machine changes a thousand partitions and notes for
+each which brokers must know. At the end every broker gets one LeaderAndIsr, one UpdateMetadata, and
+one or two StopReplica if necessary, instead of a thousand of each. LeaderAndIsr goes to the brokers
+with replicas. UpdateMetadata goes to every broker, because any of them answers clients. Next hop:
+ControllerChannelManager.
 
-Each request carries the controller's epoch and the receiver's broker epoch: a broker refuses one
-from a controller that was replaced (11), and one that was meant for the life before its restart
-(77, KIP-380).
+Each request carries the controller's epoch and the receiver's broker epoch. A broker refuses a
+request of a controller that was replaced (error 11). It also refuses a request from before its own
+restart (error 77, KIP-380).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -48,8 +48,8 @@ SECURITY_PROTOCOL_IDS: Final[Mapping[str, int]] = {
     "SASL_PLAINTEXT": 2,
     "SASL_SSL": 3,
 }
-#: inter.broker.protocol.version from which on → (LeaderAndIsr, StopReplica, UpdateMetadata)
-#: version, newest first (Kafka: the same class).
+#: inter.broker.protocol.version from which on → version of (LeaderAndIsr, StopReplica,
+#: UpdateMetadata), newest first (Kafka: the same class).
 REQUEST_VERSIONS: Final[tuple[tuple[ProtocolVersion, tuple[int, int, int]], ...]] = (
     ((2, 8), (5, 3, 7)),
     ((2, 6), (4, 3, 6)),
@@ -61,12 +61,13 @@ NO_EPOCH: Final = -1
 EPOCH_DURING_DELETE: Final = -2
 
 SendRequest = Callable[[int, Message, int, int], None]
-"""(broker id, request, API version, number of partitions in it)."""
+"""(broker id, request, API version, number of partitions in the request)."""
 
 
 def request_versions(inter_broker_protocol: ProtocolVersion) -> tuple[int, int, int]:
-    """Return the versions of LeaderAndIsr, StopReplica and UpdateMetadata; below 2.0 those of
-    2.0.
+    """Return the versions of LeaderAndIsr, StopReplica and UpdateMetadata.
+
+    Below inter.broker.protocol.version 2.0, they are those of 2.0.
     """
     return next(
         (versions for since, versions in REQUEST_VERSIONS if inter_broker_protocol >= since),
@@ -75,8 +76,9 @@ def request_versions(inter_broker_protocol: ProtocolVersion) -> tuple[int, int, 
 
 
 class ControllerBrokersRequestBatch:
-    """One batch at a time: `new_batch`, any number of `add_…`, `send_requests_to_brokers`. Owned by
-    the event task.
+    """Collects one batch at a time: `new_batch`, any `add_…`, then `send_requests_to_brokers`.
+
+    Owned by the event task.
     """
 
     def __init__(
@@ -100,12 +102,12 @@ class ControllerBrokersRequestBatch:
         self._update_metadata: dict[TopicPartition, UpdateMetadataPartitionState] = {}
 
     def new_batch(self) -> None:
-        """Begin. A batch that was not sent is a bug of the step before."""
+        """Begin a batch. If the batch before was not sent, the step before has a bug."""
         if self._leader_and_isr or self._stop_replica or self._update_metadata_brokers:
             raise RuntimeError("the batch before was neither sent nor cleared")
 
     def clear(self) -> None:
-        """Forget what was collected: the step has failed."""
+        """Forget what was collected, because the step has failed."""
         self._leader_and_isr.clear()
         self._stop_replica.clear()
         self._update_metadata_brokers.clear()
@@ -118,9 +120,7 @@ class ControllerBrokersRequestBatch:
         state: LeaderIsrAndControllerEpoch,
         is_new: bool,
     ) -> None:
-        """Tell the replicas on `broker_ids` whom to follow, and every broker where the partition is
-        led.
-        """
+        """Send the new leader to the replicas on `broker_ids`, and to every broker as metadata."""
         assignment = self._context.partition_full_replica_assignment(tp)
         for broker_id in broker_ids:
             if broker_id < 0:
@@ -145,7 +145,7 @@ class ControllerBrokersRequestBatch:
     def add_stop_replica_request(
         self, broker_ids: Iterable[int], tp: TopicPartition, delete: bool
     ) -> None:
-        """Make the replicas on `broker_ids` stop following; and delete their logs, if `delete`."""
+        """Stop the replicas on `broker_ids`; also delete their logs if `delete`."""
         leadership = self._context.partition_leadership_info(tp)
         if self._context.is_topic_queued_up_for_deletion(tp.topic):
             leader_epoch = EPOCH_DURING_DELETE
@@ -164,8 +164,9 @@ class ControllerBrokersRequestBatch:
     def add_update_metadata_request(
         self, broker_ids: Iterable[int], partitions: Iterable[TopicPartition]
     ) -> None:
-        """Tell `broker_ids` about the live brokers and about `partitions`; one without a state yet
-        is left out.
+        """Send the live brokers and the states of `partitions` to `broker_ids`.
+
+        A partition without a state is left out.
         """
         self._update_metadata_brokers.update(
             broker_id for broker_id in broker_ids if broker_id >= 0
@@ -193,8 +194,9 @@ class ControllerBrokersRequestBatch:
             )
 
     def send_requests_to_brokers(self) -> None:
-        """Hand everything to the brokers' queues, LeaderAndIsr first, then UpdateMetadata, then
-        StopReplica; the batch is empty after.
+        """Put all requests into the brokers' queues, and empty the batch.
+
+        The order is LeaderAndIsr, UpdateMetadata, StopReplica.
         """
         for broker_id in sorted(self._leader_and_isr):
             if broker := self._context.live_broker(broker_id):
@@ -291,8 +293,10 @@ class ControllerBrokersRequestBatch:
     def _send_stop_replica(
         self, broker: Broker, states: dict[TopicPartition, StopReplicaPartitionState]
     ) -> None:
-        """Version 3 has a flag a partition; before, those to be deleted need a request of their
-        own.
+        """Send one StopReplica, or two before version 3.
+
+        From version 3 on, each partition has its own delete flag. Before, the partitions to delete
+        need a request of their own.
         """
         if self._stop_replica_version >= 3:
             request = StopReplicaRequest(
@@ -334,7 +338,7 @@ class ControllerBrokersRequestBatch:
 
 
 def _by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[TopicPartition]]:
-    """Grouped, in order of name and number."""
+    """Group partitions by topic, in order of name and number."""
     grouped: dict[str, list[TopicPartition]] = {}
     for tp in sorted(partitions):
         grouped.setdefault(tp.topic, []).append(tp)

@@ -1,14 +1,14 @@
-"""The controller's wires to the brokers: one connection, one queue and one task each (Kafka:
-ControllerChannelManager.scala, RequestSendThread).
+"""The controller's channels: for each broker one connection, one queue and one task.
 
-A broker gets its requests in the order in which the controller decided, one at a time: the next
-leaves when the last is answered. A broker that does not answer is tried again, every 100 ms, until
-its znode is gone and `remove_broker` ends it: no decision is lost on a broker that lives, and a
-broker that died needs none. The controller itself never waits for any of it: answers come back as
+(Kafka: ControllerChannelManager.scala, RequestSendThread.) A broker gets its requests one at a
+time, in the order of the controller's decisions. The next request is sent when the last one is
+answered. If a broker does not answer, its task tries again every 100 ms, until the broker's znode
+is gone and `remove_broker` ends the channel. So a broker that lives misses no decision, and a
+broker that died needs none. The controller itself never waits for a channel: responses come back as
 events.
 
-A shell, tasks and connections: what is sent is decided by ControllerBrokersRequestBatch, what an
-answer means by `controller_responses`.
+This is a shell of tasks and connections. ControllerBrokersRequestBatch decides what is sent, and
+`controller_responses` what a response means.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ OnResponse = Callable[[int, Message, Message], None]
 
 
 class ControllerChannels(Protocol):
-    """What KafkaController needs of its channels; tests hand in channels that record."""
+    """What the controller needs of its channels. Tests use channels that only record."""
 
     def add_broker(self, broker: Broker) -> None: ...
 
@@ -53,7 +53,7 @@ class ControllerChannels(Protocol):
 
     @property
     def queued(self) -> int:
-        """Requests not answered yet, of all brokers."""
+        """The number of requests without response, over all brokers."""
         ...
 
     async def shutdown(self) -> None: ...
@@ -71,7 +71,7 @@ class QueuedRequest(NamedTuple):
 
 
 class ControllerChannelManager:
-    """The channels of one term of office: made at election, shut down at resignation."""
+    """The channels of one term: created at the election, shut down at the resignation."""
 
     def __init__(
         self,
@@ -84,7 +84,9 @@ class ControllerChannelManager:
         cause: Callable[[], int],
         socket_timeout_ms: float,
     ) -> None:
-        """`cause` is asked for the fact that brings about the request being queued;
+        """Start without channels.
+
+        `cause` returns the number of the event because of which a request is queued.
         `socket_timeout_ms` is controller.socket.timeout.ms.
         """
         self._cause = cause
@@ -99,8 +101,9 @@ class ControllerChannelManager:
         self._ended: list[asyncio.Task[None]] = []
 
     def add_broker(self, broker: Broker) -> None:
-        """Start the task of a broker; it connects when there is something to send. A broker without
-        our listener cannot be told anything.
+        """Start the task of a broker; it connects when there is something to send.
+
+        A broker without our listener cannot be reached and gets no channel.
         """
         end_point = broker.end_point(self._listener_name)
         if broker.id in self._channels or end_point is None:
@@ -118,14 +121,14 @@ class ControllerChannelManager:
         self._channels[broker.id] = channel
 
     def remove_broker(self, broker_id: int) -> None:
-        """Close; what is queued for it is dropped."""
+        """Close the channel of a broker and drop its queued requests."""
         channel = self._channels.pop(broker_id, None)
         if channel is not None:
             self._ended = [task for task in self._ended if not task.done()]
             self._ended.append(channel.stop())
 
     def update_broker(self, broker: Broker) -> None:
-        """A broker may listen elsewhere now: what is queued for it goes there."""
+        """Move the channel to the broker's new address, with all queued requests."""
         end_point, channel = broker.end_point(self._listener_name), self._channels.get(broker.id)
         if channel is None:
             self.add_broker(broker)
@@ -153,7 +156,7 @@ class ControllerChannelManager:
 
 
 class RequestSendTask:
-    """One broker's queue and the task that empties it (Kafka: RequestSendThread)."""
+    """One broker's queue, and the task that sends its requests (Kafka: RequestSendThread)."""
 
     def __init__(
         self,
@@ -174,7 +177,7 @@ class RequestSendTask:
         self._socket_timeout_ms = socket_timeout_ms
         self._queue: deque[QueuedRequest] = (
             deque()
-        )  # unbounded, as Kafka's: it ends with the broker's session
+        )  # unbounded, as in Kafka: it ends with the broker's session
         self._filled = asyncio.Event()
         self._correlation_id = 0
         self._task = asyncio.create_task(self._run(), name=f"controller-to-broker-{broker_id}")
@@ -188,7 +191,7 @@ class RequestSendTask:
         self._filled.set()
 
     def move(self, end_point: EndPoint) -> None:
-        """Go on at another place; a request that is not answered yet is sent again there."""
+        """Continue at another address; a request without response is sent again there."""
         if end_point != self._end_point:
             self._end_point = end_point
             self._client.close()
@@ -219,7 +222,7 @@ class RequestSendTask:
             except (
                 OSError,
                 ProtocolError,
-            ) as error:  # ConnectionError and TimeoutError are OSErrors too
+            ) as error:  # ConnectionError and TimeoutError are subclasses of OSError
                 self._client.close()
                 if self._trace:
                     with self._trace.because(queued.cause):
@@ -240,7 +243,7 @@ class RequestSendTask:
             self._correlation_id,
             queued.api_key,
         )
-        self._correlation_id += 1  # the client counts its requests from 0 too
+        self._correlation_id += 1  # the client also counts its requests from 0
         if self._trace:
             with self._trace.because(queued.cause):
                 cause = self._trace(
@@ -275,7 +278,7 @@ class RequestSendTask:
 
 
 def error_code_of(response: Message) -> int:
-    """The error of a whole request, as each of the controller's three responses has it."""
+    """Return the error of a whole request; the controller's three responses have such a field."""
     match response:
         case LeaderAndIsrResponse() | UpdateMetadataResponse() | StopReplicaResponse():
             return response.error_code

@@ -1,10 +1,10 @@
-"""What the controller knows of the cluster (Kafka: ControllerContext.scala; book 000 §6.4.1).
+"""The controller's knowledge of the cluster (Kafka: ControllerContext.scala; book 000 §6.4.1).
 
-A copy of what ZooKeeper holds, and the states of the two machines on top of it. Read once, at
-election; after that changed only by the event task, event by event; thrown away at resignation.
-Nobody else may touch it: that is why it needs no lock.
+It is a copy of the content of ZooKeeper, with the states of the two state machines. It is read
+once, at the election. After that only the event task changes it, event by event; at the resignation
+it is thrown away. No other code may touch it, so it needs no lock.
 
-Sizes: one entry a partition and one a replica. Whatever is listed is listed in order of topic,
+It holds one entry for each partition and one for each replica. All lists are in order of topic,
 partition and broker id.
 """
 
@@ -37,7 +37,7 @@ class PartitionAndReplica(NamedTuple):
 
 
 class ControllerContext:
-    """One term of office; owned by the event task of KafkaController."""
+    """The state of one term of office; owned by the event task of KafkaController."""
 
     def __init__(
         self, epoch: int, epoch_zk_version: int, tell: Callable[[Event], int] | None = None
@@ -45,7 +45,7 @@ class ControllerContext:
         self._tell = tell
         self.epoch = epoch
         self.epoch_zk_version = epoch_zk_version
-        """The version of /controller_epoch: every write to ZooKeeper checks it."""
+        """The version of /controller_epoch; every write to ZooKeeper checks it."""
         self._live_brokers: dict[int, Broker] = {}
         self.shutting_down_broker_ids: set[int] = set()
         self._assignments: dict[str, dict[int, ReplicaAssignment]] = {}
@@ -58,7 +58,7 @@ class ControllerContext:
         self.topics_with_deletion_started: set[str] = set()
         self.topics_ineligible_for_deletion: set[str] = set()
         self.unclean_elections = 0
-        """Leaders elected in this term who were not in the ISR."""
+        """The number of leaders elected in this term that were not in the ISR."""
         self.partitions_being_reassigned: set[TopicPartition] = set()
 
     # Brokers.
@@ -83,7 +83,7 @@ class ControllerContext:
 
     @property
     def live_broker_ids(self) -> list[int]:
-        """Those that are alive and have not asked to go."""
+        """The brokers that are alive and have not asked to shut down."""
         return [
             broker_id
             for broker_id in self._live_brokers
@@ -96,7 +96,7 @@ class ControllerContext:
     def is_replica_online(
         self, broker_id: int, tp: TopicPartition, include_shutting_down: bool = False
     ) -> bool:
-        """Whether the replica's broker is alive and has not lost the disk it is on. O(1)."""
+        """Return whether the replica's broker is alive and its disk works. O(1)."""
         if broker_id not in self._live_brokers or (
             broker_id in self.shutting_down_broker_ids and not include_shutting_down
         ):
@@ -121,7 +121,7 @@ class ControllerContext:
         return topic in self._assignments
 
     def add_topic(self, topic: str, assignment: TopicAssignment) -> None:
-        """A topic, with those partitions of it that are known to be there."""
+        """Add a topic with its known partitions."""
         self._assignments[topic] = dict(assignment.partitions)
         moving = (
             TopicPartition(topic, number)
@@ -133,7 +133,7 @@ class ControllerContext:
             self.topic_ids[topic] = assignment.topic_id
 
     def remove_topic(self, topic: str) -> None:
-        """Forget a topic and the states of all its parts."""
+        """Forget a topic, its partitions and their states."""
         for tp in self.partitions_for_topic(topic):
             for replica in self.partition_replica_assignment(tp):
                 self._replica_states.pop(PartitionAndReplica(tp, replica), None)
@@ -153,7 +153,7 @@ class ControllerContext:
         return self._assignments.get(tp.topic, {}).get(tp.partition, NO_ASSIGNMENT)
 
     def partition_replica_assignment(self, tp: TopicPartition) -> tuple[int, ...]:
-        """AR, the preferred replica first."""
+        """Return AR, the preferred replica first."""
         return self.partition_full_replica_assignment(tp).replicas
 
     def has_partition(self, tp: TopicPartition) -> bool:
@@ -165,7 +165,7 @@ class ControllerContext:
         ]
 
     def partitions_on_broker(self, broker_id: int) -> list[TopicPartition]:
-        """O(partitions)."""
+        """Return the partitions with a replica on the broker. O(partitions)."""
         return [
             tp for tp in self.all_partitions if broker_id in self.partition_replica_assignment(tp)
         ]
@@ -187,7 +187,10 @@ class ControllerContext:
         return self.replicas_for_partitions(self.partitions_for_topic(topic))
 
     def is_topic_being_reassigned(self, topic: str) -> bool:
-        """Whether one of its partitions is. O(partitions that are)."""
+        """Return whether a partition of the topic is being reassigned.
+
+        O(partitions that are being reassigned).
+        """
         return any(tp.topic == topic for tp in self.partitions_being_reassigned)
 
     def is_topic_queued_up_for_deletion(self, topic: str) -> bool:
@@ -205,8 +208,9 @@ class ControllerContext:
 
     @property
     def partitions_with_leaders(self) -> list[TopicPartition]:
-        """Partitions that have a state (its leader may be none), in topics that are not being
-        deleted.
+        """Partitions that have a state, in topics that are not being deleted.
+
+        The leader in that state may be -1 (no leader).
         """
         return [
             tp
@@ -229,7 +233,7 @@ class ControllerContext:
             if self._leadership[tp].leader_and_isr.leader == broker_id
         ]
 
-    # The states of the two machines; these two are their doors.
+    # The states of the two machines; only put_partition_state and put_replica_state change them.
 
     def partition_state(self, tp: TopicPartition) -> PartitionState:
         return self._partition_states.get(tp, PartitionState.NON_EXISTENT)
@@ -287,7 +291,7 @@ class ControllerContext:
             if self.replica_state(replica) is state
         ]
 
-    # For those who look.
+    # Counts and snapshots for the trace.
 
     @property
     def topic_count(self) -> int:
@@ -299,13 +303,14 @@ class ControllerContext:
 
     @property
     def offline_partition_count(self) -> int:
-        """Partitions that are neither new nor led (Kafka: OfflinePartitionsCount)."""
+        """The number of partitions that are neither new nor led (Kafka: OfflinePartitionsCount)."""
         return sum(state is PartitionState.OFFLINE for state in self._partition_states.values())
 
     @property
     def preferred_replica_imbalance(self) -> int:
-        """Partitions led by another than the first of their AR (Kafka:
-        PreferredReplicaImbalanceCount).
+        """The number of partitions that are not led by the first replica of their AR.
+
+        (Kafka: PreferredReplicaImbalanceCount.)
         """
         return sum(
             self.partition_replica_assignment(tp)[:1] != (state.leader_and_isr.leader,)
@@ -313,7 +318,7 @@ class ControllerContext:
         )
 
     def snapshot(self) -> Iterator[Event]:
-        """The whole context as events of Kind.SNAPSHOT."""
+        """Yield the whole context as events of Kind.SNAPSHOT."""
         for broker in self._live_brokers.values():
             end_points = tuple(str(end_point) for end_point in broker.end_points)
             yield ControllerBrokerSnapshot(

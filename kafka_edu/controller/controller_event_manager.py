@@ -1,15 +1,15 @@
-"""One queue, one task: how the controller does without locks (Kafka: ControllerEventManager.scala;
-book 000 §6.4.1, figure 6-14).
+"""One queue and one task, so that the controller needs no locks.
 
-Watches fire, requests come in and timers run out at any time; each only puts an event into the
-queue, and the event task deals with them in the order in which they came, each to its end, waits
-for ZooKeeper included. Nobody else touches ControllerContext.
+(Kafka: ControllerEventManager.scala; book 000 §6.4.1, figure 6-14.) Watches fire, requests arrive
+and timers expire at any time. Each of them only puts an event into the queue. The event task
+processes the events in order of arrival, each one to its end, even while it waits for ZooKeeper. No
+other code touches ControllerContext.
 
-The queue is not bounded, as Kafka's is not: a watch that were dropped would be lost for good. It
-stays short, because a watch fires once until it is set again, and that is done by the event that it
-caused; only PartitionModifications may be one a topic.
+As in Kafka, the queue is not bounded, because a dropped watch would be lost for good. The queue
+stays short: a watch fires once, and only the event that it caused sets it again. Only
+PartitionModifications may be there once for each topic.
 
-The shell of the controller: the queue and its task, and nothing that is decided.
+This is the shell of the controller: it has the queue and its task, and decides nothing.
 """
 
 import asyncio
@@ -35,8 +35,9 @@ class QueuedEvent(NamedTuple):
 
 
 class ControllerEventManager:
-    """Owned by KafkaController. `process` deals with one event and returns why it could not, or
-    "".
+    """The queue and its task, owned by KafkaController.
+
+    `process` handles one event; it returns the reason of a failure, or "".
     """
 
     def __init__(
@@ -51,14 +52,16 @@ class ControllerEventManager:
         self._cause = 0
 
     def start(self) -> None:
-        """Start the event task. If it ends by a bug, the loop's exception handler is told: a
-        controller that does nothing is worse than none.
+        """Start the event task.
+
+        If a bug ends it, the loop's exception handler is called, because a controller that does
+        nothing is worse than none.
         """
         self._task = asyncio.create_task(self._run(), name="controller-event-task")
         self._task.add_done_callback(_report)
 
     async def close(self) -> None:
-        """Drop what is queued, interrupt what is being done."""
+        """Drop the queued events and interrupt the current one."""
         self._drop("the broker is shutting down")
         if self._task is not None:
             self._task.cancel()
@@ -79,7 +82,7 @@ class ControllerEventManager:
         self._filled.set()
 
     def clear_and_put(self, event: ControllerEvent) -> None:
-        """Queue one event in place of all others: they have lost their meaning."""
+        """Queue one event in place of all others, which are now meaningless."""
         self._drop("the session has expired")
         self.put(event)
 
@@ -95,7 +98,7 @@ class ControllerEventManager:
 
     @property
     def queue_time_ms(self) -> int:
-        """How long the oldest event has been waiting."""
+        """How long the oldest event has waited."""
         return (
             (self._time.nanoseconds() - self._queue[0].enqueue_ns) // 1_000_000
             if self._queue
@@ -103,12 +106,13 @@ class ControllerEventManager:
         )
 
     def cause(self) -> int:
-        """The number of the fact that what is done now is caused by."""
+        """Return the number of the event that is the cause of the current work."""
         return self._cause
 
     def tell(self, event: Event) -> int:
-        """Tell a fact as brought about by the event that is being dealt with. Called only where
-        somebody watches.
+        """Emit an event as an effect of the event that is processed now.
+
+        Called only if there is a trace.
         """
         if self._trace is None:
             return 0

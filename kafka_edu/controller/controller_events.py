@@ -1,10 +1,10 @@
-"""The events that the controller works off, one after the other (Kafka: ControllerEvent and its
-objects; book 000 §6.4.1, figure 6-14).
+"""The events that the controller processes, one after the other.
 
-Watches, requests and timers all become one of these; `KafkaController` has one case for each. They
-are plain values, but for `answer` of the five by which somebody waits: the asyncio future of who
-asked, made and fulfilled by `KafkaController`. It rides on the event, for the queue may drop the
-event unseen, and then must tell.
+(Kafka: ControllerEvent and its objects; book 000 §6.4.1, figure 6-14.) Watches, requests and timers
+all become one of these events; `KafkaController` has one case for each. They are plain values, with
+one exception. Five of them have an `answer`, an asyncio future that the caller awaits;
+`KafkaController` creates and completes it. The future is part of the event because the queue may
+drop an event unprocessed and must then fail the future.
 """
 
 import asyncio
@@ -22,30 +22,33 @@ from kafka_edu.zk.zk_data import ReplicaAssignment
 
 
 class Startup(NamedTuple):
-    """The broker is up: look who is the controller, or become it."""
+    """The broker is up: find out who is the controller, or become it."""
 
 
 class ControllerChange(NamedTuple):
-    """/controller was created or written: if it was us and is not any more, resign. It may be gone
-    again by the time it is looked at, and then only this tells us: run for it.
+    """/controller was created or written: resign if it no longer names us.
+
+    When we read it, it may already be gone again. No other event follows then, so this one also
+    leads to an election.
     """
 
 
 class Reelect(NamedTuple):
-    """/controller is gone: resign if it was us, and try to become it."""
+    """/controller is gone: resign if it named us, and try to become the controller."""
 
 
 class Expire(NamedTuple):
-    """Our session is over, and /controller with it: resign at once."""
+    """Our session is over, and /controller is gone with it: resign at once."""
 
 
 class RegisterBrokerAndReelect(NamedTuple):
-    """There is a new session: the broker's znode must be made again, and there is an election."""
+    """There is a new session: create the broker's znode again, and run for election."""
 
 
 class UpdateBrokerInfo(NamedTuple):
-    """This broker is advertised elsewhere from now on: write it into its znode, in office or
-    not.
+    """This broker has new advertised addresses: write them into its znode.
+
+    This happens on every broker, not only on the controller.
     """
 
     end_points: tuple[EndPoint, ...]
@@ -76,11 +79,11 @@ class TopicDeletion(NamedTuple):
 
 
 class IsrChangeNotification(NamedTuple):
-    """Leaders have changed ISRs: read them, and tell all brokers."""
+    """Leaders have changed ISRs: read them, and send them to all brokers."""
 
 
 class LogDirEventNotification(NamedTuple):
-    """Brokers have lost log dirs: ask them which replicas were there."""
+    """Brokers have lost log dirs: find out which replicas were there."""
 
 
 class PreferredReplicaElection(NamedTuple):
@@ -92,14 +95,16 @@ class AutoPreferredReplicaLeaderElection(NamedTuple):
 
 
 class UncleanLeaderElectionEnable(NamedTuple):
-    """This broker's unclean.leader.election.enable was switched on: it holds for all topics that do
-    not say otherwise.
+    """This broker's unclean.leader.election.enable was switched on.
+
+    It holds for all topics that do not set the key themselves.
     """
 
 
 class TopicUncleanLeaderElectionEnable(NamedTuple):
-    """A topic's unclean.leader.election.enable is on, or another of its configs was changed while
-    it is.
+    """A topic's unclean.leader.election.enable is on.
+
+    It was switched on just now, or another config of the topic changed.
     """
 
     topic: str
@@ -110,15 +115,17 @@ class ZkPartitionReassignment(NamedTuple):
 
 
 class PartitionReassignmentIsrChange(NamedTuple):
-    """The state of a partition that is being reassigned was written: maybe a new replica has caught
-    up. Others that are noted by then are meant too.
+    """The state of a partition that is being reassigned was written.
+
+    A new replica may have caught up. The event also covers the other partitions that are noted
+    before it is processed.
     """
 
     topic_partition: TopicPartition
 
 
 class ControlledShutdown(NamedTuple):
-    """A broker asks to go. `answer` gets the partitions that it still leads, or the error."""
+    """A broker wants to shut down. `answer` gets the partitions that it still leads."""
 
     broker_id: int
     broker_epoch: int
@@ -126,7 +133,7 @@ class ControlledShutdown(NamedTuple):
 
 
 class ReplicaLeaderElection(NamedTuple):
-    """Somebody asks for elections. `answer` gets what came of each partition, or the error."""
+    """A client requests elections. `answer` gets the result of each partition, or the error."""
 
     partitions: tuple[TopicPartition, ...]
     election_type: ElectionType
@@ -134,21 +141,21 @@ class ReplicaLeaderElection(NamedTuple):
 
 
 class ApiPartitionReassignment(NamedTuple):
-    """Somebody wishes partitions on other brokers; None: as before."""
+    """A client requests new replicas for partitions; None cancels a reassignment."""
 
     wanted: Mapping[TopicPartition, Sequence[int] | None]
     answer: asyncio.Future[dict[TopicPartition, ReassignmentResult]]
 
 
 class ListPartitionReassignments(NamedTuple):
-    """Somebody wants to know which of these partitions (None: of all) are being reassigned."""
+    """A client asks which of these partitions (None: of all) are being reassigned."""
 
     partitions: tuple[TopicPartition, ...] | None
     answer: asyncio.Future[dict[TopicPartition, ReplicaAssignment]]
 
 
 class AlterIsrReceived(NamedTuple):
-    """A leader asks for new ISRs (KIP-497)."""
+    """A leader requests new ISRs (KIP-497)."""
 
     broker_id: int
     broker_epoch: int
@@ -157,7 +164,10 @@ class AlterIsrReceived(NamedTuple):
 
 
 class LeaderAndIsrResponseReceived(NamedTuple):
-    """A broker answered; it may have found some replicas on a dead disk, and others alive again."""
+    """A broker answered LeaderAndIsr.
+
+    It may have found some replicas on a failed disk, and others alive again.
+    """
 
     broker_id: int
     offline: tuple[TopicPartition, ...]
@@ -165,7 +175,7 @@ class LeaderAndIsrResponseReceived(NamedTuple):
 
 
 class TopicDeletionStopReplicaResponseReceived(NamedTuple):
-    """A broker answered the order to delete replicas."""
+    """A broker answered the request to delete replicas."""
 
     broker_id: int
     deleted: tuple[TopicPartition, ...]
@@ -179,7 +189,7 @@ Asked = (
     | ListPartitionReassignments
     | AlterIsrReceived
 )
-"""Events by which somebody waits for an answer."""
+"""Events whose `answer` a caller awaits."""
 
 ControllerEvent = (
     Startup
@@ -212,7 +222,7 @@ ControllerEvent = (
 
 
 def detail_of(event: ControllerEvent) -> str:
-    """What an event is about, in a word or two, for those who watch."""
+    """Return the subject of an event in a few words, for the trace."""
     match event:
         case PartitionModifications(topic) | TopicUncleanLeaderElectionEnable(topic):
             return topic

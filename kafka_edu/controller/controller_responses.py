@@ -1,5 +1,6 @@
-"""What a broker's answer is to the controller (Kafka: the callbacks that KafkaController hands to
-the channel manager). Pure.
+"""The meaning of a broker's response for the controller. Pure functions.
+
+(Kafka: the callbacks that KafkaController hands to the channel manager.)
 """
 
 from kafka_edu.common.errors import Errors
@@ -17,8 +18,9 @@ from kafka_edu.protocol.schema import Message
 def event_of_response(
     broker_id: int, request: Message, response: Message
 ) -> ControllerEvent | None:
-    """The event that an answer becomes; None if nothing follows from it, as from that to
-    UpdateMetadata.
+    """Return the event for a response; None if nothing follows from it.
+
+    Nothing follows from a response to UpdateMetadata, for example.
     """
     if isinstance(request, LeaderAndIsrRequest) and isinstance(response, LeaderAndIsrResponse):
         errors = leader_and_isr_errors(request, response)
@@ -47,8 +49,9 @@ def event_of_response(
 def leader_and_isr_errors(
     request: LeaderAndIsrRequest, response: LeaderAndIsrResponse
 ) -> dict[TopicPartition, int]:
-    """Error by partition. From version 5 on the answer has topic ids, whose names the request
-    knows.
+    """Return the error of each partition.
+
+    From version 5 on, the response has topic ids; the request has their names.
     """
     errors = {
         TopicPartition(e.topic_name, e.partition_index): e.error_code
@@ -66,7 +69,7 @@ def leader_and_isr_errors(
 
 
 def partitions_to_delete(request: StopReplicaRequest) -> list[TopicPartition]:
-    """Those that a StopReplica of any version orders to be deleted, sorted."""
+    """Return the partitions that a StopReplica of any version deletes, sorted."""
     listed = [
         TopicPartition(t.topic_name, p.partition_index)
         for t in request.topic_states

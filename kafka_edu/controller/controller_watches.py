@@ -1,12 +1,11 @@
-"""What the controller watches in ZooKeeper, and which of its events each watch becomes (Kafka: the
-ZNodeChangeHandlers of KafkaController; book 000 §6.4.1).
+"""The controller's watches in ZooKeeper, and the event that each watch becomes.
 
-A watch fires once and names a path and a kind of change, no more. The event reads what there is now
-and sets the watch again, in that order of sending, so that nothing is missed; several changes may
-be found by one event.
+(Kafka: the ZNodeChangeHandlers of KafkaController; book 000 §6.4.1.) A watch fires once, and names
+only a path and a kind of change. The event reads the current state. It sets the watch again with
+that read or just before it, so nothing is missed. One event may find several changes.
 
-Every broker watches /controller. The others are watched by the one in office only: before there was
-a controller all brokers watched all of it (`kafka-edu demo watches` counts what that costs).
+Every broker watches /controller. Only the active controller has the other watches. Before Kafka had
+a controller, all brokers watched everything (`kafka-edu demo watches` counts the cost).
 """
 
 from collections.abc import Callable, Mapping
@@ -41,7 +40,7 @@ from kafka_edu.zk.zk_data import (
     decode_number,
 )
 
-#: The children of these znodes are watched.
+#: The znodes whose children are watched.
 EVENT_OF_CHILDREN: Final[Mapping[str, Callable[[], ControllerEvent]]] = {
     BrokerIdZNode.PARENT: BrokerChange,
     TopicZNode.PARENT: TopicChange,
@@ -52,7 +51,7 @@ EVENT_OF_CHILDREN: Final[Mapping[str, Callable[[], ControllerEvent]]] = {
 
 
 def event_of_watch(watched: WatchedEvent) -> ControllerEvent | None:
-    """What a change of a znode is to the controller; None: nothing. Pure."""
+    """Return the event for a change of a znode; None if the change means nothing. Pure."""
     path = watched.path
     if path == ControllerZNode.PATH:
         return Reelect() if watched.type is WatchType.DELETED else ControllerChange()

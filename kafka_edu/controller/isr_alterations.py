@@ -1,9 +1,9 @@
-"""AlterIsr: a leader has the controller write its new ISR (Kafka: KafkaController.processAlterIsr;
-KIP-497).
+"""AlterIsr: the controller writes a new ISR for a leader.
 
-Brokers of this project write their ISRs to ZooKeeper themselves, as 2.0 did; a Java broker of
-inter.broker.protocol.version 2.7 or later in the same cluster asks the controller, which then need
-not be told of the change by a notification.
+(Kafka: KafkaController.processAlterIsr; KIP-497.) Brokers of this project write their ISRs to
+ZooKeeper themselves, as Kafka 2.0 did. In the same cluster there may be a Java broker with
+inter.broker.protocol.version 2.7 or later. It sends AlterIsr to the controller, which then needs no
+notification about the change.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,11 +19,11 @@ from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 
 
 class AlteredIsr(NamedTuple):
-    """What came of one partition."""
+    """The result for one partition."""
 
     error: Errors
     state: LeaderAndIsr | None = None
-    """As it stands in ZooKeeper now; None with an error."""
+    """The state in ZooKeeper now; None if there is an error."""
 
 
 async def alter_isrs(
@@ -36,9 +36,9 @@ async def alter_isrs(
 ) -> dict[TopicPartition, AlteredIsr]:
     """Write the wanted states, each by the znode version that its leader knows.
 
-    UNKNOWN_TOPIC_OR_PARTITION; FENCED_LEADER_EPOCH: the broker does not lead any more;
-    INVALID_UPDATE_VERSION: somebody wrote in between. Raises STALE_BROKER_EPOCH for a broker that
-    is not alive, or was in another life.
+    The errors are UNKNOWN_TOPIC_OR_PARTITION; FENCED_LEADER_EPOCH if the broker no longer leads;
+    and INVALID_UPDATE_VERSION if the state was written in between. Raises STALE_BROKER_EPOCH for a
+    broker that is not alive or has restarted since.
     """
     broker = context.live_broker(broker_id)
     if broker is None or broker.epoch != broker_epoch:

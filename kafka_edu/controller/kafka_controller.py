@@ -1,27 +1,28 @@
-"""Every broker's controller; one of them is in office (Kafka: KafkaController.scala; book 000
-§6.4.1, 003).
+"""The controller of every broker; only one of them is active.
 
-The broker that made the ephemeral /controller is the active one. It alone watches the cluster's
-znodes, decides who leads, writes it to ZooKeeper, and tells the brokers. The others watch
-/controller, and nothing else.
+(Kafka: KafkaController.scala; book 000 §6.4.1, 003.) The broker that created the ephemeral
+/controller is the active controller. Only this broker watches the cluster's znodes. It decides
+which replicas lead, writes that to ZooKeeper, and sends it to the brokers. The other brokers watch
+only /controller.
 
-    watch, request, timer → put → ControllerEventManager → one method of ActiveController → state
-    machines → request batch → channels ⇒ brokers
+    watch, request, timer → put → ControllerEventManager → one method of ActiveController
+    → state machines → request batch → channels ⇒ brokers
 
-Elected: /controller_epoch grows by one, in the same multi that makes /controller. From then on
-every write checks its version, and every request carries the epoch, so a controller that was
-replaced, and does not know it, can do nothing. The context is read from ZooKeeper, all of it.
-Resigned: watches are ignored, channels closed, the context thrown away. The first controller of a
-cluster has epoch 1.
+At an election, /controller_epoch grows by one, in the same multi that creates /controller. From
+then on, every write checks the version of that znode, and every request carries the epoch. So a
+controller that was replaced and does not know it can do no harm. The new controller reads the whole
+context from ZooKeeper. At a resignation, watches are ignored, channels are closed, and the context
+is thrown away. The first controller of a cluster has epoch 1.
 
-/controller may be deleted or written by hand. Deleted: everybody runs for election. Written: the
-controller sees another id (or none) and resigns, as in Kafka; and as the znode is still its own, it
-deletes it, so that there is an election, as the book says. (Kafka leaves it there, and the broker
-that is named in it takes itself for the controller without having been elected.) Made by hand,
-without a session behind it: whoever sees it deletes it.
+/controller may be deleted or written by hand. If it is deleted, every broker runs for election. If
+it is written, the controller sees another id (or none) and resigns, as in Kafka. The znode still
+belongs to its session, so it deletes the znode, and there is an election, as the book says. (Kafka
+leaves the znode. The broker that it names then acts as the controller without an election.) If
+/controller was created by hand, no session is behind it, and the first broker that sees it deletes
+it.
 
-A shell: it owns the event task and the timer of the rebalance. What is decided in them is
-ActiveController's, and below it plain functions and tables.
+This is a shell: it owns the event task and the timer of the rebalance. ActiveController decides,
+with plain functions and tables below it.
 """
 
 import asyncio
@@ -106,14 +107,17 @@ FIRST_REBALANCE_DELAY_MS: Final = 5_000
 
 
 class BrokerIdTakenError(Exception):
-    """Another broker took our place while our session was lost: there is nothing left for us in
-    this cluster. It ends the event task, and so the broker.
+    """Another broker took our place while our session was lost.
+
+    There is no place left for us in this cluster. The error ends the event task, and so the broker.
     """
 
 
 class KafkaController:
-    """Started after the broker is registered; `on_watch` and `on_session` are to be called with all
-    that ZooKeeper tells this broker.
+    """The controller of one broker, active or not.
+
+    It is started after the broker is registered. `on_watch` and `on_session` must be called with
+    every watch and every session state that this broker gets from ZooKeeper.
     """
 
     def __init__(
@@ -127,7 +131,9 @@ class KafkaController:
         trace: Tracer | None = None,
         channels: Callable[[OnResponse], ControllerChannels] | None = None,
     ) -> None:
-        """`broker.epoch` is what `register_broker` returned. `channels` replaces the real ones, in
+        """Create the controller; `startup` starts it.
+
+        `broker.epoch` is the result of `register_broker`. `channels` replaces the real channels in
         tests.
         """
         self._config = config
@@ -161,7 +167,7 @@ class KafkaController:
             trace.on_snapshot(self._snapshot)
             trace.on_gauges(self._gauges)
 
-    # What others ask.
+    # Called by other parts of the broker.
 
     @property
     def is_active(self) -> bool:
@@ -175,40 +181,44 @@ class KafkaController:
 
     @property
     def active_controller_id(self) -> int:
-        """The id that was last read in /controller; -1: none."""
+        """The broker id last read from /controller; -1 if there is none."""
         return self._active_controller_id
 
     @property
     def broker_epoch(self) -> int:
-        """The epoch of this broker's registration; it changes when a session has expired. Requests
-        with an older one are stale (KIP-380).
+        """The epoch of this broker's registration; it changes after the session has expired.
+
+        Requests with an older broker epoch are stale (KIP-380).
         """
         return self._broker.epoch
 
     @property
     def end_points(self) -> tuple[str, ...]:
-        """Where this broker is advertised."""
+        """The advertised addresses of this broker."""
         return tuple(map(str, self._broker.end_points))
 
     def is_topic_queued_for_deletion(self, topic: str) -> bool:
-        """Whether the topic is about to go; only the active controller knows."""
+        """Return whether the topic is being deleted; only the active controller knows."""
         return self._term is not None and self._term.context.is_topic_queued_up_for_deletion(topic)
 
     async def startup(self) -> None:
-        """Start the event task; the election is its first event, and is not waited for."""
+        """Start the event task; do not wait for the election, which is its first event."""
         self._events.start()
         self._events.put(Startup())
 
     async def shutdown(self) -> None:
-        """End the event task and leave office. The ephemeral /controller goes when the ZooKeeper
-        session is closed.
+        """End the event task and resign.
+
+        The ephemeral /controller disappears when the ZooKeeper session is closed.
         """
         await self._events.close()
         await self._resign("the broker is shutting down")
 
     def on_watch(self, watched: WatchedEvent) -> None:
-        """A znode has changed. Out of office only /controller matters: other watches are left over
-        from before.
+        """Turn a change of a znode into an event.
+
+        On a broker that is not the controller, only /controller matters. Other watches are left
+        over from an earlier term.
         """
         event = event_of_watch(watched)
         if event is None or (self._term is None and watched.path != ControllerZNode.PATH):
@@ -218,7 +228,7 @@ class KafkaController:
             and self._term
             and not self._term.reassignments.note_isr_change(event.topic_partition)
         ):
-            return  # the event that is queued will see this change too
+            return  # the event that is already queued will see this change too
         if self._trace:
             fired = ZkWatchFired(
                 path=watched.path,
@@ -232,7 +242,9 @@ class KafkaController:
             self._events.put(event)
 
     def on_session(self, state: SessionState) -> None:
-        """Expired: resign, before anything else is done. A new session after that: register again,
+        """React to the state of the ZooKeeper session.
+
+        If it has expired, resign before anything else. When there is a new session, register again
         and run for election.
         """
         if state is SessionState.EXPIRED:
@@ -243,11 +255,10 @@ class KafkaController:
             self._events.put(RegisterBrokerAndReelect())
 
     async def controlled_shutdown(self, broker_id: int, broker_epoch: int) -> list[TopicPartition]:
-        """Move leadership away from a broker that is about to go; returns what it leads still.
-        `broker_epoch` -1 is not checked.
+        """Move leadership away from a broker that is about to stop; return what it still leads.
 
-        Raises KafkaException: STALE_CONTROLLER_EPOCH if we are not the controller,
-        STALE_BROKER_EPOCH, BROKER_NOT_AVAILABLE.
+        A `broker_epoch` of -1 is not checked. Raises KafkaException: STALE_CONTROLLER_EPOCH if we
+        are not the controller, STALE_BROKER_EPOCH, BROKER_NOT_AVAILABLE.
         """
         return await self._asked(
             lambda answer: ControlledShutdown(broker_id, broker_epoch, answer),
@@ -257,7 +268,7 @@ class KafkaController:
     async def elect_leaders(
         self, partitions: Iterable[TopicPartition], election_type: ElectionType
     ) -> dict[TopicPartition, ElectionResult]:
-        """See `leader_elections_asked`. Raises KafkaException(NOT_CONTROLLER)."""
+        """Hold elections; see `leader_elections_asked`. Raises KafkaException(NOT_CONTROLLER)."""
         return await self._asked(
             lambda answer: ReplicaLeaderElection(tuple(partitions), election_type, answer)
         )
@@ -265,14 +276,18 @@ class KafkaController:
     async def alter_partition_reassignments(
         self, wanted: Mapping[TopicPartition, Sequence[int] | None]
     ) -> dict[TopicPartition, ReassignmentResult]:
-        """See `PartitionReassignments.alter`. Raises KafkaException(NOT_CONTROLLER)."""
+        """Begin, change or cancel reassignments; see `PartitionReassignments.alter`.
+
+        Raises KafkaException(NOT_CONTROLLER).
+        """
         return await self._asked(lambda answer: ApiPartitionReassignment(wanted, answer))
 
     async def list_partition_reassignments(
         self, partitions: Iterable[TopicPartition] | None
     ) -> dict[TopicPartition, ReplicaAssignment]:
-        """Those of `partitions` (None: of all) that are being reassigned. Raises
-        KafkaException(NOT_CONTROLLER).
+        """Return those of `partitions` (None: of all) that are being reassigned.
+
+        Raises KafkaException(NOT_CONTROLLER).
         """
         return await self._asked(
             lambda answer: ListPartitionReassignments(
@@ -283,7 +298,10 @@ class KafkaController:
     async def alter_isrs(
         self, broker_id: int, broker_epoch: int, wanted: Mapping[TopicPartition, LeaderAndIsr]
     ) -> dict[TopicPartition, AlteredIsr]:
-        """See `isr_alterations`. Raises KafkaException: NOT_CONTROLLER, STALE_BROKER_EPOCH."""
+        """Write new ISRs for a leader; see `isr_alterations`.
+
+        Raises KafkaException: NOT_CONTROLLER, STALE_BROKER_EPOCH.
+        """
         return await self._asked(
             lambda answer: AlterIsrReceived(broker_id, broker_epoch, wanted, answer)
         )
@@ -291,8 +309,9 @@ class KafkaController:
     async def _asked(
         self, make: Callable[[asyncio.Future[T]], Asked], moved: Errors = Errors.NOT_CONTROLLER
     ) -> T:
-        """Queue an event that somebody waits for. Raises KafkaException: `moved` if the controller
-        is, or becomes, another.
+        """Queue an event and wait for its answer.
+
+        Raises KafkaException with `moved` if another broker is, or becomes, the controller.
         """
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._events.put(make(answer))
@@ -302,18 +321,25 @@ class KafkaController:
             raise KafkaException(moved, str(error)) from error
 
     def update_broker_info(self, end_points: tuple[EndPoint, ...]) -> None:
-        """This broker is advertised at `end_points` from now on: it says so in its znode, and the
-        controller tells everybody (Kafka: updateBrokerInfo).
+        """Advertise this broker at `end_points` from now on.
+
+        It writes them into its znode, and the controller sends them to all brokers (Kafka:
+        updateBrokerInfo).
         """
         self._events.put(UpdateBrokerInfo(end_points))
 
     def enable_unclean_leader_election(self, topic: str) -> None:
-        """A topic allows unclean elections now: its partitions without a leader may get one."""
+        """React to a topic that now allows unclean elections.
+
+        Its partitions without a leader may get one.
+        """
         self._events.put(TopicUncleanLeaderElectionEnable(topic))
 
     def set_unclean_leader_election(self, enabled: bool) -> None:
-        """unclean.leader.election.enable of this broker, and so of all topics that do not say
-        otherwise while it is the controller.
+        """Set unclean.leader.election.enable of this broker.
+
+        While it is the controller, the value holds for all topics that do not set the key
+        themselves.
         """
         self._config = self._config._replace(unclean_leader_election_enable=enabled)
         if self._term is not None:
@@ -324,8 +350,9 @@ class KafkaController:
     # The event task.
 
     async def _deal_with(self, event: ControllerEvent) -> str:
-        """Do what one event asks for; returns what went wrong, or "". A ZooKeeper error ends the
-        event, not the controller.
+        """Process one event; return what went wrong, or "".
+
+        A ZooKeeper error ends the event, not the controller.
         """
         try:
             try:
@@ -401,8 +428,10 @@ class KafkaController:
                     await self._process_in_office(self._term, event)
 
     async def _register_again(self) -> None:
-        """Door: the session before took our znode in /brokers/ids with it; the new one gives us a
-        new broker epoch. Raises BrokerIdTakenError.
+        """Register this broker again in a new session, with a new broker epoch.
+
+        The old session took our znode in /brokers/ids with it. Every registration after the start
+        goes through here. Raises BrokerIdTakenError.
         """
         try:
             epoch = await self._zk.register_broker(self._broker)
@@ -459,8 +488,9 @@ class KafkaController:
     # Election and resignation.
 
     async def _look_at_controller(self) -> None:
-        """Read /controller, watch it, and resign if it says so. A znode that nobody in office
-        stands behind is deleted (see above).
+        """Read and watch /controller, and resign if it does not name us.
+
+        A znode without an active controller behind it is deleted (see the top of this module).
         """
         controller_id, owner = await self._zk.watch_controller()
         self._set_active_controller_id(NO_CONTROLLER if controller_id is None else controller_id)
@@ -473,8 +503,10 @@ class KafkaController:
             await self._zk.delete_stray_controller(owner)
 
     async def _give_way(self) -> None:
-        """A write was refused, for /controller_epoch has moved on. If /controller still names us,
-        somebody wrote the epoch by hand: elect anew.
+        """React to a write that was refused because /controller_epoch has moved on.
+
+        If /controller still names us, somebody wrote the epoch by hand. There must be a new
+        election.
         """
         await self._look_at_controller()
         if self._term is not None:
@@ -522,7 +554,7 @@ class KafkaController:
             raise
 
     async def _resign(self, reason: str) -> None:
-        """Leave office, if we are in it: nothing of the term is left."""
+        """Resign if we are the controller; nothing of the term is left."""
         term, self._term = self._term, None
         if term is None:
             return
@@ -541,7 +573,7 @@ class KafkaController:
                 self._tell(ActiveControllerChanged(controller_id=controller_id))
 
     def _on_response(self, broker_id: int, request: Message, response: Message) -> None:
-        """An answer has come to one of the channels; what it says becomes an event."""
+        """Turn a response on one of the channels into an event."""
         if (event := event_of_response(broker_id, request, response)) is not None:
             self._events.put(event)
 
@@ -551,7 +583,7 @@ class KafkaController:
             self._events.put(AutoPreferredReplicaLeaderElection())
             await self._time.sleep(self._config.leader_imbalance_check_interval_seconds * 1000)
 
-    # For those who look.
+    # Snapshots and gauges for the trace.
 
     def _snapshot(self) -> Iterator[Event]:
         yield ControllerSnapshot(
@@ -599,8 +631,9 @@ async def _refuse(error: Errors = Errors.NOT_CONTROLLER) -> NoReturn:
 
 
 async def _answer(answer: asyncio.Future[T], work: Awaitable[T]) -> None:
-    """Give the outcome of `work`, whatever it is, to who waits for it; what concerns the controller
-    itself is raised too.
+    """Give the outcome of `work` to the caller that awaits `answer`.
+
+    An error that concerns the controller itself is also raised.
     """
     try:
         result = await work

@@ -1,17 +1,17 @@
-"""Who shall lead: four strategies, pure functions of sets (Kafka:
-PartitionLeaderElectionAlgorithms, Election.scala; book 000 §6.4.3).
+"""The four election strategies: pure functions of sets.
 
-AR are the assigned replicas, in their order, the preferred one first; ISR those in sync; live those
-whose broker is alive (and whose disk is). All strategies go by the order of AR, never by that of
-the ISR: AR keeps its order until the partition is reassigned, the ISR does not.
+(Kafka: PartitionLeaderElectionAlgorithms, Election.scala; book 000 §6.4.3.) AR are the assigned
+replicas in their order, the preferred one first. ISR are the replicas in sync. Live are the
+replicas whose broker is alive and whose disk works. All strategies follow the order of AR, never
+that of the ISR. AR keeps its order until the partition is reassigned; the ISR does not.
 
-    AR [1, 2, 0]   ISR [2, 0, 1]   live {0, 2}      → OfflinePartition elects 2: the first of AR
-    that lives and is in sync
-    AR [1, 2, 0]   ISR [1]         live {0, 2}      → nobody; or 2, with
-    unclean.leader.election.enable, and what 1 alone had is lost
+    AR [1, 2, 0]   ISR [2, 0, 1]   live {0, 2}
+        → OfflinePartition elects 2: the first of AR that is alive and in sync
+    AR [1, 2, 0]   ISR [1]         live {0, 2}
+        → nobody; with unclean.leader.election.enable 2, and records that only 1 had are lost
 
-Each is O(replicas). `explain` says in words why a decision fell as it did; it is asked only when
-somebody watches.
+Each strategy is O(replicas). `explain` gives the reason of a decision in words; it is called only
+for the trace.
 """
 
 from collections.abc import Collection, Sequence
@@ -25,11 +25,11 @@ class ElectionStrategy(StrEnum):
     OFFLINE_PARTITION = "OfflinePartition"
     """A partition is created, or has lost its leader."""
     REASSIGN_PARTITION = "ReassignPartition"
-    """Its replicas are moved, and the leader is not among the new ones."""
+    """The partition's replicas are moved, and the leader is not among the new ones."""
     PREFERRED_REPLICA = "PreferredReplica"
     """Give leadership back to the first of AR."""
     CONTROLLED_SHUTDOWN = "ControlledShutdown"
-    """The leader's broker is about to go."""
+    """The leader's broker is about to shut down."""
 
 
 def offline_partition_leader_election(
@@ -38,8 +38,9 @@ def offline_partition_leader_election(
     live_replicas: Collection[int],
     unclean_leader_election_enabled: bool,
 ) -> int | None:
-    """The first of AR that is alive and in the ISR; with unclean election, if there is none, the
-    first that is alive.
+    """Return the first of AR that is alive and in the ISR.
+
+    If there is none and unclean election is enabled, return the first that is alive.
     """
     clean = next(
         (replica for replica in assignment if replica in live_replicas and replica in isr), None
@@ -52,7 +53,7 @@ def offline_partition_leader_election(
 def reassign_partition_leader_election(
     reassignment: Sequence[int], isr: Collection[int], live_replicas: Collection[int]
 ) -> int | None:
-    """The first of the *new* AR that is alive and in the ISR."""
+    """Return the first of the *new* AR that is alive and in the ISR."""
     return next(
         (replica for replica in reassignment if replica in live_replicas and replica in isr), None
     )
@@ -61,7 +62,7 @@ def reassign_partition_leader_election(
 def preferred_replica_partition_leader_election(
     assignment: Sequence[int], isr: Collection[int], live_replicas: Collection[int]
 ) -> int | None:
-    """The first of AR, if it is alive and in the ISR; else nobody: the leader stays."""
+    """Return the first of AR if it is alive and in the ISR; else None: the leader stays."""
     return next(
         (replica for replica in assignment[:1] if replica in live_replicas and replica in isr), None
     )
@@ -73,8 +74,9 @@ def controlled_shutdown_partition_leader_election(
     live_replicas: Collection[int],
     shutting_down_brokers: Collection[int],
 ) -> int | None:
-    """The first of AR that is alive, in the ISR, and not itself about to go. `live_replicas` counts
-    those about to go as alive.
+    """Return the first of AR that is alive, in the ISR, and not shutting down itself.
+
+    `live_replicas` counts brokers that are shutting down as alive.
     """
     return next(
         (
@@ -94,11 +96,11 @@ def elect(
     shutting_down_brokers: Collection[int] = (),
     unclean_leader_election_enabled: bool = False,
 ) -> LeaderAndIsr | None:
-    """The new leader with its new ISR and the next leader epoch, or None if nobody may lead.
+    """Return the new leader, ISR and leader epoch; None if no replica may lead.
 
-    The ISR keeps its order and loses whoever is dead (offline) or about to go (shutdown). An
-    unclean leader is alone in its ISR: whatever the others have beyond its log is not committed any
-    more.
+    The ISR keeps its order. It loses the replicas that are dead (offline) or shutting down
+    (shutdown). After an unclean election the leader is alone in its ISR. Records that only other
+    replicas have are no longer committed.
     """
     isr = current.isr
     match strategy:
@@ -123,11 +125,11 @@ def elect(
 
 
 class Explanation(NamedTuple):
-    """Why an election ended as it did."""
+    """The reason for the result of an election."""
 
     why: str
     passed_over: tuple[tuple[int, str], ...]
-    """Of each other replica of AR, in that order: why it does not lead."""
+    """Each other replica of AR, in that order, with the reason why it does not lead."""
 
 
 def explain(
@@ -139,15 +141,15 @@ def explain(
     unclean_leader_election_enabled: bool,
     leader: int | None,
 ) -> Explanation:
-    """The decision of `elect` on the same sets, in words; `leader` None: nobody may lead.
+    """Explain the decision of `elect` on the same sets in words. O(replicas).
 
         AR [1, 2, 0]   ISR [2, 0, 1]   live {0, 2}
         why            2 is the first of AR [1, 2, 0] that is alive and in the ISR [2, 0, 1]
         passed over    1: it is not alive
-                       0: it could lead too, but stands behind 2 in AR; the order of the ISR does
-                       not count
+                       0: it could lead too, but stands behind 2 in AR;
+                          the order of the ISR does not count
 
-    O(replicas).
+    `leader` None means that no replica may lead.
     """
     passed_over = tuple(
         (r, _objection(strategy, r, isr, assignment, live_replicas, shutting_down_brokers, leader))
@@ -167,8 +169,10 @@ def explain(
 
 
 def first_leader(assignment: Sequence[int], live_replicas: Sequence[int]) -> Explanation:
-    """Why a new partition is led by the first of `live_replicas`, which are in AR order, or by
-    nobody: there is no ISR yet that it could be missing from.
+    """Explain the first leader of a new partition, or why it has none.
+
+    The first of `live_replicas`, which are in AR order, leads. There is no ISR yet, so none can be
+    missing from it.
     """
     leader = live_replicas[0] if live_replicas else None
     words = {True: f"it could lead too, but stands behind {leader} in AR", False: "it is not alive"}
@@ -192,12 +196,12 @@ def _objection(
     going: Collection[int],
     leader: int | None,
 ) -> str:
-    """Why `replica`, of AR, does not lead."""
+    """Return the reason why `replica`, of AR, does not lead."""
     unclean = leader is not None and leader not in isr
     alive = replica in live_replicas
     if replica in going and (
         not alive or strategy is ElectionStrategy.CONTROLLED_SHUTDOWN
-    ):  # which alone counts it as alive
+    ):  # only this strategy counts it as alive
         return "its broker is shutting down"
     if not alive:
         return (

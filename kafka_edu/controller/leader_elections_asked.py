@@ -1,9 +1,11 @@
-"""Elections that somebody asks for by name: the preferred leader, or any leader at all (Kafka:
-KafkaController.processReplicaLeaderElection; KIP-460).
+"""Elections on request: of the preferred leader, or of any leader at all.
 
-preferred   the first of AR shall lead, if another does; it must be alive and in sync
-unclean     a partition without a live leader shall have one, in sync or not: whoever asks for it
-accepts that records are lost
+(Kafka: KafkaController.processReplicaLeaderElection; KIP-460.)
+
+    preferred   The first of AR takes over from another leader. It must be alive and in sync.
+    unclean     A partition without a live leader gets one, in sync or not.
+
+A client that requests an unclean election accepts that records are lost.
 """
 
 from collections.abc import Iterable
@@ -19,14 +21,14 @@ from kafka_edu.controller.zk_partition_state_machine import ZkPartitionStateMach
 
 
 class ElectionType(IntEnum):
-    """By its number on the wire."""
+    """The type of election, by its number on the wire."""
 
     PREFERRED = 0
     UNCLEAN = 1
 
 
 class ElectionTrigger(StrEnum):
-    """Who asks."""
+    """The source of the request."""
 
     ADMIN = "admin client"
     ZOOKEEPER = "/admin/preferred_replica_election"
@@ -34,13 +36,13 @@ class ElectionTrigger(StrEnum):
 
 
 class ElectionResult(NamedTuple):
-    """What came of one partition."""
+    """The result for one partition."""
 
     error: Errors
     leader: int = -1
-    """The new leader; brokers hear of it a little later."""
+    """The new leader; brokers learn of it a little later."""
     message: str = ""
-    """Why there is none, in Kafka's words and then in ours."""
+    """Why there is no new leader: first in Kafka's words, then in ours."""
 
 
 async def elect_leaders(
@@ -49,10 +51,11 @@ async def elect_leaders(
     partitions: Iterable[TopicPartition],
     election_type: ElectionType,
 ) -> dict[TopicPartition, ElectionResult]:
-    """Elect where it is needed.
+    """Elect leaders where it is needed.
 
-    UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION (it is being deleted), ELECTION_NOT_NEEDED;
-    and where nobody may lead PREFERRED_LEADER_NOT_AVAILABLE or ELIGIBLE_LEADERS_NOT_AVAILABLE.
+    The errors are UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION (the topic is being deleted)
+    and ELECTION_NOT_NEEDED. If no replica may lead, the error is PREFERRED_LEADER_NOT_AVAILABLE or
+    ELIGIBLE_LEADERS_NOT_AVAILABLE.
     """
     results: dict[TopicPartition, ElectionResult] = {}
     chosen: list[TopicPartition] = []
@@ -114,22 +117,22 @@ def _is_needed(context: ControllerContext, tp: TopicPartition, election_type: El
 
 
 class LeaderImbalance(NamedTuple):
-    """How many of a broker's own partitions, those that prefer it, others lead."""
+    """How many of the partitions that prefer a broker are led by others."""
 
     broker_id: int
     preferred: int
     elsewhere: int
     to_give_back: tuple[TopicPartition, ...]
-    """None, unless the imbalance is more than what is allowed."""
+    """The leaderships to give back; empty unless the imbalance exceeds the limit."""
 
 
 def measure_imbalance(context: ControllerContext, allowed_percentage: int) -> list[LeaderImbalance]:
-    """Every broker with partitions that prefer it, by id (Kafka:
-    checkAndTriggerAutoLeaderRebalance). Pure. O(partitions).
+    """Measure every broker with partitions that prefer it, by id. Pure. O(partitions).
 
-    leader.imbalance.per.broker.percentage 10: of 10 partitions one may be led by another, at the
-    second both are given back. Nothing is given back where the preferred replica is not alive and
-    in sync, nor while any partition is being reassigned: who is to lead is about to change.
+    (Kafka: checkAndTriggerAutoLeaderRebalance.) With leader.imbalance.per.broker.percentage 10,
+    others may lead one of 10 partitions. When they lead two, both are given back. A leadership is
+    not given back if the preferred replica is not alive or not in sync. Nothing is given back while
+    any partition is being reassigned, because its leader is about to change.
     """
     preferred: dict[int, list[TopicPartition]] = {}
     for tp in context.all_partitions:

@@ -1,18 +1,20 @@
-"""A change of leaders and ISRs, of many partitions at once: decide, write by version, and where
-somebody else wrote first, read and decide again.
+"""A change of the leaders and ISRs of many partitions at once.
 
-(Kafka: what doElectLeaderForPartitions, doRemoveReplicasFromIsr and updateLeaderEpoch have in
-common; those read every znode first.)
+Decide, write by version, and where another writer was faster, read and decide again. (Kafka: the
+common part of doElectLeaderForPartitions, doRemoveReplicasFromIsr and updateLeaderEpoch. They read
+every znode first.)
 
-The context knows the states and the versions of their znodes, so the first round is decided on
-these, and reads nothing: each write names the version that its decision rests on, and is refused if
-it is not the znode's any more. That *nothing* is to be written no version vouches for; so that is
-believed only of a state that was just read. A leader may have taken a follower into the ISR, and
-died, before its notification was looked at: by the context nobody may lead.
+The context knows the states and the versions of their znodes. So the first round decides on these
+and reads nothing. Each write names the version that its decision is based on; if the znode has
+another version by now, the write is refused.
 
-A controller that takes over 3,000 partitions, whose dead predecessor led 1,000 and was in every
-ISR, so asks for 3,000 states, takes it out of 3,000 ISRs and elects 1,000 times: 7,000 requests,
-where reading before each write made it 11,000.
+If the decision is to write nothing, no version protects it. So that decision is trusted only for a
+state that was just read. For example, a leader may have added a follower to the ISR and died before
+its notification was processed. By the context, no replica may lead.
+
+An example of the cost: a controller takes over 3,000 partitions. Its dead predecessor led 1,000 of
+them and was in every ISR. The controller reads 3,000 states, removes it from 3,000 ISRs and holds
+1,000 elections: 7,000 requests. With a read before each write it was 11,000.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,18 +29,19 @@ from kafka_edu.zk.zk_requests import ControllerMovedError
 
 
 class UpdateRound(NamedTuple):
-    """What came of one round; partitions that are in none of these come again in the next."""
+    """The result of one round; partitions that are in no field come again in the next round."""
 
     written: dict[TopicPartition, LeaderIsrAndControllerEpoch]
-    """As they stand in ZooKeeper now. The context is not told: that is for the caller's doors."""
+    """The states as they are in ZooKeeper now. The caller must put them into the context."""
     unchanged: list[TopicPartition]
-    """Nothing was to be written, by what was just read; or there is no state."""
+    """Nothing had to be written, by a state that was just read; or there is no state."""
     failed: dict[TopicPartition, ZkError]
 
 
 class LeadershipUpdate:
-    """One change, in rounds, while there are any `remaining`: `states`, then `write` what is to be
-    made of them. Lives within one event.
+    """One change, in rounds, as long as there are `remaining` partitions.
+
+    Each round calls `states`, decides, and calls `write`. The object lives within one event.
     """
 
     def __init__(
@@ -50,11 +53,11 @@ class LeadershipUpdate:
         self._is_first = True
 
     async def states(self) -> dict[TopicPartition, LeaderAndIsr]:
-        """Of those that remain: as the context knows them in the first round, later as they stand
-        in ZooKeeper; the context then knows that too.
+        """Return the states of the remaining partitions.
 
-        A partition without a state is left out. Raises ControllerMovedError if a later controller
-        has written one.
+        In the first round they come from the context; later they are read from ZooKeeper and put
+        into the context. A partition without a state is left out. Raises ControllerMovedError if a
+        later controller has written one.
         """
         context = self._context
         if self._is_first:
@@ -72,7 +75,7 @@ class LeadershipUpdate:
         return {tp: state.leader_and_isr for tp, state in states.items()}
 
     async def write(self, wanted: Mapping[TopicPartition, LeaderAndIsr]) -> UpdateRound:
-        """Write what was made of the states. Raises ControllerMovedError."""
+        """Write the decided states. Raises ControllerMovedError."""
         context = self._context
         result = await self._zk.update_leader_and_isr(
             wanted, context.epoch, context.epoch_zk_version

@@ -1,13 +1,13 @@
-"""What is to become of a wish to move a partition: decisions only (Kafka: validateReplicas,
-maybeBuildReassignment, isReassignmentComplete of KafkaController.scala; KIP-455).
+"""Decisions about requests to move partitions. Pure functions.
 
-A wish is the brokers that shall hold the partition, the preferred one first; or None, the wish to
-cancel what is going on. A new wish over a running reassignment replaces its target; both go back to
-the same origin (`ReplicaAssignment.reassign_to`).
+(Kafka: validateReplicas, maybeBuildReassignment, isReassignmentComplete of KafkaController.scala;
+KIP-455.) A request names the brokers that will hold the partition, the preferred one first. None
+requests to cancel a running reassignment. A new request during a reassignment replaces its target.
+The origin stays the same, so that a cancellation goes back to it (`ReplicaAssignment.reassign_to`).
 
-The API refuses brokers that are not alive where they would be new. An order in the znode may name
-them, and waits until they are. Both refuse what is no list of brokers; of these Kafka takes orders
-by znode as they are, and with an empty list would delete the partition's last replica.
+The API refuses new brokers that are not alive. An order in the znode may name them, and waits until
+they are alive. Both refuse a target that is not a list of different brokers. Kafka does not check
+orders in the znode for that; with an empty list it would delete the partition's last replica.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -20,14 +20,14 @@ from kafka_edu.controller.controller_context import ControllerContext
 
 
 class ReassignmentResult(NamedTuple):
-    """What came of one partition's wish."""
+    """The result of the request for one partition."""
 
     error: Errors
     message: str = ""
 
 
 class ReassignmentPlan(NamedTuple):
-    """What is to be begun, and what is refused."""
+    """The reassignments to begin, and those that are refused."""
 
     accepted: dict[TopicPartition, ReplicaAssignment]
     refused: dict[TopicPartition, ReassignmentResult]
@@ -39,8 +39,10 @@ def plan_reassignments(
     *,
     new_replicas_must_live: bool,
 ) -> ReassignmentPlan:
-    """Sort the wishes. INVALID_REPLICA_ASSIGNMENT, NO_REASSIGNMENT_IN_PROGRESS (nothing to cancel),
-    UNKNOWN_TOPIC_OR_PARTITION (also: being deleted).
+    """Decide which requests are accepted.
+
+    The errors are INVALID_REPLICA_ASSIGNMENT, NO_REASSIGNMENT_IN_PROGRESS (nothing to cancel) and
+    UNKNOWN_TOPIC_OR_PARTITION (also if the topic is being deleted).
     """
     plan = ReassignmentPlan({}, {})
     for tp, target in wanted.items():
@@ -70,8 +72,9 @@ def plan_reassignments(
 def reason_against(
     current: ReplicaAssignment, target: Sequence[int], live: Collection[int] | None
 ) -> str:
-    """Why the partition cannot be moved there, or "". `live` None: whoever is new need not be
-    alive.
+    """Return why the partition cannot be moved to `target`, or "".
+
+    If `live` is None, new brokers need not be alive.
     """
     if not target:
         return "a partition needs at least one replica"
@@ -92,8 +95,10 @@ def reason_against(
 
 
 def missing_replicas(assignment: ReplicaAssignment, isr: Collection[int]) -> tuple[int, ...]:
-    """Those of the target that are not in sync yet: while there are any, no replica may be taken
-    away. None of a partition at rest.
+    """Return the replicas of the target that are not in sync yet.
+
+    While there are any, no replica may be removed. Empty for a partition that is not being
+    reassigned.
     """
     return (
         tuple(r for r in assignment.target_replicas if r not in isr)
@@ -105,7 +110,7 @@ def missing_replicas(assignment: ReplicaAssignment, isr: Collection[int]) -> tup
 def list_reassignments(
     context: ControllerContext, partitions: Iterable[TopicPartition] | None
 ) -> dict[TopicPartition, ReplicaAssignment]:
-    """Those of `partitions` (None: of all) that are being reassigned."""
+    """Return those of `partitions` (None: of all) that are being reassigned."""
     asked = sorted(context.partitions_being_reassigned) if partitions is None else partitions
     listed = {tp: context.partition_full_replica_assignment(tp) for tp in asked}
     return {tp: assignment for tp, assignment in listed.items() if assignment.is_being_reassigned}

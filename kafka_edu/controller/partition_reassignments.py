@@ -1,38 +1,40 @@
-"""Moves partitions from brokers to brokers while they are written and read (Kafka:
-KafkaController.onPartitionReassignment; KIP-455; spec C5).
+"""Moves partitions between brokers while clients write and read them.
 
-What is wished, and by which sets, is in `partition_reassignment_plan` and
-`cluster.topic_assignment`. Here are the phases, each for all partitions at once:
+(Kafka: KafkaController.onPartitionReassignment; KIP-455; spec C5.) `partition_reassignment_plan`
+and `cluster.topic_assignment` define the requests and the sets of replicas. RS are all replicas, AR
+those being added, and RR those being removed. This module has the phases, each for all partitions
+at once:
 
-    U1  the new assignment (RS, AR, RR) goes into the topics' znodes      from here on a controller
-    that follows finds it and goes on
-    U2  … and into the context; replicas that a new target needs no more stop
-    A   while the ISR lacks one of the target:
-    A1    a new leader epoch for every replica of RS, so that the leader lets the new ones fetch and
-    join
-    A2    AR become New: they fetch from the leader; then wait: the state znode is watched
-    B   once the target is in the ISR:
-    B1    AR become Online
-    B2    RS = target, AR and RR are empty, in the context
-    B3    a leader out of the target: by election (ReassignPartition) if the leader goes or is dead,
-    else the same one in a new epoch
-    B4    RR become Offline: out of the ISR
-    B5    … and DeletionStarted, DeletionSuccessful, NonExistent: their brokers delete them. No
-    answer is waited for
-    B6    the assignment of B2 goes into the topics' znodes
-    B7    the entry leaves /admin/reassign_partitions, and with the last one the znode goes
-    B8    every broker is told
+    U1  Write the new assignment (RS, AR, RR) into the topics' znodes.
+        From here on, the next controller would find it and continue.
+    U2  Put it into the context; stop replicas that a new target no longer needs.
+    A   While the ISR lacks a replica of the target:
+    A1    Send a new leader epoch to every replica of RS,
+          so that the leader lets the new ones fetch and join.
+    A2    AR become New: they fetch from the leader. Then wait; the state znode is watched.
+    B   When the target is in the ISR:
+    B1    AR become Online.
+    B2    RS = target; AR and RR are empty, in the context.
+    B3    Make sure that the leader is in the target: by election (ReassignPartition)
+          if the leader goes or is dead, else the same leader in a new epoch.
+    B4    RR become Offline and leave the ISR.
+    B5    RR become DeletionStarted, DeletionSuccessful, NonExistent:
+          their brokers delete them, and we do not wait for the responses.
+    B6    Write the assignment of B2 into the topics' znodes.
+    B7    Remove the entry from /admin/reassign_partitions; delete the znode with the last one.
+    B8    Send the metadata to every broker.
 
-Nothing acknowledged is lost on the way: no replica goes before all of the target are in the ISR,
-and all that is acknowledged is on each of the ISR.
+No acknowledged record is lost on the way. No replica is removed before the whole target is in the
+ISR, and each replica of the ISR has every acknowledged record.
 
-Interrupted anywhere, the next controller reads AR and RR in the topics' znodes, or the order that
-still stands (all there is below inter.broker.protocol.version 2.4), and begins again with U or A; a
-step that is done twice does no harm. A broker that starts, and is in a target, makes its partitions
-begin again too. A topic that is to be deleted waits until its partitions have arrived.
+The work may be interrupted at any point. The next controller reads AR and RR in the topics' znodes.
+It also reads the order that still stands, which is all there is below inter.broker.protocol.version
+2.4. Then it begins again with U or A; a step that is done twice does no harm. When a broker of a
+target starts, its partitions also begin again. A topic that is to be deleted waits until its
+reassignments end.
 
-The watch on a state znode fires when a leader changes the ISR. Many fire in a burst; they are
-noted, and one event deals with all of them.
+The watch on a state znode fires when a leader changes the ISR. Many may fire in a burst. They are
+noted, and one event processes all of them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -76,7 +78,7 @@ REASON = "its replicas are being reassigned"
 
 
 class PartitionReassignments:
-    """Owned by the event task of KafkaController."""
+    """The running reassignments; owned by the event task of KafkaController."""
 
     def __init__(
         self,
@@ -97,18 +99,20 @@ class PartitionReassignments:
         self._tell = tell
         self._isr_changes: dict[TopicPartition, None] = {}
 
-    # What begins, and what is begun again.
+    # The beginning of reassignments, also again after an interruption.
 
     async def resume(self) -> None:
-        """At election: go on with what the topics' znodes say, and take up an order that nobody has
-        taken up yet.
+        """Continue the reassignments in the topics' znodes, and begin the order that stands.
+
+        Called at the election.
         """
         await self._reassign(self._running(), "controller")
         await self.order()
 
     async def brokers_started(self, broker_ids: Iterable[int]) -> None:
-        """Partitions that wait for one of these brokers begin again: it may never have heard of
-        them.
+        """Begin the partitions again that wait for one of these brokers.
+
+        The broker may never have received its role.
         """
         started = set(broker_ids)
         await self._reassign(
@@ -117,8 +121,9 @@ class PartitionReassignments:
         )
 
     async def order(self) -> None:
-        """Work off /admin/reassign_partitions, if it is there; in any case its next change is told.
-        Entries that cannot be begun are taken out.
+        """Process /admin/reassign_partitions if it exists, and watch for its next change.
+
+        Entries that cannot be begun are removed.
         """
         ordered = await self._zk.get_partition_reassignment(watch=True) or {}
         new = {
@@ -133,8 +138,9 @@ class PartitionReassignments:
     async def alter(
         self, wanted: Mapping[TopicPartition, Sequence[int] | None]
     ) -> dict[TopicPartition, ReassignmentResult]:
-        """The outcome of each wish; None is the wish to cancel. The latest wish counts: what an
-        order says of the same partitions is taken out of it.
+        """Return the result of each request; None requests to cancel.
+
+        The latest request counts: entries for the same partitions are removed from the order.
         """
         plan = plan_reassignments(self._context, wanted, new_replicas_must_live=True)
         self._refuse(plan, wanted)
@@ -151,15 +157,16 @@ class PartitionReassignments:
         return {tp: plan.refused.get(tp, ReassignmentResult(Errors.NONE)) for tp in wanted}
 
     def note_isr_change(self, tp: TopicPartition) -> bool:
-        """The watch of a state znode has fired; returns whether it is the first since
-        `isr_changed`, and so needs an event.
+        """Note that the watch of a state znode has fired.
+
+        Returns whether it is the first since `isr_changed`; only then an event is needed.
         """
         first = not self._isr_changes
         self._isr_changes[tp] = None
         return first
 
     async def isr_changed(self, partitions: Iterable[TopicPartition] = ()) -> None:
-        """Some of `partitions`, or of those that were noted, may have arrived."""
+        """Complete those of `partitions`, and of the noted ones, whose target is in sync."""
         changed = dict.fromkeys([*self._isr_changes, *partitions])
         self._isr_changes.clear()
         running = [tp for tp in changed if tp in self._context.partitions_being_reassigned]
@@ -206,7 +213,7 @@ class PartitionReassignments:
     # The phases.
 
     async def _reassign(self, assignments: Assignments, ordered_by: str) -> None:
-        """All phases that can be gone through now."""
+        """Run all phases that are possible now."""
         if not assignments:
             return
         self._deletions.mark_ineligible(sorted({tp.topic for tp in assignments}), REASON)
@@ -217,8 +224,9 @@ class PartitionReassignments:
         await self._complete(list(complete))
 
     async def _assign(self, assignments: Assignments, ordered_by: str) -> list[TopicPartition]:
-        """U1 and U2. Returns the partitions whose topics are still there; the others are forgotten
-        when /brokers/topics tells so.
+        """U1 and U2. Return the partitions whose topics still exist.
+
+        The others are forgotten when the watch on /brokers/topics fires.
         """
         context = self._context
         before = {tp: context.partition_full_replica_assignment(tp) for tp in assignments}
@@ -249,8 +257,9 @@ class PartitionReassignments:
         return there
 
     async def _in_sync(self, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
-        """Those of `partitions` whose whole target is in the ISR, as ZooKeeper has it. The next
-        change of each is told.
+        """Return the partitions whose whole target is in the ISR in ZooKeeper.
+
+        The state znode of each partition is watched for its next change.
         """
         context = self._context
         states = await self._zk.get_topic_partition_states(partitions, watch=True)
@@ -366,10 +375,10 @@ class PartitionReassignments:
     async def _increment_leader_epoch(
         self, partitions: Sequence[TopicPartition], new: Iterable[PartitionAndReplica] = ()
     ) -> None:
-        """The same leader and ISR in the next leader epoch, told to all replicas, which take over
-        the assignment with it.
+        """Put the same leader and ISR into the next leader epoch, and send it to all replicas.
 
-        A partition without a state yet waits for its first leader.
+        With it the replicas also receive the assignment. A partition without a state waits for its
+        first leader.
         """
         if not partitions:
             return
@@ -424,7 +433,7 @@ class PartitionReassignments:
     async def _stop_replicas(
         self, removed: Mapping[TopicPartition, Iterable[int]], reason: str
     ) -> None:
-        """Out of the ISR, stopped, deleted, forgotten."""
+        """Take replicas out of the ISR, stop, delete and forget them."""
         replicas = [PartitionAndReplica(tp, r) for tp, brokers in removed.items() for r in brokers]
         for state in (
             ReplicaState.OFFLINE,
@@ -443,7 +452,7 @@ class PartitionReassignments:
                     )
 
     async def _shrink_order(self, done: Callable[[TopicPartition, tuple[int, ...]], bool]) -> None:
-        """B7: door of /admin/reassign_partitions."""
+        """B7. All changes of /admin/reassign_partitions go through here."""
         left = await self._zk.remove_from_partition_reassignment(
             done, self._context.epoch_zk_version
         )

@@ -1,15 +1,18 @@
-"""The states of a partition, as the controller sees them (Kafka: PartitionStateMachine.scala; book
-000 §6.4.2).
+"""The states of a partition, as the controller sees them.
+
+(Kafka: PartitionStateMachine.scala; book 000 §6.4.2.)
 
     NonExistent → New → Online ⇄ Offline → NonExistent
 
-NonExistent: never created, or deleted. New: it has an assignment, but no leader yet and no ISR.
-Online: a leader has been elected; only the election may bring it here. Offline: the leader has
-died, and nobody has been found yet to take its place. From New to Online the first live replica of
-the assignment leads, and all live ones are the ISR; from Offline (or Online, when leadership is
-moved) an `ElectionStrategy` decides.
+- NonExistent: the partition was never created, or it was deleted.
+- New: it has an assignment, but no leader and no ISR yet.
+- Online: a leader has been elected. Only an election leads to this state.
+- Offline: the leader has died, and no replica has taken its place yet.
 
-Next hop: zk_partition_state_machine, which writes to ZooKeeper what is decided.
+From New to Online, the first live replica of the assignment leads, and all live replicas are the
+ISR. From Offline, or from Online when leadership is moved, an `ElectionStrategy` decides.
+
+Next hop: zk_partition_state_machine, which writes the decisions to ZooKeeper.
 """
 
 from collections.abc import Mapping
@@ -24,7 +27,7 @@ class PartitionState(StrEnum):
     NON_EXISTENT = "NonExistentPartition"
 
 
-#: state → the states it may be entered from. What is not here is refused.
+#: State → the states from which it may be entered. Any other transition is refused.
 VALID_PREVIOUS_STATES: Final[Mapping[PartitionState, frozenset[PartitionState]]] = {
     PartitionState.NEW: frozenset({PartitionState.NON_EXISTENT}),
     PartitionState.ONLINE: frozenset(
@@ -38,5 +41,5 @@ VALID_PREVIOUS_STATES: Final[Mapping[PartitionState, frozenset[PartitionState]]]
 
 
 def may_become(before: PartitionState, after: PartitionState) -> bool:
-    """Whether the table has this transition."""
+    """Return whether the table has this transition."""
     return before in VALID_PREVIOUS_STATES[after]

@@ -1,17 +1,18 @@
-"""Which broker gets which replica of a new partition (Kafka: AdminUtils.assignReplicasToBrokers).
+"""The placement of the replicas of new partitions (Kafka: AdminUtils.assignReplicasToBrokers).
 
-Three aims: replicas evenly over the brokers; the followers of one leader spread over all others, so
-that its death burdens them evenly; and each partition in as many racks as can be.
+It has three aims. Replicas are spread evenly over the brokers. The followers of one leader are
+spread over all others, so that its death burdens them evenly. Each partition is in as many racks as
+possible.
 
-Without racks the first replicas go round the brokers from a random start; the followers stand
-behind their leader with a shift that grows by one each round. Ten partitions of three replicas on
-five brokers, start and shift 0:
+Without racks, the first replicas go round the brokers from a random start. The followers come after
+their leader, with a shift that grows by one in each round. Ten partitions of three replicas on five
+brokers, start and shift 0:
 
     p0 0 1 2    p1 1 2 3    p2 2 3 4    p3 3 4 0    p4 4 0 1
     p5 0 2 3    p6 1 3 4    p7 2 4 0    p8 3 0 1    p9 4 1 2
 
-With racks, the brokers are first listed alternating by rack, and no rack takes a second replica of
-a partition before each rack has one.
+With racks, the brokers are first listed so that the racks alternate. No rack gets a second replica
+of a partition before each rack has one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,8 +22,10 @@ from typing import Final
 from kafka_edu.common.errors import Errors, KafkaException
 
 MAX_NEW_PARTITIONS: Final = 10_000
-"""More are not made at once: a count is four bytes of a stranger, and two thousand million
-partitions would take all memory (so do brokers since KRaft).
+"""The maximum number of partitions that are created at once.
+
+The count comes from a stranger and has four bytes: two thousand million partitions would take all
+memory. Kafka has the same limit since KRaft.
 """
 
 
@@ -35,13 +38,16 @@ def assign_replicas_to_brokers(
     fixed_start_index: int = -1,
     start_partition_id: int = 0,
 ) -> dict[int, tuple[int, ...]]:
-    """Partition number → brokers, the preferred leader first. O(partitions × brokers) at worst.
+    """Return partition number → brokers, the preferred leader first.
 
-    `racks` is broker id → rack, of the live brokers. `fixed_start_index` ≥ 0 takes the place of the
-    two random draws. To add partitions to a topic, `start_partition_id` is the first new number and
-    `fixed_start_index` where its partition 0 began. Raises KafkaException with INVALID_PARTITIONS,
-    POLICY_VIOLATION for more than MAX_NEW_PARTITIONS, or INVALID_REPLICATION_FACTOR: also when some
-    brokers have a rack and some have none.
+    O(partitions × brokers) at worst. `racks` is broker id → rack, of the live brokers. A
+    `fixed_start_index` ≥ 0 replaces the two random draws. To add partitions to a topic,
+    `start_partition_id` is the first new number, and `fixed_start_index` is where partition 0 of
+    the topic began.
+
+    Raises KafkaException: INVALID_PARTITIONS, POLICY_VIOLATION for more than MAX_NEW_PARTITIONS, or
+    INVALID_REPLICATION_FACTOR. The last is also raised if some brokers have a rack and some have
+    none.
     """
     if partitions <= 0:
         raise KafkaException(
@@ -60,7 +66,7 @@ def assign_replicas_to_brokers(
     if partitions > MAX_NEW_PARTITIONS:
         raise KafkaException(
             Errors.POLICY_VIOLATION,
-            f"{partitions} new partitions are more than {MAX_NEW_PARTITIONS}: ask for fewer at a"
+            f"{partitions} new partitions are more than {MAX_NEW_PARTITIONS}: request fewer at a"
             " time.",
         )
     known = {broker_id: rack for broker_id, rack in sorted(racks.items()) if rack is not None}
@@ -82,7 +88,10 @@ def assign_replicas_to_brokers(
 
 
 def rack_alternated_broker_list(racks: Mapping[int, str]) -> list[int]:
-    """The brokers, a rack in turn: {0: a, 1: c, 2: c, 3: b, 4: b, 5: a} → [0, 3, 1, 5, 4, 2]."""
+    """Return the brokers in an order in which the racks alternate.
+
+    {0: a, 1: c, 2: c, 3: b, 4: b, 5: a} → [0, 3, 1, 5, 4, 2].
+    """
     by_rack: dict[str, list[int]] = {}
     for broker_id, rack in sorted(racks.items()):
         by_rack.setdefault(rack, []).append(broker_id)
@@ -102,8 +111,9 @@ def _replicas(
     shift: int,
     replication_factor: int,
 ) -> tuple[int, ...]:
-    """One partition's brokers: the leader at index `first`, then those behind it that bring a new
-    rack, as long as there is one.
+    """Return one partition's brokers: the leader at index `first`, then its followers.
+
+    A broker whose rack is already taken is skipped until every rack has a replica.
     """
     rack_count = len(set(racks.values()))
     chosen = [brokers[first]]
@@ -121,5 +131,5 @@ def _replicas(
 
 
 def _replica_index(first: int, shift: int, step: int, brokers: int) -> int:
-    """Never the leader's own index."""
+    """Return the index of a follower; it is never the leader's own index."""
     return (first + 1 + (shift + step) % (brokers - 1)) % brokers

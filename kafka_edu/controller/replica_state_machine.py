@@ -1,17 +1,22 @@
-"""The states of a replica, as the controller sees them (Kafka: ReplicaStateMachine.scala; book 000
-§6.4).
+"""The states of a replica, as the controller sees them (Kafka: ReplicaStateMachine.scala).
+
+(Book 000 §6.4.)
 
     NonExistent → New → Online ⇄ Offline
     Offline → DeletionStarted → DeletionSuccessful → NonExistent
-                     └→ DeletionIneligible → Offline (tried again) or Online (its broker came back and the topic lives)
+                     └→ DeletionIneligible → Offline (the deletion is tried again)
+                                           → Online (its broker came back and the topic lives)
 
-New: just assigned; it may only be told to follow. Online: it takes part, as leader or follower.
-Offline: its broker has died or its disk has failed; it is taken out of the ISR. DeletionStarted:
-its broker has been told to delete it. DeletionSuccessful: it has. DeletionIneligible: it could not,
-or its broker is dead: the deletion of the whole topic waits for it.
+- New: it was just assigned, and may only become a follower.
+- Online: it takes part, as leader or follower.
+- Offline: its broker has died or its disk has failed. It is removed from the ISR.
+- DeletionStarted: its broker has received the request to delete it.
+- DeletionSuccessful: its broker has deleted it.
+- DeletionIneligible: its broker could not delete it, or is dead. The deletion of the whole topic
+  waits for it.
 
-Next hop: zk_replica_state_machine, which takes replicas out of ISRs in ZooKeeper.
-"""  # noqa: E501
+Next hop: zk_replica_state_machine, which removes replicas from ISRs in ZooKeeper.
+"""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -28,7 +33,7 @@ class ReplicaState(StrEnum):
     NON_EXISTENT = "NonExistentReplica"
 
 
-#: state → the states it may be entered from. What is not here is refused.
+#: State → the states from which it may be entered. Any other transition is refused.
 VALID_PREVIOUS_STATES: Final[Mapping[ReplicaState, frozenset[ReplicaState]]] = {
     ReplicaState.NEW: frozenset({ReplicaState.NON_EXISTENT}),
     ReplicaState.ONLINE: frozenset(
@@ -57,5 +62,5 @@ VALID_PREVIOUS_STATES: Final[Mapping[ReplicaState, frozenset[ReplicaState]]] = {
 
 
 def may_become(before: ReplicaState, after: ReplicaState) -> bool:
-    """Whether the table has this transition."""
+    """Return whether the table has this transition."""
     return before in VALID_PREVIOUS_STATES[after]

@@ -1,18 +1,19 @@
 """Deletes topics, or waits until it can (Kafka: TopicDeletionManager.scala; spec C4).
 
-`/admin/delete_topics/<topic>` is the order. Then, in the event task:
+The order is `/admin/delete_topics/<topic>`. The event task then does these steps:
 
-1. the topic is *queued*: its partitions go Offline and NonExistent, clients hear that its leader is
-   "being deleted" (-2);
-2. replicas on live brokers go Offline and DeletionStarted: StopReplica with delete; deletion has
-   *started*;
-3. each broker's answer takes its replica to DeletionSuccessful, or to DeletionIneligible; a dead
-   broker's replica is ineligible at once;
-4. when all are successful, the topic's znodes go, and at last the order: deletion is *complete*. If
-   one is ineligible, the topic is *ineligible* and waits; when that replica's broker comes back, or
-   its reassignment ends, the ineligible replicas go Offline and all begins again.
+1. The topic is *queued*. Its partitions go Offline and NonExistent. Metadata for the brokers has
+   leader -2, "being deleted".
+2. The replicas on live brokers go Offline and DeletionStarted: StopReplica with delete. The
+   deletion has *started*.
+3. The response of each broker moves its replica to DeletionSuccessful or DeletionIneligible. The
+   replica of a dead broker is ineligible at once.
+4. When all are successful, the topic's znodes are deleted, and at last the order: the deletion is
+   *complete*. If one is ineligible, the topic is *ineligible* and waits. When the broker of that
+   replica comes back, or the reassignment ends, the ineligible replicas go Offline and everything
+   begins again.
 
-With delete.topic.enable=false the orders are taken away, and nothing is done.
+With delete.topic.enable=false the orders are removed, and nothing is deleted.
 """
 
 from collections.abc import Callable, Iterable
@@ -29,7 +30,7 @@ from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 
 
 class TopicDeletionManager:
-    """Owned by the event task of KafkaController."""
+    """The topics being deleted; owned by the event task of KafkaController."""
 
     def __init__(
         self,
@@ -50,8 +51,9 @@ class TopicDeletionManager:
         self._tell = tell
 
     async def init(self, ordered: Iterable[str]) -> None:
-        """Take over the orders that stand at election; nothing is deleted before the state machines
-        are up (`resume_deletions`).
+        """Take over the orders that stand at the election.
+
+        Nothing is deleted before the state machines are started (`resume_deletions`).
         """
         context = self._context
         topics = sorted(ordered)
@@ -71,7 +73,7 @@ class TopicDeletionManager:
                 self.mark_ineligible([topic], "its replicas are being reassigned")
 
     async def order(self, ordered: Iterable[str]) -> None:
-        """New orders, as they stand in /admin/delete_topics."""
+        """Accept new orders from /admin/delete_topics."""
         context = self._context
         topics = sorted(ordered)
         unknown = [topic for topic in topics if not context.has_topic(topic)]
@@ -93,7 +95,7 @@ class TopicDeletionManager:
         await self.resume_deletions()
 
     async def resume_deletion_for_topics(self, topics: Iterable[str]) -> None:
-        """What was in the way of these topics may be gone."""
+        """Try again with topics whose obstacle may be gone."""
         context = self._context
         waiting = [
             t
@@ -107,7 +109,7 @@ class TopicDeletionManager:
     async def fail_replica_deletion(
         self, replicas: Iterable[PartitionAndReplica], reason: str
     ) -> None:
-        """These could not be deleted; their topics must wait."""
+        """Note that these replicas could not be deleted; their topics must wait."""
         failed = [
             r
             for r in replicas
@@ -121,7 +123,7 @@ class TopicDeletionManager:
             await self.resume_deletions()
 
     async def complete_replica_deletion(self, replicas: Iterable[PartitionAndReplica]) -> None:
-        """These are gone."""
+        """Note that these replicas are deleted."""
         deleted = [
             r
             for r in replicas
@@ -133,14 +135,14 @@ class TopicDeletionManager:
         await self.resume_deletions()
 
     def mark_ineligible(self, topics: Iterable[str], reason: str) -> None:
-        """Nothing of these topics is deleted until `resume_deletion_for_topics`."""
+        """Delete nothing of these topics until `resume_deletion_for_topics`."""
         for topic in topics:
             if topic in self._context.topics_to_be_deleted:
                 self._context.topics_ineligible_for_deletion.add(topic)
                 self._step(topic, "ineligible", reason)
 
     async def resume_deletions(self) -> None:
-        """Take every queued topic as far as it can go now."""
+        """Take every queued topic as far as possible now."""
         context = self._context
         for topic in sorted(context.topics_to_be_deleted):
             states = {
@@ -194,7 +196,7 @@ class TopicDeletionManager:
             self.mark_ineligible([topic], f"broker {dead[0].replica} is dead")
 
     async def _complete_delete_topic(self, topic: str) -> None:
-        """All replicas are gone: now the znodes."""
+        """Delete the znodes of a topic, because all its replicas are gone."""
         context = self._context
         deleted = context.replicas_in_state(topic, ReplicaState.DELETION_SUCCESSFUL)
         context.topic_ids.pop(topic, None)

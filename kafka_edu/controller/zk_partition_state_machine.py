@@ -1,10 +1,11 @@
-"""Takes partitions through their states, with what that means in ZooKeeper (Kafka:
-ZkPartitionStateMachine; book 000 §6.4.2, §6.4.3).
+"""Takes partitions through their states, and writes the results to ZooKeeper.
 
-The table is in `partition_state_machine`, who may lead is in `leader_election`; here is the order
-of things: check the table, decide, write the state znodes by version, remember, tell the brokers.
-Somebody else may have written one of them (a leader that changes its ISR): `leadership_update` has
-what follows from that. Every step is done for all partitions at once.
+(Kafka: ZkPartitionStateMachine; book 000 §6.4.2, §6.4.3.) The table is in
+`partition_state_machine`, and the choice of leaders is in `leader_election`. This module has the
+order of the steps: check the table, decide, write the state znodes by version, update the context,
+send requests to the brokers. Another broker may have written a state znode, for example a leader
+that changes its ISR; `leadership_update` handles that. Every step is done for all partitions at
+once.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -41,7 +42,7 @@ UNCLEAN_ELECTION_KEY = "unclean.leader.election.enable"
 
 
 class ZkPartitionStateMachine:
-    """Owned by the event task of KafkaController."""
+    """The partitions' state machine; owned by the event task of KafkaController."""
 
     def __init__(
         self,
@@ -58,8 +59,9 @@ class ZkPartitionStateMachine:
         self._tell = tell
 
     async def startup(self) -> None:
-        """Give each partition the state that ZooKeeper and the live brokers show it to be in; then
-        find leaders for those that have none.
+        """Set the state of each partition by ZooKeeper and the live brokers.
+
+        Then elect leaders for partitions without one.
         """
         for tp in self._context.all_partitions:
             leadership = self._context.partition_leadership_info(tp)
@@ -75,8 +77,9 @@ class ZkPartitionStateMachine:
     async def trigger_online_partition_state_change(
         self, reason: str, topic: str | None = None
     ) -> None:
-        """Try to find a leader for every new or offline partition (of one topic) that is not being
-        deleted.
+        """Try to elect a leader for every new or offline partition (of one topic).
+
+        Topics that are being deleted are left out.
         """
         waiting = self._context.partitions_in_states(PartitionState.NEW, PartitionState.OFFLINE)
         chosen = [
@@ -98,11 +101,11 @@ class ZkPartitionStateMachine:
         *,
         allow_unclean: bool = False,
     ) -> list[TopicPartition]:
-        """Take `partitions` to `target`; returns those that arrived. `strategy` is for those that
-        go to Online and have a state already.
+        """Take `partitions` to `target`; return those that arrived.
 
-        `allow_unclean`: a leader that is not in sync will do, whatever the topic says.
-        A transition that the table does not have is told as an event, and not done.
+        `strategy` is for partitions that go to Online and already have a state. With
+        `allow_unclean`, a leader that is not in sync is accepted, whatever the topic says. A
+        transition that the table does not have is not done; it is reported by an event.
         """
         chosen = list(dict.fromkeys(partitions))
         if not chosen:
@@ -147,8 +150,9 @@ class ZkPartitionStateMachine:
     async def _initialize_leader_and_isr(
         self, partitions: Sequence[TopicPartition]
     ) -> list[TopicPartition]:
-        """The first leader of new partitions: the first live replica; all live ones are the ISR.
-        Creates their state znodes.
+        """Create the state znodes of new partitions.
+
+        The first live replica leads, and all live replicas are the ISR.
         """
         states = {}
         for tp in partitions:
@@ -183,7 +187,7 @@ class ZkPartitionStateMachine:
     async def _elect_leaders(
         self, partitions: Sequence[TopicPartition], strategy: ElectionStrategy, allow_unclean: bool
     ) -> list[TopicPartition]:
-        """Elect until every partition has a leader or cannot have one; returns those that have."""
+        """Elect until every partition has a leader or cannot have one; return those that have."""
         context, going = self._context, self._context.shutting_down_broker_ids
         live = {tp: self._live_replicas(tp, strategy) for tp in partitions}
         arrived: list[TopicPartition] = []
@@ -235,8 +239,10 @@ class ZkPartitionStateMachine:
         )
 
     def _live_replicas(self, tp: TopicPartition, strategy: ElectionStrategy) -> tuple[int, ...]:
-        """Live replicas by AR; at a controlled shutdown those that are about to go count too, for
-        they must hear of it.
+        """Return the live replicas in the order of AR.
+
+        At a controlled shutdown, brokers that are shutting down count too, because they must
+        receive the change.
         """
         going_too = strategy is ElectionStrategy.CONTROLLED_SHUTDOWN
         return tuple(
@@ -250,8 +256,9 @@ class ZkPartitionStateMachine:
         states: dict[TopicPartition, LeaderAndIsr],
         live: dict[TopicPartition, tuple[int, ...]],
     ) -> frozenset[str]:
-        """Topics that allow an unclean election, of those that need one: their own override, or
-        else the broker's (KIP-106).
+        """Return the topics that allow an unclean election, of those that need one.
+
+        The topic's own setting counts, or else the broker's (KIP-106).
         """
         needy = {tp.topic for tp, state in states.items() if not set(state.isr) & set(live[tp])}
         default = "true" if self._unclean_leader_election_enable() else "false"
@@ -271,8 +278,9 @@ class ZkPartitionStateMachine:
         live: tuple[int, ...],
         unclean_allowed: bool,
     ) -> None:
-        """The door by which a partition gets a leader: it stands in ZooKeeper; now we remember it,
-        and tell.
+        """Record the new leader of a partition in the context, and emit the event.
+
+        The leader is already written to ZooKeeper. Every new leader goes through here.
         """
         self._context.put_partition_leadership_info(tp, state)
         leader, leader_epoch, isr, zk_version = state.leader_and_isr
@@ -328,8 +336,9 @@ class ZkPartitionStateMachine:
         explanation: Explanation | None,
         unclean_allowed: bool = False,
     ) -> None:
-        """Tell that nobody was elected. `explanation` None: it is what the strategy says of these
-        sets.
+        """Report that no leader was elected.
+
+        If `explanation` is None, it is what the strategy says about these sets.
         """
         if self._tell:
             candidates, going = (

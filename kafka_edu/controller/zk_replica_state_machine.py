@@ -1,17 +1,16 @@
-"""Takes replicas through their states, with what that means in ZooKeeper (Kafka:
-ZkReplicaStateMachine; book 000 §6.4).
+"""Takes replicas through their states, and writes the results to ZooKeeper.
 
-The table is in `replica_state_machine`. What a transition does:
+(Kafka: ZkReplicaStateMachine; book 000 §6.4.) The table is in `replica_state_machine`. The
+transitions do this:
 
-    → New              tell the broker to follow, if the partition has a leader already (a
-    reassignment)
-    → Online           tell the broker its role again
-    → Offline          StopReplica; take it out of the ISR in ZooKeeper (leader -1 if it led), and
-    tell the others
-    → DeletionStarted  StopReplica with delete
-    → NonExistent      take it out of the assignment
+    → New              send LeaderAndIsr if the partition already has a leader (a reassignment)
+    → Online           send LeaderAndIsr again
+    → Offline          send StopReplica; remove the replica from the ISR in ZooKeeper
+                       (leader -1 if it led), and send the new ISR to the others
+    → DeletionStarted  send StopReplica with delete
+    → NonExistent      remove the replica from the assignment
 
-The others only change the state.
+The other transitions only change the state.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -29,7 +28,7 @@ from kafka_edu.zk.zk_data import TopicPartitionStateZNode
 
 
 class ZkReplicaStateMachine:
-    """Owned by the event task of KafkaController."""
+    """The replicas' state machine; owned by the event task of KafkaController."""
 
     def __init__(
         self,
@@ -44,10 +43,10 @@ class ZkReplicaStateMachine:
         self._tell = tell
 
     async def startup(self) -> None:
-        """Replicas of live brokers are online and are told so; those of dead ones are offline.
+        """Set the replicas of live brokers online, and the others offline.
 
-        These begin as DeletionIneligible: if their topic is being deleted, it must wait for them
-        (as Kafka does it).
+        The online replicas receive their roles. As in Kafka, replicas of dead brokers begin as
+        DeletionIneligible. If their topic is being deleted, it must wait for them.
         """
         online, offline = [], []
         for replica in self._context.replicas_for_partitions(self._context.all_partitions):
@@ -65,8 +64,9 @@ class ZkReplicaStateMachine:
     async def handle_state_changes(
         self, replicas: Iterable[PartitionAndReplica], target: ReplicaState, reason: str
     ) -> None:
-        """Take `replicas` to `target`. A transition that the table does not have is told as an
-        event, and not done.
+        """Take `replicas` to `target`.
+
+        A transition that the table does not have is not done; it is reported by an event.
         """
         by_broker: dict[int, list[PartitionAndReplica]] = {}
         for replica in replicas:
@@ -160,11 +160,10 @@ class ZkReplicaStateMachine:
     async def _remove_replicas_from_isr(
         self, broker_id: int, partitions: Sequence[TopicPartition]
     ) -> dict[TopicPartition, LeaderIsrAndControllerEpoch]:
-        """Take `broker_id` out of the ISRs; returns the states as they then stand, in order of
-        `partitions`.
+        """Remove `broker_id` from the ISRs; return the new states, in order of `partitions`.
 
-        The last one of an ISR stays in it, leaderless: only it has all that was acknowledged, and
-        it may come back.
+        The last replica of an ISR stays in it, without leading. Only this replica has all
+        acknowledged records, and it may come back.
         """
         context = self._context
         update = LeadershipUpdate(context, self._zk, partitions)
@@ -222,7 +221,7 @@ class ZkReplicaStateMachine:
 
 
 def _without(broker_id: int, state: LeaderAndIsr) -> LeaderAndIsr:
-    """`state` without a broker that is in its ISR."""
+    """Return `state` without a broker that is in its ISR."""
     leader = NO_LEADER if state.leader == broker_id else state.leader
     return state.with_leader(
         leader,
